@@ -1,0 +1,1 @@
+//! What is known of radios: loss models, links and media, emulated without any clock of their own.

@@ -1,0 +1,1 @@
+//! Linux: TUN devices, UDP sockets, routes and rules.

@@ -1,0 +1,3 @@
+//! The `overheard` program.
+
+fn main() {}

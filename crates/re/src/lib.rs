@@ -1,0 +1,1 @@
+//! Redundancy elimination: fingerprints, caches, encoders, decoders and reference policies.

@@ -1,0 +1,1 @@
+//! Nodes and air in one process and in virtual time.

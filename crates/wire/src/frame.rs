@@ -1,0 +1,217 @@
+//! Frames: what stands inside the seal, behind the link sequence.
+//!
+//! ```text
+//! +------------------------+   +-+-------------+-----------------+----------
+//! | link sequence, 24 bits |   |E|  type (7)   | length (varint) | body ...
+//! +------------------------+   +-+-------------+-----------------+----------
+//! ```
+//!
+//! The link sequence is that of the unit's first packet; packets that follow in the same unit take the next
+//! ones. `E` means that the body reaches to the end of the unit and no length is given, which is what the
+//! usual datagram with a single packet does. A frame of a type that is not known is passed over, so that a
+//! newer node can say more to one that understands.
+
+use crate::number::{from_u24, to_u24};
+use crate::{Malformed, take, take_array, varint};
+
+/// Bytes of the link sequence at the front of a plaintext.
+pub const SEQUENCE_BYTES: usize = 3;
+/// Bytes of the MAC over a packet's original bytes.
+pub const PACKET_MAC_BYTES: usize = 8;
+
+const TO_THE_END: u8 = 0x80;
+
+/// The types of frames.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum FrameType {
+    /// Nothing: fills a datagram to a size.
+    Padding = 0,
+    /// An IP packet as it is. Takes a link sequence.
+    Packet = 1,
+    /// A reduced IP packet with a compact shim. Takes a link sequence.
+    ReducedCompact = 2,
+    /// A reduced IP packet with the byte-caching paper's 14-byte fields. Takes a link sequence.
+    ReducedPaper = 3,
+    /// What the other end received: [`crate::receipt::Receipt`].
+    Receipt = 4,
+    /// Packets asked for again: [`crate::request::Request`].
+    Request = 5,
+    /// An IP packet sent before, as it was: its link sequence (24 bits), then its bytes. It takes no link
+    /// sequence of its own.
+    Reply = 6,
+    /// Asks for a [`FrameType::Pong`] with the same 8 bytes.
+    Ping = 7,
+    /// Answers a ping.
+    Pong = 8,
+    /// The receiver's store was lost: its new generation (8 bits).
+    Flushed = 9,
+    /// The peer is going away; its session ends.
+    Close = 10,
+}
+
+impl FrameType {
+    /// The type with this number, if it is known.
+    #[must_use]
+    pub fn from_number(number: u8) -> Option<Self> {
+        use FrameType::*;
+        [
+            Padding, Packet, ReducedCompact, ReducedPaper, Receipt, Request, Reply, Ping, Pong, Flushed, Close,
+        ]
+        .get(usize::from(number))
+        .copied()
+    }
+
+    /// Whether a frame of this type takes a link sequence.
+    #[must_use]
+    pub fn is_packet(self) -> bool {
+        matches!(self, FrameType::Packet | FrameType::ReducedCompact | FrameType::ReducedPaper)
+    }
+}
+
+/// One frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Frame<'a> {
+    /// What it is; `None` if this version does not know it.
+    pub frame_type: Option<FrameType>,
+    /// What it holds.
+    pub body: &'a [u8],
+}
+
+/// The front of a reduced packet's body, before the shim.
+///
+/// ```text
+/// +------------+---------------------------+--------+--------------
+/// | generation | MAC over the packet (64)  | shim   | literals ...
+/// +------------+---------------------------+--------+--------------
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reduced<'a> {
+    /// The generation of the store that the shim speaks of.
+    pub generation: u8,
+    /// Keyed MAC over the link sequence and the original bytes.
+    pub mac: [u8; PACKET_MAC_BYTES],
+    /// Shim and literals: [`crate::shim`].
+    pub shim: &'a [u8],
+}
+
+impl<'a> Reduced<'a> {
+    /// Bytes before the shim.
+    pub const FRONT_BYTES: usize = 1 + PACKET_MAC_BYTES;
+
+    /// Reads a reduced packet's body.
+    pub fn parse(mut body: &'a [u8]) -> Result<Self, Malformed> {
+        let [generation] = take_array(&mut body, "generation")?;
+        let mac = take_array(&mut body, "packet MAC")?;
+        Ok(Reduced { generation, mac, shim: body })
+    }
+
+    /// Appends the body.
+    pub fn emit(&self, out: &mut Vec<u8>) {
+        out.push(self.generation);
+        out.extend_from_slice(&self.mac);
+        out.extend_from_slice(self.shim);
+    }
+}
+
+/// Appends the link sequence that opens a plaintext.
+pub fn emit_sequence(sequence: u64, out: &mut Vec<u8>) {
+    out.extend_from_slice(&to_u24(sequence));
+}
+
+/// Takes the link sequence (its low 24 bits) off the front of a plaintext.
+pub fn parse_sequence(plaintext: &mut &[u8]) -> Result<u32, Malformed> {
+    Ok(from_u24(take_array(plaintext, "link sequence")?))
+}
+
+/// Appends one frame that says its own length.
+pub fn emit(frame_type: FrameType, body: &[u8], out: &mut Vec<u8>) {
+    out.push(frame_type as u8);
+    varint::emit(body.len() as u32, out);
+    out.extend_from_slice(body);
+}
+
+/// Appends the type of a last frame, whose body the caller appends to the end of the unit.
+pub fn emit_last(frame_type: FrameType, out: &mut Vec<u8>) {
+    out.push(frame_type as u8 | TO_THE_END);
+}
+
+/// The frames of a plaintext, behind its link sequence. Ends after the first error.
+#[derive(Debug, Clone)]
+pub struct Frames<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Frames<'a> {
+    /// Reads the frames in `plaintext`, from which the link sequence has been taken.
+    #[must_use]
+    pub fn new(plaintext: &'a [u8]) -> Self {
+        Frames { rest: plaintext }
+    }
+
+    fn next_frame(&mut self) -> Result<Frame<'a>, Malformed> {
+        let [first] = take_array(&mut self.rest, "frame type")?;
+        let length = if first & TO_THE_END != 0 {
+            self.rest.len()
+        } else {
+            varint::parse(&mut self.rest)? as usize
+        };
+        let body = take(&mut self.rest, length, "frame body")?;
+        Ok(Frame { frame_type: FrameType::from_number(first & !TO_THE_END), body })
+    }
+}
+
+impl<'a> Iterator for Frames<'a> {
+    type Item = Result<Frame<'a>, Malformed>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let frame = self.next_frame();
+        if frame.is_err() {
+            self.rest = &[];
+        }
+        Some(frame)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn frames_round_trip(
+            bodies in proptest::collection::vec((0u8..11, proptest::collection::vec(any::<u8>(), 0..200)), 0..6),
+            last in proptest::collection::vec(any::<u8>(), 0..200),
+        ) {
+            let mut out = Vec::new();
+            for (number, body) in &bodies {
+                emit(FrameType::from_number(*number).unwrap(), body, &mut out);
+            }
+            emit_last(FrameType::Packet, &mut out);
+            out.extend_from_slice(&last);
+            let read: Vec<_> = Frames::new(&out).map(Result::unwrap).collect();
+            prop_assert_eq!(read.len(), bodies.len() + 1);
+            for (frame, (number, body)) in read.iter().zip(&bodies) {
+                prop_assert_eq!(frame.frame_type.unwrap() as u8, *number);
+                prop_assert_eq!(frame.body, &body[..]);
+            }
+            prop_assert_eq!(read[bodies.len()].body, &last[..]);
+        }
+
+        #[test]
+        fn any_bytes_end(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            prop_assert!(Frames::new(&bytes).count() <= bytes.len());
+        }
+    }
+
+    #[test]
+    fn an_unknown_frame_is_passed_over() {
+        let frames: Vec<_> = Frames::new(&[99, 2, 0, 0, 7 | TO_THE_END]).map(Result::unwrap).collect();
+        assert_eq!(frames[0].frame_type, None);
+        assert_eq!(frames[1].frame_type, Some(FrameType::Ping));
+    }
+}

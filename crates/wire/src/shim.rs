@@ -1,0 +1,1 @@
+//! The shims of a reduced packet: which regions were removed and where the receiver finds them.

@@ -1,0 +1,159 @@
+//! The header of a unit. A datagram is a row of units; all but the last say how long they are.
+//!
+//! ```text
+//!  0                   1                   2                   3
+//!  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+//! +-------+-+-----+-----------------------------------------------+
+//! |version|L| kind|              key id (receiver's)              |
+//! +-------+-+-----+-----------------------------------------------+
+//! |                counter, low 32 bits (kind 0)                  |
+//! +-------------------------------+-------------------------------+
+//! |  length of what follows, if L |  ciphertext and tag, or a handshake message ...
+//! +-------------------------------+
+//! ```
+//!
+//! The header is authenticated with the ciphertext (AEAD's associated data). `L` is set when another unit
+//! follows: what is sealed under a group's key and what only one station may read share one datagram so.
+//! The key id is chosen by whoever opens the unit; for a handshake's first message it is the sender's.
+
+use crate::number::{from_u24, to_u24};
+use crate::{Malformed, take, take_array};
+
+/// The version of everything in this crate.
+pub const VERSION: u8 = 1;
+/// Bytes of a sealed unit's header without a length.
+pub const SEALED_HEADER_BYTES: usize = 8;
+/// Bytes of the authentication tag behind a ciphertext.
+pub const TAG_BYTES: usize = 16;
+
+const LENGTH_FOLLOWS: u8 = 0x08;
+
+/// What a unit is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Frames under a traffic key, with the low bits of the counter.
+    Sealed {
+        /// The low 32 bits of the sender's counter under this key.
+        counter: u32,
+    },
+    /// The first message of a handshake.
+    Initiation,
+    /// The second message of a handshake.
+    Response,
+}
+
+/// One unit of a datagram.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unit<'a> {
+    /// What it is.
+    pub kind: Kind,
+    /// Which key (sealed, response) or whose handshake (initiation), 24 bits.
+    pub key_id: u32,
+    /// The header's bytes, as authenticated.
+    pub header: &'a [u8],
+    /// The ciphertext with its tag, or the handshake message.
+    pub body: &'a [u8],
+}
+
+/// Why a datagram's front is no unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NotAUnit {
+    /// A node of another version speaks.
+    #[error("version {0} of the format is not spoken here")]
+    OtherVersion(u8),
+    /// Not a unit at all.
+    #[error(transparent)]
+    Malformed(#[from] Malformed),
+}
+
+/// Splits the first unit off `datagram`.
+pub fn parse<'a>(datagram: &mut &'a [u8]) -> Result<Unit<'a>, NotAUnit> {
+    let whole = *datagram;
+    let [first, id @ ..] = take_array::<4>(datagram, "unit header")?;
+    if first >> 4 != VERSION {
+        return Err(NotAUnit::OtherVersion(first >> 4));
+    }
+    let kind = match first & 0x07 {
+        0 => Kind::Sealed { counter: u32::from_be_bytes(take_array(datagram, "counter")?) },
+        1 => Kind::Initiation,
+        2 => Kind::Response,
+        _ => return Err(Malformed("unit kind").into()),
+    };
+    let body_bytes = if first & LENGTH_FOLLOWS != 0 {
+        usize::from(u16::from_be_bytes(take_array(datagram, "unit length")?))
+    } else {
+        datagram.len()
+    };
+    let header = &whole[..whole.len() - datagram.len()];
+    let body = take(datagram, body_bytes, "unit body")?;
+    Ok(Unit { kind, key_id: from_u24(id), header, body })
+}
+
+/// Appends a unit's header. `followed_by` is the body's length when another unit follows.
+pub fn emit_header(kind: Kind, key_id: u32, followed_by: Option<u16>, out: &mut Vec<u8>) {
+    let code = match kind {
+        Kind::Sealed { .. } => 0,
+        Kind::Initiation => 1,
+        Kind::Response => 2,
+    };
+    let length_flag = if followed_by.is_some() { LENGTH_FOLLOWS } else { 0 };
+    out.push(VERSION << 4 | length_flag | code);
+    out.extend_from_slice(&to_u24(u64::from(key_id)));
+    if let Kind::Sealed { counter } = kind {
+        out.extend_from_slice(&counter.to_be_bytes());
+    }
+    if let Some(length) = followed_by {
+        out.extend_from_slice(&length.to_be_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn any_kind() -> impl Strategy<Value = Kind> {
+        prop_oneof![
+            any::<u32>().prop_map(|counter| Kind::Sealed { counter }),
+            Just(Kind::Initiation),
+            Just(Kind::Response),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn two_units_in_one_datagram_round_trip(
+            kinds in [any_kind(), any_kind()],
+            ids in [0u32..1 << 24, 0u32..1 << 24],
+            first in proptest::collection::vec(any::<u8>(), 0..50),
+            second in proptest::collection::vec(any::<u8>(), 0..50),
+        ) {
+            let mut datagram = Vec::new();
+            emit_header(kinds[0], ids[0], Some(first.len() as u16), &mut datagram);
+            datagram.extend_from_slice(&first);
+            emit_header(kinds[1], ids[1], None, &mut datagram);
+            datagram.extend_from_slice(&second);
+            let mut rest = &datagram[..];
+            for (index, body) in [&first, &second].into_iter().enumerate() {
+                let unit = parse(&mut rest).unwrap();
+                prop_assert_eq!((unit.kind, unit.key_id, unit.body), (kinds[index], ids[index], &body[..]));
+            }
+            prop_assert!(rest.is_empty());
+        }
+
+        #[test]
+        fn any_bytes_parse_or_are_refused(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
+            let mut rest = &bytes[..];
+            while !rest.is_empty() {
+                let before = rest.len();
+                if parse(&mut rest).is_err() { break; }
+                prop_assert!(rest.len() < before);
+            }
+        }
+    }
+
+    #[test]
+    fn another_version_is_named() {
+        assert_eq!(parse(&mut &[0x20, 0, 0, 0, 0, 0, 0, 0][..]), Err(NotAUnit::OtherVersion(2)));
+    }
+}
