@@ -1,1 +1,0 @@
-//! The shims of a reduced packet: which regions were removed and where the receiver finds them.
