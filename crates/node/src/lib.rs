@@ -1,1 +1,50 @@
-//! The sans-IO node: sessions, keys, queues, receipts, and the stages between a packet and the air.
+//! The node, sans-IO: one state machine between IP packets and datagrams.
+//!
+//! Two nodes meet by a [handshake], whose result is a [session]: traffic keys, counters under them, a
+//! [replay] window. What they share beyond keys is a [link]: link sequences, [receipts], the stores of what was sent
+//! and received. A link lasts from one boot of either node to the next; sessions come and go within it.
+//!
+//! On the way out a packet is *classified* (its destination leads to a [peer][route]), waits in the [queue], is
+//! *[reduce]d* when its turn comes, *[pack]ed* with what else is to be said, and *[seal]ed*. On the way in a unit is
+//! *opened*, *unpacked*, its packets *restored*, their sources checked, and *delivered*. What could not be restored
+//! is [repair]ed by request where the peer offers it, and otherwise left to the end hosts.
+//!
+//! A node never asks the time, draws randomness from the system or touches a socket: a driver hands it `now` (since
+//! any origin), packets and datagrams, and takes what it gives:
+//!
+//! ```text
+//! handle_packet  ─▶ ┌──────┐ ─▶ poll_transmit (then Transmit::seal, then the socket)
+//! handle_datagram─▶ │ Node │ ─▶ poll_deliver  (then the TUN)
+//! handle_timeout ─▶ └──────┘ ─▶ poll_timeout, poll_event
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod allowance;
+mod config;
+mod event;
+mod handshake;
+mod keyring;
+mod keys;
+mod link;
+mod mac;
+mod node;
+mod pack;
+mod peer;
+mod queue;
+mod receipts;
+mod reduce;
+mod repair;
+mod replay;
+mod route;
+mod seal;
+mod session;
+mod sessions;
+mod status;
+
+pub use config::{Config, ConfigError, PeerConfig};
+pub use event::{Event, Outcome, SentPacket};
+pub use keys::{NetworkKey, NotAKey, PrivateKey, PublicKey};
+pub use node::{Node, Transmit};
+pub use pack::AROUND_PACKET;
+pub use status::{PeerCounters, PeerStatus, Refused, Status};

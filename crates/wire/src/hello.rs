@@ -5,13 +5,19 @@
 //! | oldest     | newest     | boot (64): random, new each time a node starts |
 //! | version    | version    |                                                |
 //! +------------+------------+----------+--------+--------+-------------------+
-//! | store, KiB (32)                    | window | sample | capabilities (32) |
+//! | number of this handshake (32)      | store, KiB (32)                     |
+//! +------------------------------------+--------+--------+-------------------+
+//! | capabilities (32)                  | window | sample | reset token (128) |
 //! |                                    | bytes  | bits   |                   |
 //! +------------------------------------+--------+--------+-------------------+
 //! ```
 //!
+//! Within a boot the initiator numbers its handshakes upwards, so that a repeated initiation of the boot in
+//! use is refused without a clock.
+//!
 //! What a newer version appends is passed over.
 
+use crate::reset::RESET_TOKEN_BYTES;
 use crate::{Malformed, take_array};
 
 /// One side's introduction.
@@ -23,38 +29,49 @@ pub struct Hello {
     pub newest_version: u8,
     /// Random, new each time the node starts: with another boot, everything remembered of the peer is void.
     pub boot: u64,
+    /// Counts the handshakes that this boot began; only upwards.
+    pub number: u32,
     /// How much the node will store for this direction, in KiB; 0: nothing, send packets as they are.
     pub store_kib: u32,
     /// The sliding window of the node's own encoder, in bytes (byte-caching paper: w).
     pub window_bytes: u8,
     /// How many low bits of a fingerprint must be zero for it to be kept (byte-caching paper: k).
     pub sample_bits: u8,
-    /// What the node can do beyond version 1; none yet.
+    /// What the node can do: the sum of the capabilities below; unknown ones are passed over.
     pub capabilities: u32,
+    /// What a [`crate::reset`] about this session's key id will show.
+    pub reset_token: [u8; RESET_TOKEN_BYTES],
 }
+
+/// The node answers [`crate::request`]s: it keeps what it sent and refers to packets that may be lost.
+pub const ANSWERS_REQUESTS: u32 = 1;
 
 impl Hello {
     /// Bytes of a version 1 hello.
-    pub const BYTES: usize = 20;
+    pub const BYTES: usize = 40;
 
     /// Reads a hello.
     pub fn parse(mut input: &[u8]) -> Result<Self, Malformed> {
         let input = &mut input;
         let [oldest_version, newest_version] = take_array(input, "hello: versions")?;
         let boot = u64::from_be_bytes(take_array(input, "hello: boot")?);
+        let number = u32::from_be_bytes(take_array(input, "hello: number")?);
         let store_kib = u32::from_be_bytes(take_array(input, "hello: store")?);
-        let [window_bytes, sample_bits] = take_array(input, "hello: fingerprints")?;
         let capabilities = u32::from_be_bytes(take_array(input, "hello: capabilities")?);
-        Ok(Hello { oldest_version, newest_version, boot, store_kib, window_bytes, sample_bits, capabilities })
+        let [window_bytes, sample_bits] = take_array(input, "hello: fingerprints")?;
+        let reset_token = take_array(input, "hello: reset token")?;
+        Ok(Hello { oldest_version, newest_version, boot, number, store_kib, window_bytes, sample_bits, capabilities, reset_token })
     }
 
     /// Appends the hello.
     pub fn emit(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&[self.oldest_version, self.newest_version]);
         out.extend_from_slice(&self.boot.to_be_bytes());
+        out.extend_from_slice(&self.number.to_be_bytes());
         out.extend_from_slice(&self.store_kib.to_be_bytes());
-        out.extend_from_slice(&[self.window_bytes, self.sample_bits]);
         out.extend_from_slice(&self.capabilities.to_be_bytes());
+        out.extend_from_slice(&[self.window_bytes, self.sample_bits]);
+        out.extend_from_slice(&self.reset_token);
     }
 }
 
@@ -68,16 +85,18 @@ mod tests {
             oldest_version: 1,
             newest_version: 2,
             boot: 0x0123_4567_89ab_cdef,
+            number: 3,
             store_kib: 65536,
             window_bytes: 16,
             sample_bits: 4,
             capabilities: 5,
+            reset_token: [6; 16],
         };
         let mut out = Vec::new();
         hello.emit(&mut out);
         assert_eq!(out.len(), Hello::BYTES);
         out.extend_from_slice(b"what a newer version appends");
         assert_eq!(Hello::parse(&out), Ok(hello));
-        assert_eq!(Hello::parse(&out[..19]), Err(Malformed("hello: capabilities")));
+        assert_eq!(Hello::parse(&out[..39]), Err(Malformed("hello: reset token")));
     }
 }

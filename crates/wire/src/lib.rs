@@ -22,6 +22,7 @@ pub mod inner;
 pub mod number;
 pub mod receipt;
 pub mod request;
+pub mod reset;
 pub mod shim;
 pub mod unit;
 pub mod varint;

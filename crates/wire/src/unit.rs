@@ -8,13 +8,14 @@
 //! +-------+-+-----+-----------------------------------------------+
 //! |                counter, low 32 bits (kind 0)                  |
 //! +-------------------------------+-------------------------------+
-//! |  length of what follows, if L |  ciphertext and tag, or a handshake message ...
+//! |  length of what follows, if L |  ciphertext and tag, a handshake message, a token ...
 //! +-------------------------------+
 //! ```
 //!
 //! The header is authenticated with the ciphertext (AEAD's associated data). `L` is set when another unit
 //! follows: what is sealed under a group's key and what only one station may read share one datagram so.
-//! The key id is chosen by whoever opens the unit; for a handshake's first message it is the sender's.
+//! The key id is chosen by whoever opens the unit; for a handshake's first message it is the
+//! sender's, and for a reset the one that was not known.
 
 use crate::number::{from_u24, to_u24};
 use crate::{Malformed, take, take_array};
@@ -40,6 +41,8 @@ pub enum Kind {
     Initiation,
     /// The second message of a handshake.
     Response,
+    /// The key id that somebody used is not known: [`crate::reset`].
+    Reset,
 }
 
 /// One unit of a datagram.
@@ -77,6 +80,7 @@ pub fn parse<'a>(datagram: &mut &'a [u8]) -> Result<Unit<'a>, NotAUnit> {
         0 => Kind::Sealed { counter: u32::from_be_bytes(take_array(datagram, "counter")?) },
         1 => Kind::Initiation,
         2 => Kind::Response,
+        3 => Kind::Reset,
         _ => return Err(Malformed("unit kind").into()),
     };
     let body_bytes = if first & LENGTH_FOLLOWS != 0 {
@@ -95,6 +99,7 @@ pub fn emit_header(kind: Kind, key_id: u32, followed_by: Option<u16>, out: &mut 
         Kind::Sealed { .. } => 0,
         Kind::Initiation => 1,
         Kind::Response => 2,
+        Kind::Reset => 3,
     };
     let length_flag = if followed_by.is_some() { LENGTH_FOLLOWS } else { 0 };
     out.push(VERSION << 4 | length_flag | code);
@@ -117,6 +122,7 @@ mod tests {
             any::<u32>().prop_map(|counter| Kind::Sealed { counter }),
             Just(Kind::Initiation),
             Just(Kind::Response),
+            Just(Kind::Reset),
         ]
     }
 

@@ -1,0 +1,111 @@
+//! What a node is told before it starts, checked as a whole.
+
+use crate::keys::{NetworkKey, PrivateKey, PublicKey};
+use ipnet::IpNet;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// A node's configuration.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The node's own key.
+    pub private_key: PrivateKey,
+    /// The network's key.
+    pub network_key: NetworkKey,
+    /// Whom it talks to.
+    pub peers: Vec<PeerConfig>,
+    /// How repeated bytes are removed on the way out, and how much is stored for each direction.
+    pub reduce: re::Parameters,
+    /// Bytes of packets that may wait for one peer; beyond, the newest is dropped.
+    pub queue_bytes: usize,
+    /// The largest datagram (UDP payload), in bytes.
+    pub max_datagram_bytes: usize,
+    /// Whether [`crate::Event::Sent`] and [`crate::Event::Arrived`] are told, one for every packet.
+    pub trace: bool,
+}
+
+impl Config {
+    /// A configuration with the defaults for everything but keys and peers.
+    #[must_use]
+    pub fn new(private_key: PrivateKey, network_key: NetworkKey, peers: Vec<PeerConfig>) -> Self {
+        Config {
+            private_key,
+            network_key,
+            peers,
+            reduce: re::Parameters::default(),
+            queue_bytes: 1 << 20,
+            max_datagram_bytes: 1452,
+            trace: false,
+        }
+    }
+}
+
+/// One peer.
+#[derive(Debug, Clone)]
+pub struct PeerConfig {
+    /// What people call it.
+    pub name: String,
+    /// Its key.
+    pub public_key: PublicKey,
+    /// Where it is; `None`: it will come to us.
+    pub endpoint: Option<SocketAddr>,
+    /// Which inner addresses are reached through it, and may come from it.
+    pub allowed_ips: Vec<IpNet>,
+    /// How long nothing is sent before a keepalive goes out; `None`: never.
+    pub keepalive: Option<Duration>,
+}
+
+/// What is wrong with a configuration, with the mend.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// The same key twice.
+    #[error("peers {0:?} and {1:?} have the same public key; give each peer its own")]
+    SamePublicKey(String, String),
+    /// A peer has this node's own key.
+    #[error("peer {0:?} has this node's own public key; put the other node's key there")]
+    OwnPublicKey(String),
+    /// Two peers claim the same addresses.
+    #[error("peers {0:?} and {1:?} both have {2} in allowed_ips; an address can lead to one peer only")]
+    SameAddresses(String, String, IpNet),
+    /// A datagram too small for the tunnel.
+    #[error("max_datagram_bytes is {0}; it must be between 576 and 65000")]
+    DatagramSize(usize),
+    /// A queue that holds not even one packet.
+    #[error("queue_bytes is {0}; it must be at least 65536")]
+    QueueSize(usize),
+    /// The redundancy elimination's parameters.
+    #[error(transparent)]
+    Reduce(#[from] re::ParameterError),
+}
+
+impl Config {
+    /// Says what is wrong, if anything is.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let mut keys = BTreeMap::from([(self.private_key.public(), None)]);
+        let mut addresses = BTreeMap::<IpNet, &str>::new();
+        for peer in &self.peers {
+            match keys.insert(peer.public_key, Some(&peer.name)) {
+                None => {}
+                Some(None) => return Err(ConfigError::OwnPublicKey(peer.name.clone())),
+                Some(Some(other)) => {
+                    return Err(ConfigError::SamePublicKey(other.clone(), peer.name.clone()));
+                }
+            }
+            for net in &peer.allowed_ips {
+                if let Some(other) = addresses.insert(net.trunc(), &peer.name)
+                    && other != peer.name
+                {
+                    return Err(ConfigError::SameAddresses(other.to_string(), peer.name.clone(), *net));
+                }
+            }
+        }
+        if !(576..=65_000).contains(&self.max_datagram_bytes) {
+            return Err(ConfigError::DatagramSize(self.max_datagram_bytes));
+        }
+        if self.queue_bytes < 65_536 {
+            return Err(ConfigError::QueueSize(self.queue_bytes));
+        }
+        Ok(self.reduce.validate()?)
+    }
+}

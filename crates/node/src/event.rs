@@ -1,0 +1,108 @@
+//! What a node tells its driver: things a person would want in a log, and, when asked for, every packet.
+
+use std::fmt;
+use std::net::SocketAddr;
+use wire::inner::Flow;
+
+/// One thing that happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// A session with a peer began or was renewed.
+    SessionUp {
+        /// The peer's name.
+        peer: String,
+        /// Where it is.
+        endpoint: Option<SocketAddr>,
+        /// Whether the peer has started anew since the last session.
+        new_boot: bool,
+    },
+    /// A peer said goodbye or was silent for too long.
+    SessionDown {
+        /// The peer's name.
+        peer: String,
+    },
+    /// A peer sends from another address now.
+    Roamed {
+        /// The peer's name.
+        peer: String,
+        /// Where it was.
+        from: Option<SocketAddr>,
+        /// Where it is.
+        to: SocketAddr,
+    },
+    /// A packet left (only with [`crate::Config::trace`]).
+    Sent(SentPacket),
+    /// A packet arrived (only with [`crate::Config::trace`]).
+    Arrived {
+        /// Index of the peer in the configuration.
+        peer: usize,
+        /// Its link sequence.
+        sequence: u64,
+        /// Whether it could be restored and was delivered.
+        outcome: Outcome,
+    },
+}
+
+/// A packet that left: one row of a dependency trace (byte-caching paper, Figure 14).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SentPacket {
+    /// Index of the peer in the configuration.
+    pub peer: usize,
+    /// Its link sequence.
+    pub sequence: u64,
+    /// Whose it is.
+    pub flow: Flow,
+    /// TCP's sequence number, for TCP.
+    pub tcp_sequence: Option<u32>,
+    /// Bytes of transport payload.
+    pub payload_bytes: usize,
+    /// Bytes of the packet.
+    pub packet_bytes: usize,
+    /// Bytes of the frame that it became.
+    pub frame_bytes: usize,
+    /// The link sequences it refers to.
+    pub references: Vec<u64>,
+}
+
+/// What became of a packet that arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// Delivered.
+    Delivered,
+    /// Not restored, not delivered.
+    Undecodable,
+    /// Not restored yet: what it needs has been asked for.
+    Held,
+    /// Delivered late, after a repair.
+    Repaired,
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Event::SessionUp { peer, endpoint, new_boot } => {
+                write!(f, "session with {peer}")?;
+                if let Some(endpoint) = endpoint {
+                    write!(f, " at {endpoint}")?;
+                }
+                f.write_str(if *new_boot { ", which has started anew" } else { " renewed" })
+            }
+            Event::SessionDown { peer } => write!(f, "no session with {peer} any more"),
+            Event::Roamed { peer, from: Some(from), to } => write!(f, "{peer} moved from {from} to {to}"),
+            Event::Roamed { peer, from: None, to } => write!(f, "{peer} is at {to}"),
+            Event::Sent(sent) => {
+                write!(
+                    f,
+                    "sent {} tcp {} payload {} packet {} frame {} refers to {:?}",
+                    sent.sequence,
+                    sent.tcp_sequence.map_or_else(|| "-".to_string(), |sequence| sequence.to_string()),
+                    sent.payload_bytes,
+                    sent.packet_bytes,
+                    sent.frame_bytes,
+                    sent.references
+                )
+            }
+            Event::Arrived { sequence, outcome, .. } => write!(f, "arrived {sequence} {outcome:?}"),
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! The handshake's cryptography: Noise IKpsk2, the mark that members make, the reset tokens.
+
+use crate::keys::{NetworkKey, PrivateKey, PublicKey};
+use blake2::digest::{KeyInit, Mac};
+use blake2::Blake2sMac;
+use blake2::digest::consts::{U16, U32};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha12Rng;
+use snow::HandshakeState;
+use snow::params::{CipherChoice, DHChoice, HashChoice};
+use snow::resolvers::{CryptoResolver, DefaultResolver};
+use snow::types::{Cipher, Dh, Hash, Random};
+use wire::handshake::{Initiation, MARK_BYTES, NOISE_NAME, Response};
+use wire::hello::Hello;
+use wire::reset::RESET_TOKEN_BYTES;
+use wire::unit::{Kind, Unit, emit_header};
+
+/// Room for any handshake message with its hello.
+const MESSAGE_BYTES: usize = 512;
+
+/// Why a handshake message is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// Not of the form.
+    #[error("malformed handshake")]
+    Malformed,
+    /// Not marked with the network's key.
+    #[error("handshake without the network's mark")]
+    Mark,
+    /// Noise did not verify.
+    #[error("handshake not authentic")]
+    Authentication,
+    /// No version in common.
+    #[error("no version in common")]
+    Version,
+}
+
+impl From<wire::Malformed> for Refused {
+    fn from(_: wire::Malformed) -> Self {
+        Refused::Malformed
+    }
+}
+
+impl From<snow::Error> for Refused {
+    fn from(_: snow::Error) -> Self {
+        Refused::Authentication
+    }
+}
+
+/// The traffic keys that come out of a handshake, one a direction.
+pub struct Keys {
+    /// For what this node sends.
+    pub send: [u8; 32],
+    /// For what it receives.
+    pub receive: [u8; 32],
+}
+
+/// Who this node is.
+pub struct Identity {
+    private_key: PrivateKey,
+    network_key: NetworkKey,
+    mark_key: [u8; 32],
+    reset_key: [u8; 32],
+}
+
+/// A keyed hash of `label`: one key from another.
+#[must_use]
+pub fn derive(key: &[u8; 32], label: &[u8]) -> [u8; 32] {
+    let mut mac = Blake2sMac::<U32>::new(key.into());
+    mac.update(label);
+    mac.finalize().into_bytes().into()
+}
+
+impl Identity {
+    /// A node with these keys.
+    #[must_use]
+    pub fn new(private_key: PrivateKey, network_key: NetworkKey) -> Self {
+        let mark_key = derive(network_key.as_bytes(), b"overheard 1 handshake mark");
+        let reset_key = derive(private_key.as_bytes(), b"overheard 1 reset token");
+        Identity { private_key, network_key, mark_key, reset_key }
+    }
+
+    /// What this node shows when it does not know `key_id` any more.
+    #[must_use]
+    pub fn reset_token(&self, key_id: u32) -> [u8; RESET_TOKEN_BYTES] {
+        let mut mac = Blake2sMac::<U16>::new(&self.reset_key.into());
+        mac.update(&key_id.to_be_bytes());
+        mac.finalize().into_bytes().into()
+    }
+
+    fn mark(&self, parts: &[&[u8]]) -> [u8; MARK_BYTES] {
+        let mut mac = Blake2sMac::<U16>::new(&self.mark_key.into());
+        for part in parts {
+            mac.update(part);
+        }
+        mac.finalize().into_bytes().into()
+    }
+
+    fn check_mark(&self, parts: &[&[u8]], mark: [u8; MARK_BYTES]) -> Result<(), Refused> {
+        let difference = u128::from_be_bytes(self.mark(parts)) ^ u128::from_be_bytes(mark);
+        if difference == 0 { Ok(()) } else { Err(Refused::Mark) }
+    }
+
+    fn noise<'a>(&'a self, rng: &mut impl Rng) -> Result<snow::Builder<'a>, snow::Error> {
+        let parameters = NOISE_NAME.parse()?;
+        snow::Builder::with_resolver(parameters, Box::new(SeededResolver::new(rng)))
+            .local_private_key(self.private_key.as_bytes())?
+            .psk(2, self.network_key.as_bytes())?
+            .prologue(b"overheard 1")
+    }
+
+    /// Appends an initiation to `out`.
+    pub fn initiate(
+        &self,
+        peer: &PublicKey,
+        key_id: u32,
+        hello: &Hello,
+        rng: &mut impl Rng,
+        out: &mut Vec<u8>,
+    ) -> Result<HandshakeState, Refused> {
+        let mut state = self.noise(rng)?.remote_public_key(peer.as_bytes())?.build_initiator()?;
+        let (noise, length) = write_message(&mut state, hello)?;
+        let start = out.len();
+        emit_header(Kind::Initiation, key_id, None, out);
+        let mark = self.mark(&[&out[start..], &noise[..length]]);
+        Initiation { mark, noise: &noise[..length] }.emit(out);
+        Ok(state)
+    }
+
+    /// Reads an initiation: who says what.
+    pub fn hear(&self, unit: &Unit<'_>, rng: &mut impl Rng) -> Result<(PublicKey, Hello, HandshakeState), Refused> {
+        let message = Initiation::parse(unit.body)?;
+        self.check_mark(&[unit.header, message.noise], message.mark)?;
+        let mut state = self.noise(rng)?.build_responder()?;
+        let hello = read_message(&mut state, message.noise)?;
+        let remote = state.get_remote_static().ok_or(Refused::Authentication)?;
+        let remote = PublicKey::from_bytes(remote.try_into().map_err(|_| Refused::Authentication)?);
+        Ok((remote, hello, state))
+    }
+
+    /// Appends the response to an initiation that was heard.
+    pub fn respond(
+        &self,
+        mut state: HandshakeState,
+        key_id: u32,
+        peer_key_id: u32,
+        hello: &Hello,
+        out: &mut Vec<u8>,
+    ) -> Result<Keys, Refused> {
+        let (noise, length) = write_message(&mut state, hello)?;
+        let noise = &noise[..length];
+        let start = out.len();
+        emit_header(Kind::Response, peer_key_id, None, out);
+        let mark = self.mark(&[&out[start..], &key_id.to_be_bytes(), noise]);
+        Response { key_id, mark, noise }.emit(out);
+        let (from_initiator, to_initiator) = state.dangerously_get_raw_split();
+        Ok(Keys { send: to_initiator, receive: from_initiator })
+    }
+
+    /// Reads the response to an initiation of ours: the peer's key id, its hello, and the keys.
+    pub fn finish(&self, state: &mut HandshakeState, unit: &Unit<'_>) -> Result<(u32, Hello, Keys), Refused> {
+        let message = Response::parse(unit.body)?;
+        self.check_mark(&[unit.header, &message.key_id.to_be_bytes(), message.noise], message.mark)?;
+        let hello = read_message(state, message.noise)?;
+        let (from_initiator, to_initiator) = state.dangerously_get_raw_split();
+        Ok((message.key_id, hello, Keys { send: from_initiator, receive: to_initiator }))
+    }
+}
+
+fn write_message(state: &mut HandshakeState, hello: &Hello) -> Result<([u8; MESSAGE_BYTES], usize), Refused> {
+    let mut payload = Vec::with_capacity(Hello::BYTES);
+    hello.emit(&mut payload);
+    let mut message = [0; MESSAGE_BYTES];
+    let length = state.write_message(&payload, &mut message)?;
+    Ok((message, length))
+}
+
+fn read_message(state: &mut HandshakeState, message: &[u8]) -> Result<Hello, Refused> {
+    let mut payload = [0; MESSAGE_BYTES];
+    if message.len() > MESSAGE_BYTES {
+        return Err(Refused::Malformed);
+    }
+    let length = state.read_message(message, &mut payload)?;
+    let hello = Hello::parse(&payload[..length])?;
+    let spoken = wire::unit::VERSION;
+    if hello.oldest_version > spoken || hello.newest_version < spoken {
+        return Err(Refused::Version);
+    }
+    Ok(hello)
+}
+
+/// Snow's own primitives, with randomness from the node's generator instead of the system's.
+struct SeededResolver {
+    seed: [u8; 32],
+}
+
+impl SeededResolver {
+    fn new(rng: &mut impl Rng) -> Self {
+        let mut seed = [0; 32];
+        rng.fill_bytes(&mut seed);
+        SeededResolver { seed }
+    }
+}
+
+impl CryptoResolver for SeededResolver {
+    fn resolve_rng(&self) -> Option<Box<dyn Random>> {
+        Some(Box::new(SeededRandom(ChaCha12Rng::from_seed(self.seed))))
+    }
+
+    fn resolve_dh(&self, choice: &DHChoice) -> Option<Box<dyn Dh>> {
+        DefaultResolver.resolve_dh(choice)
+    }
+
+    fn resolve_hash(&self, choice: &HashChoice) -> Option<Box<dyn Hash>> {
+        DefaultResolver.resolve_hash(choice)
+    }
+
+    fn resolve_cipher(&self, choice: &CipherChoice) -> Option<Box<dyn Cipher>> {
+        DefaultResolver.resolve_cipher(choice)
+    }
+}
+
+struct SeededRandom(ChaCha12Rng);
+
+impl Random for SeededRandom {
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), snow::Error> {
+        self.0.fill_bytes(bytes);
+        Ok(())
+    }
+}
+
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hello(boot: u64) -> Hello {
+        Hello {
+            oldest_version: 1,
+            newest_version: 1,
+            boot,
+            number: 0,
+            store_kib: 1024,
+            capabilities: 0,
+            window_bytes: 16,
+            sample_bits: 4,
+            reset_token: [0; 16],
+        }
+    }
+
+    fn identity(rng: &mut ChaCha12Rng, network: &NetworkKey) -> (Identity, PublicKey) {
+        let private = PrivateKey::generate(rng);
+        let public = private.public();
+        (Identity::new(private, network.clone()), public)
+    }
+
+    #[test]
+    fn two_members_of_a_network_agree_on_keys_and_learn_each_others_hello() {
+        let rng = &mut ChaCha12Rng::seed_from_u64(1);
+        let network = NetworkKey::generate(rng);
+        let (alice, alice_key) = identity(rng, &network);
+        let (bob, bob_key) = identity(rng, &network);
+        let mut first = Vec::new();
+        let mut pending = alice.initiate(&bob_key, 0xa11ce, &hello(1), rng, &mut first).unwrap();
+        let unit = wire::unit::parse(&mut &first[..]).unwrap();
+        let (from, heard, state) = bob.hear(&unit, rng).unwrap();
+        assert_eq!((from, heard), (alice_key, hello(1)));
+        let mut second = Vec::new();
+        let bobs = bob.respond(state, 0xb0b, unit.key_id, &hello(2), &mut second).unwrap();
+        let unit = wire::unit::parse(&mut &second[..]).unwrap();
+        assert_eq!(unit.key_id, 0xa11ce);
+        let (id, heard, alices) = alice.finish(&mut pending, &unit).unwrap();
+        assert_eq!((id, heard), (0xb0b, hello(2)));
+        assert_eq!((alices.send, alices.receive), (bobs.receive, bobs.send));
+    }
+
+    #[test]
+    fn another_networks_initiation_is_refused_by_its_mark() {
+        let rng = &mut ChaCha12Rng::seed_from_u64(2);
+        let (alice, _) = identity(rng, &NetworkKey::generate(&mut ChaCha12Rng::seed_from_u64(3)));
+        let (bob, bob_key) = identity(rng, &NetworkKey::generate(&mut ChaCha12Rng::seed_from_u64(4)));
+        let mut message = Vec::new();
+        alice.initiate(&bob_key, 1, &hello(1), rng, &mut message).unwrap();
+        let unit = wire::unit::parse(&mut &message[..]).unwrap();
+        assert_eq!(bob.hear(&unit, rng).err(), Some(Refused::Mark));
+    }
+
+    #[test]
+    fn every_changed_byte_of_a_handshake_is_noticed() {
+        let rng = &mut ChaCha12Rng::seed_from_u64(5);
+        let network = NetworkKey::generate(rng);
+        let (alice, _) = identity(rng, &network);
+        let (bob, bob_key) = identity(rng, &network);
+        let mut message = Vec::new();
+        alice.initiate(&bob_key, 1, &hello(1), rng, &mut message).unwrap();
+        for index in 1..message.len() {
+            let mut changed = message.clone();
+            changed[index] ^= 1;
+            let unit = wire::unit::parse(&mut &changed[..]).unwrap();
+            assert!(bob.hear(&unit, rng).is_err(), "byte {index}");
+        }
+    }
+}

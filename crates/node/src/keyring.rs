@@ -1,0 +1,34 @@
+//! Key ids: by which number each peer names each of our sessions.
+
+use rand::{Rng, RngExt};
+use std::collections::BTreeMap;
+
+/// The key ids in use, and whose they are (index of the peer).
+#[derive(Debug, Default)]
+pub struct Keyring {
+    owners: BTreeMap<u32, usize>,
+}
+
+impl Keyring {
+    /// A random id that is not in use, for `peer`.
+    pub fn allocate(&mut self, rng: &mut impl Rng, peer: usize) -> u32 {
+        loop {
+            let id = rng.random_range(1..1 << 24);
+            if let std::collections::btree_map::Entry::Vacant(place) = self.owners.entry(id) {
+                place.insert(peer);
+                return id;
+            }
+        }
+    }
+
+    /// Gives `id` back.
+    pub fn release(&mut self, id: u32) {
+        self.owners.remove(&id);
+    }
+
+    /// Whose `id` is.
+    #[must_use]
+    pub fn owner(&self, id: u32) -> Option<usize> {
+        self.owners.get(&id).copied()
+    }
+}

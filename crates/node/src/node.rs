@@ -1,0 +1,433 @@
+//! The node: takes packets and datagrams, gives datagrams and packets, and knows when it wants to be called again.
+
+use crate::allowance::Allowance;
+use crate::config::{Config, ConfigError};
+use crate::event::Event;
+use crate::handshake::{Identity, Refused as HandshakeRefused};
+use crate::keyring::Keyring;
+use crate::link::{capabilities, store_kib};
+use crate::pack::AROUND_PACKET;
+use crate::peer::Peer;
+use crate::queue::Queue;
+use crate::route::Routes;
+use crate::seal::Seal;
+use crate::session::NotOpened;
+use crate::sessions::Introduction;
+use crate::status::{Refused, Status};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha12Rng;
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::time::Duration;
+use wire::hello::Hello;
+use wire::inner::Inner;
+use wire::unit::{self, Kind, NotAUnit, Unit, VERSION};
+
+/// Handshakes answered a second.
+const HANDSHAKES_PER_SECOND: u32 = 50;
+/// Resets sent a second.
+const RESETS_PER_SECOND: u32 = 10;
+/// Handshake messages and resets that wait to be sent.
+const MAX_LETTERS: usize = 256;
+/// Events that wait to be told; the oldest are forgotten first.
+const MAX_EVENTS: usize = 1 << 16;
+/// Bytes of restored packets that wait to be delivered.
+const DELIVERY_BYTES: usize = 1 << 26;
+
+/// A datagram to be sent. Call [`Transmit::seal`] on its buffer first: until then it is plaintext.
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct Transmit {
+    /// Where it goes.
+    pub to: SocketAddr,
+    seal: Option<Seal>,
+}
+
+impl Transmit {
+    /// Encrypts the datagram in place. May be done on another thread.
+    pub fn seal(&self, datagram: &mut Vec<u8>) {
+        if let Some(seal) = &self.seal {
+            seal.apply(datagram);
+        }
+    }
+}
+
+/// The newest events, in order.
+#[derive(Default)]
+pub(crate) struct Events(VecDeque<Event>);
+
+impl Events {
+    pub fn push(&mut self, event: Event) {
+        if self.0.len() == MAX_EVENTS {
+            self.0.pop_front();
+        }
+        self.0.push_back(event);
+    }
+}
+
+/// What a peer uses of the node around it.
+pub(crate) struct Outside<'a> {
+    pub config: &'a Config,
+    pub routes: &'a Routes,
+    pub keyring: &'a mut Keyring,
+    pub deliveries: &'a mut Queue,
+    pub events: &'a mut Events,
+}
+
+/// A node.
+pub struct Node {
+    config: Config,
+    identity: Identity,
+    boot: u64,
+    started: Duration,
+    rng: ChaCha12Rng,
+    routes: Routes,
+    keyring: Keyring,
+    peers: Vec<Peer>,
+    /// Whose turn it is to send.
+    turn: usize,
+    /// Handshake messages and resets, which are not sealed.
+    letters: VecDeque<(SocketAddr, Vec<u8>)>,
+    deliveries: Queue,
+    events: Events,
+    handshakes: Allowance,
+    resets: Allowance,
+    refused: Refused,
+}
+
+macro_rules! outside {
+    ($node:expr) => {
+        Outside {
+            config: &$node.config,
+            routes: &$node.routes,
+            keyring: &mut $node.keyring,
+            deliveries: &mut $node.deliveries,
+            events: &mut $node.events,
+        }
+    };
+}
+
+impl Node {
+    /// A node that starts at `now`. All its randomness, its boot included, comes from `seed`.
+    pub fn new(config: Config, seed: [u8; 32], now: Duration) -> Result<Self, ConfigError> {
+        config.validate()?;
+        let mut rng = ChaCha12Rng::from_seed(seed);
+        let peers = config.peers.iter().cloned().enumerate().map(|(index, peer)| Peer::new(index, peer, &config));
+        Ok(Node {
+            identity: Identity::new(config.private_key.clone(), config.network_key.clone()),
+            boot: rng.random(),
+            started: now,
+            rng,
+            routes: Routes::new(&config.peers),
+            keyring: Keyring::default(),
+            peers: peers.collect(),
+            turn: 0,
+            letters: VecDeque::new(),
+            deliveries: Queue::new(DELIVERY_BYTES),
+            events: Events::default(),
+            handshakes: Allowance::new(HANDSHAKES_PER_SECOND, now),
+            resets: Allowance::new(RESETS_PER_SECOND, now),
+            refused: Refused::default(),
+            config,
+        })
+    }
+
+    /// The largest inner packet that fits in a datagram.
+    #[must_use]
+    pub fn max_packet_bytes(&self) -> usize {
+        self.config.max_datagram_bytes - AROUND_PACKET
+    }
+
+    /// Takes a packet from the TUN.
+    pub fn handle_packet(&mut self, now: Duration, packet: &[u8]) {
+        let Ok(inner) = Inner::parse(packet) else {
+            self.refused.not_ip += 1;
+            return;
+        };
+        let Some(peer) = self.routes.peer(inner.flow.destination) else {
+            self.refused.no_route += 1;
+            return;
+        };
+        if packet.len() > self.max_packet_bytes() {
+            self.peers[peer].counters.too_large += 1;
+            return;
+        }
+        self.peers[peer].queue.push(packet);
+        if self.peers[peer].sessions.sending(now).is_none() && !self.peers[peer].sessions.is_shaking_hands() {
+            self.initiate(now, peer);
+        }
+    }
+
+    /// Takes a datagram from the air. Its bytes are decrypted in place.
+    pub fn handle_datagram(&mut self, now: Duration, from: SocketAddr, datagram: &mut [u8]) {
+        let mut start = 0;
+        while start < datagram.len() {
+            let mut rest = &datagram[start..];
+            let unit = match unit::parse(&mut rest) {
+                Ok(unit) => unit,
+                Err(NotAUnit::OtherVersion(_)) => {
+                    self.refused.other_version += 1;
+                    return;
+                }
+                Err(NotAUnit::Malformed(_)) => {
+                    self.refused.malformed += 1;
+                    return;
+                }
+            };
+            let (header_bytes, body_bytes) = (unit.header.len(), unit.body.len());
+            let end = start + header_bytes + body_bytes;
+            match unit.kind {
+                Kind::Sealed { counter } => {
+                    let key_id = unit.key_id;
+                    let (header, body) = datagram[start..end].split_at_mut(header_bytes);
+                    self.handle_sealed(now, from, key_id, counter, header, body);
+                }
+                Kind::Initiation => self.handle_initiation(now, from, &unit),
+                Kind::Response => self.handle_response(now, from, &unit),
+                Kind::Reset => self.handle_reset(now, &unit),
+            }
+            start = end;
+        }
+    }
+
+    fn handle_sealed(
+        &mut self,
+        now: Duration,
+        from: SocketAddr,
+        key_id: u32,
+        counter: u32,
+        header: &[u8],
+        body: &mut [u8],
+    ) {
+        let Some(index) = self.keyring.owner(key_id) else {
+            self.refused.unknown_key += 1;
+            self.send_reset(now, from, key_id, header.len() + body.len());
+            return;
+        };
+        let peer = &mut self.peers[index];
+        let Some(session) = peer.sessions.by_id(key_id) else {
+            self.refused.unknown_key += 1; // a handshake of ours that waits for its response
+            return;
+        };
+        let opened = match session.open(now, counter, header, body) {
+            Ok(opened) => opened,
+            Err(NotOpened::Replay) => {
+                self.refused.replay += 1;
+                return;
+            }
+            Err(NotOpened::Authentication) => {
+                self.refused.authentication += 1;
+                return;
+            }
+            Err(NotOpened::Expired) => {
+                self.refused.expired += 1;
+                return;
+            }
+        };
+        let (confirmed, mac) = (session.confirmed, session.receive_mac.clone());
+        let mut outside = outside!(self);
+        peer.heard_from(from, opened.newest, header.len() + body.len(), &mut outside);
+        if !confirmed {
+            peer.use_session(key_id, &mut outside);
+        }
+        peer.unpack(now, key_id, &mac, &body[..opened.plain_bytes], &mut outside);
+    }
+
+    fn handle_initiation(&mut self, now: Duration, from: SocketAddr, unit: &Unit<'_>) {
+        if !self.handshakes.take(now) {
+            self.refused.handshake_rate += 1;
+            return;
+        }
+        let (key, hello, state) = match self.identity.hear(unit, &mut self.rng) {
+            Ok(heard) => heard,
+            Err(why) => return self.refuse_handshake(why),
+        };
+        let Some(index) = self.peers.iter().position(|peer| peer.config.public_key == key) else {
+            self.refused.handshake_stranger += 1;
+            return;
+        };
+        if !self.peers[index].sessions.is_new(&hello) {
+            self.refused.replay += 1;
+            return;
+        }
+        let local_id = self.keyring.allocate(&mut self.rng, index);
+        let introduction = Introduction { identity: &self.identity, hello: own_hello(&self.config, self.boot) };
+        let mut letter = Vec::new();
+        let sessions = &mut self.peers[index].sessions;
+        let (id, keyring) = (unit.key_id, &mut self.keyring);
+        match sessions.respond(now, &introduction, (hello, state), id, local_id, keyring, &mut letter) {
+            Ok(()) => self.post(from, letter),
+            Err(why) => self.refuse_handshake(why),
+        }
+    }
+
+    fn handle_response(&mut self, now: Duration, from: SocketAddr, unit: &Unit<'_>) {
+        let Some(index) = self.keyring.owner(unit.key_id) else {
+            self.refused.unknown_key += 1;
+            return;
+        };
+        let peer = &mut self.peers[index];
+        match peer.sessions.finish(now, &self.identity, unit, &mut self.keyring) {
+            Ok(Some(local_id)) => {
+                peer.endpoint = Some(from);
+                peer.use_session(local_id, &mut outside!(self));
+                // the first sealed unit tells the responder that these keys are in use
+                peer.ping_at = Some(now);
+            }
+            Ok(None) => self.refused.replay += 1,
+            Err(why) => self.refuse_handshake(why),
+        }
+    }
+
+    fn refuse_handshake(&mut self, why: HandshakeRefused) {
+        match why {
+            HandshakeRefused::Malformed => self.refused.malformed += 1,
+            HandshakeRefused::Mark => self.refused.handshake_mark += 1,
+            HandshakeRefused::Authentication => self.refused.authentication += 1,
+            HandshakeRefused::Version => self.refused.other_version += 1,
+        }
+    }
+
+    /// Tells whoever used `key_id` that it is not known; never with more bytes than came.
+    fn send_reset(&mut self, now: Duration, to: SocketAddr, key_id: u32, came_bytes: usize) {
+        let mut letter = Vec::new();
+        unit::emit_header(Kind::Reset, key_id, None, &mut letter);
+        wire::reset::emit(self.identity.reset_token(key_id), &mut letter);
+        if letter.len() < came_bytes && self.resets.take(now) {
+            self.post(to, letter);
+        }
+    }
+
+    /// A peer does not know a key of ours any more: shake hands at once. The session stays until then.
+    fn handle_reset(&mut self, now: Duration, unit: &Unit<'_>) {
+        let token = wire::reset::parse(unit.body).ok();
+        let shown = |peer: &Peer| {
+            let session = peer.sessions.by_remote_id(unit.key_id)?;
+            (token == Some(session.hello.reset_token)).then_some(())
+        };
+        match self.peers.iter().position(|peer| shown(peer).is_some()) {
+            Some(index) if !self.peers[index].sessions.is_shaking_hands() => self.initiate(now, index),
+            Some(_) => {}
+            None => self.refused.unknown_key += 1,
+        }
+    }
+
+    /// Begins a handshake with a peer whose address is known, or tries again.
+    fn initiate(&mut self, now: Duration, index: usize) {
+        let Some(to) = self.peers[index].endpoint else { return };
+        let local_id = self.keyring.allocate(&mut self.rng, index);
+        let introduction = Introduction { identity: &self.identity, hello: own_hello(&self.config, self.boot) };
+        let Peer { sessions, config, .. } = &mut self.peers[index];
+        let mut letter = Vec::new();
+        sessions.initiate(now, &introduction, config, local_id, &mut self.rng, &mut self.keyring, &mut letter);
+        if !letter.is_empty() {
+            self.post(to, letter);
+        }
+    }
+
+    fn post(&mut self, to: SocketAddr, letter: Vec<u8>) {
+        if self.letters.len() < MAX_LETTERS {
+            self.letters.push_back((to, letter));
+        }
+    }
+
+    /// Does what is due at `now`.
+    pub fn handle_timeout(&mut self, now: Duration) {
+        for index in 0..self.peers.len() {
+            if self.peers[index].handle_timeout(now, &mut outside!(self)) {
+                self.initiate(now, index);
+            }
+        }
+    }
+
+    /// The next datagram to send, written into `out` (whose contents are replaced).
+    pub fn poll_transmit(&mut self, now: Duration, out: &mut Vec<u8>) -> Option<Transmit> {
+        if let Some((to, letter)) = self.letters.pop_front() {
+            out.clear();
+            out.extend_from_slice(&letter);
+            return Some(Transmit { to, seal: None });
+        }
+        for step in 0..self.peers.len() {
+            let index = (self.turn + step) % self.peers.len();
+            let peer = &mut self.peers[index];
+            let Some(to) = peer.endpoint else { continue };
+            if let Some(seal) = peer.pack(now, &mut outside!(self), out) {
+                peer.count_sent(to, out.len() + unit::TAG_BYTES);
+                if peer.closing {
+                    peer.end(&mut outside!(self));
+                }
+                self.turn = index + 1;
+                return Some(Transmit { to, seal: Some(seal) });
+            }
+        }
+        None
+    }
+
+    /// The next packet for the TUN: replaces the contents of `out`. `false` if there is none.
+    pub fn poll_deliver(&mut self, out: &mut Vec<u8>) -> bool {
+        let Some(mut packet) = self.deliveries.pop() else { return false };
+        std::mem::swap(out, &mut packet);
+        self.deliveries.recycle(packet);
+        true
+    }
+
+    /// When [`Node::handle_timeout`] and [`Node::poll_transmit`] have something to do next.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Duration> {
+        // a peer that wants a session and has no handshake under way asks for one at once
+        self.peers.iter().filter_map(Peer::timeout).min()
+    }
+
+    /// The next thing that happened.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.0.pop_front()
+    }
+
+    /// Says goodbye to every peer: send what [`Node::poll_transmit`] then gives, and stop.
+    pub fn close(&mut self) {
+        for peer in &mut self.peers {
+            peer.closing = true;
+        }
+    }
+
+    /// Loses what is stored for a peer in one or both directions, as a node under memory pressure does. Costs
+    /// savings and nothing else.
+    pub fn forget(&mut self, peer: usize, sent: bool, received: bool) {
+        let Some(link) = self.peers.get_mut(peer).and_then(|peer| peer.link.as_mut()) else { return };
+        if sent {
+            link.reduce.forget();
+        }
+        if received {
+            link.restore.forget();
+            link.received.forget();
+            link.flushed = true;
+        }
+    }
+
+    /// What the node can say of itself.
+    #[must_use]
+    pub fn status(&self, now: Duration) -> Status {
+        Status {
+            public_key: self.config.private_key.public().to_string(),
+            boot: self.boot,
+            uptime_seconds: now.saturating_sub(self.started).as_secs_f64(),
+            policy: self.config.reduce.policy.to_string(),
+            peers: self.peers.iter().map(|peer| peer.status(now)).collect(),
+            refused: self.refused,
+        }
+    }
+}
+
+fn own_hello(config: &Config, boot: u64) -> Hello {
+    Hello {
+        oldest_version: VERSION,
+        newest_version: VERSION,
+        boot,
+        number: 0,
+        store_kib: store_kib(&config.reduce),
+        capabilities: capabilities(&config.reduce),
+        window_bytes: u8::try_from(config.reduce.window_bytes).unwrap_or(u8::MAX),
+        sample_bits: u8::try_from(config.reduce.sample_bits).unwrap_or(u8::MAX),
+        reset_token: [0; wire::reset::RESET_TOKEN_BYTES],
+    }
+}

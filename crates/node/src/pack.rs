@@ -1,0 +1,369 @@
+//! Pack and unpack: what goes into a datagram for a peer, and what is done with what comes out of one.
+//!
+//! Control frames go first, the packet last, since the last frame needs no length. A receipt rides along when there
+//! is room, and alone when nothing else leaves in time.
+
+use crate::event::{Event, Outcome, SentPacket};
+use crate::link::Link;
+use crate::mac::PacketMac;
+use crate::node::Outside;
+use crate::peer::Peer;
+use crate::receipts::Fate;
+use crate::reduce::NotRestored;
+use crate::seal::Seal;
+use re::Form;
+use std::time::Duration;
+use wire::frame::{self, Frame, FrameType, Frames, SEQUENCE_BYTES};
+use wire::inner::Inner;
+use wire::number::{from_u24, to_u24};
+use wire::receipt::Receipt;
+use wire::request::{MAX_SEQUENCES, Request};
+use wire::unit::{Kind, SEALED_HEADER_BYTES, TAG_BYTES, emit_header};
+
+/// Bytes around the frames of a unit.
+pub const AROUND_FRAMES: usize = SEALED_HEADER_BYTES + SEQUENCE_BYTES + TAG_BYTES;
+/// Bytes around an inner packet that is alone in a datagram.
+pub const AROUND_PACKET: usize = AROUND_FRAMES + 1;
+/// The most a receipt takes as a frame.
+const RECEIPT_FRAME_BYTES: usize = 3 + 3 + 1 + 4 + 5 + wire::receipt::MAX_BITMAP_BYTES;
+
+impl Peer {
+    /// Writes the next datagram for the peer into `out`, header and plaintext; `None` if there is nothing to send.
+    pub(crate) fn pack(&mut self, now: Duration, outside: &mut Outside<'_>, out: &mut Vec<u8>) -> Option<Seal> {
+        let session = self.sessions.sending(now)?;
+        let link = self.link.as_mut()?;
+        let ping = self.ping_at.is_some_and(|at| at <= now);
+        let receipt_alone = link.received.alone_at().is_some_and(|at| at <= now);
+        let asked = match &mut link.repair {
+            Some(repair) => {
+                let retry = link.outstanding.srtt().unwrap_or(Duration::from_millis(200)) * 2;
+                repair.ask(now, retry, MAX_SEQUENCES)
+            }
+            None => Vec::new(),
+        };
+        let control = ping
+            || receipt_alone
+            || !asked.is_empty()
+            || !link.replies.is_empty()
+            || link.pong.is_some()
+            || link.flushed
+            || self.closing;
+        if !control && self.queue.is_empty() {
+            return None;
+        }
+
+        out.clear();
+        let seal = session.next_seal();
+        emit_header(Kind::Sealed { counter: seal.counter() as u32 }, session.remote_id, None, out);
+        let sequence = link.outstanding.send(now);
+        frame::emit_sequence(sequence, out);
+        let limit = outside.config.max_datagram_bytes - TAG_BYTES;
+
+        if self.closing {
+            frame::emit(FrameType::Close, &[], out);
+        }
+        if ping {
+            let micros = u64::try_from(now.as_micros()).unwrap_or(u64::MAX);
+            frame::emit(FrameType::Ping, &micros.to_be_bytes(), out);
+        }
+        if let Some(token) = link.pong.take() {
+            frame::emit(FrameType::Pong, &token, out);
+        }
+        if std::mem::take(&mut link.flushed) {
+            frame::emit(FrameType::Flushed, &[link.restore.generation()], out);
+        }
+        if !asked.is_empty() {
+            let mut body = Vec::new();
+            wire::request::emit(&asked, &mut body);
+            frame::emit(FrameType::Request, &body, out);
+            self.counters.requested += asked.len() as u64;
+        }
+        let packet_bytes = self.queue.next_bytes().map_or(0, |bytes| bytes + 1);
+        let carries = link.received.worth_carrying(now)
+            && out.len() + RECEIPT_FRAME_BYTES.min(64) + packet_bytes <= limit;
+        if receipt_alone || carries {
+            write_receipt(now, link, limit, out);
+            self.counters.receipts_sent += 1;
+        }
+        while let Some(&wanted) = link.replies.front() {
+            let Some(original) = link.reduce.original(wanted) else {
+                link.replies.pop_front();
+                continue;
+            };
+            if out.len() + original.len() + 8 > limit {
+                break;
+            }
+            let mut body = to_u24(wanted).to_vec();
+            body.extend_from_slice(original);
+            frame::emit(FrameType::Reply, &body, out);
+            link.replies.pop_front();
+            self.counters.replied += 1;
+        }
+        let fits = self.queue.next_bytes().is_some_and(|bytes| out.len() + 1 + bytes <= limit);
+        if fits && let Some(packet) = self.queue.pop() {
+            if let Ok(inner) = Inner::parse(&packet) {
+                let written = link.reduce.write(sequence, &packet, &inner, &session.send_mac, out);
+                self.counters.inner_sent_packets += 1;
+                self.counters.inner_sent_bytes += packet.len() as u64;
+                if written.reduced {
+                    self.counters.reduced_packets += 1;
+                    self.counters.removed_bytes += (packet.len() + 1).saturating_sub(written.frame_bytes) as u64;
+                }
+                if outside.config.trace {
+                    outside.events.push(Event::Sent(SentPacket {
+                        peer: self.index,
+                        sequence,
+                        flow: inner.flow,
+                        tcp_sequence: inner.tcp_sequence,
+                        payload_bytes: inner.payload_bytes(),
+                        packet_bytes: written.packet_bytes,
+                        frame_bytes: written.frame_bytes,
+                        references: if written.reduced { link.reduce.references().to_vec() } else { Vec::new() },
+                    }));
+                }
+                self.unanswered_since.get_or_insert(now);
+            }
+            self.queue.recycle(packet);
+        }
+        if ping {
+            self.unanswered_since.get_or_insert(now);
+        }
+        self.sent(now);
+        Some(seal)
+    }
+
+    /// Takes the frames of an opened unit.
+    pub(crate) fn unpack(
+        &mut self,
+        now: Duration,
+        session: u32,
+        mac: &PacketMac,
+        mut plaintext: &[u8],
+        outside: &mut Outside<'_>,
+    ) {
+        let Some(link) = &mut self.link else { return };
+        let Ok(truncated) = frame::parse_sequence(&mut plaintext) else {
+            self.counters.bad_frames += 1;
+            return;
+        };
+        let first = link.received.widen(truncated);
+        let mut next = first;
+        for frame in Frames::new(plaintext) {
+            let Ok(Frame { frame_type, body }) = frame else {
+                self.counters.bad_frames += 1;
+                break;
+            };
+            let understood = match frame_type {
+                Some(FrameType::Packet) => {
+                    next += 1;
+                    self.take_plain(now, next - 1, body, outside)
+                }
+                Some(FrameType::ReducedCompact) => {
+                    next += 1;
+                    self.take_reduced(now, next - 1, Form::Compact, body, session, mac, outside)
+                }
+                Some(FrameType::ReducedPaper) => {
+                    next += 1;
+                    self.take_reduced(now, next - 1, Form::Paper, body, session, mac, outside)
+                }
+                Some(FrameType::Reply) => self.take_reply(now, body, outside),
+                Some(other) => self.take_control(now, other, body),
+                None => true,
+            };
+            if !understood {
+                self.counters.bad_frames += 1;
+            }
+        }
+        if next == first
+            && let Some(link) = &mut self.link
+        {
+            link.received.arrive(now, first);
+        }
+    }
+
+    /// A packet that came as it was.
+    fn take_plain(&mut self, now: Duration, sequence: u64, packet: &[u8], outside: &mut Outside<'_>) -> bool {
+        let Some(link) = &mut self.link else { return false };
+        link.received.arrive(now, sequence);
+        link.received.want_receipt(now);
+        let mut buffer = outside.deliveries.buffer();
+        buffer.extend_from_slice(packet);
+        self.deliver(sequence, buffer, Outcome::Delivered, outside)
+    }
+
+    /// A packet that came reduced.
+    #[allow(clippy::too_many_arguments, reason = "one packet with all that came with it")]
+    fn take_reduced(
+        &mut self,
+        now: Duration,
+        sequence: u64,
+        form: Form,
+        body: &[u8],
+        session: u32,
+        mac: &PacketMac,
+        outside: &mut Outside<'_>,
+    ) -> bool {
+        let Some(link) = &mut self.link else { return false };
+        link.received.arrive(now, sequence);
+        link.received.want_receipt(now);
+        self.counters.reduced_received_packets += 1;
+        let mut buffer = outside.deliveries.buffer();
+        match link.restore.restore(sequence, form, body, mac, &mut buffer) {
+            Ok(()) => self.deliver(sequence, buffer, Outcome::Delivered, outside),
+            Err(why) => {
+                outside.deliveries.recycle(buffer);
+                self.counters.missed += 1;
+                let mut absent = Vec::new();
+                match why {
+                    NotRestored::Malformed => return false,
+                    NotRestored::OtherGeneration => self.counters.missed_other_generation += 1,
+                    NotRestored::WrongBytes => self.counters.missed_wrong_bytes += 1,
+                    NotRestored::Absent(sequences) => {
+                        self.counters.missed_absent += 1;
+                        absent = sequences;
+                    }
+                }
+                let outcome = match &mut link.repair {
+                    Some(repair) => {
+                        repair.hold(now, sequence, form, body, session, &absent);
+                        Outcome::Held
+                    }
+                    None => Outcome::Undecodable,
+                };
+                self.arrived(sequence, outcome, outside);
+                true
+            }
+        }
+    }
+
+    /// A packet that was asked for.
+    fn take_reply(&mut self, now: Duration, body: &[u8], outside: &mut Outside<'_>) -> bool {
+        let Some((front, packet)) = body.split_first_chunk::<3>() else { return false };
+        let Some(link) = &mut self.link else { return false };
+        let sequence = link.received.widen(from_u24(*front));
+        let Some(repair) = link.repair.as_mut().filter(|repair| repair.is_wanted(sequence)) else {
+            return true; // late, or never asked for: nothing to do
+        };
+        let Ok(inner) = Inner::parse(packet) else { return false };
+        repair.satisfied(sequence);
+        let was_held = repair.remove_held(sequence).is_some();
+        link.restore.store(sequence, packet, &inner);
+        link.received.hold(sequence);
+        if was_held {
+            let mut buffer = outside.deliveries.buffer();
+            buffer.extend_from_slice(packet);
+            self.counters.repaired += 1;
+            self.deliver(sequence, buffer, Outcome::Repaired, outside);
+        }
+        self.restore_held(now, outside);
+        true
+    }
+
+    /// Tries what is held again, oldest first: what it needs has come, or comes with one of the others.
+    fn restore_held(&mut self, now: Duration, outside: &mut Outside<'_>) {
+        let mut from = 0;
+        while let Some(link) = &mut self.link
+            && let Some(repair) = &mut link.repair
+            && let Some((sequence, held)) = repair.take_held(from)
+        {
+            from = sequence + 1;
+            let Some(session) = self.sessions.by_id(held.session) else { continue };
+            let mut buffer = outside.deliveries.buffer();
+            match link.restore.restore(sequence, held.form, &held.body, &session.receive_mac, &mut buffer) {
+                Ok(()) => {
+                    self.counters.repaired += 1;
+                    self.deliver(sequence, buffer, Outcome::Repaired, outside);
+                }
+                Err(why) => {
+                    outside.deliveries.recycle(buffer);
+                    if let NotRestored::Absent(absent) = why {
+                        repair.hold(now, sequence, held.form, &held.body, held.session, &absent);
+                    } else {
+                        repair.put_back(sequence, held);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Delivers a packet whose bytes are proven, if it may come from this peer.
+    fn deliver(&mut self, sequence: u64, packet: Vec<u8>, outcome: Outcome, outside: &mut Outside<'_>) -> bool {
+        let Some(link) = &mut self.link else { return false };
+        let Ok(inner) = Inner::parse(&packet) else {
+            outside.deliveries.recycle(packet);
+            return false;
+        };
+        link.restore.store(sequence, &packet, &inner);
+        link.received.hold(sequence);
+        if outside.routes.peer(inner.flow.source) != Some(self.index) {
+            self.counters.wrong_source += 1;
+            outside.deliveries.recycle(packet);
+            return true;
+        }
+        self.counters.inner_received_packets += 1;
+        self.counters.inner_received_bytes += packet.len() as u64;
+        outside.deliveries.push_buffer(packet);
+        self.arrived(sequence, outcome, outside);
+        true
+    }
+
+    fn arrived(&mut self, sequence: u64, outcome: Outcome, outside: &mut Outside<'_>) {
+        if outside.config.trace {
+            outside.events.push(Event::Arrived { peer: self.index, sequence, outcome });
+        }
+    }
+
+    /// What is neither packet nor reply.
+    fn take_control(&mut self, now: Duration, frame_type: FrameType, body: &[u8]) -> bool {
+        let Some(link) = &mut self.link else { return false };
+        match frame_type {
+            FrameType::Receipt => {
+                let Ok(receipt) = Receipt::parse(body) else { return false };
+                self.counters.receipts_received += 1;
+                let Link { outstanding, reduce, .. } = link;
+                if !reduce.generation(receipt.generation) {
+                    return true;
+                }
+                outstanding.receipt(now, &receipt, |sequence, fate| match fate {
+                    Fate::Held => reduce.confirm(sequence),
+                    Fate::Lost => reduce.report_lost(sequence),
+                })
+            }
+            FrameType::Request => {
+                let Ok(request) = Request::parse(body) else { return false };
+                for truncated in request.sequences() {
+                    let sequence = link.outstanding.widen(truncated);
+                    link.reply(sequence);
+                }
+                true
+            }
+            FrameType::Ping => {
+                link.pong = body.try_into().ok();
+                link.pong.is_some()
+            }
+            FrameType::Pong => {
+                let Ok(token) = body.try_into() else { return false };
+                let sent = Duration::from_micros(u64::from_be_bytes(token));
+                now.checked_sub(sent).map(|sample| link.outstanding.round_trip(sample)).is_some()
+            }
+            FrameType::Flushed => {
+                let &[generation] = body else { return false };
+                link.reduce.generation(generation);
+                true
+            }
+            FrameType::Close => {
+                self.closed = true;
+                true
+            }
+            FrameType::Padding => true,
+            FrameType::Packet | FrameType::ReducedCompact | FrameType::ReducedPaper | FrameType::Reply => false,
+        }
+    }
+}
+
+fn write_receipt(now: Duration, link: &mut Link, limit: usize, out: &mut Vec<u8>) {
+    let mut body = Vec::with_capacity(RECEIPT_FRAME_BYTES);
+    link.received.write(now, link.restore.generation(), &mut body);
+    debug_assert!(out.len() + body.len() + 3 <= limit);
+    frame::emit(FrameType::Receipt, &body, out);
+}

@@ -1,0 +1,164 @@
+//! A peer: its sessions, its link, its queue, and when something is to be done about it next.
+
+use crate::config::{Config, PeerConfig};
+use crate::event::Event;
+use crate::link::Link;
+use crate::node::Outside;
+use crate::queue::Queue;
+use crate::sessions::Sessions;
+use crate::status::{PeerCounters, PeerStatus, outer_header_bytes};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// A peer that answers nothing for so long gets a new handshake.
+const SILENCE: Duration = Duration::from_secs(10);
+
+/// One peer.
+pub(crate) struct Peer {
+    pub index: usize,
+    pub config: PeerConfig,
+    pub endpoint: Option<SocketAddr>,
+    pub sessions: Sessions,
+    pub link: Option<Link>,
+    pub queue: Queue,
+    pub counters: PeerCounters,
+    /// When a ping goes out: at once after a handshake, else after the keepalive's silence.
+    pub ping_at: Option<Duration>,
+    /// Since when something was sent that has not been answered.
+    pub unanswered_since: Option<Duration>,
+    /// This node is going away and says so.
+    pub closing: bool,
+    /// The peer went away and said so.
+    pub closed: bool,
+}
+
+impl Peer {
+    pub fn new(index: usize, config: PeerConfig, node: &Config) -> Self {
+        Peer {
+            index,
+            endpoint: config.endpoint,
+            config,
+            sessions: Sessions::default(),
+            link: None,
+            queue: Queue::new(node.queue_bytes),
+            counters: PeerCounters::default(),
+            ping_at: None,
+            unanswered_since: None,
+            closing: false,
+            closed: false,
+        }
+    }
+
+    /// Notes that a datagram left.
+    pub fn sent(&mut self, now: Duration) {
+        self.ping_at = self.config.keepalive.map(|keepalive| now + keepalive);
+    }
+
+    /// Counts a datagram that left, with its tag.
+    pub fn count_sent(&mut self, to: SocketAddr, datagram_bytes: usize) {
+        self.counters.outer_sent_datagrams += 1;
+        self.counters.outer_sent_bytes += datagram_bytes as u64 + outer_header_bytes(to);
+    }
+
+    /// A session is proven to be shared with the living peer: use it, and with a new boot begin a new link.
+    pub fn use_session(&mut self, local_id: u32, outside: &mut Outside<'_>) {
+        self.sessions.use_session(local_id, outside.keyring);
+        let Some(session) = self.sessions.by_id(local_id) else { return };
+        let new_boot = self.link.as_ref().is_none_or(|link| link.peer_boot != session.hello.boot);
+        if new_boot {
+            self.link = Some(Link::new(&outside.config.reduce, &session.hello));
+        }
+        self.closed = false;
+        self.unanswered_since = None;
+        self.counters.sessions += 1;
+        let (peer, endpoint) = (self.config.name.clone(), self.endpoint);
+        outside.events.push(Event::SessionUp { peer, endpoint, new_boot });
+    }
+
+    /// An authenticated unit came from `from`.
+    pub fn heard_from(&mut self, from: SocketAddr, newest: bool, datagram_bytes: usize, outside: &mut Outside<'_>) {
+        self.unanswered_since = None;
+        self.counters.outer_received_datagrams += 1;
+        self.counters.outer_received_bytes += datagram_bytes as u64 + outer_header_bytes(from);
+        if newest && self.endpoint != Some(from) {
+            let before = self.endpoint.replace(from);
+            outside.events.push(Event::Roamed { peer: self.config.name.clone(), from: before, to: from });
+        }
+    }
+
+    /// The peer's sessions are over: what was shared with that boot is void.
+    pub fn end(&mut self, outside: &mut Outside<'_>) {
+        self.sessions.end(outside.keyring);
+        self.link = None;
+        self.ping_at = None;
+        self.unanswered_since = None;
+        outside.events.push(Event::SessionDown { peer: self.config.name.clone() });
+    }
+
+    /// Does what is due. Whether a handshake is to begin.
+    pub fn handle_timeout(&mut self, now: Duration, outside: &mut Outside<'_>) -> bool {
+        if self.closed {
+            self.closed = false;
+            self.end(outside);
+        }
+        if self.sessions.expire(now, outside.keyring) {
+            outside.events.push(Event::SessionDown { peer: self.config.name.clone() });
+        }
+        if let Some(repair) = self.link.as_mut().and_then(|link| link.repair.as_mut()) {
+            repair.give_up(now);
+        }
+        if self.sessions.give_up(now, self.config.keepalive.is_some(), outside.keyring) {
+            self.queue.clear();
+        }
+        let silent = self.unanswered_since.is_some_and(|since| now >= since + SILENCE);
+        if silent {
+            self.unanswered_since = Some(now);
+        }
+        let retry = self.sessions.retry_at().is_some_and(|at| at <= now);
+        let begin = !self.sessions.is_shaking_hands()
+            && (silent || self.sessions.rekey_at().is_some_and(|at| at <= now) || self.wants_session(now));
+        self.endpoint.is_some() && !self.closing && (retry || begin)
+    }
+
+    /// Whether there is something to say and no session to say it in.
+    fn wants_session(&mut self, now: Duration) -> bool {
+        (self.config.keepalive.is_some() || !self.queue.is_empty()) && self.sessions.sending(now).is_none()
+    }
+
+    /// When [`Peer::handle_timeout`] or [`Peer::pack`] has something to do next.
+    pub fn timeout(&self) -> Option<Duration> {
+        let link = self.link.as_ref();
+        let shaking = self.sessions.is_shaking_hands();
+        let lonely = self.config.keepalive.is_some() && self.endpoint.is_some() && self.link.is_none();
+        [
+            (self.closed || (lonely && !shaking && !self.closing)).then_some(Duration::ZERO),
+            self.sessions.rekey_at().filter(|_| !shaking && self.endpoint.is_some()),
+            self.sessions.retry_at(),
+            self.sessions.expire_at(),
+            self.ping_at,
+            self.unanswered_since.map(|since| since + SILENCE),
+            link.and_then(|link| link.received.alone_at()),
+            link.and_then(|link| link.repair.as_ref()?.timeout()),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+    }
+
+    pub fn status(&self, now: Duration) -> PeerStatus {
+        let link = self.link.as_ref();
+        PeerStatus {
+            name: self.config.name.clone(),
+            public_key: self.config.public_key.to_string(),
+            endpoint: self.endpoint,
+            session_age_seconds: self
+                .sessions
+                .established()
+                .map(|established| now.saturating_sub(established).as_secs_f64()),
+            srtt_seconds: link.and_then(|link| link.outstanding.srtt()).map(|srtt| srtt.as_secs_f64()),
+            loss: link.and_then(|link| link.outstanding.loss()),
+            queue_bytes: self.queue.bytes(),
+            counters: PeerCounters { queue_dropped: self.queue.dropped, ..self.counters },
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! Receipts, both ends: what was sent and is still to be accounted for ([`Outstanding`]), and what arrived and is
+//! still to be reported ([`Received`]).
+
+use std::collections::VecDeque;
+use std::time::Duration;
+use wire::number::{SEQUENCE_BITS, widen};
+use wire::receipt::{MAX_BITMAP_BYTES, Receipt};
+
+/// How many of the newest sequences both ends keep account of.
+pub const HISTORY: usize = 4096;
+/// A sequence reported as not held is taken for lost only when the receiver has got this many newer ones.
+const REORDERING_MARGIN: u64 = 3;
+/// A receipt repeats what this many receipts before it said, in case they were lost.
+const REPEATS: usize = 3;
+/// Packets that may go unreported while traffic flows that could carry a receipt.
+const PIGGYBACK_AFTER_PACKETS: u32 = 4;
+/// ... or the time.
+const PIGGYBACK_AFTER: Duration = Duration::from_millis(10);
+/// Packets after which a receipt goes out on its own.
+const ALONE_AFTER_PACKETS: u32 = 64;
+/// ... or the time.
+const ALONE_AFTER: Duration = Duration::from_millis(250);
+
+/// What a receipt says of one sequence that was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// The receiver holds it.
+    Held,
+    /// The receiver does not, and newer ones arrived.
+    Lost,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Sent {
+    at: Duration,
+    fate: Option<Fate>,
+}
+
+/// The sender's account: when each recent sequence left, and what became of it.
+#[derive(Debug, Default)]
+pub struct Outstanding {
+    sent: VecDeque<Sent>,
+    next: u64,
+    newest_reported: Option<u64>,
+    received_before: u32,
+    window_sent: u64,
+    window_received: u64,
+    srtt: Option<Duration>,
+}
+
+impl Outstanding {
+    /// Notes that the next sequence leaves at `now`; which it is.
+    pub fn send(&mut self, now: Duration) -> u64 {
+        if self.sent.len() == HISTORY {
+            self.sent.pop_front();
+        }
+        self.sent.push_back(Sent { at: now, fate: None });
+        self.next += 1;
+        self.next - 1
+    }
+
+    /// The sequence that will be given next.
+    #[must_use]
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// The full sequence of a truncated one that the peer names.
+    #[must_use]
+    pub fn widen(&self, truncated: u32) -> u64 {
+        widen(u64::from(truncated), SEQUENCE_BITS, self.next)
+    }
+
+    /// Takes a measurement of the round trip.
+    pub fn round_trip(&mut self, sample: Duration) {
+        self.srtt = Some(self.srtt.map_or(sample, |srtt| (srtt * 7 + sample) / 8));
+    }
+
+    /// The smoothed round trip (RFC 6298, weight 1/8).
+    #[must_use]
+    pub fn srtt(&self) -> Option<Duration> {
+        self.srtt
+    }
+
+    /// The share of sequences lost, over about the last thousand.
+    #[must_use]
+    pub fn loss(&self) -> Option<f64> {
+        (self.window_sent > 0)
+            .then(|| (1.0 - self.window_received as f64 / self.window_sent as f64).clamp(0.0, 1.0))
+    }
+
+    /// Takes a receipt; tells `fate` of every sequence whose fate is new. A receipt for what was never sent is
+    /// refused (`false`).
+    pub fn receipt(&mut self, now: Duration, receipt: &Receipt<'_>, mut fate: impl FnMut(u64, Fate)) -> bool {
+        let newest = self.widen(receipt.newest);
+        if newest >= self.next {
+            return false;
+        }
+        let first = self.next - self.sent.len() as u64;
+        if self.newest_reported.is_none_or(|before| newest > before) {
+            self.measure(now, newest, first, receipt);
+        }
+        for back in 0..receipt.span() {
+            let Some(sequence) = newest.checked_sub(back).filter(|&sequence| sequence >= first) else {
+                break;
+            };
+            let known = &mut self.sent[(sequence - first) as usize].fate;
+            let told = match receipt.holds(back) {
+                Some(true) => Fate::Held,
+                Some(false) if back >= REORDERING_MARGIN => Fate::Lost,
+                _ => continue,
+            };
+            // what was held stays so for this account; what was taken for lost may still arrive
+            if *known != Some(told) && *known != Some(Fate::Held) {
+                *known = Some(told);
+                fate(sequence, told);
+            }
+        }
+        true
+    }
+
+    fn measure(&mut self, now: Duration, newest: u64, first: u64, receipt: &Receipt<'_>) {
+        if let Some(sent) = newest.checked_sub(first).and_then(|index| self.sent.get(index as usize)) {
+            let delay = Duration::from_micros(u64::from(receipt.delay_64us) * 64);
+            let sample = now.saturating_sub(sent.at).saturating_sub(delay);
+            self.round_trip(sample);
+        }
+        let sent = newest - self.newest_reported.map_or(0, |before| before);
+        let received = receipt.received.wrapping_sub(self.received_before);
+        self.window_sent += sent;
+        self.window_received += u64::from(received).min(sent + 64);
+        if self.window_sent > 2000 {
+            self.window_sent /= 2;
+            self.window_received /= 2;
+        }
+        self.newest_reported = Some(newest);
+        self.received_before = receipt.received;
+    }
+}
+
+/// The receiver's account: which recent sequences it holds, and what it has reported.
+#[derive(Debug)]
+pub struct Received {
+    held: Box<[u64; HISTORY / 64]>,
+    /// One past the newest sequence received.
+    next: u64,
+    newest_at: Duration,
+    received: u32,
+    unreported: u32,
+    unreported_since: Option<Duration>,
+    /// `next` when each of the last receipts was written, oldest first.
+    reported: VecDeque<u64>,
+}
+
+impl Default for Received {
+    fn default() -> Self {
+        Received {
+            held: Box::new([0; HISTORY / 64]),
+            next: 0,
+            newest_at: Duration::ZERO,
+            received: 0,
+            unreported: 0,
+            unreported_since: None,
+            reported: VecDeque::with_capacity(REPEATS),
+        }
+    }
+}
+
+impl Received {
+    /// The full sequence of a truncated one.
+    #[must_use]
+    pub fn widen(&self, truncated: u32) -> u64 {
+        widen(u64::from(truncated), SEQUENCE_BITS, self.next)
+    }
+
+    /// Notes that `sequence` arrived.
+    pub fn arrive(&mut self, now: Duration, sequence: u64) {
+        self.received = self.received.wrapping_add(1);
+        if sequence >= self.next {
+            if sequence - self.next >= HISTORY as u64 {
+                self.held.fill(0);
+            } else {
+                for passed in self.next..=sequence {
+                    self.set(passed, false);
+                }
+            }
+            self.next = sequence + 1;
+            self.newest_at = now;
+        }
+    }
+
+    /// Notes that the packet `sequence` has been restored and is in the store.
+    pub fn hold(&mut self, sequence: u64) {
+        if sequence < self.next && self.next - sequence <= HISTORY as u64 {
+            self.set(sequence, true);
+        }
+    }
+
+    /// Whether the packet `sequence` is noted as held.
+    #[must_use]
+    pub fn holds(&self, sequence: u64) -> bool {
+        sequence < self.next
+            && self.next - sequence <= HISTORY as u64
+            && self.held[(sequence / 64) as usize % (HISTORY / 64)] >> (sequence % 64) & 1 == 1
+    }
+
+    fn set(&mut self, sequence: u64, held: bool) {
+        let word = &mut self.held[(sequence / 64) as usize % (HISTORY / 64)];
+        let bit = 1 << (sequence % 64);
+        if held { *word |= bit } else { *word &= !bit }
+    }
+
+    /// Forgets what is held, with the store.
+    pub fn forget(&mut self) {
+        self.held.fill(0);
+    }
+
+    /// Notes that what arrived wants a receipt.
+    pub fn want_receipt(&mut self, now: Duration) {
+        self.unreported += 1;
+        self.unreported_since.get_or_insert(now);
+    }
+
+    /// Whether a datagram that leaves now should carry a receipt.
+    #[must_use]
+    pub fn worth_carrying(&self, now: Duration) -> bool {
+        self.unreported >= PIGGYBACK_AFTER_PACKETS
+            || self.unreported_since.is_some_and(|since| now >= since + PIGGYBACK_AFTER)
+    }
+
+    /// When a receipt goes out on its own.
+    #[must_use]
+    pub fn alone_at(&self) -> Option<Duration> {
+        let since = self.unreported_since?;
+        Some(if self.unreported >= ALONE_AFTER_PACKETS { since } else { since + ALONE_AFTER })
+    }
+
+    /// Appends a receipt's body.
+    pub fn write(&mut self, now: Duration, generation: u8, out: &mut Vec<u8>) {
+        let newest = self.next.saturating_sub(1);
+        let since = self.reported.front().copied().unwrap_or(0);
+        let bytes = ((self.next - since).div_ceil(8) as usize).clamp(1, MAX_BITMAP_BYTES);
+        let mut bitmap = [0u8; MAX_BITMAP_BYTES];
+        for back in 0..bytes as u64 * 8 {
+            if newest.checked_sub(back).is_some_and(|sequence| self.holds(sequence)) {
+                bitmap[(back / 8) as usize] |= 1 << (back % 8);
+            }
+        }
+        let delay = now.saturating_sub(self.newest_at).as_micros() / 64;
+        let receipt = Receipt {
+            newest: newest as u32 & 0xff_ffff,
+            generation,
+            received: self.received,
+            delay_64us: u32::try_from(delay).unwrap_or(u32::MAX),
+            held: &bitmap[..bytes],
+        };
+        receipt.emit(out);
+        if self.reported.len() == REPEATS {
+            self.reported.pop_front();
+        }
+        self.reported.push_back(self.next);
+        self.unreported = 0;
+        self.unreported_since = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn a_receipt_measures_the_round_trip_without_its_own_delay() {
+        let (mut outstanding, mut received) = (Outstanding::default(), Received::default());
+        let sequence = outstanding.send(10 * MS);
+        received.arrive(20 * MS, sequence);
+        received.hold(sequence);
+        let mut body = Vec::new();
+        received.write(20 * MS + Duration::from_micros(6400), 0, &mut body);
+        outstanding.receipt(36 * MS + Duration::from_micros(400), &Receipt::parse(&body).unwrap(), |_, _| {});
+        assert_eq!(outstanding.srtt(), Some(20 * MS));
+    }
+
+    #[test]
+    fn a_receipt_for_what_was_never_sent_is_refused() {
+        let mut outstanding = Outstanding::default();
+        outstanding.send(MS);
+        let receipt = Receipt { newest: 1, generation: 0, received: 2, delay_64us: 0, held: &[3] };
+        assert!(!outstanding.receipt(MS, &receipt, |_, _| panic!("nothing may be confirmed")));
+    }
+
+    proptest! {
+        /// Whatever is lost on the way, in either direction: what is told as held is held, what is told as lost
+        /// was not held when the receipt was written, and the loss measured is the loss there was.
+        #[test]
+        fn fates_are_true(lost in proptest::collection::vec(any::<bool>(), 1..600),
+                          receipts_lost in proptest::collection::vec(any::<bool>(), 1..100)) {
+            let (mut outstanding, mut received) = (Outstanding::default(), Received::default());
+            let mut now = Duration::ZERO;
+            let mut receipts = 0;
+            for &lost_here in &lost {
+                now += MS;
+                let sequence = outstanding.send(now);
+                if lost_here { continue; }
+                received.arrive(now, sequence);
+                received.hold(sequence);
+                received.want_receipt(now);
+                if received.worth_carrying(now) {
+                    let mut body = Vec::new();
+                    received.write(now, 0, &mut body);
+                    receipts += 1;
+                    if receipts_lost[receipts % receipts_lost.len()] { continue; }
+                    let receipt = Receipt::parse(&body).unwrap();
+                    let mut fates = Vec::new();
+                    prop_assert!(outstanding.receipt(now, &receipt, |sequence, fate| fates.push((sequence, fate))));
+                    for (sequence, fate) in fates {
+                        prop_assert_eq!(fate == Fate::Held, !lost[sequence as usize]);
+                    }
+                }
+            }
+            if let Some(loss) = outstanding.loss() {
+                let upto = outstanding.newest_reported.unwrap() as usize;
+                let truth = lost[..=upto].iter().filter(|&&lost| lost).count() as f64 / (upto + 1) as f64;
+                prop_assert!((loss - truth).abs() < 0.03 + 2.0 / (upto + 1) as f64, "{} {}", loss, truth);
+            }
+        }
+    }
+}

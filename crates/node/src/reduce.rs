@@ -1,0 +1,209 @@
+//! Reduce and restore: the stage that leaves out what the receiver already has, and puts it back.
+//!
+//! A reduced packet carries the generation of the store that it speaks of and a MAC over its original bytes.
+//! What does not restore to exactly these bytes is a miss, whatever the reason: another generation, a packet
+//! that never arrived, a store that holds something else.
+
+use crate::mac::PacketMac;
+use re::{Decoder, Encoded, Encoder, Form, Miss, Parameters, Policy};
+use wire::frame::{FrameType, PACKET_MAC_BYTES, Reduced, emit_last};
+use wire::inner::Inner;
+
+/// The sending side: the encoder and what is known of the receiver's store.
+pub struct Reduce {
+    encoder: Option<Encoder>,
+    form: Form,
+    generation: u8,
+}
+
+/// What became of one packet on the way out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Written {
+    /// Whether it left reduced.
+    pub reduced: bool,
+    /// Bytes of the packet as it was.
+    pub packet_bytes: usize,
+    /// Bytes of the frame it became.
+    pub frame_bytes: usize,
+}
+
+impl Reduce {
+    /// For a peer that stores `store_bytes`; 0 switches the stage off.
+    #[must_use]
+    pub fn new(parameters: &Parameters, store_bytes: usize) -> Self {
+        let parameters = Parameters { store_bytes, ..parameters.clone() };
+        let on = store_bytes > 0 && parameters.policy != Policy::Off;
+        Reduce { encoder: on.then(|| Encoder::new(&parameters)), form: parameters.form, generation: 0 }
+    }
+
+    /// Appends `packet` as the last frame of a unit, reduced where that pays.
+    pub fn write(
+        &mut self,
+        sequence: u64,
+        packet: &[u8],
+        inner: &Inner,
+        mac: &PacketMac,
+        out: &mut Vec<u8>,
+    ) -> Written {
+        let start = out.len();
+        let reduced = self.write_reduced(sequence, packet, inner, mac, out);
+        if !reduced {
+            out.truncate(start);
+            emit_last(FrameType::Packet, out);
+            out.extend_from_slice(packet);
+        }
+        Written { reduced, packet_bytes: packet.len(), frame_bytes: out.len() - start }
+    }
+
+    fn write_reduced(
+        &mut self,
+        sequence: u64,
+        packet: &[u8],
+        inner: &Inner,
+        mac: &PacketMac,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let Some(encoder) = &mut self.encoder else {
+            return false;
+        };
+        let frame_type = match self.form {
+            Form::Compact => FrameType::ReducedCompact,
+            Form::Paper => FrameType::ReducedPaper,
+        };
+        emit_last(frame_type, out);
+        let front = out.len();
+        Reduced { generation: self.generation, mac: [0; PACKET_MAC_BYTES], shim: &[] }.emit(out);
+        match encoder.encode(sequence, packet, inner, out) {
+            Encoded::Plain => false,
+            Encoded::Reduced { .. } => {
+                out[front + 1..front + 1 + PACKET_MAC_BYTES].copy_from_slice(&mac.of(sequence, packet));
+                true
+            }
+        }
+    }
+
+    /// The receiver holds `sequence`.
+    pub fn confirm(&mut self, sequence: u64) {
+        if let Some(encoder) = &mut self.encoder {
+            encoder.confirm(sequence);
+        }
+    }
+
+    /// The receiver does not have `sequence`.
+    pub fn report_lost(&mut self, sequence: u64) {
+        if let Some(encoder) = &mut self.encoder {
+            encoder.report_lost(sequence);
+        }
+    }
+
+    /// The receiver says which generation its store is. `false`: the receipt speaks of an older store.
+    pub fn generation(&mut self, generation: u8) -> bool {
+        // serial numbers (RFC 1982): newer if less than half the circle ahead
+        let ahead = generation.wrapping_sub(self.generation);
+        if ahead == 0 {
+            return true;
+        }
+        if ahead >= 128 {
+            return false;
+        }
+        self.generation = generation;
+        if let Some(encoder) = &mut self.encoder {
+            encoder.clear();
+        }
+        true
+    }
+
+    /// This node lost its own memory of what it sent.
+    pub fn forget(&mut self) {
+        if let Some(encoder) = &mut self.encoder {
+            encoder.clear();
+        }
+    }
+
+    /// A packet as it was sent, while it is remembered.
+    #[must_use]
+    pub fn original(&self, sequence: u64) -> Option<&[u8]> {
+        self.encoder.as_ref()?.original(sequence)
+    }
+
+    /// The sequences that the packet written last refers to.
+    #[must_use]
+    pub fn references(&self) -> &[u64] {
+        self.encoder.as_ref().map_or(&[], Encoder::references)
+    }
+}
+
+/// The receiving side: the store and its generation.
+pub struct Restore {
+    decoder: Option<Decoder>,
+    generation: u8,
+}
+
+/// Why a packet could not be restored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotRestored {
+    /// The shim is not of the form, or this node stores nothing.
+    Malformed,
+    /// It speaks of a store that is gone.
+    OtherGeneration,
+    /// It refers to packets that are not held; those that can be named.
+    Absent(Vec<u64>),
+    /// What came out is not what was sent.
+    WrongBytes,
+}
+
+impl Restore {
+    /// For a peer whose encoder has these parameters.
+    #[must_use]
+    pub fn new(window_bytes: usize, sample_bits: u32, store_bytes: usize) -> Self {
+        let decoder = (store_bytes > 0).then(|| Decoder::new(window_bytes, sample_bits, store_bytes));
+        Restore { decoder, generation: 0 }
+    }
+
+    /// The generation of the store.
+    #[must_use]
+    pub fn generation(&self) -> u8 {
+        self.generation
+    }
+
+    /// Loses the store; the next generation begins.
+    pub fn forget(&mut self) {
+        self.generation = self.generation.wrapping_add(1);
+        if let Some(decoder) = &mut self.decoder {
+            decoder.clear();
+        }
+    }
+
+    /// Appends the restored packet to `out`, whose MAC has then been verified. On an error `out` is as it was.
+    pub fn restore(
+        &mut self,
+        sequence: u64,
+        form: Form,
+        body: &[u8],
+        mac: &PacketMac,
+        out: &mut Vec<u8>,
+    ) -> Result<(), NotRestored> {
+        let reduced = Reduced::parse(body).map_err(|_| NotRestored::Malformed)?;
+        let decoder = self.decoder.as_mut().ok_or(NotRestored::Malformed)?;
+        if reduced.generation != self.generation {
+            return Err(NotRestored::OtherGeneration);
+        }
+        let start = out.len();
+        match decoder.restore(sequence, form, reduced.shim, out) {
+            Ok(()) if mac.verifies(sequence, &out[start..], reduced.mac) => Ok(()),
+            Ok(()) => {
+                out.truncate(start);
+                Err(NotRestored::WrongBytes)
+            }
+            Err(Miss::Malformed) => Err(NotRestored::Malformed),
+            Err(Miss::Absent { sequences }) => Err(NotRestored::Absent(sequences.to_vec())),
+        }
+    }
+
+    /// Stores a packet whose bytes are proven.
+    pub fn store(&mut self, sequence: u64, packet: &[u8], inner: &Inner) {
+        if let Some(decoder) = &mut self.decoder {
+            decoder.store(sequence, packet, inner);
+        }
+    }
+}

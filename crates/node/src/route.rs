@@ -1,0 +1,61 @@
+//! Which inner address belongs to which peer: by longest prefix.
+
+use crate::config::PeerConfig;
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+use prefix_trie::PrefixMap;
+use std::net::IpAddr;
+
+/// The peers' addresses.
+#[derive(Default)]
+pub struct Routes {
+    v4: PrefixMap<Ipv4Net, usize>,
+    v6: PrefixMap<Ipv6Net, usize>,
+}
+
+impl Routes {
+    /// The routes of these peers, which are named by their index.
+    #[must_use]
+    pub fn new(peers: &[PeerConfig]) -> Self {
+        let mut routes = Routes::default();
+        for (index, peer) in peers.iter().enumerate() {
+            for net in &peer.allowed_ips {
+                match net.trunc() {
+                    IpNet::V4(net) => routes.v4.insert(net, index),
+                    IpNet::V6(net) => routes.v6.insert(net, index),
+                };
+            }
+        }
+        routes
+    }
+
+    /// The peer that `address` belongs to.
+    #[must_use]
+    pub fn peer(&self, address: IpAddr) -> Option<usize> {
+        match address {
+            IpAddr::V4(address) => self.v4.get_lpm(&Ipv4Net::from(address)).map(|(_, &peer)| peer),
+            IpAddr::V6(address) => self.v6.get_lpm(&Ipv6Net::from(address)).map(|(_, &peer)| peer),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keys::PublicKey;
+
+    #[test]
+    fn the_longest_prefix_wins() {
+        let peer = |nets: &[&str]| PeerConfig {
+            name: nets.join(" "),
+            public_key: PublicKey::from_bytes([0; 32]),
+            endpoint: None,
+            allowed_ips: nets.iter().map(|net| net.parse().unwrap()).collect(),
+            keepalive: None,
+        };
+        let routes = Routes::new(&[peer(&["0.0.0.0/0", "::/0"]), peer(&["10.1.0.7/16", "fd00::/64"])]);
+        for (address, expected) in [("10.1.255.1", 1), ("10.2.0.1", 0), ("fd00::1", 1), ("fd01::1", 0)] {
+            assert_eq!(routes.peer(address.parse().unwrap()), Some(expected), "{address}");
+        }
+        assert_eq!(Routes::new(&[]).peer("10.0.0.1".parse().unwrap()), None);
+    }
+}

@@ -1,0 +1,97 @@
+//! Seal and open: ChaCha20-Poly1305 over a unit, the header as associated data, the counter as nonce.
+//!
+//! Sealing is handed out as a value ([`Seal`]), so that a driver may do it on another thread than the one that
+//! drives the node.
+
+use chacha20poly1305::aead::{AeadInPlace, KeyInit};
+use chacha20poly1305::{ChaCha20Poly1305, Tag};
+use std::sync::Arc;
+use wire::unit::{SEALED_HEADER_BYTES, TAG_BYTES};
+
+/// A traffic key lives for at most this many units; long before, it is replaced.
+pub const COUNTER_LIMIT: u64 = 1 << 60;
+
+/// A key for one direction.
+pub struct TrafficKey(ChaCha20Poly1305);
+
+impl std::fmt::Debug for TrafficKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("TrafficKey(secret)")
+    }
+}
+
+impl TrafficKey {
+    /// The key with these bytes.
+    #[must_use]
+    pub fn new(bytes: &[u8; 32]) -> Self {
+        TrafficKey(ChaCha20Poly1305::new(bytes.into()))
+    }
+
+    /// Decrypts `ciphertext` (with its tag at the end) in place; the plaintext's length, or `None` if it was not
+    /// sealed with this key, counter and header.
+    #[must_use]
+    pub fn open(&self, counter: u64, header: &[u8], ciphertext: &mut [u8]) -> Option<usize> {
+        let plain_bytes = ciphertext.len().checked_sub(TAG_BYTES)?;
+        let (text, tag) = ciphertext.split_at_mut(plain_bytes);
+        let tag = Tag::clone_from_slice(tag);
+        self.0.decrypt_in_place_detached(&nonce(counter), header, text, &tag).ok()?;
+        Some(plain_bytes)
+    }
+}
+
+fn nonce(counter: u64) -> chacha20poly1305::Nonce {
+    let mut bytes = [0; 12];
+    bytes[4..].copy_from_slice(&counter.to_le_bytes());
+    bytes.into()
+}
+
+/// What turns a unit's plaintext into its ciphertext. Not to be lost: a unit that leaves unsealed is readable.
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct Seal {
+    key: Arc<TrafficKey>,
+    counter: u64,
+}
+
+impl Seal {
+    /// The seal for one unit. The caller never gives a key the same counter twice.
+    pub fn new(key: Arc<TrafficKey>, counter: u64) -> Self {
+        Seal { key, counter }
+    }
+
+    /// The nonce's counter.
+    #[must_use]
+    pub fn counter(&self) -> u64 {
+        self.counter
+    }
+
+    /// Encrypts the unit in `datagram` (header, then plaintext) in place and appends the tag.
+    pub fn apply(&self, datagram: &mut Vec<u8>) {
+        let (header, text) = datagram.split_at_mut(SEALED_HEADER_BYTES.min(datagram.len()));
+        let tag = self
+            .key
+            .0
+            .encrypt_in_place_detached(&nonce(self.counter), header, text)
+            .expect("a datagram is shorter than the cipher's limit of 256 GiB");
+        datagram.extend_from_slice(&tag);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_sealed_opens_once_with_the_same_header_and_counter() {
+        let key = Arc::new(TrafficKey::new(&[7; 32]));
+        let mut datagram = b"headers!the plaintext".to_vec();
+        Seal::new(key.clone(), 9).apply(&mut datagram);
+        assert_eq!(datagram.len(), 21 + TAG_BYTES);
+        let (header, body) = datagram.split_at(8);
+        assert_eq!(key.open(9, header, &mut body.to_vec()), Some(13));
+        assert_eq!(key.open(8, header, &mut body.to_vec()), None);
+        assert_eq!(key.open(9, b"Headers!", &mut body.to_vec()), None);
+        let mut short = [0; TAG_BYTES - 1];
+        assert_eq!(key.open(9, header, &mut short), None);
+    }
+}

@@ -1,0 +1,116 @@
+//! A session: the keys of one handshake, the counters under them, and when they were made.
+
+use crate::handshake::{Keys, derive};
+use crate::mac::PacketMac;
+use crate::replay::ReplayWindow;
+use crate::seal::{COUNTER_LIMIT, Seal, TrafficKey};
+use std::sync::Arc;
+use std::time::Duration;
+use wire::hello::Hello;
+use wire::number::{COUNTER_BITS, widen};
+use zeroize::Zeroize;
+
+/// The initiator makes new keys when the old ones are this old.
+pub const REKEY_AFTER: Duration = Duration::from_secs(120);
+/// Keys older than this are not used, neither to send nor to receive.
+pub const REJECT_AFTER: Duration = Duration::from_secs(180);
+
+/// One session with a peer.
+pub struct Session {
+    /// By which the peer names this session to us.
+    pub local_id: u32,
+    /// By which we name it to the peer.
+    pub remote_id: u32,
+    /// When the handshake ended here.
+    pub established: Duration,
+    /// Whether this node began the handshake.
+    pub initiator: bool,
+    /// Whether the peer is known to have the keys: a repeated initiation never gets this far.
+    pub confirmed: bool,
+    /// What the peer said of itself.
+    pub hello: Hello,
+    /// MACs for packets that go out.
+    pub send_mac: PacketMac,
+    /// MACs for packets that come in.
+    pub receive_mac: PacketMac,
+    send_key: Arc<TrafficKey>,
+    receive_key: TrafficKey,
+    next_counter: u64,
+    window: ReplayWindow,
+}
+
+/// Why a sealed unit is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotOpened {
+    /// Seen before, or too old to tell.
+    Replay,
+    /// Not sealed by the peer.
+    Authentication,
+    /// The keys are too old.
+    Expired,
+}
+
+/// What [`Session::open`] found.
+#[derive(Debug, Clone, Copy)]
+pub struct Opened {
+    /// Bytes of plaintext at the front of the body.
+    pub plain_bytes: usize,
+    /// Whether this is the newest unit under this key: only then may the sender's address be believed.
+    pub newest: bool,
+}
+
+impl Session {
+    /// The session that a handshake gave.
+    #[must_use]
+    pub fn new(mut keys: Keys, local_id: u32, remote_id: u32, hello: Hello, initiator: bool, now: Duration) -> Self {
+        let session = Session {
+            local_id,
+            remote_id,
+            established: now,
+            initiator,
+            confirmed: initiator,
+            hello,
+            send_mac: PacketMac::new(&derive(&keys.send, b"overheard 1 packet mac")),
+            receive_mac: PacketMac::new(&derive(&keys.receive, b"overheard 1 packet mac")),
+            send_key: Arc::new(TrafficKey::new(&keys.send)),
+            receive_key: TrafficKey::new(&keys.receive),
+            next_counter: 0,
+            window: ReplayWindow::default(),
+        };
+        keys.send.zeroize();
+        keys.receive.zeroize();
+        session
+    }
+
+    /// Whether the keys may be used at `now`.
+    #[must_use]
+    pub fn is_usable(&self, now: Duration) -> bool {
+        now < self.established + REJECT_AFTER && self.next_counter < COUNTER_LIMIT
+    }
+
+    /// The seal for the next unit; every call gives another counter.
+    pub fn next_seal(&mut self) -> Seal {
+        let counter = self.next_counter;
+        self.next_counter += 1;
+        Seal::new(self.send_key.clone(), counter)
+    }
+
+    /// Opens a unit in place.
+    pub fn open(
+        &mut self,
+        now: Duration,
+        truncated: u32,
+        header: &[u8],
+        body: &mut [u8],
+    ) -> Result<Opened, NotOpened> {
+        if now >= self.established + REJECT_AFTER {
+            return Err(NotOpened::Expired);
+        }
+        let counter = widen(u64::from(truncated), COUNTER_BITS, self.window.next());
+        if !self.window.is_fresh(counter) {
+            return Err(NotOpened::Replay);
+        }
+        let plain_bytes = self.receive_key.open(counter, header, body).ok_or(NotOpened::Authentication)?;
+        Ok(Opened { plain_bytes, newest: self.window.mark(counter) })
+    }
+}

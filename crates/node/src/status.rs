@@ -1,0 +1,130 @@
+//! What a node can say of itself. Every figure comes from the counters of the running node.
+
+use serde::{Deserialize, Serialize};
+use std::net::SocketAddr;
+
+/// Bytes that IP and UDP add to a datagram of ours.
+#[must_use]
+pub fn outer_header_bytes(to: SocketAddr) -> u64 {
+    if to.is_ipv4() { 28 } else { 48 }
+}
+
+/// A node.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Status {
+    /// The node's public key.
+    pub public_key: String,
+    /// This start of the node, random.
+    pub boot: u64,
+    /// Seconds since it started.
+    pub uptime_seconds: f64,
+    /// The reference policy.
+    pub policy: String,
+    /// Its peers, as configured.
+    pub peers: Vec<PeerStatus>,
+    /// What was refused.
+    pub refused: Refused,
+}
+
+/// One peer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PeerStatus {
+    /// What people call it.
+    pub name: String,
+    /// Its public key.
+    pub public_key: String,
+    /// Where it is now.
+    pub endpoint: Option<SocketAddr>,
+    /// Seconds since the session's handshake; none without a session.
+    pub session_age_seconds: Option<f64>,
+    /// Smoothed round trip.
+    pub srtt_seconds: Option<f64>,
+    /// The share of what we sent lately that the air lost.
+    pub loss: Option<f64>,
+    /// Bytes that wait to be sent.
+    pub queue_bytes: usize,
+    /// What has been counted since the start.
+    pub counters: PeerCounters,
+}
+
+/// Counted per peer since the start; survives sessions and boots of the peer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PeerCounters {
+    /// Sessions begun.
+    pub sessions: u64,
+    /// Inner packets taken for the peer and sent.
+    pub inner_sent_packets: u64,
+    /// Their bytes.
+    pub inner_sent_bytes: u64,
+    /// Inner packets delivered.
+    pub inner_received_packets: u64,
+    /// Their bytes.
+    pub inner_received_bytes: u64,
+    /// Datagrams sent.
+    pub outer_sent_datagrams: u64,
+    /// Their bytes with outer IP and UDP headers.
+    pub outer_sent_bytes: u64,
+    /// Datagrams received and authenticated.
+    pub outer_received_datagrams: u64,
+    /// Their bytes with outer IP and UDP headers.
+    pub outer_received_bytes: u64,
+    /// Packets that left reduced.
+    pub reduced_packets: u64,
+    /// Bytes that reduction left out, net of shims and MACs.
+    pub removed_bytes: u64,
+    /// Reduced packets that arrived.
+    pub reduced_received_packets: u64,
+    /// Packets that could not be restored when they arrived.
+    pub missed: u64,
+    /// Of these: that refer to packets not held.
+    pub missed_absent: u64,
+    /// Of these: that restored to other bytes than were sent.
+    pub missed_wrong_bytes: u64,
+    /// Of these: that speak of a store that is gone.
+    pub missed_other_generation: u64,
+    /// Missed packets that were repaired and delivered after all.
+    pub repaired: u64,
+    /// Packets dropped because the queue was full.
+    pub queue_dropped: u64,
+    /// Packets larger than a datagram can carry.
+    pub too_large: u64,
+    /// Receipts sent.
+    pub receipts_sent: u64,
+    /// Receipts received.
+    pub receipts_received: u64,
+    /// Packets asked for again.
+    pub requested: u64,
+    /// Packets sent again as they were.
+    pub replied: u64,
+    /// Frames of ours that the peer says it never got, or of its that make no sense here.
+    pub bad_frames: u64,
+    /// Packets whose source address does not belong to the peer.
+    pub wrong_source: u64,
+}
+
+/// Datagrams and packets refused before they changed anything.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refused {
+    /// No unit of ours, or a malformed one.
+    pub malformed: u64,
+    /// Of a version that is not spoken here.
+    pub other_version: u64,
+    /// Sealed under a key that is not known here.
+    pub unknown_key: u64,
+    /// Does not authenticate.
+    pub authentication: u64,
+    /// Seen before, or too old.
+    pub replay: u64,
+    /// Sealed under a key that has expired.
+    pub expired: u64,
+    /// A handshake without the network's mark.
+    pub handshake_mark: u64,
+    /// A handshake by somebody who is no peer.
+    pub handshake_stranger: u64,
+    /// More handshakes than are answered in that time.
+    pub handshake_rate: u64,
+    /// Packets from the TUN that lead to no peer.
+    pub no_route: u64,
+    /// Packets from the TUN that are no IP.
+    pub not_ip: u64,
+}

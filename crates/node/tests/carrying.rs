@@ -1,0 +1,228 @@
+//! Packets on a bad road: what is delivered is what was sent, under every policy.
+
+mod pair;
+
+use node::Outcome;
+use pair::{GATEWAY, Pair, Road, STATION, repetitive, tcp};
+use proptest::prelude::*;
+use re::{Form, Parameters, Policy};
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+const SECOND: Duration = Duration::from_secs(1);
+const MS: Duration = Duration::from_millis(1);
+
+fn parameters(policy: Policy, form: Form) -> Parameters {
+    Parameters { policy, form, store_bytes: 1 << 20, ..Parameters::default() }
+}
+
+/// Sends `payloads` to the station at one a millisecond; with traffic in the other direction now and then.
+fn carry(pair: &mut Pair, payloads: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let mut sent = Vec::new();
+    let mut sequence = 1u32;
+    for (index, payload) in payloads.iter().enumerate() {
+        let packet = tcp(STATION, sequence, payload);
+        sequence = sequence.wrapping_add(payload.len() as u32);
+        pair.send(GATEWAY, &packet);
+        sent.push(packet);
+        if index % 2 == 0 {
+            pair.send(STATION, &tcp(GATEWAY, 7, b""));
+        }
+        pair.run(MS);
+    }
+    pair.run(SECOND);
+    sent
+}
+
+#[test]
+fn the_default_removes_what_the_receiver_confirmed() {
+    let mut pair = Pair::new(1, Road::default(), &Parameters::default());
+    pair.run(SECOND);
+    let sent = carry(&mut pair, &repetitive(1, 500));
+    assert_eq!(pair.delivered[STATION], sent);
+    let counters = pair.status(GATEWAY).peers[0].counters;
+    assert!(counters.removed_bytes * 2 > counters.inner_sent_bytes, "{counters:?}");
+    assert_eq!(pair.status(STATION).peers[0].counters.missed, 0);
+}
+
+#[test]
+fn one_lost_packet_undoes_naive_and_not_the_default() {
+    let mut undecodable = Vec::new();
+    for policy in [Policy::Naive, Policy::Acked] {
+        let mut pair = Pair::new(2, Road::default(), &parameters(policy, Form::Compact));
+        pair.run(SECOND);
+        let payloads = repetitive(2, 400);
+        carry(&mut pair, &payloads[..100]);
+        pair.cut = true;
+        pair.send(GATEWAY, &tcp(STATION, 1, &payloads[100]));
+        pair.cut = false;
+        carry(&mut pair, &payloads[101..]);
+        undecodable.push(pair.outcomes(STATION, Outcome::Undecodable));
+    }
+    assert!(undecodable[0] > 100, "{undecodable:?}");
+    assert_eq!(undecodable[1], 0);
+}
+
+#[test]
+fn what_is_missed_is_asked_for_and_repaired() {
+    for form in [Form::Compact, Form::Paper] {
+        let road = Road { loss: 0.05, ..Road::default() };
+        let mut pair = Pair::new(3, road, &parameters(Policy::RetrieveOnMiss, form));
+        pair.run(5 * SECOND);
+        carry(&mut pair, &repetitive(3, 500));
+        let counters = pair.status(STATION).peers[0].counters;
+        assert!(counters.missed > 50, "{counters:?}");
+        assert!(counters.repaired * 10 > counters.missed * 9, "{form:?} {counters:?}");
+    }
+}
+
+#[test]
+fn a_lost_store_at_either_end_costs_savings_and_nothing_else() {
+    for (sent_store, received_store) in [(true, false), (false, true), (true, true)] {
+        let mut pair = Pair::new(4, Road::default(), &Parameters::default());
+        pair.run(SECOND);
+        let payloads = repetitive(4, 600);
+        let mut sent = carry(&mut pair, &payloads[..300]);
+        if sent_store {
+            pair.nodes[GATEWAY].forget(0, true, false);
+        }
+        if received_store {
+            pair.nodes[STATION].forget(0, false, true);
+            pair.poll(STATION);
+            pair.run(50 * MS);
+        }
+        sent.extend(carry(&mut pair, &payloads[300..]));
+        assert_eq!(pair.delivered[STATION], sent);
+        let counters = pair.status(GATEWAY).peers[0].counters;
+        assert!(counters.removed_bytes * 3 > counters.inner_sent_bytes, "{counters:?}");
+    }
+}
+
+#[test]
+fn the_loss_of_the_air_is_measured() {
+    let road = Road { loss: 0.1, ..Road::default() };
+    let mut pair = Pair::new(6, road, &Parameters::default());
+    pair.run(20 * SECOND);
+    carry(&mut pair, &repetitive(6, 3000));
+    let loss = pair.status(GATEWAY).peers[0].loss.unwrap();
+    assert!((loss - 0.1).abs() < 0.03, "{loss}");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_events() {
+    let run = || {
+        let road = Road { loss: 0.1, duplicate: 0.1, reorder: 0.2, corrupt: 0.05, ..Road::default() };
+        let mut pair = Pair::new(7, road, &parameters(Policy::RetrieveOnMiss, Form::Compact));
+        pair.run(SECOND);
+        carry(&mut pair, &repetitive(7, 300));
+        (pair.events, pair.sent_bytes)
+    };
+    let (first, second) = (run(), run());
+    assert!(first.0.len() > 500);
+    assert_eq!(first, second);
+}
+
+fn any_policy() -> impl Strategy<Value = Policy> {
+    prop_oneof![
+        Just(Policy::Off),
+        Just(Policy::Naive),
+        Just(Policy::CacheFlush),
+        Just(Policy::TcpSeq),
+        Just(Policy::KDistance { k: 8 }),
+        Just(Policy::InformedMarking),
+        Just(Policy::RetrieveOnMiss),
+        Just(Policy::Acked),
+    ]
+}
+
+/// What may happen between two packets.
+#[derive(Debug, Clone)]
+enum Mishap {
+    Reboot(usize),
+    Forget(usize, bool, bool),
+    Roam(u16),
+    Pause(u64),
+}
+
+fn any_mishap() -> impl Strategy<Value = Mishap> {
+    prop_oneof![
+        (0usize..2).prop_map(Mishap::Reboot),
+        (0usize..2, any::<bool>(), any::<bool>()).prop_map(|(at, sent, received)| Mishap::Forget(at, sent, received)),
+        (1024u16..60000).prop_map(Mishap::Roam),
+        (0u64..200_000).prop_map(Mishap::Pause),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    /// For any schedule of loss, duplication, reordering, corruption, reboot, cache loss, tiny stores, roaming and
+    /// silence: what is delivered was sent, once at most; and the default policy never misses a packet but across a
+    /// loss of the receiver's store.
+    #[test]
+    fn what_is_delivered_is_exactly_what_was_sent_or_nothing(
+        seed: u64,
+        policy in any_policy(),
+        paper: bool,
+        loss in 0.0..0.4f64, duplicate in 0.0..0.3f64, reorder in 0.0..0.5f64, corrupt in 0.0..0.2f64,
+        store_kib in prop_oneof![Just(8usize), Just(64), Just(1024)],
+        mishaps in proptest::collection::vec((0usize..150, any_mishap()), 0..4),
+    ) {
+        let form = if paper { Form::Paper } else { Form::Compact };
+        let reduce = Parameters { store_bytes: store_kib << 10, ..parameters(policy, form) };
+        let road = Road { loss, duplicate, reorder, corrupt, ..Road::default() };
+        let mut pair = Pair::new(seed, road, &reduce);
+        pair.run(3 * SECOND);
+        let payloads = repetitive(seed, 150);
+        let mut sent = BTreeSet::new();
+        let mut forgot = false;
+        for (index, payload) in payloads.iter().enumerate() {
+            for (_, mishap) in mishaps.iter().filter(|(at, _)| *at == index) {
+                match *mishap {
+                    Mishap::Reboot(at) => pair.reboot(at),
+                    Mishap::Forget(at, sent, received) => {
+                        forgot |= received;
+                        pair.nodes[at].forget(0, sent, received);
+                    }
+                    Mishap::Roam(port) => pair.addresses[STATION].set_port(port),
+                    Mishap::Pause(ms) => pair.run(Duration::from_millis(ms)),
+                }
+            }
+            // the sequence makes every packet its own, so that a duplicate shows
+            let packet = tcp(STATION, index as u32 * 2000, payload);
+            pair.send(GATEWAY, &packet);
+            sent.insert(packet);
+            if index % 3 == 0 {
+                pair.send(STATION, &tcp(GATEWAY, index as u32, b"ack"));
+            }
+            pair.run(2 * MS);
+        }
+        pair.run(2 * SECOND);
+        let mut delivered = BTreeSet::new();
+        for packet in &pair.delivered[STATION] {
+            prop_assert!(sent.contains(packet), "delivered what was never sent");
+            prop_assert!(delivered.insert(packet.clone()), "delivered twice");
+        }
+        if policy == Policy::Acked && !forgot {
+            prop_assert_eq!(pair.status(STATION).peers[0].counters.missed, 0);
+        }
+    }
+
+    #[test]
+    fn no_bytes_from_the_net_make_a_node_panic(
+        datagrams in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..200), 1..20),
+        version_one: bool,
+    ) {
+        let mut pair = Pair::new(8, Road::default(), &Parameters::default());
+        pair.run(SECOND);
+        for mut datagram in datagrams {
+            if version_one && let Some(first) = datagram.first_mut() {
+                *first = 0x10 | (*first & 0x0f);
+            }
+            pair.inject(GATEWAY, pair.addresses[STATION], &datagram);
+        }
+        pair.send(GATEWAY, &tcp(STATION, 1, b"still alive"));
+        pair.run(SECOND);
+        prop_assert_eq!(pair.delivered[STATION].len(), 1);
+    }
+}
