@@ -1,1 +1,56 @@
-//! Redundancy elimination: fingerprints, caches, encoders, decoders and reference policies.
+//! Redundancy elimination: what the receiver already holds is not sent again.
+//!
+//! For every packet the [`Encoder`] computes fingerprints of a window that slides over the transport payload
+//! and keeps those whose low bits are zero ([`anchors`], [`rabin`]). A bounded [`index`] says which stored
+//! packet had the same fingerprint, the [`store`] gives its bytes, the match is extended both ways
+//! ([`extent`]), and what repeats is replaced by a reference in a shim ([`wire::shim`]). The [`Decoder`]
+//! holds the same packets under the same link sequences and puts the bytes back.
+//!
+//! Which stored packets may be referred to is the matter of a [`policy`]. The byte-caching paper (Le,
+//! Srivatsa, Iyengar, ICDCS 2012) shows that with none (`naive`) one lost packet stalls a TCP connection for
+//! good; it proposes three. The default here goes beyond them: `acked` refers only to packets that the
+//! receiver has confirmed, so that a loss never makes another packet undecodable.
+//!
+//! Both stores keep packets by link sequence and drop the lowest first, so that whatever the encoder still
+//! has, the decoder has too, if it got it; see [`store`] for why that holds.
+//!
+//! Nothing here proves that restored bytes are the right ones: in the paper's form a fingerprint can lead the
+//! decoder to another packet than the encoder meant. The caller proves them by a MAC over the packet, and
+//! tells the decoder to [`Decoder::store`] only what is proved.
+//!
+//! This crate asks nothing of the system, allocates nothing per packet once warm, and bounds everything it
+//! keeps by the store's size.
+
+#![forbid(unsafe_code)]
+
+pub mod anchors;
+mod decoder;
+mod encoder;
+pub mod extent;
+pub mod index;
+mod miss;
+mod parameters;
+pub mod policy;
+pub mod rabin;
+mod statistics;
+pub mod store;
+
+pub use decoder::Decoder;
+pub use encoder::{Encoded, Encoder};
+pub use miss::{AbsentSequences, Miss};
+pub use parameters::{Form, ParameterError, Parameters, Policy};
+pub use statistics::EncoderStatistics;
+
+use std::ops::Range;
+use wire::inner::Inner;
+
+/// The stretch of `packet` that is searched for repetition, which is the transport payload, if the packet is
+/// one that the stores of both ends keep: its payload is at least one window long.
+///
+/// This depends on the packet's content alone, so that both ends decide alike.
+#[must_use]
+pub fn eligible_payload(packet: &[u8], inner: &Inner, window_bytes: usize) -> Option<Range<usize>> {
+    let end = inner.total_bytes.min(packet.len());
+    let payload = inner.payload_offset.min(end)..end;
+    (payload.len() >= window_bytes && packet.len() <= wire::shim::MAX_RESTORED_BYTES).then_some(payload)
+}

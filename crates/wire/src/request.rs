@@ -21,7 +21,7 @@ pub struct Request<'a> {
 impl<'a> Request<'a> {
     /// Reads a request frame's body.
     pub fn parse(body: &'a [u8]) -> Result<Self, Malformed> {
-        if body.is_empty() || body.len() % 3 != 0 || body.len() > 3 * MAX_SEQUENCES {
+        if body.is_empty() || !body.len().is_multiple_of(3) || body.len() > 3 * MAX_SEQUENCES {
             return Err(Malformed("request"));
         }
         Ok(Request { sequences: body })

@@ -1,0 +1,244 @@
+//! The encoder of one direction.
+
+mod search;
+mod sparing;
+
+use crate::anchors::{Anchor, AnchorFinder};
+use crate::eligible_payload;
+use crate::index::Index;
+use crate::parameters::{Form, Parameters, Policy};
+use crate::policy::ReferencePolicy;
+use crate::statistics::EncoderStatistics;
+use crate::store::{PacketStore, sender_bytes};
+use search::{Match, Search};
+use sparing::Sparing;
+use wire::frame::Reduced;
+use wire::inner::Inner;
+use wire::shim::{compact, paper};
+
+/// What became of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Encoded {
+    /// It is to be sent as it is.
+    Plain,
+    /// Shim and literals were appended.
+    Reduced {
+        /// Regions that were replaced by references.
+        regions: usize,
+        /// Bytes in those regions.
+        removed_bytes: usize,
+        /// Bytes of the shim, literals not counted.
+        shim_bytes: usize,
+        /// Distinct packets referred to.
+        referred_packets: usize,
+    },
+}
+
+/// Reduces the packets of one direction.
+#[derive(Debug)]
+pub struct Encoder {
+    parameters: Parameters,
+    policy: Box<dyn ReferencePolicy>,
+    /// Fingerprints are entered when a packet is confirmed, not when it is sent.
+    index_when_confirmed: bool,
+    finder: AnchorFinder,
+    index: Index,
+    store: PacketStore,
+    sparing: Sparing,
+    statistics: EncoderStatistics,
+    anchors: Vec<Anchor>,
+    matches: Vec<Match>,
+    regions: Vec<compact::Region>,
+    fields: Vec<paper::Field>,
+    references: Vec<u64>,
+}
+
+impl Encoder {
+    /// An encoder that remembers nothing yet. Parameters that [`Parameters::validate`] refuses are taken as
+    /// far as they make sense.
+    #[must_use]
+    pub fn new(parameters: &Parameters) -> Self {
+        let Parameters { policy, form, window_bytes, sample_bits, store_bytes } = *parameters;
+        let store_bytes = if policy == Policy::Off { 0 } else { store_bytes };
+        let finder = match form {
+            Form::Compact => AnchorFinder::quick(window_bytes, sample_bits),
+            Form::Paper => AnchorFinder::rabin(window_bytes, sample_bits),
+        };
+        let policy = policy.build();
+        Encoder {
+            parameters: *parameters,
+            // In the paper's form the decoder takes the newest packet with a fingerprint, so the encoder must
+            // know the newest, even where it may not be referred to.
+            index_when_confirmed: policy.waits_for_confirmation() && form == Form::Compact,
+            policy,
+            finder,
+            index: Index::new(store_bytes, sample_bits),
+            store: PacketStore::new(sender_bytes(store_bytes)),
+            sparing: Sparing::default(),
+            statistics: EncoderStatistics::default(),
+            anchors: Vec::new(),
+            matches: Vec::new(),
+            regions: Vec::new(),
+            fields: Vec::new(),
+            references: Vec::new(),
+        }
+    }
+
+    /// Appends shim and literals to `out` when it returns [`Encoded::Reduced`]; otherwise leaves `out` as it
+    /// was. Remembers the packet under `sequence`, which must be higher than any before, if it is one that
+    /// stores keep.
+    pub fn encode(&mut self, sequence: u64, packet: &[u8], inner: &Inner, out: &mut Vec<u8>) -> Encoded {
+        self.references.clear();
+        self.statistics.packets += 1;
+        self.statistics.packet_bytes += packet.len() as u64;
+        if self.parameters.policy == Policy::Off {
+            return Encoded::Plain;
+        }
+        let Some(payload) = eligible_payload(packet, inner, self.parameters.window_bytes) else {
+            return Encoded::Plain;
+        };
+        self.statistics.eligible_packets += 1;
+        let admitted = self.policy.admit(sequence, inner);
+        let searched = admitted && (self.parameters.form == Form::Paper || self.sparing.wants_a_search());
+        if searched || !self.index_when_confirmed {
+            self.finder.find(packet, payload.clone(), &mut self.anchors);
+        }
+        self.matches.clear();
+        if searched {
+            self.statistics.searched_packets += 1;
+            let search = Search {
+                window_bytes: self.parameters.window_bytes,
+                anchors: &self.anchors,
+                index: &self.index,
+                store: &self.store,
+                policy: &*self.policy,
+                sequence,
+                packet,
+                payload: payload.clone(),
+            };
+            match self.parameters.form {
+                Form::Compact => search.for_compact_form(&mut self.matches),
+                Form::Paper => search.for_paper_form(&mut self.matches),
+            }
+            self.sparing.searched(!self.matches.is_empty());
+        }
+        let encoded = self.emit(sequence, packet, out);
+        if self.store.insert(sequence, packet, payload) && !self.index_when_confirmed {
+            self.enter_anchors(sequence);
+        }
+        encoded
+    }
+
+    /// Writes the matches down, if that makes the packet shorter.
+    fn emit(&mut self, sequence: u64, packet: &[u8], out: &mut Vec<u8>) -> Encoded {
+        if self.matches.is_empty() {
+            return Encoded::Plain;
+        }
+        let start = out.len();
+        match self.parameters.form {
+            Form::Compact => {
+                let mut end_of_last = 0;
+                self.regions.clear();
+                self.regions.extend(self.matches.iter().map(|found| {
+                    let literal_bytes = (found.start - end_of_last) as u32;
+                    end_of_last = found.start + found.length;
+                    compact::Region {
+                        literal_bytes,
+                        distance: (sequence - found.stored_sequence) as u32,
+                        offset: found.stored_start as u32,
+                        length: found.length as u32,
+                    }
+                }));
+                compact::emit(&self.regions, out);
+            }
+            Form::Paper => {
+                self.fields.clear();
+                self.fields.extend(self.matches.iter().map(|found| paper::Field {
+                    fingerprint: found.fingerprint,
+                    offset_in_new: found.start as u16,
+                    offset_in_stored: found.stored_start as u16,
+                    length: found.length as u16,
+                }));
+                paper::emit(&self.fields, out);
+            }
+        }
+        let shim_bytes = out.len() - start;
+        let removed_bytes: usize = self.matches.iter().map(|found| found.length).sum();
+        if Reduced::FRONT_BYTES + shim_bytes >= removed_bytes {
+            out.truncate(start);
+            self.statistics.declined_packets += 1;
+            return Encoded::Plain;
+        }
+        let mut end_of_last = 0;
+        for found in &self.matches {
+            out.extend_from_slice(&packet[end_of_last..found.start]);
+            end_of_last = found.start + found.length;
+            if !self.references.contains(&found.stored_sequence) {
+                self.references.push(found.stored_sequence);
+            }
+        }
+        out.extend_from_slice(&packet[end_of_last..]);
+        self.statistics.reduced_packets += 1;
+        self.statistics.regions += self.matches.len() as u64;
+        self.statistics.removed_bytes += removed_bytes as u64;
+        self.statistics.shim_bytes += shim_bytes as u64;
+        Encoded::Reduced {
+            regions: self.matches.len(),
+            removed_bytes,
+            shim_bytes,
+            referred_packets: self.references.len(),
+        }
+    }
+
+    fn enter_anchors(&mut self, sequence: u64) {
+        for anchor in &self.anchors {
+            self.index.insert(anchor.fingerprint, sequence, anchor.offset);
+        }
+    }
+
+    /// The receiver holds this packet.
+    pub fn confirm(&mut self, sequence: u64) {
+        if !self.store.confirm(sequence) {
+            return;
+        }
+        self.statistics.confirmed_packets += 1;
+        if self.index_when_confirmed {
+            if let Some(stored) = self.store.get(sequence) {
+                self.finder.find(stored.packet, stored.payload, &mut self.anchors);
+            }
+            self.enter_anchors(sequence);
+        }
+    }
+
+    /// The receiver says that it never got this packet or cannot restore it.
+    pub fn report_lost(&mut self, sequence: u64) {
+        if self.store.report_lost(sequence) {
+            self.statistics.lost_packets += 1;
+        }
+    }
+
+    /// A packet as it was before it was encoded, while it is still in the store.
+    #[must_use]
+    pub fn original(&self, sequence: u64) -> Option<&[u8]> {
+        self.store.get(sequence).map(|stored| stored.packet)
+    }
+
+    /// The distinct link sequences that the last packet encoded refers to, in the packet's order.
+    #[must_use]
+    pub fn references(&self) -> &[u64] {
+        &self.references
+    }
+
+    /// Forgets every packet: the peer has lost its store. Policies keep what they know of flows.
+    pub fn clear(&mut self) {
+        self.store.clear();
+        self.index.clear();
+        self.references.clear();
+    }
+
+    /// What was counted since the encoder was made.
+    #[must_use]
+    pub fn statistics(&self) -> &EncoderStatistics {
+        &self.statistics
+    }
+}

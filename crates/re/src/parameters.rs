@@ -1,0 +1,221 @@
+//! What a user may set.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// How regions are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Form {
+    /// [`wire::shim::compact`]: by distance in link sequence; for real use.
+    #[default]
+    Compact,
+    /// [`wire::shim::paper`]: the byte-caching paper's 14-byte fields; for experiments.
+    Paper,
+}
+
+/// Which stored packets may be referred to: [`crate::policy`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Policy {
+    /// Redundancy elimination is off.
+    Off,
+    /// Any packet sent before. One loss stalls TCP for good: for experiments only.
+    Naive,
+    /// Any packet since the last TCP retransmission (paper, section V-A).
+    CacheFlush,
+    /// Packets of the same flow with a strictly lower TCP sequence (paper, section V-B).
+    TcpSeq,
+    /// Packets since the last reference, every k-th being one (paper, section V-C).
+    KDistance {
+        /// One packet in `k` is sent as it is.
+        k: u32,
+    },
+    /// Any packet that the receiver has not reported lost (Lumezanu et al., IMC 2010).
+    InformedMarking,
+    /// Any packet; the receiver asks for what it lacks (paper, section VIII).
+    RetrieveOnMiss,
+    /// Packets that the receiver has confirmed.
+    #[default]
+    Acked,
+}
+
+impl Policy {
+    /// The k that Table II of the paper uses.
+    pub const PAPER_K: u32 = 8;
+
+    /// Every policy, k-distance with the paper's k.
+    pub const ALL: [Policy; 8] = [
+        Policy::Off,
+        Policy::Naive,
+        Policy::CacheFlush,
+        Policy::TcpSeq,
+        Policy::KDistance { k: Policy::PAPER_K },
+        Policy::InformedMarking,
+        Policy::RetrieveOnMiss,
+        Policy::Acked,
+    ];
+}
+
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Policy::Off => "off",
+            Policy::Naive => "naive",
+            Policy::CacheFlush => "cache-flush",
+            Policy::TcpSeq => "tcp-seq",
+            Policy::KDistance { k: Policy::PAPER_K } => "k-distance",
+            Policy::KDistance { k } => return write!(f, "k-distance={k}"),
+            Policy::InformedMarking => "informed-marking",
+            Policy::RetrieveOnMiss => "retrieve-on-miss",
+            Policy::Acked => "acked",
+        })
+    }
+}
+
+impl FromStr for Policy {
+    type Err = ParameterError;
+
+    /// Reads a policy's name; `k-distance` may be followed by `=` and its k.
+    fn from_str(name: &str) -> Result<Self, ParameterError> {
+        let unknown = || ParameterError::UnknownPolicy(name.chars().take(40).collect());
+        if let Some(k) = name.strip_prefix("k-distance=") {
+            return Ok(Policy::KDistance { k: k.parse().map_err(|_| unknown())? });
+        }
+        Policy::ALL.into_iter().find(|policy| policy.to_string() == name).ok_or_else(unknown)
+    }
+}
+
+impl fmt::Display for Form {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Form::Compact => "compact",
+            Form::Paper => "paper",
+        })
+    }
+}
+
+impl FromStr for Form {
+    type Err = ParameterError;
+
+    fn from_str(name: &str) -> Result<Self, ParameterError> {
+        match name {
+            "compact" => Ok(Form::Compact),
+            "paper" => Ok(Form::Paper),
+            _ => Err(ParameterError::UnknownForm(name.chars().take(40).collect())),
+        }
+    }
+}
+
+/// What the encoder of one direction is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Parameters {
+    /// Which stored packets may be referred to.
+    pub policy: Policy,
+    /// How regions are written.
+    pub form: Form,
+    /// The sliding window, in bytes (paper: w).
+    pub window_bytes: usize,
+    /// A fingerprint is kept when this many of its low bits are zero (paper: k).
+    pub sample_bits: u32,
+    /// How many bytes of packets each end keeps.
+    pub store_bytes: usize,
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        Parameters {
+            policy: Policy::default(),
+            form: Form::default(),
+            window_bytes: 16,
+            sample_bits: 4,
+            store_bytes: 16 << 20,
+        }
+    }
+}
+
+impl Parameters {
+    /// The smallest and the largest window.
+    pub const WINDOW_BYTES: std::ops::RangeInclusive<usize> = 8..=128;
+    /// The most low bits that may have to be zero.
+    pub const MAX_SAMPLE_BITS: u32 = 12;
+    /// The smallest and the largest store.
+    pub const STORE_BYTES: std::ops::RangeInclusive<usize> = 4096..=1 << 30;
+
+    /// Says what is wrong with the parameters, if anything is.
+    pub fn validate(&self) -> Result<(), ParameterError> {
+        if !Self::WINDOW_BYTES.contains(&self.window_bytes) {
+            return Err(ParameterError::Window(self.window_bytes));
+        }
+        if self.sample_bits > Self::MAX_SAMPLE_BITS {
+            return Err(ParameterError::SampleBits(self.sample_bits));
+        }
+        if !Self::STORE_BYTES.contains(&self.store_bytes) {
+            return Err(ParameterError::Store(self.store_bytes));
+        }
+        if self.policy == (Policy::KDistance { k: 0 }) {
+            return Err(ParameterError::Distance);
+        }
+        if self.policy == Policy::RetrieveOnMiss && self.form == Form::Paper {
+            return Err(ParameterError::NothingToAskFor);
+        }
+        Ok(())
+    }
+}
+
+/// What is wrong with a parameter.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ParameterError {
+    /// The window is too small or too large.
+    #[error("a window of {0} bytes is not between 8 and 128")]
+    Window(usize),
+    /// Too few fingerprints would be kept.
+    #[error("{0} sample bits are more than 12")]
+    SampleBits(u32),
+    /// The store is too small or too large.
+    #[error("a store of {0} bytes is not between 4 KiB and 1 GiB")]
+    Store(usize),
+    /// k-distance with a k of 0.
+    #[error("k-distance needs a k of at least 1")]
+    Distance,
+    /// Fingerprints do not name the packet that is missing.
+    #[error("retrieve-on-miss needs the compact form: the paper's fields do not name the packet to ask for")]
+    NothingToAskFor,
+    /// No policy has this name.
+    #[error(
+        "no policy is called {0:?}; there are off, naive, cache-flush, tcp-seq, k-distance, k-distance=K, \
+         informed-marking, retrieve-on-miss and acked"
+    )]
+    UnknownPolicy(String),
+    /// No form has this name.
+    #[error("no form is called {0:?}; there are compact and paper")]
+    UnknownForm(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_policy_and_form_reads_back_its_own_name() {
+        for policy in Policy::ALL.into_iter().chain([Policy::KDistance { k: 50 }]) {
+            assert_eq!(policy.to_string().parse(), Ok(policy));
+        }
+        for form in [Form::Compact, Form::Paper] {
+            assert_eq!(form.to_string().parse(), Ok(form));
+        }
+        assert!("ackd".parse::<Policy>().is_err());
+        assert!("k-distance=many".parse::<Policy>().is_err());
+    }
+
+    #[test]
+    fn parameters_out_of_range_are_refused_and_the_default_is_not() {
+        let good = Parameters::default();
+        assert_eq!(good.validate(), Ok(()));
+        assert_eq!(Parameters { window_bytes: 7, ..good }.validate(), Err(ParameterError::Window(7)));
+        assert_eq!(Parameters { sample_bits: 13, ..good }.validate(), Err(ParameterError::SampleBits(13)));
+        assert_eq!(Parameters { store_bytes: 0, ..good }.validate(), Err(ParameterError::Store(0)));
+        let no_distance = Parameters { policy: Policy::KDistance { k: 0 }, ..good };
+        assert_eq!(no_distance.validate(), Err(ParameterError::Distance));
+        let asks = Parameters { policy: Policy::RetrieveOnMiss, form: Form::Paper, ..good };
+        assert_eq!(asks.validate(), Err(ParameterError::NothingToAskFor));
+    }
+}

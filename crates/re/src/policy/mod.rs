@@ -1,0 +1,69 @@
+//! Reference policies: which stored packets a packet may refer to.
+//!
+//! A reference to a packet that the receiver lacks makes the packet that refers undecodable, which for TCP
+//! is one more loss. Under [`naive`], and only there, this can go round in a circle and never end: the
+//! repetition of a lost segment is encoded by means of what was encoded by means of the lost segment
+//! (byte-caching paper, section IV). Every other policy breaks the circle in its own way.
+
+mod acked;
+mod cache_flush;
+mod informed_marking;
+mod k_distance;
+mod naive;
+mod off;
+mod retrieve_on_miss;
+mod tcp_seq;
+
+pub use acked::Acked;
+pub use cache_flush::CacheFlush;
+pub use informed_marking::InformedMarking;
+pub use k_distance::KDistance;
+pub use naive::Naive;
+pub use off::Off;
+pub use retrieve_on_miss::RetrieveOnMiss;
+pub use tcp_seq::TcpSeq;
+
+use crate::parameters::Policy;
+use crate::store::Stored;
+use std::fmt::Debug;
+use wire::inner::Inner;
+
+/// What a policy decides.
+pub trait ReferencePolicy: Debug + Send {
+    /// Takes notice of the next packet to be sent, and says whether it may refer to others at all. Called
+    /// once for every packet that the store keeps, in order of link sequence, before
+    /// [`may_refer`](ReferencePolicy::may_refer) is asked about it.
+    fn admit(&mut self, sequence: u64, inner: &Inner) -> bool;
+
+    /// Whether the packet admitted last may refer to this stored one.
+    fn may_refer(&self, stored: &Stored<'_>) -> bool;
+
+    /// Whether a packet's fingerprints should be entered into the index only once the packet is confirmed, so
+    /// that a newer packet that may not be referred to yet does not hide an older one that may.
+    fn waits_for_confirmation(&self) -> bool {
+        false
+    }
+}
+
+impl Policy {
+    /// Makes the policy.
+    #[must_use]
+    pub fn build(self) -> Box<dyn ReferencePolicy> {
+        match self {
+            Policy::Off => Box::new(Off),
+            Policy::Naive => Box::new(Naive),
+            Policy::CacheFlush => Box::new(CacheFlush::default()),
+            Policy::TcpSeq => Box::new(TcpSeq::default()),
+            Policy::KDistance { k } => Box::new(KDistance::new(k)),
+            Policy::InformedMarking => Box::new(InformedMarking),
+            Policy::RetrieveOnMiss => Box::new(RetrieveOnMiss),
+            Policy::Acked => Box::new(Acked),
+        }
+    }
+}
+
+/// Whether TCP sequence `a` comes strictly before `b`, the sequences being taken modulo 2^32 (RFC 9293,
+/// section 3.4).
+fn precedes(a: u32, b: u32) -> bool {
+    (a.wrapping_sub(b) as i32) < 0
+}

@@ -1,0 +1,28 @@
+//! What an encoder counts.
+
+/// Counts since the encoder was made; [`crate::Encoder::clear`] leaves them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct EncoderStatistics {
+    /// Packets given to the encoder.
+    pub packets: u64,
+    /// Their bytes.
+    pub packet_bytes: u64,
+    /// Packets with a payload of at least one window.
+    pub eligible_packets: u64,
+    /// Packets that were searched for repetition.
+    pub searched_packets: u64,
+    /// Packets in which repetition was found that would not have paid.
+    pub declined_packets: u64,
+    /// Packets that were reduced.
+    pub reduced_packets: u64,
+    /// Regions removed.
+    pub regions: u64,
+    /// Bytes in those regions.
+    pub removed_bytes: u64,
+    /// Bytes of shims sent in their place.
+    pub shim_bytes: u64,
+    /// Packets that the receiver confirmed.
+    pub confirmed_packets: u64,
+    /// Packets that the receiver reported lost.
+    pub lost_packets: u64,
+}

@@ -1,0 +1,275 @@
+//! The packets of one direction, by link sequence, within a bound in bytes.
+//!
+//! Both ends of a direction keep one. The rule that makes them agree without a word: *when the bound is
+//! passed, the lowest sequence goes first, whatever the order of arrival.* Let S be what the sender put in,
+//! and R, a part of S, what the receiver put in. The sender keeps the longest tail of S, by sequence, that
+//! fits. The receiver drops a packet only when those of R with its sequence or a higher one do not fit, and
+//! then those of S do not fit either. So whatever the sender still has, the receiver has too, if it got it.
+//!
+//! Packets that are still on the way when newer ones overtake them would find a store that has moved on; the
+//! sender therefore keeps a little less than the receiver ([`sender_bytes`]).
+//!
+//! The bytes stand in one ring, in order of arrival, and are taken back from its oldest end. A packet that
+//! arrived early but is to stay (its sequence is high) is moved to the front when its turn comes; the ring
+//! is larger than the bound so that this is rare. Nothing is allocated per packet.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// What a packet counts against the bound beyond its bytes: its share of the tables.
+pub const OVERHEAD_BYTES: usize = 64;
+
+/// How much a sender keeps where the receiver keeps `store_bytes`: an eighth less, so that packets overtaken
+/// by that much still find what they refer to.
+#[must_use]
+pub fn sender_bytes(store_bytes: usize) -> usize {
+    store_bytes - store_bytes / 8
+}
+
+/// A stored packet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stored<'a> {
+    /// Its link sequence.
+    pub sequence: u64,
+    /// The packet as it entered the tunnel.
+    pub packet: &'a [u8],
+    /// Where its transport payload stands.
+    pub payload: Range<usize>,
+    /// The receiver has confirmed that it holds the packet.
+    pub confirmed: bool,
+    /// The receiver has reported the packet lost.
+    pub lost: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Slot {
+    sequence: u64,
+    start: u32,
+    /// Zero marks an empty slot.
+    length: u16,
+    payload_start: u16,
+    payload_end: u16,
+    confirmed: bool,
+    lost: bool,
+}
+
+/// The store.
+#[derive(Debug, Clone)]
+pub struct PacketStore {
+    bound_bytes: usize,
+    used_bytes: usize,
+    /// By sequence modulo their number, which is a power of two.
+    slots: Vec<Slot>,
+    /// One above the highest sequence ever put in; with `span` it bounds which sequences may be held.
+    end: u64,
+    /// No packet below this sequence is held.
+    lowest: u64,
+    /// How far below `end` a sequence may lie.
+    span: u64,
+    ring: Vec<u8>,
+    head: usize,
+    /// What stands in the ring, oldest first: sequence and start. Some of it may be gone already.
+    order: VecDeque<(u64, u32)>,
+}
+
+impl PacketStore {
+    /// A store for at most `bound_bytes`, [`OVERHEAD_BYTES`] a packet included.
+    #[must_use]
+    pub fn new(bound_bytes: usize) -> Self {
+        let bound_bytes = bound_bytes.min(1 << 30);
+        let longest_packet = bound_bytes.min(usize::from(u16::MAX));
+        // The quarter makes moving rare; twice the longest packet is lost at most where the ring wraps.
+        let ring_bytes = bound_bytes + bound_bytes / 4 + 2 * longest_packet;
+        // One slot for 256 bytes leaves room for the sequences of packets that are not stored.
+        let slots = (bound_bytes / 256).next_power_of_two().max(64);
+        PacketStore {
+            bound_bytes,
+            used_bytes: 0,
+            slots: vec![Slot::default(); slots],
+            end: 0,
+            lowest: 0,
+            span: (bound_bytes / 256).max(64) as u64,
+            ring: vec![0; ring_bytes],
+            head: 0,
+            order: VecDeque::new(),
+        }
+    }
+
+    fn slot_of(&self, sequence: u64) -> usize {
+        sequence as usize & (self.slots.len() - 1)
+    }
+
+    fn slot(&self, sequence: u64) -> Option<&Slot> {
+        let slot = &self.slots[self.slot_of(sequence)];
+        (slot.length != 0 && slot.sequence == sequence).then_some(slot)
+    }
+
+    fn slot_mut(&mut self, sequence: u64) -> Option<&mut Slot> {
+        let at = self.slot_of(sequence);
+        let slot = &mut self.slots[at];
+        (slot.length != 0 && slot.sequence == sequence).then_some(slot)
+    }
+
+    /// The packet with this link sequence, if it is held.
+    #[must_use]
+    pub fn get(&self, sequence: u64) -> Option<Stored<'_>> {
+        let slot = self.slot(sequence)?;
+        let start = slot.start as usize;
+        Some(Stored {
+            sequence,
+            packet: &self.ring[start..start + usize::from(slot.length)],
+            payload: usize::from(slot.payload_start)..usize::from(slot.payload_end),
+            confirmed: slot.confirmed,
+            lost: slot.lost,
+        })
+    }
+
+    /// Whether the packet with this link sequence is held.
+    #[must_use]
+    pub fn holds(&self, sequence: u64) -> bool {
+        self.slot(sequence).is_some()
+    }
+
+    /// The highest link sequence ever put in; 0 before the first.
+    #[must_use]
+    pub fn newest(&self) -> u64 {
+        self.end.saturating_sub(1)
+    }
+
+    /// The bytes held, [`OVERHEAD_BYTES`] a packet included; never more than the bound.
+    #[must_use]
+    pub fn used_bytes(&self) -> usize {
+        self.used_bytes
+    }
+
+    /// The link sequences held, in order of arrival.
+    pub fn sequences_by_arrival(&self) -> impl Iterator<Item = u64> + '_ {
+        self.order
+            .iter()
+            .filter(|&&(sequence, start)| self.stands_at(sequence, start))
+            .map(|&(sequence, _)| sequence)
+    }
+
+    /// Marks the packet confirmed; says whether that is news.
+    pub fn confirm(&mut self, sequence: u64) -> bool {
+        self.slot_mut(sequence).is_some_and(|slot| !std::mem::replace(&mut slot.confirmed, true))
+    }
+
+    /// Marks the packet lost; says whether that is news.
+    pub fn report_lost(&mut self, sequence: u64) -> bool {
+        self.slot_mut(sequence).is_some_and(|slot| !std::mem::replace(&mut slot.lost, true))
+    }
+
+    /// Puts a packet in and drops the lowest sequences until the bound holds, which may be this very packet.
+    /// A packet that is held already stays as it is. Says whether the packet was put in.
+    pub fn insert(&mut self, sequence: u64, packet: &[u8], payload: Range<usize>) -> bool {
+        let cost = packet.len() + OVERHEAD_BYTES;
+        let Ok(length) = u16::try_from(packet.len()) else { return false };
+        let oldest_allowed = self.end.saturating_sub(self.span);
+        if length == 0 || cost > self.bound_bytes || sequence < oldest_allowed || self.holds(sequence) {
+            return false;
+        }
+        let Some(end) = sequence.checked_add(1) else { return false };
+        self.end = self.end.max(end);
+        self.drop_below(self.end.saturating_sub(self.span));
+        while self.used_bytes + cost > self.bound_bytes {
+            if sequence <= self.lowest {
+                return false;
+            }
+            self.remove(self.lowest);
+            self.lowest += 1;
+        }
+        let Some(start) = self.make_room(packet.len()) else { return false };
+        self.lowest = self.lowest.min(sequence);
+        self.ring[start..start + packet.len()].copy_from_slice(packet);
+        self.order.push_back((sequence, start as u32));
+        self.used_bytes += cost;
+        let payload_end = payload.end.min(packet.len()) as u16;
+        let at = self.slot_of(sequence);
+        self.slots[at] = Slot {
+            sequence,
+            start: start as u32,
+            length,
+            payload_start: payload_end.min(payload.start.min(packet.len()) as u16),
+            payload_end,
+            confirmed: false,
+            lost: false,
+        };
+        true
+    }
+
+    /// Forgets every packet.
+    pub fn clear(&mut self) {
+        self.slots.fill(Slot::default());
+        self.order.clear();
+        (self.used_bytes, self.end, self.lowest, self.head) = (0, 0, 0, 0);
+    }
+
+    fn drop_below(&mut self, oldest_allowed: u64) {
+        while self.lowest < oldest_allowed {
+            if self.used_bytes == 0 {
+                self.lowest = oldest_allowed;
+                break;
+            }
+            self.remove(self.lowest);
+            self.lowest += 1;
+        }
+    }
+
+    fn remove(&mut self, sequence: u64) {
+        if let Some(slot) = self.slot_mut(sequence) {
+            let length = std::mem::take(&mut slot.length);
+            self.used_bytes -= usize::from(length) + OVERHEAD_BYTES;
+        }
+    }
+
+    fn stands_at(&self, sequence: u64, start: u32) -> bool {
+        self.slot(sequence).is_some_and(|slot| slot.start == start)
+    }
+
+    /// Takes `count` bytes at the ring's head, taking back its oldest bytes as needed.
+    fn make_room(&mut self, count: usize) -> Option<usize> {
+        loop {
+            if let Some(start) = self.take_room(count) {
+                return Some(start);
+            }
+            let (sequence, start) = self.order.pop_front()?;
+            if self.stands_at(sequence, start) {
+                self.move_to_head(sequence, start as usize);
+            }
+        }
+    }
+
+    /// Moves a packet that was just taken off the ring's oldest end to its head. There is always room for it
+    /// where it stood.
+    fn move_to_head(&mut self, sequence: u64, start: usize) {
+        let length = self.slot(sequence).map_or(0, |slot| usize::from(slot.length));
+        if let Some(to) = self.take_room(length) {
+            self.ring.copy_within(start..start + length, to);
+            self.order.push_back((sequence, to as u32));
+            if let Some(slot) = self.slot_mut(sequence) {
+                slot.start = to as u32;
+            }
+        } else {
+            self.remove(sequence);
+        }
+    }
+
+    /// Takes `count` bytes at the ring's head, or at its start where the end is too near, if they are free.
+    fn take_room(&mut self, count: usize) -> Option<usize> {
+        let (free_at_head, free_at_start) = match self.order.front() {
+            None => (0, self.ring.len()),
+            Some(&(_, oldest)) if self.head <= oldest as usize => (oldest as usize - self.head, 0),
+            Some(&(_, oldest)) => (self.ring.len() - self.head, oldest as usize),
+        };
+        let start = if count <= free_at_head {
+            self.head
+        } else if count <= free_at_start {
+            0
+        } else {
+            return None;
+        };
+        self.head = start + count;
+        Some(start)
+    }
+}
