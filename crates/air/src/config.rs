@@ -1,0 +1,313 @@
+//! What a link is like: the configuration of one direction, and what can be wrong with it.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Bitrate;
+use crate::mahimahi::{CapacityTrace, MalformedTrace};
+use crate::milliseconds::{self, LONGEST};
+use crate::receptions::Receptions;
+use crate::timing::{Standard, Timing, UnknownRate};
+
+/// One direction of a link. As it is by default it carries everything at once and unharmed.
+///
+/// In TOML:
+///
+/// ```
+/// let link: air::LinkConfig = toml::from_str(r#"
+///     rate = "1MByte/s"
+///     delay_ms = 10
+///     queue_bytes = 65536
+///     loss.bernoulli.probability = 0.01
+///     reorder = { probability = 0.001, extra_delay_ms = 5 }
+///     duplicate = 0.001
+///     corrupt = 0.001
+/// "#).unwrap();
+/// link.validate().unwrap();
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LinkConfig {
+    /// How fast frames are put on the air. At once if absent. Excludes `trace` and `radio`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Bitrate>,
+    /// From the end of a frame's transmission to its delivery; `delay_ms` in files, at most a day.
+    #[serde(rename = "delay_ms", with = "milliseconds")]
+    pub delay: Duration,
+    /// How many bytes may wait for the transmitter, besides the frame that it is sending. What does not fit is
+    /// dropped from the tail.
+    pub queue_bytes: usize,
+    /// Which frames the air loses.
+    pub loss: LossConfig,
+    /// Which frames others overtake.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reorder: Option<ReorderConfig>,
+    /// Probability that a delivered frame is delivered twice, the copy straight after the original. As if the
+    /// network had done it: the copy takes no air time.
+    pub duplicate: f64,
+    /// Probability that one bit of a delivered frame, any of them alike, is flipped.
+    pub corrupt: f64,
+    /// Recorded capacity in place of a rate. Excludes `rate` and `radio`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<CapacityConfig>,
+    /// 802.11 in place of a rate. Excludes `rate` and `trace`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub radio: Option<RadioConfig>,
+    /// Bytes that a frame costs the air beyond its own: they take time at `rate`, `trace` or `radio`, and they
+    /// expose the frame to losses that depend on length. The counters leave them out.
+    pub overhead_bytes: usize,
+}
+
+impl Default for LinkConfig {
+    fn default() -> Self {
+        Self {
+            rate: None,
+            delay: Duration::ZERO,
+            queue_bytes: 65536,
+            loss: LossConfig::None,
+            reorder: None,
+            duplicate: 0.0,
+            corrupt: 0.0,
+            trace: None,
+            radio: None,
+            overhead_bytes: 0,
+        }
+    }
+}
+
+/// Which transmissions the air loses. Every model is described in [`crate::loss`].
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum LossConfig {
+    /// None.
+    #[default]
+    None,
+    /// Each with the same probability, whatever became of others.
+    Bernoulli {
+        /// Of a loss.
+        probability: f64,
+    },
+    /// Two states, entered before each transmission: nothing is lost in the good one, everything in the bad.
+    SimpleGilbert {
+        /// Probability that a transmission follows a good one in the bad state.
+        good_to_bad: f64,
+        /// Probability that a transmission follows a bad one in the good state; the mean burst is its inverse.
+        bad_to_good: f64,
+    },
+    /// Two states, entered before each bit, with a bit error rate each; a transmission is lost if any of its
+    /// bits is in error.
+    GilbertElliott {
+        /// Bit error rate in the good state.
+        good_error_rate: f64,
+        /// Bit error rate in the bad state.
+        bad_error_rate: f64,
+        /// Probability that a bit follows one in the good state in the bad state.
+        good_to_bad: f64,
+        /// Probability that a bit follows one in the bad state in the good state.
+        bad_to_good: f64,
+    },
+    /// Independent bit errors; a transmission is lost if any of its bits is in error.
+    BitErrors {
+        /// Probability that a bit is in error.
+        rate: f64,
+    },
+    /// As recorded, one reception a transmission, from the beginning again at the end.
+    Trace {
+        /// `1` for received, `0` for lost.
+        receptions: Receptions,
+    },
+}
+
+/// Frames that are held back while later ones pass.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReorderConfig {
+    /// That a frame is held back.
+    pub probability: f64,
+    /// For how long, beyond the link's delay; `extra_delay_ms` in files, at most a day.
+    #[serde(rename = "extra_delay_ms", with = "milliseconds")]
+    pub extra_delay: Duration,
+}
+
+/// A recording of capacity, or the name of its file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CapacityConfig {
+    /// Where the recording is, in the format of [`crate::mahimahi`]. This crate reads no files:
+    /// [`LinkConfig::load_trace`] puts the recording here before a link is made of it.
+    File(PathBuf),
+    /// The recording itself.
+    OpportunitiesMs(CapacityTrace),
+}
+
+/// A radio of 802.11 that has the channel to itself: see [`crate::timing`] for what a frame costs. The frames
+/// of the link are taken for Ethernet's.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RadioConfig {
+    /// Which amendment's times hold.
+    pub standard: Standard,
+    /// The rate of data frames, one of the standard's.
+    pub rate: Bitrate,
+    /// How often a frame is tried again after the first time, at most [`RadioConfig::MOST_RETRIES`].
+    #[serde(default = "RadioConfig::usual_retry_limit")]
+    pub retry_limit: u8,
+}
+
+impl RadioConfig {
+    /// The highest `retry_limit`.
+    pub const MOST_RETRIES: u8 = 15;
+
+    fn usual_retry_limit() -> u8 {
+        7
+    }
+}
+
+/// A configuration that no link can have. Each text names the key and what it may be.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum ConfigError {
+    /// A probability outside [0, 1], or no number.
+    #[error("{key} is {value}: a probability is between 0 and 1")]
+    Probability {
+        /// Which key.
+        key: &'static str,
+        /// What it is set to.
+        value: f64,
+    },
+    /// A time beyond a day.
+    #[error("{key} is longer than a day")]
+    Time {
+        /// Which key.
+        key: &'static str,
+    },
+    /// A link that never sends anything.
+    #[error(
+        "rate is 0: leave it out for an unlimited link, or use loss.bernoulli.probability = 1 for a dead one"
+    )]
+    NoRate,
+    /// Two of the keys that say how fast a link is.
+    #[error("{0} and {1} exclude each other: both say how fast the link is")]
+    TwoCapacities(&'static str, &'static str),
+    /// A rate that the standard does not have.
+    #[error("radio.{0}")]
+    Radio(#[from] UnknownRate),
+    /// Too many retries.
+    #[error("radio.retry_limit is {0}: it is at most {max}", max = RadioConfig::MOST_RETRIES)]
+    RetryLimit(u8),
+    /// The trace's file has not been read.
+    #[error("trace.file `{}` has not been loaded", .0.display())]
+    TraceNotLoaded(PathBuf),
+    /// Overhead beyond what any frame has.
+    #[error("overhead_bytes is {0}: it is at most {MOST_OVERHEAD_BYTES}")]
+    Overhead(usize),
+}
+
+/// The trace's file could not be had.
+#[derive(Debug, thiserror::Error)]
+pub enum TraceError {
+    /// It could not be read.
+    #[error("trace.file `{}`: {source}", path.display())]
+    Unreadable {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It is no trace.
+    #[error("trace.file `{}`: {source}", path.display())]
+    Malformed {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: MalformedTrace,
+    },
+}
+
+const MOST_OVERHEAD_BYTES: usize = 1 << 16;
+
+impl LinkConfig {
+    /// Says what is wrong, if anything is.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let capacities =
+            [("rate", self.rate.is_some()), ("trace", self.trace.is_some()), ("radio", self.radio.is_some())];
+        let mut given = capacities.iter().filter(|(_, given)| *given).map(|(key, _)| *key);
+        if let (Some(first), Some(second)) = (given.next(), given.next()) {
+            return Err(ConfigError::TwoCapacities(first, second));
+        }
+        if self.rate.is_some_and(|rate| rate.bits_per_second() == 0) {
+            return Err(ConfigError::NoRate);
+        }
+        time("delay_ms", self.delay)?;
+        probability("duplicate", self.duplicate)?;
+        probability("corrupt", self.corrupt)?;
+        if self.overhead_bytes > MOST_OVERHEAD_BYTES {
+            return Err(ConfigError::Overhead(self.overhead_bytes));
+        }
+        if let Some(reorder) = &self.reorder {
+            probability("reorder.probability", reorder.probability)?;
+            time("reorder.extra_delay_ms", reorder.extra_delay)?;
+        }
+        if let Some(CapacityConfig::File(path)) = &self.trace {
+            return Err(ConfigError::TraceNotLoaded(path.clone()));
+        }
+        if let Some(radio) = &self.radio {
+            radio.validate()?;
+        }
+        self.loss.validate()
+    }
+
+    /// Replaces the name of a trace's file by what `read` finds in it. Does nothing where no file is named.
+    pub fn load_trace(
+        &mut self,
+        read: impl FnOnce(&Path) -> std::io::Result<String>,
+    ) -> Result<(), TraceError> {
+        if let Some(CapacityConfig::File(path)) = &self.trace {
+            let text = read(path).map_err(|source| TraceError::Unreadable { path: path.clone(), source })?;
+            let trace =
+                text.parse().map_err(|source| TraceError::Malformed { path: path.clone(), source })?;
+            self.trace = Some(CapacityConfig::OpportunitiesMs(trace));
+        }
+        Ok(())
+    }
+}
+
+impl LossConfig {
+    /// Says what is wrong, if anything is.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        match *self {
+            Self::None | Self::Trace { .. } => Ok(()),
+            Self::Bernoulli { probability: p } => probability("loss.bernoulli.probability", p),
+            Self::BitErrors { rate } => probability("loss.bit_errors.rate", rate),
+            Self::SimpleGilbert { good_to_bad, bad_to_good } => {
+                probability("loss.simple_gilbert.good_to_bad", good_to_bad)?;
+                probability("loss.simple_gilbert.bad_to_good", bad_to_good)
+            }
+            Self::GilbertElliott { good_error_rate, bad_error_rate, good_to_bad, bad_to_good } => {
+                probability("loss.gilbert_elliott.good_error_rate", good_error_rate)?;
+                probability("loss.gilbert_elliott.bad_error_rate", bad_error_rate)?;
+                probability("loss.gilbert_elliott.good_to_bad", good_to_bad)?;
+                probability("loss.gilbert_elliott.bad_to_good", bad_to_good)
+            }
+        }
+    }
+}
+
+impl RadioConfig {
+    fn validate(&self) -> Result<(), ConfigError> {
+        Timing::new(self.standard, self.rate)?;
+        if self.retry_limit > Self::MOST_RETRIES {
+            return Err(ConfigError::RetryLimit(self.retry_limit));
+        }
+        Ok(())
+    }
+}
+
+fn probability(key: &'static str, value: f64) -> Result<(), ConfigError> {
+    if (0.0..=1.0).contains(&value) { Ok(()) } else { Err(ConfigError::Probability { key, value }) }
+}
+
+fn time(key: &'static str, value: Duration) -> Result<(), ConfigError> {
+    if value <= LONGEST { Ok(()) } else { Err(ConfigError::Time { key }) }
+}

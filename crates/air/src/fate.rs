@@ -1,0 +1,90 @@
+//! What the air does to one frame, by the frame's index.
+
+use std::time::Duration;
+
+use crate::LinkConfig;
+use crate::loss::LossProcess;
+use crate::variates::{Purpose, Variates};
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Fate {
+    /// How often it is transmitted, at least once.
+    pub(crate) tries: u8,
+    /// None of the tries is received.
+    pub(crate) lost: bool,
+    /// Beyond the link's delay, letting others pass.
+    pub(crate) held_back: Option<Duration>,
+    pub(crate) duplicated: bool,
+    /// Counted from the first byte's highest bit.
+    pub(crate) flipped_bit: Option<u64>,
+}
+
+/// The chances of one direction, one stream a purpose.
+#[derive(Debug, Clone)]
+pub(crate) struct Chances {
+    seed: u64,
+    loss: LossProcess,
+    reorder: Variates,
+    duplicate: Variates,
+    corrupt: Variates,
+    position: Variates,
+}
+
+impl Chances {
+    pub(crate) fn new(config: &LinkConfig, seed: u64) -> Self {
+        Self {
+            seed,
+            loss: LossProcess::new(&config.loss, seed),
+            reorder: Variates::new(seed, Purpose::Reorder),
+            duplicate: Variates::new(seed, Purpose::Duplicate),
+            corrupt: Variates::new(seed, Purpose::Corrupt),
+            position: Variates::new(seed, Purpose::Position),
+        }
+    }
+
+    /// Goes on under another configuration. A loss model that stays keeps its state; a new one begins.
+    pub(crate) fn set_config(&mut self, config: &LinkConfig) {
+        if *self.loss.config() != config.loss {
+            self.loss = LossProcess::new(&config.loss, self.seed);
+        }
+    }
+
+    /// Decides on the frame with `index`, `bytes` long and `bytes_on_air` on the air.
+    ///
+    /// A lost frame's other chances are not drawn: each is addressed by its index, so none shifts for it.
+    pub(crate) fn decide(
+        &mut self,
+        config: &LinkConfig,
+        index: u64,
+        retry_limit: u8,
+        bytes: usize,
+        bytes_on_air: usize,
+    ) -> Fate {
+        let bits_on_air = (bytes_on_air as u64).saturating_mul(8);
+        let received = (0..=retry_limit).find(|&retry| !self.loss.lose(index, retry, bits_on_air));
+        let mut fate = Fate {
+            tries: received.unwrap_or(retry_limit) + 1,
+            lost: received.is_none(),
+            held_back: None,
+            duplicated: false,
+            flipped_bit: None,
+        };
+        if fate.lost {
+            return fate;
+        }
+        if let Some(reorder) = &config.reorder
+            && chance(&mut self.reorder, index, reorder.probability)
+        {
+            fate.held_back = Some(reorder.extra_delay);
+        }
+        fate.duplicated = chance(&mut self.duplicate, index, config.duplicate);
+        if bytes > 0 && chance(&mut self.corrupt, index, config.corrupt) {
+            fate.flipped_bit = Some(self.position.below(index, (bytes as u64).saturating_mul(8)));
+        }
+        fate
+    }
+}
+
+fn chance(variates: &mut Variates, index: u64, probability: f64) -> bool {
+    probability > 0.0 && variates.at(index) < probability
+}

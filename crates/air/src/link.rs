@@ -1,0 +1,278 @@
+//! One direction of a point-to-point path.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::{BinaryHeap, VecDeque};
+use std::time::Duration;
+
+use crate::fate::{Chances, Fate};
+use crate::transmitter::Transmitter;
+use crate::{ConfigError, LinkConfig, LinkCounters, Tally};
+
+/// One direction of a point-to-point path: see the crate's page for what a frame goes through.
+///
+/// Time never goes back: an earlier `now` than the latest is taken for the latest.
+///
+/// Memory is bounded by `queue_bytes`, and beyond that by [`Link::MOST_HELD_BYTES`] for everything that the link
+/// holds; what exceeds either is dropped before the air and counted as dropped by the queue.
+#[derive(Debug)]
+pub struct Link {
+    config: LinkConfig,
+    now: Duration,
+    waiting: VecDeque<Waiting>,
+    waiting_bytes: usize,
+    transmitter: Transmitter,
+    transmitting: Option<Transmitting>,
+    /// Of the next frame to be transmitted.
+    next_index: u64,
+    chances: Chances,
+    flight: BinaryHeap<Reverse<Arriving>>,
+    /// No frame that was not held back arrives before this: a shorter delay does not let frames overtake.
+    in_order_until: Duration,
+    /// One more than the highest index delivered.
+    delivered_below: u64,
+    held: Tally,
+    counters: LinkCounters,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    arrival: Duration,
+    frame: Vec<u8>,
+}
+
+#[derive(Debug)]
+struct Transmitting {
+    index: u64,
+    start: Duration,
+    finish: Duration,
+    fate: Fate,
+    frame: Vec<u8>,
+}
+
+/// In the order of arrival; at one time, in the order of transmission, a copy after its original.
+#[derive(Debug)]
+struct Arriving {
+    time: Duration,
+    index: u64,
+    copy: bool,
+    frame: Vec<u8>,
+}
+
+impl Arriving {
+    fn order(&self) -> (Duration, u64, bool) {
+        (self.time, self.index, self.copy)
+    }
+}
+
+impl Ord for Arriving {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.order().cmp(&other.order())
+    }
+}
+
+impl PartialOrd for Arriving {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Arriving {
+    fn eq(&self, other: &Self) -> bool {
+        self.order() == other.order()
+    }
+}
+
+impl Eq for Arriving {}
+
+/// What a held frame costs beyond its bytes, so that empty frames are bounded too.
+const FRAME_COST_BYTES: u64 = 64;
+
+impl Link {
+    /// The most that a link holds, waiting and in flight, each frame counted with 64 bytes more.
+    pub const MOST_HELD_BYTES: u64 = 256 << 20;
+
+    /// A link that is idle and empty at time 0. Links with equal configuration and seed treat equal schedules
+    /// equally.
+    pub fn new(config: &LinkConfig, seed: u64) -> Result<Self, ConfigError> {
+        config.validate()?;
+        Ok(Self {
+            config: config.clone(),
+            now: Duration::ZERO,
+            waiting: VecDeque::new(),
+            waiting_bytes: 0,
+            transmitter: Transmitter::new(config, Duration::ZERO)?,
+            transmitting: None,
+            next_index: 0,
+            chances: Chances::new(config, seed),
+            flight: BinaryHeap::new(),
+            in_order_until: Duration::ZERO,
+            delivered_below: 0,
+            held: Tally::default(),
+            counters: LinkCounters::default(),
+        })
+    }
+
+    /// Offers a frame at `now`.
+    pub fn send(&mut self, now: Duration, frame: Vec<u8>) {
+        self.advance(now);
+        let bytes = frame.len();
+        self.counters.offered.add(bytes);
+        let held = self.held.bytes + (self.held.frames + 1) * FRAME_COST_BYTES + bytes as u64;
+        let fits = self.transmitting.is_none()
+            || bytes <= self.config.queue_bytes.saturating_sub(self.waiting_bytes);
+        if !fits || held > Self::MOST_HELD_BYTES {
+            self.counters.queue_dropped.add(bytes);
+            return;
+        }
+        self.held.add(bytes);
+        if self.transmitting.is_none() {
+            self.transmit(self.now, self.now, frame);
+            // Where transmission takes no time the transmitter is free for the next frame of the same instant.
+            self.advance(now);
+        } else {
+            self.waiting_bytes += bytes;
+            self.counters.longest_queue_bytes = self.counters.longest_queue_bytes.max(self.waiting_bytes);
+            self.waiting.push_back(Waiting { arrival: self.now, frame });
+        }
+    }
+
+    /// The next frame that has arrived by `now`, if any. Call until there is none.
+    pub fn poll_deliver(&mut self, now: Duration) -> Option<Vec<u8>> {
+        self.advance(now);
+        if self.flight.peek()?.0.time > self.now {
+            return None;
+        }
+        let Reverse(arriving) = self.flight.pop()?;
+        let bytes = arriving.frame.len();
+        self.held.remove(bytes);
+        self.counters.delivered.add(bytes);
+        if arriving.index + 1 < self.delivered_below && !arriving.copy {
+            self.counters.reordered.add(bytes);
+        }
+        self.delivered_below = self.delivered_below.max(arriving.index + 1);
+        Some(arriving.frame)
+    }
+
+    /// When to call [`Link::poll_deliver`] next, if nothing is sent before; `None` while the link is empty. It may
+    /// turn out that nothing arrives then, for a frame may be lost.
+    pub fn poll_timeout(&self) -> Option<Duration> {
+        let arriving = self.flight.peek().map(|Reverse(arriving)| arriving.time);
+        // No frame that is still to be transmitted can arrive before this one could.
+        let transmitting = self
+            .transmitting
+            .as_ref()
+            .map(|transmitting| transmitting.finish.saturating_add(self.config.delay));
+        let next = match (arriving, transmitting) {
+            (Some(one), Some(other)) => one.min(other),
+            (one, other) => one.or(other)?,
+        };
+        Some(next)
+    }
+
+    /// Changes the conditions from the latest `now` that the link was told. The frame on the air ends as it
+    /// began, what is in flight arrives as it would have; what waits is sent under the new conditions, and is not
+    /// dropped if the queue has become shorter. A loss model that stays the same keeps its state. A link whose
+    /// new configuration is refused keeps the old one.
+    pub fn set_config(&mut self, config: &LinkConfig) -> Result<(), ConfigError> {
+        config.validate()?;
+        let capacity = |config: &LinkConfig| (config.rate, config.trace.clone(), config.radio.clone());
+        if capacity(config) != capacity(&self.config) {
+            let free = self.transmitting.as_ref().map_or(self.now, |transmitting| transmitting.finish);
+            self.transmitter = Transmitter::new(config, free)?;
+        }
+        self.chances.set_config(config);
+        self.config = config.clone();
+        Ok(())
+    }
+
+    /// The conditions that hold.
+    pub fn config(&self) -> &LinkConfig {
+        &self.config
+    }
+
+    /// What has happened so far.
+    pub fn counters(&self) -> &LinkCounters {
+        &self.counters
+    }
+
+    /// What the link holds: waiting, on the air, and in flight (copies included).
+    pub fn held(&self) -> Tally {
+        self.held
+    }
+
+    /// How many bytes wait for the transmitter.
+    pub fn waiting_bytes(&self) -> usize {
+        self.waiting_bytes
+    }
+
+    /// Lets everything happen that is due by `now`, each thing at its own time.
+    fn advance(&mut self, now: Duration) {
+        self.now = self.now.max(now);
+        while let Some(transmitted) =
+            self.transmitting.take_if(|transmitting| transmitting.finish <= self.now)
+        {
+            let finish = transmitted.finish;
+            self.fly(transmitted);
+            if let Some(next) = self.waiting.pop_front() {
+                self.waiting_bytes -= next.frame.len();
+                self.transmit(next.arrival, finish, next.frame);
+            }
+        }
+    }
+
+    /// Puts on the air, from `start`, a frame that was offered at `arrival`.
+    fn transmit(&mut self, arrival: Duration, start: Duration, frame: Vec<u8>) {
+        let index = self.next_index;
+        self.next_index += 1;
+        let bytes_on_air =
+            self.transmitter.bytes_on_air(frame.len().saturating_add(self.config.overhead_bytes));
+        let fate = self.chances.decide(
+            &self.config,
+            index,
+            self.transmitter.retry_limit(),
+            frame.len(),
+            bytes_on_air,
+        );
+        let finish = self.transmitter.finish(arrival, start, bytes_on_air, fate.tries, fate.lost);
+        self.transmitting = Some(Transmitting { index, start, finish, fate, frame });
+    }
+
+    /// From the end of the transmission to the flight, unless the air lost the frame.
+    fn fly(&mut self, transmitted: Transmitting) {
+        let Transmitting { index, start, finish, fate, mut frame } = transmitted;
+        let bytes = frame.len();
+        let counters = &mut self.counters;
+        counters.air_time = counters.air_time.saturating_add(finish.saturating_sub(start));
+        for retry in 0..fate.tries {
+            counters.transmitted.add(bytes);
+            if retry > 0 {
+                counters.retried.add(bytes);
+            }
+        }
+        if fate.lost {
+            counters.lost.add(bytes);
+            self.held.remove(bytes);
+            return;
+        }
+        if let Some(bit) = fate.flipped_bit
+            && let Some(byte) = frame.get_mut((bit / 8) as usize)
+        {
+            *byte ^= 0x80 >> (bit % 8);
+            counters.corrupted.add(bytes);
+        }
+        let in_order = finish.saturating_add(self.config.delay).max(self.in_order_until);
+        let time = match fate.held_back {
+            Some(extra) => in_order.saturating_add(extra),
+            None => {
+                self.in_order_until = in_order;
+                in_order
+            }
+        };
+        if fate.duplicated {
+            counters.duplicated.add(bytes);
+            self.held.add(bytes);
+            self.flight.push(Reverse(Arriving { time, index, copy: true, frame: frame.clone() }));
+        }
+        self.flight.push(Reverse(Arriving { time, index, copy: false, frame }));
+    }
+}

@@ -1,0 +1,194 @@
+//! Which transmissions are lost.
+//!
+//! | model | a transmission of n bits is lost | mean |
+//! |---|---|---|
+//! | Bernoulli(p) | with probability p | p |
+//! | Simple-Gilbert(p, r) | if the chain is in its bad state | p / (p + r), in bursts of 1 / r |
+//! | Gilbert-Elliott(e_g, e_b, p, r), on bits | if any bit is in error, the chain moving on before each bit | 1 − π Cⁿ 1, C = P diag(1 − e) |
+//! | bit errors(e) | if any bit is in error | 1 − (1 − e)ⁿ |
+//! | trace | if the recording says so | the recording's |
+//!
+//! Simple-Gilbert: G. Haßlinger and O. Hohlfeld, "The Gilbert–Elliott model for packet loss in real time
+//! services on the Internet", MMB 2008. Gilbert-Elliott on bits: J.-P. Ebert and A. Willig, "A Gilbert-Elliott
+//! bit error model and the efficient use in packet level simulation", TKN report, 1999; as there, no bit is
+//! simulated: the outcome and the state after it are drawn from their joint distribution, exactly.
+//!
+//! A chain begins in its stationary distribution, so that the first transmissions are like all others, and
+//! moves only with transmissions: what is not sent does not let a bad state pass.
+
+use crate::config::LossConfig;
+use crate::variates::{Purpose, Variates};
+
+/// The losses of one radio path, in the order of its transmissions.
+#[derive(Debug, Clone)]
+pub struct LossProcess {
+    config: LossConfig,
+    /// The state of a model with two.
+    bad: bool,
+    /// How many transmissions a recording has decided.
+    transmissions: u64,
+    /// The two powers that Gilbert-Elliott needs, for the length that they were computed for.
+    powers: Option<Powers>,
+    first: Variates,
+    retry: Variates,
+    state: Variates,
+    retry_state: Variates,
+}
+
+/// A matrix over (good, bad): from row to column.
+type Matrix = [[f64; 2]; 2];
+
+#[derive(Debug, Clone, Copy)]
+struct Powers {
+    bits: u64,
+    /// Probability of ending in the column's state.
+    ended: Matrix,
+    /// The same, and no bit in error.
+    clean: Matrix,
+}
+
+/// How many tries of one frame have variates of their own.
+const TRIES: u64 = 16;
+
+impl LossProcess {
+    /// The losses of `config` under `seed`; equal arguments lose equally.
+    pub fn new(config: &LossConfig, seed: u64) -> Self {
+        let bad = match *config {
+            LossConfig::SimpleGilbert { good_to_bad, bad_to_good }
+            | LossConfig::GilbertElliott { good_to_bad, bad_to_good, .. } => {
+                Variates::new(seed, Purpose::Beginning).at(0) < stationary_bad(good_to_bad, bad_to_good)
+            }
+            _ => false,
+        };
+        Self {
+            config: config.clone(),
+            bad,
+            transmissions: 0,
+            powers: None,
+            first: Variates::new(seed, Purpose::Loss),
+            retry: Variates::new(seed, Purpose::Retry),
+            state: Variates::new(seed, Purpose::State),
+            retry_state: Variates::new(seed, Purpose::RetryState),
+        }
+    }
+
+    /// What the losses follow.
+    pub fn config(&self) -> &LossConfig {
+        &self.config
+    }
+
+    /// Whether the next transmission is lost: try `retry` (the first is 0) of the frame with `index`, `bits`
+    /// long on the air. The answer depends on the seed, the index, the retry, the length where the model says so,
+    /// and the state that earlier transmissions left.
+    pub fn lose(&mut self, index: u64, retry: u8, bits: u64) -> bool {
+        match self.config {
+            LossConfig::None => false,
+            LossConfig::Bernoulli { probability } => self.variate(index, retry) < probability,
+            LossConfig::BitErrors { rate } => self.variate(index, retry) < any_error(rate, bits),
+            LossConfig::SimpleGilbert { good_to_bad, bad_to_good } => {
+                let variate = self.variate(index, retry);
+                // The complement keeps the coupling monotone: a low variate always leads to the bad state.
+                self.bad = variate < if self.bad { 1.0 - bad_to_good } else { good_to_bad };
+                self.bad
+            }
+            LossConfig::GilbertElliott { .. } => self.lose_by_bits(index, retry, bits),
+            LossConfig::Trace { ref receptions } => {
+                let received = receptions.received(self.transmissions);
+                self.transmissions += 1;
+                !received
+            }
+        }
+    }
+
+    fn lose_by_bits(&mut self, index: u64, retry: u8, bits: u64) -> bool {
+        let powers = match self.powers {
+            Some(powers) if powers.bits == bits => powers,
+            _ => *self.powers.insert(Powers::of(&self.config, bits)),
+        };
+        let (ended, clean) = (powers.ended[usize::from(self.bad)], powers.clean[usize::from(self.bad)]);
+        let intact = (clean[0] + clean[1]).min(1.0);
+        let lost = self.variate(index, retry) < 1.0 - intact;
+        let ends_bad = if lost { (ended[1] - clean[1]).max(0.0) / (1.0 - intact) } else { clean[1] / intact };
+        self.bad = self.state_variate(index, retry) < ends_bad;
+        lost
+    }
+
+    fn variate(&mut self, index: u64, retry: u8) -> f64 {
+        match retry {
+            0 => self.first.at(index),
+            _ => self.retry.at(retry_index(index, retry)),
+        }
+    }
+
+    fn state_variate(&mut self, index: u64, retry: u8) -> f64 {
+        match retry {
+            0 => self.state.at(index),
+            _ => self.retry_state.at(retry_index(index, retry)),
+        }
+    }
+}
+
+fn retry_index(index: u64, retry: u8) -> u64 {
+    index.wrapping_mul(TRIES).wrapping_add(u64::from(retry) % TRIES)
+}
+
+impl Powers {
+    fn of(config: &LossConfig, bits: u64) -> Self {
+        let LossConfig::GilbertElliott { good_error_rate, bad_error_rate, good_to_bad, bad_to_good } =
+            *config
+        else {
+            return Self { bits, ended: IDENTITY, clean: IDENTITY };
+        };
+        let step = [[1.0 - good_to_bad, good_to_bad], [bad_to_good, 1.0 - bad_to_good]];
+        let intact = [1.0 - good_error_rate, 1.0 - bad_error_rate];
+        let clean_step = step.map(|row| [row[0] * intact[0], row[1] * intact[1]]);
+        Self { bits, ended: power(step, bits), clean: power(clean_step, bits) }
+    }
+}
+
+const IDENTITY: Matrix = [[1.0, 0.0], [0.0, 1.0]];
+
+fn power(mut base: Matrix, mut exponent: u64) -> Matrix {
+    let mut result = IDENTITY;
+    while exponent > 0 {
+        if exponent & 1 == 1 {
+            result = product(&result, &base);
+        }
+        base = product(&base, &base);
+        exponent >>= 1;
+    }
+    result
+}
+
+fn product(a: &Matrix, b: &Matrix) -> Matrix {
+    a.map(|row| [0, 1].map(|column| row[0] * b[0][column] + row[1] * b[1][column]))
+}
+
+/// The long-run share of the bad state; 0 for a chain that never moves.
+fn stationary_bad(good_to_bad: f64, bad_to_good: f64) -> f64 {
+    if good_to_bad == 0.0 { 0.0 } else { good_to_bad / (good_to_bad + bad_to_good) }
+}
+
+/// 1 − (1 − rate)^bits, exact for small rates too.
+fn any_error(rate: f64, bits: u64) -> f64 {
+    -(bits as f64 * (-rate).ln_1p()).exp_m1()
+}
+
+impl LossConfig {
+    /// The share of transmissions of `bytes` that is lost in the long run.
+    pub fn mean_loss(&self, bytes: usize) -> f64 {
+        let bits = bytes as u64 * 8;
+        match *self {
+            Self::None => 0.0,
+            Self::Bernoulli { probability } => probability,
+            Self::SimpleGilbert { good_to_bad, bad_to_good } => stationary_bad(good_to_bad, bad_to_good),
+            Self::GilbertElliott { good_to_bad, bad_to_good, .. } => {
+                let clean = Powers::of(self, bits).clean;
+                let bad = stationary_bad(good_to_bad, bad_to_good);
+                1.0 - (1.0 - bad) * (clean[0][0] + clean[0][1]) - bad * (clean[1][0] + clean[1][1])
+            }
+            Self::BitErrors { rate } => any_error(rate, bits),
+            Self::Trace { ref receptions } => 1.0 - receptions.delivery(),
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Links that people know, for trying things out. None of them is a measurement; each says what it stands for.
+
+use std::time::Duration;
+
+use crate::Bitrate;
+use crate::config::{LinkConfig, LossConfig, RadioConfig, ReorderConfig};
+use crate::timing::Standard;
+
+/// Both directions of a link between a gateway and a station.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Preset {
+    /// What it is called in configurations.
+    pub name: &'static str,
+    /// What it stands for, in one line.
+    pub about: &'static str,
+    /// From the gateway to the station.
+    pub down: LinkConfig,
+    /// From the station to the gateway.
+    pub up: LinkConfig,
+}
+
+/// All of them.
+pub fn all() -> Vec<Preset> {
+    vec![clean(), lossy_wifi(), rural(), satellite(), lte(), packet_radio()]
+}
+
+/// The one with this name.
+pub fn by_name(name: &str) -> Option<Preset> {
+    all().into_iter().find(|preset| preset.name == name)
+}
+
+const fn ms(milliseconds: u64) -> Duration {
+    Duration::from_millis(milliseconds)
+}
+
+/// 1 MByte/s, a round trip of 20 ms, 64 KB of queue and no loss: the link that the others are compared with.
+pub fn clean() -> Preset {
+    let link = LinkConfig {
+        rate: Some(Bitrate::from_bytes_per_second(1_000_000)),
+        delay: ms(10),
+        ..LinkConfig::default()
+    };
+    Preset { name: "clean", about: "1 MByte/s, 20 ms, no loss", down: link.clone(), up: link }
+}
+
+/// A station at the edge of an 802.11g cell: a quarter of the tries fail, in bursts, so that of frames tried
+/// five times 6% are still lost.
+pub fn lossy_wifi() -> Preset {
+    let link = LinkConfig {
+        radio: Some(RadioConfig {
+            standard: Standard::G,
+            rate: Bitrate::from_megabits_per_second(12),
+            retry_limit: 4,
+        }),
+        delay: ms(2),
+        loss: LossConfig::SimpleGilbert { good_to_bad: 0.1, bad_to_good: 0.3 },
+        ..LinkConfig::default()
+    };
+    Preset {
+        name: "lossy-wifi",
+        about: "802.11g at 12 Mbit/s, a quarter of the tries lost in bursts, 6% of the frames",
+        down: link.clone(),
+        up: link,
+    }
+}
+
+/// A directional 802.11b link over tens of kilometres, its retries few because acknowledgements come late: bit
+/// errors that take 3% of the full frames and few of the small ones.
+pub fn rural() -> Preset {
+    let link = LinkConfig {
+        radio: Some(RadioConfig {
+            standard: Standard::B,
+            rate: Bitrate::from_megabits_per_second(2),
+            retry_limit: 1,
+        }),
+        delay: ms(5),
+        loss: LossConfig::BitErrors { rate: 1.5e-5 },
+        ..LinkConfig::default()
+    };
+    Preset {
+        name: "rural",
+        about: "802.11b at 2 Mbit/s far away, 3% of full frames lost, few of the small ones",
+        down: link.clone(),
+        up: link,
+    }
+}
+
+/// A geostationary satellite: 20 and 3 Mbit/s, 280 ms each way, rare short fades.
+pub fn satellite() -> Preset {
+    let direction = |megabits, queue_bytes| LinkConfig {
+        rate: Some(Bitrate::from_megabits_per_second(megabits)),
+        delay: ms(280),
+        queue_bytes,
+        loss: LossConfig::GilbertElliott {
+            good_error_rate: 1e-9,
+            bad_error_rate: 1e-3,
+            good_to_bad: 2e-8,
+            bad_to_good: 1e-5,
+        },
+        ..LinkConfig::default()
+    };
+    Preset {
+        name: "satellite",
+        about: "20 and 3 Mbit/s, 560 ms, rare fades of a tenth of a megabit",
+        down: direction(20, 1 << 20),
+        up: direction(3, 1 << 18),
+    }
+}
+
+/// A busy LTE cell: what its own retransmissions cannot hide shows as delay, reordering and a deep queue, not
+/// as loss.
+pub fn lte() -> Preset {
+    let direction = |megabits, delay| LinkConfig {
+        rate: Some(Bitrate::from_megabits_per_second(megabits)),
+        delay: ms(delay),
+        queue_bytes: 1 << 20,
+        loss: LossConfig::Bernoulli { probability: 1e-4 },
+        reorder: Some(ReorderConfig { probability: 1e-3, extra_delay: ms(8) }),
+        ..LinkConfig::default()
+    };
+    Preset {
+        name: "lte",
+        about: "12 and 4 Mbit/s, 50 ms, a deep queue, almost no loss",
+        down: direction(12, 20),
+        up: direction(4, 30),
+    }
+}
+
+/// A narrow UHF modem: 64 kbit/s, where every byte shows.
+pub fn packet_radio() -> Preset {
+    let link = LinkConfig {
+        rate: Some(Bitrate::from_kilobits_per_second(64)),
+        delay: ms(40),
+        queue_bytes: 16384,
+        loss: LossConfig::BitErrors { rate: 2e-6 },
+        overhead_bytes: 12,
+        ..LinkConfig::default()
+    };
+    Preset {
+        name: "packet-radio",
+        about: "64 kbit/s, 80 ms, 2% of full frames lost",
+        down: link.clone(),
+        up: link,
+    }
+}
