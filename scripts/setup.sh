@@ -1,0 +1,121 @@
+#!/usr/bin/env bash
+# Installs what Overheard needs on Debian 12 and this machine lacks, and says in one line what it did.
+#
+#   scripts/setup.sh [build] [lab] [test] [kernel]      (no name: build and lab)
+#
+# build   the C compiler that some libraries are built with
+# lab     the programs that the demonstration and the experiments run: namespaces, a web server, curl
+# test    rustfmt and clippy
+# kernel  what building the virtual-time kernel takes
+#
+# Nothing is asked of the network, and no rights are needed, when nothing is missing. No service is started:
+# the lab starts its own nginx inside its namespaces.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+# An ordinary user's PATH lacks the folders where ip, nft and nginx stand.
+PATH="$PATH:/usr/sbin:/sbin"
+
+fail() { printf 'setup: %s\n' "$1" >&2; exit 1; }
+
+essential=() optional=() # Debian packages that are missing
+lacks() { ! command -v "$1" >/dev/null 2>&1; }
+links_c() { printf '#include <stdio.h>\nint main(void) { return 0; }' | cc -x c - -o /dev/null 2>/dev/null; }
+
+rust_is_there() {
+    local wanted have
+    wanted=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+    lacks cargo && fail "Rust is missing: install Rust $wanted or newer by rustup (https://rustup.rs), open a new shell, and repeat."
+    have=$(cargo --version | cut -d' ' -f2)
+    [ "$(printf '%s\n' "$wanted" "$have" | sort -V | head -n1)" = "$wanted" ] ||
+        fail "Rust $have is too old, $wanted is needed: install it by rustup (https://rustup.rs), and repeat."
+}
+
+rust_component() {
+    cargo "$1" --version >/dev/null 2>&1 && return
+    lacks rustup && fail "cargo $1 is missing: install $2 beside your Rust, for example by rustup (https://rustup.rs)."
+    rustup component add "$2"
+}
+
+build_group() {
+    rust_is_there
+    { ! lacks cc && links_c; } || essential+=(gcc libc6-dev)
+    lacks make && essential+=(make)
+    return 0
+}
+
+lab_group() {
+    lacks ip && optional+=(iproute2)
+    lacks nft && optional+=(nftables)
+    lacks curl && optional+=(curl)
+    lacks nginx && optional+=(nginx)
+    lacks socat && optional+=(socat)
+    return 0
+}
+
+test_group() {
+    rust_component fmt rustfmt
+    rust_component clippy clippy
+}
+
+kernel_group() {
+    local program
+    for program in flex bison bc xz; do
+        lacks "$program" && essential+=("${program/#xz/xz-utils}")
+    done
+    return 0
+}
+
+groups=("$@")
+[ $# -gt 0 ] || groups=(build lab)
+for group in "${groups[@]}"; do
+    case "$group" in
+    build | lab | test | kernel) "${group}_group" ;;
+    *) fail "there is no group \`$group\`: build, lab, test, kernel" ;;
+    esac
+done
+
+missing=("${essential[@]}" "${optional[@]}")
+if [ ${#missing[@]} -eq 0 ]; then
+    echo "setup: nothing is missing (${groups[*]})"
+    exit 0
+fi
+
+# Without the means to install, only what building needs is a reason to stop.
+give_up() {
+    [ ${#essential[@]} -eq 0 ] || fail "$1; install: ${missing[*]}"
+    echo "setup: $1; left out, so that what uses it will not run: ${missing[*]}"
+    exit 0
+}
+
+lacks apt-get && give_up "this is not Debian"
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+    lacks sudo && give_up "installing needs root, and there is no sudo"
+    as_root=(sudo)
+    # Nobody is there to type a password.
+    [ -t 0 ] || as_root=(sudo -n)
+    "${as_root[@]}" true 2>/dev/null || give_up "installing needs root, and sudo refuses"
+fi
+
+# Debian's packages start their services, and have them started at every boot, unless a policy forbids the
+# first and the second is taken back.
+policy=/usr/sbin/policy-rc.d
+restore_policy=:
+if [ ! -e "$policy" ]; then
+    restore_policy="${as_root[*]} rm -f $policy"
+    trap '$restore_policy' EXIT
+    printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee "$policy" >/dev/null
+    "${as_root[@]}" chmod 755 "$policy"
+fi
+install=(env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends)
+log=$(mktemp)
+if ! { "${as_root[@]}" apt-get update -qq && "${as_root[@]}" "${install[@]}" "${missing[@]}"; } >"$log" 2>&1; then
+    tail -n 5 "$log" >&2
+    rm -f "$log"
+    give_up "apt-get failed"
+fi
+rm -f "$log"
+if [[ " ${missing[*]} " = *" nginx "* ]] && ! lacks systemctl; then
+    "${as_root[@]}" systemctl --quiet disable nginx.service 2>/dev/null || true
+fi
+echo "setup: installed ${missing[*]}; no service was started"
