@@ -66,7 +66,7 @@ pub struct Identity {
 /// A keyed hash of `label`: one key from another.
 #[must_use]
 pub fn derive(key: &[u8; 32], label: &[u8]) -> [u8; 32] {
-    let mut mac = Blake2sMac::<U32>::new(key.into());
+    let mut mac = <Blake2sMac<U32> as KeyInit>::new(key.into());
     mac.update(label);
     mac.finalize().into_bytes().into()
 }
@@ -83,13 +83,13 @@ impl Identity {
     /// What this node shows when it does not know `key_id` any more.
     #[must_use]
     pub fn reset_token(&self, key_id: u32) -> [u8; RESET_TOKEN_BYTES] {
-        let mut mac = Blake2sMac::<U16>::new(&self.reset_key.into());
+        let mut mac = <Blake2sMac<U16> as KeyInit>::new(&self.reset_key.into());
         mac.update(&key_id.to_be_bytes());
         mac.finalize().into_bytes().into()
     }
 
     fn mark(&self, parts: &[&[u8]]) -> [u8; MARK_BYTES] {
-        let mut mac = Blake2sMac::<U16>::new(&self.mark_key.into());
+        let mut mac = <Blake2sMac<U16> as KeyInit>::new(&self.mark_key.into());
         for part in parts {
             mac.update(part);
         }

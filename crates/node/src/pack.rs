@@ -11,7 +11,7 @@ use crate::peer::Peer;
 use crate::receipts::Fate;
 use crate::reduce::NotRestored;
 use crate::seal::Seal;
-use re::Form;
+use re::{AbsentSequences, Form};
 use std::time::Duration;
 use wire::frame::{self, Frame, FrameType, Frames, SEQUENCE_BYTES};
 use wire::inner::Inner;
@@ -34,13 +34,8 @@ impl Peer {
         let link = self.link.as_mut()?;
         let ping = self.ping_at.is_some_and(|at| at <= now);
         let receipt_alone = link.received.alone_at().is_some_and(|at| at <= now);
-        let asked = match &mut link.repair {
-            Some(repair) => {
-                let retry = link.outstanding.srtt().unwrap_or(Duration::from_millis(200)) * 2;
-                repair.ask(now, retry, MAX_SEQUENCES)
-            }
-            None => Vec::new(),
-        };
+        let retry = link.retry_after();
+        let asked = link.repair.as_mut().map_or(Vec::new(), |repair| repair.ask(now, retry, MAX_SEQUENCES));
         let control = ping
             || receipt_alone
             || !asked.is_empty()
@@ -213,7 +208,7 @@ impl Peer {
             Err(why) => {
                 outside.deliveries.recycle(buffer);
                 self.counters.missed += 1;
-                let mut absent = Vec::new();
+                let mut absent = AbsentSequences::default();
                 match why {
                     NotRestored::Malformed => return false,
                     NotRestored::OtherGeneration => self.counters.missed_other_generation += 1,
@@ -225,7 +220,7 @@ impl Peer {
                 }
                 let outcome = match &mut link.repair {
                     Some(repair) => {
-                        repair.hold(now, sequence, form, body, session, &absent);
+                        repair.hold(now, sequence, form, body, session, absent.as_slice());
                         Outcome::Held
                     }
                     None => Outcome::Undecodable,
@@ -277,7 +272,7 @@ impl Peer {
                 Err(why) => {
                     outside.deliveries.recycle(buffer);
                     if let NotRestored::Absent(absent) = why {
-                        repair.hold(now, sequence, held.form, &held.body, held.session, &absent);
+                        repair.hold(now, sequence, held.form, &held.body, held.session, absent.as_slice());
                     } else {
                         repair.put_back(sequence, held);
                     }

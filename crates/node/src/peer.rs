@@ -127,7 +127,8 @@ impl Peer {
 
     /// When [`Peer::handle_timeout`] or [`Peer::pack`] has something to do next.
     pub fn timeout(&self) -> Option<Duration> {
-        let link = self.link.as_ref();
+        // without a session nothing can be sent: then only the handshake's times count
+        let link = self.link.as_ref().filter(|_| self.sessions.established().is_some());
         let shaking = self.sessions.is_shaking_hands();
         let lonely = self.config.keepalive.is_some() && self.endpoint.is_some() && self.link.is_none();
         [
@@ -135,7 +136,7 @@ impl Peer {
             self.sessions.rekey_at().filter(|_| !shaking && self.endpoint.is_some()),
             self.sessions.retry_at(),
             self.sessions.expire_at(),
-            self.ping_at,
+            self.ping_at.filter(|_| link.is_some()),
             self.unanswered_since.map(|since| since + SILENCE),
             link.and_then(|link| link.received.alone_at()),
             link.and_then(|link| link.repair.as_ref()?.timeout()),

@@ -59,12 +59,6 @@ impl Outstanding {
         self.next - 1
     }
 
-    /// The sequence that will be given next.
-    #[must_use]
-    pub fn next(&self) -> u64 {
-        self.next
-    }
-
     /// The full sequence of a truncated one that the peer names.
     #[must_use]
     pub fn widen(&self, truncated: u32) -> u64 {

@@ -5,9 +5,12 @@
 //! that never arrived, a store that holds something else.
 
 use crate::mac::PacketMac;
-use re::{Decoder, Encoded, Encoder, Form, Miss, Parameters, Policy};
+use re::{AbsentSequences, Decoder, Encoded, Encoder, Form, Miss, Parameters, Policy};
 use wire::frame::{FrameType, PACKET_MAC_BYTES, Reduced, emit_last};
 use wire::inner::Inner;
+
+/// What may overtake a packet on the way without costing the receiver what the packet refers to, at least.
+const OVERTAKEN_BYTES: usize = 256 << 10;
 
 /// The sending side: the encoder and what is known of the receiver's store.
 pub struct Reduce {
@@ -28,11 +31,11 @@ pub struct Written {
 }
 
 impl Reduce {
-    /// For a peer that stores `store_bytes`; 0 switches the stage off.
+    /// For a peer that stores `store_bytes`; too few of them switch the stage off.
     #[must_use]
     pub fn new(parameters: &Parameters, store_bytes: usize) -> Self {
-        let parameters = Parameters { store_bytes, ..parameters.clone() };
-        let on = store_bytes > 0 && parameters.policy != Policy::Off;
+        let parameters = Parameters { store_bytes, ..*parameters };
+        let on = parameters.validate().is_ok() && parameters.policy != Policy::Off;
         Reduce { encoder: on.then(|| Encoder::new(&parameters)), form: parameters.form, generation: 0 }
     }
 
@@ -147,16 +150,22 @@ pub enum NotRestored {
     /// It speaks of a store that is gone.
     OtherGeneration,
     /// It refers to packets that are not held; those that can be named.
-    Absent(Vec<u64>),
+    Absent(AbsentSequences),
     /// What came out is not what was sent.
     WrongBytes,
 }
 
 impl Restore {
-    /// For a peer whose encoder has these parameters.
+    /// For a peer whose encoder says that it has these parameters; what it says may be anything.
     #[must_use]
     pub fn new(window_bytes: usize, sample_bits: u32, store_bytes: usize) -> Self {
-        let decoder = (store_bytes > 0).then(|| Decoder::new(window_bytes, sample_bits, store_bytes));
+        let sane = Parameters::WINDOW_BYTES.contains(&window_bytes)
+            && sample_bits <= Parameters::MAX_SAMPLE_BITS
+            && Parameters::STORE_BYTES.contains(&store_bytes);
+        // A packet that arrives late was reduced when the sender's store reached further back than what has
+        // arrived since leaves room for here.
+        let overtaken_bytes = (store_bytes / 8).max(OVERTAKEN_BYTES);
+        let decoder = sane.then(|| Decoder::new(window_bytes, sample_bits, store_bytes + overtaken_bytes));
         Restore { decoder, generation: 0 }
     }
 
@@ -195,8 +204,10 @@ impl Restore {
                 out.truncate(start);
                 Err(NotRestored::WrongBytes)
             }
-            Err(Miss::Malformed) => Err(NotRestored::Malformed),
-            Err(Miss::Absent { sequences }) => Err(NotRestored::Absent(sequences.to_vec())),
+            Err(Miss::Malformed(_)) => Err(NotRestored::Malformed),
+            Err(Miss::Absent { sequences }) => Err(NotRestored::Absent(sequences)),
+            Err(Miss::UnknownFingerprint { .. }) => Err(NotRestored::Absent(AbsentSequences::default())),
+            Err(Miss::OutOfRange) => Err(NotRestored::WrongBytes),
         }
     }
 

@@ -67,7 +67,8 @@ impl Seal {
 
     /// Encrypts the unit in `datagram` (header, then plaintext) in place and appends the tag.
     pub fn apply(&self, datagram: &mut Vec<u8>) {
-        let (header, text) = datagram.split_at_mut(SEALED_HEADER_BYTES.min(datagram.len()));
+        let header_bytes = SEALED_HEADER_BYTES.min(datagram.len());
+        let (header, text) = datagram.split_at_mut(header_bytes);
         let tag = self
             .key
             .0

@@ -154,9 +154,6 @@ impl Parameters {
         if self.policy == (Policy::KDistance { k: 0 }) {
             return Err(ParameterError::Distance);
         }
-        if self.policy == Policy::RetrieveOnMiss && self.form == Form::Paper {
-            return Err(ParameterError::NothingToAskFor);
-        }
         Ok(())
     }
 }
@@ -176,9 +173,6 @@ pub enum ParameterError {
     /// k-distance with a k of 0.
     #[error("k-distance needs a k of at least 1")]
     Distance,
-    /// Fingerprints do not name the packet that is missing.
-    #[error("retrieve-on-miss needs the compact form: the paper's fields do not name the packet to ask for")]
-    NothingToAskFor,
     /// No policy has this name.
     #[error(
         "no policy is called {0:?}; there are off, naive, cache-flush, tcp-seq, k-distance, k-distance=K, \
@@ -215,7 +209,5 @@ mod tests {
         assert_eq!(Parameters { store_bytes: 0, ..good }.validate(), Err(ParameterError::Store(0)));
         let no_distance = Parameters { policy: Policy::KDistance { k: 0 }, ..good };
         assert_eq!(no_distance.validate(), Err(ParameterError::Distance));
-        let asks = Parameters { policy: Policy::RetrieveOnMiss, form: Form::Paper, ..good };
-        assert_eq!(asks.validate(), Err(ParameterError::NothingToAskFor));
     }
 }

@@ -1,9 +1,8 @@
 //! Handshakes, roaming, reboots, rekeys, strangers: what two nodes do before and beside carrying packets.
 
-mod pair;
 
 use node::Event;
-use pair::{GATEWAY, Pair, Road, STATION, tcp};
+use crate::pair::{GATEWAY, Pair, Road, STATION, tcp};
 use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);

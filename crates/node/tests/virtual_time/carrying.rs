@@ -1,9 +1,8 @@
 //! Packets on a bad road: what is delivered is what was sent, under every policy.
 
-mod pair;
 
 use node::Outcome;
-use pair::{GATEWAY, Pair, Road, STATION, repetitive, tcp};
+use crate::pair::{GATEWAY, Pair, Road, STATION, repetitive, tcp};
 use proptest::prelude::*;
 use re::{Form, Parameters, Policy};
 use std::collections::BTreeSet;
@@ -157,8 +156,9 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     /// For any schedule of loss, duplication, reordering, corruption, reboot, cache loss, tiny stores, roaming and
-    /// silence: what is delivered was sent, once at most; and the default policy never misses a packet but across a
-    /// loss of the receiver's store.
+    /// silence: what is delivered was sent, once at most; and the default never misses a packet but across a loss of
+    /// the receiver's store. (In the paper's form a fingerprint may lead the receiver to a later packet than the one
+    /// that was confirmed, whatever the policy.)
     #[test]
     fn what_is_delivered_is_exactly_what_was_sent_or_nothing(
         seed: u64,
@@ -203,7 +203,7 @@ proptest! {
             prop_assert!(sent.contains(packet), "delivered what was never sent");
             prop_assert!(delivered.insert(packet.clone()), "delivered twice");
         }
-        if policy == Policy::Acked && !forgot {
+        if policy == Policy::Acked && form == Form::Compact && !forgot {
             prop_assert_eq!(pair.status(STATION).peers[0].counters.missed, 0);
         }
     }
