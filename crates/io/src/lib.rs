@@ -1,1 +1,38 @@
-//! Linux: TUN devices, UDP sockets, routes and rules.
+//! What stands between a sans-IO [`node::Node`] and Linux.
+//!
+//! [`System::set_up`] makes what a node needs of the machine, or nothing: a TUN device with its addresses
+//! ([`tun`]), a UDP socket for both families that never lets its datagrams be fragmented ([`udp`]), and the
+//! routes that lead the peers' addresses into the tunnel without leading the tunnel into itself ([`routes`]).
+//! Dropping it takes everything out again; what a killed process could not take out, the next start with the
+//! same interface name removes.
+//!
+//! [`drive`] is the loop: one thread that waits in [`reactor`] for packets, datagrams, timers with a resolution
+//! of nanoseconds and requests of other threads ([`control`]), hands them to the node and carries out what the
+//! node says. Datagrams that leave in a row to one peer share a system call ([`outbox`]).
+//!
+//! TCP's segments have to fit the tunnel also where hosts behind this one open the connection: their SYNs are
+//! clamped on the way in ([`mss`]), here and not by firewall rules, so that nothing has to be installed for it
+//! and nothing can be left behind.
+
+#![forbid(unsafe_code)]
+// This crate is where the sans-IO rule ends: it is the one that reads the clock and waits.
+#![allow(clippy::disallowed_methods)]
+
+pub mod clock;
+pub mod control;
+pub mod drive;
+mod error;
+pub mod mss;
+pub mod netlink;
+pub mod outbox;
+pub mod path;
+pub mod reactor;
+pub mod routes;
+mod system;
+pub mod tun;
+pub mod udp;
+
+pub use control::{Control, Counters, Snapshot, control};
+pub use drive::drive;
+pub use error::Error;
+pub use system::{Settings, System};

@@ -1,0 +1,165 @@
+//! The loop between a node and the machine: one thread.
+
+use crate::clock::Clock;
+use crate::control::{Counters, Inbox, Request, Snapshot};
+use crate::outbox::{Envelope, Outbox, Sent};
+use crate::reactor::Reactor;
+use crate::tun::Tun;
+use crate::{Error, System, mss};
+use node::Node;
+use std::time::Duration;
+
+/// Packets read from the device before what became of them is sent: enough for a row of datagrams, few enough for
+/// the node's queue not to overflow while the socket is idle.
+const PACKETS: usize = 16;
+/// The largest packet that a TUN device hands over without offloads.
+const PACKET_BYTES: usize = 65_535;
+/// How long a node that stops may wait for the socket to take its goodbyes.
+const GOODBYE: Duration = Duration::from_millis(100);
+
+/// Drives `node` on `system` until it is told to stop or the device goes away. `clock` is the one that `node` was
+/// started by; `on_event` is given what the node tells.
+pub fn drive(
+    system: &mut System,
+    node: &mut Node,
+    clock: Clock,
+    inbox: &Inbox,
+    on_event: impl FnMut(node::Event),
+) -> Result<(), Error> {
+    let reactor = Reactor::new(&system.udp, &system.tun, inbox.bell.clone(), clock)?;
+    Driver {
+        system,
+        node,
+        clock,
+        reactor,
+        counters: Counters::default(),
+        outbox: Outbox::default(),
+        blocked: false,
+        packet: vec![0; PACKET_BYTES],
+        delivery: Vec::with_capacity(PACKET_BYTES),
+        on_event,
+    }
+    .run(inbox)
+}
+
+struct Driver<'a, F> {
+    system: &'a mut System,
+    node: &'a mut Node,
+    clock: Clock,
+    reactor: Reactor,
+    counters: Counters,
+    outbox: Outbox,
+    /// Whether the socket was full when last asked.
+    blocked: bool,
+    packet: Vec<u8>,
+    delivery: Vec<u8>,
+    on_event: F,
+}
+
+impl<F: FnMut(node::Event)> Driver<'_, F> {
+    fn run(mut self, inbox: &Inbox) -> Result<(), Error> {
+        loop {
+            let now = self.clock.now();
+            if self.node.poll_timeout().is_some_and(|at| at <= now) {
+                self.node.handle_timeout(now);
+                deliver(self.node, &self.system.tun, &mut self.counters, &mut self.delivery);
+            }
+            self.transmit(now)?;
+            while let Some(event) = self.node.poll_event() {
+                (self.on_event)(event);
+            }
+            let ready = self.reactor.wait(self.node.poll_timeout())?;
+            let now = self.clock.now();
+            if ready.socket_out {
+                self.blocked = false;
+            }
+            if ready.socket_in {
+                self.receive(now)?;
+            }
+            if ready.device_in {
+                self.read_packets(now)?;
+            }
+            if ready.woken && !self.answer(inbox, now) {
+                return self.say_goodbye();
+            }
+        }
+    }
+
+    /// Sends what the node has, as far as the socket takes it.
+    fn transmit(&mut self, now: Duration) -> Result<(), Error> {
+        if !self.blocked {
+            let node = &mut *self.node;
+            let sent = self.outbox.send_all(&mut self.system.udp, &mut self.counters, |datagram| {
+                let transmit = node.poll_transmit(now, datagram)?;
+                transmit.seal(datagram);
+                Some(Envelope { to: transmit.to, tos: 0 })
+            })?;
+            self.blocked = sent == Sent::Blocked;
+        }
+        self.reactor.want_out(&self.system.udp, self.blocked)
+    }
+
+    /// Hands the node one system call's worth of datagrams, and what it makes of each to the kernel.
+    fn receive(&mut self, now: Duration) -> Result<(), Error> {
+        let System { udp, tun, .. } = &mut *self.system;
+        let (node, counters, delivery) = (&mut *self.node, &mut self.counters, &mut self.delivery);
+        udp.receive(|received| {
+            node.handle_datagram(now, received.from, received.datagram);
+            deliver(node, tun, counters, delivery);
+        })
+        .map(drop)
+        .map_err(Error::call("receive datagrams"))
+    }
+
+    /// Hands the node a few packets of the kernel's.
+    fn read_packets(&mut self, now: Duration) -> Result<(), Error> {
+        for _ in 0..PACKETS {
+            let Some(count) = self.system.tun.read(&mut self.packet)? else { break };
+            let packet = &mut self.packet[..count];
+            if self.system.mss_clamp.is_some_and(|mtu| mss::clamp(packet, mtu)) {
+                self.counters.segment_sizes_clamped += 1;
+            }
+            self.node.handle_packet(now, packet);
+        }
+        Ok(())
+    }
+
+    /// Answers the other threads. `false`: one of them said to stop.
+    fn answer(&mut self, inbox: &Inbox, now: Duration) -> bool {
+        for request in inbox.requests.try_iter() {
+            match request {
+                // whoever asked may have lost patience
+                Request::Status(answer) => {
+                    let snapshot = Snapshot { node: self.node.status(now), io: self.counters };
+                    let _ = answer.try_send(snapshot);
+                }
+                Request::Stop => return false,
+            }
+        }
+        true
+    }
+
+    /// Tells the peers that this node goes away, so that they do not wait for it.
+    fn say_goodbye(mut self) -> Result<(), Error> {
+        self.node.close();
+        let end = self.clock.now() + GOODBYE;
+        self.transmit(self.clock.now())?;
+        while self.blocked && self.clock.now() < end {
+            self.blocked = !self.reactor.wait(Some(end))?.socket_out;
+            self.transmit(self.clock.now())?;
+        }
+        while let Some(event) = self.node.poll_event() {
+            (self.on_event)(event);
+        }
+        Ok(())
+    }
+}
+
+/// Hands the kernel what the node has restored.
+fn deliver(node: &mut Node, tun: &Tun, counters: &mut Counters, delivery: &mut Vec<u8>) {
+    while node.poll_deliver(delivery) {
+        if tun.write(delivery).is_err() {
+            counters.packets_refused += 1;
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! The few requests to the kernel about devices, addresses, routes and rules that a tunnel needs, each waiting
+//! for its answer.
+
+use crate::Error;
+use futures_util::TryStreamExt;
+use ipnet::IpNet;
+use rtnetlink::packet_route::AddressFamily;
+use rtnetlink::packet_route::link::{
+    AfSpecInet6, AfSpecUnspec, In6AddrGenMode, LinkAttribute, LinkFlags, LinkMessage,
+};
+use rtnetlink::packet_route::route::{RouteAttribute, RouteMessage, RouteProtocol, RouteScope};
+use rtnetlink::packet_route::rule::RuleMessage;
+use rtnetlink::{Handle, IpVersion, RouteMessageBuilder};
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+/// A connection to the kernel's routing side, in the network namespace of the thread that opened it.
+pub struct Netlink {
+    runtime: tokio::runtime::Runtime,
+    handle: Handle,
+}
+
+impl Netlink {
+    /// Connects. Needs no rights; the requests do.
+    pub fn open() -> Result<Self, Error> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .build()
+            .map_err(Error::call("start a runtime for netlink"))?;
+        let entered = runtime.enter();
+        let (connection, handle, _) =
+            rtnetlink::new_connection().map_err(Error::call("open a netlink socket"))?;
+        drop(entered);
+        runtime.spawn(connection);
+        Ok(Netlink { runtime, handle })
+    }
+
+    /// The index of the interface called `name`; `None`: there is none.
+    pub fn interface(&self, name: &str) -> Result<Option<u32>, Error> {
+        let mut links = self.handle.link().get().match_name(name.to_owned()).execute();
+        match self.runtime.block_on(links.try_next()) {
+            Ok(link) => Ok(link.map(|link| link.header.index)),
+            Err(error) if kind(&error) == Some(rustix::io::Errno::NODEV) => Ok(None),
+            Err(error) => Err(refused(format!("look up interface {name}"), error)),
+        }
+    }
+
+    /// Gives interface `index` its MTU and stops the kernel from inventing a link-local address for it: its
+    /// router solicitations would only cost air.
+    pub fn prepare(&self, index: u32, mtu: u16) -> Result<(), Error> {
+        let mut quiet = LinkMessage::default();
+        quiet.header.index = index;
+        quiet.attributes.push(LinkAttribute::AfSpecUnspec(vec![AfSpecUnspec::Inet6(vec![
+            AfSpecInet6::AddrGenMode(In6AddrGenMode::None),
+        ])]));
+        if let Err(error) = self.runtime.block_on(self.handle.link().set(quiet).execute()) {
+            // a kernel without IPv6 has nothing to quieten
+            tracing::debug!("interface {index} keeps its link-local address: {error}");
+        }
+        let mut message = LinkMessage::default();
+        message.header.index = index;
+        message.attributes.push(LinkAttribute::Mtu(u32::from(mtu)));
+        self.runtime
+            .block_on(self.handle.link().set(message).execute())
+            .map_err(|error| refused(format!("set the interface's MTU to {mtu}"), error))
+    }
+
+    /// Brings interface `index` up.
+    pub fn bring_up(&self, index: u32) -> Result<(), Error> {
+        let mut message = LinkMessage::default();
+        message.header.index = index;
+        message.header.flags = LinkFlags::Up;
+        message.header.change_mask = LinkFlags::Up;
+        self.runtime
+            .block_on(self.handle.link().set(message).execute())
+            .map_err(|error| refused("bring the interface up".to_owned(), error))
+    }
+
+    /// Gives interface `index` an address, with the connected route of its prefix.
+    pub fn add_address(&self, index: u32, address: IpNet) -> Result<(), Error> {
+        self.runtime
+            .block_on(self.handle.address().add(index, address.addr(), address.prefix_len()).execute())
+            .map_err(|error| refused(format!("give the interface the address {address}"), error))
+    }
+
+    /// Adds a route to `net` through interface `index`, in `table` or the main one. That the same route is there
+    /// already is no error; that one through another interface is, is [`Error::RouteTaken`].
+    pub fn add_route(&self, index: u32, net: IpNet, table: Option<u32>) -> Result<(), Error> {
+        let mut message = match net {
+            IpNet::V4(net) => RouteMessageBuilder::<Ipv4Addr>::new()
+                .destination_prefix(net.network(), net.prefix_len())
+                .build(),
+            IpNet::V6(net) => RouteMessageBuilder::<Ipv6Addr>::new()
+                .destination_prefix(net.network(), net.prefix_len())
+                .build(),
+        };
+        message.header.protocol = RouteProtocol::Static;
+        message.header.scope = if matches!(net, IpNet::V4(_)) { RouteScope::Link } else { RouteScope::Universe };
+        message.attributes.push(RouteAttribute::Oif(index));
+        if let Some(table) = table {
+            message.header.table = 0;
+            message.attributes.push(RouteAttribute::Table(table));
+        }
+        match self.runtime.block_on(self.handle.route().add(message.clone()).execute()) {
+            Ok(()) => Ok(()),
+            Err(error) if kind(&error) == Some(rustix::io::Errno::EXIST) => {
+                let ours = self.routes(family(net))?.iter().any(|route| {
+                    route.header.destination_prefix_length == net.prefix_len()
+                        && destination(&message) == destination(route)
+                        && output_interface(route) == Some(index)
+                });
+                if ours { Ok(()) } else { Err(Error::RouteTaken(net)) }
+            }
+            Err(error) => Err(refused(format!("add a route to {net}"), error)),
+        }
+    }
+
+    /// All routes of a family.
+    pub fn routes(&self, family: AddressFamily) -> Result<Vec<RouteMessage>, Error> {
+        let mut message = RouteMessage::default();
+        message.header.address_family = family;
+        let routes = self.handle.route().get(message).execute();
+        self.runtime
+            .block_on(routes.try_collect())
+            .map_err(|error| refused("list the routes".to_owned(), error))
+    }
+
+    /// All rules of a family; none where the kernel has no policy routing.
+    pub fn rules(&self, version: IpVersion) -> Result<Vec<RuleMessage>, Error> {
+        let rules = self.handle.rule().get(version).execute();
+        match self.runtime.block_on(rules.try_collect()) {
+            Ok(rules) => Ok(rules),
+            Err(error)
+                if matches!(
+                    kind(&error),
+                    Some(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::AFNOSUPPORT)
+                ) =>
+            {
+                Ok(Vec::new())
+            }
+            Err(error) => Err(refused("list the routing rules".to_owned(), error)),
+        }
+    }
+
+    /// Adds a rule.
+    pub fn add_rule(&self, rule: &RuleMessage) -> Result<(), Error> {
+        let mut request = self.handle.rule().add();
+        *request.message_mut() = rule.clone();
+        self.runtime
+            .block_on(request.execute())
+            .map_err(|error| refused("add a routing rule".to_owned(), error))
+    }
+
+    /// Takes a rule out.
+    pub fn remove_rule(&self, rule: &RuleMessage) -> Result<(), Error> {
+        self.runtime
+            .block_on(self.handle.rule().del(rule.clone()).execute())
+            .map_err(|error| refused("remove a routing rule".to_owned(), error))
+    }
+}
+
+/// Through which interface a route leads.
+pub fn output_interface(route: &RouteMessage) -> Option<u32> {
+    route.attributes.iter().find_map(|attribute| match attribute {
+        RouteAttribute::Oif(index) => Some(*index),
+        _ => None,
+    })
+}
+
+/// The table a route is in.
+pub fn table(route: &RouteMessage) -> u32 {
+    let wide = route.attributes.iter().find_map(|attribute| match attribute {
+        RouteAttribute::Table(table) => Some(*table),
+        _ => None,
+    });
+    wide.unwrap_or_else(|| u32::from(route.header.table))
+}
+
+fn destination(route: &RouteMessage) -> Option<&RouteAttribute> {
+    route.attributes.iter().find(|attribute| matches!(attribute, RouteAttribute::Destination(_)))
+}
+
+fn family(net: IpNet) -> AddressFamily {
+    match net {
+        IpNet::V4(_) => AddressFamily::Inet,
+        IpNet::V6(_) => AddressFamily::Inet6,
+    }
+}
+
+fn kind(error: &rtnetlink::Error) -> Option<rustix::io::Errno> {
+    match error {
+        rtnetlink::Error::NetlinkError(message) => rustix::io::Errno::from_io_error(&message.to_io()),
+        _ => None,
+    }
+}
+
+fn refused(what: String, error: rtnetlink::Error) -> Error {
+    let source = match error {
+        rtnetlink::Error::NetlinkError(message) => message.to_io(),
+        other => io::Error::other(other.to_string()),
+    };
+    Error::Netlink { what, source }
+}

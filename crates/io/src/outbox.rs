@@ -1,0 +1,197 @@
+//! Datagrams on their way to the socket. Those that follow each other to one peer with one size become a row that
+//! goes with a single system call (UDP GSO); what the socket does not take now stays here, and nothing more is
+//! asked of the node until it does.
+
+use crate::Error;
+use crate::control::Counters;
+use crate::udp::Udp;
+use rustix::io::Errno;
+use std::io;
+use std::net::SocketAddr;
+
+/// Datagrams in a row at most: more would make a burst that the next hop's queue notices.
+const ROW_DATAGRAMS: usize = 16;
+/// Bytes in a row at most, less than what IP can carry as one.
+const ROW_BYTES: usize = 60_000;
+
+/// Where a datagram goes, and the TOS octet of its outer header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Envelope {
+    /// The peer.
+    pub to: SocketAddr,
+    /// DSCP and ECN.
+    pub tos: u8,
+}
+
+/// What came of sending.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sent {
+    /// Everything there was.
+    All,
+    /// The socket takes nothing more now; ask again when it does.
+    Blocked,
+}
+
+/// The row that is being made or sent, and the datagram after it.
+#[derive(Default)]
+pub struct Outbox {
+    row: Vec<u8>,
+    row_envelope: Option<Envelope>,
+    segment_bytes: usize,
+    count: usize,
+    closed: bool,
+    next: Vec<u8>,
+    next_envelope: Option<Envelope>,
+}
+
+impl Outbox {
+    /// Sends what `produce` gives (it fills the buffer and says where to) until there is nothing more or the
+    /// socket is full.
+    pub fn send_all(
+        &mut self,
+        udp: &mut Udp,
+        counters: &mut Counters,
+        mut produce: impl FnMut(&mut Vec<u8>) -> Option<Envelope>,
+    ) -> Result<Sent, Error> {
+        loop {
+            self.fill(udp.segments().min(ROW_DATAGRAMS), &mut produce);
+            let Some(envelope) = self.row_envelope else { return Ok(Sent::All) };
+            match udp.send(envelope.to, envelope.tos, &self.row, self.segment_bytes) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Sent::Blocked),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) if self.count > 1 => self.send_singly(udp, envelope, counters, &error),
+                result => note(result, counters, self.row.len(), envelope.to),
+            }
+            self.row_envelope = None;
+        }
+    }
+
+    /// Makes the row as long as it may be.
+    fn fill(&mut self, most: usize, produce: &mut impl FnMut(&mut Vec<u8>) -> Option<Envelope>) {
+        while self.row_envelope.is_none() || (self.count < most && !self.closed) {
+            if self.next_envelope.is_none() {
+                self.next.clear();
+                self.next_envelope = produce(&mut self.next);
+            }
+            let Some(envelope) = self.next_envelope else { return };
+            if self.row_envelope.is_none() {
+                self.row.clear();
+                self.row_envelope = Some(envelope);
+                self.segment_bytes = self.next.len();
+                self.count = 0;
+                self.closed = false;
+            } else if Some(envelope) != self.row_envelope
+                || self.next.len() > self.segment_bytes
+                || self.row.len() + self.next.len() > ROW_BYTES
+            {
+                self.closed = true;
+                return;
+            }
+            self.row.extend_from_slice(&self.next);
+            self.count += 1;
+            // a shorter one can only be the last
+            self.closed = self.next.len() < self.segment_bytes;
+            self.next_envelope = None;
+        }
+    }
+
+    /// A device may refuse a row and take its datagrams.
+    fn send_singly(&self, udp: &mut Udp, envelope: Envelope, counters: &mut Counters, error: &io::Error) {
+        tracing::debug!("{} datagrams go one by one: {error}", self.count);
+        for datagram in self.row.chunks(self.segment_bytes.max(1)) {
+            let result = udp.send(envelope.to, envelope.tos, datagram, datagram.len());
+            note(result, counters, datagram.len(), envelope.to);
+        }
+    }
+}
+
+/// A datagram that cannot be sent is lost, as on the air; what is above it repairs that.
+fn note(result: io::Result<()>, counters: &mut Counters, bytes: usize, to: SocketAddr) {
+    let Err(error) = result else { return };
+    if Errno::from_io_error(&error) == Some(Errno::MSGSIZE) {
+        if counters.datagrams_too_large == 0 {
+            tracing::warn!(
+                "a datagram of {bytes} bytes is too large for the way to {to}: lower the tunnel's mtu"
+            );
+        }
+        counters.datagrams_too_large += 1;
+    } else {
+        if counters.datagrams_refused == 0 {
+            tracing::warn!("cannot send to {to}: {error}");
+        }
+        counters.datagrams_refused += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::VecDeque;
+    use std::net::UdpSocket;
+    use std::time::Duration;
+
+    fn udp() -> Udp {
+        Udp::bind("127.0.0.1:0".parse().unwrap()).unwrap()
+    }
+
+    fn peer() -> (UdpSocket, SocketAddr) {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        let address = socket.local_addr().unwrap();
+        (socket, address)
+    }
+
+    /// Gives `datagrams` out, one at a time.
+    fn from_list(
+        datagrams: Vec<(SocketAddr, u8, Vec<u8>)>,
+    ) -> impl FnMut(&mut Vec<u8>) -> Option<Envelope> {
+        let mut list = VecDeque::from(datagrams);
+        move |out| {
+            let (to, tos, datagram) = list.pop_front()?;
+            out.extend_from_slice(&datagram);
+            Some(Envelope { to, tos })
+        }
+    }
+
+    #[test]
+    fn datagrams_of_any_sizes_to_any_peers_arrive_whole_and_in_order() {
+        let ((a, to_a), (b, to_b)) = (peer(), peer());
+        let sizes = [1200, 1200, 1200, 300, 1200, 1, 700, 700, 1400, 1400, 1400, 1400, 90];
+        let mut sent = Vec::new();
+        for (i, size) in sizes.iter().chain(&[1000; 40]).enumerate() {
+            let to = if i % 11 == 10 { to_b } else { to_a };
+            sent.push((to, if i % 7 == 6 { 2 } else { 0 }, vec![i as u8; *size]));
+        }
+        let mut counters = Counters::default();
+        let result = Outbox::default().send_all(&mut udp(), &mut counters, from_list(sent.clone()));
+        assert_eq!(result.unwrap(), Sent::All);
+        assert_eq!(counters, Counters::default());
+        for (to, _, datagram) in sent {
+            let socket = if to == to_a { &a } else { &b };
+            let mut buffer = [0; 2000];
+            let count = socket.recv(&mut buffer).unwrap();
+            assert_eq!(buffer[..count], datagram);
+        }
+    }
+
+    #[test]
+    fn what_is_too_large_is_counted_and_does_not_hold_up_the_rest() {
+        let (socket, to) = peer();
+        let mut counters = Counters::default();
+        let sent = vec![(to, 0, vec![1; 65_530]), (to, 0, vec![2; 10])];
+        Outbox::default().send_all(&mut udp(), &mut counters, from_list(sent)).unwrap();
+        assert_eq!(counters, Counters { datagrams_too_large: 1, ..Counters::default() });
+        let mut buffer = [0; 20];
+        assert_eq!(socket.recv(&mut buffer).unwrap(), 10);
+    }
+
+    #[test]
+    fn a_peer_that_cannot_be_reached_is_counted() {
+        // an address for documentation, from a socket that is bound to the loopback address
+        let to = "203.0.113.9:9".parse().unwrap();
+        let mut counters = Counters::default();
+        let sent = vec![(to, 0, vec![1; 100]); 3];
+        Outbox::default().send_all(&mut udp(), &mut counters, from_list(sent)).unwrap();
+        assert_eq!(counters.datagrams_refused, 3);
+    }
+}

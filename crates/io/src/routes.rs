@@ -1,0 +1,232 @@
+//! Routes that lead the peers' addresses into the tunnel, and the tunnel's own datagrams around it.
+//!
+//! A prefix that no peer's endpoint lies in is an ordinary route in the main table. A prefix that holds an
+//! endpoint (a default route holds them all) would lead our own datagrams back into the tunnel. It goes to a
+//! table of its own instead, which three rules make everyone use but us:
+//!
+//! ```text
+//!  p    lookup main suppress_prefixlength L            what is more specific than the prefix still wins
+//!  p+1  not (iif lo, UDP, from our port)  lookup T     everyone but our own datagrams
+//!  p+2  UDP, from our port                lookup main  changes no route, see below
+//! ```
+//!
+//! `L` is the length of the prefix (0 for a default route; the longest, if there are several). `T` and `p` follow
+//! from the interface's name, and the rules carry a protocol number of ours, so that what a killed process left
+//! behind is known and removed by the next start. The routes need no such care: they go with the device.
+//!
+//! The rules tell our datagrams by their port and not by a mark, because the kernel's reverse-path check
+//! (rp_filter) asks the same rules about what arrives: there it swaps the ports, and finds our port, where a
+//! mark would have to be restored by connection tracking. It only looks at ports when a rule without `iif lo`
+//! needs them, which is what the third rule is there for. `iif lo` keeps hosts behind us from passing by the
+//! tunnel by choosing our port.
+
+use crate::Error;
+use crate::netlink::{self, Netlink};
+use ipnet::IpNet;
+use rtnetlink::IpVersion;
+use rtnetlink::packet_route::route::{RouteHeader, RouteProtocol};
+use rtnetlink::packet_route::rule::{RuleAction, RuleAttribute, RuleFlags, RuleMessage, RulePortRange};
+use rtnetlink::packet_route::{AddressFamily, IpProtocol};
+use std::net::IpAddr;
+
+/// Marks our rules among others' (`ip rule` shows it as `proto`).
+const PROTOCOL: RouteProtocol = RouteProtocol::Other(79);
+const FIRST_TABLE: u32 = 47_800_000;
+/// Below this the kernel's own rules for the main table follow, at 32766.
+const FIRST_PRIORITY: u32 = 8_000;
+const NAMES: u32 = 6_000;
+const RULES_PER_NAME: u32 = 4;
+
+/// Which prefixes are ordinary routes, and which would swallow an endpoint.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Plan {
+    /// Go to the main table.
+    pub main: Vec<IpNet>,
+    /// Go to a table that our own datagrams do not see.
+    pub apart: Vec<IpNet>,
+}
+
+impl Plan {
+    /// Sorts the peers' `allowed_ips`, given their `endpoints`.
+    #[must_use]
+    pub fn new(allowed_ips: &[IpNet], endpoints: &[IpAddr]) -> Self {
+        let mut nets: Vec<IpNet> = allowed_ips.iter().map(IpNet::trunc).collect();
+        nets.sort();
+        nets.dedup();
+        let (apart, main) = nets.into_iter().partition(|net| {
+            net.prefix_len() == 0 || endpoints.iter().any(|endpoint| net.contains(endpoint))
+        });
+        Plan { main, apart }
+    }
+}
+
+/// The numbers that an interface's name leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Numbers {
+    table: u32,
+    priority: u32,
+}
+
+impl Numbers {
+    fn of(interface: &str) -> Self {
+        // FNV-1a; what matters is that the next start with this name finds the same numbers
+        let hash = interface
+            .bytes()
+            .fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+        let name = hash % NAMES;
+        Numbers { table: FIRST_TABLE + name, priority: FIRST_PRIORITY + name * RULES_PER_NAME }
+    }
+
+    fn owns(self, rule: &RuleMessage) -> bool {
+        let ours = rule.attributes.contains(&RuleAttribute::Protocol(PROTOCOL));
+        ours && rule.attributes.iter().any(|attribute| {
+            matches!(attribute, RuleAttribute::Priority(priority)
+                if (self.priority..self.priority + RULES_PER_NAME).contains(priority))
+        })
+    }
+}
+
+/// The rules for one family, in the order of their priorities.
+fn rules(family: AddressFamily, numbers: Numbers, suppress: u8, port: u16) -> [RuleMessage; 3] {
+    let rule = |order: u32, table: u32, attributes: &[RuleAttribute]| {
+        let mut rule = RuleMessage::default();
+        rule.header.family = family;
+        rule.header.action = RuleAction::ToTable;
+        rule.header.table = u8::try_from(table).unwrap_or(0);
+        rule.attributes.push(RuleAttribute::Priority(numbers.priority + order));
+        rule.attributes.push(RuleAttribute::Protocol(PROTOCOL));
+        rule.attributes.push(RuleAttribute::Table(table));
+        rule.attributes.extend_from_slice(attributes);
+        rule
+    };
+    let main = u32::from(RouteHeader::RT_TABLE_MAIN);
+    let from_our_port = [
+        RuleAttribute::IpProtocol(IpProtocol::Udp),
+        RuleAttribute::SourcePortRange(RulePortRange { start: port, end: port }),
+    ];
+    let mut others = rule(1, numbers.table, &from_our_port);
+    others.attributes.push(RuleAttribute::Iifname("lo".to_owned()));
+    others.header.flags = RuleFlags::Invert;
+    [
+        rule(0, main, &[RuleAttribute::SuppressPrefixLen(u32::from(suppress))]),
+        others,
+        rule(2, main, &from_our_port),
+    ]
+}
+
+/// What was installed. Dropping it takes the rules out; the routes go with the device.
+pub struct Routes {
+    netlink: Netlink,
+    rules: Vec<RuleMessage>,
+}
+
+impl Routes {
+    /// Installs the plan's routes through interface `index`, called `interface`; `port` is where our own
+    /// datagrams come from. On an error nothing stays but routes that go with the device.
+    pub fn install(
+        netlink: Netlink,
+        interface: &str,
+        index: u32,
+        plan: &Plan,
+        port: u16,
+    ) -> Result<Self, Error> {
+        let numbers = Numbers::of(interface);
+        remove_leftovers(&netlink, numbers, interface)?;
+        let mut routes = Routes { netlink, rules: Vec::new() };
+        for net in &plan.main {
+            routes.netlink.add_route(index, *net, None)?;
+        }
+        for net in &plan.apart {
+            routes.netlink.add_route(index, *net, Some(numbers.table))?;
+        }
+        for (family, is_v4) in [(AddressFamily::Inet, true), (AddressFamily::Inet6, false)] {
+            let lengths = plan.apart.iter().filter(|net| net.addr().is_ipv4() == is_v4).map(IpNet::prefix_len);
+            let Some(suppress) = lengths.max() else { continue };
+            // The rule that leads into the tunnel comes last: until then nothing has changed for anyone.
+            let [suppressed, others, ports] = rules(family, numbers, suppress, port);
+            for rule in [suppressed, ports, others] {
+                routes.netlink.add_rule(&rule)?;
+                routes.rules.push(rule);
+            }
+        }
+        Ok(routes)
+    }
+}
+
+impl Drop for Routes {
+    fn drop(&mut self) {
+        for rule in self.rules.iter().rev() {
+            if let Err(error) = self.netlink.remove_rule(rule) {
+                tracing::warn!("{error}");
+            }
+        }
+    }
+}
+
+/// Removes what a killed process with this interface name left behind.
+fn remove_leftovers(netlink: &Netlink, numbers: Numbers, interface: &str) -> Result<(), Error> {
+    for (version, family) in [(IpVersion::V4, AddressFamily::Inet), (IpVersion::V6, AddressFamily::Inet6)] {
+        let left: Vec<RuleMessage> =
+            netlink.rules(version)?.into_iter().filter(|rule| numbers.owns(rule)).collect();
+        if left.is_empty() {
+            continue;
+        }
+        // Routes go with their device: a table with routes has a live owner, whose name leads to our numbers.
+        if netlink.routes(family)?.iter().any(|route| netlink::table(route) == numbers.table) {
+            return Err(Error::TableTaken { table: numbers.table, interface: interface.to_owned() });
+        }
+        tracing::info!("removing {} routing rules that an earlier run of {interface} left behind", left.len());
+        for rule in left {
+            netlink.remove_rule(&rule)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn nets(list: &[&str]) -> Vec<IpNet> {
+        list.iter().map(|net| net.parse().unwrap()).collect()
+    }
+
+    #[test]
+    fn a_prefix_without_an_endpoint_is_an_ordinary_route() {
+        let plan = Plan::new(&nets(&["10.9.0.2/32", "fd00::/64"]), &["192.0.2.1".parse().unwrap()]);
+        assert_eq!(plan.main, nets(&["10.9.0.2/32", "fd00::/64"]));
+        assert!(plan.apart.is_empty());
+    }
+
+    #[test]
+    fn a_prefix_that_would_swallow_an_endpoint_is_kept_apart() {
+        let endpoints = ["10.1.1.1".parse().unwrap()];
+        let plan = Plan::new(&nets(&["10.0.0.0/8", "10.9.0.0/24", "0.0.0.0/0", "::/0"]), &endpoints);
+        assert_eq!(plan.apart, nets(&["0.0.0.0/0", "10.0.0.0/8", "::/0"]));
+        assert_eq!(plan.main, nets(&["10.9.0.0/24"]));
+    }
+
+    #[test]
+    fn host_bits_and_doubles_do_not_matter() {
+        let plan = Plan::new(&nets(&["10.9.0.7/24", "10.9.0.0/24"]), &[]);
+        assert_eq!(plan.main, nets(&["10.9.0.0/24"]));
+    }
+
+    #[test]
+    fn an_interface_finds_its_own_rules_again_and_nobody_elses() {
+        let numbers = Numbers::of("oh0");
+        for rule in rules(AddressFamily::Inet, numbers, 0, 4780) {
+            assert!(Numbers::of("oh0").owns(&rule));
+            assert!(!Numbers::of("oh1").owns(&rule));
+            let mut foreign = rule.clone();
+            foreign.attributes.retain(|attribute| !matches!(attribute, RuleAttribute::Protocol(_)));
+            assert!(!numbers.owns(&foreign));
+        }
+    }
+
+    #[test]
+    fn all_rules_come_before_the_kernels_own() {
+        let last = FIRST_PRIORITY + NAMES * RULES_PER_NAME;
+        assert!(last < 32_766);
+    }
+}

@@ -1,0 +1,65 @@
+//! Everything a node needs of the machine, set up as a whole or not at all.
+
+use crate::Error;
+use crate::netlink::Netlink;
+use crate::routes::{Plan, Routes};
+use crate::tun::Tun;
+use crate::udp::Udp;
+use ipnet::IpNet;
+use std::net::{IpAddr, SocketAddr};
+
+/// What is to be set up.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The TUN device's name.
+    pub interface: String,
+    /// Its addresses, with their prefixes.
+    pub addresses: Vec<IpNet>,
+    /// Its MTU in bytes.
+    pub mtu: u16,
+    /// Whether routes to `allowed_ips` are installed.
+    pub routes: bool,
+    /// The peers' inner addresses.
+    pub allowed_ips: Vec<IpNet>,
+    /// The peers' outer addresses, as far as they are known.
+    pub endpoints: Vec<IpAddr>,
+    /// Where to listen; port 0 lets the system choose.
+    pub listen: SocketAddr,
+    /// Whether TCP's maximum segment size is clamped to the MTU.
+    pub mss_clamp: bool,
+}
+
+/// What was set up. Dropping it takes everything out again: rules first, then the device with its addresses and
+/// routes.
+pub struct System {
+    // the order of the fields is the order in which they are dropped
+    pub(crate) _routes: Option<Routes>,
+    pub(crate) tun: Tun,
+    pub(crate) udp: Udp,
+    pub(crate) mss_clamp: Option<u16>,
+}
+
+impl System {
+    /// Sets everything up. On an error nothing stays behind.
+    pub fn set_up(settings: &Settings) -> Result<Self, Error> {
+        // The socket comes first: it changes nothing for others, and fails for the reason that is found last
+        // when it comes last.
+        let udp = Udp::bind(settings.listen)?;
+        let netlink = Netlink::open()?;
+        let tun = Tun::create(&netlink, &settings.interface, settings.mtu, &settings.addresses)?;
+        let routes = if settings.routes {
+            let plan = Plan::new(&settings.allowed_ips, &settings.endpoints);
+            Some(Routes::install(netlink, &settings.interface, tun.index(), &plan, udp.local().port())?)
+        } else {
+            None
+        };
+        let mss_clamp = settings.mss_clamp.then_some(settings.mtu);
+        Ok(System { _routes: routes, tun, udp, mss_clamp })
+    }
+
+    /// Where the socket is bound.
+    #[must_use]
+    pub fn local(&self) -> SocketAddr {
+        self.udp.local()
+    }
+}

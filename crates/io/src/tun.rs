@@ -1,0 +1,122 @@
+//! The TUN device: IP packets from and to the kernel, one at a time, without a header in front.
+
+use crate::Error;
+use crate::netlink::Netlink;
+use ipnet::IpNet;
+use rustix::io::Errno;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use tun_rs::{DeviceBuilder, SyncDevice};
+
+/// The longest name of an interface, in bytes (IFNAMSIZ less the closing zero).
+const NAME_BYTES: usize = 15;
+
+/// A TUN device that is ours while this lives; the kernel removes it, its addresses and its routes afterwards,
+/// also when the process is killed.
+pub struct Tun {
+    device: SyncDevice,
+    name: String,
+    index: u32,
+}
+
+impl Tun {
+    /// Makes the device, gives it its MTU and addresses, and brings it up.
+    pub fn create(netlink: &Netlink, name: &str, mtu: u16, addresses: &[IpNet]) -> Result<Self, Error> {
+        if !is_name(name) {
+            return Err(Error::InterfaceName(name.to_owned()));
+        }
+        // Opening an existing device would join it where it is a persistent TUN, and fail oddly where it is not.
+        if netlink.interface(name)?.is_some() {
+            return Err(Error::InterfaceTaken(name.to_owned()));
+        }
+        let device = open(name)?;
+        device.set_nonblocking(true).map_err(Error::call("make the TUN device non-blocking"))?;
+        let Some(index) = netlink.interface(name)? else {
+            return Err(Error::InterfaceGone(name.to_owned()));
+        };
+        netlink.prepare(index, mtu)?;
+        for address in addresses {
+            netlink.add_address(index, *address)?;
+        }
+        netlink.bring_up(index)?;
+        Ok(Tun { device, name: name.to_owned(), index })
+    }
+
+    /// The interface's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The interface's index.
+    #[must_use]
+    pub fn index(&self) -> u32 {
+        self.index
+    }
+
+    /// Reads one packet into `buffer`; `None`: there is none now.
+    pub fn read(&self, buffer: &mut [u8]) -> Result<Option<usize>, Error> {
+        match self.device.recv(buffer) {
+            Ok(count) => Ok(Some(count)),
+            Err(error) => match Errno::from_io_error(&error) {
+                Some(Errno::AGAIN | Errno::INTR) => Ok(None),
+                Some(Errno::BADFD) => Err(Error::InterfaceGone(self.name.clone())),
+                _ => Err(Error::Call { what: "read from the TUN device", source: error }),
+            },
+        }
+    }
+
+    /// Hands one packet to the kernel. It may refuse one (the interface is down, the packet is none): that packet
+    /// is lost, as on any link.
+    pub fn write(&self, packet: &[u8]) -> io::Result<()> {
+        self.device.send(packet).map(drop)
+    }
+}
+
+impl AsFd for Tun {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.device.as_fd()
+    }
+}
+
+/// Whether this process may make TUN devices: makes one with a name of the kernel's choice, down and without
+/// addresses, and drops it.
+pub fn may_create() -> Result<(), Error> {
+    open("").map(drop)
+}
+
+fn open(name: &str) -> Result<SyncDevice, Error> {
+    let mut builder = DeviceBuilder::new().enable(false);
+    if !name.is_empty() {
+        builder = builder.name(name);
+    }
+    builder.build_sync().map_err(|error| match Errno::from_io_error(&error) {
+        Some(Errno::NOENT | Errno::NXIO | Errno::NODEV) => Error::NoTunDevice,
+        Some(Errno::PERM | Errno::ACCESS) => Error::NoTunRight,
+        Some(Errno::BUSY | Errno::INVAL) => Error::InterfaceTaken(name.to_owned()),
+        _ => Error::Call { what: "make a TUN device", source: error },
+    })
+}
+
+/// Whether `name` can be an interface's name; a `%` would make the kernel choose a number.
+#[must_use]
+pub fn is_name(name: &str) -> bool {
+    !name.is_empty()
+        && name.len() <= NAME_BYTES
+        && name != "."
+        && name != ".."
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_name;
+
+    #[test]
+    fn names_that_the_kernel_would_refuse_or_change_are_refused_first() {
+        assert!(is_name("oh0") && is_name("over-heard_1.2"));
+        for bad in ["", ".", "..", "a/b", "a b", "tun%d", "sixteencharacter", "é"] {
+            assert!(!is_name(bad), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! The UDP socket: both families on one port, never fragmented, in batches, with the TOS octet both ways.
+
+use crate::Error;
+use quinn_udp::{RecvMeta, Transmit, UdpSockRef, UdpSocketState};
+use rustix::net::sockopt;
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use std::io::{self, IoSliceMut};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV6, UdpSocket};
+use std::os::fd::{AsFd, BorrowedFd};
+
+/// Receives at most this many rows of datagrams with one system call.
+const BATCH: usize = 16;
+/// The largest row of datagrams that the kernel hands over as one (UDP GRO).
+const ROW_BYTES: usize = 65_535;
+/// What may wait to be read. A burst that is longer than this while the process sleeps is lost.
+const RECEIVE_BUFFER_BYTES: usize = 2 << 20;
+/// What may wait below us to be sent. Small, because what waits there is out of the node's queue's hands: it can
+/// neither be reordered nor refer to what is confirmed in the meantime.
+const SEND_BUFFER_BYTES: usize = 64 << 10;
+
+/// One datagram that arrived.
+pub struct Received<'a> {
+    /// From where; an IPv4 address where it is one, also on a socket for both families.
+    pub from: SocketAddr,
+    /// The ECN bits of the outer header (RFC 3168: 0 not capable, 1 ECT(1), 2 ECT(0), 3 CE).
+    pub ecn: u8,
+    /// What it said.
+    pub datagram: &'a mut [u8],
+}
+
+/// A bound socket and its buffers.
+pub struct Udp {
+    socket: UdpSocket,
+    state: UdpSocketState,
+    local: SocketAddr,
+    tos: u8,
+    buffer: Vec<u8>,
+}
+
+impl Udp {
+    /// Binds to `address`. `[::]` serves both families; on a machine without IPv6 it serves IPv4 alone.
+    pub fn bind(address: SocketAddr) -> Result<Self, Error> {
+        let socket = match bound(address) {
+            Err(error)
+                if address.is_ipv6()
+                    && address.ip().is_unspecified()
+                    && matches!(
+                        rustix::io::Errno::from_io_error(&error),
+                        Some(rustix::io::Errno::AFNOSUPPORT | rustix::io::Errno::ADDRNOTAVAIL)
+                    ) =>
+            {
+                tracing::info!("this machine has no IPv6: listening on IPv4 alone");
+                bound(SocketAddr::from((Ipv4Addr::UNSPECIFIED, address.port())))
+            }
+            socket => socket,
+        };
+        let socket = socket.map_err(|source| match source.kind() {
+            io::ErrorKind::AddrInUse => Error::PortTaken(address),
+            io::ErrorKind::AddrNotAvailable => Error::NotOurAddress(address),
+            _ => Error::Socket { address, source },
+        })?;
+        let set_up = |socket: &UdpSocket| -> io::Result<(UdpSocketState, SocketAddr)> {
+            let state = UdpSocketState::new(UdpSockRef::from(socket))?;
+            state.set_recv_buffer_size(UdpSockRef::from(socket), RECEIVE_BUFFER_BYTES)?;
+            state.set_send_buffer_size(UdpSockRef::from(socket), SEND_BUFFER_BYTES)?;
+            Ok((state, socket.local_addr()?))
+        };
+        let (state, local) = set_up(&socket).map_err(|source| Error::Socket { address, source })?;
+        Ok(Udp { socket, state, local, tos: 0, buffer: vec![0; BATCH * ROW_BYTES] })
+    }
+
+    /// Where it is bound, with the port that the system chose if 0 was asked for.
+    #[must_use]
+    pub fn local(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// How many datagrams of one size may share a system call on the way out.
+    #[must_use]
+    pub fn segments(&self) -> usize {
+        self.state.max_gso_segments()
+    }
+
+    /// Hands what has arrived to `each`, at most one system call's worth. `false`: nothing was there.
+    pub fn receive(&mut self, mut each: impl FnMut(Received<'_>)) -> io::Result<bool> {
+        let mut meta = [RecvMeta::default(); BATCH];
+        let mut rows = self.buffer.chunks_exact_mut(ROW_BYTES);
+        let mut slices: [IoSliceMut<'_>; BATCH] =
+            std::array::from_fn(|_| IoSliceMut::new(rows.next().unwrap_or(&mut [])));
+        let count = match self.state.recv(UdpSockRef::from(&self.socket), &mut slices, &mut meta) {
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        for (meta, row) in meta.iter().zip(&mut slices).take(count) {
+            let from = SocketAddr::new(meta.addr.ip().to_canonical(), meta.addr.port());
+            let ecn = meta.ecn.map_or(0, |ecn| ecn as u8);
+            let Some(row) = row.get_mut(..meta.len) else { continue };
+            for datagram in row.chunks_mut(meta.stride.max(1)) {
+                each(Received { from, ecn, datagram });
+            }
+        }
+        Ok(true)
+    }
+
+    /// Sends `row` to `to`: one datagram, or several of `segment_bytes` each (the last may be shorter), with
+    /// `tos` in the outer header.
+    pub fn send(&mut self, to: SocketAddr, tos: u8, row: &[u8], segment_bytes: usize) -> io::Result<()> {
+        self.set_tos(tos)?;
+        let destination = match (self.local, to.ip()) {
+            (SocketAddr::V6(_), IpAddr::V4(ip)) => {
+                SocketAddrV6::new(ip.to_ipv6_mapped(), to.port(), 0, 0).into()
+            }
+            _ => to,
+        };
+        let transmit = Transmit {
+            destination,
+            ecn: None,
+            contents: row,
+            segment_size: (row.len() > segment_bytes).then_some(segment_bytes),
+            src_ip: None,
+        };
+        self.state.try_send(UdpSockRef::from(&self.socket), &transmit)
+    }
+
+    /// The octet is set on the socket and not with each datagram: it changes seldom.
+    fn set_tos(&mut self, tos: u8) -> io::Result<()> {
+        if tos != self.tos {
+            if self.local.is_ipv6() {
+                sockopt::set_ipv6_tclass(&self.socket, u32::from(tos))?;
+            }
+            // also on a socket for both families: it holds for the IPv4 peers
+            sockopt::set_ip_tos(&self.socket, tos)?;
+            self.tos = tos;
+        }
+        Ok(())
+    }
+}
+
+impl AsFd for Udp {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+fn bound(address: SocketAddr) -> io::Result<UdpSocket> {
+    let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))?;
+    if address.is_ipv6() {
+        socket.set_only_v6(false)?;
+    }
+    socket.bind(&SockAddr::from(address))?;
+    Ok(socket.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, Instant};
+
+    /// Waits for `count` datagrams.
+    fn receive(udp: &mut Udp, count: usize) -> Vec<(SocketAddr, u8, Vec<u8>)> {
+        let mut got = Vec::new();
+        let patience = Instant::now() + Duration::from_secs(5);
+        while got.len() < count && Instant::now() < patience {
+            let fed = udp.receive(|received| {
+                got.push((received.from, received.ecn, received.datagram.to_vec()));
+            });
+            if !fed.unwrap() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+        got
+    }
+
+    fn local(port: u16, v6: bool) -> SocketAddr {
+        if v6 { format!("[::1]:{port}") } else { format!("127.0.0.1:{port}") }.parse().unwrap()
+    }
+
+    #[test]
+    fn one_socket_serves_both_families_and_names_ipv4_peers_by_their_ipv4_address() {
+        let mut both = Udp::bind("[::]:0".parse().unwrap()).unwrap();
+        for v6 in [false, true] {
+            let mut peer = Udp::bind(local(0, v6)).unwrap();
+            peer.send(local(both.local().port(), v6), 0, b"there", 100).unwrap();
+            assert_eq!(receive(&mut both, 1), [(peer.local(), 0, b"there".to_vec())]);
+            both.send(peer.local(), 0, b"and back", 100).unwrap();
+            let back = receive(&mut peer, 1);
+            assert_eq!(back, [(local(both.local().port(), v6), 0, b"and back".to_vec())]);
+        }
+    }
+
+    #[test]
+    fn a_row_arrives_as_the_datagrams_it_is_made_of() {
+        let (mut a, mut b) =
+            (Udp::bind(local(0, false)).unwrap(), Udp::bind("[::]:0".parse().unwrap()).unwrap());
+        let row: Vec<u8> = (0..2500u32).map(|i| (i % 251) as u8).collect();
+        assert!(a.segments() > 1, "this kernel has UDP GSO");
+        a.send(local(b.local().port(), false), 0, &row, 1000).unwrap();
+        let got: Vec<Vec<u8>> = receive(&mut b, 3).into_iter().map(|(_, _, datagram)| datagram).collect();
+        assert_eq!(got, [row[..1000].to_vec(), row[1000..2000].to_vec(), row[2000..].to_vec()]);
+    }
+
+    #[test]
+    fn the_ecn_bits_travel_in_both_families() {
+        for v6 in [false, true] {
+            let mut to = Udp::bind(local(0, v6)).unwrap();
+            let mut from = Udp::bind("[::]:0".parse().unwrap()).unwrap();
+            for tos in [0b10, 0b01, 0xb8 | 0b11, 0] {
+                from.send(to.local(), tos, b"marked", 100).unwrap();
+                assert_eq!(receive(&mut to, 1)[0].1, tos & 0b11);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_too_large_for_the_path_is_refused_and_not_fragmented() {
+        let (mut a, b) = (Udp::bind(local(0, false)).unwrap(), Udp::bind(local(0, false)).unwrap());
+        // the loopback device carries 65536 bytes at most
+        let error = a.send(b.local(), 0, &[0; 65_530], 65_530).unwrap_err();
+        assert_eq!(rustix::io::Errno::from_io_error(&error), Some(rustix::io::Errno::MSGSIZE));
+    }
+
+    #[test]
+    fn a_port_in_use_is_named() {
+        let first = Udp::bind("[::]:0".parse().unwrap()).unwrap();
+        let taken = SocketAddr::from((Ipv4Addr::UNSPECIFIED, first.local().port()));
+        let error = Udp::bind(taken).err().unwrap();
+        assert!(matches!(error, Error::PortTaken(address) if address == taken), "{error}");
+    }
+}
