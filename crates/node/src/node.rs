@@ -252,11 +252,10 @@ impl Node {
         }
         let local_id = self.keyring.allocate(&mut self.rng, index);
         let introduction = Introduction { identity: &self.identity, hello: own_hello(&self.config, self.boot) };
-        let mut letter = Vec::new();
         let sessions = &mut self.peers[index].sessions;
         let (id, keyring) = (unit.key_id, &mut self.keyring);
-        match sessions.respond(now, &introduction, (hello, state), id, local_id, keyring, &mut letter) {
-            Ok(()) => self.post(from, letter),
+        match sessions.respond(now, &introduction, (hello, state), id, local_id, keyring) {
+            Ok(letter) => self.post(from, letter),
             Err(why) => self.refuse_handshake(why),
         }
     }
@@ -318,9 +317,8 @@ impl Node {
         let local_id = self.keyring.allocate(&mut self.rng, index);
         let introduction = Introduction { identity: &self.identity, hello: own_hello(&self.config, self.boot) };
         let Peer { sessions, config, .. } = &mut self.peers[index];
-        let mut letter = Vec::new();
-        sessions.initiate(now, &introduction, config, local_id, &mut self.rng, &mut self.keyring, &mut letter);
-        if !letter.is_empty() {
+        let keyring = &mut self.keyring;
+        if let Some(letter) = sessions.initiate(now, &introduction, config, local_id, &mut self.rng, keyring) {
             self.post(to, letter);
         }
     }

@@ -89,7 +89,7 @@ impl Sessions {
         Some(session.established + REKEY_AFTER + grace)
     }
 
-    /// Begins a handshake, or begins it again; the message is appended to `out`.
+    /// Begins a handshake, or begins it again; the message to send, if there can be one.
     pub fn initiate(
         &mut self,
         now: Duration,
@@ -98,8 +98,7 @@ impl Sessions {
         local_id: u32,
         rng: &mut impl Rng,
         keyring: &mut Keyring,
-        out: &mut Vec<u8>,
-    ) {
+    ) -> Option<Vec<u8>> {
         let (started, attempt) = match self.pending.take() {
             Some(pending) => {
                 keyring.release(pending.local_id);
@@ -109,14 +108,19 @@ impl Sessions {
         };
         self.handshakes += 1;
         let hello = introduction.hello(self.handshakes, local_id);
-        match introduction.identity.initiate(&peer.public_key, local_id, &hello, rng, out) {
+        let mut letter = Vec::new();
+        match introduction.identity.initiate(&peer.public_key, local_id, &hello, rng, &mut letter) {
             Ok(state) => {
                 let wait = (FIRST_RETRY * (1 << attempt.min(3))).min(LONGEST_RETRY);
                 let retry_at = now + wait + Duration::from_millis(rng.random_range(0..300));
                 self.pending = Some(Pending { state, local_id, started, retry_at, attempt });
+                Some(letter)
             }
-            // the peer's configured key is no point on the curve: no handshake will ever succeed
-            Err(_) => keyring.release(local_id),
+            Err(_) => {
+                // the peer's configured key is no point on the curve: no handshake will ever succeed
+                keyring.release(local_id);
+                None
+            }
         }
     }
 
@@ -161,7 +165,7 @@ impl Sessions {
         self.heard.is_none_or(|(boot, number)| hello.boot != boot || hello.number > number)
     }
 
-    /// Answers an initiation; the message is appended to `out`.
+    /// Answers an initiation; the message to send.
     pub fn respond(
         &mut self,
         now: Duration,
@@ -170,15 +174,16 @@ impl Sessions {
         remote_id: u32,
         local_id: u32,
         keyring: &mut Keyring,
-        out: &mut Vec<u8>,
-    ) -> Result<(), crate::handshake::Refused> {
+    ) -> Result<Vec<u8>, crate::handshake::Refused> {
         let (hello, state) = heard;
         let own = introduction.hello(0, local_id);
-        let keys: Keys = introduction.identity.respond(state, local_id, remote_id, &own, out).inspect_err(|_| {
-            keyring.release(local_id);
-        })?;
+        let mut letter = Vec::new();
+        let keys: Keys = introduction
+            .identity
+            .respond(state, local_id, remote_id, &own, &mut letter)
+            .inspect_err(|_| keyring.release(local_id))?;
         self.add(Session::new(keys, local_id, remote_id, hello, false, now), keyring);
-        Ok(())
+        Ok(letter)
     }
 
     fn add(&mut self, session: Session, keyring: &mut Keyring) {
