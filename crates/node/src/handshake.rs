@@ -1,9 +1,9 @@
 //! The handshake's cryptography: Noise IKpsk2, the mark that members make, the reset tokens.
 
 use crate::keys::{NetworkKey, PrivateKey, PublicKey};
-use blake2::digest::{KeyInit, Mac};
 use blake2::Blake2sMac;
 use blake2::digest::consts::{U16, U32};
+use blake2::digest::{KeyInit, Mac};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha12Rng;
 use snow::HandshakeState;
@@ -128,7 +128,11 @@ impl Identity {
     }
 
     /// Reads an initiation: who says what.
-    pub fn hear(&self, unit: &Unit<'_>, rng: &mut impl Rng) -> Result<(PublicKey, Hello, HandshakeState), Refused> {
+    pub fn hear(
+        &self,
+        unit: &Unit<'_>,
+        rng: &mut impl Rng,
+    ) -> Result<(PublicKey, Hello, HandshakeState), Refused> {
         let message = Initiation::parse(unit.body)?;
         self.check_mark(&[unit.header, message.noise], message.mark)?;
         let mut state = self.noise(rng)?.build_responder()?;
@@ -228,7 +232,6 @@ impl Random for SeededRandom {
         Ok(())
     }
 }
-
 
 #[cfg(test)]
 mod tests {

@@ -156,7 +156,12 @@ mod tests {
         let key: PrivateKey = "dwdtCnMYpX08FsFyUbJmRd9ML4frwJkqsXf7pR25LCo=".parse().unwrap();
         assert_eq!(key.to_string(), "dwdtCnMYpX08FsFyUbJmRd9ML4frwJkqsXf7pR25LCo=");
         assert_eq!(format!("{key:?}"), "PrivateKey(secret)");
-        for wrong in ["", "short", "dwdtCnMYpX08FsFyUbJmRd9ML4frwJkqsXf7pR25LCoA", "!wdtCnMYpX08FsFyUbJmRd9ML4frwJkqsXf7pR25LCo="] {
+        for wrong in [
+            "",
+            "short",
+            "dwdtCnMYpX08FsFyUbJmRd9ML4frwJkqsXf7pR25LCoA",
+            "!wdtCnMYpX08FsFyUbJmRd9ML4frwJkqsXf7pR25LCo=",
+        ] {
             assert_eq!(wrong.parse::<PublicKey>(), Err(NotAKey));
         }
     }

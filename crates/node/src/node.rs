@@ -112,7 +112,8 @@ impl Node {
     pub fn new(config: Config, seed: [u8; 32], now: Duration) -> Result<Self, ConfigError> {
         config.validate()?;
         let mut rng = ChaCha12Rng::from_seed(seed);
-        let peers = config.peers.iter().cloned().enumerate().map(|(index, peer)| Peer::new(index, peer, &config));
+        let peers =
+            config.peers.iter().cloned().enumerate().map(|(index, peer)| Peer::new(index, peer, &config));
         Ok(Node {
             identity: Identity::new(config.private_key.clone(), config.network_key.clone()),
             boot: rng.random(),
@@ -251,7 +252,8 @@ impl Node {
             return;
         }
         let local_id = self.keyring.allocate(&mut self.rng, index);
-        let introduction = Introduction { identity: &self.identity, hello: own_hello(&self.config, self.boot) };
+        let introduction =
+            Introduction { identity: &self.identity, hello: own_hello(&self.config, self.boot) };
         let sessions = &mut self.peers[index].sessions;
         let (id, keyring) = (unit.key_id, &mut self.keyring);
         match sessions.respond(now, &introduction, (hello, state), id, local_id, keyring) {
@@ -315,10 +317,12 @@ impl Node {
     fn initiate(&mut self, now: Duration, index: usize) {
         let Some(to) = self.peers[index].endpoint else { return };
         let local_id = self.keyring.allocate(&mut self.rng, index);
-        let introduction = Introduction { identity: &self.identity, hello: own_hello(&self.config, self.boot) };
+        let introduction =
+            Introduction { identity: &self.identity, hello: own_hello(&self.config, self.boot) };
         let Peer { sessions, config, .. } = &mut self.peers[index];
         let keyring = &mut self.keyring;
-        if let Some(letter) = sessions.initiate(now, &introduction, config, local_id, &mut self.rng, keyring) {
+        if let Some(letter) = sessions.initiate(now, &introduction, config, local_id, &mut self.rng, keyring)
+        {
             self.post(to, letter);
         }
     }

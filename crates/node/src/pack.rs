@@ -29,7 +29,12 @@ const RECEIPT_FRAME_BYTES: usize = 3 + 3 + 1 + 4 + 5 + wire::receipt::MAX_BITMAP
 
 impl Peer {
     /// Writes the next datagram for the peer into `out`, header and plaintext; `None` if there is nothing to send.
-    pub(crate) fn pack(&mut self, now: Duration, outside: &mut Outside<'_>, out: &mut Vec<u8>) -> Option<Seal> {
+    pub(crate) fn pack(
+        &mut self,
+        now: Duration,
+        outside: &mut Outside<'_>,
+        out: &mut Vec<u8>,
+    ) -> Option<Seal> {
         let session = self.sessions.sending(now)?;
         let link = self.link.as_mut()?;
         let ping = self.ping_at.is_some_and(|at| at <= now);
@@ -102,7 +107,8 @@ impl Peer {
                 self.counters.inner_sent_bytes += packet.len() as u64;
                 if written.reduced {
                     self.counters.reduced_packets += 1;
-                    self.counters.removed_bytes += (packet.len() + 1).saturating_sub(written.frame_bytes) as u64;
+                    self.counters.removed_bytes +=
+                        (packet.len() + 1).saturating_sub(written.frame_bytes) as u64;
                 }
                 if outside.config.trace {
                     outside.events.push(Event::Sent(SentPacket {
@@ -113,7 +119,11 @@ impl Peer {
                         payload_bytes: inner.payload_bytes(),
                         packet_bytes: written.packet_bytes,
                         frame_bytes: written.frame_bytes,
-                        references: if written.reduced { link.reduce.references().to_vec() } else { Vec::new() },
+                        references: if written.reduced {
+                            link.reduce.references().to_vec()
+                        } else {
+                            Vec::new()
+                        },
                     }));
                 }
                 self.unanswered_since.get_or_insert(now);
@@ -282,7 +292,13 @@ impl Peer {
     }
 
     /// Delivers a packet whose bytes are proven, if it may come from this peer.
-    fn deliver(&mut self, sequence: u64, packet: Vec<u8>, outcome: Outcome, outside: &mut Outside<'_>) -> bool {
+    fn deliver(
+        &mut self,
+        sequence: u64,
+        packet: Vec<u8>,
+        outcome: Outcome,
+        outside: &mut Outside<'_>,
+    ) -> bool {
         let Some(link) = &mut self.link else { return false };
         let Ok(inner) = Inner::parse(&packet) else {
             outside.deliveries.recycle(packet);
@@ -351,7 +367,9 @@ impl Peer {
                 true
             }
             FrameType::Padding => true,
-            FrameType::Packet | FrameType::ReducedCompact | FrameType::ReducedPaper | FrameType::Reply => false,
+            FrameType::Packet | FrameType::ReducedCompact | FrameType::ReducedPaper | FrameType::Reply => {
+                false
+            }
         }
     }
 }

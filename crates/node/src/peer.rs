@@ -76,7 +76,13 @@ impl Peer {
     }
 
     /// An authenticated unit came from `from`.
-    pub fn heard_from(&mut self, from: SocketAddr, newest: bool, datagram_bytes: usize, outside: &mut Outside<'_>) {
+    pub fn heard_from(
+        &mut self,
+        from: SocketAddr,
+        newest: bool,
+        datagram_bytes: usize,
+        outside: &mut Outside<'_>,
+    ) {
         self.unanswered_since = None;
         self.counters.outer_received_datagrams += 1;
         self.counters.outer_received_bytes += datagram_bytes as u64 + outer_header_bytes(from);

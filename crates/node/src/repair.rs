@@ -44,7 +44,15 @@ pub struct Repair {
 
 impl Repair {
     /// Holds a packet that needs the sequences `absent`; if none can be named, the packet itself is asked for.
-    pub fn hold(&mut self, now: Duration, sequence: u64, form: Form, body: &[u8], session: u32, absent: &[u64]) {
+    pub fn hold(
+        &mut self,
+        now: Duration,
+        sequence: u64,
+        form: Form,
+        body: &[u8],
+        session: u32,
+        absent: &[u64],
+    ) {
         if self.held.len() == MAX_HELD {
             self.held.pop_first();
         }

@@ -62,7 +62,14 @@ pub struct Opened {
 impl Session {
     /// The session that a handshake gave.
     #[must_use]
-    pub fn new(mut keys: Keys, local_id: u32, remote_id: u32, hello: Hello, initiator: bool, now: Duration) -> Self {
+    pub fn new(
+        mut keys: Keys,
+        local_id: u32,
+        remote_id: u32,
+        hello: Hello,
+        initiator: bool,
+        now: Duration,
+    ) -> Self {
         let session = Session {
             local_id,
             remote_id,

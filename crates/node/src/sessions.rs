@@ -71,7 +71,10 @@ impl Sessions {
     /// When the session in use was established.
     #[must_use]
     pub fn established(&self) -> Option<Duration> {
-        self.list.iter().find(|session| Some(session.local_id) == self.sending).map(|session| session.established)
+        self.list
+            .iter()
+            .find(|session| Some(session.local_id) == self.sending)
+            .map(|session| session.established)
     }
 
     /// Whether a handshake is under way.

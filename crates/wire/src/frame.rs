@@ -55,11 +55,9 @@ impl FrameType {
     #[must_use]
     pub fn from_number(number: u8) -> Option<Self> {
         use FrameType::*;
-        [
-            Padding, Packet, ReducedCompact, ReducedPaper, Receipt, Request, Reply, Ping, Pong, Flushed, Close,
-        ]
-        .get(usize::from(number))
-        .copied()
+        [Padding, Packet, ReducedCompact, ReducedPaper, Receipt, Request, Reply, Ping, Pong, Flushed, Close]
+            .get(usize::from(number))
+            .copied()
     }
 
     /// Whether a frame of this type takes a link sequence.
@@ -151,11 +149,8 @@ impl<'a> Frames<'a> {
 
     fn next_frame(&mut self) -> Result<Frame<'a>, Malformed> {
         let [first] = take_array(&mut self.rest, "frame type")?;
-        let length = if first & TO_THE_END != 0 {
-            self.rest.len()
-        } else {
-            varint::parse(&mut self.rest)? as usize
-        };
+        let length =
+            if first & TO_THE_END != 0 { self.rest.len() } else { varint::parse(&mut self.rest)? as usize };
         let body = take(&mut self.rest, length, "frame body")?;
         Ok(Frame { frame_type: FrameType::from_number(first & !TO_THE_END), body })
     }

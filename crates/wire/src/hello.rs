@@ -60,7 +60,17 @@ impl Hello {
         let capabilities = u32::from_be_bytes(take_array(input, "hello: capabilities")?);
         let [window_bytes, sample_bits] = take_array(input, "hello: fingerprints")?;
         let reset_token = take_array(input, "hello: reset token")?;
-        Ok(Hello { oldest_version, newest_version, boot, number, store_kib, window_bytes, sample_bits, capabilities, reset_token })
+        Ok(Hello {
+            oldest_version,
+            newest_version,
+            boot,
+            number,
+            store_kib,
+            window_bytes,
+            sample_bits,
+            capabilities,
+            reset_token,
+        })
     }
 
     /// Appends the hello.

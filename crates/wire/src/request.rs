@@ -6,8 +6,8 @@
 //! +------------------+------------------+-----
 //! ```
 
-use crate::number::{from_u24, to_u24};
 use crate::Malformed;
+use crate::number::{from_u24, to_u24};
 
 /// The most sequences in one request.
 pub const MAX_SEQUENCES: usize = 64;

@@ -1,8 +1,7 @@
 //! Packets on a bad road: what is delivered is what was sent, under every policy.
 
-
-use node::Outcome;
 use crate::pair::{GATEWAY, Pair, Road, STATION, repetitive, tcp};
+use node::Outcome;
 use proptest::prelude::*;
 use re::{Form, Parameters, Policy};
 use std::collections::BTreeSet;
@@ -146,7 +145,8 @@ enum Mishap {
 fn any_mishap() -> impl Strategy<Value = Mishap> {
     prop_oneof![
         (0usize..2).prop_map(Mishap::Reboot),
-        (0usize..2, any::<bool>(), any::<bool>()).prop_map(|(at, sent, received)| Mishap::Forget(at, sent, received)),
+        (0usize..2, any::<bool>(), any::<bool>())
+            .prop_map(|(at, sent, received)| Mishap::Forget(at, sent, received)),
         (1024u16..60000).prop_map(Mishap::Roam),
         (0u64..200_000).prop_map(Mishap::Pause),
     ]

@@ -75,7 +75,8 @@ pub fn configs(seed: u64, reduce: &re::Parameters) -> [Config; 2] {
 impl Pair {
     pub fn new(seed: u64, road: Road, reduce: &re::Parameters) -> Self {
         let configs = configs(seed, reduce);
-        let node = |index: usize| Node::new(configs[index].clone(), [index as u8; 32], Duration::ZERO).unwrap();
+        let node =
+            |index: usize| Node::new(configs[index].clone(), [index as u8; 32], Duration::ZERO).unwrap();
         let mut pair = Pair {
             now: Duration::ZERO,
             road,

@@ -1,8 +1,7 @@
 //! Handshakes, roaming, reboots, rekeys, strangers: what two nodes do before and beside carrying packets.
 
-
-use node::Event;
 use crate::pair::{GATEWAY, Pair, Road, STATION, tcp};
+use node::Event;
 use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -120,7 +119,8 @@ fn nothing_that_is_repeated_passes_a_second_time() {
     pair.run(SECOND);
     pair.send(GATEWAY, &tcp(STATION, 1, b"once"));
     pair.run(SECOND);
-    let (sessions, delivered) = (pair.status(GATEWAY).peers[0].counters.sessions, pair.delivered[STATION].len());
+    let (sessions, delivered) =
+        (pair.status(GATEWAY).peers[0].counters.sessions, pair.delivered[STATION].len());
     for (from, datagram) in pair.recording.take().unwrap() {
         let attacker = "203.0.113.66:6666".parse().unwrap();
         pair.inject(1 - from, attacker, &datagram);
@@ -199,7 +199,8 @@ fn a_goodbye_ends_the_session_at_the_other_side() {
     pair.nodes[GATEWAY].close();
     pair.poll(GATEWAY);
     pair.run(15 * MS);
-    let down = |(_, at, event): &(_, usize, Event)| *at == STATION && matches!(event, Event::SessionDown { .. });
+    let down =
+        |(_, at, event): &(_, usize, Event)| *at == STATION && matches!(event, Event::SessionDown { .. });
     assert!(pair.events.iter().any(down));
 }
 
