@@ -6,9 +6,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::Bitrate;
+use crate::loss::LossConfig;
 use crate::mahimahi::{CapacityTrace, MalformedTrace};
 use crate::milliseconds::{self, LONGEST};
-use crate::receptions::Receptions;
 use crate::timing::{Standard, Timing, UnknownRate};
 
 /// One direction of a link. As it is by default it carries everything at once and unharmed.
@@ -77,49 +77,6 @@ impl Default for LinkConfig {
     }
 }
 
-/// Which transmissions the air loses. Every model is described in [`crate::loss`].
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum LossConfig {
-    /// None.
-    #[default]
-    None,
-    /// Each with the same probability, whatever became of others.
-    Bernoulli {
-        /// Of a loss.
-        probability: f64,
-    },
-    /// Two states, entered before each transmission: nothing is lost in the good one, everything in the bad.
-    SimpleGilbert {
-        /// Probability that a transmission follows a good one in the bad state.
-        good_to_bad: f64,
-        /// Probability that a transmission follows a bad one in the good state; the mean burst is its inverse.
-        bad_to_good: f64,
-    },
-    /// Two states, entered before each bit, with a bit error rate each; a transmission is lost if any of its
-    /// bits is in error.
-    GilbertElliott {
-        /// Bit error rate in the good state.
-        good_error_rate: f64,
-        /// Bit error rate in the bad state.
-        bad_error_rate: f64,
-        /// Probability that a bit follows one in the good state in the bad state.
-        good_to_bad: f64,
-        /// Probability that a bit follows one in the bad state in the good state.
-        bad_to_good: f64,
-    },
-    /// Independent bit errors; a transmission is lost if any of its bits is in error.
-    BitErrors {
-        /// Probability that a bit is in error.
-        rate: f64,
-    },
-    /// As recorded, one reception a transmission, from the beginning again at the end.
-    Trace {
-        /// `1` for received, `0` for lost.
-        receptions: Receptions,
-    },
-}
-
 /// Frames that are held back while later ones pass.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -142,8 +99,8 @@ pub enum CapacityConfig {
     OpportunitiesMs(CapacityTrace),
 }
 
-/// A radio of 802.11 that has the channel to itself: see [`crate::timing`] for what a frame costs. The frames
-/// of the link are taken for Ethernet's.
+/// A radio of 802.11 that has the channel to itself, the other direction's radio included: see [`crate::timing`]
+/// for what a frame costs. The frames of the link are taken for Ethernet's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RadioConfig {
@@ -273,27 +230,6 @@ impl LinkConfig {
     }
 }
 
-impl LossConfig {
-    /// Says what is wrong, if anything is.
-    pub fn validate(&self) -> Result<(), ConfigError> {
-        match *self {
-            Self::None | Self::Trace { .. } => Ok(()),
-            Self::Bernoulli { probability: p } => probability("loss.bernoulli.probability", p),
-            Self::BitErrors { rate } => probability("loss.bit_errors.rate", rate),
-            Self::SimpleGilbert { good_to_bad, bad_to_good } => {
-                probability("loss.simple_gilbert.good_to_bad", good_to_bad)?;
-                probability("loss.simple_gilbert.bad_to_good", bad_to_good)
-            }
-            Self::GilbertElliott { good_error_rate, bad_error_rate, good_to_bad, bad_to_good } => {
-                probability("loss.gilbert_elliott.good_error_rate", good_error_rate)?;
-                probability("loss.gilbert_elliott.bad_error_rate", bad_error_rate)?;
-                probability("loss.gilbert_elliott.good_to_bad", good_to_bad)?;
-                probability("loss.gilbert_elliott.bad_to_good", bad_to_good)
-            }
-        }
-    }
-}
-
 impl RadioConfig {
     fn validate(&self) -> Result<(), ConfigError> {
         Timing::new(self.standard, self.rate)?;
@@ -304,7 +240,7 @@ impl RadioConfig {
     }
 }
 
-fn probability(key: &'static str, value: f64) -> Result<(), ConfigError> {
+pub(crate) fn probability(key: &'static str, value: f64) -> Result<(), ConfigError> {
     if (0.0..=1.0).contains(&value) { Ok(()) } else { Err(ConfigError::Probability { key, value }) }
 }
 

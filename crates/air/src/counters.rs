@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Frames and their bytes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
     /// How many frames.
     pub frames: u64,
@@ -30,7 +30,7 @@ impl Tally {
 ///
 /// In frames and in bytes, at any time:
 /// `offered + duplicated = queue_dropped + lost + delivered + held`, `held` being [`crate::Link::held`].
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkCounters {
     /// Handed to the link.
     pub offered: Tally,

@@ -42,8 +42,7 @@ mod transmitter;
 pub mod variates;
 
 pub use bitrate::{Bitrate, MalformedBitrate};
-pub use config::{
-    CapacityConfig, ConfigError, LinkConfig, LossConfig, RadioConfig, ReorderConfig, TraceError,
-};
+pub use config::{CapacityConfig, ConfigError, LinkConfig, RadioConfig, ReorderConfig, TraceError};
 pub use counters::{LinkCounters, Tally};
 pub use link::Link;
+pub use loss::LossConfig;

@@ -92,7 +92,7 @@ impl Link {
     pub const MOST_HELD_BYTES: u64 = 256 << 20;
 
     /// A link that is idle and empty at time 0. Links with equal configuration and seed treat equal schedules
-    /// equally.
+    /// equally; give the two directions of a path seeds of their own, or they lose the same indexes.
     pub fn new(config: &LinkConfig, seed: u64) -> Result<Self, ConfigError> {
         config.validate()?;
         Ok(Self {

@@ -16,8 +16,55 @@
 //! A chain begins in its stationary distribution, so that the first transmissions are like all others, and
 //! moves only with transmissions: what is not sent does not let a bad state pass.
 
-use crate::config::LossConfig;
+use serde::{Deserialize, Serialize};
+
+use crate::ConfigError;
+use crate::config::probability;
+use crate::receptions::Receptions;
 use crate::variates::{Purpose, Variates};
+
+/// Which transmissions the air loses, by which model.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum LossConfig {
+    /// None.
+    #[default]
+    None,
+    /// Each with the same probability, whatever became of others.
+    Bernoulli {
+        /// Of a loss.
+        probability: f64,
+    },
+    /// Two states, entered before each transmission: nothing is lost in the good one, everything in the bad.
+    SimpleGilbert {
+        /// Probability that a transmission follows a good one in the bad state.
+        good_to_bad: f64,
+        /// Probability that a transmission follows a bad one in the good state; the mean burst is its inverse.
+        bad_to_good: f64,
+    },
+    /// Two states, entered before each bit, with a bit error rate each; a transmission is lost if any of its
+    /// bits is in error.
+    GilbertElliott {
+        /// Bit error rate in the good state.
+        good_error_rate: f64,
+        /// Bit error rate in the bad state.
+        bad_error_rate: f64,
+        /// Probability that a bit follows one in the good state in the bad state.
+        good_to_bad: f64,
+        /// Probability that a bit follows one in the bad state in the good state.
+        bad_to_good: f64,
+    },
+    /// Independent bit errors; a transmission is lost if any of its bits is in error.
+    BitErrors {
+        /// Probability that a bit is in error.
+        rate: f64,
+    },
+    /// As recorded, one reception a transmission, from the beginning again at the end.
+    Trace {
+        /// `1` for received, `0` for lost.
+        receptions: Receptions,
+    },
+}
 
 /// The losses of one radio path, in the order of its transmissions.
 #[derive(Debug, Clone)]
@@ -175,6 +222,25 @@ fn any_error(rate: f64, bits: u64) -> f64 {
 }
 
 impl LossConfig {
+    /// Says what is wrong, if anything is.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        match *self {
+            Self::None | Self::Trace { .. } => Ok(()),
+            Self::Bernoulli { probability: p } => probability("loss.bernoulli.probability", p),
+            Self::BitErrors { rate } => probability("loss.bit_errors.rate", rate),
+            Self::SimpleGilbert { good_to_bad, bad_to_good } => {
+                probability("loss.simple_gilbert.good_to_bad", good_to_bad)?;
+                probability("loss.simple_gilbert.bad_to_good", bad_to_good)
+            }
+            Self::GilbertElliott { good_error_rate, bad_error_rate, good_to_bad, bad_to_good } => {
+                probability("loss.gilbert_elliott.good_error_rate", good_error_rate)?;
+                probability("loss.gilbert_elliott.bad_error_rate", bad_error_rate)?;
+                probability("loss.gilbert_elliott.good_to_bad", good_to_bad)?;
+                probability("loss.gilbert_elliott.bad_to_good", bad_to_good)
+            }
+        }
+    }
+
     /// The share of transmissions of `bytes` that is lost in the long run.
     pub fn mean_loss(&self, bytes: usize) -> f64 {
         let bits = bytes as u64 * 8;

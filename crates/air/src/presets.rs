@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use crate::Bitrate;
-use crate::config::{LinkConfig, LossConfig, RadioConfig, ReorderConfig};
+use crate::config::{LinkConfig, RadioConfig, ReorderConfig};
+use crate::loss::LossConfig;
 use crate::timing::Standard;
 
 /// Both directions of a link between a gateway and a station.
@@ -43,8 +44,8 @@ pub fn clean() -> Preset {
     Preset { name: "clean", about: "1 MByte/s, 20 ms, no loss", down: link.clone(), up: link }
 }
 
-/// A station at the edge of an 802.11g cell: a quarter of the tries fail, in bursts, so that of frames tried
-/// five times 6% are still lost.
+/// A station at the edge of an 802.11g cell: a third of the tries fail, in bursts of four, so that of frames
+/// tried five times 5% are still lost.
 pub fn lossy_wifi() -> Preset {
     let link = LinkConfig {
         radio: Some(RadioConfig {
@@ -53,12 +54,12 @@ pub fn lossy_wifi() -> Preset {
             retry_limit: 4,
         }),
         delay: ms(2),
-        loss: LossConfig::SimpleGilbert { good_to_bad: 0.1, bad_to_good: 0.3 },
+        loss: LossConfig::SimpleGilbert { good_to_bad: 0.125, bad_to_good: 0.25 },
         ..LinkConfig::default()
     };
     Preset {
         name: "lossy-wifi",
-        about: "802.11g at 12 Mbit/s, a quarter of the tries lost in bursts, 6% of the frames",
+        about: "802.11g at 12 Mbit/s, a third of the tries lost in bursts, 5% of the frames",
         down: link.clone(),
         up: link,
     }

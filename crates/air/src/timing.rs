@@ -22,8 +22,8 @@
 //! | basic rates (of ACKs) | 1 2 | 6 12 24 | both rows |
 //!
 //! At OFDM rates the MPDU is preceded by 16 service bits, followed by 6 tail bits, and padded to whole symbols
-//! of 4 µs (18.3.2–18.3.5); at DSSS and CCK rates its length is rounded up to a microsecond (17.2.3.5). An
-//! acknowledgement (14 bytes) uses the highest basic rate of the same kind that is not above the data's (9.7.6.5).
+//! of 4 µs; at DSSS and CCK rates its length is rounded up to a microsecond. An acknowledgement (14 bytes) uses the
+//! highest basic rate of the same kind that is not above the data's (9.7.6).
 //!
 //! The backoff is its mean: half of the contention window, which doubles with each retry. The radio has the
 //! channel to itself; there are no collisions here.
