@@ -1,0 +1,188 @@
+//! From frames to packets with new bytes only, and the counts of everything that is left out on the way.
+
+use crate::encryption::Encryption;
+use crate::flow::{FlowTable, Toward};
+use crate::link::{FrameCounts, LinkLayer};
+use crate::packet::{Batch, Client, Packet};
+use crate::Frame;
+use etherparse::{LaxSlicedPacket, TransportSlice};
+use serde::Serialize;
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::ops::Range;
+use wire::inner::{Flow, Inner, TCP, UDP};
+
+/// The most clients told apart; those that come later count as one.
+const MAX_CLIENTS: usize = 1 << 20;
+/// Who has received so much counts as a client.
+pub const CLIENT_BYTES: u64 = 1000;
+
+/// What the packets of a capture carry.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct TrafficCounts {
+    /// Packets with payload that is not all retransmitted.
+    pub payload_packets: u64,
+    /// Bytes of TCP and UDP payload, retransmitted ones left out: what all shares are shares of.
+    pub payload_bytes: u64,
+    /// Those of them that go from servers to clients.
+    pub to_client_bytes: u64,
+    /// Bytes of TCP payload that were in the capture before: sent again by TCP, or captured twice.
+    pub retransmitted_bytes: u64,
+    /// Payload of TLS and DTLS flows.
+    pub tls_bytes: u64,
+    /// Payload of QUIC flows.
+    pub quic_bytes: u64,
+    /// Payload of SSH flows.
+    pub ssh_bytes: u64,
+    /// Fragments of TCP and UDP packets, and packets cut within their headers: left out.
+    pub fragments: u64,
+    /// IP packets that are neither TCP nor UDP.
+    pub other_protocol_packets: u64,
+    /// Packets that say IP and are not.
+    pub malformed_packets: u64,
+}
+
+impl TrafficCounts {
+    /// Payload that is encrypted end to end.
+    #[must_use]
+    pub fn encrypted_bytes(&self) -> u64 {
+        self.tls_bytes + self.quic_bytes + self.ssh_bytes
+    }
+}
+
+/// Takes captured frames apart.
+#[derive(Debug, Default)]
+pub struct Dissector {
+    link: LinkLayer,
+    transport: Transport,
+}
+
+impl Dissector {
+    /// Takes a frame apart and puts what is new in it into `batch`.
+    pub fn dissect(&mut self, frame: &Frame<'_>, batch: &mut Batch) {
+        self.link.unpack(frame, |packet| self.transport.packet(packet, batch));
+    }
+
+    /// What became of the frames.
+    #[must_use]
+    pub fn frames(&self) -> &FrameCounts {
+        self.link.counts()
+    }
+
+    /// What the packets carried.
+    #[must_use]
+    pub fn traffic(&self) -> &TrafficCounts {
+        &self.transport.counts
+    }
+
+    /// How many clients received at least [`CLIENT_BYTES`].
+    #[must_use]
+    pub fn clients(&self) -> usize {
+        self.transport.clients.received_bytes.iter().filter(|&&bytes| bytes >= CLIENT_BYTES).count()
+    }
+}
+
+#[derive(Debug, Default)]
+struct Clients {
+    numbers: HashMap<IpAddr, Client>,
+    received_bytes: Vec<u64>,
+}
+
+impl Clients {
+    fn number(&mut self, address: IpAddr) -> Client {
+        let next = self.numbers.len();
+        if next >= MAX_CLIENTS && !self.numbers.contains_key(&address) {
+            return MAX_CLIENTS as Client - 1;
+        }
+        let number = *self.numbers.entry(address).or_insert(next as Client);
+        if number as usize == self.received_bytes.len() {
+            self.received_bytes.push(0);
+        }
+        number
+    }
+}
+
+#[derive(Debug, Default)]
+struct Transport {
+    flows: FlowTable,
+    clients: Clients,
+    counts: TrafficCounts,
+    fresh: Vec<Range<usize>>,
+}
+
+impl Transport {
+    fn packet(&mut self, packet: &[u8], batch: &mut Batch) {
+        let (Ok(inner), Ok(sliced)) = (Inner::parse(packet), LaxSlicedPacket::from_ip(packet)) else {
+            self.counts.malformed_packets += 1;
+            return;
+        };
+        let syn_and_ack = match sliced.transport {
+            Some(TransportSlice::Tcp(tcp)) => (tcp.syn(), tcp.ack()),
+            Some(TransportSlice::Udp(_)) => (false, false),
+            _ if matches!(inner.flow.protocol, TCP | UDP) => {
+                self.counts.fragments += 1;
+                return;
+            }
+            _ => {
+                self.counts.other_protocol_packets += 1;
+                return;
+            }
+        };
+        let payload = &packet[inner.payload_offset..inner.total_bytes];
+        let mut direction = self.flows.direction(&inner.flow);
+        let (syn, acknowledges) = syn_and_ack;
+        if let (true, Some(sequence)) = (syn, inner.tcp_sequence) {
+            direction.open(sequence, acknowledges);
+        }
+        let toward = direction.toward();
+        match inner.tcp_sequence {
+            // A SYN takes a sequence number of its own (RFC 9293, section 3.4).
+            Some(sequence) => {
+                let first = sequence.wrapping_add(u32::from(syn));
+                direction.stream().see(first, payload.len(), &mut self.fresh);
+            }
+            None => {
+                self.fresh.clear();
+                self.fresh.extend((!payload.is_empty()).then_some(0..payload.len()));
+            }
+        }
+        let fresh_bytes = self.fresh.iter().map(|range| range.len() as u64).sum::<u64>();
+        self.counts.retransmitted_bytes += payload.len() as u64 - fresh_bytes;
+        if payload.is_empty() {
+            return;
+        }
+        if fresh_bytes != 0 {
+            self.counts.payload_packets += 1;
+            self.counts.payload_bytes += fresh_bytes;
+            if let Some((encryption, bytes)) = direction.encryption(payload, fresh_bytes) {
+                *match encryption {
+                    Encryption::Tls => &mut self.counts.tls_bytes,
+                    Encryption::Quic => &mut self.counts.quic_bytes,
+                    Encryption::Ssh => &mut self.counts.ssh_bytes,
+                } += bytes;
+            }
+        }
+        let client = self.client(&inner.flow, toward, fresh_bytes);
+        let retransmitted = fresh_bytes == 0;
+        let bytes = &packet[..inner.total_bytes];
+        let packet = Packet { bytes, inner: &inner, client, toward, retransmitted };
+        if retransmitted {
+            batch.push(&packet);
+        }
+        for range in self.fresh.drain(..) {
+            batch.push_part(&packet, range);
+        }
+    }
+
+    fn client(&mut self, flow: &Flow, toward: Toward, fresh_bytes: u64) -> Client {
+        match toward {
+            Toward::Client => {
+                let client = self.clients.number(flow.destination);
+                self.counts.to_client_bytes += fresh_bytes;
+                self.clients.received_bytes[client as usize] += fresh_bytes;
+                client
+            }
+            Toward::Server => self.clients.number(flow.source),
+        }
+    }
+}

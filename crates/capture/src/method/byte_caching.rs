@@ -1,0 +1,134 @@
+//! The byte-caching paper's encoder, as the tunnel runs it: one encoder for each direction, a bounded store,
+//! the compact form, and a reference policy.
+//!
+//! Nothing is lost here. Policies that differ only in what they do about losses are therefore not compared;
+//! those that are give savings for good conditions, and their own price in references forgone. `acked` takes
+//! a packet to be confirmed once a given number of later ones have been sent.
+
+use super::literals::Literals;
+use super::{Method, Savings, SentInstead};
+use crate::flow::Toward;
+use crate::packet::{Client, Packet};
+use re::{Encoded, Encoder, Form, Parameters, Policy};
+use std::collections::VecDeque;
+use wire::frame::Reduced;
+use wire::shim::compact::Compact;
+
+/// The encoder of one direction.
+struct OneWay {
+    encoder: Encoder,
+    sequence: u64,
+    /// Whose the packets were, up to the newest; as many as the encoder may refer to.
+    clients: VecDeque<Client>,
+}
+
+/// Redundancy by `re`'s encoder.
+pub struct ByteCaching {
+    parameters: Parameters,
+    packets_in_flight: u64,
+    downwards: OneWay,
+    upwards: OneWay,
+    encoded: Vec<u8>,
+    literals: Literals,
+    savings: Savings,
+}
+
+impl ByteCaching {
+    /// With these parameters, of which the form is always the compact one. A packet counts as confirmed when
+    /// `packets_in_flight` later ones of its direction have been sent.
+    #[must_use]
+    pub fn new(parameters: &Parameters, packets_in_flight: u64, zstd_level: i32) -> Self {
+        let parameters = Parameters { form: Form::Compact, ..*parameters };
+        let one_way =
+            || OneWay { encoder: Encoder::new(&parameters), sequence: 0, clients: VecDeque::new() };
+        ByteCaching {
+            parameters,
+            packets_in_flight,
+            downwards: one_way(),
+            upwards: one_way(),
+            encoded: Vec::new(),
+            literals: Literals::new(zstd_level),
+            savings: Savings::default(),
+        }
+    }
+
+    /// Encodes a packet into `self.encoded`.
+    fn encode(&mut self, packet: &Packet<'_>) -> Encoded {
+        let reach_packets = self.reach_packets();
+        let way = if packet.toward == Toward::Client { &mut self.downwards } else { &mut self.upwards };
+        let sequence = way.sequence;
+        way.sequence += 1;
+        if let Some(confirmed) = sequence.checked_sub(self.packets_in_flight + 1) {
+            way.encoder.confirm(confirmed);
+        }
+        if way.clients.len() > reach_packets {
+            way.clients.pop_front();
+        }
+        way.clients.push_back(packet.client);
+        self.encoded.clear();
+        way.encoder.encode(sequence, packet.bytes, packet.inner, &mut self.encoded)
+    }
+
+    /// The encoder refers to none further back than this (`re::store`: one sequence for 256 bytes).
+    fn reach_packets(&self) -> usize {
+        (self.parameters.store_bytes / 256).max(64)
+    }
+}
+
+impl Method for ByteCaching {
+    fn name(&self) -> String {
+        self.parameters.policy.to_string()
+    }
+
+    fn description(&self) -> String {
+        let Parameters { window_bytes, sample_bits, store_bytes, policy, .. } = self.parameters;
+        let which = match policy {
+            Policy::Naive => "any earlier packet".to_owned(),
+            Policy::KDistance { k } => format!("packets since the last reference, one in {k}"),
+            Policy::TcpSeq => "earlier segments of the same flow".to_owned(),
+            Policy::CacheFlush => "packets since the last retransmission".to_owned(),
+            Policy::Acked => format!("confirmed packets, {} in flight", self.packets_in_flight),
+            other => other.to_string(),
+        };
+        let (one_in, store_mib) = (1u64 << sample_bits, store_bytes >> 20);
+        format!("{which}; windows of {window_bytes} B, 1 in {one_in} sampled, store {store_mib} MiB")
+    }
+
+    fn observe(&mut self, packet: &Packet<'_>) {
+        let encoded = self.encode(packet);
+        self.literals.clear();
+        let (mut removed_bytes, mut overhead_bytes) = (0, 0);
+        match (encoded, Compact::parse(&self.encoded)) {
+            (Encoded::Reduced { removed_bytes: removed, shim_bytes, .. }, Ok(reduced)) => {
+                let way = if packet.toward == Toward::Client { &self.downwards } else { &self.upwards };
+                let clients = &way.clients;
+                for region in reduced.regions() {
+                    // The packet itself is the last in the queue.
+                    let place = clients.len().checked_sub(1 + region.distance as usize);
+                    let same_client = place.is_some_and(|place| clients[place] == packet.client);
+                    self.savings.count_origin(packet, same_client, region.length as usize);
+                }
+                // Headers are literals too, and come first: regions lie within the payload.
+                self.literals.push(reduced.literals.get(packet.inner.payload_offset..).unwrap_or_default());
+                removed_bytes = removed;
+                overhead_bytes = Reduced::FRONT_BYTES + shim_bytes;
+            }
+            _ => self.literals.push(packet.payload()),
+        }
+        self.savings.count(&SentInstead {
+            removed_bytes,
+            overhead_bytes,
+            literal_bytes: self.literals.len(),
+            compressed_literal_bytes: self.literals.compressed_bytes(),
+        });
+    }
+
+    /// The encoder sees a retransmission as it would on a link: policies act on it.
+    fn observe_retransmission(&mut self, packet: &Packet<'_>) {
+        self.encode(packet);
+    }
+
+    fn savings(&self) -> Savings {
+        self.savings
+    }
+}

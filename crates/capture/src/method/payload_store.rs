@@ -1,0 +1,113 @@
+//! Payloads of earlier packets, as many as fit.
+
+use crate::flow::Toward;
+use crate::packet::{Client, Packet};
+use std::collections::VecDeque;
+
+/// Payloads stand in blocks of this size, and the oldest block goes as a whole.
+const BLOCK_BYTES: usize = 4 << 20;
+
+/// A stored payload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stored<'a> {
+    pub payload: &'a [u8],
+    pub client: Client,
+    pub toward: Toward,
+}
+
+#[derive(Debug)]
+struct Place {
+    block: u64,
+    start: u32,
+    length: u32,
+    client: Client,
+    toward: Toward,
+}
+
+/// A queue of payloads, each with a number.
+#[derive(Debug)]
+pub(super) struct PayloadStore {
+    bound_packets: usize,
+    bound_blocks: usize,
+    blocks: VecDeque<Vec<u8>>,
+    oldest_block: u64,
+    places: VecDeque<Place>,
+    oldest: u64,
+    dropped_for_room: bool,
+}
+
+impl PayloadStore {
+    /// For at most so many packets and so many bytes; at least one block of bytes.
+    pub(super) fn new(bound_packets: usize, bound_bytes: usize) -> Self {
+        PayloadStore {
+            bound_packets,
+            bound_blocks: (bound_bytes / BLOCK_BYTES).max(2),
+            blocks: VecDeque::new(),
+            oldest_block: 0,
+            places: VecDeque::new(),
+            oldest: 0,
+            dropped_for_room: false,
+        }
+    }
+
+    /// The number that the next payload will have.
+    pub(super) fn next(&self) -> u64 {
+        self.oldest + self.places.len() as u64
+    }
+
+    /// The oldest payload held has this number.
+    pub(super) fn oldest(&self) -> u64 {
+        self.oldest
+    }
+
+    /// Whether payloads had to go because of the bound in bytes.
+    pub(super) fn was_full(&self) -> bool {
+        self.dropped_for_room
+    }
+
+    pub(super) fn get(&self, number: u64) -> Option<Stored<'_>> {
+        let place = self.places.get(usize::try_from(number.checked_sub(self.oldest)?).ok()?)?;
+        let block = &self.blocks[(place.block - self.oldest_block) as usize];
+        let payload = &block[place.start as usize..][..place.length as usize];
+        Some(Stored { payload, client: place.client, toward: place.toward })
+    }
+
+    /// Stores a packet's payload, and drops the oldest ones as the bounds demand. Says whether a block was
+    /// dropped, which is the time to forget what refers to it.
+    pub(super) fn push(&mut self, packet: &Packet<'_>) -> bool {
+        let payload = packet.payload();
+        let mut dropped_block = false;
+        if self.blocks.back().is_none_or(|block| block.len() + payload.len() > BLOCK_BYTES) {
+            if self.blocks.len() >= self.bound_blocks {
+                self.dropped_for_room |= self.places.front().is_some_and(|place| place.block == self.oldest_block);
+                self.drop_oldest_block();
+                dropped_block = true;
+            }
+            self.blocks.push_back(Vec::with_capacity(BLOCK_BYTES.max(payload.len())));
+        }
+        let block = self.oldest_block + self.blocks.len() as u64 - 1;
+        let bytes = &mut self.blocks[(block - self.oldest_block) as usize];
+        self.places.push_back(Place {
+            block,
+            start: bytes.len() as u32,
+            length: payload.len() as u32,
+            client: packet.client,
+            toward: packet.toward,
+        });
+        bytes.extend_from_slice(payload);
+        while self.places.len() > self.bound_packets {
+            self.places.pop_front();
+            self.oldest += 1;
+        }
+        dropped_block
+    }
+
+    fn drop_oldest_block(&mut self) {
+        while self.places.front().is_some_and(|place| place.block == self.oldest_block) {
+            self.places.pop_front();
+            self.oldest += 1;
+        }
+        self.blocks.pop_front();
+        self.oldest_block += 1;
+    }
+}

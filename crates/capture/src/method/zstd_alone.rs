@@ -1,0 +1,46 @@
+//! Stateless zstd of each payload: what a compressor without any cache saves.
+
+use super::literals::Literals;
+use super::{Method, Savings, SentInstead};
+use crate::packet::Packet;
+
+/// Compresses each payload by itself, and leaves it as it is where that is shorter.
+pub struct ZstdAlone {
+    level: i32,
+    literals: Literals,
+    savings: Savings,
+}
+
+impl ZstdAlone {
+    /// With a level of zstd.
+    #[must_use]
+    pub fn new(level: i32) -> Self {
+        ZstdAlone { level, literals: Literals::new(level), savings: Savings::default() }
+    }
+}
+
+impl Method for ZstdAlone {
+    fn name(&self) -> String {
+        "zstd".to_owned()
+    }
+
+    fn description(&self) -> String {
+        format!("each payload compressed by itself, zstd level {}", self.level)
+    }
+
+    fn observe(&mut self, packet: &Packet<'_>) {
+        self.literals.clear();
+        self.literals.push(packet.payload());
+        let literal_bytes = self.literals.compressed_bytes();
+        self.savings.count(&SentInstead {
+            removed_bytes: packet.payload().len() - literal_bytes,
+            overhead_bytes: 0,
+            literal_bytes,
+            compressed_literal_bytes: literal_bytes,
+        });
+    }
+
+    fn savings(&self) -> Savings {
+        self.savings
+    }
+}
