@@ -92,7 +92,7 @@ impl<F: FnMut(node::Event)> Driver<'_, F> {
             let sent = self.outbox.send_all(&mut self.system.udp, &mut self.counters, |datagram| {
                 let transmit = node.poll_transmit(now, datagram)?;
                 transmit.seal(datagram);
-                Some(Envelope { to: transmit.to, tos: 0 })
+                Some(Envelope { to: transmit.to, ecn: 0 })
             })?;
             self.blocked = sent == Sent::Blocked;
         }

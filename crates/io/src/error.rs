@@ -7,7 +7,9 @@ use std::net::SocketAddr;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// There is no `/dev/net/tun`.
-    #[error("there is no /dev/net/tun; load the kernel module tun (modprobe tun) or give the container that device")]
+    #[error(
+        "there is no /dev/net/tun; load the kernel module tun (modprobe tun) or give the container that device"
+    )]
     NoTunDevice,
     /// TUN devices may not be made by this process.
     #[error("no right to make a TUN device; run as root or give the program CAP_NET_ADMIN")]
@@ -39,7 +41,9 @@ pub enum Error {
     #[error("there is a route to {0} already; remove that route, or take {0} out of the peer's allowed_ips")]
     RouteTaken(IpNet),
     /// Another live interface uses the routing table that this one's name leads to.
-    #[error("routing table {table} is in use through another interface; give interface {interface} another name")]
+    #[error(
+        "routing table {table} is in use through another interface; give interface {interface} another name"
+    )]
     TableTaken {
         /// The table's number.
         table: u32,

@@ -28,11 +28,8 @@ pub fn clamp(packet: &mut [u8], mtu: u16) -> bool {
     tcp[at..at + 2].copy_from_slice(&largest.to_be_bytes());
     let checksum = u16::from_be_bytes([tcp[16], tcp[17]]);
     // An option at an odd offset puts its bytes into two words of the sum, swapped.
-    let (old, new) = if at % 2 == 0 {
-        (announced, largest)
-    } else {
-        (announced.swap_bytes(), largest.swap_bytes())
-    };
+    let (old, new) =
+        if at % 2 == 0 { (announced, largest) } else { (announced.swap_bytes(), largest.swap_bytes()) };
     tcp[16..18].copy_from_slice(&updated_checksum(checksum, old, new).to_be_bytes());
     true
 }
@@ -121,8 +118,12 @@ mod tests {
         let sliced = SlicedPacket::from_ip(packet).unwrap();
         let Some(TransportSlice::Tcp(tcp)) = sliced.transport else { panic!("no TCP") };
         let checksum = match &sliced.net {
-            Some(etherparse::NetSlice::Ipv4(ip)) => tcp.calc_checksum_ipv4(ip.header(), &[]),
-            Some(etherparse::NetSlice::Ipv6(ip)) => tcp.calc_checksum_ipv6(ip.header(), &[]),
+            Some(etherparse::NetSlice::Ipv4(ip)) => {
+                tcp.calc_checksum_ipv4(ip.header().source(), ip.header().destination())
+            }
+            Some(etherparse::NetSlice::Ipv6(ip)) => {
+                tcp.calc_checksum_ipv6(ip.header().source(), ip.header().destination())
+            }
             _ => panic!("no IP"),
         };
         assert_eq!(checksum.unwrap(), tcp.checksum(), "the checksum follows");

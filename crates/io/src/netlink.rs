@@ -95,7 +95,8 @@ impl Netlink {
                 .build(),
         };
         message.header.protocol = RouteProtocol::Static;
-        message.header.scope = if matches!(net, IpNet::V4(_)) { RouteScope::Link } else { RouteScope::Universe };
+        message.header.scope =
+            if matches!(net, IpNet::V4(_)) { RouteScope::Link } else { RouteScope::Universe };
         message.attributes.push(RouteAttribute::Oif(index));
         if let Some(table) = table {
             message.header.table = 0;

@@ -7,8 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 /// The MTU of the path to `to` in bytes of IP packet: the interface's, or less where the kernel has learnt so.
 /// Nothing is sent. An error means that there is no route at the moment.
 pub fn mtu_towards(to: SocketAddr) -> io::Result<u32> {
-    let any: IpAddr =
-        if to.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    let any: IpAddr = if to.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
     let socket = UdpSocket::bind((any, 0))?;
     socket.connect(to)?;
     Ok(if to.is_ipv4() { sockopt::ip_mtu(&socket)? } else { sockopt::ipv6_mtu(&socket)? })

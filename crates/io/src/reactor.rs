@@ -81,7 +81,15 @@ impl Reactor {
         add(device.as_fd(), DEVICE)?;
         add(timer.as_fd(), TIMER)?;
         add(bell.0.as_fd(), WAKE)?;
-        Ok(Reactor { epoll, timer, bell, clock, armed: None, wants_out: false, events: Vec::with_capacity(8) })
+        Ok(Reactor {
+            epoll,
+            timer,
+            bell,
+            clock,
+            armed: None,
+            wants_out: false,
+            events: Vec::with_capacity(8),
+        })
     }
 
     /// Whether to wait until `socket` takes datagrams, too.

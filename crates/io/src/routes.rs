@@ -140,7 +140,8 @@ impl Routes {
             routes.netlink.add_route(index, *net, Some(numbers.table))?;
         }
         for (family, is_v4) in [(AddressFamily::Inet, true), (AddressFamily::Inet6, false)] {
-            let lengths = plan.apart.iter().filter(|net| net.addr().is_ipv4() == is_v4).map(IpNet::prefix_len);
+            let lengths =
+                plan.apart.iter().filter(|net| net.addr().is_ipv4() == is_v4).map(IpNet::prefix_len);
             let Some(suppress) = lengths.max() else { continue };
             // The rule that leads into the tunnel comes last: until then nothing has changed for anyone.
             let [suppressed, others, ports] = rules(family, numbers, suppress, port);
@@ -175,7 +176,10 @@ fn remove_leftovers(netlink: &Netlink, numbers: Numbers, interface: &str) -> Res
         if netlink.routes(family)?.iter().any(|route| netlink::table(route) == numbers.table) {
             return Err(Error::TableTaken { table: numbers.table, interface: interface.to_owned() });
         }
-        tracing::info!("removing {} routing rules that an earlier run of {interface} left behind", left.len());
+        tracing::info!(
+            "removing {} routing rules that an earlier run of {interface} left behind",
+            left.len()
+        );
         for rule in left {
             netlink.remove_rule(&rule)?;
         }

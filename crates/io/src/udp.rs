@@ -1,8 +1,7 @@
-//! The UDP socket: both families on one port, never fragmented, in batches, with the TOS octet both ways.
+//! The UDP socket: both families on one port, never fragmented, in batches, with the ECN bits both ways.
 
 use crate::Error;
-use quinn_udp::{RecvMeta, Transmit, UdpSockRef, UdpSocketState};
-use rustix::net::sockopt;
+use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV6, UdpSocket};
@@ -33,7 +32,6 @@ pub struct Udp {
     socket: UdpSocket,
     state: UdpSocketState,
     local: SocketAddr,
-    tos: u8,
     buffer: Vec<u8>,
 }
 
@@ -66,7 +64,7 @@ impl Udp {
             Ok((state, socket.local_addr()?))
         };
         let (state, local) = set_up(&socket).map_err(|source| Error::Socket { address, source })?;
-        Ok(Udp { socket, state, local, tos: 0, buffer: vec![0; BATCH * ROW_BYTES] })
+        Ok(Udp { socket, state, local, buffer: vec![0; BATCH * ROW_BYTES] })
     }
 
     /// Where it is bound, with the port that the system chose if 0 was asked for.
@@ -104,9 +102,8 @@ impl Udp {
     }
 
     /// Sends `row` to `to`: one datagram, or several of `segment_bytes` each (the last may be shorter), with
-    /// `tos` in the outer header.
-    pub fn send(&mut self, to: SocketAddr, tos: u8, row: &[u8], segment_bytes: usize) -> io::Result<()> {
-        self.set_tos(tos)?;
+    /// `ecn` in the outer header (as in [`Received::ecn`]).
+    pub fn send(&mut self, to: SocketAddr, ecn: u8, row: &[u8], segment_bytes: usize) -> io::Result<()> {
         let destination = match (self.local, to.ip()) {
             (SocketAddr::V6(_), IpAddr::V4(ip)) => {
                 SocketAddrV6::new(ip.to_ipv6_mapped(), to.port(), 0, 0).into()
@@ -115,25 +112,12 @@ impl Udp {
         };
         let transmit = Transmit {
             destination,
-            ecn: None,
+            ecn: EcnCodepoint::from_bits(ecn),
             contents: row,
             segment_size: (row.len() > segment_bytes).then_some(segment_bytes),
             src_ip: None,
         };
         self.state.try_send(UdpSockRef::from(&self.socket), &transmit)
-    }
-
-    /// The octet is set on the socket and not with each datagram: it changes seldom.
-    fn set_tos(&mut self, tos: u8) -> io::Result<()> {
-        if tos != self.tos {
-            if self.local.is_ipv6() {
-                sockopt::set_ipv6_tclass(&self.socket, u32::from(tos))?;
-            }
-            // also on a socket for both families: it holds for the IPv4 peers
-            sockopt::set_ip_tos(&self.socket, tos)?;
-            self.tos = tos;
-        }
-        Ok(())
     }
 }
 
@@ -205,9 +189,9 @@ mod tests {
         for v6 in [false, true] {
             let mut to = Udp::bind(local(0, v6)).unwrap();
             let mut from = Udp::bind("[::]:0".parse().unwrap()).unwrap();
-            for tos in [0b10, 0b01, 0xb8 | 0b11, 0] {
-                from.send(to.local(), tos, b"marked", 100).unwrap();
-                assert_eq!(receive(&mut to, 1)[0].1, tos & 0b11);
+            for ecn in [0b10, 0b01, 0b11, 0] {
+                from.send(to.local(), ecn, b"marked", 100).unwrap();
+                assert_eq!(receive(&mut to, 1)[0].1, ecn);
             }
         }
     }

@@ -1,3 +1,47 @@
-//! The `overheard` program.
+//! The `overheard` program: one file a subcommand under [`commands`], and what several of them use beside it:
+//! the [`config`]uration of a node, the [`tunnel`] that runs one, the [`status_socket`] that answers for it.
+//!
+//! Exit codes: 0 done, 1 it failed while running, 2 what was asked for makes no sense or is not allowed here
+//! (a [`config::Mistake`]); then nothing was started.
 
-fn main() {}
+#![forbid(unsafe_code)]
+// The program is a driver: it may read clocks and wait.
+#![allow(clippy::disallowed_methods)]
+
+mod commands;
+mod config;
+mod doctor;
+mod status_socket;
+mod table;
+mod tunnel;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+/// Makes slow, lossy, shared wireless links carry more.
+#[derive(Parser)]
+#[command(version, max_term_width = 100)]
+struct Overheard {
+    #[command(subcommand)]
+    command: commands::Command,
+}
+
+fn main() -> ExitCode {
+    let log = tracing_subscriber::EnvFilter::try_from_env("OVERHEARD_LOG")
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
+    tracing_subscriber::fmt().with_env_filter(log).with_target(false).with_writer(std::io::stderr).init();
+    match Overheard::parse().command.run() {
+        Ok(()) => ExitCode::SUCCESS,
+        // whoever read our output has had enough, as `head` does
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("overheard: {error:#}");
+            ExitCode::from(if error.is::<config::Mistake>() { 2 } else { 1 })
+        }
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let io = error.chain().find_map(|cause| cause.downcast_ref::<std::io::Error>());
+    io.is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+}

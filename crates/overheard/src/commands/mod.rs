@@ -1,0 +1,34 @@
+//! The subcommands. Each is a file with a struct `Args`, whose documentation is its help, and a function `run`.
+//! A new one is that file, and its name in the two lists below.
+
+mod doctor;
+mod keygen;
+mod lab_node;
+mod status;
+mod up;
+
+macro_rules! commands {
+    ($($name:ident in $module:ident),* $(,)?) => {
+        #[derive(clap::Subcommand)]
+        pub enum Command {
+            $($name($module::Args)),*
+        }
+
+        impl Command {
+            /// Does what the user asked for.
+            pub fn run(self) -> anyhow::Result<()> {
+                match self {
+                    $(Command::$name(args) => $module::run(&args)),*
+                }
+            }
+        }
+    };
+}
+
+commands! {
+    Up in up,
+    Status in status,
+    Keygen in keygen,
+    Doctor in doctor,
+    LabNode in lab_node,
+}

@@ -1,0 +1,149 @@
+//! `overheard status`: asks a running node how it is.
+
+use crate::config::{self, SOCKET_DIRECTORY};
+use crate::status_socket::{Report, ask};
+use crate::table::{Table, bytes, duration};
+use anyhow::bail;
+use serde::Serialize;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Show peers, bytes in and out, savings, misses, loss and RTT of the nodes that run here
+#[derive(clap::Args)]
+pub struct Args {
+    /// The configuration of the node to ask; without it all nodes that run here are asked
+    config: Option<PathBuf>,
+    /// The node's status socket
+    #[arg(long, conflicts_with = "config")]
+    socket: Option<PathBuf>,
+    /// Print one JSON object a line, for each node
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let sockets = match (&args.socket, &args.config) {
+        (Some(socket), _) => vec![socket.clone()],
+        (None, Some(config)) => vec![config::status_socket(config)?],
+        (None, None) => sockets_here(),
+    };
+    if sockets.is_empty() {
+        bail!("no node runs here: there is no socket in {SOCKET_DIRECTORY}; start one with `overheard up`");
+    }
+    let mut out = std::io::stdout().lock();
+    for (at, socket) in sockets.iter().enumerate() {
+        let report = ask(socket)?;
+        if args.json {
+            writeln!(out, "{}", serde_json::to_string(&report)?)?;
+        } else {
+            if at > 0 {
+                writeln!(out)?;
+            }
+            print(&mut out, &report)?;
+        }
+    }
+    Ok(())
+}
+
+fn sockets_here() -> Vec<PathBuf> {
+    let Ok(directory) = std::fs::read_dir(Path::new(SOCKET_DIRECTORY)) else { return Vec::new() };
+    let mut sockets: Vec<PathBuf> = directory
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "sock"))
+        .collect();
+    sockets.sort();
+    sockets
+}
+
+fn print(out: &mut impl Write, report: &Report) -> std::io::Result<()> {
+    let (about, node, io) = (&report.about, &report.snapshot.node, &report.snapshot.io);
+    writeln!(
+        out,
+        "{} on {} (mtu {}), listening on {}, up for {}, policy {}, version {}",
+        about.role,
+        about.interface,
+        about.mtu,
+        about.listen,
+        duration(Duration::from_secs_f64(node.uptime_seconds.max(0.0))),
+        node.policy,
+        about.version
+    )?;
+    writeln!(out, "public key {}\n", node.public_key)?;
+    let mut table = Table::new(&[
+        "peer",
+        "endpoint",
+        "session",
+        "rtt",
+        "loss",
+        "offered",
+        "sent",
+        "saved",
+        "received",
+        "delivered",
+        "misses",
+    ]);
+    for peer in &node.peers {
+        let it = &peer.counters;
+        table.row([
+            peer.name.clone(),
+            peer.endpoint.map_or_else(nothing, |endpoint| endpoint.to_string()),
+            peer.session_age_seconds
+                .map_or_else(nothing, |age| duration(Duration::from_secs_f64(age.max(0.0)))),
+            peer.srtt_seconds.map_or_else(nothing, |rtt| format!("{:.1} ms", rtt * 1e3)),
+            peer.loss.map_or_else(nothing, |loss| format!("{:.1}%", loss * 100.0)),
+            bytes(it.inner_sent_bytes),
+            bytes(it.outer_sent_bytes),
+            saved(it.inner_sent_bytes, it.outer_sent_bytes),
+            bytes(it.outer_received_bytes),
+            bytes(it.inner_received_bytes),
+            it.missed.to_string(),
+        ]);
+    }
+    table.write(out)?;
+    writeln!(out)?;
+    writeln!(out, "refused:         {}", counted(&node.refused))?;
+    writeln!(out, "by the system:   {}", counted(io))
+}
+
+/// What the tunnel saved of what it was offered, headers and all; less than nothing where little repeats.
+fn saved(offered_bytes: u64, sent_bytes: u64) -> String {
+    if offered_bytes == 0 {
+        return nothing();
+    }
+    format!("{:.1}%", 100.0 * (1.0 - sent_bytes as f64 / offered_bytes as f64))
+}
+
+fn nothing() -> String {
+    "-".to_owned()
+}
+
+/// The counters that are not 0, by their names.
+fn counted(counters: &impl Serialize) -> String {
+    let Ok(serde_json::Value::Object(counters)) = serde_json::to_value(counters) else { return nothing() };
+    let counted: Vec<String> = counters
+        .iter()
+        .filter(|(_, count)| count.as_u64() != Some(0))
+        .map(|(name, count)| format!("{count} {}", name.replace('_', " ")))
+        .collect();
+    if counted.is_empty() { "nothing".to_owned() } else { counted.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn savings_are_of_what_was_offered_and_may_be_negative() {
+        assert_eq!(saved(1000, 450), "55.0%");
+        assert_eq!(saved(1000, 1040), "-4.0%");
+        assert_eq!(saved(0, 400), "-");
+    }
+
+    #[test]
+    fn only_what_happened_is_listed() {
+        let refused = node::Refused { replay: 2, not_ip: 1, ..Default::default() };
+        assert_eq!(counted(&refused), "1 not ip, 2 replay");
+        assert_eq!(counted(&node::Refused::default()), "nothing");
+    }
+}

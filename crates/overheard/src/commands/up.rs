@@ -1,0 +1,19 @@
+//! `overheard up`: runs a node until it is told to stop.
+
+use crate::config::{Config, Policies};
+use crate::tunnel;
+use std::path::PathBuf;
+
+/// Run a gateway or a station as its configuration says, until SIGINT or SIGTERM
+#[derive(clap::Args)]
+pub struct Args {
+    /// The node's configuration, such as gateway.toml or station.toml
+    config: PathBuf,
+    /// Write what each packet refers to into this file, as JSON lines
+    #[arg(long, hide = true)]
+    trace: Option<PathBuf>,
+}
+
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    tunnel::run(Config::load(&args.config, Policies::Sound)?, args.trace.as_deref())
+}

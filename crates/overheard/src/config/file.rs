@@ -1,0 +1,111 @@
+//! The configuration file as it is written. What its values mean is settled in [`super::resolve`].
+
+use serde::Deserialize;
+use std::path::PathBuf;
+
+/// The whole file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct File {
+    /// The node itself.
+    pub node: Node,
+    /// Its TUN device.
+    pub tunnel: Tunnel,
+    /// The nodes it talks to.
+    #[serde(default)]
+    pub peer: Vec<Peer>,
+    /// How repeated bytes are removed.
+    #[serde(default)]
+    pub reduce: Reduce,
+}
+
+/// `[node]`
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Node {
+    /// `"gateway"`, which waits for stations, or `"station"`, which seeks its gateway.
+    pub role: Role,
+    /// The node's private key; relative to this file.
+    pub private_key_file: PathBuf,
+    /// The key that all nodes of the network share; relative to this file.
+    pub network_key_file: PathBuf,
+    /// Address and port to listen on: `"[::]:4780"` by default, on a station any port.
+    pub listen: Option<String>,
+    /// Where `overheard status` asks: `/run/overheard/INTERFACE.sock` by default; relative to this file.
+    pub status_socket: Option<PathBuf>,
+}
+
+/// A node's part in the network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Waits for stations.
+    Gateway,
+    /// Seeks its gateway.
+    Station,
+}
+
+impl std::fmt::Display for Role {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Role::Gateway => "gateway",
+            Role::Station => "station",
+        })
+    }
+}
+
+/// `[tunnel]`
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tunnel {
+    /// The device's name.
+    pub interface: String,
+    /// Its addresses with their prefix lengths, such as `"10.9.0.1/24"`.
+    pub addresses: Vec<String>,
+    /// The largest inner packet in bytes; by default what fits the way to the peers.
+    pub mtu: Option<i64>,
+    /// Whether routes to the peers' `allowed_ips` are put in.
+    #[serde(default = "yes")]
+    pub routes: bool,
+    /// Whether the maximum segment size of TCP connections through the tunnel is lowered to what fits.
+    #[serde(default = "yes")]
+    pub mss_clamp: bool,
+}
+
+/// `[[peer]]`
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Peer {
+    /// What it is called in logs and in `overheard status`.
+    pub name: String,
+    /// Its public key.
+    pub public_key: String,
+    /// Its address or name, and its port; left out where it comes to us.
+    pub endpoint: Option<String>,
+    /// Which inner addresses are reached through it, and may come from it.
+    pub allowed_ips: Vec<String>,
+    /// How long to be silent before a keepalive: 25 by default where there is an endpoint; 0: never.
+    pub keepalive_seconds: Option<u16>,
+}
+
+/// `[reduce]`
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reduce {
+    /// Which packets may be referred to.
+    pub policy: Option<String>,
+    /// k of `k-distance`.
+    pub k: Option<u32>,
+    /// How references are written: `"compact"` or `"paper"`.
+    pub form: Option<String>,
+    /// The window of the fingerprints in bytes.
+    pub window_bytes: Option<usize>,
+    /// How many bits of a fingerprint have to be zero for it to be kept.
+    pub sample_bits: Option<u32>,
+    /// How much is stored for each direction of each peer, in MiB.
+    pub store_mib: Option<usize>,
+}
+
+fn yes() -> bool {
+    true
+}

@@ -1,0 +1,85 @@
+//! What is wrong with what the user wrote: one sentence that names the file, the key and the mend.
+
+use std::path::Path;
+
+/// A mistake of the user's. The program ends with exit code 2 and has started nothing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Mistake(String);
+
+impl Mistake {
+    /// With this sentence.
+    pub fn new(sentence: impl Into<String>) -> Self {
+        Mistake(sentence.into())
+    }
+
+    /// In `file`, at `key`.
+    pub fn at(file: &Path, key: &str, sentence: impl std::fmt::Display) -> Self {
+        Mistake(format!("{}: {key}: {sentence}", file.display()))
+    }
+}
+
+/// Retells an error of the TOML reader: on which line, in which table, and which key was probably meant.
+pub fn from_toml(file: &Path, text: &str, error: &toml::de::Error) -> Mistake {
+    let before = error.span().and_then(|span| text.get(..span.start));
+    let mut place = file.display().to_string();
+    if let Some(before) = before {
+        place = format!("{place}:{}", before.matches('\n').count() + 1);
+    }
+    let message = error.message().trim_end().replace('\n', ", ");
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    if let Some(rest) = message.strip_prefix("unknown field `")
+        && let Some(unknown) = rest.split('`').next()
+    {
+        quoted.next();
+        let known: Vec<&str> = quoted.collect();
+        let table = before.and_then(table_of).map_or_else(String::new, |table| format!(" in {table}"));
+        let mend = match nearest(unknown, &known) {
+            Some(meant) => format!("did you mean {meant:?}?"),
+            None => format!("there are {}", known.join(", ")),
+        };
+        return Mistake(format!("{place}: unknown key {unknown:?}{table}; {mend}"));
+    }
+    if let Some(missing) = message.strip_prefix("missing field `") {
+        let missing = missing.trim_end_matches('`');
+        let table = table_at(text, error.span()).map_or_else(String::new, |table| format!(" in {table}"));
+        return Mistake(format!("{place}: {missing:?} is missing{table}; add it"));
+    }
+    // the line's own key says what the type error is about
+    let line_start = before.map_or(0, |before| before.rfind('\n').map_or(0, |at| at + 1));
+    let key = text.get(line_start..).and_then(|line| line.split(['=', '\n']).next()).map_or("", str::trim);
+    let key = if key.is_empty() || key.starts_with('[') { String::new() } else { format!("{key}: ") };
+    Mistake(format!("{place}: {key}{message}"))
+}
+
+/// The header of the table that the end of `text` is in.
+fn table_of(text: &str) -> Option<&str> {
+    text.lines().rev().map(str::trim).find(|line| line.starts_with('['))
+}
+
+/// The header of the table that begins where `span` does, or that it is in.
+fn table_at(text: &str, span: Option<std::ops::Range<usize>>) -> Option<&str> {
+    let start = span?.start;
+    let line = text.get(start..)?.lines().next()?.trim();
+    if line.starts_with('[') { Some(line) } else { table_of(text.get(..start)?) }
+}
+
+/// The one of `known` that `unknown` is probably a misspelling of.
+pub fn nearest<'a>(unknown: &str, known: &[&'a str]) -> Option<&'a str> {
+    let close = known.iter().map(|known| (strsim::jaro_winkler(unknown, known), *known));
+    close.filter(|(likeness, _)| *likeness > 0.8).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, known)| known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn a_misspelling_finds_the_key_that_was_meant_and_nonsense_finds_none() {
+        let known = ["name", "public_key", "endpoint", "allowed_ips", "keepalive_seconds"];
+        assert_eq!(nearest("allowed_ip", &known), Some("allowed_ips"));
+        assert_eq!(nearest("AllowedIPs", &known), None);
+        assert_eq!(nearest("keepalive", &known), Some("keepalive_seconds"));
+        assert_eq!(nearest("colour", &known), None);
+    }
+}

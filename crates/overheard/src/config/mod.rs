@@ -1,0 +1,59 @@
+//! A node's configuration: a TOML file, read as a whole and checked as a whole before anything is started.
+//!
+//! [`file`] is the file as it is written, [`resolve`] what it means, [`mistake`] how mistakes are told.
+
+mod file;
+mod mistake;
+mod overlap;
+mod resolve;
+
+pub use file::Role;
+pub use mistake::Mistake;
+pub use resolve::read_key;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Which policies are let through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Policies {
+    /// Those that no loss can stall.
+    Sound,
+    /// All of them, for experiments.
+    Any,
+}
+
+/// Where the sockets are that answer `overheard status`.
+pub const SOCKET_DIRECTORY: &str = "/run/overheard";
+
+/// A configuration that makes sense. Whether the machine allows it is found when it is set up.
+pub struct Config {
+    /// The file it came from.
+    pub path: PathBuf,
+    /// The node's part in the network.
+    pub role: Role,
+    /// What the node is told.
+    pub node: node::Config,
+    /// What is needed of the machine.
+    pub system: io::Settings,
+    /// Where `overheard status` asks.
+    pub status_socket: PathBuf,
+}
+
+impl Config {
+    /// Reads and checks the file at `path`. Looks up the peers' names; touches nothing else.
+    pub fn load(path: &Path, policies: Policies) -> anyhow::Result<Config> {
+        resolve::resolve(path, read(path)?, policies)
+    }
+}
+
+/// Where the node of the configuration at `path` answers `overheard status`; its keys are not needed for that.
+pub fn status_socket(path: &Path) -> Result<PathBuf, Mistake> {
+    Ok(resolve::status_socket(path, &read(path)?))
+}
+
+fn read(path: &Path) -> Result<file::File, Mistake> {
+    let text = fs::read_to_string(path)
+        .map_err(|why| Mistake::new(format!("cannot read the configuration {}: {why}", path.display())))?;
+    toml::from_str(&text).map_err(|error| mistake::from_toml(path, &text, &error))
+}

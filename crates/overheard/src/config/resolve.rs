@@ -1,0 +1,293 @@
+//! What a configuration file means: paths, keys, addresses, defaults.
+
+use super::file::{File, Peer, Reduce, Role, Tunnel};
+use super::{Config, Mistake, Policies, SOCKET_DIRECTORY, overlap};
+use anyhow::Context;
+use ipnet::IpNet;
+use node::{AROUND_PACKET, PeerConfig};
+use re::{Form, Policy};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::Duration;
+
+const PORT: u16 = 4780;
+const KEEPALIVE: Duration = Duration::from_secs(25);
+/// The MTU of a way that is not known yet, in bytes of outer IP packet.
+const USUAL_PATH_MTU: u32 = 1500;
+/// A datagram that is smaller could not carry a handshake.
+const SMALLEST_MTU: i64 = 576;
+const LARGEST_MTU: i64 = 64_000;
+/// RFC 8200, section 5.
+const SMALLEST_IPV6_MTU: i64 = 1280;
+
+/// Settles what `file`, read from `path`, means.
+pub fn resolve(path: &Path, file: File, policies: Policies) -> anyhow::Result<Config> {
+    let mistake = |key: &str, what: String| Mistake::at(path, key, what);
+    let status_socket = status_socket(path, &file);
+    let private_key = key_of(path, "[node] private_key_file", &file.node.private_key_file)?;
+    let network_key = key_of(path, "[node] network_key_file", &file.node.network_key_file)?;
+    let listen = listen(path, &file)?;
+    let reduce = reduce(path, &file.reduce, policies)?;
+    let interface = file.tunnel.interface.clone();
+    if !io::tun::is_name(&interface) {
+        let why = io::Error::InterfaceName(interface);
+        return Err(mistake("[tunnel] interface", why.to_string()).into());
+    }
+    let addresses = nets(path, "[tunnel] addresses", &file.tunnel.addresses)?;
+    let peers: Vec<PeerConfig> =
+        file.peer.iter().map(|it| peer(path, it)).collect::<Result<_, anyhow::Error>>()?;
+    check_names(path, &peers)?;
+    check_addresses(path, &addresses, &peers)?;
+    if file.node.role == Role::Station && peers.iter().all(|peer| peer.endpoint.is_none()) {
+        let what =
+            "no peer has one, and a station has to know where a gateway is; add endpoint = \"ADDRESS:PORT\"";
+        return Err(mistake("[[peer]] endpoint", what.to_owned()).into());
+    }
+    for peer in &peers {
+        if listen.is_ipv4() && peer.endpoint.is_some_and(|endpoint| endpoint.is_ipv6()) {
+            let what =
+                format!("{listen} is IPv4 and the endpoint of {:?} is IPv6; listen on [::]", peer.name);
+            return Err(mistake("[node] listen", what).into());
+        }
+    }
+    let endpoints: Vec<SocketAddr> = peers.iter().filter_map(|peer| peer.endpoint).collect();
+    let allowed_ips: Vec<IpNet> = peers.iter().flat_map(|peer| peer.allowed_ips.iter().copied()).collect();
+    let inner_ipv6 = addresses.iter().chain(&allowed_ips).any(|net| net.addr().is_ipv6());
+    let mtu = mtu(path, &file.tunnel, &endpoints, listen, inner_ipv6)?;
+
+    let mut node = node::Config::new(private_key, network_key, peers);
+    node.reduce = reduce;
+    node.max_datagram_bytes = usize::from(mtu) + AROUND_PACKET;
+    node.validate().map_err(|why| Mistake::new(format!("{}: {why}", path.display())))?;
+    let system = io::Settings {
+        interface,
+        addresses,
+        mtu,
+        routes: file.tunnel.routes,
+        allowed_ips,
+        endpoints: endpoints.iter().map(SocketAddr::ip).collect(),
+        listen,
+        mss_clamp: file.tunnel.mss_clamp,
+    };
+    Ok(Config { path: path.to_owned(), role: file.node.role, node, system, status_socket })
+}
+
+/// Where the node answers `overheard status`.
+pub fn status_socket(path: &Path, file: &File) -> PathBuf {
+    match &file.node.status_socket {
+        Some(socket) => beside(path, socket),
+        None => Path::new(SOCKET_DIRECTORY).join(format!("{}.sock", file.tunnel.interface)),
+    }
+}
+
+/// A path in the file at `path` is relative to that file.
+fn beside(path: &Path, named: &Path) -> PathBuf {
+    path.parent().unwrap_or(Path::new("")).join(named)
+}
+
+/// A key could not be had from its file.
+#[derive(Debug, thiserror::Error)]
+pub enum NoKey {
+    /// The file cannot be read.
+    #[error("cannot read {}: {why}; make one with `overheard keygen`", .file.display())]
+    Unreadable {
+        /// The file.
+        file: PathBuf,
+        /// What the system said.
+        why: std::io::Error,
+    },
+    /// It holds something else.
+    #[error("{} holds no key: {why}; make one with `overheard keygen`", .file.display())]
+    NotAKey {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
+        why: node::NotAKey,
+    },
+}
+
+/// Reads a key from its file.
+pub fn read_key<K: FromStr<Err = node::NotAKey>>(file: &Path) -> Result<K, NoKey> {
+    let text =
+        std::fs::read_to_string(file).map_err(|why| NoKey::Unreadable { file: file.to_owned(), why })?;
+    text.trim().parse().map_err(|why| NoKey::NotAKey { file: file.to_owned(), why })
+}
+
+fn key_of<K: FromStr<Err = node::NotAKey>>(path: &Path, key: &str, named: &Path) -> Result<K, Mistake> {
+    use std::os::unix::fs::PermissionsExt;
+    let file = beside(path, named);
+    let read = read_key(&file).map_err(|why| Mistake::at(path, key, why))?;
+    if std::fs::metadata(&file).is_ok_and(|meta| meta.permissions().mode() & 0o077 != 0) {
+        tracing::warn!("others may read the key in {0}; chmod 600 {0}", file.display());
+    }
+    Ok(read)
+}
+
+fn listen(path: &Path, file: &File) -> Result<SocketAddr, Mistake> {
+    let port = if file.node.role == Role::Gateway { PORT } else { 0 };
+    let Some(text) = &file.node.listen else { return Ok((Ipv6Addr::UNSPECIFIED, port).into()) };
+    text.parse().map_err(|_| {
+        let what =
+            format!("{text:?} is no address and port; write one as \"[::]:{PORT}\" or \"0.0.0.0:{PORT}\"");
+        Mistake::at(path, "[node] listen", what)
+    })
+}
+
+fn reduce(path: &Path, file: &Reduce, policies: Policies) -> Result<re::Parameters, Mistake> {
+    let mut parameters = re::Parameters::default();
+    if let Some(name) = &file.policy {
+        parameters.policy = name.parse().map_err(|why| Mistake::at(path, "[reduce] policy", why))?;
+    }
+    match (&mut parameters.policy, file.k) {
+        (_, None) => {}
+        (Policy::KDistance { k }, Some(wanted)) => *k = wanted,
+        (other, Some(_)) => {
+            let what = format!("belongs to policy = \"k-distance\", and the policy is {other}; take it out");
+            return Err(Mistake::at(path, "[reduce] k", what));
+        }
+    }
+    if parameters.policy == Policy::Naive && policies == Policies::Sound {
+        let what = "naive stalls a connection for good on the first packet that is lost, because what follows \
+                    refers to it; take it out for the default, \"acked\", which no loss can stall";
+        return Err(Mistake::at(path, "[reduce] policy", what));
+    }
+    if let Some(name) = &file.form {
+        parameters.form = Form::from_str(name).map_err(|why| Mistake::at(path, "[reduce] form", why))?;
+    }
+    parameters.window_bytes = file.window_bytes.unwrap_or(parameters.window_bytes);
+    parameters.sample_bits = file.sample_bits.unwrap_or(parameters.sample_bits);
+    if let Some(mib) = file.store_mib {
+        parameters.store_bytes = mib.saturating_mul(1 << 20);
+    }
+    parameters.validate().map_err(|why| Mistake::at(path, "[reduce]", why))?;
+    Ok(parameters)
+}
+
+fn nets(path: &Path, key: &str, texts: &[String]) -> Result<Vec<IpNet>, Mistake> {
+    let net = |text: &String| -> Result<IpNet, Mistake> {
+        let address = text.parse::<IpAddr>().map(IpNet::from);
+        text.parse::<IpNet>().or(address).map_err(|_| {
+            let what = format!("{text:?} is no address with a prefix length; write one as \"10.9.0.1/24\"");
+            Mistake::at(path, key, what)
+        })
+    };
+    let nets = texts.iter().map(net).collect::<Result<Vec<_>, _>>()?;
+    if nets.is_empty() {
+        return Err(Mistake::at(path, key, "is empty; write at least one, such as \"10.9.0.1/24\""));
+    }
+    Ok(nets)
+}
+
+fn peer(path: &Path, file: &Peer) -> anyhow::Result<PeerConfig> {
+    let key = |key: &str| format!("[[peer]] {:?} {key}", file.name);
+    let public_key = file.public_key.parse().map_err(|why| Mistake::at(path, &key("public_key"), why))?;
+    let endpoint = match &file.endpoint {
+        Some(text) => Some(endpoint(path, &key("endpoint"), text)?),
+        None => None,
+    };
+    let keepalive = match file.keepalive_seconds {
+        Some(0) => None,
+        Some(seconds) => Some(Duration::from_secs(seconds.into())),
+        None => endpoint.map(|_| KEEPALIVE),
+    };
+    let allowed_ips = nets(path, &key("allowed_ips"), &file.allowed_ips)?;
+    Ok(PeerConfig { name: file.name.clone(), public_key, endpoint, allowed_ips, keepalive })
+}
+
+/// A name that is not found may be there a minute later: that is no mistake of the user's.
+fn endpoint(path: &Path, key: &str, text: &str) -> anyhow::Result<SocketAddr> {
+    if let Ok(address) = text.parse() {
+        return Ok(address);
+    }
+    let port = text.rsplit_once(':').map(|(host, port)| (host, port.parse::<u16>()));
+    let Some((host, Ok(1..))) = port else {
+        let what = format!(
+            "{text:?} is no address and port; write one as \"192.0.2.1:{PORT}\", \"[2001:db8::1]:{PORT}\" or \
+             \"gateway.example:{PORT}\""
+        );
+        return Err(Mistake::at(path, key, what).into());
+    };
+    let mut found = text
+        .to_socket_addrs()
+        .with_context(|| format!("{}: {key}: cannot look up the name {host:?}", path.display()))?;
+    found.next().with_context(|| format!("{}: {key}: the name {host:?} has no address", path.display()))
+}
+
+fn check_names(path: &Path, peers: &[PeerConfig]) -> Result<(), Mistake> {
+    if peers.is_empty() {
+        return Err(Mistake::at(path, "[[peer]]", "there is none; add one for each node to talk to"));
+    }
+    let mut names: Vec<&str> = peers.iter().map(|peer| peer.name.as_str()).collect();
+    names.sort_unstable();
+    match names.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => {
+            let what = format!("two are called {:?}; give each a name of its own", pair[0]);
+            Err(Mistake::at(path, "[[peer]] name", what))
+        }
+        None => Ok(()),
+    }
+}
+
+fn check_addresses(path: &Path, addresses: &[IpNet], peers: &[PeerConfig]) -> Result<(), Mistake> {
+    for (at, address) in addresses.iter().enumerate() {
+        if addresses[..at].iter().any(|other| other.addr() == address.addr()) {
+            let what = format!("{} is there twice; take one out", address.addr());
+            return Err(Mistake::at(path, "[tunnel] addresses", what));
+        }
+        for peer in peers {
+            let host =
+                |net: &&IpNet| net.prefix_len() == net.max_prefix_len() && net.addr() == address.addr();
+            if let Some(net) = peer.allowed_ips.iter().find(host) {
+                let what = format!("{net} is this node's own address; write the peer's");
+                return Err(Mistake::at(path, &format!("[[peer]] {:?} allowed_ips", peer.name), what));
+            }
+        }
+    }
+    let claims: Vec<overlap::Claim<'_>> =
+        peers.iter().map(|peer| (peer.name.as_str(), peer.allowed_ips.as_slice())).collect();
+    if let Some(((name, net), (other, other_net))) = overlap::between_peers(&claims) {
+        let what =
+            format!("{other_net} overlaps {net} of peer {name:?}; an address can lead to one peer only");
+        return Err(Mistake::at(path, &format!("[[peer]] {other:?} allowed_ips"), what));
+    }
+    Ok(())
+}
+
+/// The largest inner packet: as told, or what fits the way to every peer that is known.
+fn mtu(
+    path: &Path,
+    tunnel: &Tunnel,
+    endpoints: &[SocketAddr],
+    listen: SocketAddr,
+    inner_ipv6: bool,
+) -> Result<u16, Mistake> {
+    let smallest = if inner_ipv6 { SMALLEST_IPV6_MTU } else { SMALLEST_MTU };
+    let fits = endpoints
+        .iter()
+        .map(|to| fitting(io::path::mtu_towards(*to).unwrap_or(USUAL_PATH_MTU), to.ip()))
+        .min()
+        .unwrap_or_else(|| {
+            // peers will come by either family where we listen on both
+            let any: IpAddr = if listen.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { listen.ip() };
+            fitting(USUAL_PATH_MTU, any)
+        });
+    let mtu = tunnel.mtu.unwrap_or(fits.min(LARGEST_MTU));
+    let why = if inner_ipv6 { ", because there is IPv6 in the tunnel" } else { "" };
+    if !(smallest..=LARGEST_MTU).contains(&mtu) {
+        let what = match tunnel.mtu {
+            Some(mtu) => format!("{mtu} is not between {smallest} and {LARGEST_MTU}{why}"),
+            None => format!("only {mtu} bytes fit the way to the peers, and {smallest} are needed{why}"),
+        };
+        return Err(Mistake::at(path, "[tunnel] mtu", what));
+    }
+    if mtu > fits {
+        tracing::warn!("[tunnel] mtu = {mtu}: only {fits} bytes fit the way to the peers as it is now");
+    }
+    Ok(u16::try_from(mtu).unwrap_or(u16::MAX))
+}
+
+/// The inner packet that fits an outer one of `path_mtu` bytes to `to`.
+fn fitting(path_mtu: u32, to: IpAddr) -> i64 {
+    i64::from(path_mtu) - i64::from(io::path::header_bytes(to)) - AROUND_PACKET as i64
+}

@@ -1,0 +1,132 @@
+//! What the kernel offers beyond TUN: packet sockets, firewall, namespaces, BPF.
+
+use super::rights::effective;
+use super::{Finding, State};
+use rustix::thread::CapabilitySet;
+use socket2::{Domain, Socket, Type};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+pub fn examine() -> Vec<Finding> {
+    vec![packet_socket(), namespaces(), nftables(), tproxy(), bpf()]
+}
+
+fn packet_socket() -> Finding {
+    let made = Socket::new(Domain::PACKET, Type::RAW, None);
+    let (state, detail) = match &made {
+        Ok(_) => (State::Present, "opened a packet socket".to_owned()),
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            (State::Absent, "no right to open a packet socket".to_owned())
+        }
+        Err(error) => (State::Absent, format!("no packet socket: {error}")),
+    };
+    Finding::new("AF_PACKET", state, detail).without(
+        "other stations' frames cannot be overheard",
+        "run as root, or setcap cap_net_raw+ep the program",
+    )
+}
+
+/// How to run a program where it may make namespaces: as we are, or as root of a user namespace of its own.
+fn unshare() -> Option<&'static [&'static str]> {
+    const AS_ROOT: &[&str] = &["-n"];
+    const ROOTLESS: &[&str] = &["-Urn"];
+    [AS_ROOT, ROOTLESS].into_iter().find(|flags| {
+        let mut command = Command::new("unshare");
+        command.args(*flags).arg("true").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.status().is_ok_and(|status| status.success())
+    })
+}
+
+fn namespaces() -> Finding {
+    let (present, detail) = match unshare() {
+        Some(["-n"]) => (true, "made one"),
+        Some(_) => (true, "made one in a user namespace"),
+        None => (false, "unshare cannot make one"),
+    };
+    Finding::new("network namespaces", present, detail)
+        .without("the lab and the demo cannot run on this kernel", "run as root; apt install util-linux")
+}
+
+/// Whether the kernel takes these rules, in a namespace of their own where they change nothing.
+fn takes_rules(rules: &str) -> Result<(), String> {
+    let flags = unshare().ok_or("no namespace to try it in")?;
+    let mut child = Command::new("unshare")
+        .args(flags)
+        .args(["nft", "-f", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| error.to_string())?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // an nft that is not there does not read
+        let _ = stdin.write_all(rules.as_bytes());
+    }
+    let output = child.wait_with_output().map_err(|error| error.to_string())?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(said.lines().next().unwrap_or("nft failed").to_owned())
+}
+
+fn tried(name: &'static str, rules: &str) -> Finding {
+    match takes_rules(rules) {
+        Ok(()) => Finding::new(name, true, "the kernel takes the rules"),
+        Err(why) => Finding::new(name, false, why),
+    }
+}
+
+fn nftables() -> Finding {
+    tried(
+        "nftables",
+        "table inet doctor { chain c { type filter hook forward priority 0; tcp flags syn drop; }; }",
+    )
+    .without(
+        "the transparent web cache cannot take over connections; the tunnel needs none",
+        "apt install nftables; a kernel with CONFIG_NF_TABLES",
+    )
+}
+
+fn tproxy() -> Finding {
+    tried(
+        "TPROXY",
+        "table ip doctor { chain c { type filter hook prerouting priority -150; \
+        meta l4proto tcp socket transparent 1 accept; meta l4proto tcp tproxy to :1 accept; }; }",
+    )
+    .without(
+        "the transparent web cache cannot take over connections",
+        "apt install nftables; a kernel with CONFIG_NFT_TPROXY and CONFIG_NFT_SOCKET",
+    )
+}
+
+/// The kernel's description of its own types names the operations that a BPF program can replace.
+fn bpf() -> Finding {
+    const BTF: &str = "/sys/kernel/btf/vmlinux";
+    const TCP_OPERATIONS: &[u8] = b"bpf_struct_ops_tcp_congestion_ops";
+    let described = Path::new(BTF).exists();
+    let offers = described && contains(BTF, TCP_OPERATIONS);
+    let may = effective().is_some_and(|set| {
+        set.contains(CapabilitySet::SYS_ADMIN) || set.contains(CapabilitySet::BPF | CapabilitySet::NET_ADMIN)
+    });
+    let detail = match (described, offers, may) {
+        (false, ..) => format!("there is no {BTF}"),
+        (_, false, _) => "the kernel has BTF, but no struct_ops for TCP".to_owned(),
+        (_, _, false) => {
+            "the kernel has BTF and struct_ops for TCP, but there is no right to load programs".to_owned()
+        }
+        _ => "BTF, struct_ops for TCP, and the right to load programs".to_owned(),
+    };
+    Finding::new("BPF struct_ops for TCP", offers && may, detail).without(
+        "saved bytes do not speed up TCP's congestion control on this host",
+        "run as root on a kernel with CONFIG_DEBUG_INFO_BTF and CONFIG_BPF_JIT (Debian's has both)",
+    )
+}
+
+fn contains(path: &str, wanted: &[u8]) -> bool {
+    let mut bytes = Vec::new();
+    File::open(path).is_ok_and(|mut file| file.read_to_end(&mut bytes).is_ok())
+        && bytes.windows(wanted.len()).any(|window| window == wanted)
+}

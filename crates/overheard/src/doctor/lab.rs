@@ -1,0 +1,51 @@
+//! What the lab and the experiments use.
+
+use super::Finding;
+use std::path::PathBuf;
+
+/// Programs, their Debian packages, and what they are for.
+const PROGRAMS: [(&str, &str); 7] = [
+    ("ip", "iproute2"),
+    ("unshare", "util-linux"),
+    ("taskset", "util-linux"),
+    ("curl", "curl"),
+    ("nginx", "nginx-light"),
+    ("socat", "socat"),
+    ("cc", "gcc"),
+];
+
+pub fn examine() -> Vec<Finding> {
+    vec![kernel(), programs()]
+}
+
+fn kernel() -> Finding {
+    let (present, detail) = match lab::virtual_time::Kernel::find() {
+        Ok(kernel) => (true, kernel.path().display().to_string()),
+        Err(error) => (false, error.to_string()),
+    };
+    Finding::new("virtual-time lab kernel", present, detail).without(
+        "experiments cannot run in virtual time; `--driver sim` and `--driver lab` remain",
+        "make lab-kernel builds one",
+    )
+}
+
+fn programs() -> Finding {
+    let missing: Vec<String> = PROGRAMS
+        .iter()
+        .filter(|(program, _)| find(program).is_none())
+        .map(|(program, package)| format!("{program} (package {package})"))
+        .collect();
+    let detail = if missing.is_empty() {
+        PROGRAMS.map(|(program, _)| program).join(", ")
+    } else {
+        format!("missing: {}", missing.join(", "))
+    };
+    Finding::new("programs of the lab", missing.is_empty(), detail)
+        .without("the demo and the experiments with real programs cannot run", "apt install what is missing")
+}
+
+fn find(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let places = std::env::split_paths(&path).chain(["/usr/sbin", "/sbin"].map(PathBuf::from));
+    places.map(|place| place.join(program)).find(|file| file.is_file())
+}

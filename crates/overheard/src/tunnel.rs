@@ -1,0 +1,110 @@
+//! Runs a node: sets everything up or nothing, drives it, takes everything out.
+
+use crate::config::{Config, Mistake};
+use crate::status_socket::{About, StatusSocket};
+use anyhow::Context;
+use io::clock::Clock;
+use io::{Control, System};
+use node::Event;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+/// Runs the node of `config` until SIGINT or SIGTERM. `trace` is where it writes what each packet refers to.
+pub fn run(mut config: Config, trace: Option<&Path>) -> anyhow::Result<()> {
+    let (control, inbox) = io::control()?;
+    stop_on_signals(control.clone())?;
+    let mut trace = match trace {
+        Some(path) => Some(BufWriter::new(
+            File::create(path)
+                .map_err(|why| Mistake::new(format!("cannot write the trace {}: {why}", path.display())))?,
+        )),
+        None => None,
+    };
+    config.node.trace = trace.is_some();
+    let socket = StatusSocket::bind(&config.status_socket, &config.path)?;
+    let clock = Clock::start();
+    let mut node = node::Node::new(config.node.clone(), rand::random(), clock.now())
+        .map_err(|why| Mistake::new(format!("{}: {why}", config.path.display())))?;
+    let mut system = System::set_up(&config.system).map_err(|why| explain(&config, why))?;
+    let listen = system.local();
+    socket.serve(About::new(&config.path, config.role, &config.system, listen), control)?;
+    tracing::info!(
+        "{} up on {} (mtu {}), listening on {listen}, policy {}, {} peers",
+        config.role,
+        config.system.interface,
+        config.system.mtu,
+        config.node.reduce.policy,
+        config.node.peers.len(),
+    );
+    // Told to nobody where there is no NOTIFY_SOCKET.
+    let _ = sd_notify::notify(&[sd_notify::NotifyState::Ready]);
+    let driven = io::drive(&mut system, &mut node, clock, &inbox, |event| match (&event, &mut trace) {
+        (Event::Sent(_) | Event::Arrived { .. }, Some(trace)) => write_trace(trace, &event),
+        (Event::Sent(_) | Event::Arrived { .. }, None) => {}
+        _ => tracing::info!("{event}"),
+    });
+    let _ = sd_notify::notify(&[sd_notify::NotifyState::Stopping]);
+    drop(system);
+    if let Some(trace) = &mut trace {
+        trace.flush().context("cannot write the trace")?;
+    }
+    driven?;
+    tracing::info!("{} down", config.system.interface);
+    Ok(())
+}
+
+/// From here on a signal makes the driver return, however far the start has come.
+fn stop_on_signals(control: Control) -> anyhow::Result<()> {
+    let mut signals = Signals::new([SIGINT, SIGTERM]).context("cannot listen for signals")?;
+    std::thread::Builder::new()
+        .name("signals".to_owned())
+        .spawn(move || {
+            for _ in signals.forever() {
+                control.stop();
+            }
+        })
+        .context("cannot start the thread that listens for signals")?;
+    Ok(())
+}
+
+/// Which key of the configuration the machine's refusal is about.
+fn explain(config: &Config, why: io::Error) -> anyhow::Error {
+    use io::Error::*;
+    let key = match &why {
+        PortTaken(_) | NotOurAddress(_) | Socket { .. } => "[node] listen",
+        NoTunDevice | NoTunRight | InterfaceTaken(_) | InterfaceName(_) | TableTaken { .. } => {
+            "[tunnel] interface"
+        }
+        RouteTaken(_) => "[[peer]] allowed_ips",
+        _ => return anyhow::Error::new(why).context(format!("{}", config.path.display())),
+    };
+    Mistake::at(&config.path, key, why).into()
+}
+
+/// One JSON object a line. A trace that cannot be written any more must not stop the tunnel.
+fn write_trace(out: &mut impl Write, event: &Event) {
+    let line = match event {
+        Event::Sent(sent) => serde_json::json!({
+            "sent": sent.sequence,
+            "peer": sent.peer,
+            "flow": format!("{:?}", sent.flow),
+            "tcp_sequence": sent.tcp_sequence,
+            "payload_bytes": sent.payload_bytes,
+            "packet_bytes": sent.packet_bytes,
+            "frame_bytes": sent.frame_bytes,
+            "references": sent.references,
+        }),
+        Event::Arrived { peer, sequence, outcome } => serde_json::json!({
+            "arrived": sequence,
+            "peer": peer,
+            "outcome": format!("{outcome:?}").to_lowercase(),
+        }),
+        _ => return,
+    };
+    if let Err(error) = writeln!(out, "{line}") {
+        tracing::warn!("cannot write the trace: {error}");
+    }
+}

@@ -1,0 +1,96 @@
+//! A folder with keys and configurations, and the program run in it.
+
+// Each test binary uses its own part of this.
+#![allow(dead_code)]
+
+pub mod namespaces;
+pub mod traffic;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_overheard");
+
+/// A folder with the keys of a gateway, a station and their network.
+pub struct Site {
+    folder: TempDir,
+    pub gateway_public: String,
+    pub station_public: String,
+}
+
+impl Site {
+    pub fn new() -> Self {
+        let folder = TempDir::new().unwrap();
+        let public = |name: &str| {
+            let out = folder.path().join(name);
+            let made = Command::new(PROGRAM).args(["keygen", "--out"]).arg(&out).output().unwrap();
+            assert!(made.status.success(), "{made:?}");
+            fs::read_to_string(out.join("public.key")).unwrap().trim().to_owned()
+        };
+        let (gateway_public, station_public) = (public("gateway"), public("station"));
+        let made = Command::new(PROGRAM).args(["keygen", "--network", "--out"]).arg(folder.path()).output();
+        assert!(made.unwrap().status.success());
+        Site { folder, gateway_public, station_public }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub fn write(&self, name: &str, text: &str) {
+        fs::write(self.path().join(name), text).unwrap();
+    }
+
+    /// Runs the program in the folder.
+    pub fn run(&self, args: &[&str]) -> Output {
+        Command::new(PROGRAM).args(args).current_dir(self.path()).output().unwrap()
+    }
+
+    /// A copy of the program that anyone may run.
+    pub fn copy_of_program(&self) -> PathBuf {
+        use std::os::unix::fs::PermissionsExt;
+        fs::set_permissions(self.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        let copy = self.path().join("overheard");
+        fs::copy(PROGRAM, &copy).unwrap();
+        fs::set_permissions(&copy, fs::Permissions::from_mode(0o755)).unwrap();
+        copy
+    }
+
+    /// Runs `up` on a configuration that cannot start, and tells its exit code and what it said.
+    pub fn refused(&self, config: &str) -> (i32, String) {
+        self.write("gateway.toml", config);
+        told(&self.run(&["up", "gateway.toml"]))
+    }
+
+    /// A gateway's configuration that only the machine could object to.
+    pub fn gateway(&self) -> String {
+        format!(
+            r#"
+[node]
+role = "gateway"
+private_key_file = "gateway/private.key"
+network_key_file = "network.key"
+listen = "127.0.0.1:0"
+status_socket = "gateway.sock"
+
+[tunnel]
+interface = "ohtest-gw"
+addresses = ["10.98.0.1/24", "fd98::1/64"]
+
+[[peer]]
+name = "roof"
+public_key = "{}"
+allowed_ips = ["10.98.0.2/32", "fd98::2/128"]
+"#,
+            self.station_public
+        )
+    }
+}
+
+/// Exit code and the last line of standard error, which is the sentence for the user.
+pub fn told(output: &Output) -> (i32, String) {
+    let said = String::from_utf8_lossy(&output.stderr);
+    (output.status.code().expect("it was not killed"), said.lines().last().unwrap_or("").to_owned())
+}

@@ -1,0 +1,194 @@
+//! Two machines on a cable, made of network namespaces, and nodes that run on them.
+
+use super::{PROGRAM, Site};
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use std::fs::{self, File};
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// Whether this machine lets us; prints why not, once a test.
+pub fn possible() -> bool {
+    let possible = rustix::process::geteuid().is_root() && fs::exists("/dev/net/tun").unwrap_or(false);
+    if !possible {
+        println!("skipped: tunnels between namespaces need root and /dev/net/tun");
+    }
+    possible
+}
+
+/// A network namespace, removed when dropped.
+pub struct Machine {
+    pub name: String,
+}
+
+impl Machine {
+    fn new(part: &str) -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let machine = Machine { name: format!("ohtest-{}-{number}-{part}", std::process::id()) };
+        run("ip", &["netns", "add", &machine.name]);
+        machine.ip("link set lo up");
+        machine
+    }
+
+    /// Runs `ip` on this machine.
+    pub fn ip(&self, args: &str) -> String {
+        let mut all = vec!["-n", &self.name];
+        all.extend(args.split(' '));
+        run("ip", &all)
+    }
+
+    /// Runs `doing` on this machine: the sockets that it makes stay there.
+    pub fn on<T: Send>(&self, doing: impl FnOnce() -> T + Send) -> T {
+        std::thread::scope(|scope| {
+            let there = scope.spawn(|| {
+                let namespace = File::open(format!("/run/netns/{}", self.name)).unwrap();
+                move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network)).unwrap();
+                doing()
+            });
+            there.join().unwrap()
+        })
+    }
+
+    /// What a tunnel may leave behind: interfaces beyond the cable and `lo`, rules and routes that are not the
+    /// kernel's own. Empty is clean.
+    pub fn traces(&self) -> Vec<String> {
+        let mut traces = Vec::new();
+        for line in self.ip("-o link").lines() {
+            let name = line.split(": ").nth(1).unwrap_or("");
+            if !name.starts_with("lo") && !name.starts_with("cable") {
+                traces.push(line.to_owned());
+            }
+        }
+        for family in ["-4", "-6"] {
+            for rule in self.ip(&format!("{family} rule")).lines() {
+                let own = ["lookup local", "lookup main", "lookup default"];
+                if !own.iter().any(|own| rule.trim_end().ends_with(own)) || rule.contains("proto") {
+                    traces.push(rule.to_owned());
+                }
+            }
+            for route in self.ip(&format!("{family} route show table all")).lines() {
+                if !route.contains("dev cable") && !route.contains("dev lo") {
+                    traces.push(route.to_owned());
+                }
+            }
+        }
+        traces
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        let _ = Command::new("ip").args(["netns", "del", &self.name]).status();
+    }
+}
+
+/// A gateway and a station, each with one end of a cable: 192.0.2.1 and 2001:db8::1 at the gateway, .2 and ::2 at
+/// the station.
+pub struct Cabled {
+    pub gateway: Machine,
+    pub station: Machine,
+}
+
+impl Cabled {
+    pub fn new() -> Self {
+        let it = Cabled { gateway: Machine::new("gw"), station: Machine::new("st") };
+        let (gateway, station) = (&it.gateway.name, &it.station.name);
+        let cable = format!("link add cable netns {gateway} type veth peer name cable netns {station}");
+        run("ip", &cable.split(' ').collect::<Vec<_>>());
+        for (machine, last) in [(&it.gateway, 1), (&it.station, 2)] {
+            machine.ip(&format!("addr add 192.0.2.{last}/24 dev cable"));
+            machine.ip(&format!("addr add 2001:db8::{last}/64 dev cable nodad"));
+            machine.ip("link set cable up");
+        }
+        it
+    }
+}
+
+fn run(program: &str, args: &[&str]) -> String {
+    let output = Command::new(program).args(args).output().unwrap();
+    assert!(output.status.success(), "{program} {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// `overheard up` on a machine.
+pub struct Node {
+    child: Child,
+    log: PathBuf,
+    socket: PathBuf,
+}
+
+impl Node {
+    /// Starts `NAME.toml` of the site, whose status socket is `NAME.sock`, and waits until it answers.
+    pub fn start(site: &Site, machine: &Machine, name: &str) -> Node {
+        let mut node = Node::spawn(site, machine, name);
+        let patience = Instant::now() + Duration::from_secs(20);
+        while Command::new(PROGRAM)
+            .args(["status", "--socket"])
+            .arg(&node.socket)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .is_ok_and(|status| !status.success())
+        {
+            assert!(node.child.try_wait().unwrap().is_none(), "it ended: {}", node.log());
+            assert!(Instant::now() < patience, "it does not answer: {}", node.log());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        node
+    }
+
+    /// Starts it and does not wait.
+    pub fn spawn(site: &Site, machine: &Machine, name: &str) -> Node {
+        let log = site.path().join(format!("{name}.log"));
+        let out = File::create(&log).unwrap();
+        // `ip netns exec` becomes the program: the child's process id is the node's
+        let child = Command::new("ip")
+            .args(["netns", "exec", &machine.name, PROGRAM, "up", &format!("{name}.toml")])
+            .current_dir(site.path())
+            .stdin(Stdio::null())
+            .stdout(out.try_clone().unwrap())
+            .stderr(out)
+            .spawn()
+            .unwrap();
+        Node { child, log, socket: site.path().join(format!("{name}.sock")) }
+    }
+
+    pub fn status(&self) -> serde_json::Value {
+        let output = Command::new(PROGRAM).args(["status", "--json", "--socket"]).arg(&self.socket).output();
+        serde_json::from_slice(&output.unwrap().stdout).unwrap()
+    }
+
+    pub fn log(&self) -> String {
+        fs::read_to_string(&self.log).unwrap()
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// Asks it to end, and waits.
+    pub fn terminate(mut self, signal: Signal) -> ExitStatus {
+        self.signal(signal);
+        self.child.wait().unwrap()
+    }
+
+    /// Waits until it ends by itself.
+    pub fn wait(mut self) -> (i32, String) {
+        let code = self.child.wait().unwrap().code().unwrap();
+        (code, self.log().lines().last().unwrap_or("").to_owned())
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if std::thread::panicking() {
+            println!("{}:\n{}", self.log.display(), self.log());
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! `overheard up` at both ends of a cable between two namespaces: real devices, real routes, real TCP.
+
+mod support;
+
+use rustix::process::Signal;
+use std::net::IpAddr;
+use std::os::unix::process::ExitStatusExt;
+use std::time::Duration;
+use support::Site;
+use support::namespaces::{Cabled, Node, possible};
+use support::traffic::{answers, sent_and_returned};
+
+const INNER_IPV4: &str = "10.98.0.1";
+const INNER_IPV6: &str = "fd98::1";
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A site whose gateway listens on any address, and whose station knows it at `endpoint` and leads `allowed` there.
+fn site(endpoint: &str, allowed: &str) -> Site {
+    let site = Site::new();
+    site.write("gateway.toml", &site.gateway().replace("127.0.0.1:0", "[::]:4780"));
+    let station = format!(
+        r#"
+[node]
+role = "station"
+private_key_file = "station/private.key"
+network_key_file = "network.key"
+status_socket = "station.sock"
+
+[tunnel]
+interface = "ohtest-st"
+addresses = ["10.98.0.2/24", "fd98::2/64"]
+
+[[peer]]
+name = "gateway"
+public_key = "{}"
+endpoint = "{endpoint}"
+allowed_ips = {allowed}
+"#,
+        site.gateway_public
+    );
+    site.write("station.toml", &station);
+    site
+}
+
+fn inner(address: &str) -> IpAddr {
+    address.parse().unwrap()
+}
+
+/// Bytes without repeats, twice: the second half is redundant.
+fn content(bytes: usize) -> Vec<u8> {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut half: Vec<u8> = Vec::with_capacity(bytes);
+    while half.len() < bytes / 2 {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        half.extend_from_slice(&state.to_le_bytes());
+    }
+    half.repeat(2)
+}
+
+fn carries_everything(endpoint: &str) {
+    let (cabled, site) = (Cabled::new(), site(endpoint, r#"["10.98.0.0/24", "fd98::/64"]"#));
+    let gateway = Node::start(&site, &cabled.gateway, "gateway");
+    let station = Node::start(&site, &cabled.station, "station");
+    for address in [INNER_IPV4, INNER_IPV6] {
+        assert!(answers(&cabled.station, inner(address), 56, PATIENCE), "{address} does not answer");
+        assert!(answers(&cabled.station, inner(address), 1350, PATIENCE), "a large packet to {address}");
+    }
+    assert!(answers(&cabled.gateway, inner("10.98.0.2"), 56, PATIENCE), "nor the other way");
+
+    let content = content(3_000_000);
+    for address in [INNER_IPV4, INNER_IPV6] {
+        let returned = sent_and_returned(&cabled.station, &cabled.gateway, inner(address), &content);
+        assert!(returned == content, "every byte comes back through {address}");
+    }
+    let status = station.status();
+    let peer = &status["node"]["peers"][0];
+    let count = |name: &str| peer["counters"][name].as_u64().unwrap();
+    assert_eq!(peer["name"], "gateway");
+    assert!(peer["endpoint"].as_str().unwrap() == endpoint);
+    assert!(count("inner_sent_bytes") > 6_000_000 && count("inner_received_bytes") > 6_000_000, "{status:#}");
+    assert!(count("outer_sent_bytes") < count("inner_sent_bytes") * 8 / 10, "repeats are saved: {status:#}");
+    assert_eq!(count("missed"), 0, "{status:#}");
+    assert_eq!(status["io"]["datagrams_too_large"], 0, "{status:#}");
+    let text = site.run(&["status", "station.toml"]);
+    let text = String::from_utf8(text.stdout).unwrap();
+    assert!(text.contains("gateway") && text.contains(endpoint) && text.contains('%'), "{text}");
+
+    assert_eq!(station.terminate(Signal::TERM).code(), Some(0));
+    assert_eq!(gateway.terminate(Signal::INT).code(), Some(0));
+    for machine in [&cabled.gateway, &cabled.station] {
+        assert_eq!(machine.traces(), Vec::<String>::new(), "nothing is left");
+    }
+    assert!(!site.path().join("station.sock").exists() && !site.path().join("gateway.sock").exists());
+}
+
+#[test]
+fn a_tunnel_over_ipv4_carries_both_families_and_leaves_nothing_behind() {
+    if possible() {
+        carries_everything("192.0.2.1:4780");
+    }
+}
+
+#[test]
+fn a_tunnel_over_ipv6_carries_both_families_and_leaves_nothing_behind() {
+    if possible() {
+        carries_everything("[2001:db8::1]:4780");
+    }
+}
+
+#[test]
+fn a_default_route_leads_everything_through_the_tunnel_but_the_tunnel_itself() {
+    if !possible() {
+        return;
+    }
+    for endpoint in ["192.0.2.1:4780", "[2001:db8::1]:4780"] {
+        let (cabled, site) = (Cabled::new(), site(endpoint, r#"["0.0.0.0/0", "::/0"]"#));
+        // the strictest reverse-path check there is
+        let strict = ["all", "cable"].map(|name| format!("/proc/sys/net/ipv4/conf/{name}/rp_filter"));
+        cabled.station.on(|| strict.iter().for_each(|file| std::fs::write(file, "1").unwrap()));
+        for route in ["-4 route add default via 192.0.2.1", "-6 route add default via 2001:db8::1"] {
+            cabled.station.ip(route);
+        }
+        // what only the gateway can reach: addresses of its own that no other route leads to
+        for address in ["198.51.100.1/32", "2001:db8:5::1/128"] {
+            cabled.gateway.ip(&format!("addr add {address} dev lo"));
+        }
+        let before = cabled.station.traces();
+        let gateway = Node::start(&site, &cabled.gateway, "gateway");
+        let station = Node::start(&site, &cabled.station, "station");
+        for address in ["198.51.100.1", "2001:db8:5::1"] {
+            assert!(answers(&cabled.station, inner(address), 56, PATIENCE), "{address} over {endpoint}");
+            let route = cabled.station.ip(&format!("route get {address}"));
+            assert!(route.contains("dev ohtest-st"), "{route}");
+        }
+        let sent = station.status()["node"]["peers"][0]["counters"]["inner_sent_packets"].as_u64();
+        assert!(sent >= Some(2), "the tunnel carried them: {sent:?}");
+
+        // killed, it leaves its rules; started again, it finds and replaces them
+        assert_eq!(station.terminate(Signal::KILL).signal(), Some(9));
+        let left = cabled.station.traces();
+        assert!(left.len() > before.len(), "{left:?}");
+        let station = Node::start(&site, &cabled.station, "station");
+        assert!(answers(&cabled.station, inner("198.51.100.1"), 56, PATIENCE), "it works again");
+        assert!(station.log().contains("an earlier run of ohtest-st left behind"), "{}", station.log());
+        assert_eq!(station.terminate(Signal::TERM).code(), Some(0));
+        assert_eq!(cabled.station.traces(), before, "nothing is left");
+        drop(gateway);
+    }
+}
+
+#[test]
+fn an_endpoint_inside_the_peers_own_addresses_does_not_loop() {
+    if !possible() {
+        return;
+    }
+    let (cabled, site) = (Cabled::new(), site("192.0.2.1:4780", r#"["10.98.0.0/24", "192.0.0.0/16"]"#));
+    cabled.gateway.ip("addr add 192.0.77.1/32 dev lo");
+    let _gateway = Node::start(&site, &cabled.gateway, "gateway");
+    let station = Node::start(&site, &cabled.station, "station");
+    assert!(answers(&cabled.station, inner(INNER_IPV4), 56, PATIENCE));
+    assert!(answers(&cabled.station, inner("192.0.77.1"), 56, PATIENCE));
+    let direct = cabled.station.ip("route get 192.0.2.1");
+    assert!(direct.contains("dev cable"), "what is more specific still wins: {direct}");
+    assert_eq!(station.terminate(Signal::TERM).code(), Some(0));
+    assert_eq!(cabled.station.traces(), Vec::<String>::new());
+}
+
+#[test]
+fn a_start_that_fails_half_way_leaves_nothing_behind() {
+    if !possible() {
+        return;
+    }
+    let (cabled, site) = (Cabled::new(), site("192.0.2.1:4780", r#"["0.0.0.0/0", "203.0.113.0/24"]"#));
+    // the device, its addresses and a route are there when this one cannot be added
+    cabled.station.ip("route add 203.0.113.0/24 via 192.0.2.1");
+    let (code, said) = Node::spawn(&site, &cabled.station, "station").wait();
+    let expected = "overheard: station.toml: [[peer]] allowed_ips: there is a route to 203.0.113.0/24 already; \
+                    remove that route, or take 203.0.113.0/24 out of the peer's allowed_ips";
+    assert_eq!((code, said.as_str()), (2, expected));
+    assert_eq!(cabled.station.traces(), Vec::<String>::new());
+    assert!(!site.path().join("station.sock").exists());
+
+    cabled.station.ip("route del 203.0.113.0/24 via 192.0.2.1");
+    cabled.station.ip("link add ohtest-st type veth peer name cable2");
+    let (code, said) = Node::spawn(&site, &cabled.station, "station").wait();
+    let expected = "overheard: station.toml: [tunnel] interface: interface ohtest-st exists already; stop the \
+                    program that made it or choose another name";
+    assert_eq!((code, said.as_str()), (2, expected));
+}
+
+#[test]
+fn a_second_node_of_the_same_configuration_is_refused_and_harms_nothing() {
+    if !possible() {
+        return;
+    }
+    let (cabled, site) = (Cabled::new(), site("192.0.2.1:4780", r#"["0.0.0.0/0"]"#));
+    let _gateway = Node::start(&site, &cabled.gateway, "gateway");
+    let station = Node::start(&site, &cabled.station, "station");
+    let (code, said) = Node::spawn(&site, &cabled.station, "station").wait();
+    assert_eq!(code, 2);
+    assert!(
+        said.ends_with("a node answers on station.sock already; stop it or choose another path"),
+        "{said}"
+    );
+    // and without that socket in the way the device stops it, before it touches the rules
+    std::fs::write(
+        site.path().join("other.toml"),
+        std::fs::read_to_string(site.path().join("station.toml"))
+            .unwrap()
+            .replace("station.sock", "other.sock"),
+    )
+    .unwrap();
+    let (code, said) = Node::spawn(&site, &cabled.station, "other").wait();
+    assert_eq!(code, 2);
+    assert!(said.contains("interface ohtest-st exists already"), "{said}");
+    assert!(answers(&cabled.station, inner(INNER_IPV4), 56, PATIENCE));
+    assert!(station.status()["uptime_seconds"].is_null(), "the report has its parts by name");
+}
+
+#[test]
+fn a_station_that_moves_to_another_address_keeps_its_connections() {
+    if !possible() {
+        return;
+    }
+    let (cabled, site) = (Cabled::new(), site("192.0.2.1:4780", r#"["10.98.0.0/24"]"#));
+    let gateway = Node::start(&site, &cabled.gateway, "gateway");
+    let _station = Node::start(&site, &cabled.station, "station");
+    assert!(answers(&cabled.station, inner(INNER_IPV4), 56, PATIENCE));
+    cabled.station.ip("addr add 192.0.2.77/24 dev cable");
+    cabled.station.ip("addr del 192.0.2.2/24 dev cable");
+    if cabled.station.ip("-4 addr show dev cable").contains("192.0.2.77") {
+        // removing the first address of a prefix takes the others with it, depending on the system's settings
+    } else {
+        cabled.station.ip("addr add 192.0.2.77/24 dev cable");
+    }
+    assert!(
+        answers(&cabled.station, inner(INNER_IPV4), 56, PATIENCE),
+        "the station still reaches the gateway"
+    );
+    assert!(answers(&cabled.gateway, inner("10.98.0.2"), 56, PATIENCE), "and the gateway the station");
+    let endpoint = gateway.status()["node"]["peers"][0]["endpoint"].as_str().unwrap().to_owned();
+    assert!(endpoint.starts_with("192.0.2.77:"), "{endpoint}");
+}
+
+#[test]
+fn a_device_that_someone_removes_ends_the_node_with_a_reason() {
+    if !possible() {
+        return;
+    }
+    let (cabled, site) = (Cabled::new(), site("192.0.2.1:4780", r#"["0.0.0.0/0"]"#));
+    let station = Node::start(&site, &cabled.station, "station");
+    cabled.station.ip("link del ohtest-st");
+    let (code, said) = station.wait();
+    assert_eq!((code, said.as_str()), (1, "overheard: interface ohtest-st was removed by someone else"));
+    assert_eq!(cabled.station.traces(), Vec::<String>::new());
+}
