@@ -1,0 +1,138 @@
+//! Whether a scenario makes sense in itself, before anything is made.
+
+use std::collections::HashSet;
+
+use crate::error::LabError;
+use crate::scenario::{Action, Scenario, Start};
+use crate::topology::{Medium, Topology};
+
+/// Times beyond this many seconds are a slip of the pen.
+const LONGEST_SECONDS: f64 = 1e7;
+
+impl Scenario {
+    /// Whether the scenario makes sense in itself.
+    ///
+    /// # Errors
+    ///
+    /// [`LabError::Scenario`] with the first mistake.
+    pub fn check(&self) -> Result<(), LabError> {
+        check_topology(&self.topology)
+            .and_then(|()| check_programs(self))
+            .and_then(|()| check_traffic(self))
+            .and_then(|()| check_events(self))
+            .map_err(|detail| LabError::Scenario { name: self.name.clone(), detail })
+    }
+}
+
+/// `Err` with the sentence unless the condition holds.
+fn demand(holds: bool, sentence: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(sentence()) }
+}
+
+fn check_topology(topology: &Topology) -> Result<(), String> {
+    let word = |name: &str, most: usize| {
+        (1..=most).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    };
+    demand(topology.links.len() <= 255, || "there are more than 255 links".to_owned())?;
+    let mut names = HashSet::new();
+    for place in &topology.places {
+        let name = &place.name;
+        demand(word(name, 32), || format!("the place name `{name}` is not 1 to 32 letters and digits"))?;
+        demand(names.insert(name), || format!("two places are called `{name}`"))?;
+    }
+    let mut names = HashSet::from(["lo"]);
+    for link in &topology.links {
+        let name = &link.name;
+        demand(word(name, 15), || format!("the link name `{name}` is not 1 to 15 letters and digits"))?;
+        demand(names.insert(name), || format!("two links, or a link and loopback, are called `{name}`"))?;
+        let [first, second] = &link.ends;
+        demand(first != second, || format!("the link `{name}` has `{first}` at both ends"))?;
+        check_place(topology, first)?;
+        check_place(topology, second)?;
+    }
+    Ok(())
+}
+
+fn check_place(topology: &Topology, name: &str) -> Result<(), String> {
+    demand(topology.has_place(name), || format!("there is no place `{name}`"))
+}
+
+fn check_seconds(seconds: f64) -> Result<(), String> {
+    let sensible = (0.0..=LONGEST_SECONDS).contains(&seconds);
+    demand(sensible, || format!("{seconds} is not a time from 0 to {LONGEST_SECONDS} seconds"))
+}
+
+fn check_programs(scenario: &Scenario) -> Result<(), String> {
+    // They become the names of files.
+    let plain = |name: &str| {
+        let octet = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        !name.is_empty() && !name.starts_with('.') && name.bytes().all(octet)
+    };
+    check_seconds(scenario.bound_seconds)?;
+    let mut names = HashSet::new();
+    for content in &scenario.contents {
+        let name = &content.name;
+        demand(plain(name), || format!("the content name `{name}` is not letters, digits, `-`, `_` and `.`"))?;
+        demand(names.insert(name), || format!("two contents are called `{name}`"))?;
+    }
+    let mut names = HashSet::new();
+    for daemon in &scenario.daemons {
+        let name = &daemon.name;
+        demand(plain(name), || format!("the daemon name `{name}` is not letters, digits, `-`, `_` and `.`"))?;
+        demand(names.insert(name), || format!("two daemons are called `{name}`"))?;
+        demand(!daemon.command.is_empty(), || format!("the daemon `{name}` has no command"))?;
+        check_place(&scenario.topology, &daemon.place)?;
+    }
+    scenario.servers.iter().try_for_each(|place| check_place(&scenario.topology, place))
+}
+
+fn check_traffic(scenario: &Scenario) -> Result<(), String> {
+    let check_content = |name: &String| {
+        let known = scenario.contents.iter().any(|content| &content.name == name);
+        demand(known, || format!("there is no content `{name}`"))
+    };
+    for (index, download) in scenario.downloads.iter().enumerate() {
+        check_place(&scenario.topology, &download.place)?;
+        check_content(&download.content)?;
+        match download.start {
+            Start::AtSeconds(seconds) => check_seconds(seconds)?,
+            Start::After(other) => demand(other < index, || {
+                format!("download {index} starts after download {other}, which is not an earlier one")
+            })?,
+        }
+    }
+    for stream in &scenario.streams {
+        check_place(&scenario.topology, &stream.from)?;
+        check_place(&scenario.topology, &stream.to)?;
+        stream.content.iter().try_for_each(check_content)?;
+        check_seconds(stream.start_seconds)?;
+        check_seconds(stream.interval_milliseconds / 1e3)?;
+        let payload = stream.payload_bytes;
+        demand((20..=65_507).contains(&payload), || {
+            format!("a stream's payload of {payload} octets is not within 20 to 65507")
+        })?;
+    }
+    Ok(())
+}
+
+fn check_events(scenario: &Scenario) -> Result<(), String> {
+    for event in &scenario.events {
+        check_seconds(event.at_seconds)?;
+        match &event.action {
+            Action::Configure { link, .. } => {
+                let found = scenario.topology.links.iter().find(|other| &other.name == link);
+                let air = found.is_some_and(|link| matches!(link.medium, Medium::Air { .. }));
+                demand(air, || format!("there is no link over the air called `{link}`"))?;
+            }
+            Action::Run { place, command } => {
+                check_place(&scenario.topology, place)?;
+                demand(!command.is_empty(), || "an event runs an empty command".to_owned())?;
+            }
+            Action::Start(name) | Action::Stop(name) => {
+                let known = scenario.daemons.iter().any(|daemon| &daemon.name == name);
+                demand(known, || format!("there is no daemon `{name}` to start or stop"))?;
+            }
+        }
+    }
+    Ok(())
+}

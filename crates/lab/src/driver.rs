@@ -1,0 +1,191 @@
+//! Which kernel runs a scenario, and how many scenarios are spread over boots and processors.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use rustix::thread::sched_getaffinity;
+
+use crate::error::{Doing, LabError};
+use crate::guest::Line;
+use crate::outcome::Outcome;
+use crate::scenario::Scenario;
+use crate::trial::run_here;
+use crate::virtual_time::{Boot, Kernel, SeedLibrary, scratch_folder};
+
+/// On which kernel, and whose time.
+#[derive(Debug, Clone)]
+pub enum Driver {
+    /// This kernel and the clock on the wall, one run after the other. Needs root.
+    Lab {
+        /// What `{exe}` in scenarios stands for.
+        exe: PathBuf,
+    },
+    /// The kernel whose time is virtual, one on each processor at a time.
+    Virtual(Virtual),
+}
+
+/// How to run scenarios in virtual time.
+#[derive(Debug, Clone)]
+pub struct Virtual {
+    /// The kernel.
+    pub kernel: Kernel,
+    /// What `{exe}` in scenarios stands for.
+    pub exe: PathBuf,
+    /// The program and first arguments that run [`crate::guest::main`]; the scenario's file, the file for outcomes
+    /// and `exe` follow as arguments.
+    pub guest: Vec<String>,
+    /// How many seeds of a scenario are run in one boot. A run is determined by its scenario and by the seeds before
+    /// it in its boot: change this number, and figures change within what another seed would change.
+    pub seeds_per_boot: usize,
+    /// How many kernels run at a time, at most as many as there are processors.
+    pub kernels: usize,
+}
+
+impl Virtual {
+    /// The usual way: as many kernels as processors, eight seeds a boot.
+    pub fn new(kernel: Kernel, exe: PathBuf, guest: Vec<String>) -> Self {
+        Self { kernel, exe, guest, seeds_per_boot: 8, kernels: usize::MAX }
+    }
+}
+
+/// Runs every scenario with each of its seeds, and returns the outcomes in that order.
+///
+/// # Errors
+///
+/// The first of [`LabError`]; what has not begun then is not run.
+pub fn run(driver: &Driver, scenarios: &[Scenario]) -> Result<Vec<Outcome>, LabError> {
+    run_reporting(driver, scenarios, &mut |_| {})
+}
+
+/// As [`run`], and shows each outcome to `report` as it comes, in no certain order.
+///
+/// # Errors
+///
+/// As [`run`]; what `report` has seen by then was good.
+pub fn run_reporting(
+    driver: &Driver,
+    scenarios: &[Scenario],
+    report: &mut (dyn FnMut(&Outcome) + Send),
+) -> Result<Vec<Outcome>, LabError> {
+    scenarios.iter().try_for_each(Scenario::check)?;
+    match driver {
+        Driver::Lab { exe } => {
+            let mut outcomes = Vec::new();
+            for scenario in scenarios {
+                run_here(scenario, exe, &mut |outcome| {
+                    report(&outcome);
+                    outcomes.push(outcome);
+                    Ok(())
+                })?;
+            }
+            Ok(outcomes)
+        }
+        Driver::Virtual(how) => run_virtual(how, scenarios, report),
+    }
+}
+
+/// Slices of scenarios, each for one boot, taken by one worker a processor.
+fn run_virtual(
+    how: &Virtual,
+    scenarios: &[Scenario],
+    report: &mut (dyn FnMut(&Outcome) + Send),
+) -> Result<Vec<Outcome>, LabError> {
+    let library = SeedLibrary::compile()?;
+    let slices: Vec<Scenario> = scenarios.iter().flat_map(|scenario| sliced(scenario, how)).collect();
+    let queue = Mutex::new(slices.iter().enumerate());
+    let done = Mutex::new(vec![Vec::new(); slices.len()]);
+    let report = Mutex::new(report);
+    let failure = Mutex::new(None);
+    let work = |processor: usize| {
+        loop {
+            let next = lock(&queue).next();
+            let Some((index, slice)) = next else { return };
+            let report = |outcome: &Outcome| lock(&report)(outcome);
+            match boot(how, &library, slice, processor, &report) {
+                Ok(outcomes) => lock(&done)[index] = outcomes,
+                Err(error) => {
+                    lock(&failure).get_or_insert(error);
+                    lock(&queue).by_ref().for_each(drop);
+                    return;
+                }
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for processor in processors()?.into_iter().take(how.kernels.min(slices.len())) {
+            scope.spawn(move || work(processor));
+        }
+        Ok::<(), LabError>(())
+    })?;
+    match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some(error) => Err(error),
+        None => Ok(done.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect()),
+    }
+}
+
+fn lock<T: ?Sized>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The scenario in parts of at most so many seeds as one boot takes.
+fn sliced(scenario: &Scenario, how: &Virtual) -> impl Iterator<Item = Scenario> {
+    let seeds = scenario.seeds.chunks(how.seeds_per_boot.max(1));
+    seeds.map(|seeds| Scenario { seeds: seeds.to_vec(), ..scenario.clone() })
+}
+
+/// The processors that this process may use.
+fn processors() -> Result<Vec<usize>, LabError> {
+    let set = sched_getaffinity(None).doing(|| "learn which processors there are".to_owned())?;
+    Ok((0..rustix::thread::CpuSet::MAX_CPU).filter(|processor| set.is_set(*processor)).collect())
+}
+
+/// Boots a kernel for one slice, and follows the file into which the guest writes.
+fn boot(
+    how: &Virtual,
+    library: &SeedLibrary,
+    slice: &Scenario,
+    processor: usize,
+    report: &(dyn Fn(&Outcome) + Sync),
+) -> Result<Vec<Outcome>, LabError> {
+    let folder = scratch_folder()?;
+    let (scenario, lines) = (folder.path().join("scenario.json"), folder.path().join("outcomes.json"));
+    let text = serde_json::to_vec(slice).map_err(std::io::Error::from);
+    let text = text.doing(|| "write the scenario".to_owned())?;
+    std::fs::write(&scenario, text).doing(|| format!("write {}", scenario.display()))?;
+    let paths = [&scenario, &lines, &how.exe].map(|path| path.to_string_lossy().into_owned());
+    let command = how.guest.iter().cloned().chain(paths).collect();
+    let seed = slice.seeds.first().copied().unwrap_or_default();
+    let boot = Boot { processor: Some(processor), ..Boot::new(command, seed) };
+
+    let mut outcomes = Vec::new();
+    let mut failed = None;
+    let mut read_bytes = 0;
+    let mut progress = || {
+        let text = std::fs::read(&lines).unwrap_or_default();
+        let fresh = &text[read_bytes.min(text.len())..];
+        // The last line may still be half written.
+        let whole = fresh.iter().rposition(|octet| *octet == b'\n').map_or(0, |end| end + 1);
+        for line in fresh[..whole].split(|octet| *octet == b'\n').filter(|line| !line.is_empty()) {
+            match serde_json::from_slice(line) {
+                Ok(Line::Outcome(outcome)) => {
+                    report(&outcome);
+                    outcomes.push(*outcome);
+                }
+                Ok(Line::Failed(error)) => failed = Some(error),
+                Err(error) => failed = Some(format!("the guest wrote what is no outcome: {error}")),
+            }
+        }
+        read_bytes += whole;
+        whole > 0
+    };
+    let booted = boot.run(&how.kernel, library, &mut progress);
+    if let Some(detail) = failed {
+        return Err(LabError::InGuest { name: slice.name.clone(), detail });
+    }
+    booted?;
+    if outcomes.len() != slice.seeds.len() {
+        let detail = format!("only {} of {} seeds were reported", outcomes.len(), slice.seeds.len());
+        return Err(LabError::InGuest { name: slice.name.clone(), detail });
+    }
+    Ok(outcomes)
+}

@@ -1,0 +1,95 @@
+//! An HTTP daemon (nginx) in a namespace, with everything of its own below one folder.
+
+use std::fs;
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::error::{Doing, LabError, end_of_log};
+use crate::namespace::Namespace;
+use crate::program::Program;
+
+/// How long the daemon may take to listen.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How often to look whether it listens.
+const INTERVAL: Duration = Duration::from_millis(5);
+
+/// A running nginx. Dropped, it is ended.
+pub struct HttpServer {
+    _program: Program,
+}
+
+impl HttpServer {
+    /// Serves the files in `content` on `port` of every address of `namespace`, keeping its own files in `folder`,
+    /// and returns when it listens.
+    ///
+    /// # Errors
+    ///
+    /// [`LabError::ProgramAbsent`] without nginx, [`LabError::Daemon`] when it does not come to listen.
+    pub fn start(
+        namespace: &Namespace,
+        content: &Path,
+        folder: &Path,
+        port: u16,
+    ) -> Result<Self, LabError> {
+        let config = folder.join("nginx.conf");
+        let log = folder.join("nginx.log");
+        fs::write(&config, configuration(content, folder, port))
+            .doing(|| format!("write {}", config.display()))?;
+        let mut command = Command::new("nginx");
+        command.args(["-p", ".", "-c"]).arg(&config).arg("-e").arg(&log).current_dir(folder);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut program = Program::start(namespace, command, "nginx-light")?;
+        let deadline = Instant::now() + PATIENCE;
+        let complain = |detail: &str| LabError::Daemon {
+            daemon: "nginx".to_owned(),
+            detail: detail.to_owned(),
+            log: end_of_log(&fs::read_to_string(&log).unwrap_or_default(), 500),
+        };
+        loop {
+            if program.wait_until(Instant::now() + INTERVAL)?.is_some() {
+                return Err(complain("ended at once"));
+            }
+            if namespace.enter(|| is_listening(port))? {
+                return Ok(Self { _program: program });
+            }
+            if Instant::now() >= deadline {
+                return Err(complain("does not listen"));
+            }
+        }
+    }
+}
+
+/// Whether something in the calling thread's namespace accepts connections on `port` of loopback.
+pub(crate) fn is_listening(port: u16) -> bool {
+    TcpStream::connect_timeout(&SocketAddr::from((Ipv4Addr::LOCALHOST, port)), PATIENCE).is_ok()
+}
+
+/// One process, no logs, nothing outside `folder`; the answers are files as they are.
+fn configuration(content: &Path, folder: &Path, port: u16) -> String {
+    let (content, folder) = (content.display(), folder.display());
+    format!(
+        "daemon off;\n\
+         master_process off;\n\
+         pid {folder}/nginx.pid;\n\
+         error_log {folder}/nginx.log error;\n\
+         events {{ worker_connections 64; }}\n\
+         http {{\n\
+           access_log off;\n\
+           client_body_temp_path {folder}/nginx-body;\n\
+           proxy_temp_path {folder}/nginx-proxy;\n\
+           fastcgi_temp_path {folder}/nginx-fastcgi;\n\
+           uwsgi_temp_path {folder}/nginx-uwsgi;\n\
+           scgi_temp_path {folder}/nginx-scgi;\n\
+           sendfile on;\n\
+           types {{ }}\n\
+           default_type application/octet-stream;\n\
+           server {{\n\
+             listen {port};\n\
+             listen [::]:{port};\n\
+             root {content};\n\
+           }}\n\
+         }}\n"
+    )
+}

@@ -1,0 +1,161 @@
+//! What one run of a scenario with one seed showed.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Everything measured in one run. Two runs in virtual time with the same seed give equal outcomes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// The scenario's name.
+    pub scenario: String,
+    /// The seed of the air.
+    pub seed: u64,
+    /// The links over the air, in the scenario's order. Cables are not counted.
+    pub links: Vec<LinkOutcome>,
+    /// The downloads, in the scenario's order.
+    pub downloads: Vec<DownloadOutcome>,
+    /// The UDP streams, in the scenario's order.
+    pub streams: Vec<StreamOutcome>,
+    /// What the daemons with a status command said at the end, by their names.
+    pub statuses: BTreeMap<String, serde_json::Value>,
+    /// What the events' commands wrote to standard output, in order of time.
+    pub said: Vec<String>,
+}
+
+impl Outcome {
+    /// The link of this name.
+    pub fn link(&self, name: &str) -> Option<&LinkOutcome> {
+        self.links.iter().find(|link| link.name == name)
+    }
+}
+
+/// What crossed one link.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LinkOutcome {
+    /// The link's name.
+    pub name: String,
+    /// From the first end to the second.
+    pub forward: LinkCount,
+    /// From the second end to the first.
+    pub backward: LinkCount,
+}
+
+/// Packets and their octets, from the IP header on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Count {
+    /// How many packets.
+    pub packets: u64,
+    /// Their lengths, summed.
+    pub bytes: u64,
+}
+
+/// What one direction of a link carried, counted since the radio started: headers, control and everything else.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct LinkCount {
+    /// What the sender's interface handed to the link.
+    pub offered: Count,
+    /// Refused by the full queue; never on the air.
+    pub queue_dropped: Count,
+    /// On the air, lost or not, and each try of a repeated frame: what the link was used for.
+    pub transmitted: Count,
+    /// Lost on the air.
+    pub lost: Count,
+    /// Delivered with an error in it.
+    pub corrupted: Count,
+    /// Second copies.
+    pub duplicated: Count,
+    /// Delivered after something that was sent later.
+    pub reordered: Count,
+    /// Delivered to the receiver's interface.
+    pub delivered: Count,
+    /// For how long the transmitter was busy.
+    pub air_seconds: f64,
+    /// The most octets that ever waited.
+    pub longest_queue_bytes: u64,
+}
+
+impl From<&air::LinkCounters> for LinkCount {
+    fn from(counters: &air::LinkCounters) -> Self {
+        let count = |tally: air::Tally| Count { packets: tally.frames, bytes: tally.bytes };
+        Self {
+            offered: count(counters.offered),
+            queue_dropped: count(counters.queue_dropped),
+            transmitted: count(counters.transmitted),
+            lost: count(counters.lost),
+            corrupted: count(counters.corrupted),
+            duplicated: count(counters.duplicated),
+            reordered: count(counters.reordered),
+            delivered: count(counters.delivered),
+            air_seconds: counters.air_time.as_secs_f64(),
+            longest_queue_bytes: counters.longest_queue_bytes as u64,
+        }
+    }
+}
+
+/// How a download ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ending {
+    /// Everything arrived.
+    Complete,
+    /// No new octet in order for as long as the download allows.
+    Stalled,
+    /// The scenario's time was up.
+    OutOfTime,
+    /// The connection was refused, reset or closed early, or the answer was not 200.
+    Failed,
+}
+
+/// One download, as its receiver saw it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DownloadOutcome {
+    /// How it ended.
+    pub ending: Ending,
+    /// Octets received in order.
+    pub bytes: u64,
+    /// Octets that a whole download has.
+    pub whole_bytes: u64,
+    /// Whether every octet received equals the original's.
+    pub intact: bool,
+    /// From the program's start of the transfer to its end, by its own clock.
+    pub seconds: f64,
+    /// From the start of the transfer to the first octet of the answer.
+    pub first_byte_seconds: f64,
+    /// When it started, after everything was ready.
+    pub started_seconds: f64,
+    /// What curl said when it was not content; empty otherwise.
+    pub complaint: String,
+}
+
+/// One UDP stream, as its receiver saw it.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct StreamOutcome {
+    /// Datagrams sent.
+    pub sent: u64,
+    /// Datagrams that the sender's system refused.
+    pub refused: u64,
+    /// Distinct datagrams that arrived as they were sent.
+    pub received: u64,
+    /// Further copies.
+    pub duplicated: u64,
+    /// Arrived after one with a higher number.
+    pub reordered: u64,
+    /// Arrived with other octets than were sent.
+    pub altered: u64,
+    /// One-way delay of what was received, in milliseconds.
+    pub delay: Delay,
+}
+
+/// Delays in milliseconds; all 0 when nothing arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Delay {
+    /// Mean.
+    pub mean_milliseconds: f64,
+    /// Median.
+    pub median_milliseconds: f64,
+    /// 95th percentile.
+    pub p95_milliseconds: f64,
+    /// Longest.
+    pub longest_milliseconds: f64,
+}

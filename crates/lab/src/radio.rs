@@ -1,0 +1,203 @@
+//! The radio: one thread that carries packets between pairs of TAP devices through the emulated air.
+//!
+//! The air itself is the sans-IO [`air::Link`]; this thread only tells it the time, hands it what the TAPs send, and
+//! wakes when something is due. It sleeps in `ppoll`, whose timeout is exact to the kernel's high-resolution timers.
+//!
+//! The Ethernet header stands for whatever header a real radio has. It is taken off before the air and put on again
+//! after it, so that the air counts, delays and corrupts the octets of the packet, and a link's rate is its rate for
+//! packets; a radio with a header of its own says so in its `overhead_bytes`.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use air::LinkConfig;
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+use tun_rs::SyncDevice;
+
+use crate::error::{Doing, LabError};
+use crate::ethernet::{self, HEADER_BYTES};
+use crate::outcome::LinkCount;
+use crate::program::timespec;
+
+/// Room for the longest frame of any MTU.
+const FRAME_BYTES: usize = 65_536 + HEADER_BYTES;
+/// Frames taken from one TAP before the others and the timers have their turn.
+const BURST_FRAMES: usize = 32;
+
+/// Two TAPs and the air between them.
+pub struct AirLink {
+    /// The two ends.
+    pub taps: [SyncDevice; 2],
+    /// Their addresses.
+    pub macs: [[u8; 6]; 2],
+    /// What is between them, by [`Direction`].
+    pub links: [air::Link; 2],
+}
+
+/// Which way over a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Direction {
+    /// From the first end to the second.
+    Forward = 0,
+    /// From the second end to the first.
+    Backward = 1,
+}
+
+/// A running radio. Dropped, it falls silent.
+pub struct Radio {
+    orders: Sender<Order>,
+    wake: Arc<OwnedFd>,
+    thread: Option<JoinHandle<()>>,
+}
+
+enum Order {
+    Configure { link: usize, direction: Direction, config: Box<LinkConfig>, done: Sender<Result<(), String>> },
+    Count(Sender<Vec<[LinkCount; 2]>>),
+    Stop,
+}
+
+impl Radio {
+    /// Starts carrying frames. The TAPs must not block.
+    ///
+    /// # Errors
+    ///
+    /// [`LabError::System`] when the thread cannot be had.
+    pub fn start(links: Vec<AirLink>) -> Result<Self, LabError> {
+        let wake = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)
+            .doing(|| "make the radio's wake-up".to_owned())?;
+        let wake = Arc::new(wake);
+        let (orders, receiver) = channel();
+        let woken = Arc::clone(&wake);
+        let thread = std::thread::Builder::new()
+            .name("radio".to_owned())
+            .spawn(move || carry(links, &receiver, &woken))
+            .doing(|| "start the radio".to_owned())?;
+        Ok(Self { orders, wake, thread: Some(thread) })
+    }
+
+    /// Changes one direction of a link from now on.
+    ///
+    /// # Errors
+    ///
+    /// [`LabError::Scenario`] when the air refuses the configuration.
+    pub fn configure(
+        &self,
+        link: usize,
+        direction: Direction,
+        config: &LinkConfig,
+    ) -> Result<(), LabError> {
+        let (done, answer) = channel();
+        self.order(Order::Configure { link, direction, config: Box::new(config.clone()), done });
+        let answer = answer.recv().unwrap_or_else(|_| Err("the radio has stopped".to_owned()));
+        answer.map_err(|detail| LabError::Scenario { name: "air".to_owned(), detail })
+    }
+
+    /// What crossed each link so far, by direction. Nothing when the radio has stopped.
+    pub fn counts(&self) -> Vec<[LinkCount; 2]> {
+        let (reply, answer) = channel();
+        self.order(Order::Count(reply));
+        answer.recv().unwrap_or_default()
+    }
+
+    fn order(&self, order: Order) {
+        // A radio that has stopped takes no orders; whoever asked for an answer sees the channel closed.
+        let _ = self.orders.send(order);
+        let _ = rustix::io::write(&*self.wake, &1_u64.to_ne_bytes());
+    }
+}
+
+impl Drop for Radio {
+    fn drop(&mut self) {
+        self.order(Order::Stop);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The radio's thread: orders, deliveries, sleep, arrivals.
+fn carry(links: Vec<AirLink>, orders: &Receiver<Order>, wake: &OwnedFd) {
+    let origin = Instant::now();
+    let (taps, mut pairs): (Vec<[SyncDevice; 2]>, Vec<Pair>) =
+        links.into_iter().map(|link| (link.taps, Pair { macs: link.macs, links: link.links })).unzip();
+    let mut watched = vec![PollFd::new(wake, PollFlags::IN)];
+    watched.extend(taps.iter().flatten().map(|tap| PollFd::new(tap, PollFlags::IN)));
+    let mut incoming = vec![0; FRAME_BYTES];
+    let mut outgoing = Vec::with_capacity(FRAME_BYTES);
+    loop {
+        while let Ok(order) = orders.try_recv() {
+            match order {
+                Order::Configure { link, direction, config, done } => {
+                    let configured = match pairs.get_mut(link) {
+                        Some(pair) => pair.links[direction as usize]
+                            .set_config(&config)
+                            .map_err(|error| error.to_string()),
+                        None => Err(format!("there is no link number {link}")),
+                    };
+                    let _ = done.send(configured);
+                }
+                Order::Count(reply) => drop(reply.send(pairs.iter().map(Pair::counts).collect())),
+                Order::Stop => return,
+            }
+        }
+        let now = origin.elapsed();
+        for (pair, taps) in pairs.iter_mut().zip(&taps) {
+            pair.deliver(now, taps, &mut outgoing);
+        }
+        let due = pairs.iter().flat_map(|pair| &pair.links).filter_map(air::Link::poll_timeout).min();
+        match poll(&mut watched, due.map(|due| timespec(due.saturating_sub(now))).as_ref()) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return tracing::error!("the radio stops: {error}"),
+        }
+        if watched[0].revents().contains(PollFlags::IN) {
+            let _ = rustix::io::read(wake, &mut [0; 8]);
+        }
+        let ready = watched[1..].iter().map(|tap| tap.revents().contains(PollFlags::IN));
+        let ends = pairs.iter_mut().zip(&taps).flat_map(|(pair, taps)| taps.iter().zip(&mut pair.links));
+        for ((tap, link), _) in ends.zip(ready).filter(|(_, ready)| *ready) {
+            accept(tap, link, origin, &mut incoming);
+        }
+    }
+}
+
+/// The air between two TAPs, without the TAPs.
+struct Pair {
+    macs: [[u8; 6]; 2],
+    links: [air::Link; 2],
+}
+
+/// Gives the air what a TAP sent.
+fn accept(tap: &SyncDevice, link: &mut air::Link, origin: Instant, frame: &mut [u8]) {
+    for _ in 0..BURST_FRAMES {
+        let Ok(length) = tap.recv(frame) else { return };
+        if let Some(packet) = ethernet::packet_of(&frame[..length]) {
+            link.send(origin.elapsed(), packet.to_vec());
+        }
+    }
+}
+
+impl Pair {
+    /// Gives the TAPs what came over the air.
+    fn deliver(&mut self, now: Duration, taps: &[SyncDevice; 2], frame: &mut Vec<u8>) {
+        let [first, second] = self.macs;
+        let ends = [(&taps[1], first, second), (&taps[0], second, first)];
+        for (link, (tap, from, to)) in self.links.iter_mut().zip(ends) {
+            while let Some(packet) = link.poll_deliver(now) {
+                frame.clear();
+                ethernet::frame_into(frame, from, to, &packet);
+                // A TAP refuses frames only while it is down, which is a loss like any other.
+                let _ = tap.send(frame);
+            }
+        }
+    }
+
+    fn counts(&self) -> [LinkCount; 2] {
+        self.links.each_ref().map(|link| LinkCount::from(link.counters()))
+    }
+}

@@ -1,0 +1,224 @@
+//! What to run: places and links, daemons, downloads and streams, and what happens meanwhile.
+//!
+//! A scenario is plain data, written and read as JSON: the same file runs on this kernel or is handed to the kernel
+//! whose time is virtual.
+//!
+//! In the texts of [`Daemon`] and [`Event`], `{exe}` is the program named to [`crate::Driver`], `{folder}` a folder of
+//! the run's own, `{config}` the daemon's configuration file and `{socket}` the path for its status socket.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use air::LinkConfig;
+use serde::{Deserialize, Serialize};
+
+use crate::radio::Direction;
+use crate::topology::Topology;
+
+/// One scenario, run once for each seed. Everything in it is made afresh for each.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// Its name, which its outcomes bear.
+    pub name: String,
+    /// Seeds of the air: a run for each.
+    pub seeds: Vec<u64>,
+    /// The places and links.
+    pub topology: Topology,
+    /// Kernel parameters of every place, by dotted name (`net.ipv4.tcp_congestion_control`).
+    #[serde(default)]
+    pub parameters: BTreeMap<String, String>,
+    /// Files to be had by HTTP from the places in `servers`, and to fill streams with.
+    #[serde(default)]
+    pub contents: Vec<Content>,
+    /// Places where an HTTP daemon offers all contents on port [`HTTP_PORT`].
+    #[serde(default)]
+    pub servers: Vec<String>,
+    /// Programs that run meanwhile, started in this order, each when the one before is ready.
+    #[serde(default)]
+    pub daemons: Vec<Daemon>,
+    /// Downloads, all at once unless they say otherwise.
+    #[serde(default)]
+    pub downloads: Vec<Download>,
+    /// UDP streams.
+    #[serde(default)]
+    pub streams: Vec<Stream>,
+    /// What happens meanwhile. Events due after the last download and stream has ended do not happen.
+    #[serde(default)]
+    pub events: Vec<Event>,
+    /// When to give up on what still runs, counted from when everything was ready.
+    #[serde(default = "bound_seconds")]
+    pub bound_seconds: f64,
+}
+
+/// Where the HTTP daemons listen.
+pub const HTTP_PORT: u16 = 80;
+
+const fn bound_seconds() -> f64 {
+    3600.0
+}
+
+/// A file, or a slice of one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Content {
+    /// The name under which it is offered.
+    pub name: String,
+    /// The file on this machine.
+    pub file: PathBuf,
+    /// Where the slice starts.
+    #[serde(default)]
+    pub skip_bytes: u64,
+    /// How long it is; to the end when absent.
+    #[serde(default)]
+    pub length_bytes: Option<u64>,
+}
+
+/// A program that runs in a place for the whole run, in the foreground.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Daemon {
+    /// Its name.
+    pub name: String,
+    /// Where it runs.
+    pub place: String,
+    /// The program and its arguments, such as `["{exe}", "up", "{config}"]`.
+    pub command: Vec<String>,
+    /// The text of its configuration file.
+    #[serde(default)]
+    pub config: String,
+    /// When it counts as ready.
+    pub ready: Ready,
+    /// A command that prints its state as JSON, run at the end.
+    #[serde(default)]
+    pub status: Vec<String>,
+    /// Whether it is started by an [`Action::Start`] only.
+    #[serde(default)]
+    pub later: bool,
+}
+
+/// When a daemon counts as ready. It has [`Ready::WITHIN_SECONDS`] for it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ready {
+    /// As soon as it is started.
+    AtOnce,
+    /// When this path exists (`{socket}`).
+    Path(String),
+    /// When an interface of this name is up in its place.
+    Interface(String),
+    /// When something listens on this TCP port in its place.
+    Listening(u16),
+}
+
+impl Ready {
+    /// How long a daemon may take to become ready.
+    pub const WITHIN_SECONDS: u64 = 10;
+}
+
+/// One transfer by curl.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Download {
+    /// Where it is fetched to.
+    pub place: String,
+    /// The address that is asked.
+    pub from: IpAddr,
+    /// The name of the content.
+    pub content: String,
+    /// The port that is asked.
+    #[serde(default = "http_port")]
+    pub port: u16,
+    /// When it starts.
+    #[serde(default)]
+    pub start: Start,
+    /// After how long without a new octet it counts as stalled.
+    #[serde(default = "stall_seconds")]
+    pub stall_seconds: u32,
+}
+
+const fn http_port() -> u16 {
+    HTTP_PORT
+}
+
+const fn stall_seconds() -> u32 {
+    60
+}
+
+/// When a download starts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Start {
+    /// So long after everything is ready.
+    AtSeconds(f64),
+    /// When the download of this index (lower than its own) has ended.
+    After(usize),
+}
+
+impl Default for Start {
+    fn default() -> Self {
+        Self::AtSeconds(0.0)
+    }
+}
+
+/// UDP datagrams at a constant rate.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stream {
+    /// Where it is sent.
+    pub from: String,
+    /// Where it is received.
+    pub to: String,
+    /// The address it is sent to, one of `to`'s.
+    pub address: IpAddr,
+    /// How many datagrams.
+    pub datagrams: u64,
+    /// Octets of payload of each, at least 20.
+    pub payload_bytes: usize,
+    /// From one datagram to the next.
+    pub interval_milliseconds: f64,
+    /// What fills the payload, over and over; zeros when absent.
+    #[serde(default)]
+    pub content: Option<String>,
+    /// When it starts.
+    #[serde(default)]
+    pub start_seconds: f64,
+}
+
+/// Something that happens during a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Event {
+    /// When, after everything was ready.
+    pub at_seconds: f64,
+    /// What.
+    pub action: Action,
+}
+
+/// What an event does.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[expect(clippy::large_enum_variant, reason = "a handful a scenario")]
+pub enum Action {
+    /// Changes one direction of a link.
+    Configure {
+        /// The link's name.
+        link: String,
+        /// Which direction.
+        direction: Direction,
+        /// What it is from now on.
+        config: LinkConfig,
+    },
+    /// Runs a command in a place, to its end (at most ten seconds).
+    Run {
+        /// Where.
+        place: String,
+        /// The program and its arguments.
+        command: Vec<String>,
+    },
+    /// Starts a daemon and waits until it is ready.
+    Start(String),
+    /// Ends a daemon.
+    Stop(String),
+}

@@ -1,0 +1,218 @@
+//! One run of a scenario with one seed, on the kernel that this process runs on.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::Path;
+use std::thread::ScopedJoinHandle;
+use std::time::{Duration, Instant};
+
+use crate::daemon::{Placeholders, Running, run_command};
+use crate::download::Transfer;
+use crate::error::{Doing, LabError};
+use crate::ground::Ground;
+use crate::http_server::HttpServer;
+use crate::outcome::{DownloadOutcome, Outcome, StreamOutcome};
+use crate::run::Run;
+use crate::scenario::{Action, Content, Daemon, HTTP_PORT, Scenario, Start};
+use crate::stream::Flow;
+use crate::traffic::Traffic;
+
+/// Runs a scenario once for each of its seeds, in order, and hands each outcome to `report` as it comes.
+///
+/// `exe` is what `{exe}` in the scenario stands for.
+///
+/// # Errors
+///
+/// The first of [`LabError`]; the seeds after it are not run.
+pub fn run_here(
+    scenario: &Scenario,
+    exe: &Path,
+    report: &mut dyn FnMut(Outcome) -> Result<(), LabError>,
+) -> Result<(), LabError> {
+    scenario.check()?;
+    let run = Run::begin()?;
+    let folder = tempfile::Builder::new().prefix("overheard-lab-").tempdir();
+    let folder = folder.doing(|| "make a folder for the run".to_owned())?;
+    let contents = folder.path().join("contents");
+    fs::create_dir(&contents).doing(|| format!("make {}", contents.display()))?;
+    scenario.contents.iter().try_for_each(|content| cut(content, &contents))?;
+    for seed in &scenario.seeds {
+        let place = folder.path().join(format!("seed-{seed}"));
+        fs::create_dir_all(&place).doing(|| format!("make {}", place.display()))?;
+        let trial = Trial {
+            scenario,
+            contents: &contents,
+            placeholders: Placeholders { exe: exe.to_owned(), folder: place.clone() },
+            ground: Ground::lay(&run, scenario, *seed)?,
+        };
+        let outcome = trial.run(*seed);
+        let _ = fs::remove_dir_all(&place);
+        report(outcome?)?;
+    }
+    Ok(())
+}
+
+/// Copies a content, or the slice it is, to where it is served from.
+fn cut(content: &Content, contents: &Path) -> Result<(), LabError> {
+    let doing = || format!("read {}", content.file.display());
+    let mut file = File::open(&content.file).doing(doing)?;
+    file.seek(SeekFrom::Start(content.skip_bytes)).doing(doing)?;
+    let mut slice = file.take(content.length_bytes.unwrap_or(u64::MAX));
+    let path = contents.join(&content.name);
+    let mut copy = File::create(&path).doing(|| format!("make {}", path.display()))?;
+    let copied = std::io::copy(&mut slice, &mut copy).doing(|| format!("fill {}", path.display()))?;
+    match content.length_bytes {
+        Some(length) if copied != length => Err(LabError::System {
+            doing: format!("take {length} bytes from byte {} of {}", content.skip_bytes, content.file.display()),
+            source: std::io::ErrorKind::UnexpectedEof.into(),
+        }),
+        _ => Ok(()),
+    }
+}
+
+struct Trial<'a> {
+    scenario: &'a Scenario,
+    contents: &'a Path,
+    placeholders: Placeholders,
+    ground: Ground,
+}
+
+/// The daemons that run, each with its part of the scenario.
+type Daemons<'a> = Vec<(&'a Daemon, Running)>;
+
+impl Trial<'_> {
+    fn run(&self, seed: u64) -> Result<Outcome, LabError> {
+        let servers = self.start_servers()?;
+        let mut daemons = Daemons::new();
+        for daemon in self.scenario.daemons.iter().filter(|daemon| !daemon.later) {
+            daemons.push((daemon, self.start_daemon(daemon)?));
+        }
+        let traffic = Traffic::new(self.scenario.downloads.len(), self.scenario.streams.len());
+        let (downloads, streams, said) = self.carry_traffic(&traffic, &mut daemons)?;
+        let links = self.ground.counts();
+        let mut statuses = BTreeMap::new();
+        for (daemon, running) in &mut daemons {
+            let place = self.ground.place(&daemon.place)?;
+            if let Some(status) = running.status(daemon, place, &self.placeholders)? {
+                statuses.insert(daemon.name.clone(), status);
+            }
+        }
+        daemons.into_iter().rev().for_each(|(_, running)| running.stop());
+        drop(servers);
+        let scenario = self.scenario.name.clone();
+        Ok(Outcome { scenario, seed, links, downloads, streams, statuses, said })
+    }
+
+    fn start_servers(&self) -> Result<Vec<HttpServer>, LabError> {
+        let start = |place: &String| {
+            let folder = self.placeholders.folder.join(format!("http-{place}"));
+            fs::create_dir_all(&folder).doing(|| format!("make {}", folder.display()))?;
+            HttpServer::start(self.ground.place(place)?, self.contents, &folder, HTTP_PORT)
+        };
+        self.scenario.servers.iter().map(start).collect()
+    }
+
+    fn start_daemon(&self, daemon: &Daemon) -> Result<Running, LabError> {
+        Running::start(daemon, self.ground.place(&daemon.place)?, &self.placeholders)
+    }
+
+    /// Runs all downloads and streams to their ends, and the events meanwhile.
+    #[expect(clippy::type_complexity, reason = "three lists that the caller takes apart at once")]
+    fn carry_traffic<'a>(
+        &'a self,
+        traffic: &Traffic,
+        daemons: &mut Daemons<'a>,
+    ) -> Result<(Vec<DownloadOutcome>, Vec<StreamOutcome>, Vec<String>), LabError> {
+        let ready = Instant::now();
+        let at = |seconds: f64| ready + Duration::from_secs_f64(seconds);
+        let deadline = at(self.scenario.bound_seconds);
+        std::thread::scope(|scope| {
+            let downloads: Vec<_> = (0..self.scenario.downloads.len())
+                .map(|index| scope.spawn(move || self.download(index, ready, deadline, traffic)))
+                .collect();
+            let streams: Vec<_> = (self.scenario.streams.iter())
+                .map(|stream| scope.spawn(move || {
+                    let _carried = traffic.guard(None);
+                    let content = match &stream.content {
+                        Some(name) => fs::read(self.contents.join(name)).doing(|| format!("read {name}"))?,
+                        None => Vec::new(),
+                    };
+                    let (from, to) = (self.ground.place(&stream.from)?, self.ground.place(&stream.to)?);
+                    Flow { stream, from, to, content: &content }.run(at(stream.start_seconds), deadline)
+                }))
+                .collect();
+            let said = self.happen(&at, traffic, daemons);
+            let downloads: Result<_, _> = downloads.into_iter().map(join).collect();
+            let streams: Result<_, _> = streams.into_iter().map(join).collect();
+            Ok((downloads?, streams?, said?))
+        })
+    }
+
+    fn download(
+        &self,
+        index: usize,
+        ready: Instant,
+        deadline: Instant,
+        traffic: &Traffic,
+    ) -> Result<DownloadOutcome, LabError> {
+        let _carried = traffic.guard(Some(index));
+        let download = &self.scenario.downloads[index];
+        match download.start {
+            Start::AtSeconds(seconds) => {
+                let start = ready + Duration::from_secs_f64(seconds);
+                std::thread::sleep(start.saturating_duration_since(Instant::now()));
+            }
+            Start::After(other) => traffic.wait_for_download(other),
+        }
+        let copy = self.placeholders.folder.join(format!("download-{index}"));
+        let transfer = Transfer {
+            download,
+            place: self.ground.place(&download.place)?,
+            original: self.contents.join(&download.content),
+            copy,
+        };
+        transfer.run(ready, deadline)
+    }
+
+    /// Lets the events happen, each in its time, while there is traffic.
+    fn happen<'a>(
+        &'a self,
+        at: &dyn Fn(f64) -> Instant,
+        traffic: &Traffic,
+        daemons: &mut Daemons<'a>,
+    ) -> Result<Vec<String>, LabError> {
+        let mut events: Vec<_> = self.scenario.events.iter().collect();
+        events.sort_by(|one, other| one.at_seconds.total_cmp(&other.at_seconds));
+        let mut said = Vec::new();
+        for event in events {
+            if traffic.ends_before(at(event.at_seconds)) {
+                break;
+            }
+            match &event.action {
+                Action::Configure { link, direction, config } => {
+                    self.ground.configure(link, *direction, config)?;
+                }
+                Action::Run { place, command } => {
+                    let place = self.ground.place(place)?;
+                    said.push(run_command(command, None, place, &self.placeholders)?);
+                }
+                Action::Start(name) => {
+                    for daemon in self.scenario.daemons.iter().filter(|daemon| &daemon.name == name) {
+                        daemons.push((daemon, self.start_daemon(daemon)?));
+                    }
+                }
+                Action::Stop(name) => {
+                    let stopped = daemons.extract_if(.., |(daemon, _)| &daemon.name == name);
+                    stopped.for_each(|(_, running)| running.stop());
+                }
+            }
+        }
+        Ok(said)
+    }
+}
+
+/// What a thread returned; its panic is the caller's.
+fn join<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
