@@ -1,0 +1,75 @@
+//! What stands inside the seal: a link sequence and a row of frames.
+
+use crate::{Seed, receipt, request};
+use wire::frame::{self, Frame, FrameType, Frames, Reduced};
+
+/// Frames that are read and written again read the same, and each body goes to the target that is its own.
+pub fn check(bytes: &[u8]) -> bool {
+    let mut rest = bytes;
+    let Ok(sequence) = frame::parse_sequence(&mut rest) else { return false };
+    let mut again = Vec::new();
+    frame::emit_sequence(u64::from(sequence), &mut again);
+    assert_eq!(again, bytes[..frame::SEQUENCE_BYTES]);
+    let mut body_bytes = 0;
+    let mut known: Vec<Frame<'_>> = Vec::new();
+    for frame in Frames::new(rest) {
+        let Ok(frame) = frame else { return false };
+        body_bytes += frame.body.len() + 1;
+        known.extend(frame.frame_type.is_some().then_some(frame));
+    }
+    assert!(body_bytes <= rest.len(), "no byte is in two frames");
+    again.clear();
+    for Frame { frame_type, body } in &known {
+        frame::emit(frame_type.unwrap_or(FrameType::Padding), body, &mut again);
+    }
+    let read: Vec<Frame<'_>> = Frames::new(&again).filter_map(Result::ok).collect();
+    assert_eq!(read, known);
+    known.iter().for_each(check_body);
+    true
+}
+
+fn check_body(frame: &Frame<'_>) {
+    match frame.frame_type {
+        Some(FrameType::Receipt) => drop(receipt::check(frame.body)),
+        Some(FrameType::Request) => drop(request::check(frame.body)),
+        Some(FrameType::ReducedCompact | FrameType::ReducedPaper) => {
+            if let Ok(reduced) = Reduced::parse(frame.body) {
+                let mut out = Vec::new();
+                reduced.emit(&mut out);
+                assert_eq!(out, frame.body);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// One packet alone, several frames in a row, and every control frame.
+pub fn seeds() -> Vec<Seed> {
+    let packet = [0x45; 60];
+    let receipt = receipt::seeds().swap_remove(0).bytes;
+    vec![
+        Seed::of("packet", |out| {
+            frame::emit_sequence(1, out);
+            frame::emit_last(FrameType::Packet, out);
+            out.extend_from_slice(&packet);
+        }),
+        Seed::of("packed", |out| {
+            frame::emit_sequence(0x00ab_cdef, out);
+            frame::emit(FrameType::Receipt, &receipt, out);
+            frame::emit(FrameType::Packet, &packet, out);
+            frame::emit(FrameType::ReducedCompact, &[3; 40], out);
+            frame::emit_last(FrameType::ReducedPaper, out);
+            out.extend_from_slice(&[4; 40]);
+        }),
+        Seed::of("control", |out| {
+            frame::emit_sequence(2, out);
+            frame::emit(FrameType::Request, &[0, 0, 1, 0, 0, 2], out);
+            frame::emit(FrameType::Reply, &[0, 0, 1, 0x45, 0, 0, 20], out);
+            frame::emit(FrameType::Ping, &[1, 2, 3, 4, 5, 6, 7, 8], out);
+            frame::emit(FrameType::Pong, &[1, 2, 3, 4, 5, 6, 7, 8], out);
+            frame::emit(FrameType::Flushed, &[3], out);
+            frame::emit(FrameType::Close, &[], out);
+            frame::emit(FrameType::Padding, &[0; 200], out);
+        }),
+    ]
+}

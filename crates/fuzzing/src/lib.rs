@@ -1,0 +1,89 @@
+//! What must hold of every parser on any bytes.
+//!
+//! Each module is one *target*: `check` takes bytes as an attacker or an accident may send them, asserts what must
+//! hold of them (not only that nothing panics: what is read and written again reads the same, bounds hold, what is
+//! refused changes nothing), and says whether they were accepted. `seeds` are well-formed inputs, made by the
+//! crates' own emitters, from which a search starts.
+//!
+//! Three things use the targets. The tests of this crate replay the stored seeds, and many mutations of them, in
+//! seconds. `cargo fuzz` searches by coverage, as long as one lets it; its programs in `fuzz/fuzz_targets` are one
+//! line each. And what it ever found stands in `fuzz/regressions` and is replayed as well.
+
+#![forbid(unsafe_code)]
+
+pub mod capacity_trace;
+pub mod compact_shim;
+pub mod frames;
+pub mod hello;
+pub mod inner;
+pub mod link_config;
+pub mod mutation;
+pub mod paper_shim;
+pub mod receipt;
+pub mod recorded_paths;
+pub mod reduction;
+pub mod request;
+pub mod restore;
+pub mod unit;
+pub mod varint;
+
+/// A well-formed input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seed {
+    /// What it is; its file's name.
+    pub name: &'static str,
+    /// The input.
+    pub bytes: Vec<u8>,
+}
+
+impl Seed {
+    /// A seed that `write` appends to an empty buffer.
+    fn of(name: &'static str, write: impl FnOnce(&mut Vec<u8>)) -> Self {
+        let mut bytes = Vec::new();
+        write(&mut bytes);
+        Seed { name, bytes }
+    }
+}
+
+/// One parser under attack.
+#[derive(Debug, Clone, Copy)]
+pub struct Target {
+    /// Its name: of its module, of its fuzzing program and of its folder of seeds.
+    pub name: &'static str,
+    /// Asserts what must hold of any bytes; says whether they were accepted.
+    pub check: fn(&[u8]) -> bool,
+    /// Well-formed inputs.
+    pub seeds: fn() -> Vec<Seed>,
+    /// How many mutations the tests try: about a second's worth.
+    pub mutations: usize,
+}
+
+/// The targets, each with how many mutations take the tests about a second.
+macro_rules! targets {
+    ($($name:ident: $mutations:literal,)*) => {
+        /// All targets.
+        pub const TARGETS: &[Target] = &[$(Target {
+            name: stringify!($name),
+            check: $name::check,
+            seeds: $name::seeds,
+            mutations: $mutations,
+        },)*];
+    };
+}
+
+targets! {
+    capacity_trace: 200_000,
+    compact_shim: 200_000,
+    frames: 200_000,
+    hello: 200_000,
+    inner: 200_000,
+    link_config: 20_000,
+    paper_shim: 200_000,
+    receipt: 150_000,
+    recorded_paths: 150_000,
+    reduction: 4_000,
+    request: 200_000,
+    restore: 20_000,
+    unit: 200_000,
+    varint: 200_000,
+}
