@@ -1,0 +1,44 @@
+# Everything that building, trying and checking Overheard takes. `make` alone says what there is.
+
+SHELL := bash
+.DEFAULT_GOAL := help
+# Where cargo builds, and where the programs are then found.
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+OVERHEARD := $(TARGET)/release/overheard
+
+.PHONY: help demo build test experiments bench lab-kernel fuzz seeds audit setup
+
+help: ## Say what there is
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
+
+demo: setup build ## Install what is missing, build, and show the main job (CONTENT=DIR fetches your own files)
+	scripts/as-root $(OVERHEARD) demo $(if $(CONTENT),--content "$(CONTENT)")
+
+setup: ## Install what building and the lab need and this machine lacks
+	@scripts/setup.sh
+
+build: ## Build the program as it is meant to be used: target/release/overheard
+	cargo build --release --locked -p overheard
+
+test: ## Install what is missing, then formatting, lints, every test and the quick experiments
+	@scripts/setup.sh build lab test
+	@scripts/test.sh
+
+experiments: setup build ## The papers' experiments, whole, with a report in target/byte-caching.html
+	$(OVERHEARD) experiment byte-caching --report $(TARGET)/byte-caching.html
+
+bench: ## Measure the hot paths
+	cargo bench --locked --workspace
+
+lab-kernel: ## Build the virtual-time kernel from Debian's source package, into lab-kernel/build
+	@scripts/setup.sh build kernel
+	scripts/lab-kernel.sh
+
+fuzz: ## Search for inputs that break a parser, 60 seconds each (FUZZ=unit for one, SECONDS_EACH=600)
+	@scripts/fuzz.sh "$(or $(SECONDS_EACH),60)" $(FUZZ)
+
+seeds: ## Write the inputs anew that fuzzing and its replay start from
+	cargo run --locked -p overheard-fuzzing --example seeds
+
+audit: ## Check licences, advisories and sources of every library, and spelling
+	@scripts/audit.sh

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Formatting, lints and every test of the workspace; says what the machine's rights left out.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+step() { printf '\n== %s\n' "$*"; }
+
+step "formatting"
+cargo fmt --all --check
+
+step "lints"
+cargo clippy --workspace --all-targets --locked -- -D warnings
+
+# Tests that make namespaces and devices run as root where that can be had without asking, and otherwise skip
+# themselves; those of other crates never do.
+runner=() left_out=()
+if [ "$(id -u)" -ne 0 ]; then
+    if sudo -n true 2>/dev/null; then
+        runner=(--config "target.'cfg(all())'.runner='$PWD/scripts/test-runner'")
+    else
+        left_out+=("what needs root (namespaces, TUN devices, real tunnels): run \`sudo -v\` first, or this as root")
+    fi
+fi
+kernel=${OVERHEARD_LAB_KERNEL:-}
+for place in lab-kernel/build/linux ../shared/lab-kernel/linux; do
+    [ -n "$kernel" ] || [ ! -f "$place" ] || kernel=$place
+done
+[ -n "$kernel" ] || left_out+=("what runs in the virtual-time kernel: build it by \`make lab-kernel\`")
+
+step "tests"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+status=0
+cargo "${runner[@]}" test --workspace --locked --no-fail-fast 2>&1 | tee "$log" || status=$?
+
+step "summary"
+for what in "${left_out[@]}"; do echo "left out: $what"; done
+awk '/^test result: / { passed += $4; failed += $6; skipped += $8 }
+     END { printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped }' "$log"
+exit "$status"
