@@ -30,7 +30,7 @@ fn a_misspelt_key_is_told_with_the_one_that_was_meant() {
     refused(
         "allowed_ips",
         "allowed_ip",
-        r#"gateway.toml:17: unknown key "allowed_ip" in [[peer]]; did you mean "allowed_ips"?"#,
+        r#"gateway.toml:16: unknown key "allowed_ip" in [[peer]]; did you mean "allowed_ips"?"#,
     );
     refused("listen", "listn", r#"gateway.toml:6: unknown key "listn" in [node]; did you mean "listen"?"#);
     refused("[tunnel]", "[tunel]", r#"gateway.toml:9: unknown key "tunel"; did you mean "tunnel"?"#);

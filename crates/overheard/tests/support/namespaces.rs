@@ -124,7 +124,12 @@ pub struct Node {
 impl Node {
     /// Starts `NAME.toml` of the site, whose status socket is `NAME.sock`, and waits until it answers.
     pub fn start(site: &Site, machine: &Machine, name: &str) -> Node {
-        let mut node = Node::spawn(site, machine, name);
+        Node::start_as(site, machine, name, &["up"])
+    }
+
+    /// The same with another subcommand and its options.
+    pub fn start_as(site: &Site, machine: &Machine, name: &str, command: &[&str]) -> Node {
+        let mut node = Node::spawn_as(site, machine, name, command);
         let patience = Instant::now() + Duration::from_secs(20);
         while Command::new(PROGRAM)
             .args(["status", "--socket"])
@@ -143,11 +148,17 @@ impl Node {
 
     /// Starts it and does not wait.
     pub fn spawn(site: &Site, machine: &Machine, name: &str) -> Node {
+        Node::spawn_as(site, machine, name, &["up"])
+    }
+
+    fn spawn_as(site: &Site, machine: &Machine, name: &str, command: &[&str]) -> Node {
         let log = site.path().join(format!("{name}.log"));
         let out = File::create(&log).unwrap();
         // `ip netns exec` becomes the program: the child's process id is the node's
         let child = Command::new("ip")
-            .args(["netns", "exec", &machine.name, PROGRAM, "up", &format!("{name}.toml")])
+            .args(["netns", "exec", &machine.name, PROGRAM])
+            .args(command)
+            .arg(format!("{name}.toml"))
             .current_dir(site.path())
             .stdin(Stdio::null())
             .stdout(out.try_clone().unwrap())
