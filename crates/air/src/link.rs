@@ -146,7 +146,7 @@ impl Link {
         let bytes = arriving.frame.len();
         self.held.remove(bytes);
         self.counters.delivered.add(bytes);
-        if arriving.index + 1 < self.delivered_below && !arriving.copy {
+        if arriving.index < self.delivered_below && !arriving.copy {
             self.counters.reordered.add(bytes);
         }
         self.delivered_below = self.delivered_below.max(arriving.index + 1);

@@ -70,9 +70,7 @@ impl Transmitter {
         match self {
             Self::Instant => start,
             Self::Rate(rate) => start.saturating_add(rate.time_for(bytes)),
-            Self::Recorded { since, opportunities } => {
-                opportunities.finish(arrival.max(*since), bytes).max(start)
-            }
+            Self::Recorded { since, opportunities } => opportunities.finish(arrival.max(*since), bytes),
             Self::Radio { timing, .. } => (0..tries)
                 .map(|retry| {
                     if !lost && retry + 1 == tries {

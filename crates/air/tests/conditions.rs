@@ -203,6 +203,22 @@ fn new_conditions_hold_for_what_waits_and_what_comes() {
     assert_eq!(times(&log), [ms(11), ms(21), ms(31)]);
 }
 
+/// The opportunities before the change, and while the old transmitter finished its frame, were not the new one's.
+#[test]
+fn a_recorded_capacity_that_begins_later_has_no_past() {
+    let slow = LinkConfig { rate: Some(Bitrate::from_bytes_per_second(100_000)), ..LinkConfig::default() };
+    let trace = Some(CapacityConfig::OpportunitiesMs("1\n2\n3\n4\n".parse().unwrap()));
+    let mut link = Link::new(&slow, 1).unwrap();
+    for count in 0..3 {
+        link.send(ms(0), numbered(count, 1000));
+    }
+    let mut log = Log::new();
+    deliver(&mut link, us(4_500), &mut log);
+    link.set_config(&LinkConfig { rate: None, trace, ..slow }).unwrap();
+    deliver(&mut link, Duration::MAX, &mut log);
+    assert_eq!(times(&log), [ms(10), ms(11), ms(12)]);
+}
+
 #[test]
 fn a_shorter_delay_does_not_let_frames_overtake() {
     let config = LinkConfig { delay: ms(100), ..LinkConfig::default() };
