@@ -29,6 +29,7 @@ mod encoder;
 pub mod extent;
 pub mod index;
 mod miss;
+pub mod offline;
 mod parameters;
 pub mod policy;
 pub mod rabin;

@@ -14,7 +14,8 @@ pub enum Miss {
         /// Their link sequences.
         sequences: AbsentSequences,
     },
-    /// No stored packet has the fingerprint that a field of the paper's form names.
+    /// No stored packet has the fingerprint that a field of the paper's form names. Which packet it was that
+    /// the sender meant, the form does not say; a receiver that wants help can ask for the packet itself.
     #[error("no stored packet has the fingerprint {fingerprint:#018x}")]
     UnknownFingerprint {
         /// The fingerprint.

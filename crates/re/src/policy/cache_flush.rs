@@ -44,3 +44,49 @@ impl ReferencePolicy for CacheFlush {
         stored.sequence >= self.first
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::tests::{datagram, segment, stored};
+
+    /// Sends a segment and says whether it took the cache with it.
+    fn flushes(policy: &mut CacheFlush, sequence: u64, port: u16, tcp_sequence: u32) -> bool {
+        assert!(policy.admit(sequence, &segment(port, tcp_sequence).1));
+        !policy.may_refer(&stored(sequence - 1, &segment(port, 0).0))
+    }
+
+    #[test]
+    fn a_repetition_flushes_and_progress_does_not() {
+        let mut policy = CacheFlush::default();
+        assert!(!flushes(&mut policy, 1, 80, 1000));
+        assert!(!flushes(&mut policy, 2, 80, 1100), "the next");
+        assert!(!flushes(&mut policy, 3, 80, 1300), "a gap");
+        assert!(flushes(&mut policy, 4, 80, 1200), "a decrease");
+        assert!(flushes(&mut policy, 5, 80, 1200), "the same once more");
+        assert!(flushes(&mut policy, 6, 80, 1250), "cut elsewhere");
+        assert!(!flushes(&mut policy, 7, 81, 100), "another flow");
+        assert!(!policy.may_refer(&stored(5, &segment(80, 0).0)), "what was flushed stays flushed");
+        assert!(!policy.admit(8, &datagram().1));
+    }
+
+    #[test]
+    fn sequences_go_round() {
+        let mut policy = CacheFlush::default();
+        assert!(!flushes(&mut policy, 1, 80, u32::MAX - 149));
+        assert!(!flushes(&mut policy, 2, 80, u32::MAX - 49));
+        assert!(!flushes(&mut policy, 3, 80, 50));
+        assert!(flushes(&mut policy, 4, 80, u32::MAX - 49));
+    }
+
+    #[test]
+    fn more_flows_than_can_be_told_apart_flush_once_and_are_bounded() {
+        let mut policy = CacheFlush::default();
+        for port in 0..MAX_FLOWS as u16 {
+            assert!(!flushes(&mut policy, 1 + u64::from(port), port, 5));
+        }
+        assert!(flushes(&mut policy, 2000, 5000, 5));
+        assert!(!flushes(&mut policy, 2001, 5001, 5));
+        assert!(policy.ends.len() <= MAX_FLOWS);
+    }
+}

@@ -41,3 +41,30 @@ impl ReferencePolicy for KDistance {
         stored.sequence >= self.reference
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::tests::{datagram, stored};
+
+    #[test]
+    fn every_kth_packet_is_a_reference_and_the_others_reach_back_to_it() {
+        let mut policy = KDistance::new(3);
+        let (packet, inner) = datagram();
+        // Link sequences have gaps: packets that the store does not keep take some.
+        for (number, sequence) in (100..).step_by(2).take(12).enumerate() {
+            let reference = sequence - 2 * (number as u64 % 3);
+            assert_eq!(policy.admit(sequence, &inner), sequence != reference);
+            assert!(policy.may_refer(&stored(reference, &packet)));
+            assert!(!policy.may_refer(&stored(reference - 2, &packet)));
+        }
+    }
+
+    #[test]
+    fn a_distance_of_one_refers_to_nothing() {
+        for k in [0, 1] {
+            let mut policy = KDistance::new(k);
+            assert!((0..10).all(|sequence| !policy.admit(sequence, &datagram().1)));
+        }
+    }
+}

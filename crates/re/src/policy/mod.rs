@@ -67,3 +67,56 @@ impl Policy {
 fn precedes(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) < 0
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use etherparse::PacketBuilder;
+
+    /// A TCP segment with 100 bytes of payload.
+    pub(super) fn segment(port: u16, tcp_sequence: u32) -> (Vec<u8>, Inner) {
+        let builder =
+            PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64).tcp(port, 4242, tcp_sequence, 1000);
+        let mut packet = Vec::new();
+        builder.write(&mut packet, &[7; 100]).unwrap();
+        let inner = Inner::parse(&packet).unwrap();
+        (packet, inner)
+    }
+
+    /// A UDP datagram.
+    pub(super) fn datagram() -> (Vec<u8>, Inner) {
+        let mut packet = Vec::new();
+        let builder = PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64).udp(80, 4242);
+        builder.write(&mut packet, &[7; 100]).unwrap();
+        let inner = Inner::parse(&packet).unwrap();
+        (packet, inner)
+    }
+
+    /// As the store would give it.
+    pub(super) fn stored(sequence: u64, packet: &[u8]) -> Stored<'_> {
+        Stored { sequence, packet, payload: 40..140, confirmed: false, lost: false }
+    }
+
+    #[test]
+    fn sequences_are_compared_around_the_circle() {
+        assert!(precedes(1, 2) && !precedes(2, 1) && !precedes(2, 2));
+        assert!(precedes(u32::MAX, 0) && !precedes(0, u32::MAX));
+    }
+
+    #[test]
+    fn marks_decide_under_acked_and_informed_marking() {
+        let packet = segment(80, 1).0;
+        let sent = stored(1, &packet);
+        let confirmed = Stored { confirmed: true, ..sent.clone() };
+        let lost = Stored { lost: true, ..sent.clone() };
+        let both = Stored { confirmed: true, lost: true, ..sent.clone() };
+        let allowed = |policy: &dyn ReferencePolicy| {
+            [&sent, &confirmed, &lost, &both].map(|stored| policy.may_refer(stored))
+        };
+        assert_eq!(allowed(&Acked), [false, true, false, false]);
+        assert_eq!(allowed(&InformedMarking), [true, true, false, false]);
+        assert_eq!(allowed(&RetrieveOnMiss), [true; 4]);
+        assert_eq!(allowed(&Naive), [true; 4]);
+        assert_eq!(allowed(&Off), [false; 4]);
+    }
+}

@@ -28,3 +28,28 @@ impl ReferencePolicy for TcpSeq {
         other.flow == flow && other.tcp_sequence.is_some_and(|other| precedes(other, sequence))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::tests::{datagram, segment, stored};
+
+    #[test]
+    fn only_strictly_earlier_segments_of_the_same_flow_are_referred_to() {
+        let mut policy = TcpSeq::default();
+        assert!(policy.admit(9, &segment(80, 10).1));
+        let refers_to =
+            |policy: &TcpSeq, port, sequence| policy.may_refer(&stored(1, &segment(port, sequence).0));
+        assert!(refers_to(&policy, 80, 9));
+        assert!(!refers_to(&policy, 80, 10), "itself");
+        assert!(!refers_to(&policy, 80, 11), "a later one");
+        assert!(!refers_to(&policy, 81, 9), "another flow");
+        assert!(!policy.may_refer(&stored(1, &datagram().0)));
+        // The sequence has gone round.
+        assert!(refers_to(&policy, 80, u32::MAX - 100));
+        policy.admit(10, &segment(80, u32::MAX - 100).1);
+        assert!(!refers_to(&policy, 80, 10));
+        assert!(!policy.admit(11, &datagram().1));
+        assert!(!refers_to(&policy, 80, 9));
+    }
+}

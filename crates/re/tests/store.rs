@@ -1,0 +1,148 @@
+//! The packet store against a plain model of its rule, and the two stores of a direction against each other.
+
+use proptest::prelude::*;
+use re::store::{OVERHEAD_BYTES, PacketStore, sender_bytes};
+use std::collections::BTreeMap;
+
+/// A packet whose bytes say which one it is.
+fn packet(sequence: u64, length: usize) -> Vec<u8> {
+    sequence.to_le_bytes().into_iter().cycle().take(length).collect()
+}
+
+/// Sequences in a few shapes of arrival: in order with gaps, late by a little, from far away, again.
+fn arrivals(count: usize) -> impl Strategy<Value = Vec<(u64, usize)>> {
+    prop::collection::vec(any::<u64>(), 0..count).prop_map(|numbers| {
+        let mut at = 1000i64;
+        let arrive = |number: u64| {
+            let part = |shift: u32, below: u64| (number.rotate_right(shift) % below) as i64;
+            at += match part(0, 25) {
+                0 => part(10, 6000) - 3000,
+                1..=4 => part(10, 80) - 40,
+                _ => 1 + part(10, 2),
+            };
+            at = at.max(0);
+            let longest = if part(30, 2) == 0 { 200 } else { 1600 };
+            (at as u64, 1 + part(40, longest) as usize)
+        };
+        numbers.into_iter().map(arrive).collect()
+    })
+}
+
+/// The sequences of the longest tail of `packets` that fits in `bound_bytes`.
+fn longest_tail(packets: &BTreeMap<u64, usize>, bound_bytes: usize) -> Vec<u64> {
+    let mut used = 0;
+    let fits = |&(_, length): &(&u64, &usize)| {
+        used += length + OVERHEAD_BYTES;
+        used <= bound_bytes
+    };
+    packets.iter().rev().take_while(fits).map(|(&sequence, _)| sequence).collect()
+}
+
+/// Sequences so far apart that the tables' span, not the bytes, would be the bound are left to their own test.
+const SPAN: u64 = 64;
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1500))]
+
+    #[test]
+    fn the_longest_tail_that_fits_is_held_byte_for_byte_and_never_more_than_the_bound(
+        arrivals in arrivals(300),
+        bound_bytes in 300usize..20_000,
+    ) {
+        let mut store = PacketStore::new(bound_bytes);
+        let mut model = BTreeMap::new();
+        for (number, (sequence, length)) in arrivals.into_iter().enumerate() {
+            store.insert(sequence, &packet(sequence, length), 0..length);
+            if length + OVERHEAD_BYTES <= bound_bytes {
+                model.entry(sequence).or_insert(length);
+            }
+            prop_assert!(store.used_bytes() <= bound_bytes);
+            if number % 8 != 0 {
+                continue;
+            }
+            let end = model.keys().next_back().map_or(0, |newest| newest + 1);
+            for held in longest_tail(&model, bound_bytes) {
+                if held + SPAN >= end {
+                    prop_assert!(store.holds(held), "{} of the tail is missing", held);
+                }
+            }
+            let mut used_bytes = 0;
+            for held in store.sequences_by_arrival() {
+                let stored = store.get(held).unwrap();
+                prop_assert_eq!(stored.packet, &packet(held, stored.packet.len())[..]);
+                prop_assert_eq!(stored.payload, 0..stored.packet.len());
+                used_bytes += stored.packet.len() + OVERHEAD_BYTES;
+            }
+            prop_assert_eq!(used_bytes, store.used_bytes());
+        }
+    }
+
+    #[test]
+    fn whatever_the_sender_still_has_the_receiver_has_too_if_it_got_it(
+        lengths in prop::collection::vec((1usize..1600, 0u64..20), 1..300),
+        fates in prop::collection::vec((prop::bool::weighted(0.8), 0usize..5), 300),
+        store_bytes in 4096usize..40_000,
+    ) {
+        let mut sender = PacketStore::new(sender_bytes(store_bytes));
+        let mut receiver = PacketStore::new(store_bytes);
+        let (mut sequence, mut late, mut got) = (0, Vec::new(), Vec::new());
+        for ((length, gap), (arrives, delay)) in lengths.into_iter().zip(fates) {
+            sequence += 1 + gap;
+            sender.insert(sequence, &packet(sequence, length), 0..length);
+            if arrives {
+                late.push((delay, sequence, length));
+            }
+            late.retain_mut(|(delay, sequence, length)| {
+                if *delay == 0 {
+                    receiver.insert(*sequence, &packet(*sequence, *length), 0..*length);
+                    got.push(*sequence);
+                    return false;
+                }
+                *delay -= 1;
+                true
+            });
+            for sequence in &got {
+                prop_assert!(!sender.holds(*sequence) || receiver.holds(*sequence));
+            }
+        }
+    }
+}
+
+#[test]
+fn sequences_far_apart_are_bounded_by_the_tables_span() {
+    let mut store = PacketStore::new(1 << 20);
+    assert!(store.insert(5, b"five", 0..4));
+    assert!(store.insert(5 + 4095, b"within 4096", 0..4));
+    assert!(store.holds(5));
+    assert!(store.insert(5 + 4096, b"beyond", 0..4));
+    assert!(!store.holds(5));
+    assert!(!store.insert(5, b"five", 0..4), "too old to come back");
+    assert!(store.insert(1 << 60, b"far", 0..3));
+    assert_eq!(store.used_bytes(), 3 + OVERHEAD_BYTES);
+    assert!(!store.insert(u64::MAX, b"no sequence follows it", 0..4));
+    assert!(store.insert(u64::MAX - 1, b"the last one", 0..4));
+    assert!(store.holds(u64::MAX - 1));
+}
+
+#[test]
+fn marks_are_news_once_and_leave_with_the_packet() {
+    let mut store = PacketStore::new(4096);
+    assert!(!store.confirm(7), "it is not there yet");
+    store.insert(7, b"packet", 0..6);
+    assert!(store.confirm(7) && !store.confirm(7));
+    assert!(store.report_lost(7) && !store.report_lost(7));
+    let stored = store.get(7).unwrap();
+    assert!(stored.confirmed && stored.lost);
+    store.clear();
+    assert!(store.get(7).is_none());
+    store.insert(7, b"packet", 0..6);
+    assert!(!store.get(7).unwrap().confirmed);
+}
+
+#[test]
+fn a_packet_that_is_held_already_stays_as_it_is() {
+    let mut store = PacketStore::new(4096);
+    assert!(store.insert(7, b"first", 0..5));
+    assert!(!store.insert(7, b"other", 0..5));
+    assert_eq!(store.get(7).unwrap().packet, b"first");
+}
