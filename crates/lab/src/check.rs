@@ -72,7 +72,9 @@ fn check_programs(scenario: &Scenario) -> Result<(), String> {
     let mut names = HashSet::new();
     for content in &scenario.contents {
         let name = &content.name;
-        demand(plain(name), || format!("the content name `{name}` is not letters, digits, `-`, `_` and `.`"))?;
+        demand(plain(name), || {
+            format!("the content name `{name}` is not letters, digits, `-`, `_` and `.`")
+        })?;
         demand(names.insert(name), || format!("two contents are called `{name}`"))?;
     }
     let mut names = HashSet::new();

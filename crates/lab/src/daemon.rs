@@ -73,9 +73,7 @@ impl Running {
         let output = File::options().create(true).append(true).open(&log);
         let output = output.doing(|| format!("make {}", log.display()))?;
         let mut command = placeholders.command(&daemon.command, name);
-        command
-            .stdout(output.try_clone().doing(|| format!("share {}", log.display()))?)
-            .stderr(output);
+        command.stdout(output.try_clone().doing(|| format!("share {}", log.display()))?).stderr(output);
         let mut running = Self { program: Program::start(place, command, &daemon.command[0])?, log };
         let deadline = Instant::now() + Duration::from_secs(Ready::WITHIN_SECONDS);
         let mut wait = Duration::ZERO;

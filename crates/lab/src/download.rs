@@ -149,9 +149,13 @@ mod tests {
     #[test]
     fn a_beginning_equals_and_anything_else_does_not() {
         let original = b"what was sent".as_slice();
-        for (copy, equal) in
-            [("", true), ("what", true), ("what was sent", true), ("whet", false), ("what was sent twice", false)]
-        {
+        for (copy, equal) in [
+            ("", true),
+            ("what", true),
+            ("what was sent", true),
+            ("whet", false),
+            ("what was sent twice", false),
+        ] {
             assert_eq!(same_beginning(copy.as_bytes(), original).unwrap(), equal, "{copy}");
         }
     }

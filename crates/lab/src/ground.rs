@@ -185,8 +185,10 @@ fn address_lines(topology: &Topology, place: &Place) -> String {
         let _ = writeln!(lines, "link set {name} up");
         let _ = writeln!(lines, "addr add {}/24 dev {name}", ipv4_of(number, end));
         let _ = writeln!(lines, "addr add {}/64 dev {name} nodad", ipv6_of(number, end));
-        let _ = writeln!(lines, "neigh replace {} lladdr {mac} dev {name} nud permanent", ipv4_of(number, other));
-        let _ = writeln!(lines, "neigh replace {} lladdr {mac} dev {name} nud permanent", ipv6_of(number, other));
+        let _ =
+            writeln!(lines, "neigh replace {} lladdr {mac} dev {name} nud permanent", ipv4_of(number, other));
+        let _ =
+            writeln!(lines, "neigh replace {} lladdr {mac} dev {name} nud permanent", ipv6_of(number, other));
     }
     for route in &place.routes {
         let _ = writeln!(lines, "route add {} via {}", route.to, route.via);

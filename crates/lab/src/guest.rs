@@ -35,9 +35,8 @@ pub fn main(scenario: &Path, outcomes: &Path, exe: &Path) -> Result<(), LabError
     let file = File::options().create(true).append(true).open(outcomes);
     let mut file = file.doing(|| format!("append to {}", outcomes.display()))?;
     let mut write = |line: &Line| -> Result<(), LabError> {
-        let mut text = serde_json::to_vec(line)
-            .map_err(std::io::Error::from)
-            .doing(|| "write an outcome".to_owned())?;
+        let mut text =
+            serde_json::to_vec(line).map_err(std::io::Error::from).doing(|| "write an outcome".to_owned())?;
         text.push(b'\n');
         file.write_all(&text).doing(|| format!("append to {}", outcomes.display()))
     };

@@ -27,12 +27,7 @@ impl HttpServer {
     /// # Errors
     ///
     /// [`LabError::ProgramAbsent`] without nginx, [`LabError::Daemon`] when it does not come to listen.
-    pub fn start(
-        namespace: &Namespace,
-        content: &Path,
-        folder: &Path,
-        port: u16,
-    ) -> Result<Self, LabError> {
+    pub fn start(namespace: &Namespace, content: &Path, folder: &Path, port: u16) -> Result<Self, LabError> {
         let config = folder.join("nginx.conf");
         let log = folder.join("nginx.log");
         fs::write(&config, configuration(content, folder, port))

@@ -42,14 +42,10 @@ pub use driver::{Driver, Virtual, run, run_reporting};
 pub use error::LabError;
 pub use http_server::HttpServer;
 pub use namespace::Namespace;
-pub use outcome::{
-    Count, Delay, DownloadOutcome, Ending, LinkCount, LinkOutcome, Outcome, StreamOutcome,
-};
+pub use outcome::{Count, Delay, DownloadOutcome, Ending, LinkCount, LinkOutcome, Outcome, StreamOutcome};
 pub use program::Program;
 pub use radio::{AirLink, Direction, Radio};
 pub use run::Run;
-pub use scenario::{
-    Action, Content, Daemon, Download, Event, HTTP_PORT, Ready, Scenario, Start, Stream,
-};
+pub use scenario::{Action, Content, Daemon, Download, Event, HTTP_PORT, Ready, Scenario, Start, Stream};
 pub use topology::{Link, Medium, Place, Route, Topology};
-pub use trial::run_here;
+pub use trial::{Glimpse, Watcher, run_here, run_watched};

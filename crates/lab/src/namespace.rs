@@ -135,8 +135,7 @@ pub(crate) fn processes_in(name: &str) -> Vec<i32> {
 
 /// Runs lines of `ip -batch` in the namespace of the calling thread.
 pub(crate) fn ip_batch(lines: &str) -> Result<(), LabError> {
-    let absent =
-        |_| LabError::ProgramAbsent { program: "ip".to_owned(), package: "iproute2".to_owned() };
+    let absent = |_| LabError::ProgramAbsent { program: "ip".to_owned(), package: "iproute2".to_owned() };
     let mut child = Command::new("ip")
         .args(["-batch", "-"])
         .stdin(Stdio::piped())

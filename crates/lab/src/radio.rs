@@ -26,8 +26,6 @@ use crate::program::timespec;
 
 /// Room for the longest frame of any MTU.
 const FRAME_BYTES: usize = 65_536 + HEADER_BYTES;
-/// Frames taken from one TAP before the others and the timers have their turn.
-const BURST_FRAMES: usize = 32;
 
 /// Two TAPs and the air between them.
 pub struct AirLink {
@@ -86,12 +84,7 @@ impl Radio {
     /// # Errors
     ///
     /// [`LabError::Scenario`] when the air refuses the configuration.
-    pub fn configure(
-        &self,
-        link: usize,
-        direction: Direction,
-        config: &LinkConfig,
-    ) -> Result<(), LabError> {
+    pub fn configure(&self, link: usize, direction: Direction, config: &LinkConfig) -> Result<(), LabError> {
         let (done, answer) = channel();
         self.order(Order::Configure { link, direction, config: Box::new(config.clone()), done });
         let answer = answer.recv().unwrap_or_else(|_| Err("the radio has stopped".to_owned()));
@@ -130,6 +123,7 @@ fn carry(links: Vec<AirLink>, orders: &Receiver<Order>, wake: &OwnedFd) {
     watched.extend(taps.iter().flatten().map(|tap| PollFd::new(tap, PollFlags::IN)));
     let mut incoming = vec![0; FRAME_BYTES];
     let mut outgoing = Vec::with_capacity(FRAME_BYTES);
+    let mut now = origin.elapsed();
     loop {
         while let Ok(order) = orders.try_recv() {
             match order {
@@ -146,7 +140,6 @@ fn carry(links: Vec<AirLink>, orders: &Receiver<Order>, wake: &OwnedFd) {
                 Order::Stop => return,
             }
         }
-        let now = origin.elapsed();
         for (pair, taps) in pairs.iter_mut().zip(&taps) {
             pair.deliver(now, taps, &mut outgoing);
         }
@@ -155,13 +148,16 @@ fn carry(links: Vec<AirLink>, orders: &Receiver<Order>, wake: &OwnedFd) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return tracing::error!("the radio stops: {error}"),
         }
+        // One look at the clock and one frame from each TAP a turn: in virtual time a system call costs more than
+        // anything else here, and a look at a TAP that turns out to be empty is one.
+        now = origin.elapsed();
         if watched[0].revents().contains(PollFlags::IN) {
             let _ = rustix::io::read(wake, &mut [0; 8]);
         }
         let ready = watched[1..].iter().map(|tap| tap.revents().contains(PollFlags::IN));
         let ends = pairs.iter_mut().zip(&taps).flat_map(|(pair, taps)| taps.iter().zip(&mut pair.links));
         for ((tap, link), _) in ends.zip(ready).filter(|(_, ready)| *ready) {
-            accept(tap, link, origin, &mut incoming);
+            accept(tap, link, now, &mut incoming);
         }
     }
 }
@@ -172,13 +168,12 @@ struct Pair {
     links: [air::Link; 2],
 }
 
-/// Gives the air what a TAP sent.
-fn accept(tap: &SyncDevice, link: &mut air::Link, origin: Instant, frame: &mut [u8]) {
-    for _ in 0..BURST_FRAMES {
-        let Ok(length) = tap.recv(frame) else { return };
-        if let Some(packet) = ethernet::packet_of(&frame[..length]) {
-            link.send(origin.elapsed(), packet.to_vec());
-        }
+/// Gives the air one frame that a TAP has sent, if it is still there.
+fn accept(tap: &SyncDevice, link: &mut air::Link, now: Duration, frame: &mut [u8]) {
+    if let Ok(length) = tap.recv(frame)
+        && let Some(packet) = ethernet::packet_of(&frame[..length])
+    {
+        link.send(now, packet.to_vec());
     }
 }
 

@@ -199,7 +199,6 @@ pub struct Event {
 /// What an event does.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-#[expect(clippy::large_enum_variant, reason = "a handful a scenario")]
 pub enum Action {
     /// Changes one direction of a link.
     Configure {

@@ -42,8 +42,7 @@ impl Flow<'_> {
         std::thread::scope(|scope| {
             let sent = scope.spawn(|| self.send(&sender, target, start, &due, deadline));
             let received = self.receive(&receiver, start, end);
-            let (sent, refused) =
-                sent.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            let (sent, refused) = sent.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             received.map(|received| StreamOutcome { sent, refused, ..received })
         })
     }
@@ -91,12 +90,7 @@ impl Flow<'_> {
         payload.extend(endless.take(length - HEAD_BYTES));
     }
 
-    fn receive(
-        &self,
-        receiver: &UdpSocket,
-        start: Instant,
-        end: Instant,
-    ) -> Result<StreamOutcome, LabError> {
+    fn receive(&self, receiver: &UdpSocket, start: Instant, end: Instant) -> Result<StreamOutcome, LabError> {
         let mut outcome = StreamOutcome::default();
         let mut seen = vec![false; self.stream.datagrams as usize];
         let mut highest = None;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use air::LinkConfig;
-use ipnet::IpNet;
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use serde::{Deserialize, Serialize};
 
 /// Octets of a link's MTU unless the scenario says otherwise.
@@ -89,7 +89,43 @@ pub enum Medium {
     },
 }
 
+impl Link {
+    /// A link of the usual MTU.
+    pub fn new(name: &str, first: &str, second: &str, medium: Medium) -> Self {
+        let ends = [first.to_owned(), second.to_owned()];
+        Self { name: name.to_owned(), ends, medium, mtu_bytes: MTU_BYTES }
+    }
+}
+
 impl Topology {
+    /// `gateway` and `station`, joined by the link `air` that goes forward from the gateway to the station.
+    pub fn one_link(forward: LinkConfig, backward: LinkConfig) -> Self {
+        let place = |name: &str| Place { name: name.to_owned(), ..Place::default() };
+        let air = Link::new("air", "gateway", "station", Medium::Air { forward, backward });
+        Self { places: vec![place("gateway"), place("station")], links: vec![air] }
+    }
+
+    /// `server`, `gateway` and `station` in a row: the link `air` as in [`Topology::one_link`], and before it the link
+    /// `wire`, forward from the server to the gateway. Everything reaches everything.
+    pub fn behind_gateway(forward: LinkConfig, backward: LinkConfig, wire: Medium) -> Self {
+        let mut row = Self::one_link(forward, backward);
+        row.places.insert(0, Place { name: "server".to_owned(), ..Place::default() });
+        row.links.push(Link::new("wire", "server", "gateway", wire));
+        row.places[1].forwards = true;
+        for (place, link) in [(0, "wire"), (2, "air")] {
+            row.places[place].routes = row.default_routes(link, "gateway");
+        }
+        row
+    }
+
+    /// Routes for everything by way of `place` on `link`; none when it is not there.
+    pub fn default_routes(&self, link: &str, place: &str) -> Vec<Route> {
+        let everything = [IpNet::from(Ipv4Net::default()), IpNet::from(Ipv6Net::default())];
+        let hops = [self.ipv4(link, place).map(IpAddr::from), self.ipv6(link, place).map(IpAddr::from)];
+        let routes = everything.into_iter().zip(hops);
+        routes.filter_map(|(to, via)| Some(Route { to, via: via? })).collect()
+    }
+
     /// The number of the link of this name.
     pub fn link_number(&self, name: &str) -> Option<u8> {
         let number = self.links.iter().position(|link| link.name == name)?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{Read as _, Seek as _, SeekFrom};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use crate::download::Transfer;
 use crate::error::{Doing, LabError};
 use crate::ground::Ground;
 use crate::http_server::HttpServer;
-use crate::outcome::{DownloadOutcome, Outcome, StreamOutcome};
+use crate::outcome::{DownloadOutcome, LinkOutcome, Outcome, StreamOutcome};
 use crate::run::Run;
 use crate::scenario::{Action, Content, Daemon, HTTP_PORT, Scenario, Start};
 use crate::stream::Flow;
@@ -30,21 +30,51 @@ pub fn run_here(
     exe: &Path,
     report: &mut dyn FnMut(Outcome) -> Result<(), LabError>,
 ) -> Result<(), LabError> {
+    run_watched(scenario, exe, None, report)
+}
+
+/// What can be seen of a run while it goes on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Glimpse {
+    /// Seconds since everything was ready.
+    pub seconds: f64,
+    /// What has crossed the links.
+    pub links: Vec<LinkOutcome>,
+    /// Octets of each download that have arrived.
+    pub downloads: Vec<u64>,
+}
+
+/// Is shown glimpses of a run, from a thread of its own.
+pub type Watcher<'a> = &'a (dyn Fn(&Glimpse) + Sync);
+
+/// How often a watcher is shown a glimpse.
+const GLIMPSES: Duration = Duration::from_millis(200);
+
+/// As [`run_here`], with glimpses of each run for `watcher`.
+///
+/// # Errors
+///
+/// As [`run_here`].
+pub fn run_watched(
+    scenario: &Scenario,
+    exe: &Path,
+    watcher: Option<Watcher<'_>>,
+    report: &mut dyn FnMut(Outcome) -> Result<(), LabError>,
+) -> Result<(), LabError> {
     scenario.check()?;
     let run = Run::begin()?;
-    let folder = tempfile::Builder::new().prefix("overheard-lab-").tempdir();
-    let folder = folder.doing(|| "make a folder for the run".to_owned())?;
-    let contents = folder.path().join("contents");
+    let contents = run.folder().join("contents");
     fs::create_dir(&contents).doing(|| format!("make {}", contents.display()))?;
     scenario.contents.iter().try_for_each(|content| cut(content, &contents))?;
     for seed in &scenario.seeds {
-        let place = folder.path().join(format!("seed-{seed}"));
+        let place = run.folder().join(format!("seed-{seed}"));
         fs::create_dir_all(&place).doing(|| format!("make {}", place.display()))?;
         let trial = Trial {
             scenario,
             contents: &contents,
             placeholders: Placeholders { exe: exe.to_owned(), folder: place.clone() },
             ground: Ground::lay(&run, scenario, *seed)?,
+            watcher,
         };
         let outcome = trial.run(*seed);
         let _ = fs::remove_dir_all(&place);
@@ -64,7 +94,11 @@ fn cut(content: &Content, contents: &Path) -> Result<(), LabError> {
     let copied = std::io::copy(&mut slice, &mut copy).doing(|| format!("fill {}", path.display()))?;
     match content.length_bytes {
         Some(length) if copied != length => Err(LabError::System {
-            doing: format!("take {length} bytes from byte {} of {}", content.skip_bytes, content.file.display()),
+            doing: format!(
+                "take {length} bytes from byte {} of {}",
+                content.skip_bytes,
+                content.file.display()
+            ),
             source: std::io::ErrorKind::UnexpectedEof.into(),
         }),
         _ => Ok(()),
@@ -76,6 +110,7 @@ struct Trial<'a> {
     contents: &'a Path,
     placeholders: Placeholders,
     ground: Ground,
+    watcher: Option<Watcher<'a>>,
 }
 
 /// The daemons that run, each with its part of the scenario.
@@ -132,16 +167,23 @@ impl Trial<'_> {
                 .map(|index| scope.spawn(move || self.download(index, ready, deadline, traffic)))
                 .collect();
             let streams: Vec<_> = (self.scenario.streams.iter())
-                .map(|stream| scope.spawn(move || {
-                    let _carried = traffic.guard(None);
-                    let content = match &stream.content {
-                        Some(name) => fs::read(self.contents.join(name)).doing(|| format!("read {name}"))?,
-                        None => Vec::new(),
-                    };
-                    let (from, to) = (self.ground.place(&stream.from)?, self.ground.place(&stream.to)?);
-                    Flow { stream, from, to, content: &content }.run(at(stream.start_seconds), deadline)
-                }))
+                .map(|stream| {
+                    scope.spawn(move || {
+                        let _carried = traffic.guard(None);
+                        let content = match &stream.content {
+                            Some(name) => {
+                                fs::read(self.contents.join(name)).doing(|| format!("read {name}"))?
+                            }
+                            None => Vec::new(),
+                        };
+                        let (from, to) = (self.ground.place(&stream.from)?, self.ground.place(&stream.to)?);
+                        Flow { stream, from, to, content: &content }.run(at(stream.start_seconds), deadline)
+                    })
+                })
                 .collect();
+            if let Some(watcher) = self.watcher {
+                scope.spawn(move || self.glimpse(ready, traffic, watcher));
+            }
             let said = self.happen(&at, traffic, daemons);
             let downloads: Result<_, _> = downloads.into_iter().map(join).collect();
             let streams: Result<_, _> = streams.into_iter().map(join).collect();
@@ -165,7 +207,7 @@ impl Trial<'_> {
             }
             Start::After(other) => traffic.wait_for_download(other),
         }
-        let copy = self.placeholders.folder.join(format!("download-{index}"));
+        let copy = self.copy(index);
         let transfer = Transfer {
             download,
             place: self.ground.place(&download.place)?,
@@ -173,6 +215,23 @@ impl Trial<'_> {
             copy,
         };
         transfer.run(ready, deadline)
+    }
+
+    /// Where the download of this index is kept.
+    fn copy(&self, index: usize) -> PathBuf {
+        self.placeholders.folder.join(format!("download-{index}"))
+    }
+
+    /// Shows the run to its watcher until the traffic has ended.
+    fn glimpse(&self, ready: Instant, traffic: &Traffic, watcher: Watcher<'_>) {
+        let arrived = |index| fs::metadata(self.copy(index)).map_or(0, |file| file.len());
+        while !traffic.ends_before(Instant::now() + GLIMPSES) {
+            watcher(&Glimpse {
+                seconds: ready.elapsed().as_secs_f64(),
+                links: self.ground.counts(),
+                downloads: (0..self.scenario.downloads.len()).map(arrived).collect(),
+            });
+        }
     }
 
     /// Lets the events happen, each in its time, while there is traffic.

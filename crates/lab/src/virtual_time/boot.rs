@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 
 use rustix::thread::{CpuSet, sched_setaffinity};
 
-
 use super::{Kernel, SeedLibrary, scratch_folder};
 use crate::error::{Doing, LabError, end_of_log};
 use crate::program::Program;
@@ -38,13 +37,7 @@ pub struct Boot {
 impl Boot {
     /// A boot with the usual memory and patience.
     pub fn new(command: Vec<String>, seed: u64) -> Self {
-        Self {
-            command,
-            seed,
-            processor: None,
-            memory_mebibytes: 768,
-            silence: Duration::from_secs(300),
-        }
+        Self { command, seed, processor: None, memory_mebibytes: 768, silence: Duration::from_secs(300) }
     }
 
     /// Boots, runs the command to its end, and powers off. `progress` is asked every 20 ms whether something has
@@ -141,13 +134,7 @@ impl Boot {
         )
     }
 
-    fn kernel_command(
-        &self,
-        kernel: &Kernel,
-        library: &SeedLibrary,
-        folder: &Path,
-        output: File,
-    ) -> Command {
+    fn kernel_command(&self, kernel: &Kernel, library: &SeedLibrary, folder: &Path, output: File) -> Command {
         let mut command = Command::new(kernel.path());
         command.arg(format!("mem={}M", self.memory_mebibytes));
         // Faster where the kernel knows it; an older one takes it for a variable of its first program.
@@ -156,10 +143,20 @@ impl Boot {
         command.args(["rootfstype=hostfs", "rootflags=/", "rw", "con=null", "con0=fd:0,fd:1", "quiet"]);
         command.arg(format!("init={}/init", folder.display()));
         // HOME is where the kernel keeps its own socket; without one it does not start.
-        command.env_clear().env("HOME", folder).env("TMPDIR", folder).env("PATH", "/usr/bin:/bin");
+        command.env_clear().env("HOME", folder).env("PATH", "/usr/bin:/bin");
+        command.env("TMPDIR", if self.fits_shared_memory() { Path::new("/dev/shm") } else { folder });
         command.env("LD_PRELOAD", library.path()).env("OVERHEARD_LAB_SEED", self.seed.to_string());
         command.stdin(Stdio::null()).stderr(Stdio::null()).stdout(output).current_dir("/");
         command
+    }
+}
+
+impl Boot {
+    /// Whether the guest's memory, which is a file, can be a file in memory: on a disk, what the guest writes would
+    /// be written there too.
+    fn fits_shared_memory(&self) -> bool {
+        let space = rustix::fs::statvfs("/dev/shm");
+        space.is_ok_and(|space| space.f_bavail * space.f_frsize >= u64::from(self.memory_mebibytes) << 20)
     }
 }
 
