@@ -1,5 +1,7 @@
 //! `overheard keygen` as a user meets it.
 
+#![allow(clippy::unwrap_used)] // a test may fail by panicking
+
 mod support;
 
 use std::fs;

@@ -33,7 +33,11 @@ pub fn from_toml(file: &Path, text: &str, error: &toml::de::Error) -> Mistake {
     {
         quoted.next();
         let known: Vec<&str> = quoted.collect();
-        let table = before.and_then(table_of).map_or_else(String::new, |table| format!(" in {table}"));
+        // the name of a table is in no table
+        let is_header =
+            before.and_then(|before| before.rsplit('\n').next()).is_some_and(|line| line.starts_with('['));
+        let table = before.filter(|_| !is_header).and_then(table_of);
+        let table = table.map_or_else(String::new, |table| format!(" in {table}"));
         let mend = match nearest(unknown, &known) {
             Some(meant) => format!("did you mean {meant:?}?"),
             None => format!("there are {}", known.join(", ")),
@@ -54,14 +58,20 @@ pub fn from_toml(file: &Path, text: &str, error: &toml::de::Error) -> Mistake {
 
 /// The header of the table that the end of `text` is in.
 fn table_of(text: &str) -> Option<&str> {
-    text.lines().rev().map(str::trim).find(|line| line.starts_with('['))
+    text.lines().rev().find_map(header)
 }
 
 /// The header of the table that begins where `span` does, or that it is in.
 fn table_at(text: &str, span: Option<std::ops::Range<usize>>) -> Option<&str> {
     let start = span?.start;
-    let line = text.get(start..)?.lines().next()?.trim();
-    if line.starts_with('[') { Some(line) } else { table_of(text.get(..start)?) }
+    text.get(start..)?.lines().next().and_then(header).or_else(|| table_of(text.get(..start)?))
+}
+
+/// The header of a table that `line` is, without what may follow it.
+fn header(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    let end = line.rfind(']').filter(|_| line.starts_with('['))?;
+    line.get(..=end)
 }
 
 /// The one of `known` that `unknown` is probably a misspelling of.
