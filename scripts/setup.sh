@@ -47,7 +47,7 @@ lab_group() {
     lacks ip && optional+=(iproute2)
     lacks nft && optional+=(nftables)
     lacks curl && optional+=(curl)
-    lacks nginx && optional+=(nginx)
+    lacks nginx && optional+=(nginx-light)
     lacks socat && optional+=(socat)
     return 0
 }
@@ -115,7 +115,7 @@ if ! { "${as_root[@]}" apt-get update -qq && "${as_root[@]}" "${install[@]}" "${
     give_up "apt-get failed"
 fi
 rm -f "$log"
-if [[ " ${missing[*]} " = *" nginx "* ]] && ! lacks systemctl; then
+if [[ " ${missing[*]} " = *" nginx-light "* ]] && ! lacks systemctl; then
     "${as_root[@]}" systemctl --quiet disable nginx.service 2>/dev/null || true
 fi
 echo "setup: installed ${missing[*]}; no service was started"

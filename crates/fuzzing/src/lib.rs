@@ -13,12 +13,15 @@
 
 pub mod capacity_trace;
 pub mod compact_shim;
+pub mod datagrams;
 pub mod frames;
 pub mod hello;
 pub mod inner;
 pub mod link_config;
 pub mod mutation;
+mod pair;
 pub mod paper_shim;
+pub mod peer_frames;
 pub mod receipt;
 pub mod recorded_paths;
 pub mod reduction;
@@ -74,11 +77,13 @@ macro_rules! targets {
 targets! {
     capacity_trace: 200_000,
     compact_shim: 200_000,
+    datagrams: 300,
     frames: 200_000,
     hello: 200_000,
     inner: 200_000,
     link_config: 20_000,
     paper_shim: 200_000,
+    peer_frames: 300,
     receipt: 150_000,
     recorded_paths: 150_000,
     reduction: 4_000,

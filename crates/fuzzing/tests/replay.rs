@@ -1,5 +1,7 @@
 //! Every target on its seeds, on what fuzzing ever found, and on many mutations of both.
 
+#![allow(clippy::unwrap_used)] // A test that cannot read its inputs has failed.
+
 use fuzzing::{TARGETS, Target, mutation};
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
