@@ -1,8 +1,11 @@
 //! The subcommands. Each is a file with a struct `Args`, whose documentation is its help, and a function `run`.
 //! A new one is that file, and its name in the two lists below.
 
+mod demo;
 mod doctor;
+mod experiment;
 mod keygen;
+mod lab_guest;
 mod lab_node;
 mod status;
 mod up;
@@ -26,9 +29,12 @@ macro_rules! commands {
 }
 
 commands! {
+    Demo in demo,
     Up in up,
     Status in status,
     Keygen in keygen,
     Doctor in doctor,
+    Experiment in experiment,
     LabNode in lab_node,
+    LabGuest in lab_guest,
 }

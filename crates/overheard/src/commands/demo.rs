@@ -1,0 +1,146 @@
+//! `overheard demo`: the main job on real input, shown live and then as a table.
+//!
+//! A gateway and a station in network namespaces, joined by an emulated lossy link; real files, fetched by curl
+//! from nginx, each by one device and then by a second one behind the same station; once over the bare link, once
+//! through the tunnel with nothing removed, once with Overheard.
+
+mod content;
+mod show;
+
+use anyhow::{Context, bail};
+use experiments::pair::{AIR, Carrier, Pair, STATION};
+use lab::virtual_time::Kernel;
+use lab::{Download, Driver, Ending, Outcome, Scenario, Start, Virtual};
+use show::{Run, Screen};
+use std::path::PathBuf;
+
+/// Show on this machine what Overheard does to real downloads over a lossy link
+#[derive(clap::Args)]
+pub struct Args {
+    /// Fetch the files in this folder, instead of some that every Debian machine has
+    #[arg(long, value_name = "DIR")]
+    content: Option<PathBuf>,
+    /// The link: clean, lossy-wifi, rural, satellite, lte or packet-radio
+    #[arg(long, value_name = "PRESET", default_value = "lossy-wifi")]
+    link: String,
+    /// Where it runs: `lab` is this kernel and needs root; `virtual` is the virtual-time kernel and needs no rights
+    #[arg(long, value_name = "DRIVER")]
+    driver: Option<DriverName>,
+    /// Which losses the air has
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Print the outcomes as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum DriverName {
+    Lab,
+    Virtual,
+}
+
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let contents = content::choose(args.content.as_deref())?;
+    let Some(link) = air::presets::by_name(&args.link) else {
+        let known: Vec<_> = air::presets::all().iter().map(|preset| preset.name).collect();
+        return Err(crate::config::Mistake::new(format!(
+            "there is no link {:?}; there are {}",
+            args.link,
+            known.join(", ")
+        ))
+        .into());
+    };
+    let exe = std::env::current_exe().context("cannot find this program's own file")?;
+    let root = rustix::process::geteuid().is_root();
+    let driver = match args.driver.unwrap_or(if root { DriverName::Lab } else { DriverName::Virtual }) {
+        DriverName::Lab if !root => bail!("the driver `lab` makes network namespaces: run it as root (sudo)"),
+        DriverName::Lab => None,
+        DriverName::Virtual => {
+            let guest = vec![exe.to_string_lossy().into_owned(), "lab-guest".to_owned()];
+            let kernel = Kernel::find().context("without root the demo needs the virtual-time kernel")?;
+            Some(Driver::Virtual(Virtual::new(kernel, exe.clone(), guest)))
+        }
+    };
+
+    let pair = Pair::new(args.seed)?;
+    let whole_bytes = 2 * contents.iter().filter_map(|content| content.length_bytes).sum::<u64>();
+    let screen = Screen::new(args.json, &contents, whole_bytes, link.about);
+    let mut runs = Vec::new();
+    for (name, carrier) in [
+        ("bare link", Carrier::Bare),
+        ("tunnel, nothing removed", Carrier::tunnel("off")),
+        ("Overheard", Carrier::tunnel("acked")),
+    ] {
+        let scenario = Scenario {
+            name: name.to_owned(),
+            seeds: vec![args.seed],
+            topology: Pair::topology(&link.down, &link.up),
+            parameters: Default::default(),
+            contents: contents.clone(),
+            servers: vec![experiments::pair::GATEWAY.to_owned()],
+            daemons: pair.daemons(&carrier),
+            downloads: downloads(&carrier, contents.iter().map(|content| &content.name)),
+            streams: Vec::new(),
+            events: Vec::new(),
+            bound_seconds: 3600.0,
+        };
+        let outcome = match &driver {
+            None => watched(&scenario, &exe, &screen)?,
+            Some(driver) => {
+                let bar = screen.begin(name);
+                let outcome = lab::run(driver, &[scenario])?.pop().context("the kernel reported nothing")?;
+                bar.finish_and_clear();
+                outcome
+            }
+        };
+        let run = Run::new(name, &outcome)?;
+        screen.done(&run);
+        runs.push((run, outcome));
+    }
+    if args.json {
+        let outcomes: Vec<&Outcome> = runs.iter().map(|(_, outcome)| outcome).collect();
+        println!("{}", serde_json::to_string_pretty(&outcomes)?);
+    } else {
+        show::table(&runs.iter().map(|(run, _)| run).collect::<Vec<_>>())?;
+    }
+    let whole = |outcome: &Outcome| {
+        outcome.downloads.iter().all(|download| download.ending == Ending::Complete && download.intact)
+    };
+    if !runs.iter().all(|(_, outcome)| whole(outcome)) {
+        bail!("not every download arrived whole");
+    }
+    Ok(())
+}
+
+/// Every file, one after the other, and then every file again.
+fn downloads<'a>(carrier: &Carrier, names: impl Iterator<Item = &'a String> + Clone) -> Vec<Download> {
+    let twice = names.clone().chain(names).enumerate();
+    let download = |(index, content): (usize, &String)| Download {
+        place: STATION.to_owned(),
+        from: Pair::server(carrier),
+        content: content.clone(),
+        port: lab::HTTP_PORT,
+        start: if index == 0 { Start::default() } else { Start::After(index - 1) },
+        stall_seconds: 60,
+    };
+    twice.map(download).collect()
+}
+
+/// Runs a scenario on this kernel, shown as it goes.
+fn watched(scenario: &Scenario, exe: &std::path::Path, screen: &Screen) -> anyhow::Result<Outcome> {
+    let bar = screen.begin(&scenario.name);
+    let mut outcome = None;
+    let watch = |glimpse: &lab::Glimpse| {
+        let sent = glimpse.links.iter().find(|link| link.name == AIR).map_or(0, |link| {
+            link.forward.transmitted.bytes + link.backward.transmitted.bytes
+        });
+        screen.progress(&bar, glimpse.downloads.iter().sum(), sent);
+    };
+    lab::run_watched(scenario, exe, Some(&watch), &mut |finished| {
+        outcome = Some(finished);
+        Ok(())
+    })?;
+    bar.finish_and_clear();
+    outcome.context("the lab reported nothing")
+}
