@@ -11,6 +11,11 @@ use std::ops::Range;
 /// An odd constant with well-mixed bits: the golden ratio's fraction.
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
+/// See [`AnchorFinder::find_thinly`].
+pub const THIN_BYTES: usize = 256;
+/// See [`AnchorFinder::find_thinly`].
+pub const THIN_WINDOWS: usize = 64;
+
 /// One kept window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Anchor {
@@ -78,6 +83,20 @@ impl AnchorFinder {
     /// Puts the anchors of `packet[payload]` into `anchors`, front to back, in place of what was there.
     pub fn find(&mut self, packet: &[u8], payload: Range<usize>, anchors: &mut Vec<Anchor>) {
         anchors.clear();
+        self.append(packet, payload, anchors);
+    }
+
+    /// As [`find`](AnchorFinder::find), but looks only at the first [`THIN_WINDOWS`] windows in every
+    /// [`THIN_BYTES`] bytes, which takes about a quarter of the time.
+    pub fn find_thinly(&mut self, packet: &[u8], payload: Range<usize>, anchors: &mut Vec<Anchor>) {
+        anchors.clear();
+        for start in payload.clone().step_by(THIN_BYTES) {
+            let end = payload.end.min(start + THIN_WINDOWS + self.window_bytes - 1);
+            self.append(packet, start..end, anchors);
+        }
+    }
+
+    fn append(&mut self, packet: &[u8], payload: Range<usize>, anchors: &mut Vec<Anchor>) {
         let start = payload.start;
         let payload = &packet[payload];
         if payload.len() < self.window_bytes || packet.len() > usize::from(u16::MAX) {
@@ -152,6 +171,21 @@ mod tests {
                     prop_assert_eq!(finder.fingerprint(window), anchor.fingerprint);
                 }
                 prop_assert_eq!(behind, alone);
+            }
+        }
+
+        #[test]
+        fn found_thinly_are_those_in_the_first_windows_of_every_stretch(
+            bytes in proptest::collection::vec(any::<u8>(), 0..2000),
+            start in 0usize..300,
+        ) {
+            for mut finder in both(16, 2) {
+                let (mut all, mut some) = (Vec::new(), Vec::new());
+                let start = start.min(bytes.len());
+                finder.find(&bytes, start..bytes.len(), &mut all);
+                finder.find_thinly(&bytes, start..bytes.len(), &mut some);
+                all.retain(|anchor| (usize::from(anchor.offset) - start) % THIN_BYTES < THIN_WINDOWS);
+                prop_assert_eq!(some, all);
             }
         }
 

@@ -12,6 +12,7 @@ use crate::statistics::EncoderStatistics;
 use crate::store::{PacketStore, sender_bytes};
 use search::{Match, Search};
 use sparing::Sparing;
+use std::ops::Range;
 use wire::frame::Reduced;
 use wire::inner::Inner;
 use wire::shim::{compact, paper};
@@ -100,8 +101,16 @@ impl Encoder {
         self.statistics.eligible_packets += 1;
         let admitted = self.policy.admit(sequence, inner);
         let searched = admitted && (self.parameters.form == Form::Paper || self.sparing.wants_a_search());
-        if searched || !self.index_when_confirmed {
+        if searched {
             self.finder.find(packet, payload.clone(), &mut self.anchors);
+        } else if !self.index_when_confirmed {
+            find_anchors_to_enter(
+                &mut self.finder,
+                &self.sparing,
+                packet,
+                payload.clone(),
+                &mut self.anchors,
+            );
         }
         self.matches.clear();
         if searched {
@@ -120,9 +129,11 @@ impl Encoder {
                 Form::Compact => search.for_compact_form(&mut self.matches),
                 Form::Paper => search.for_paper_form(&mut self.matches),
             }
-            self.sparing.searched(!self.matches.is_empty());
         }
         let encoded = self.emit(sequence, packet, out);
+        if searched {
+            self.sparing.searched(encoded != Encoded::Plain);
+        }
         if self.store.insert(sequence, packet, payload) && !self.index_when_confirmed {
             self.enter_anchors(sequence);
         }
@@ -140,25 +151,15 @@ impl Encoder {
                 let mut end_of_last = 0;
                 self.regions.clear();
                 self.regions.extend(self.matches.iter().map(|found| {
-                    let literal_bytes = (found.start - end_of_last) as u32;
-                    end_of_last = found.start + found.length;
-                    compact::Region {
-                        literal_bytes,
-                        distance: (sequence - found.stored_sequence) as u32,
-                        offset: found.stored_start as u32,
-                        length: found.length as u32,
-                    }
+                    let region = found.to_compact(sequence, end_of_last);
+                    end_of_last = found.end();
+                    region
                 }));
                 compact::emit(&self.regions, out);
             }
             Form::Paper => {
                 self.fields.clear();
-                self.fields.extend(self.matches.iter().map(|found| paper::Field {
-                    fingerprint: found.fingerprint,
-                    offset_in_new: found.start as u16,
-                    offset_in_stored: found.stored_start as u16,
-                    length: found.length as u16,
-                }));
+                self.fields.extend(self.matches.iter().map(|found| found.to_paper()));
                 paper::emit(&self.fields, out);
             }
         }
@@ -172,7 +173,7 @@ impl Encoder {
         let mut end_of_last = 0;
         for found in &self.matches {
             out.extend_from_slice(&packet[end_of_last..found.start]);
-            end_of_last = found.start + found.length;
+            end_of_last = found.end();
             if !self.references.contains(&found.stored_sequence) {
                 self.references.push(found.stored_sequence);
             }
@@ -202,15 +203,21 @@ impl Encoder {
             return;
         }
         self.statistics.confirmed_packets += 1;
-        if self.index_when_confirmed {
-            if let Some(stored) = self.store.get(sequence) {
-                self.finder.find(stored.packet, stored.payload, &mut self.anchors);
-            }
+        if self.index_when_confirmed
+            && let Some(stored) = self.store.get(sequence)
+        {
+            find_anchors_to_enter(
+                &mut self.finder,
+                &self.sparing,
+                stored.packet,
+                stored.payload,
+                &mut self.anchors,
+            );
             self.enter_anchors(sequence);
         }
     }
 
-    /// The receiver says that it never got this packet or cannot restore it.
+    /// The receiver says that it does not have this packet: it never came, or could not be restored.
     pub fn report_lost(&mut self, sequence: u64) {
         if self.store.report_lost(sequence) {
             self.statistics.lost_packets += 1;
@@ -240,5 +247,21 @@ impl Encoder {
     #[must_use]
     pub fn statistics(&self) -> &EncoderStatistics {
         &self.statistics
+    }
+}
+
+/// Finds the anchors that a packet is to be found by later. While nothing is ever found, it is enough to find
+/// the packet at all.
+fn find_anchors_to_enter(
+    finder: &mut AnchorFinder,
+    sparing: &Sparing,
+    packet: &[u8],
+    payload: Range<usize>,
+    anchors: &mut Vec<Anchor>,
+) {
+    if sparing.is_rare() {
+        finder.find_thinly(packet, payload, anchors);
+    } else {
+        finder.find(packet, payload, anchors);
     }
 }

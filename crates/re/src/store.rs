@@ -35,9 +35,9 @@ pub struct Stored<'a> {
     pub packet: &'a [u8],
     /// Where its transport payload stands.
     pub payload: Range<usize>,
-    /// The receiver has confirmed that it holds the packet.
+    /// The receiver holds the packet, by the latest that it said of it.
     pub confirmed: bool,
-    /// The receiver has reported the packet lost.
+    /// The receiver has once reported the packet lost.
     pub lost: bool,
 }
 
@@ -155,9 +155,13 @@ impl PacketStore {
         self.slot_mut(sequence).is_some_and(|slot| !std::mem::replace(&mut slot.confirmed, true))
     }
 
-    /// Marks the packet lost; says whether that is news.
+    /// Marks the packet lost, for good, and no longer confirmed; says whether that is news. It may be
+    /// confirmed afterwards, since what is reported missing may only be late.
     pub fn report_lost(&mut self, sequence: u64) -> bool {
-        self.slot_mut(sequence).is_some_and(|slot| !std::mem::replace(&mut slot.lost, true))
+        self.slot_mut(sequence).is_some_and(|slot| {
+            slot.confirmed = false;
+            !std::mem::replace(&mut slot.lost, true)
+        })
     }
 
     /// Puts a packet in and drops the lowest sequences until the bound holds, which may be this very packet.

@@ -3,7 +3,8 @@
 mod link;
 
 use link::{Arrival, Link, all_parameters, pseudo_random, tcp_packet};
-use re::Policy;
+use re::offline::Measure;
+use re::{Form, Parameters, Policy};
 
 #[test]
 fn a_repeated_file_is_reduced_and_restored_under_every_policy_and_form() {
@@ -24,4 +25,56 @@ fn a_repeated_file_is_reduced_and_restored_under_every_policy_and_form() {
             _ => assert!(removed > 80_000, "{parameters:?}: {removed} bytes removed"),
         }
     }
+}
+
+/// The encoder of a link, with its bounded tables, against the unbounded reckoning.
+#[test]
+fn on_a_link_the_papers_encoder_removes_what_it_removes_offline() {
+    // A thousand payloads, made of pieces that come again with changes.
+    let mut content = Vec::new();
+    for number in 0..4000u64 {
+        let piece = pseudo_random(number * number % 700, 600);
+        let cut = number as usize % 300;
+        content.extend_from_slice(&piece[cut..cut + 300]);
+        content.extend_from_slice(&pseudo_random(10_000 + number, 60));
+    }
+    let parameters = Parameters { policy: Policy::Naive, form: Form::Paper, ..Parameters::default() };
+    let mut link = Link::new(parameters);
+    for chunk in content.chunks(1460) {
+        link.send(&tcp_packet(80, link.originals.len() as u32 * 1460, chunk));
+    }
+    let (online, offline) = (*link.encoder.statistics(), Measure::default().of(&content));
+    let close = |a: u64, b: usize| (a as f64 - b as f64).abs() < 0.01 * b as f64;
+    assert!(offline.redundant() > 0.6);
+    assert!(close(online.removed_bytes, offline.removed_bytes), "{online:?} {offline:?}");
+    assert!(close(online.regions, offline.regions), "{online:?} {offline:?}");
+    assert!(close(online.reduced_packets, offline.encoded_packets), "{online:?} {offline:?}");
+}
+
+/// Content that was sent while searches were rare is found when it comes again, cut elsewhere.
+#[test]
+fn what_was_sent_while_nothing_repeated_is_found_when_it_repeats() {
+    let content = pseudo_random(1, 1_000_000);
+    let mut link = Link::new(Parameters::default());
+    let mut send = |payload_bytes: usize| {
+        let before = *link.encoder.statistics();
+        for chunk in content.chunks(payload_bytes) {
+            let frame = link.send(&tcp_packet(80, link.originals.len() as u32 * 1460, chunk));
+            link.receive(&frame);
+            link.receipt(1);
+        }
+        let after = *link.encoder.statistics();
+        let packets = after.packets - before.packets;
+        (
+            after.searched_packets - before.searched_packets,
+            packets,
+            after.removed_bytes - before.removed_bytes,
+        )
+    };
+    let (searched, packets, removed) = send(1400);
+    assert_eq!(removed, 0);
+    assert!(searched < 64 + packets / 16 + 2, "{searched} of {packets} searched");
+    let (searched, packets, removed) = send(1300);
+    assert!(searched >= packets - 15, "{searched} of {packets} searched");
+    assert!(removed > 950_000, "{removed} bytes removed");
 }

@@ -13,9 +13,14 @@ pub(super) struct Sparing {
 }
 
 impl Sparing {
+    /// Whether searches have become rare.
+    pub(super) fn is_rare(&self) -> bool {
+        self.fruitless >= PATIENCE
+    }
+
     /// Whether the next packet should be searched.
     pub(super) fn wants_a_search(&mut self) -> bool {
-        if self.fruitless < PATIENCE {
+        if !self.is_rare() {
             return true;
         }
         self.passed_over += 1;

@@ -18,7 +18,7 @@ impl ReferencePolicy for Acked {
     }
 
     fn may_refer(&self, stored: &Stored<'_>) -> bool {
-        stored.confirmed && !stored.lost
+        stored.confirmed
     }
 
     fn waits_for_confirmation(&self) -> bool {

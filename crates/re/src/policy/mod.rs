@@ -109,11 +109,11 @@ mod tests {
         let sent = stored(1, &packet);
         let confirmed = Stored { confirmed: true, ..sent.clone() };
         let lost = Stored { lost: true, ..sent.clone() };
-        let both = Stored { confirmed: true, lost: true, ..sent.clone() };
+        let late = Stored { confirmed: true, lost: true, ..sent.clone() };
         let allowed = |policy: &dyn ReferencePolicy| {
-            [&sent, &confirmed, &lost, &both].map(|stored| policy.may_refer(stored))
+            [&sent, &confirmed, &lost, &late].map(|stored| policy.may_refer(stored))
         };
-        assert_eq!(allowed(&Acked), [false, true, false, false]);
+        assert_eq!(allowed(&Acked), [false, true, false, true]);
         assert_eq!(allowed(&InformedMarking), [true, true, false, false]);
         assert_eq!(allowed(&RetrieveOnMiss), [true; 4]);
         assert_eq!(allowed(&Naive), [true; 4]);
