@@ -9,6 +9,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha12Rng;
 use std::fs;
 use std::net::IpAddr;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use tempfile::TempDir;
 
@@ -121,5 +122,7 @@ impl Pair {
 
 fn write(folder: &Path, name: &str, key: &str) -> anyhow::Result<()> {
     let path = folder.join(name);
-    fs::write(&path, key).with_context(|| format!("cannot write {}", path.display()))
+    fs::write(&path, key)
+        .and_then(|()| fs::set_permissions(&path, fs::Permissions::from_mode(0o600)))
+        .with_context(|| format!("cannot write {}", path.display()))
 }

@@ -28,7 +28,7 @@ impl Run {
         let half = outcome.downloads.len() / 2;
         let seconds = |part: &[lab::DownloadOutcome]| part.iter().map(|download| download.seconds).sum();
         let missed = |node: &str| {
-            let counters = &outcome.statuses.get(node)?["peers"][0]["counters"];
+            let counters = &outcome.statuses.get(node)?["node"]["peers"][0]["counters"];
             Some(counters["missed"].as_u64()? - counters["repaired"].as_u64()?)
         };
         Ok(Run {
