@@ -1,0 +1,171 @@
+//! Which packet needs which: the byte-caching paper's Figure 14, for any run.
+//!
+//! [`Dependencies`] collects from the nodes' events what each packet of one direction refers to, what became of it,
+//! and of which earlier packet it is a retransmission. Printed, it is one line a packet:
+//!
+//! ```text
+//! IP 14  tcp 18981  1452 -> 210 bytes  refers to 13, 12          undecodable
+//! IP 24  tcp 18981  1452 -> 1453 bytes retransmission of 14      delivered
+//! ```
+
+use crate::observer::{Observer, Sight};
+use node::{Event, Outcome, SentPacket};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+use wire::inner::Flow;
+
+/// Between whom the packets travel, by their numbers among the hosts, and as which peer each knows the other
+/// (index in its configuration).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Link {
+    /// Who sends.
+    pub from: usize,
+    /// As which peer the sender knows the receiver.
+    pub from_peer: usize,
+    /// Who receives.
+    pub to: usize,
+    /// As which peer the receiver knows the sender.
+    pub to_peer: usize,
+}
+
+impl Link {
+    /// From the gateway to a station.
+    #[must_use]
+    pub fn down(station: usize) -> Self {
+        Link { from: crate::GATEWAY, from_peer: station.saturating_sub(1), to: station, to_peer: 0 }
+    }
+
+    /// From a station to the gateway.
+    #[must_use]
+    pub fn up(station: usize) -> Self {
+        Link { from: station, from_peer: 0, to: crate::GATEWAY, to_peer: station.saturating_sub(1) }
+    }
+}
+
+/// One packet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// When it left.
+    pub at: Duration,
+    /// The packet.
+    pub sent: SentPacket,
+    /// The newest earlier packet with the same flow and TCP sequence, if it has payload.
+    pub retransmission_of: Option<u64>,
+    /// What became of it; `None`: it never arrived.
+    pub outcome: Option<Outcome>,
+}
+
+/// The packets of one direction. A new boot of either node starts their numbers, and this table, again.
+#[derive(Debug)]
+pub struct Dependencies {
+    link: Link,
+    most_rows: usize,
+    rows: BTreeMap<u64, Row>,
+    by_tcp: BTreeMap<(Flow, u32), u64>,
+}
+
+impl Dependencies {
+    /// For one direction; keeps the newest `most_rows` packets.
+    #[must_use]
+    pub fn new(link: Link, most_rows: usize) -> Self {
+        Dependencies { link, most_rows: most_rows.max(1), rows: BTreeMap::new(), by_tcp: BTreeMap::new() }
+    }
+
+    /// Takes notice of an event of the node of a host.
+    pub fn note(&mut self, now: Duration, host: usize, event: &Event) {
+        match event {
+            Event::Sent(sent) if (host, sent.peer) == (self.link.from, self.link.from_peer) => {
+                self.note_sent(now, sent);
+            }
+            Event::Arrived { peer, sequence, outcome }
+                if (host, *peer) == (self.link.to, self.link.to_peer) =>
+            {
+                if let Some(row) = self.rows.get_mut(sequence) {
+                    row.outcome = Some(*outcome);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn note_sent(&mut self, now: Duration, sent: &SentPacket) {
+        if self.rows.last_key_value().is_some_and(|(&newest, _)| newest >= sent.sequence) {
+            self.rows.clear();
+            self.by_tcp.clear();
+        }
+        if self.rows.len() == self.most_rows
+            && let Some((sequence, row)) = self.rows.pop_first()
+            && let Some(tcp_sequence) = row.sent.tcp_sequence
+            && self.by_tcp.get(&(row.sent.flow, tcp_sequence)) == Some(&sequence)
+        {
+            self.by_tcp.remove(&(row.sent.flow, tcp_sequence));
+        }
+        let key = sent.tcp_sequence.filter(|_| sent.payload_bytes > 0).map(|tcp| (sent.flow, tcp));
+        let retransmission_of = key.and_then(|key| self.by_tcp.insert(key, sent.sequence));
+        self.rows
+            .insert(sent.sequence, Row { at: now, sent: sent.clone(), retransmission_of, outcome: None });
+    }
+
+    /// The packets, in the order in which they left.
+    pub fn rows(&self) -> impl Iterator<Item = &Row> {
+        self.rows.values()
+    }
+
+    /// The packets on which `sequence` depends, directly or through others, itself among them if it does.
+    #[must_use]
+    pub fn needs(&self, sequence: u64) -> Vec<u64> {
+        let mut found = std::collections::BTreeSet::new();
+        let mut ahead = vec![sequence];
+        while let Some(next) = ahead.pop() {
+            for &reference in self.rows.get(&next).map_or(&[][..], |row| &row.sent.references) {
+                if found.insert(reference) {
+                    ahead.push(reference);
+                }
+            }
+        }
+        found.into_iter().collect()
+    }
+}
+
+impl Observer for Dependencies {
+    fn see(&mut self, now: Duration, sight: &Sight<'_>) {
+        if let Sight::Node { host, event } = sight {
+            self.note(now, *host, event);
+        }
+    }
+}
+
+impl fmt::Display for Dependencies {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.rows().try_for_each(|row| writeln!(f, "{row}"))
+    }
+}
+
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sent = &self.sent;
+        write!(f, "{:>10.6} IP {:<6}", self.at.as_secs_f64(), sent.sequence)?;
+        match sent.tcp_sequence {
+            Some(tcp) => write!(f, " tcp {tcp:<10}")?,
+            None => write!(f, " {:<14}", "")?,
+        }
+        write!(f, " {:>5} -> {:<5} bytes  ", sent.packet_bytes, sent.frame_bytes)?;
+        let mut about = Vec::new();
+        if let Some(earlier) = self.retransmission_of {
+            about.push(format!("retransmission of {earlier}"));
+        }
+        if !sent.references.is_empty() {
+            let names: Vec<String> = sent.references.iter().map(u64::to_string).collect();
+            about.push(format!("refers to {}", names.join(", ")));
+        }
+        let outcome = match self.outcome {
+            None => "lost",
+            Some(Outcome::Delivered) => "delivered",
+            Some(Outcome::Undecodable) => "undecodable",
+            Some(Outcome::Held) => "held",
+            Some(Outcome::Repaired) => "repaired",
+        };
+        write!(f, "{:<40} {outcome}", about.join("; "))
+    }
+}

@@ -1,0 +1,75 @@
+//! The event log: one line for everything that happens.
+//!
+//! A line is the time in seconds, who it happened to, what happened, and for packets and frames their length and
+//! [`digest`](crate::digest): two logs are equal only if every byte that travelled was.
+
+use crate::observer::{Observer, Sight};
+use crate::setup::host_name;
+use std::fmt;
+use std::io;
+use std::time::Duration;
+
+/// Writes the log. A failed write ends it; [`EventLog::finish`] tells.
+#[derive(Debug)]
+pub struct EventLog<W: io::Write> {
+    writer: W,
+    error: Option<io::Error>,
+}
+
+impl<W: io::Write> EventLog<W> {
+    /// A log to `writer`, which should be buffered.
+    pub fn new(writer: W) -> Self {
+        EventLog { writer, error: None }
+    }
+
+    /// Ends the log; the error if one has occurred, otherwise the writer.
+    pub fn finish(mut self) -> io::Result<W> {
+        match self.error {
+            Some(error) => Err(error),
+            None => self.writer.flush().map(|()| self.writer),
+        }
+    }
+}
+
+impl<W: io::Write> Observer for EventLog<W> {
+    fn see(&mut self, now: Duration, sight: &Sight<'_>) {
+        if self.error.is_none() {
+            let line = writeln!(self.writer, "{}.{:09} {sight}", now.as_secs(), now.subsec_nanos());
+            self.error = line.err();
+        }
+    }
+}
+
+struct Bytes<'a>(&'a [u8]);
+
+impl fmt::Display for Bytes<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes {:016x}", self.0.len(), crate::digest(self.0))
+    }
+}
+
+impl fmt::Display for Sight<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Sight::Offered { source, host, packet } => {
+                write!(f, "{} offered by source {source}: {}", host_name(host), Bytes(packet))
+            }
+            Sight::Sent { link, frame } => write!(f, "link-{link} takes {}", Bytes(frame)),
+            Sight::NotSent { host, frame } => write!(f, "{} cannot send {}", host_name(host), Bytes(frame)),
+            Sight::Arrived { link, frame } => write!(f, "link-{link} gives {}", Bytes(frame)),
+            Sight::Node { host, event } => write!(f, "{} node: {event}", host_name(host)),
+            Sight::Delivered { source, host, packet, delay } => {
+                let micros = delay.as_micros();
+                let (host, bytes) = (host_name(host), Bytes(packet));
+                write!(f, "{host} delivers for source {source} after {micros} us: {bytes}")
+            }
+            Sight::Duplicate { source, host, packet } => {
+                write!(f, "{} delivers again for source {source}: {}", host_name(host), Bytes(packet))
+            }
+            Sight::Unrecognised { host, packet } => {
+                write!(f, "{} delivers what was not offered: {}", host_name(host), Bytes(packet))
+            }
+            Sight::Mishap(mishap) => write!(f, "mishap {mishap:?}"),
+        }
+    }
+}

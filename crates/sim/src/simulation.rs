@@ -1,0 +1,387 @@
+//! The event loop: from one thing that is due to the next.
+
+use crate::addresses::{GATEWAY, outer};
+use crate::host::{Boot, Host};
+use crate::ledger::Ledger;
+use crate::mishap::{Mishap, NotPossible};
+use crate::observer::{Observer, Sight};
+use crate::path::{Path, down_link, up_link};
+use crate::report::{LinkReport, Report};
+use crate::setup::{Purpose, Setup, SetupError, host_name};
+use crate::sources::Sources;
+use crate::traffic::{Passage, Source};
+use air::Link;
+use node::Node;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// How often something may be due at one instant before that is taken for a loop.
+const MOST_TURNS: u32 = 1_000_000;
+/// How many datagrams a node may have at once before that is taken for a loop.
+const MOST_DATAGRAMS: u32 = 100_000;
+/// How often the hosts' queues are looked at.
+const SAMPLE_EVERY: Duration = Duration::from_secs(1);
+/// Buffers kept for reuse.
+const SPARE_BUFFERS: usize = 256;
+
+/// Time does not go on: something asks again and again for the same instant.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("at {at:?} time stands still: {who} is never done")]
+pub struct Stuck {
+    /// When.
+    pub at: Duration,
+    /// What asks.
+    pub who: String,
+}
+
+/// A gateway, its stations and the air between them.
+pub struct Simulation {
+    now: Duration,
+    hosts: Vec<Host>,
+    paths: Vec<Path>,
+    sources: Sources,
+    mishaps: BTreeMap<(Duration, usize), Mishap>,
+    scheduled: usize,
+    ledger: Ledger,
+    unrecognised: u64,
+    sample_at: Duration,
+    turns: u32,
+    datagram: Vec<u8>,
+    packet: Vec<u8>,
+    spare: Vec<Vec<u8>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Due {
+    Mishap,
+    Link(usize),
+    Node(usize),
+    Source(usize),
+}
+
+impl Simulation {
+    /// What `setup` describes, at time 0.
+    pub fn new(setup: &Setup) -> Result<Self, SetupError> {
+        setup.validate()?;
+        let mut paths = Vec::new();
+        for (index, station) in setup.stations.iter().enumerate() {
+            let number = index + 1;
+            let down = Link::new(&station.down, setup.link_seed(down_link(number)))?;
+            let up = Link::new(&station.up, setup.link_seed(up_link(number)))?;
+            paths.extend([Path::new(GATEWAY, number, down), Path::new(number, GATEWAY, up)]);
+        }
+        let mut configs = setup.tunnel.as_ref().map(|tunnel| setup.configs(tunnel).into_iter());
+        let mut hosts = Vec::new();
+        for number in 0..=setup.stations.len() {
+            let boot = match configs.as_mut().and_then(Iterator::next) {
+                Some(config) => Some(Boot::new(config, setup.rng(Purpose::Boots(number)))?),
+                None => None,
+            };
+            hosts.push(Host::new(number, outer(number), boot));
+        }
+        Ok(Simulation {
+            now: Duration::ZERO,
+            hosts,
+            paths,
+            sources: Sources::default(),
+            mishaps: BTreeMap::new(),
+            scheduled: 0,
+            ledger: Ledger::default(),
+            unrecognised: 0,
+            sample_at: Duration::ZERO,
+            turns: 0,
+            datagram: Vec::new(),
+            packet: Vec::new(),
+            spare: Vec::new(),
+        })
+    }
+
+    /// Adds a source; its number.
+    pub fn add_source(&mut self, name: &str, source: Box<dyn Source>) -> usize {
+        self.sources.add(name, source)
+    }
+
+    /// Lets something happen at a time (now, if that is past).
+    pub fn schedule(&mut self, at: Duration, mishap: Mishap) -> Result<(), NotPossible> {
+        mishap.validate(self.hosts.len(), self.paths.len())?;
+        self.mishaps.insert((at, self.scheduled), mishap);
+        self.scheduled += 1;
+        Ok(())
+    }
+
+    /// The time.
+    #[must_use]
+    pub fn now(&self) -> Duration {
+        self.now
+    }
+
+    /// A host's node; `None` in the bare run.
+    #[must_use]
+    pub fn node(&self, host: usize) -> Option<&Node> {
+        Some(&self.hosts.get(host)?.tunnel.as_ref()?.node)
+    }
+
+    /// A link.
+    #[must_use]
+    pub fn link(&self, number: usize) -> Option<&Link> {
+        Some(&self.paths.get(number)?.link)
+    }
+
+    /// Lets time pass until `until`.
+    pub fn run_until(&mut self, until: Duration, observer: &mut dyn Observer) -> Result<(), Stuck> {
+        while self.turn(until, observer)? {}
+        self.now = self.now.max(until);
+        Ok(())
+    }
+
+    /// Lets time pass until every source is complete, or until `limit`. Whether they all are.
+    pub fn run_until_complete(
+        &mut self,
+        limit: Duration,
+        observer: &mut dyn Observer,
+    ) -> Result<bool, Stuck> {
+        loop {
+            if self.sources.are_complete() {
+                return Ok(true);
+            }
+            if !self.turn(limit, observer)? {
+                self.now = self.now.max(limit);
+                return Ok(self.sources.are_complete());
+            }
+        }
+    }
+
+    /// Everything that is known now.
+    #[must_use]
+    pub fn report(&self) -> Report {
+        let link = |path: &Path| LinkReport {
+            from: host_name(path.from),
+            to: host_name(path.to),
+            counters: path.link.counters().clone(),
+            refused: path.refused,
+            most_held_bytes: path.most_held_bytes,
+        };
+        Report {
+            seconds: self.now.as_secs_f64(),
+            sources: self.sources.report(),
+            hosts: self.hosts.iter().map(|host| host.report(self.now)).collect(),
+            links: self.paths.iter().map(link).collect(),
+            unrecognised: self.unrecognised,
+            remembered_packets: self.ledger.len(),
+        }
+    }
+
+    /// Does the next thing that is due by `until`; `false` if nothing is.
+    fn turn(&mut self, until: Duration, observer: &mut dyn Observer) -> Result<bool, Stuck> {
+        let Some((at, due)) = self.next().filter(|&(at, _)| at <= until) else { return Ok(false) };
+        self.turns = if at > self.now { 0 } else { self.turns + 1 };
+        self.now = self.now.max(at);
+        if self.turns > MOST_TURNS {
+            return Err(Stuck { at: self.now, who: format!("{due:?}") });
+        }
+        if self.now >= self.sample_at {
+            self.sample_at = self.now + SAMPLE_EVERY;
+            self.hosts.iter_mut().for_each(|host| host.sample(self.now));
+        }
+        match due {
+            Due::Mishap => {
+                if let Some((_, mishap)) = self.mishaps.pop_first() {
+                    self.happen(&mishap, observer)?;
+                }
+            }
+            Due::Link(link) => {
+                while let Some(frame) = self.paths[link].link.poll_deliver(self.now) {
+                    self.arrive(link, frame, observer)?;
+                }
+            }
+            Due::Node(host) => {
+                if let Some(boot) = &mut self.hosts[host].tunnel {
+                    boot.node.handle_timeout(self.now);
+                }
+                self.drain(host, observer)?;
+            }
+            Due::Source(source) => {
+                let mut packet = std::mem::take(&mut self.packet);
+                packet.clear();
+                while let Some(passage) = self.sources.poll_packet(source, self.now, &mut packet) {
+                    self.enter(source, passage, &packet, observer)?;
+                    packet.clear();
+                }
+                self.packet = packet;
+            }
+        }
+        Ok(true)
+    }
+
+    /// What is due next. Of what is due at the same time, the first in this order.
+    fn next(&self) -> Option<(Duration, Due)> {
+        let mishap = self.mishaps.keys().next().map(|&(at, _)| (at, Due::Mishap));
+        let links = self.paths.iter().map(|path| path.link.poll_timeout()).enumerate();
+        let links = links.filter_map(|(number, at)| Some((at?, Due::Link(number))));
+        let nodes = self.hosts.iter().map(|host| host.tunnel.as_ref()?.node.poll_timeout()).enumerate();
+        let nodes = nodes.filter_map(|(number, at)| Some((at?, Due::Node(number))));
+        let sources = self.sources.timeouts().map(|(number, at)| (at, Due::Source(number)));
+        // `min_by_key` gives the first of equals
+        let late = |&(at, _): &(Duration, Due)| at.max(self.now);
+        mishap.into_iter().chain(links).chain(nodes).chain(sources).min_by_key(late)
+    }
+
+    fn happen(&mut self, mishap: &Mishap, observer: &mut dyn Observer) -> Result<(), Stuck> {
+        observer.see(self.now, &Sight::Mishap(mishap));
+        match *mishap {
+            Mishap::Reboot { host } => {
+                if let Some(boot) = &mut self.hosts[host].tunnel {
+                    boot.reboot(self.now);
+                }
+                self.drain(host, observer)
+            }
+            Mishap::Forget { host, peer, sent, received } => {
+                if let Some(boot) = &mut self.hosts[host].tunnel {
+                    let peer_index = if host == GATEWAY { peer - 1 } else { 0 };
+                    boot.node.forget(peer_index, sent, received);
+                }
+                self.drain(host, observer)
+            }
+            Mishap::Move { host, to } => {
+                self.hosts[host].address = to;
+                Ok(())
+            }
+            Mishap::LinkDown { link } => {
+                self.paths[link].down = true;
+                Ok(())
+            }
+            Mishap::LinkUp { link } => {
+                self.paths[link].down = false;
+                Ok(())
+            }
+            Mishap::Conditions { link, ref config } => {
+                // so that what is due before now happens under the old conditions
+                while let Some(frame) = self.paths[link].link.poll_deliver(self.now) {
+                    self.arrive(link, frame, observer)?;
+                }
+                let changed = self.paths[link].link.set_config(config);
+                debug_assert!(changed.is_ok(), "conditions are looked at when they are scheduled");
+                Ok(())
+            }
+        }
+    }
+
+    /// A source's packet enters at a host.
+    fn enter(
+        &mut self,
+        source: usize,
+        passage: Passage,
+        packet: &[u8],
+        observer: &mut dyn Observer,
+    ) -> Result<(), Stuck> {
+        let Passage { from, to } = passage;
+        self.sources.offered(source, to, packet.len());
+        self.ledger.offer(self.now, source, to, packet);
+        observer.see(self.now, &Sight::Offered { source, host: from, packet });
+        match &mut self.hosts[from].tunnel {
+            Some(boot) => {
+                boot.node.handle_packet(self.now, packet);
+                self.drain(from, observer)
+            }
+            None => {
+                let mut frame = self.spare.pop().unwrap_or_default();
+                frame.clear();
+                frame.extend_from_slice(packet);
+                self.send(from, Some(to), frame, observer);
+                Ok(())
+            }
+        }
+    }
+
+    /// A frame comes out of a link.
+    fn arrive(&mut self, link: usize, mut frame: Vec<u8>, observer: &mut dyn Observer) -> Result<(), Stuck> {
+        observer.see(self.now, &Sight::Arrived { link, frame: &frame });
+        let host = &mut self.hosts[self.paths[link].to];
+        let number = host.number;
+        match &mut host.tunnel {
+            None => self.come_out(number, &frame, observer),
+            Some(boot) => match crate::outer::unwrap(host.address, &mut frame) {
+                Some((from, datagram)) => {
+                    boot.node.handle_datagram(self.now, from.into(), datagram);
+                    self.drain(number, observer)?;
+                }
+                None => host.not_taken.add(frame.len()),
+            },
+        }
+        if self.spare.len() < SPARE_BUFFERS {
+            self.spare.push(frame);
+        }
+        Ok(())
+    }
+
+    /// Takes from a host's node all that it has to give.
+    fn drain(&mut self, number: usize, observer: &mut dyn Observer) -> Result<(), Stuck> {
+        let mut datagram = std::mem::take(&mut self.datagram);
+        let mut left = MOST_DATAGRAMS;
+        loop {
+            let host = &mut self.hosts[number];
+            let Some(boot) = &mut host.tunnel else { break };
+            let transmit = boot.node.poll_transmit(self.now, &mut datagram);
+            while let Some(boot) = &mut host.tunnel
+                && let Some(event) = boot.node.poll_event()
+            {
+                observer.see(self.now, &Sight::Node { host: number, event: &event });
+                host.note(&event);
+            }
+            let Some(transmit) = transmit else { break };
+            left -= 1;
+            if left == 0 {
+                return Err(Stuck { at: self.now, who: format!("the node of {}", host_name(number)) });
+            }
+            transmit.seal(&mut datagram);
+            let own = host.address;
+            let mut frame = self.spare.pop().unwrap_or_default();
+            let SocketAddr::V4(to) = transmit.to else { continue };
+            if crate::outer::wrap(own, to, &datagram, &mut frame) {
+                let receiver = self.hosts.iter().position(|host| host.address == to);
+                self.send(number, receiver, frame, observer);
+            }
+        }
+        self.datagram = datagram;
+        let mut packet = self.spare.pop().unwrap_or_default();
+        while let Some(boot) = &mut self.hosts[number].tunnel
+            && boot.node.poll_deliver(&mut packet)
+        {
+            self.come_out(number, &packet, observer);
+        }
+        self.spare.push(packet);
+        Ok(())
+    }
+
+    /// Puts a frame on the link between two hosts, if there is one and it is up.
+    fn send(&mut self, from: usize, to: Option<usize>, frame: Vec<u8>, observer: &mut dyn Observer) {
+        let link = match (from, to) {
+            (GATEWAY, Some(station)) if station != GATEWAY => Some(down_link(station)),
+            (station, Some(GATEWAY)) if station != GATEWAY => Some(up_link(station)),
+            _ => None,
+        };
+        match link.map(|link| (link, &mut self.paths[link])) {
+            Some((link, path)) if !path.down => {
+                observer.see(self.now, &Sight::Sent { link, frame: &frame });
+                path.link.send(self.now, frame);
+                path.most_held_bytes = path.most_held_bytes.max(path.link.held().bytes);
+            }
+            other => {
+                observer.see(self.now, &Sight::NotSent { host: from, frame: &frame });
+                match other {
+                    Some((_, path)) => path.refused.add(frame.len()),
+                    None => self.hosts[from].not_sent.add(frame.len()),
+                }
+            }
+        }
+    }
+
+    /// A packet comes out at a host.
+    fn come_out(&mut self, host: usize, packet: &[u8], observer: &mut dyn Observer) {
+        let verdict = self.ledger.deliver(self.now, host, packet);
+        let sight = self.sources.judge(verdict, self.now, host, packet);
+        self.unrecognised += u64::from(matches!(sight, Sight::Unrecognised { .. }));
+        observer.see(self.now, &sight);
+    }
+}

@@ -1,0 +1,9 @@
+//! Whole simulations: what they are judged by, and what they show.
+#![allow(clippy::unwrap_used, reason = "what does not succeed fails the test")]
+
+mod determinism;
+mod long_day;
+mod mishaps;
+mod scenes;
+mod streams;
+mod trials;
