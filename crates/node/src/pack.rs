@@ -22,8 +22,10 @@ use wire::unit::{Kind, SEALED_HEADER_BYTES, TAG_BYTES, emit_header};
 
 /// Bytes around the frames of a unit.
 pub const AROUND_FRAMES: usize = SEALED_HEADER_BYTES + SEQUENCE_BYTES + TAG_BYTES;
-/// Bytes around an inner packet that is alone in a datagram.
-pub const AROUND_PACKET: usize = AROUND_FRAMES + 1;
+/// The most bytes around an inner packet that is alone in a datagram: sent again on request, it is named.
+pub const AROUND_PACKET: usize = AROUND_FRAMES + 1 + SEQUENCE_BYTES;
+/// Bytes around a reply's packet in a frame that says its length.
+const AROUND_REPLY: usize = 1 + 5 + SEQUENCE_BYTES;
 /// The most a receipt takes as a frame.
 const RECEIPT_FRAME_BYTES: usize = 3 + 3 + 1 + 4 + 5 + wire::receipt::MAX_BITMAP_BYTES;
 
@@ -85,21 +87,33 @@ impl Peer {
             write_receipt(now, link, limit, out);
             self.counters.receipts_sent += 1;
         }
+        let mut full = false;
         while let Some(&wanted) = link.replies.front() {
             let Some(original) = link.reduce.original(wanted) else {
                 link.replies.pop_front();
                 continue;
             };
-            if out.len() + original.len() + 8 > limit {
-                break;
+            let fits = out.len() + AROUND_REPLY + original.len() <= limit;
+            full = out.len() + TAG_BYTES == AROUND_FRAMES && !fits;
+            if !fits && !full {
+                break; // its turn comes in a datagram of its own
             }
             let mut body = to_u24(wanted).to_vec();
             body.extend_from_slice(original);
-            frame::emit(FrameType::Reply, &body, out);
+            if full {
+                frame::emit_last(FrameType::Reply, out);
+                out.extend_from_slice(&body);
+            } else {
+                frame::emit(FrameType::Reply, &body, out);
+            }
             link.replies.pop_front();
             self.counters.replied += 1;
+            if full {
+                break;
+            }
         }
-        let fits = self.queue.next_bytes().is_some_and(|bytes| out.len() + 1 + bytes <= limit);
+        let room = |bytes| !full && out.len() + 1 + bytes <= limit;
+        let fits = self.queue.next_bytes().is_some_and(room);
         if fits && let Some(packet) = self.queue.pop() {
             if let Ok(inner) = Inner::parse(&packet) {
                 let written = link.reduce.write(sequence, &packet, &inner, &session.send_mac, out);
