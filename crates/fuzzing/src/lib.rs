@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 pub mod capacity_trace;
+pub mod capture_file;
 pub mod compact_shim;
 pub mod datagrams;
 pub mod frames;
@@ -76,6 +77,7 @@ macro_rules! targets {
 
 targets! {
     capacity_trace: 200_000,
+    capture_file: 2_000,
     compact_shim: 200_000,
     datagrams: 300,
     frames: 200_000,
