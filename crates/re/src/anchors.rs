@@ -35,14 +35,15 @@ pub struct AnchorFinder {
     /// compiler would make it if it saw where this comes from: the shift took two and a half times as long.
     bound: u64,
     method: Method,
-    /// The positions found by the quick method; as long as a packet may be.
-    positions: Box<[u16; 1 << 16]>,
 }
 
 #[derive(Debug, Clone)]
 enum Method {
     Rabin(Rabin),
-    Quick,
+    Quick {
+        /// Room for the positions found; as long as a packet may be.
+        positions: Box<[u16; 1 << 16]>,
+    },
 }
 
 impl AnchorFinder {
@@ -55,14 +56,14 @@ impl AnchorFinder {
     /// Finds anchors by the quick hash. Windows of less than eight bytes are not for it.
     #[must_use]
     pub fn quick(window_bytes: usize, sample_bits: u32) -> Self {
-        Self::new(window_bytes.max(8), sample_bits, Method::Quick)
+        let positions = vec![0; 1 << 16].into_boxed_slice();
+        let positions = positions.try_into().expect("65,536 positions were made");
+        Self::new(window_bytes.max(8), sample_bits, Method::Quick { positions })
     }
 
     fn new(window_bytes: usize, sample_bits: u32, method: Method) -> Self {
-        let positions = vec![0; 1 << 16].into_boxed_slice();
-        let positions = positions.try_into().expect("65,536 positions were made");
         let mask = (1 << sample_bits.min(32)) - 1;
-        AnchorFinder { window_bytes, mask, bound: u64::MAX >> sample_bits.min(32), method, positions }
+        AnchorFinder { window_bytes, mask, bound: u64::MAX >> sample_bits.min(32), method }
     }
 
     /// The window's size.
@@ -76,7 +77,7 @@ impl AnchorFinder {
     pub fn fingerprint(&self, window: &[u8]) -> u64 {
         match &self.method {
             Method::Rabin(rabin) => rabin.fingerprint(window),
-            Method::Quick => quick_fingerprint(window),
+            Method::Quick { .. } => quick_fingerprint(window),
         }
     }
 
@@ -102,16 +103,16 @@ impl AnchorFinder {
         if payload.len() < self.window_bytes || packet.len() > usize::from(u16::MAX) {
             return;
         }
-        match &self.method {
+        match &mut self.method {
             Method::Rabin(rabin) => {
                 let kept = rabin.windows(payload).filter(|(_, fingerprint)| fingerprint & self.mask == 0);
                 anchors.extend(
                     kept.map(|(at, fingerprint)| Anchor { fingerprint, offset: (start + at) as u16 }),
                 );
             }
-            Method::Quick => {
-                let count = self.sample(payload);
-                anchors.extend(self.positions[..count].iter().map(|&at| {
+            Method::Quick { positions } => {
+                let count = sample(payload, self.window_bytes, self.bound, positions);
+                anchors.extend(positions[..count].iter().map(|&at| {
                     let at = usize::from(at);
                     let window = &payload[at..at + self.window_bytes];
                     Anchor { fingerprint: quick_fingerprint(window), offset: (start + at) as u16 }
@@ -119,18 +120,18 @@ impl AnchorFinder {
             }
         }
     }
+}
 
-    /// Writes down the start of every window whose hash is at most the bound; says how many.
-    fn sample(&mut self, payload: &[u8]) -> usize {
-        let last_start = payload.len() - self.window_bytes;
-        let mut count = 0;
-        for (at, first) in payload[..last_start + 8].windows(8).enumerate() {
-            let first = u64::from_le_bytes(first.try_into().expect("eight bytes"));
-            self.positions[count & 0xffff] = at as u16;
-            count += usize::from(first.wrapping_mul(MULTIPLIER) <= self.bound);
-        }
-        count
+/// Writes down the start of every window whose hash is at most `bound`; says how many.
+fn sample(payload: &[u8], window_bytes: usize, bound: u64, positions: &mut [u16; 1 << 16]) -> usize {
+    let last_start = payload.len() - window_bytes;
+    let mut count = 0;
+    for (at, first) in payload[..last_start + 8].windows(8).enumerate() {
+        let first = u64::from_le_bytes(first.try_into().expect("eight bytes"));
+        positions[count & 0xffff] = at as u16;
+        count += usize::from(first.wrapping_mul(MULTIPLIER) <= bound);
     }
+    count
 }
 
 /// Mixes the first and the last eight bytes of a window.

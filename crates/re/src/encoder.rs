@@ -61,9 +61,9 @@ impl Encoder {
     pub fn new(parameters: &Parameters) -> Self {
         let Parameters { policy, form, window_bytes, sample_bits, store_bytes } = *parameters;
         let store_bytes = if policy == Policy::Off { 0 } else { store_bytes };
-        let finder = match form {
-            Form::Compact => AnchorFinder::quick(window_bytes, sample_bits),
-            Form::Paper => AnchorFinder::rabin(window_bytes, sample_bits),
+        let (finder, sparing) = match form {
+            Form::Compact => (AnchorFinder::quick(window_bytes, sample_bits), Sparing::on()),
+            Form::Paper => (AnchorFinder::rabin(window_bytes, sample_bits), Sparing::off()),
         };
         let policy = policy.build();
         Encoder {
@@ -75,7 +75,7 @@ impl Encoder {
             finder,
             index: Index::new(store_bytes, sample_bits),
             store: PacketStore::new(sender_bytes(store_bytes)),
-            sparing: Sparing::default(),
+            sparing,
             statistics: EncoderStatistics::default(),
             anchors: Vec::new(),
             matches: Vec::new(),
@@ -99,45 +99,43 @@ impl Encoder {
             return Encoded::Plain;
         };
         self.statistics.eligible_packets += 1;
-        let admitted = self.policy.admit(sequence, inner);
-        let searched = admitted && (self.parameters.form == Form::Paper || self.sparing.wants_a_search());
-        if searched {
-            self.finder.find(packet, payload.clone(), &mut self.anchors);
-        } else if !self.index_when_confirmed {
-            find_anchors_to_enter(
-                &mut self.finder,
-                &self.sparing,
-                packet,
-                payload.clone(),
-                &mut self.anchors,
-            );
-        }
-        self.matches.clear();
-        if searched {
+        let searched = self.policy.admit(sequence, inner) && self.sparing.wants_a_search();
+        let encoded = if searched {
             self.statistics.searched_packets += 1;
-            let search = Search {
-                window_bytes: self.parameters.window_bytes,
-                anchors: &self.anchors,
-                index: &self.index,
-                store: &self.store,
-                policy: &*self.policy,
-                sequence,
-                packet,
-                payload: payload.clone(),
-            };
-            match self.parameters.form {
-                Form::Compact => search.for_compact_form(&mut self.matches),
-                Form::Paper => search.for_paper_form(&mut self.matches),
-            }
-        }
-        let encoded = self.emit(sequence, packet, out);
-        if searched {
+            self.search(sequence, packet, payload.clone());
+            let encoded = self.emit(sequence, packet, out);
             self.sparing.searched(encoded != Encoded::Plain);
-        }
-        if self.store.insert(sequence, packet, payload) && !self.index_when_confirmed {
+            encoded
+        } else {
+            Encoded::Plain
+        };
+        if self.store.insert(sequence, packet, payload.clone()) && !self.index_when_confirmed {
+            if !searched {
+                find_anchors_to_enter(&mut self.finder, &self.sparing, packet, payload, &mut self.anchors);
+            }
             self.enter_anchors(sequence);
         }
         encoded
+    }
+
+    /// Finds the packet's anchors, and by them what it repeats.
+    fn search(&mut self, sequence: u64, packet: &[u8], payload: Range<usize>) {
+        self.finder.find(packet, payload.clone(), &mut self.anchors);
+        self.matches.clear();
+        let search = Search {
+            window_bytes: self.parameters.window_bytes,
+            anchors: &self.anchors,
+            index: &self.index,
+            store: &self.store,
+            policy: &*self.policy,
+            sequence,
+            packet,
+            payload,
+        };
+        match self.parameters.form {
+            Form::Compact => search.for_compact_form(&mut self.matches),
+            Form::Paper => search.for_paper_form(&mut self.matches),
+        }
     }
 
     /// Writes the matches down, if that makes the packet shorter.

@@ -8,7 +8,8 @@
 //! ```
 //! use re::offline::Measure;
 //!
-//! let twice = [[7; 1460], [7; 1460]].concat();
+//! let payload: Vec<u8> = (0..1460u32).map(|at| (at * at >> 5) as u8).collect();
+//! let twice = [&payload[..], &payload].concat();
 //! let found = Measure::default().of(&twice);
 //! assert_eq!((found.packets, found.encoded_packets), (2, 1));
 //!

@@ -78,3 +78,19 @@ fn what_was_sent_while_nothing_repeated_is_found_when_it_repeats() {
     assert!(searched >= packets - 15, "{searched} of {packets} searched");
     assert!(removed > 950_000, "{removed} bytes removed");
 }
+
+/// The paper's encoder does not spare searches: nor does it enter a reference of k-distance thinly, however
+/// long nothing has repeated.
+#[test]
+fn the_papers_form_searches_and_enters_every_packet_whole() {
+    let policy = Policy::KDistance { k: 2 };
+    let mut link = Link::new(Parameters { policy, form: Form::Paper, ..Parameters::default() });
+    for number in 0..500 {
+        link.send(&tcp_packet(80, number as u32 * 1000, &pseudo_random(number, 1000)));
+    }
+    assert_eq!(link.encoder.statistics().searched_packets, 250);
+    // A reference, and behind it a packet that repeats what stands in the middle of a thin stretch.
+    let reference = pseudo_random(1000, 1000);
+    link.send(&tcp_packet(80, 600_000, &reference));
+    assert!(link.send(&tcp_packet(80, 700_000, &reference[90..240])).reduced);
+}

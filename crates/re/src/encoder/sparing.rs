@@ -6,16 +6,27 @@ const PATIENCE: u32 = 64;
 const ONE_IN: u32 = 16;
 
 /// Counts fruitless searches.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Sparing {
+    patience: u32,
     fruitless: u32,
     passed_over: u32,
 }
 
 impl Sparing {
+    /// Spares searches where nothing is found.
+    pub(super) fn on() -> Self {
+        Sparing { patience: PATIENCE, fruitless: 0, passed_over: 0 }
+    }
+
+    /// Spares nothing: the paper's encoder searches every packet.
+    pub(super) fn off() -> Self {
+        Sparing { patience: u32::MAX, ..Sparing::on() }
+    }
+
     /// Whether searches have become rare.
     pub(super) fn is_rare(&self) -> bool {
-        self.fruitless >= PATIENCE
+        self.fruitless >= self.patience
     }
 
     /// Whether the next packet should be searched.
@@ -32,7 +43,7 @@ impl Sparing {
 
     /// Takes notice of what a search brought.
     pub(super) fn searched(&mut self, found_something: bool) {
-        self.fruitless = if found_something { 0 } else { self.fruitless.saturating_add(1) };
+        self.fruitless = if found_something { 0 } else { (self.fruitless + 1).min(PATIENCE) };
     }
 }
 
@@ -42,7 +53,7 @@ mod tests {
 
     #[test]
     fn searches_become_rare_while_nothing_is_found_and_resume_with_the_first_find() {
-        let mut sparing = Sparing::default();
+        let mut sparing = Sparing::on();
         let run = |sparing: &mut Sparing, packets: u32| {
             (0..packets)
                 .filter(|_| {
@@ -57,5 +68,6 @@ mod tests {
         assert_eq!(run(&mut sparing, 160), 10);
         sparing.searched(true);
         assert_eq!(run(&mut sparing, 10), 10);
+        assert_eq!(run(&mut Sparing::off(), 1000), 1000);
     }
 }
