@@ -5,7 +5,9 @@
 //! method sees the same packets in the same order, so that the figures do not depend on the threads.
 
 use crate::dissect::Dissector;
-use crate::method::{ByteCaching, Chunk, ChunkParameters, MaxMatch, MaxMatchParameters, Method, WholePacket, ZstdAlone};
+use crate::method::{
+    ByteCaching, Chunk, ChunkParameters, MaxMatch, MaxMatchParameters, Method, WholePacket, ZstdAlone,
+};
 use crate::packet::Batch;
 use crate::report::{MethodReport, Report};
 use crate::{CaptureError, CaptureReader, LinkType, Progress, Source};
@@ -17,11 +19,13 @@ use std::thread;
 
 /// A batch is handed on when it has so many bytes.
 const BATCH_BYTES: usize = 1 << 20;
+/// Whoever watches is told after so many frames.
+const WATCH_FRAMES: u64 = 256;
 /// Batches that may wait for a method.
 const QUEUE_BATCHES: usize = 4;
 
 /// What is asked of an analysis.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// For `chunk`.
     pub chunk: ChunkParameters,
@@ -35,6 +39,8 @@ pub struct Options {
     pub packets_in_flight: u64,
     /// The level of stateless zstd.
     pub zstd_level: i32,
+    /// The methods wanted, by name; all if there are none.
+    pub only: Vec<String>,
 }
 
 impl Default for Options {
@@ -46,38 +52,79 @@ impl Default for Options {
             k: Policy::PAPER_K,
             packets_in_flight: 32,
             zstd_level: crate::DEFAULT_ZSTD_LEVEL,
+            only: Vec::new(),
         }
     }
 }
 
 impl Options {
+    /// The names of all methods.
+    pub const METHODS: [&str; 9] = [
+        "chunk",
+        "max-match",
+        "naive",
+        "k-distance",
+        "tcp-seq",
+        "cache-flush",
+        "acked",
+        "zstd",
+        "whole-packet",
+    ];
+
     /// Says what is wrong with the options, if anything is.
     pub fn validate(&self) -> Result<(), CaptureError> {
-        let policy = Policy::KDistance { k: self.k };
-        let of_re = Parameters { policy, ..self.byte_caching };
-        of_re.validate().map_err(|error| CaptureError::Parameters(error.to_string()))
+        let refused = |why: String| Err(CaptureError::Parameters(why));
+        let MaxMatchParameters { window_bytes, sample_bits, .. } = self.max_match;
+        if !Parameters::WINDOW_BYTES.contains(&window_bytes) || sample_bits > Parameters::MAX_SAMPLE_BITS {
+            return refused(
+                "max-match takes windows of 8 to 128 bytes and at most 12 sample bits".to_owned(),
+            );
+        }
+        if !zstd::compression_level_range().contains(&self.zstd_level) {
+            return refused(format!("zstd has no level {}", self.zstd_level));
+        }
+        if let Some(unknown) = self.only.iter().find(|name| !Self::METHODS.contains(&name.as_str())) {
+            return refused(format!(
+                "no method is called {unknown:?}; there are {}",
+                Self::METHODS.join(", ")
+            ));
+        }
+        let encoders = Parameters { policy: Policy::KDistance { k: self.k }, ..self.byte_caching };
+        encoders.validate().or_else(|error| refused(error.to_string()))
+    }
+
+    fn method(&self, name: &str) -> Box<dyn Method> {
+        let zstd_level = self.zstd_level;
+        let policy = match name {
+            "chunk" => return Box::new(Chunk::new(ChunkParameters { zstd_level, ..self.chunk })),
+            "max-match" => {
+                return Box::new(MaxMatch::new(MaxMatchParameters { zstd_level, ..self.max_match }));
+            }
+            "zstd" => return Box::new(ZstdAlone::new(zstd_level)),
+            "whole-packet" => return Box::new(WholePacket::new(zstd_level)),
+            "naive" => Policy::Naive,
+            "k-distance" => Policy::KDistance { k: self.k },
+            "tcp-seq" => Policy::TcpSeq,
+            "cache-flush" => Policy::CacheFlush,
+            _ => Policy::Acked,
+        };
+        let parameters = Parameters { policy, ..self.byte_caching };
+        Box::new(ByteCaching::new(name, &parameters, self.packets_in_flight, zstd_level))
     }
 
     /// The methods, as they stand in the report.
     #[must_use]
     pub fn methods(&self) -> Vec<Box<dyn Method>> {
-        let zstd_level = self.zstd_level;
-        let mut methods: Vec<Box<dyn Method>> = vec![
-            Box::new(Chunk::new(ChunkParameters { zstd_level, ..self.chunk })),
-            Box::new(MaxMatch::new(MaxMatchParameters { zstd_level, ..self.max_match })),
-        ];
-        let k_distance = Policy::KDistance { k: self.k };
-        for policy in [Policy::Naive, k_distance, Policy::TcpSeq, Policy::CacheFlush, Policy::Acked] {
-            let parameters = Parameters { policy, ..self.byte_caching };
-            methods.push(Box::new(ByteCaching::new(&parameters, self.packets_in_flight, zstd_level)));
-        }
-        methods.push(Box::new(ZstdAlone::new(zstd_level)));
-        methods.push(Box::new(WholePacket::new(zstd_level)));
-        methods
+        let wanted = |name: &&str| self.only.is_empty() || self.only.iter().any(|only| only == name);
+        Self::METHODS.into_iter().filter(wanted).map(|name| self.method(name)).collect()
     }
 
     /// Analyses a capture file; `-` is standard input. `watch` is called now and then.
-    pub fn analyze_file(&self, path: &Path, watch: &mut dyn FnMut(&Progress)) -> Result<Report, CaptureError> {
+    pub fn analyze_file(
+        &self,
+        path: &Path,
+        watch: &mut dyn FnMut(&Progress),
+    ) -> Result<Report, CaptureError> {
         self.analyze(Source::open(path)?, watch)
     }
 
@@ -105,6 +152,8 @@ impl Options {
                 dissector.dissect(&frame, &mut batch);
                 if batch.size_bytes() >= BATCH_BYTES {
                     hand_on(&queues, &mut batch);
+                }
+                if dissector.frames().frames % WATCH_FRAMES == 0 {
                     watch(&progress);
                 }
             }
@@ -112,7 +161,10 @@ impl Options {
             drop(queues);
             watch(&progress);
             // A method that panicked is a fault of ours, not of the capture: let it be seen.
-            workers.into_iter().map(|worker| worker.join().unwrap_or_else(|e| std::panic::resume_unwind(e))).collect()
+            workers
+                .into_iter()
+                .map(|worker| worker.join().unwrap_or_else(|e| std::panic::resume_unwind(e)))
+                .collect()
         });
         Ok(Report::new(&dissector, &link_types, reader.damage().cloned(), methods))
     }

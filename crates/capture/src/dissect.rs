@@ -1,10 +1,10 @@
 //! From frames to packets with new bytes only, and the counts of everything that is left out on the way.
 
+use crate::Frame;
 use crate::encryption::Encryption;
 use crate::flow::{FlowTable, Toward};
 use crate::link::{FrameCounts, LinkLayer};
 use crate::packet::{Batch, Client, Packet};
-use crate::Frame;
 use etherparse::{LaxSlicedPacket, TransportSlice};
 use serde::Serialize;
 use std::collections::HashMap;
@@ -14,6 +14,8 @@ use wire::inner::{Flow, Inner, TCP, UDP};
 
 /// The most clients told apart; those that come later count as one.
 const MAX_CLIENTS: usize = 1 << 20;
+/// The longest TCP payload in an Ethernet frame of 1500 bytes.
+const MAX_SEGMENT_BYTES: usize = 1460;
 /// Who has received so much counts as a client.
 pub const CLIENT_BYTES: u64 = 1000;
 
@@ -36,6 +38,9 @@ pub struct TrafficCounts {
     pub ssh_bytes: u64,
     /// Fragments of TCP and UDP packets, and packets cut within their headers: left out.
     pub fragments: u64,
+    /// TCP segments longer than a frame of an ordinary link: the capturing host's offloads joined or did not
+    /// yet cut them.
+    pub coalesced_packets: u64,
     /// IP packets that are neither TCP nor UDP.
     pub other_protocol_packets: u64,
     /// Packets that say IP and are not.
@@ -154,6 +159,8 @@ impl Transport {
         if fresh_bytes != 0 {
             self.counts.payload_packets += 1;
             self.counts.payload_bytes += fresh_bytes;
+            let coalesced = inner.tcp_sequence.is_some() && payload.len() > MAX_SEGMENT_BYTES;
+            self.counts.coalesced_packets += u64::from(coalesced);
             if let Some((encryption, bytes)) = direction.encryption(payload, fresh_bytes) {
                 *match encryption {
                     Encryption::Tls => &mut self.counts.tls_bytes,

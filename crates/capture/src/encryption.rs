@@ -37,8 +37,7 @@ const SERVER_HELLO: u8 = 2;
 /// A record's content at its longest: 2^14 bytes, and 2,048 of expansion in TLS 1.2.
 const MAX_RECORD_BYTES: u16 = (1 << 14) + 2048;
 /// Ports on which TLS begins with the first byte.
-const TLS_PORTS: [u16; 14] =
-    [443, 465, 563, 636, 853, 989, 990, 992, 993, 995, 5061, 5223, 8443, 8883];
+const TLS_PORTS: [u16; 14] = [443, 465, 563, 636, 853, 989, 990, 992, 993, 995, 5061, 5223, 8443, 8883];
 
 /// Looks at one payload of a flow that is not known to be encrypted.
 pub(crate) fn recognise(protocol: u8, ports: [u16; 2], payload: &[u8]) -> Option<Sign> {

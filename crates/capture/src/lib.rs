@@ -1,4 +1,38 @@
 //! Captures: reading them, and what each method of redundancy elimination would save on them.
+//!
+//! A [`Source`] is a file or a stream, packed or not; a [`CaptureReader`] makes frames of it, from pcap and
+//! pcapng alike; the [`LinkLayer`] finds the IP packets in the frames of many kinds of links; the [`Dissector`]
+//! tells clients from servers, leaves out what TCP sent twice, and counts what is encrypted. What remains goes
+//! to every [`Method`] at once, each in a thread of its own, and [`Options::analyze`] makes a [`Report`] of what
+//! they say. Nothing is held of a capture but one batch of packets and what the methods remember, all within
+//! bounds.
+//!
+//! # What is measured
+//!
+//! The payload of TCP and UDP. Bytes that TCP sends again are no redundancy of the traffic but of the path;
+//! they are recognised by their sequence numbers and reported apart. So are 802.11's retries.
+//!
+//! The way to the clients and the way to the servers are measured each by itself, since a link has a store at
+//! each end of each. `intra` and `inter` are shares of what goes to the clients: what the same client, or only
+//! another one, received before.
+//!
+//! Two methods only measure what is there: `chunk` (content-defined chunks, as REfactor needs them) and
+//! `max-match` (regions of any length, as Spring and Wetherall find them), with memory for all of the capture.
+//! The others are what can be run: the encoder of [`re`] under each policy, with its bounded store and its own
+//! overhead, and stateless zstd. The policies are compared without losses. Informed marking and retrieve-on-miss
+//! are not listed: without losses they do what `naive` does.
+//!
+//! # How exact it is
+//!
+//! Max-match agrees with other implementations within a few percent, and depends a little on which of several
+//! copies is remembered (the newest, here) and which windows are sampled. Runs of zeros count, as a Rabin
+//! fingerprint of zeros is zero and so always sampled.
+//!
+//! Chunks depend on the gear hash's random table: over 24 tables the intra-client share of a capture with few
+//! distinct pages varies by a tenth of itself, and shares under one percent by half. It depends more on which
+//! bits of the hash decide. With the lowest, which look at few bytes, template pages gain up to half; with the
+//! highest, which look at 64, chunks seldom fall into step again after a difference, and it is the reverse. Here
+//! a cut depends on the last 37 bytes at most, about the shortest chunk.
 
 #![forbid(unsafe_code)]
 
@@ -13,6 +47,7 @@ mod method;
 mod packet;
 mod reader;
 mod report;
+mod savings;
 mod sequence;
 mod source;
 
@@ -23,11 +58,12 @@ pub use error::{CaptureError, Damage};
 pub use flow::Toward;
 pub use link::{FrameCounts, LinkLayer, LinkType};
 pub use method::{
-    ByteCaching, Chunk, ChunkParameters, MaxMatch, MaxMatchParameters, Method, Savings, WholePacket, ZstdAlone,
+    ByteCaching, Chunk, ChunkParameters, MaxMatch, MaxMatchParameters, Method, WholePacket, ZstdAlone,
 };
 pub use packet::{Batch, Client, Packet};
 pub use reader::{CaptureReader, Frame};
 pub use report::{MethodReport, Report, Shares};
+pub use savings::{Savings, Tally};
 pub use source::{Progress, Source};
 
 /// The level of zstd that the figures are for unless another is asked for: zstd's own default.

@@ -2,7 +2,8 @@
 
 use crate::dissect::{Dissector, TrafficCounts};
 use crate::link::FrameCounts;
-use crate::method::{Method, Savings};
+use crate::method::Method;
+use crate::savings::{Savings, Tally};
 use crate::{Damage, LinkType};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
@@ -11,24 +12,24 @@ use serde::{Serialize, Serializer, ser::SerializeMap};
 pub struct Report {
     /// Packets in the capture: its frames, whatever they hold.
     pub packets: u64,
+    /// Clients that received at least 1,000 bytes.
+    pub clients: u64,
     /// What the packets carried.
     #[serde(flatten)]
     pub traffic: TrafficCounts,
-    /// Clients that received at least 1,000 bytes.
-    pub clients: u64,
     /// Which kinds of links the capture was taken on.
     pub link_types: Vec<String>,
     /// What became of the frames.
     pub frames: FrameCounts,
     /// Why the capture could not be read to its end, if so.
     pub damage: Option<String>,
-    /// Whether a forwarded packet may stand in the capture twice.
-    pub may_hold_packets_twice: bool,
-    /// The methods by name, in the table's order.
+    /// The methods, in the table's order; in JSON an object, by name.
     #[serde(serialize_with = "by_name")]
     pub methods: Vec<MethodReport>,
     /// What a user should make of it, in one line.
     pub advice: String,
+    /// What weakens the figures, worst first.
+    pub notes: Vec<String>,
 }
 
 /// What one method would save.
@@ -39,27 +40,37 @@ pub struct MethodReport {
     pub name: String,
     /// What it is.
     pub description: String,
+    /// Both directions together.
+    #[serde(flatten)]
+    pub total: Shares,
+    /// Redundant bytes on the way to a client that the same client received before.
+    pub intra_bytes: u64,
+    /// Redundant bytes on the way to a client that only other clients received before.
+    pub inter_bytes: u64,
+    /// `intra_bytes` in percent of the payload to clients.
+    pub intra_percent: f64,
+    /// `inter_bytes` in percent of the payload to clients.
+    pub inter_percent: f64,
+    /// From servers to clients only.
+    pub to_client: Shares,
+    /// From clients to servers only.
+    pub to_server: Shares,
+    /// The method's memory was full, and it would have found more with a larger one.
+    pub memory_was_full: bool,
+}
+
+/// Savings, and what they are in percent of the payload.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Shares {
     /// In bytes.
     #[serde(flatten)]
     pub savings: Savings,
-    /// In percent of the payload.
-    #[serde(flatten)]
-    pub shares: Shares,
-}
-
-/// Savings in percent.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-pub struct Shares {
-    /// Redundant bytes of all payload.
+    /// Payload that is taken out.
     pub redundant_percent: f64,
-    /// What is saved of all payload when what the method adds is taken off.
+    /// What is saved when all that the method adds is taken off.
     pub saved_percent: f64,
     /// The same with zstd for what is left.
     pub saved_with_zstd_percent: f64,
-    /// Redundant bytes that the same client received before, of the payload to clients.
-    pub intra_percent: f64,
-    /// Redundant bytes that only other clients received before, of the payload to clients.
-    pub inter_percent: f64,
 }
 
 fn by_name<S: Serializer>(methods: &[MethodReport], serializer: S) -> Result<S::Ok, S::Error> {
@@ -70,27 +81,42 @@ fn by_name<S: Serializer>(methods: &[MethodReport], serializer: S) -> Result<S::
     map.end()
 }
 
-fn percent(part: f64, whole: u64) -> f64 {
-    if whole == 0 { 0.0 } else { 100.0 * part / whole as f64 }
+/// `part` in percent of `whole`; 0 of nothing.
+pub(crate) fn percent(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { 100.0 * part as f64 / whole as f64 }
+}
+
+impl From<Savings> for Shares {
+    fn from(savings: Savings) -> Self {
+        let Savings { payload_bytes, redundant_bytes, encoded_bytes, encoded_zstd_bytes } = savings;
+        let saved = |left_bytes: u64| {
+            if payload_bytes == 0 { 0.0 } else { 100.0 - percent(left_bytes, payload_bytes) }
+        };
+        Shares {
+            savings,
+            redundant_percent: percent(redundant_bytes, payload_bytes),
+            saved_percent: saved(encoded_bytes),
+            saved_with_zstd_percent: saved(encoded_zstd_bytes),
+        }
+    }
 }
 
 impl MethodReport {
     pub(crate) fn new(method: &dyn Method) -> Self {
-        let (name, description) = (method.name(), method.description());
-        MethodReport { name, description, savings: method.savings(), shares: Shares::default() }
-    }
-
-    fn reckon_shares(&mut self, traffic: &TrafficCounts) {
-        let Savings { redundant_bytes, encoded_bytes, encoded_zstd_bytes, intra_bytes, inter_bytes, .. } =
-            self.savings;
-        let (all, down) = (traffic.payload_bytes, traffic.to_client_bytes);
-        self.shares = Shares {
-            redundant_percent: percent(redundant_bytes as f64, all),
-            saved_percent: percent(all as f64 - encoded_bytes as f64, all),
-            saved_with_zstd_percent: percent(all as f64 - encoded_zstd_bytes as f64, all),
-            intra_percent: percent(intra_bytes as f64, down),
-            inter_percent: percent(inter_bytes as f64, down),
-        };
+        let tally = method.tally();
+        let Tally { to_client, to_server, intra_bytes, inter_bytes, memory_was_full } = tally;
+        MethodReport {
+            name: method.name(),
+            description: method.description(),
+            total: tally.total().into(),
+            intra_bytes,
+            inter_bytes,
+            intra_percent: percent(intra_bytes, to_client.payload_bytes),
+            inter_percent: percent(inter_bytes, to_client.payload_bytes),
+            to_client: to_client.into(),
+            to_server: to_server.into(),
+            memory_was_full,
+        }
     }
 }
 
@@ -99,25 +125,24 @@ impl Report {
         dissector: &Dissector,
         link_types: &[LinkType],
         damage: Option<Damage>,
-        mut methods: Vec<MethodReport>,
+        methods: Vec<MethodReport>,
     ) -> Self {
         let traffic = *dissector.traffic();
-        for method in &mut methods {
-            method.reckon_shares(&traffic);
-        }
-        let twice = 4 * traffic.retransmitted_bytes > traffic.payload_bytes;
+        let much_is_repeated = 4 * traffic.retransmitted_bytes > traffic.payload_bytes;
         let mut report = Report {
             packets: dissector.frames().frames,
-            traffic,
             clients: dissector.clients() as u64,
+            traffic,
             link_types: link_types.iter().map(LinkType::to_string).collect(),
             frames: *dissector.frames(),
             damage: damage.map(|damage| damage.to_string()),
-            may_hold_packets_twice: twice && link_types.iter().any(|link_type| link_type.is_cooked()),
             methods,
             advice: String::new(),
+            notes: Vec::new(),
         };
+        let may_hold_packets_twice = much_is_repeated && link_types.iter().any(|kind| kind.is_cooked());
         report.advice = crate::advice::advice(&report);
+        report.notes = crate::advice::notes(&report, may_hold_packets_twice);
         report
     }
 
@@ -127,9 +152,9 @@ impl Report {
         self.methods.iter().find(|method| method.name == name)
     }
 
-    /// A share of the payload, in percent.
+    /// Some of the payload, in percent of all of it.
     #[must_use]
     pub fn percent_of_payload(&self, bytes: u64) -> f64 {
-        percent(bytes as f64, self.traffic.payload_bytes)
+        percent(bytes, self.traffic.payload_bytes)
     }
 }

@@ -80,6 +80,7 @@ impl SequenceIntervals {
 }
 
 #[cfg(test)]
+#[allow(clippy::single_range_in_vec_init)] // One range is meant, not its elements.
 mod tests {
     use super::*;
     use proptest::prelude::*;

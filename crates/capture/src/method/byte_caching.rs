@@ -5,10 +5,11 @@
 //! those that are give savings for good conditions, and their own price in references forgone. `acked` takes
 //! a packet to be confirmed once a given number of later ones have been sent.
 
+use super::Method;
 use super::literals::Literals;
-use super::{Method, Savings, SentInstead};
 use crate::flow::Toward;
 use crate::packet::{Client, Packet};
+use crate::savings::{SentInstead, Tally};
 use re::{Encoded, Encoder, Form, Parameters, Policy};
 use std::collections::VecDeque;
 use wire::frame::Reduced;
@@ -24,31 +25,32 @@ struct OneWay {
 
 /// Redundancy by `re`'s encoder.
 pub struct ByteCaching {
+    name: String,
     parameters: Parameters,
     packets_in_flight: u64,
     downwards: OneWay,
     upwards: OneWay,
     encoded: Vec<u8>,
     literals: Literals,
-    savings: Savings,
+    tally: Tally,
 }
 
 impl ByteCaching {
     /// With these parameters, of which the form is always the compact one. A packet counts as confirmed when
     /// `packets_in_flight` later ones of its direction have been sent.
     #[must_use]
-    pub fn new(parameters: &Parameters, packets_in_flight: u64, zstd_level: i32) -> Self {
+    pub fn new(name: &str, parameters: &Parameters, packets_in_flight: u64, zstd_level: i32) -> Self {
         let parameters = Parameters { form: Form::Compact, ..*parameters };
-        let one_way =
-            || OneWay { encoder: Encoder::new(&parameters), sequence: 0, clients: VecDeque::new() };
+        let one_way = || OneWay { encoder: Encoder::new(&parameters), sequence: 0, clients: VecDeque::new() };
         ByteCaching {
+            name: name.to_owned(),
             parameters,
             packets_in_flight,
             downwards: one_way(),
             upwards: one_way(),
             encoded: Vec::new(),
             literals: Literals::new(zstd_level),
-            savings: Savings::default(),
+            tally: Tally::default(),
         }
     }
 
@@ -77,7 +79,7 @@ impl ByteCaching {
 
 impl Method for ByteCaching {
     fn name(&self) -> String {
-        self.parameters.policy.to_string()
+        self.name.clone()
     }
 
     fn description(&self) -> String {
@@ -106,7 +108,7 @@ impl Method for ByteCaching {
                     // The packet itself is the last in the queue.
                     let place = clients.len().checked_sub(1 + region.distance as usize);
                     let same_client = place.is_some_and(|place| clients[place] == packet.client);
-                    self.savings.count_origin(packet, same_client, region.length as usize);
+                    self.tally.count_origin(packet, same_client, region.length as usize);
                 }
                 // Headers are literals too, and come first: regions lie within the payload.
                 self.literals.push(reduced.literals.get(packet.inner.payload_offset..).unwrap_or_default());
@@ -115,12 +117,13 @@ impl Method for ByteCaching {
             }
             _ => self.literals.push(packet.payload()),
         }
-        self.savings.count(&SentInstead {
+        let sent = SentInstead {
             removed_bytes,
             overhead_bytes,
             literal_bytes: self.literals.len(),
             compressed_literal_bytes: self.literals.compressed_bytes(),
-        });
+        };
+        self.tally.count(packet, &sent);
     }
 
     /// The encoder sees a retransmission as it would on a link: policies act on it.
@@ -128,7 +131,7 @@ impl Method for ByteCaching {
         self.encode(packet);
     }
 
-    fn savings(&self) -> Savings {
-        self.savings
+    fn tally(&self) -> Tally {
+        self.tally
     }
 }

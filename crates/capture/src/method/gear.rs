@@ -3,6 +3,11 @@
 //! W. Xia et al., "Ddelta: a deduplication-inspired fast delta compression approach", 2014. A chunk ends where
 //! the hash of the bytes before has zeros in certain bits, so that the same content is cut alike wherever it
 //! stands.
+//!
+//! A bit of the hash depends on as many of the last bytes as its place. The lowest bits would cut by a few
+//! bytes, so that frequent words decide; the highest by 64, which is more than a chunk has, so that after a
+//! difference the cuts do not fall into step again. Bits 32 and up depend on the last 33 bytes or little more,
+//! about the shortest chunk.
 
 /// For each byte a random number, from a fixed seed.
 const GEAR: [u64; 256] = table();
@@ -23,12 +28,15 @@ const fn table() -> [u64; 256] {
     table
 }
 
+/// The lowest of the bits that are zero where a chunk ends.
+const LOWEST_BIT: u32 = 32;
+
 /// How chunks are cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Gear {
     pub min_bytes: usize,
     pub max_bytes: usize,
-    /// How many of the hash's high bits are zero where a chunk ends: one byte in 2^`bits` behind the minimum.
+    /// How many bits of the hash are zero where a chunk ends: one byte in 2^`bits` behind the minimum.
     pub bits: u32,
 }
 
@@ -36,11 +44,11 @@ impl Gear {
     /// How long the first chunk of `bytes` is; `bytes` is not empty.
     pub(super) fn first_chunk(&self, bytes: &[u8]) -> usize {
         let longest = bytes.len().min(self.max_bytes);
-        let bound = 1u64 << (64 - self.bits);
+        let mask = ((1u64 << self.bits) - 1) << LOWEST_BIT;
         let mut hash = 0u64;
         for (at, &byte) in bytes[..longest].iter().enumerate() {
             hash = (hash << 1).wrapping_add(GEAR[usize::from(byte)]);
-            if hash < bound && at + 1 >= self.min_bytes {
+            if hash & mask == 0 && at + 1 >= self.min_bytes {
                 return at + 1;
             }
         }

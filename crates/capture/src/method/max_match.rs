@@ -4,10 +4,12 @@
 //! SIGCOMM 2000. Fingerprints of a sliding window are sampled; where one was seen before, the match is
 //! extended both ways as far as the two payloads agree, and the search goes on behind it.
 
+use super::Method;
 use super::literals::Literals;
 use super::payload_store::PayloadStore;
-use super::{Method, Savings, SentInstead};
+use crate::flow::Toward;
 use crate::packet::Packet;
+use crate::savings::{SentInstead, Tally};
 use re::anchors::{Anchor, AnchorFinder};
 use re::extent::{common_prefix, common_suffix};
 use std::collections::HashMap;
@@ -23,7 +25,7 @@ pub struct MaxMatchParameters {
     pub reference_bytes: usize,
     /// How many packets back a reference may reach; `None`: any number.
     pub cache_packets: Option<usize>,
-    /// The most memory that payloads may take.
+    /// The most memory that payloads of one direction may take.
     pub cache_bytes: usize,
     /// The level of zstd for what is left.
     pub zstd_level: i32,
@@ -36,7 +38,7 @@ impl Default for MaxMatchParameters {
             sample_bits: 5,
             reference_bytes: wire::shim::paper::FIELD_BYTES,
             cache_packets: None,
-            cache_bytes: 1 << 30,
+            cache_bytes: 512 << 20,
             zstd_level: crate::DEFAULT_ZSTD_LEVEL,
         }
     }
@@ -49,15 +51,21 @@ struct Place {
     offset: u16,
 }
 
+/// The packets of one direction.
+struct OneWay {
+    index: HashMap<u64, Place, foldhash::fast::RandomState>,
+    store: PayloadStore,
+}
+
 /// Redundancy by max-match.
 pub struct MaxMatch {
     parameters: MaxMatchParameters,
     finder: AnchorFinder,
-    index: HashMap<u64, Place, foldhash::fast::RandomState>,
-    store: PayloadStore,
+    downwards: OneWay,
+    upwards: OneWay,
     anchors: Vec<Anchor>,
     literals: Literals,
-    savings: Savings,
+    tally: Tally,
 }
 
 impl MaxMatch {
@@ -65,14 +73,32 @@ impl MaxMatch {
     #[must_use]
     pub fn new(parameters: MaxMatchParameters) -> Self {
         let window_bytes = parameters.window_bytes.max(1);
+        let one_way = || OneWay {
+            index: HashMap::default(),
+            store: PayloadStore::new(parameters.cache_packets.unwrap_or(usize::MAX), parameters.cache_bytes),
+        };
         MaxMatch {
             parameters: MaxMatchParameters { window_bytes, ..parameters },
             finder: AnchorFinder::rabin(window_bytes, parameters.sample_bits),
-            index: HashMap::default(),
-            store: PayloadStore::new(parameters.cache_packets.unwrap_or(usize::MAX), parameters.cache_bytes),
+            downwards: one_way(),
+            upwards: one_way(),
             anchors: Vec::new(),
             literals: Literals::new(parameters.zstd_level),
-            savings: Savings::default(),
+            tally: Tally::default(),
+        }
+    }
+}
+
+impl OneWay {
+    /// Stores a packet, whose windows are found by these anchors.
+    fn remember(&mut self, packet: &Packet<'_>, anchors: &[Anchor]) {
+        let number = self.store.next();
+        if self.store.push(packet) {
+            let oldest = self.store.oldest();
+            self.index.retain(|_, place| place.number >= oldest);
+        }
+        for anchor in anchors {
+            self.index.insert(anchor.fingerprint, Place { number, offset: anchor.offset });
         }
     }
 }
@@ -83,25 +109,33 @@ impl Method for MaxMatch {
     }
 
     fn description(&self) -> String {
-        let MaxMatchParameters { window_bytes, sample_bits, reference_bytes, cache_packets, .. } = self.parameters;
-        let reach = cache_packets.map_or("any earlier packet".to_owned(), |count| format!("the last {count} packets"));
+        let MaxMatchParameters { window_bytes, sample_bits, reference_bytes, cache_packets, .. } =
+            self.parameters;
+        let reach = cache_packets
+            .map_or("any earlier packet".to_owned(), |count| format!("the last {count} packets"));
         let one_in = 1u64 << sample_bits.min(32);
-        format!("windows of {window_bytes} B, 1 in {one_in} sampled, {reach}, {reference_bytes} B a reference")
+        format!(
+            "{reach}; windows of {window_bytes} B, 1 in {one_in} sampled, {reference_bytes} B a reference"
+        )
     }
 
     fn observe(&mut self, packet: &Packet<'_>) {
         let payload = packet.payload();
         self.finder.find(payload, 0..payload.len(), &mut self.anchors);
         self.literals.clear();
+        let way = if packet.toward == Toward::Client { &mut self.downwards } else { &mut self.upwards };
         let (mut free_from, mut removed_bytes, mut references) = (0, 0, 0);
         for anchor in &self.anchors {
             let at = usize::from(anchor.offset);
             if at < free_from {
                 continue;
             }
-            let Some(place) = self.index.get(&anchor.fingerprint) else { continue };
-            let Some(stored) = self.store.get(place.number) else { continue };
-            let Some((before, behind)) = stored.payload.split_at_checked(usize::from(place.offset)) else { continue };
+            let place = way.index.get(&anchor.fingerprint);
+            let Some((place, stored)) = place.and_then(|place| Some((place, way.store.get(place.number)?)))
+            else {
+                continue;
+            };
+            let (before, behind) = stored.payload.split_at(usize::from(place.offset));
             let forwards = common_prefix(&payload[at..], behind);
             let backwards = common_suffix(&payload[free_from..at], before);
             let length = backwards + forwards;
@@ -112,27 +146,21 @@ impl Method for MaxMatch {
             free_from = at + forwards;
             removed_bytes += length;
             references += 1;
-            let same_client = stored.client == packet.client;
-            self.savings.count_origin(packet, same_client, length);
+            self.tally.count_origin(packet, stored.client == packet.client, length);
         }
         self.literals.push(&payload[free_from..]);
-        self.savings.count(&SentInstead {
+        let sent = SentInstead {
             removed_bytes,
             overhead_bytes: references * self.parameters.reference_bytes,
             literal_bytes: self.literals.len(),
             compressed_literal_bytes: self.literals.compressed_bytes(),
-        });
-        let number = self.store.next();
-        if self.store.push(packet) {
-            let oldest = self.store.oldest();
-            self.index.retain(|_, place| place.number >= oldest);
-        }
-        for anchor in &self.anchors {
-            self.index.insert(anchor.fingerprint, Place { number, offset: anchor.offset });
-        }
+        };
+        self.tally.count(packet, &sent);
+        way.remember(packet, &self.anchors);
     }
 
-    fn savings(&self) -> Savings {
-        Savings { memory_was_full: self.store.was_full(), ..self.savings }
+    fn tally(&self) -> Tally {
+        let memory_was_full = self.downwards.store.was_full() || self.upwards.store.was_full();
+        Tally { memory_was_full, ..self.tally }
     }
 }

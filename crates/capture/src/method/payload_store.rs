@@ -1,6 +1,5 @@
 //! Payloads of earlier packets, as many as fit.
 
-use crate::flow::Toward;
 use crate::packet::{Client, Packet};
 use std::collections::VecDeque;
 
@@ -12,7 +11,6 @@ const BLOCK_BYTES: usize = 4 << 20;
 pub(super) struct Stored<'a> {
     pub payload: &'a [u8],
     pub client: Client,
-    pub toward: Toward,
 }
 
 #[derive(Debug)]
@@ -21,7 +19,6 @@ struct Place {
     start: u32,
     length: u32,
     client: Client,
-    toward: Toward,
 }
 
 /// A queue of payloads, each with a number.
@@ -69,7 +66,7 @@ impl PayloadStore {
         let place = self.places.get(usize::try_from(number.checked_sub(self.oldest)?).ok()?)?;
         let block = &self.blocks[(place.block - self.oldest_block) as usize];
         let payload = &block[place.start as usize..][..place.length as usize];
-        Some(Stored { payload, client: place.client, toward: place.toward })
+        Some(Stored { payload, client: place.client })
     }
 
     /// Stores a packet's payload, and drops the oldest ones as the bounds demand. Says whether a block was
@@ -79,7 +76,8 @@ impl PayloadStore {
         let mut dropped_block = false;
         if self.blocks.back().is_none_or(|block| block.len() + payload.len() > BLOCK_BYTES) {
             if self.blocks.len() >= self.bound_blocks {
-                self.dropped_for_room |= self.places.front().is_some_and(|place| place.block == self.oldest_block);
+                self.dropped_for_room |=
+                    self.places.front().is_some_and(|place| place.block == self.oldest_block);
                 self.drop_oldest_block();
                 dropped_block = true;
             }
@@ -92,7 +90,6 @@ impl PayloadStore {
             start: bytes.len() as u32,
             length: payload.len() as u32,
             client: packet.client,
-            toward: packet.toward,
         });
         bytes.extend_from_slice(payload);
         while self.places.len() > self.bound_packets {

@@ -1,21 +1,22 @@
 //! Stateless zstd of each payload: what a compressor without any cache saves.
 
+use super::Method;
 use super::literals::Literals;
-use super::{Method, Savings, SentInstead};
 use crate::packet::Packet;
+use crate::savings::{SentInstead, Tally};
 
 /// Compresses each payload by itself, and leaves it as it is where that is shorter.
 pub struct ZstdAlone {
     level: i32,
     literals: Literals,
-    savings: Savings,
+    tally: Tally,
 }
 
 impl ZstdAlone {
     /// With a level of zstd.
     #[must_use]
     pub fn new(level: i32) -> Self {
-        ZstdAlone { level, literals: Literals::new(level), savings: Savings::default() }
+        ZstdAlone { level, literals: Literals::new(level), tally: Tally::default() }
     }
 }
 
@@ -32,15 +33,16 @@ impl Method for ZstdAlone {
         self.literals.clear();
         self.literals.push(packet.payload());
         let literal_bytes = self.literals.compressed_bytes();
-        self.savings.count(&SentInstead {
+        let sent = SentInstead {
             removed_bytes: packet.payload().len() - literal_bytes,
             overhead_bytes: 0,
             literal_bytes,
             compressed_literal_bytes: literal_bytes,
-        });
+        };
+        self.tally.count(packet, &sent);
     }
 
-    fn savings(&self) -> Savings {
-        self.savings
+    fn tally(&self) -> Tally {
+        self.tally
     }
 }
