@@ -26,8 +26,13 @@ pub const AROUND_FRAMES: usize = SEALED_HEADER_BYTES + SEQUENCE_BYTES + TAG_BYTE
 pub const AROUND_PACKET: usize = AROUND_FRAMES + 1 + SEQUENCE_BYTES;
 /// Bytes around a reply's packet in a frame that says its length.
 const AROUND_REPLY: usize = 1 + 5 + SEQUENCE_BYTES;
-/// The most a receipt takes as a frame.
-const RECEIPT_FRAME_BYTES: usize = 3 + 3 + 1 + 4 + 5 + wire::receipt::MAX_BITMAP_BYTES;
+
+/// What is to be said to the peer now, beside packets.
+struct Due {
+    ping: bool,
+    receipt: bool,
+    asked: Vec<u64>,
+}
 
 impl Peer {
     /// Writes the next datagram for the peer into `out`, header and plaintext; `None` if there is nothing to send.
@@ -37,36 +42,54 @@ impl Peer {
         outside: &mut Outside<'_>,
         out: &mut Vec<u8>,
     ) -> Option<Seal> {
+        self.sessions.sending(now)?;
+        let due = self.due(now)?;
         let session = self.sessions.sending(now)?;
         let link = self.link.as_mut()?;
-        let ping = self.ping_at.is_some_and(|at| at <= now);
-        let receipt_alone = link.received.alone_at().is_some_and(|at| at <= now);
-        let retry = link.retry_after();
-        let asked = link.repair.as_mut().map_or(Vec::new(), |repair| repair.ask(now, retry, MAX_SEQUENCES));
-        let control = ping
-            || receipt_alone
-            || !asked.is_empty()
-            || !link.replies.is_empty()
-            || link.pong.is_some()
-            || link.flushed
-            || self.closing;
-        if !control && self.queue.is_empty() {
-            return None;
-        }
-
+        let (seal, mac) = (session.next_seal(), session.send_mac.clone());
         out.clear();
-        let seal = session.next_seal();
         emit_header(Kind::Sealed { counter: seal.counter() as u32 }, session.remote_id, None, out);
         let sequence = link.outstanding.send(now);
         frame::emit_sequence(sequence, out);
         let limit = outside.config.max_datagram_bytes - TAG_BYTES;
+        self.write_control(now, &due, out);
+        self.write_receipt(now, due.receipt, limit, out);
+        if !self.write_replies(limit, out) {
+            self.write_packet(now, sequence, &mac, limit, outside, out);
+        }
+        self.sent(now);
+        Some(seal)
+    }
 
+    /// What is to be said now; `None` if there is nothing and no packet waits either.
+    fn due(&mut self, now: Duration) -> Option<Due> {
+        let link = self.link.as_mut()?;
+        let retry = link.retry_after();
+        let due = Due {
+            ping: self.ping_at.is_some_and(|at| at <= now),
+            receipt: link.received.alone_at().is_some_and(|at| at <= now),
+            asked: link.repair.as_mut().map_or(Vec::new(), |repair| repair.ask(now, retry, MAX_SEQUENCES)),
+        };
+        let anything = due.ping
+            || due.receipt
+            || !due.asked.is_empty()
+            || !link.replies.is_empty()
+            || link.pong.is_some()
+            || link.flushed
+            || self.closing
+            || !self.queue.is_empty();
+        anything.then_some(due)
+    }
+
+    fn write_control(&mut self, now: Duration, due: &Due, out: &mut Vec<u8>) {
+        let Some(link) = &mut self.link else { return };
         if self.closing {
             frame::emit(FrameType::Close, &[], out);
         }
-        if ping {
+        if due.ping {
             let micros = u64::try_from(now.as_micros()).unwrap_or(u64::MAX);
             frame::emit(FrameType::Ping, &micros.to_be_bytes(), out);
+            self.unanswered_since.get_or_insert(now);
         }
         if let Some(token) = link.pong.take() {
             frame::emit(FrameType::Pong, &token, out);
@@ -74,81 +97,95 @@ impl Peer {
         if std::mem::take(&mut link.flushed) {
             frame::emit(FrameType::Flushed, &[link.restore.generation()], out);
         }
-        if !asked.is_empty() {
+        if !due.asked.is_empty() {
             let mut body = Vec::new();
-            wire::request::emit(&asked, &mut body);
+            wire::request::emit(&due.asked, &mut body);
             frame::emit(FrameType::Request, &body, out);
-            self.counters.requested += asked.len() as u64;
+            self.counters.requested += due.asked.len() as u64;
         }
+    }
+
+    /// A receipt that is due goes before everything; one that is only worth carrying leaves the waiting packet its
+    /// room.
+    fn write_receipt(&mut self, now: Duration, due: bool, limit: usize, out: &mut Vec<u8>) {
+        let Some(link) = &mut self.link else { return };
         let packet_bytes = self.queue.next_bytes().map_or(0, |bytes| bytes + 1);
-        let carries = link.received.worth_carrying(now)
-            && out.len() + RECEIPT_FRAME_BYTES.min(64) + packet_bytes <= limit;
-        if receipt_alone || carries {
-            write_receipt(now, link, limit, out);
+        let room = limit.saturating_sub(out.len() + if due { 0 } else { packet_bytes });
+        if (due || link.received.worth_carrying(now)) && link.received.frame_bytes() <= room {
+            let mut body = Vec::with_capacity(link.received.frame_bytes());
+            link.received.write(now, link.restore.generation(), &mut body);
+            frame::emit(FrameType::Receipt, &body, out);
             self.counters.receipts_sent += 1;
         }
-        let mut full = false;
+    }
+
+    /// Sends again what was asked for, as far as there is room. Whether that filled the datagram to its end.
+    fn write_replies(&mut self, limit: usize, out: &mut Vec<u8>) -> bool {
+        let Some(link) = &mut self.link else { return false };
         while let Some(&wanted) = link.replies.front() {
             let Some(original) = link.reduce.original(wanted) else {
                 link.replies.pop_front();
                 continue;
             };
             let fits = out.len() + AROUND_REPLY + original.len() <= limit;
-            full = out.len() + TAG_BYTES == AROUND_FRAMES && !fits;
-            if !fits && !full {
+            let alone = out.len() + TAG_BYTES == AROUND_FRAMES;
+            if !fits && !alone {
                 break; // its turn comes in a datagram of its own
             }
             let mut body = to_u24(wanted).to_vec();
             body.extend_from_slice(original);
-            if full {
-                frame::emit_last(FrameType::Reply, out);
-                out.extend_from_slice(&body);
-            } else {
-                frame::emit(FrameType::Reply, &body, out);
-            }
             link.replies.pop_front();
             self.counters.replied += 1;
-            if full {
-                break;
+            if fits {
+                frame::emit(FrameType::Reply, &body, out);
+            } else {
+                frame::emit_last(FrameType::Reply, out);
+                out.extend_from_slice(&body);
+                return true;
             }
         }
-        let room = |bytes| !full && out.len() + 1 + bytes <= limit;
-        let fits = self.queue.next_bytes().is_some_and(room);
-        if fits && let Some(packet) = self.queue.pop() {
-            if let Ok(inner) = Inner::parse(&packet) {
-                let written = link.reduce.write(sequence, &packet, &inner, &session.send_mac, out);
-                self.counters.inner_sent_packets += 1;
-                self.counters.inner_sent_bytes += packet.len() as u64;
-                if written.reduced {
-                    self.counters.reduced_packets += 1;
-                    self.counters.removed_bytes +=
-                        (packet.len() + 1).saturating_sub(written.frame_bytes) as u64;
-                }
-                if outside.config.trace {
-                    outside.events.push(Event::Sent(SentPacket {
-                        peer: self.index,
-                        sequence,
-                        flow: inner.flow,
-                        tcp_sequence: inner.tcp_sequence,
-                        payload_bytes: inner.payload_bytes(),
-                        packet_bytes: written.packet_bytes,
-                        frame_bytes: written.frame_bytes,
-                        references: if written.reduced {
-                            link.reduce.references().to_vec()
-                        } else {
-                            Vec::new()
-                        },
-                    }));
-                }
-                self.unanswered_since.get_or_insert(now);
-            }
-            self.queue.recycle(packet);
+        false
+    }
+
+    /// The packet whose turn it is, if it fits.
+    fn write_packet(
+        &mut self,
+        now: Duration,
+        sequence: u64,
+        mac: &PacketMac,
+        limit: usize,
+        outside: &mut Outside<'_>,
+        out: &mut Vec<u8>,
+    ) {
+        let Some(link) = &mut self.link else { return };
+        if self.queue.next_bytes().is_none_or(|bytes| out.len() + 1 + bytes > limit) {
+            return;
         }
-        if ping {
+        let Some(packet) = self.queue.pop() else { return };
+        if let Ok(inner) = Inner::parse(&packet) {
+            let written = link.reduce.write(sequence, &packet, &inner, mac, out);
+            self.counters.inner_sent_packets += 1;
+            self.counters.inner_sent_bytes += packet.len() as u64;
+            if written.reduced {
+                self.counters.reduced_packets += 1;
+                self.counters.removed_bytes += (packet.len() + 1).saturating_sub(written.frame_bytes) as u64;
+            }
+            if outside.config.trace {
+                let references = if written.reduced { link.reduce.references() } else { &[] };
+                outside.events.push(Event::Sent(SentPacket {
+                    peer: self.index,
+                    sequence,
+                    flow: inner.flow,
+                    tcp_sequence: inner.tcp_sequence,
+                    payload_bytes: inner.payload_bytes(),
+                    packet_bytes: written.packet_bytes,
+                    frame_bytes: written.frame_bytes,
+                    references: references.to_vec(),
+                }));
+            }
             self.unanswered_since.get_or_insert(now);
         }
-        self.sent(now);
-        Some(seal)
+        self.queue.recycle(packet);
     }
 
     /// Takes the frames of an opened unit.
@@ -386,11 +423,4 @@ impl Peer {
             }
         }
     }
-}
-
-fn write_receipt(now: Duration, link: &mut Link, limit: usize, out: &mut Vec<u8>) {
-    let mut body = Vec::with_capacity(RECEIPT_FRAME_BYTES);
-    link.received.write(now, link.restore.generation(), &mut body);
-    debug_assert!(out.len() + body.len() + 3 <= limit);
-    frame::emit(FrameType::Receipt, &body, out);
 }

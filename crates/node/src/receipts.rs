@@ -21,6 +21,9 @@ const ALONE_AFTER_PACKETS: u32 = 64;
 /// ... or the time.
 const ALONE_AFTER: Duration = Duration::from_millis(250);
 
+/// The most bytes of a receipt's frame before its bitmap: type, length, and the five numbers.
+const FRONT_BYTES: usize = 1 + 2 + 3 + 1 + 4 + 5;
+
 /// What a receipt says of one sequence that was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
@@ -229,11 +232,22 @@ impl Received {
         Some(if self.unreported >= ALONE_AFTER_PACKETS { since } else { since + ALONE_AFTER })
     }
 
+    /// Bytes of bitmap that the next receipt needs.
+    fn bitmap_bytes(&self) -> usize {
+        let since = self.reported.front().copied().unwrap_or(0);
+        ((self.next - since).div_ceil(8) as usize).clamp(1, MAX_BITMAP_BYTES)
+    }
+
+    /// The most bytes that the next receipt takes as a frame.
+    #[must_use]
+    pub fn frame_bytes(&self) -> usize {
+        FRONT_BYTES + self.bitmap_bytes()
+    }
+
     /// Appends a receipt's body.
     pub fn write(&mut self, now: Duration, generation: u8, out: &mut Vec<u8>) {
         let newest = self.next.saturating_sub(1);
-        let since = self.reported.front().copied().unwrap_or(0);
-        let bytes = ((self.next - since).div_ceil(8) as usize).clamp(1, MAX_BITMAP_BYTES);
+        let bytes = self.bitmap_bytes();
         let mut bitmap = [0u8; MAX_BITMAP_BYTES];
         for back in 0..bytes as u64 * 8 {
             if newest.checked_sub(back).is_some_and(|sequence| self.holds(sequence)) {
