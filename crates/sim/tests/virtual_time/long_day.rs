@@ -1,1 +1,279 @@
+//! A long day: packets by the hundred thousand while everything happens that can, and at its end nothing wrong,
+//! nothing twice, nothing stuck and nothing grown.
 
+use crate::scenes::{MS, SECOND, link, pair};
+use air::{LinkConfig, LossConfig, ReorderConfig};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use re::{Form, Parameters, Policy};
+use sim::traffic::{ConstantRate, Content, Ends, Family, Ping, Segments};
+use sim::{GATEWAY, Mishap, Observer, Report, Sight, Simulation, down_link, up_link};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use wire::unit::{self, Kind};
+
+/// Packets a second, of all sources together.
+const PACKETS_PER_SECOND: u64 = 116;
+/// Bytes that either node stores, so few that they are replaced every few seconds.
+const STORE_BYTES: usize = 256 << 10;
+/// For so long before the end nothing happens any more.
+const CALM: Duration = Duration::from_secs(60);
+/// Without a delivery at a host for so long, with all that may happen in that time, the tunnel is stuck.
+const LONGEST_SILENCE: Duration = Duration::from_secs(90);
+
+/// Looks at every frame and delivery.
+#[derive(Default)]
+struct Watch {
+    /// The newest counter under each key, by sender and key id.
+    counters: BTreeMap<(usize, u32), u32>,
+    sealed: u64,
+    /// At each host.
+    last_delivery: [Duration; 2],
+    longest_silence: Duration,
+}
+
+impl Observer for Watch {
+    fn see(&mut self, now: Duration, sight: &Sight<'_>) {
+        match *sight {
+            Sight::Sent { link, frame } => {
+                let unit = unit::parse(&mut &frame[28..]).unwrap();
+                if let Kind::Sealed { counter } = unit.kind {
+                    self.sealed += 1;
+                    let before = self.counters.insert((link, unit.key_id), counter);
+                    assert!(
+                        before.is_none_or(|before| before < counter),
+                        "the nonce {counter} of {link} repeats"
+                    );
+                }
+            }
+            Sight::Delivered { host, .. } => {
+                self.longest_silence = self.longest_silence.max(now - self.last_delivery[host]);
+                self.last_delivery[host] = now;
+            }
+            Sight::Unrecognised { host, packet } => {
+                panic!("{now:?}: host {host} delivers wrong bytes {packet:02x?}")
+            }
+            Sight::Duplicate { host, packet, .. } => {
+                panic!("{now:?}: host {host} delivers again {packet:02x?}")
+            }
+            _ => {}
+        }
+    }
+}
+
+fn any_conditions(rng: &mut ChaCha8Rng) -> LinkConfig {
+    let mut config = link();
+    config.delay = rng.random_range(1..120) * MS;
+    config.loss = match rng.random_range(0..4) {
+        0 => LossConfig::None,
+        1 => LossConfig::Bernoulli { probability: rng.random_range(0.0..0.3) },
+        2 => LossConfig::SimpleGilbert {
+            good_to_bad: rng.random_range(0.0..0.05),
+            bad_to_good: rng.random_range(0.1..0.9),
+        },
+        _ => LossConfig::BitErrors { rate: rng.random_range(0.0..2e-5) },
+    };
+    if rng.random_bool(0.4) {
+        let extra_delay = rng.random_range(1..200) * MS;
+        config.reorder = Some(ReorderConfig { probability: rng.random_range(0.0..0.3), extra_delay });
+    }
+    if rng.random_bool(0.4) {
+        config.duplicate = rng.random_range(0.0..0.2);
+    }
+    if rng.random_bool(0.4) {
+        config.corrupt = rng.random_range(0.0..0.1);
+    }
+    config
+}
+
+/// Something every few seconds until `until`; how often a node lost what it had received.
+fn schedule_mishaps(simulation: &mut Simulation, seed: u64, until: Duration) -> u64 {
+    let rng = &mut ChaCha8Rng::seed_from_u64(seed);
+    let (mut at, mut forgotten) = (5 * SECOND, 0);
+    loop {
+        at += Duration::from_millis(rng.random_range(500..25_000));
+        if at >= until {
+            break;
+        }
+        let host = rng.random_range(GATEWAY..=1);
+        let link = rng.random_range(down_link(1)..=up_link(1));
+        let mishap = match rng.random_range(0..10) {
+            0 => Mishap::Reboot { host },
+            1 | 2 => {
+                let (sent, received) = (rng.random(), rng.random());
+                forgotten += u64::from(received);
+                Mishap::Forget { host, peer: 1 - host, sent, received }
+            }
+            3 => {
+                let to = std::net::SocketAddrV4::new(
+                    [203, 0, 113, rng.random()].into(),
+                    rng.random_range(1024..65_535),
+                );
+                Mishap::Move { host: 1, to }
+            }
+            4 => {
+                let up_again = at + Duration::from_millis(rng.random_range(100..8_000));
+                simulation.schedule(up_again, Mishap::LinkUp { link }).unwrap();
+                Mishap::LinkDown { link }
+            }
+            _ => Mishap::Conditions { link, config: Box::new(any_conditions(rng)) },
+        };
+        simulation.schedule(at, mishap).unwrap();
+    }
+    for number in [down_link(1), up_link(1)] {
+        simulation.schedule(until, Mishap::Conditions { link: number, config: Box::new(link()) }).unwrap();
+        simulation.schedule(until, Mishap::LinkUp { link: number }).unwrap();
+    }
+    forgotten
+}
+
+/// Half of the packets down, the rest up, in segments and as echoes; IPv4 and IPv6.
+fn add_sources(simulation: &mut Simulation, length: Duration) {
+    let seconds = length.as_secs();
+    let content = || Content::repeating(11, 0.6, 100_000, 900_000);
+    let down = ConstantRate::new(Ends::between(GATEWAY, 1).with_port(1), content(), 1100, SECOND / 60);
+    let ends = Ends::between(1, GATEWAY).with_family(Family::V6).with_port(2);
+    let up = ConstantRate::new(ends, content(), 600, SECOND / 20);
+    let mut file = vec![0; 900_000];
+    content().take(&mut file);
+    let segments = Segments::new(Ends::between(GATEWAY, 1).with_port(3), file, 1300, SECOND / 20);
+    // retransmissions and acknowledgements make up the rest of its share
+    let passes = u32::try_from(seconds * 15 / (900_000 / 1300)).unwrap().max(1);
+    let segments = segments.retransmitting_after(700 * MS).acknowledging_every(2).passing(passes);
+    let ping = Ping::new(Ends::between(1, GATEWAY).with_port(4), Content::random(4), 200, SECOND / 3);
+    simulation.add_source("down", Box::new(down.ending_after(60 * seconds)));
+    simulation.add_source("up", Box::new(up.ending_after(20 * seconds)));
+    simulation.add_source("segments", Box::new(segments));
+    simulation.add_source("ping", Box::new(ping.ending_after(3 * seconds)));
+}
+
+fn offered(report: &Report) -> u64 {
+    let flows = report.sources.iter().flat_map(|source| [source.forwards, source.backwards]);
+    flows.map(|flow| flow.offered.packets).sum()
+}
+
+fn delivered(report: &Report) -> u64 {
+    let flows = report.sources.iter().flat_map(|source| [source.forwards, source.backwards]);
+    flows.map(|flow| flow.delivered.packets).sum()
+}
+
+fn pair_with(seed: u64, policy: Policy, form: Form) -> Simulation {
+    pair(
+        seed,
+        &link(),
+        Some(Parameters { policy, form, store_bytes: STORE_BYTES, ..Parameters::default() }.into()),
+    )
+}
+
+/// Lives through a day of about so many packets; calls `look` at every tenth of it.
+fn day(packets: u64, seed: u64, mut look: impl FnMut(u32, &Report)) -> Report {
+    let mut simulation = pair_with(seed, Policy::Acked, Form::Compact);
+    let length = Duration::from_secs(packets / PACKETS_PER_SECOND).max(5 * CALM);
+    add_sources(&mut simulation, length);
+    let forgotten = schedule_mishaps(&mut simulation, seed, length - CALM);
+    let mut watch = Watch::default();
+    for tenth in 1..=9 {
+        simulation.run_until((length - CALM) * tenth / 9, &mut watch).unwrap();
+        look(tenth, &simulation.report());
+    }
+    // whatever went on is over within half of the calm
+    simulation.run_until(length - CALM / 2, &mut watch).unwrap();
+    let before = simulation.report();
+    simulation.run_until(length + 10 * SECOND, &mut watch).unwrap();
+    let after = simulation.report();
+    look(10, &after);
+    let undecodable: u64 = after.hosts.iter().map(|host| host.outcomes.never_delivered()).sum();
+    println!(
+        "seed {seed}: {} packets offered, {} delivered, {undecodable} undecodable, {} datagrams, silent for {:?} once",
+        offered(&after),
+        delivered(&after),
+        watch.sealed,
+        watch.longest_silence
+    );
+
+    // nothing stuck: the rest of the day nothing is lost, and never was it silent for long
+    let (late_offered, late_delivered) =
+        (offered(&after) - offered(&before), delivered(&after) - delivered(&before));
+    assert!(late_offered > 1000 && late_delivered >= late_offered, "{late_delivered} of {late_offered}");
+    assert!(watch.longest_silence < LONGEST_SILENCE, "silent for {:?}", watch.longest_silence);
+    assert_eq!(after.sources[2].in_order_share, Some(1.0), "every segment arrives in the end");
+    // only a store that was lost makes packets undecodable, those that were on the way
+    assert!(undecodable <= 60 * forgotten, "{undecodable} undecodable, {forgotten} stores lost");
+    // redundancy was removed all the same
+    let removed: u64 = after.hosts.iter().map(|host| host.total(|counters| counters.removed_bytes)).sum();
+    let sent: u64 = after.hosts.iter().map(|host| host.total(|counters| counters.inner_sent_bytes)).sum();
+    assert!(removed * 5 > sent, "{removed} of {sent}");
+    after
+}
+
+fn wanted(variable: &str, otherwise: u64) -> u64 {
+    let text = std::env::var(variable).ok();
+    text.map_or(otherwise, |text| text.parse().unwrap_or_else(|_| panic!("{variable} is not a number")))
+}
+
+fn packets_wanted(otherwise: u64) -> u64 {
+    wanted("OVERHEARD_LONG_DAY_PACKETS", otherwise)
+}
+
+fn seed_wanted(otherwise: u64) -> u64 {
+    wanted("OVERHEARD_LONG_DAY_SEED", otherwise)
+}
+
+#[test]
+fn after_a_long_day_of_mishaps_every_packet_was_exact_and_nothing_is_stuck() {
+    let report = day(packets_wanted(200_000), seed_wanted(1), |_, report| {
+        // five minutes of packets, whatever went on
+        assert!(
+            report.remembered_packets < 400 * PACKETS_PER_SECOND as usize,
+            "{}",
+            report.remembered_packets
+        );
+        for host in &report.hosts {
+            assert!(host.most_queue_bytes <= 1 << 20);
+        }
+        for link in &report.links {
+            assert!(link.most_held_bytes < 400_000, "{}", link.most_held_bytes);
+        }
+    });
+    let boots: usize = report.hosts.iter().map(|host| host.boots.len()).sum();
+    assert!(boots > 2, "{boots} boots");
+}
+
+#[test]
+fn under_every_policy_and_form_what_is_delivered_is_exact_and_delivered_once() {
+    for policy in Policy::ALL {
+        for form in [Form::Compact, Form::Paper] {
+            let mut simulation = pair_with(3, policy, form);
+            let length = 40 * SECOND;
+            add_sources(&mut simulation, length);
+            schedule_mishaps(&mut simulation, 3, length);
+            // the watch fails at the first wrong byte
+            simulation
+                .run_until(length, &mut Watch::default())
+                .unwrap_or_else(|stuck| panic!("{policy} {form}: {stuck}"));
+            assert!(delivered(&simulation.report()) > 1000, "{policy} {form}");
+        }
+    }
+}
+
+/// `OVERHEARD_LONG_DAY_PACKETS=10000000 cargo test --release -p overheard-sim --test virtual_time -- --ignored
+/// --nocapture day`: a day and a night of virtual time.
+#[test]
+#[ignore = "ten million packets take minutes, even with --release"]
+fn over_a_whole_day_memory_stays_flat() {
+    let mut resident_kib = Vec::new();
+    day(packets_wanted(10_000_000), seed_wanted(2), |tenth, report| {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let line = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).unwrap().to_owned();
+        let kib = |name| line(name).trim().trim_end_matches(" kB").parse::<u64>().unwrap();
+        println!(
+            "{tenth}/10 at {:.0} s: {} KiB, at most {} KiB",
+            report.seconds,
+            kib("VmRSS:"),
+            kib("VmHWM:")
+        );
+        resident_kib.push(kib("VmRSS:"));
+    });
+    let (early, late) = (resident_kib[1], resident_kib[9]);
+    assert!(late < early + early / 5 + 4096, "{resident_kib:?}");
+}
