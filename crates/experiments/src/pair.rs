@@ -96,28 +96,72 @@ impl Pair {
     #[must_use]
     pub fn daemons(&self, carrier: &Carrier) -> Vec<Daemon> {
         let Carrier::Tunnel { policy, settings } = carrier else { return Vec::new() };
-        let reduce = format!("[reduce]\npolicy = \"{policy}\"\n{settings}\n");
-        let nodes = [(GATEWAY, 1, STATION, 2, ""), (STATION, 2, GATEWAY, 1, "endpoint = \"10.77.0.1:4780\"\n")];
-        let daemon = |(name, own, other, others, endpoint): (&str, u8, &str, u8, &str)| {
-            let (folder, public) = (self.folder.path().display(), self.keys[usize::from(others) - 1].public());
-            Daemon {
-                name: name.to_owned(),
-                place: name.to_owned(),
-                command: ["{exe}", "lab-node", "{config}"].map(str::to_owned).to_vec(),
-                config: format!(
-                    "[node]\nrole = \"{name}\"\nprivate_key_file = \"{folder}/{name}\"\n\
-                     network_key_file = \"{folder}/network\"\nstatus_socket = \"{{socket}}\"\n\
-                     [tunnel]\ninterface = \"oh0\"\naddresses = [\"10.80.0.{own}/24\", \"fd80::{own}/64\"]\n\
-                     [[peer]]\nname = \"{other}\"\npublic_key = \"{public}\"\n{endpoint}\
-                     allowed_ips = [\"10.80.0.{others}/32\", \"fd80::{others}/128\"]\n{reduce}"
-                ),
-                ready: Ready::Path("{socket}".to_owned()),
-                status: ["{exe}", "status", "--socket", "{socket}", "--json"].map(str::to_owned).to_vec(),
-                later: false,
-            }
+        let reduce = format!("policy = \"{policy}\"\n{settings}");
+        let node = |role, place: &str, own: u8, other: u8, endpoint| {
+            self.node(&Node {
+                role,
+                place,
+                tunnel: &format!("interface = \"oh0\"\naddresses = [\"10.80.0.{own}/24\", \"fd80::{own}/64\"]"),
+                endpoint,
+                allowed_ips: &format!("\"10.80.0.{other}/32\", \"fd80::{other}/128\""),
+                reduce: &reduce,
+            })
         };
-        nodes.into_iter().map(daemon).collect()
+        vec![node(Role::Gateway, GATEWAY, 1, 2, None), node(Role::Station, STATION, 2, 1, Some("10.77.0.1:4780"))]
     }
+
+    /// One of the two nodes as a daemon, which is called after its place and role.
+    #[must_use]
+    pub fn node(&self, node: &Node<'_>) -> Daemon {
+        let (name, other, key) = match node.role {
+            Role::Gateway => (GATEWAY, STATION, &self.keys[1]),
+            Role::Station => (STATION, GATEWAY, &self.keys[0]),
+        };
+        let (folder, public) = (self.folder.path().display(), key.public());
+        let endpoint = node.endpoint.map(|endpoint| format!("endpoint = \"{endpoint}\"\n")).unwrap_or_default();
+        let Node { tunnel, allowed_ips, reduce, place, .. } = node;
+        Daemon {
+            name: if *place == name { name.to_owned() } else { format!("{place}-{name}") },
+            place: (*place).to_owned(),
+            command: ["{exe}", "lab-node", "{config}"].map(str::to_owned).to_vec(),
+            config: format!(
+                "[node]\nrole = \"{name}\"\nprivate_key_file = \"{folder}/{name}\"\n\
+                 network_key_file = \"{folder}/network\"\nstatus_socket = \"{{socket}}\"\n\
+                 [tunnel]\n{tunnel}\n\
+                 [[peer]]\nname = \"{other}\"\npublic_key = \"{public}\"\n{endpoint}\
+                 allowed_ips = [{allowed_ips}]\n[reduce]\n{reduce}\n"
+            ),
+            ready: Ready::Path("{socket}".to_owned()),
+            status: ["{exe}", "status", "--socket", "{socket}", "--json"].map(str::to_owned).to_vec(),
+            later: false,
+        }
+    }
+}
+
+/// Which of the two a node is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// It waits.
+    Gateway,
+    /// It seeks the gateway.
+    Station,
+}
+
+/// What is particular to one node.
+#[derive(Debug, Clone, Copy)]
+pub struct Node<'a> {
+    /// Which of the two it is.
+    pub role: Role,
+    /// Where it runs.
+    pub place: &'a str,
+    /// The lines of its `[tunnel]` table.
+    pub tunnel: &'a str,
+    /// Where the other one is, if this one is to seek it.
+    pub endpoint: Option<&'a str>,
+    /// The elements of its peer's `allowed_ips`.
+    pub allowed_ips: &'a str,
+    /// The lines of its `[reduce]` table.
+    pub reduce: &'a str,
 }
 
 fn write(folder: &Path, name: &str, key: &str) -> anyhow::Result<()> {

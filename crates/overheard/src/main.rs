@@ -16,7 +16,9 @@ mod table;
 mod tunnel;
 
 use clap::Parser;
+use std::io::IsTerminal;
 use std::process::ExitCode;
+use tracing_subscriber::EnvFilter;
 
 /// Makes slow, lossy, shared wireless links carry more.
 #[derive(Parser)]
@@ -27,9 +29,7 @@ struct Overheard {
 }
 
 fn main() -> ExitCode {
-    let log = tracing_subscriber::EnvFilter::try_from_env("OVERHEARD_LOG")
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
-    tracing_subscriber::fmt().with_env_filter(log).with_target(false).with_writer(std::io::stderr).init();
+    start_log();
     match Overheard::parse().command.run() {
         Ok(()) => ExitCode::SUCCESS,
         // whoever read our output has had enough, as `head` does
@@ -39,6 +39,20 @@ fn main() -> ExitCode {
             ExitCode::from(if error.is::<config::Mistake>() { 2 } else { 1 })
         }
     }
+}
+
+/// To standard error; `OVERHEARD_LOG` chooses, as in `OVERHEARD_LOG=debug`.
+fn start_log() {
+    // nl80211's attributes that this program has no name for are of no interest to its user
+    const USUAL: &str = "info,wl_nl80211=error,netlink_packet_route=error";
+    let chosen = EnvFilter::try_from_env("OVERHEARD_LOG").unwrap_or_else(|_| EnvFilter::new(USUAL));
+    let stderr = std::io::stderr;
+    tracing_subscriber::fmt()
+        .with_env_filter(chosen)
+        .with_target(false)
+        .with_ansi(stderr().is_terminal())
+        .with_writer(stderr)
+        .init();
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

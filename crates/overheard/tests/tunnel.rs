@@ -1,6 +1,6 @@
 //! `overheard up` at both ends of a cable between two namespaces: real devices, real routes, real TCP.
 
-#![allow(clippy::unwrap_used)] // a test may fail by panicking
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test may fail by panicking, and waits
 
 mod support;
 
@@ -250,6 +250,39 @@ fn a_device_that_someone_removes_ends_the_node_with_a_reason() {
     cabled.station.ip("link del ohtest-st");
     let (code, said) = station.wait();
     assert_eq!((code, said.as_str()), (1, "overheard: interface ohtest-st was removed by someone else"));
+    assert_eq!(cabled.station.traces(), Vec::<String>::new());
+}
+
+#[test]
+fn a_link_local_endpoint_is_reached_through_its_interface() {
+    if !possible() {
+        return;
+    }
+    let cabled = Cabled::new();
+    // a link-local address is usable a moment after the interface is up
+    let address = (0..50).find_map(|_| {
+        std::thread::sleep(Duration::from_millis(100));
+        let shown = cabled.gateway.ip("-6 -o addr show dev cable scope link -tentative");
+        Some(shown.split_whitespace().nth(3)?.split('/').next()?.to_owned())
+    });
+    let site = site(&format!("[{}%cable]:4780", address.unwrap()), r#"["::/0"]"#);
+    // its configuration is read where the interface is
+    let _gateway = Node::start(&site, &cabled.gateway, "gateway");
+    let station = Node::start(&site, &cabled.station, "station");
+    assert!(answers(&cabled.station, inner(INNER_IPV6), 56, PATIENCE), "{}", station.log());
+}
+
+#[test]
+fn an_address_that_the_kernel_will_not_take_is_told() {
+    if !possible() {
+        return;
+    }
+    let (cabled, site) = (Cabled::new(), site("192.0.2.1:4780", r#"["10.98.0.0/24"]"#));
+    cabled.station.on(|| std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1").unwrap());
+    let (code, said) = Node::spawn(&site, &cabled.station, "station").wait();
+    let expected = "overheard: station.toml: [tunnel] addresses: fd98::2/64 cannot be set: IPv6 is switched off \
+                    here; take it out, or set net.ipv6.conf.default.disable_ipv6 = 0";
+    assert_eq!((code, said.as_str()), (2, expected));
     assert_eq!(cabled.station.traces(), Vec::<String>::new());
 }
 

@@ -1,6 +1,8 @@
 //! The subcommands. Each is a file with a struct `Args`, whose documentation is its help, and a function `run`.
 //! A new one is that file, and its name in the two lists below.
 
+mod analyze;
+mod bench;
 mod demo;
 mod doctor;
 mod experiment;
@@ -34,7 +36,9 @@ commands! {
     Status in status,
     Keygen in keygen,
     Doctor in doctor,
+    Analyze in analyze,
     Experiment in experiment,
+    Bench in bench,
     LabNode in lab_node,
     LabGuest in lab_guest,
 }

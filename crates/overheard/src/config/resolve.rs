@@ -201,14 +201,16 @@ fn endpoint(path: &Path, key: &str, text: &str) -> anyhow::Result<SocketAddr> {
         return Ok(address);
     }
     let port = text.rsplit_once(':').map(|(host, port)| (host, port.parse::<u16>()));
-    let Some((host, Ok(1..))) = port else {
+    let Some((host, Ok(port @ 1..))) = port else {
         let what = format!(
             "{text:?} is no address and port; write one as \"192.0.2.1:{PORT}\", \"[2001:db8::1]:{PORT}\" or \
              \"gateway.example:{PORT}\""
         );
         return Err(Mistake::at(path, key, what).into());
     };
-    let mut found = text
+    // [fe80::1%eth0] is looked up too: that knows the interfaces' numbers
+    let name = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    let mut found = (name, port)
         .to_socket_addrs()
         .with_context(|| format!("{}: {key}: cannot look up the name {host:?}", path.display()))?;
     found.next().with_context(|| format!("{}: {key}: the name {host:?} has no address", path.display()))

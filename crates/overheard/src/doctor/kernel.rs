@@ -55,6 +55,7 @@ fn takes_rules(rules: &str) -> Result<(), String> {
     let mut child = Command::new("unshare")
         .args(flags)
         .args(["nft", "-f", "-"])
+        .env("PATH", super::lab::search_path())
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())

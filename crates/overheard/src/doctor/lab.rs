@@ -1,6 +1,7 @@
 //! What the lab and the experiments use.
 
 use super::Finding;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Programs, their Debian packages, and what they are for.
@@ -45,7 +46,12 @@ fn programs() -> Finding {
 }
 
 fn find(program: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&search_path()).map(|place| place.join(program)).find(|file| file.is_file())
+}
+
+/// Where programs are: also where those of the administrator are, which other users' PATH leaves out.
+pub fn search_path() -> OsString {
+    let path = std::env::var_os("PATH").unwrap_or_default();
     let places = std::env::split_paths(&path).chain(["/usr/sbin", "/sbin"].map(PathBuf::from));
-    places.map(|place| place.join(program)).find(|file| file.is_file())
+    std::env::join_paths(places).unwrap_or(path.clone())
 }

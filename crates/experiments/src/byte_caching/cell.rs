@@ -1,0 +1,251 @@
+//! Cells of the paper's grid: what is carried, by which scheme, through what, by which TCP.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use air::{LinkConfig, LossConfig, ReorderConfig};
+
+use super::scheme::Scheme;
+
+/// One cell. Equal cells have equal names, and are run once whichever figures want them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Cell {
+    /// What is carried.
+    pub traffic: Traffic,
+    /// How.
+    pub scheme: Scheme,
+    /// What the link does to it.
+    pub impairment: Impairment,
+    /// The end hosts' TCP.
+    pub stack: Stack,
+}
+
+/// What is carried from the server to the client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Traffic {
+    /// A file, by HTTP.
+    Download(File),
+    /// A file, in UDP datagrams at a fixed rate.
+    Stream(File),
+}
+
+/// What is in the packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum File {
+    /// The paper's file 1: few dependencies.
+    One,
+    /// The paper's file 2: many.
+    Two,
+    /// The book of Figure 6.
+    Ebook,
+}
+
+impl File {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::One, Self::Two, Self::Ebook];
+
+    /// The name under which it is offered.
+    #[must_use]
+    pub fn slug(self) -> &'static str {
+        match self {
+            Self::One => "file-1",
+            Self::Two => "file-2",
+            Self::Ebook => "ebook",
+        }
+    }
+}
+
+impl fmt::Display for File {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::One => "file 1",
+            Self::Two => "file 2",
+            Self::Ebook => "ebook",
+        })
+    }
+}
+
+/// What the link does, beyond its rate, delay and queue. Percentages are of packets.
+///
+/// Unless said otherwise it does so in the direction of the data only. The paper rate-limits and thins the link by a
+/// traffic shaper at the server (section III-C), which sees the data; its analysis speaks of lost data alone.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Impairment {
+    /// Each packet is lost with this probability.
+    Loss(f64),
+    /// About so many are lost, in bursts: Gilbert-Elliott's model on bits, the bad state lasting for five full packets
+    /// on average with an error in every thousandth bit, the good state clean.
+    Bursts(f64),
+    /// So many are lost in each direction.
+    LossBothWays(f64),
+    /// So many are held back for 5 ms, while about three others pass.
+    Reordering(f64),
+    /// So many have one bit flipped.
+    Corruption(f64),
+    /// So many arrive twice.
+    Duplication(f64),
+    /// A little of everything, in both directions.
+    Everything,
+}
+
+/// Bits of a burst, on average: five full packets.
+const BURST_BITS: f64 = 5.0 * 1500.0 * 8.0;
+/// For how long reordered packets are held back: at 1 MByte/s three full packets pass meanwhile.
+const HELD_BACK: Duration = Duration::from_millis(5);
+
+impl Impairment {
+    /// None.
+    pub const NONE: Self = Self::Loss(0.0);
+
+    /// The link from server to client and the link back: 1 MByte/s, 10 ms, 64 KB of queue each.
+    #[must_use]
+    pub fn links(self) -> [LinkConfig; 2] {
+        let plain = || LinkConfig {
+            rate: Some(air::Bitrate::from_bytes_per_second(1_000_000)),
+            delay: Duration::from_millis(10),
+            queue_bytes: 65_536,
+            ..LinkConfig::default()
+        };
+        let loss = |percent: f64| match percent {
+            0.0 => LossConfig::None,
+            _ => LossConfig::Bernoulli { probability: percent / 100.0 },
+        };
+        let reorder = |percent: f64| ReorderConfig { probability: percent / 100.0, extra_delay: HELD_BACK };
+        let data = match self {
+            Self::Loss(percent) => LinkConfig { loss: loss(percent), ..plain() },
+            Self::LossBothWays(percent) => {
+                return [(); 2].map(|()| LinkConfig { loss: loss(percent), ..plain() });
+            }
+            Self::Bursts(percent) => {
+                let (share, bad_to_good) = (percent / 100.0, 1.0 / BURST_BITS);
+                let loss = LossConfig::GilbertElliott {
+                    good_error_rate: 0.0,
+                    bad_error_rate: 1e-3,
+                    good_to_bad: bad_to_good * share / (1.0 - share),
+                    bad_to_good,
+                };
+                LinkConfig { loss, ..plain() }
+            }
+            Self::Reordering(percent) => LinkConfig { reorder: Some(reorder(percent)), ..plain() },
+            Self::Corruption(percent) => LinkConfig { corrupt: percent / 100.0, ..plain() },
+            Self::Duplication(percent) => LinkConfig { duplicate: percent / 100.0, ..plain() },
+            Self::Everything => {
+                return [(); 2].map(|()| LinkConfig {
+                    loss: loss(2.0),
+                    reorder: Some(reorder(2.0)),
+                    corrupt: 0.01,
+                    duplicate: 0.01,
+                    ..plain()
+                });
+            }
+        };
+        [data, plain()]
+    }
+}
+
+impl fmt::Display for Impairment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Loss(percent) => write!(f, "loss {percent}%"),
+            Self::Bursts(percent) => write!(f, "loss {percent}% in bursts"),
+            Self::LossBothWays(percent) => write!(f, "loss {percent}% both ways"),
+            Self::Reordering(percent) => write!(f, "reordering {percent}%"),
+            Self::Corruption(percent) => write!(f, "corruption {percent}%"),
+            Self::Duplication(percent) => write!(f, "duplication {percent}%"),
+            Self::Everything => f.write_str("everything, both ways"),
+        }
+    }
+}
+
+/// Which TCP the end hosts speak. The tunnel knows nothing of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Stack {
+    /// Linux as it comes: cubic, SACK, RACK, tail loss probes, F-RTO.
+    Modern,
+    /// Cubic, without SACK, RACK, tail loss probes and early retransmit, which the paper's analysis does not know.
+    Plain,
+    /// NewReno without them, as of 2011.
+    Reno,
+}
+
+impl Stack {
+    /// Kernel parameters of both end hosts.
+    #[must_use]
+    pub fn parameters(self) -> BTreeMap<String, String> {
+        let control = if self == Self::Reno { "reno" } else { "cubic" };
+        let mut parameters = vec![("net.ipv4.tcp_congestion_control", control)];
+        if self != Self::Modern {
+            parameters.extend([
+                ("net.ipv4.tcp_sack", "0"),
+                ("net.ipv4.tcp_dsack", "0"),
+                ("net.ipv4.tcp_recovery", "0"),
+                ("net.ipv4.tcp_early_retrans", "0"),
+                ("net.ipv4.tcp_frto", "0"),
+            ]);
+        }
+        parameters.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+    }
+}
+
+impl fmt::Display for Stack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Modern => "modern TCP",
+            Self::Plain => "cubic without SACK, RACK, early retransmit",
+            Self::Reno => "NewReno without SACK, RACK, early retransmit",
+        })
+    }
+}
+
+impl Cell {
+    /// A download over a lossy link by the usual TCP.
+    #[must_use]
+    pub fn download(file: File, scheme: Scheme, loss_percent: f64) -> Self {
+        let (traffic, impairment) = (Traffic::Download(file), Impairment::Loss(loss_percent));
+        Self { traffic, scheme, impairment, stack: Stack::Modern }
+    }
+
+    /// A stream over a lossy link.
+    #[must_use]
+    pub fn stream(file: File, scheme: Scheme, loss_percent: f64) -> Self {
+        Self { traffic: Traffic::Stream(file), ..Self::download(file, scheme, loss_percent) }
+    }
+
+    /// The same with another scheme.
+    #[must_use]
+    pub fn with(self, scheme: Scheme) -> Self {
+        Self { scheme, ..self }
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let Self { traffic, scheme, impairment, stack } = self;
+        match traffic {
+            Traffic::Download(file) => format!("{file}, {scheme}, {impairment}, {stack}"),
+            Traffic::Stream(file) => format!("UDP stream of {file}, {scheme}, {impairment}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_impairment_is_a_link_that_the_air_accepts() {
+        for impairment in [
+            Impairment::NONE,
+            Impairment::Loss(20.0),
+            Impairment::Bursts(5.0),
+            Impairment::LossBothWays(5.0),
+            Impairment::Reordering(5.0),
+            Impairment::Corruption(1.0),
+            Impairment::Duplication(5.0),
+            Impairment::Everything,
+        ] {
+            impairment.links().iter().for_each(|link| link.validate().unwrap());
+        }
+    }
+}

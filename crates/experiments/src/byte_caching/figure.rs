@@ -1,0 +1,138 @@
+//! A figure or table of the paper: what it needs to be run, and the rows it makes of what came of it.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context as _, Result};
+use lab::{Outcome, Scenario};
+
+use super::cell::{Cell, File, Traffic};
+use super::plan::Plan;
+use super::reading::Reading;
+use super::testbed::Testbed;
+use crate::estimate::Estimate;
+use crate::row::{Driver, Row};
+use crate::run::Outcomes;
+
+/// One figure or table.
+#[derive(Clone, Copy)]
+pub struct Figure {
+    /// Its id, by the paper's numbering; a word where the paper has none.
+    pub id: &'static str,
+    /// Its title.
+    pub title: &'static str,
+    /// What is on the horizontal axis.
+    pub x: &'static str,
+    /// What was measured and how, and where and why it differs from the paper.
+    pub remark: &'static str,
+    /// What it needs to be run.
+    pub needs: fn(&Setting<'_>) -> Vec<Need>,
+    /// The rows that it makes of that.
+    pub rows: fn(&Results<'_>) -> Result<Vec<Row>>,
+}
+
+/// Something to be run.
+#[derive(Clone)]
+pub enum Need {
+    /// A cell, with the seeds from 1 to this.
+    Cell(Cell, u32),
+    /// A scenario of the figure's own. Only the lab's drivers run it.
+    Scenario(Box<Scenario>),
+}
+
+/// What is asked for.
+#[derive(Clone, Copy)]
+pub struct Setting<'a> {
+    /// How much is wanted.
+    pub plan: Plan,
+    /// Contents and keys.
+    pub testbed: &'a Testbed,
+    /// What runs it.
+    pub driver: Driver,
+}
+
+/// What rows are made of.
+#[derive(Clone, Copy)]
+pub struct Results<'a> {
+    /// What was asked for.
+    pub setting: Setting<'a>,
+    /// What came of the cells, by their names, in the order of the seeds.
+    pub readings: &'a BTreeMap<String, Vec<Reading>>,
+    /// What came of other scenarios.
+    pub outcomes: &'a Outcomes,
+}
+
+impl Results<'_> {
+    /// The outcomes of a scenario.
+    pub fn outcomes(&self, name: &str) -> Result<&[Outcome]> {
+        Ok(self.outcomes.get(name).with_context(|| format!("nothing was run for {name}"))?)
+    }
+
+    /// The runs of a cell with the first `seeds` seeds.
+    pub fn readings(&self, cell: &Cell, seeds: u32) -> Result<&[Reading]> {
+        let name = cell.name();
+        let readings = self.readings.get(&name).with_context(|| format!("nothing was run for {name}"))?;
+        Ok(&readings[..readings.len().min(seeds as usize)])
+    }
+
+    /// A row of a cell.
+    pub fn row(&self, row: Row, cell: &Cell, estimate: Option<Estimate>, seeds: u32) -> Row {
+        let (Traffic::Download(file) | Traffic::Stream(file)) = cell.traffic;
+        let row = row.measured(estimate, self.setting.driver, seeds).note(self.content_note(file));
+        match (self.setting.driver, cell.traffic) {
+            (Driver::Sim, Traffic::Download(_)) => {
+                row.note("segments at a constant rate, retransmitted after a fixed time: no TCP")
+            }
+            _ => row,
+        }
+    }
+
+    /// What a row says of the content that was carried.
+    pub fn content_note(&self, file: File) -> String {
+        format!("content: {}", self.setting.testbed.content(file).origin)
+    }
+
+    /// The mean of a quantity over a cell's complete runs.
+    pub fn mean_of_complete(
+        &self,
+        cell: &Cell,
+        seeds: u32,
+        quantity: impl Fn(&Reading) -> Option<f64>,
+    ) -> Result<Option<Estimate>> {
+        let complete = self.readings(cell, seeds)?.iter().filter(|reading| reading.is_complete);
+        Ok(Estimate::mean(&complete.filter_map(quantity).collect::<Vec<_>>()))
+    }
+
+    /// The quotient of a quantity of one cell's runs and that of another's with the same seeds, over the seeds with which
+    /// both were complete.
+    pub fn ratio(
+        &self,
+        cell: &Cell,
+        baseline: &Cell,
+        seeds: u32,
+        quantity: impl Fn(&Reading) -> Option<f64>,
+    ) -> Result<Option<Estimate>> {
+        let (ours, theirs) = (self.readings(cell, seeds)?, self.readings(baseline, seeds)?);
+        let pairs: Vec<(f64, f64)> = ours
+            .iter()
+            .zip(theirs)
+            .filter(|(one, other)| one.is_complete && other.is_complete)
+            .filter_map(|(one, other)| Some((quantity(one)?, quantity(other)?)))
+            .collect();
+        Ok(Estimate::paired_ratio(&pairs))
+    }
+}
+
+/// Bytes from server to client.
+pub fn bytes_down(reading: &Reading) -> Option<f64> {
+    Some(reading.bytes_down as f64)
+}
+
+/// Bytes in both directions.
+pub fn bytes_both_ways(reading: &Reading) -> Option<f64> {
+    Some((reading.bytes_down + reading.bytes_up) as f64)
+}
+
+/// The time of a download.
+pub fn seconds(reading: &Reading) -> Option<f64> {
+    reading.seconds
+}

@@ -1,0 +1,46 @@
+//! Figure 13: the loss that TCP perceives, over the loss of the link.
+
+use anyhow::Result;
+
+use super::cell::{Cell, File};
+use super::figure::{Figure, Results};
+use super::grid;
+use super::scheme::Scheme;
+use crate::estimate::Estimate;
+use crate::row::Row;
+
+/// Figure 13.
+pub const FIGURE: Figure = Figure {
+    id: "13",
+    title: "Perceived packet loss rate, file 1",
+    x: "packets lost, %",
+    remark: "Perceived: packets towards the client that the link lost (on the air, or to its full queue) and those that \
+             arrived and could not be restored, by all that were offered to the link. The series \"off\" is the actual \
+             loss as it came out. As in the paper, tcp-seq perceives far more than cache-flush, and k-distance about \
+             what cache-flush does.",
+    needs: grid::needs,
+    rows,
+};
+
+fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
+    let plan = &results.setting.plan;
+    let seeds = grid::seeds(plan, File::One);
+    let mut rows = Vec::new();
+    for &loss in grid::losses(plan) {
+        for scheme in Scheme::SOUND.into_iter().filter(|&scheme| scheme != Scheme::Bare) {
+            let cell = Cell::download(File::One, scheme, loss);
+            let readings = results.readings(&cell, seeds)?;
+            let percent = |quantity: fn(&super::reading::Reading) -> f64| {
+                Estimate::mean(&readings.iter().map(quantity).collect::<Vec<_>>()).map(|it| it.times(100.0))
+            };
+            for (series, unit, estimate) in [
+                (scheme.to_string(), "%", percent(|it| it.perceived_loss)),
+                (format!("{scheme}, actual"), "%", percent(|it| it.actual_loss)),
+                (format!("{scheme}, undecodable"), "packets a download", percent(|it| it.undecodable_packets as f64 / 100.0)),
+            ] {
+                rows.push(results.row(Row::new(FIGURE.id, series, loss, unit), &cell, estimate, seeds));
+            }
+        }
+    }
+    Ok(rows)
+}

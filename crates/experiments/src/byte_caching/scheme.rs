@@ -1,0 +1,115 @@
+//! What is compared: no tunnel, a tunnel without redundancy elimination, and a tunnel with each policy.
+
+use std::fmt;
+
+use re::{Form, Policy};
+
+use crate::pair::Carrier;
+
+/// One side of a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Scheme {
+    /// No tunnel at all.
+    Bare,
+    /// The tunnel, with this policy and this way of writing references.
+    Tunnel {
+        /// Which packets may be referred to.
+        policy: Policy,
+        /// How references are written.
+        form: Form,
+    },
+}
+
+impl Scheme {
+    /// The tunnel with redundancy elimination off: what everything is measured against.
+    pub const OFF: Self = Self::Tunnel { policy: Policy::Off, form: Form::Compact };
+    /// The default of the project.
+    pub const ACKED: Self = Self::Tunnel { policy: Policy::Acked, form: Form::Compact };
+    /// Of the byte-caching paper, section V-A.
+    pub const CACHE_FLUSH: Self = Self::paper(Policy::CacheFlush);
+    /// Section V-B.
+    pub const TCP_SEQ: Self = Self::paper(Policy::TcpSeq);
+    /// Section V-C, with the k of Table II.
+    pub const K_DISTANCE: Self = Self::k_distance(Policy::PAPER_K);
+    /// Section IV: no policy at all.
+    pub const NAIVE: Self = Self::paper(Policy::Naive);
+
+    /// Everything that ends a download whatever the loss, the two baselines first.
+    pub const SOUND: [Self; 9] = [
+        Self::OFF,
+        Self::Bare,
+        Self::CACHE_FLUSH,
+        Self::TCP_SEQ,
+        Self::K_DISTANCE,
+        Self::paper(Policy::InformedMarking),
+        // It asks for packets by number, which the paper's fields do not tell.
+        Self::Tunnel { policy: Policy::RetrieveOnMiss, form: Form::Compact },
+        Self::paper(Policy::Acked),
+        Self::ACKED,
+    ];
+
+    /// A policy that writes the paper's fields of 14 bytes.
+    #[must_use]
+    pub const fn paper(policy: Policy) -> Self {
+        Self::Tunnel { policy, form: Form::Paper }
+    }
+
+    /// k-distance with any k.
+    #[must_use]
+    pub const fn k_distance(k: u32) -> Self {
+        Self::paper(Policy::KDistance { k })
+    }
+
+    /// Whether it is a baseline, not something to be judged by one.
+    #[must_use]
+    pub fn is_baseline(self) -> bool {
+        matches!(self, Self::Bare | Self::Tunnel { policy: Policy::Off, .. })
+    }
+}
+
+impl From<Scheme> for Carrier {
+    fn from(scheme: Scheme) -> Self {
+        match scheme {
+            Scheme::Bare => Self::Bare,
+            Scheme::Tunnel { policy: Policy::KDistance { k }, form } => {
+                Self::Tunnel { policy: "k-distance".to_owned(), settings: format!("k = {k}\nform = \"{form}\"") }
+            }
+            Scheme::Tunnel { policy, form } => {
+                Self::Tunnel { policy: policy.to_string(), settings: format!("form = \"{form}\"") }
+            }
+        }
+    }
+}
+
+impl fmt::Display for Scheme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bare => f.write_str("bare"),
+            Self::Tunnel { policy: Policy::Acked, form: Form::Paper } => f.write_str("acked (paper form)"),
+            Self::Tunnel { policy, .. } => policy.fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn no_two_schemes_bear_one_name() {
+        let schemes = Scheme::SOUND.into_iter().chain([Scheme::NAIVE, Scheme::k_distance(50)]);
+        let names: HashSet<String> = schemes.map(|scheme| scheme.to_string()).collect();
+        assert_eq!(names.len(), Scheme::SOUND.len() + 2);
+        assert!(names.contains("k-distance") && names.contains("k-distance=50"));
+    }
+
+    #[test]
+    fn every_scheme_is_one_that_a_node_accepts() {
+        for scheme in Scheme::SOUND.into_iter().chain([Scheme::NAIVE]) {
+            if let Scheme::Tunnel { policy, form } = scheme {
+                re::Parameters { policy, form, ..re::Parameters::default() }.validate().unwrap();
+            }
+        }
+    }
+}

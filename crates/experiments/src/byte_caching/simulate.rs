@@ -1,0 +1,83 @@
+//! Cells in the simulation: the same nodes on the same air, without TCP.
+//!
+//! A stream is the stream of the lab. A download is segments at a constant rate, each repeated after a fixed time until
+//! it has come out: it shows what a scheme does to bytes and to loss at a load that does not depend on it, and whether
+//! it stalls; it says nothing of time.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use indicatif::ProgressBar;
+use sim::trial::{Stream, Trial};
+
+use super::cell::{Cell, Traffic};
+use super::reading::Reading;
+use super::scheme::Scheme;
+use super::testbed::{STREAM_DATAGRAMS, STREAM_INTERVAL_MILLISECONDS, STREAM_PAYLOAD_BYTES, Testbed};
+
+/// After what time a segment that has not come out is sent again: Linux's shortest timeout.
+const RETRANSMIT_AFTER: Duration = Duration::from_millis(200);
+
+/// Runs a cell with one seed.
+pub fn run(cell: &Cell, testbed: &Testbed, seed: u64) -> Result<Reading> {
+    let outcome = trial(cell, testbed).run(seed).with_context(|| cell.name())?;
+    Ok(Reading::from(&outcome))
+}
+
+fn trial(cell: &Cell, testbed: &Testbed) -> Trial {
+    let [down, up] = cell.impairment.links();
+    let (Traffic::Download(file) | Traffic::Stream(file)) = cell.traffic;
+    let content: Arc<[u8]> = testbed.content(file).bytes.as_slice().into();
+    let trial = match cell.traffic {
+        Traffic::Download(_) => {
+            let stream = Stream::Segments { retransmit_after: Some(RETRANSMIT_AFTER) };
+            let whole = Trial::of(content, stream, 0);
+            let packets = whole.content.len().div_ceil(whole.payload_bytes) as u64;
+            Trial { packets, ..whole }
+        }
+        Traffic::Stream(_) => Trial {
+            payload_bytes: STREAM_PAYLOAD_BYTES,
+            interval: Duration::from_secs_f64(STREAM_INTERVAL_MILLISECONDS / 1e3),
+            ..Trial::of(content, Stream::Datagrams, STREAM_DATAGRAMS)
+        },
+    };
+    let tunnel = match cell.scheme {
+        Scheme::Bare => None,
+        Scheme::Tunnel { policy, form } => {
+            Some(re::Parameters { policy, form, ..re::Parameters::default() }.into())
+        }
+    };
+    Trial { tunnel, down, up, ..trial }
+}
+
+/// Runs cells, each with its seeds from 1 on, on all processors.
+pub fn run_all(
+    cells: &[(Cell, u32)],
+    testbed: &Testbed,
+    progress: &ProgressBar,
+) -> Result<Vec<(Cell, Vec<Reading>)>> {
+    progress.set_length(cells.iter().map(|(_, seeds)| u64::from(*seeds)).sum());
+    let runs = cells.iter().flat_map(|(cell, seeds)| (1..=u64::from(*seeds)).map(move |seed| (cell, seed)));
+    let queue = Mutex::new(runs.enumerate());
+    let work = || -> Result<Vec<(usize, Reading)>> {
+        let mut readings = Vec::new();
+        loop {
+            let next = queue.lock().ok().and_then(|mut queue| queue.next());
+            let Some((index, (cell, seed))) = next else { return Ok(readings) };
+            readings.push((index, run(cell, testbed, seed)?));
+            progress.inc(1);
+        }
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut readings: Vec<(usize, Reading)> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let joined = threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        Ok::<_, anyhow::Error>(joined.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+    })?;
+    readings.sort_by_key(|(index, _)| *index);
+    let mut readings = readings.into_iter().map(|(_, reading)| reading);
+    Ok(cells.iter().map(|(cell, seeds)| (*cell, readings.by_ref().take(*seeds as usize).collect())).collect())
+}

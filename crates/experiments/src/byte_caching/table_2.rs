@@ -1,0 +1,139 @@
+//! Table II: all schemes on file 1 at 5% and 10% loss, by three generations of TCP.
+
+use anyhow::Result;
+
+use super::cell::{Cell, File, Stack};
+use super::figure::{Figure, Need, Results, Setting, bytes_both_ways, bytes_down, seconds};
+use super::plan::Plan;
+use super::reading::Reading;
+use super::scheme::Scheme;
+use crate::row::Row;
+
+/// Table II.
+pub const FIGURE: Figure = Figure {
+    id: "table-2",
+    title: "All schemes, file 1, 5% and 10% loss",
+    x: "packets lost, %",
+    remark: "\"bytes\" and \"delay\" are relative to the same tunnel without redundancy elimination at the same loss (the \
+             axes of Figures 10 and 11), bytes from server to client; \"by the file's\" and \"by that without loss\" \
+             are the axes of Figure 12, of which the paper's k-distance column seems to be read. Each once with TCP \
+             as Linux has it now, and with SACK, RACK, tail loss probes and early retransmit off, under cubic and \
+             under NewReno. The delays of the paper come of timeouts: without SACK a burst of \
+             undecodable packets costs one round trip each, or a timeout; with SACK and RACK it costs one round trip \
+             altogether, and the delays shrink.",
+    needs,
+    rows,
+};
+
+/// Losses, beside none.
+const LOSSES: [f64; 3] = [0.0, 5.0, 10.0];
+const STACKS: [Stack; 3] = [Stack::Modern, Stack::Plain, Stack::Reno];
+
+/// The stack's own schemes: everything by modern TCP, the paper's and the two that frame them by the others.
+fn schemes(stack: Stack) -> &'static [Scheme] {
+    match stack {
+        Stack::Modern => &Scheme::SOUND,
+        Stack::Plain | Stack::Reno => &OLD_SCHEMES,
+    }
+}
+
+const OLD_SCHEMES: [Scheme; 5] =
+    [Scheme::OFF, Scheme::CACHE_FLUSH, Scheme::TCP_SEQ, Scheme::K_DISTANCE, Scheme::ACKED];
+
+/// What the paper states: bytes and delay.
+fn paper(scheme: Scheme, loss_percent: f64) -> Option<[f64; 2]> {
+    let column = [Scheme::CACHE_FLUSH, Scheme::TCP_SEQ, Scheme::K_DISTANCE];
+    let column = column.iter().position(|&other| other == scheme)?;
+    let [bytes, delay] = match loss_percent {
+        0.0 if scheme != Scheme::K_DISTANCE => return Some([0.55, 0.72]),
+        5.0 => [[0.67, 0.70, 0.76], [1.64, 2.88, 2.11]],
+        10.0 => [[0.74, 0.82, 0.94], [1.84, 3.87, 4.01]],
+        _ => return None,
+    };
+    Some([bytes[column], delay[column]])
+}
+
+fn count(plan: &Plan) -> u32 {
+    plan.seeds(50, 6, 2)
+}
+
+fn cell(stack: Stack, scheme: Scheme, loss_percent: f64) -> Cell {
+    Cell { stack, ..Cell::download(File::One, scheme, loss_percent) }
+}
+
+fn needs(setting: &Setting<'_>) -> Vec<Need> {
+    let seeds = count(&setting.plan);
+    let of = |stack| {
+        let of = move |&scheme| LOSSES.map(|loss| Need::Cell(cell(stack, scheme, loss), seeds));
+        schemes(stack).iter().flat_map(of)
+    };
+    STACKS.into_iter().flat_map(of).collect()
+}
+
+fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
+    let seeds = count(&results.setting.plan);
+    let mut rows = Vec::new();
+    for stack in STACKS {
+        let lossless = results.mean_of_complete(&cell(stack, Scheme::OFF, 0.0), seeds, seconds)?;
+        let lossless_seconds = lossless.map(|lossless| lossless.value);
+        for &scheme in schemes(stack) {
+            for loss in LOSSES {
+                rows.extend(of_cell(results, &cell(stack, scheme, loss), loss, lossless_seconds)?);
+            }
+        }
+    }
+    Ok(rows)
+}
+
+fn of_cell(results: &Results<'_>, cell: &Cell, loss: f64, lossless_seconds: Option<f64>) -> Result<Vec<Row>> {
+    let seeds = count(&results.setting.plan);
+    let file_bytes = results.setting.testbed.content(File::One).bytes.len() as f64;
+    let off = cell.with(Scheme::OFF);
+    let readings = results.readings(cell, seeds)?;
+    let bytes = results.ratio(cell, &off, seeds, bytes_down)?;
+    let delay = results.ratio(cell, &off, seeds, seconds)?;
+    let both_ways = results.ratio(cell, &off, seeds, bytes_both_ways)?;
+    let by_the_files = |it: &Reading| Some(it.bytes_down as f64 / file_bytes);
+    let by_the_files = results.mean_of_complete(cell, seeds, by_the_files)?;
+    let by_that_without_loss = |it: &Reading| Some(it.seconds? / lossless_seconds?);
+    let by_that_without_loss = results.mean_of_complete(cell, seeds, by_that_without_loss)?;
+    let paper = paper(cell.scheme, loss);
+    let row = |quantity: &str, estimate, paper| {
+        let series = series(quantity, cell.scheme, cell.stack);
+        results.row(Row::new(FIGURE.id, series, loss, "ratio").paper(paper), cell, estimate, seeds)
+    };
+    let complete = readings.iter().filter(|reading| reading.is_complete).count();
+    let count = if complete == readings.len() { String::new() } else { format!("over {complete} complete downloads") };
+    let rows = [
+        row("bytes", bytes, paper.map(|[bytes, _]| bytes)),
+        row("delay", delay, paper.map(|[_, delay]| delay)),
+        row("bytes both ways", both_ways, None),
+        row("bytes by the file's", by_the_files, None),
+        row("delay by that without loss", by_that_without_loss, None),
+    ];
+    Ok(rows.map(|row| row.note(&count)).into())
+}
+
+/// What a series of this table is called.
+#[must_use]
+pub fn series(quantity: &str, scheme: Scheme, stack: Stack) -> String {
+    match stack {
+        Stack::Modern => format!("{quantity}, {scheme}"),
+        Stack::Plain => format!("{quantity}, {scheme}, cubic without SACK and RACK"),
+        Stack::Reno => format!("{quantity}, {scheme}, NewReno without SACK and RACK"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_papers_numbers_stand_where_its_table_has_them() {
+        assert_eq!(paper(Scheme::TCP_SEQ, 5.0), Some([0.70, 2.88]));
+        assert_eq!(paper(Scheme::K_DISTANCE, 10.0), Some([0.94, 4.01]));
+        assert_eq!(paper(Scheme::CACHE_FLUSH, 0.0), Some([0.55, 0.72]));
+        assert_eq!(paper(Scheme::K_DISTANCE, 0.0), None);
+        assert_eq!(paper(Scheme::ACKED, 5.0), None);
+    }
+}

@@ -1,0 +1,160 @@
+//! The paper's Figure 3, set up in the lab: a server that encodes, a client that decodes, and one link.
+//!
+//! The server is the gateway of a [`Pair`] and the client its station; on the link, *forward* is from server to client.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use lab::{Download, Scenario, Start, Stream};
+use tempfile::TempDir;
+
+use super::cell::{Cell, File, Traffic};
+use crate::contents::{Content, Contents};
+use crate::pair::{Carrier, GATEWAY, Pair, STATION};
+
+/// When traffic starts: the session stands by then, even if its handshake was lost a few times.
+const START_SECONDS: f64 = 5.0;
+/// When a run is given up. Only downloads that still advance, if slowly, meet it.
+const BOUND_SECONDS: f64 = 1200.0;
+
+/// Octets of payload of a stream's datagrams: they fit the tunnel's MTU.
+pub(super) const STREAM_PAYLOAD_BYTES: usize = 1200;
+/// From one datagram to the next: 300 kByte/s, well below the link's rate, so that nothing is lost to the queue.
+pub(super) const STREAM_INTERVAL_MILLISECONDS: f64 = 4.0;
+/// Twice file 1, so that the second half repeats the first.
+pub(super) const STREAM_DATAGRAMS: u64 = 1000;
+
+/// What scenarios refer to: contents and keys as files, which vanish with it.
+pub struct Testbed {
+    folder: TempDir,
+    contents: BTreeMap<File, Content>,
+    pair: Pair,
+}
+
+impl Testbed {
+    /// Takes contents from where they are and writes them to a temporary folder.
+    pub fn new(contents: &Contents) -> Result<Self> {
+        let folder = tempfile::Builder::new().prefix("overheard-experiment-").tempdir();
+        let folder = folder.context("cannot make a temporary folder")?;
+        let mut taken = BTreeMap::new();
+        for file in File::ALL {
+            let content = match file {
+                File::One => contents.file_1()?,
+                File::Two => contents.file_2()?,
+                File::Ebook => contents.ebook()?,
+            };
+            let path = folder.path().join(file.slug());
+            fs::write(&path, &content.bytes).with_context(|| format!("cannot write {}", path.display()))?;
+            taken.insert(file, content);
+        }
+        Ok(Self { folder, contents: taken, pair: Pair::new(0)? })
+    }
+
+    /// What a file is.
+    #[must_use]
+    pub fn content(&self, file: File) -> &Content {
+        &self.contents[&file]
+    }
+
+    /// The nodes' keys.
+    #[must_use]
+    pub fn pair(&self) -> &Pair {
+        &self.pair
+    }
+
+    /// The folder, for what a run writes. Inside the virtual-time kernel it has the same path.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The scenario of a cell, with the seeds from 1 to `seeds`.
+    #[must_use]
+    pub fn scenario(&self, cell: &Cell, seeds: u32) -> Scenario {
+        let [forward, backward] = cell.impairment.links();
+        let carrier = Carrier::from(cell.scheme);
+        let (mut downloads, mut streams) = (Vec::new(), Vec::new());
+        let file = match cell.traffic {
+            Traffic::Download(file) => {
+                downloads.push(download(&carrier, file));
+                file
+            }
+            Traffic::Stream(file) => {
+                streams.push(stream(&carrier, file));
+                file
+            }
+        };
+        Scenario {
+            name: cell.name(),
+            seeds: (1..=u64::from(seeds)).collect(),
+            topology: Pair::topology(&forward, &backward),
+            parameters: cell.stack.parameters(),
+            contents: vec![self.lab_content(file)],
+            servers: if downloads.is_empty() { Vec::new() } else { vec![GATEWAY.to_owned()] },
+            daemons: self.pair.daemons(&carrier),
+            downloads,
+            streams,
+            events: Vec::new(),
+            bound_seconds: BOUND_SECONDS,
+        }
+    }
+
+    /// A file as the lab's servers take it.
+    #[must_use]
+    pub fn lab_content(&self, file: File) -> lab::Content {
+        lab::Content {
+            name: file.slug().to_owned(),
+            file: self.folder.path().join(file.slug()),
+            skip_bytes: 0,
+            length_bytes: None,
+        }
+    }
+}
+
+fn download(carrier: &Carrier, file: File) -> Download {
+    Download {
+        place: STATION.to_owned(),
+        from: Pair::server(carrier),
+        content: file.slug().to_owned(),
+        port: lab::HTTP_PORT,
+        start: Start::AtSeconds(START_SECONDS),
+        stall_seconds: 60,
+    }
+}
+
+fn stream(carrier: &Carrier, file: File) -> Stream {
+    Stream {
+        from: GATEWAY.to_owned(),
+        to: STATION.to_owned(),
+        address: Pair::station(carrier),
+        datagrams: STREAM_DATAGRAMS,
+        payload_bytes: STREAM_PAYLOAD_BYTES,
+        interval_milliseconds: STREAM_INTERVAL_MILLISECONDS,
+        content: Some(file.slug().to_owned()),
+        start_seconds: START_SECONDS,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::byte_caching::cell::{Impairment, Stack};
+    use crate::byte_caching::scheme::Scheme;
+
+    #[test]
+    fn every_cell_is_a_scenario_that_makes_sense() {
+        let testbed = Testbed::new(&Contents::substitutes()).unwrap();
+        for scheme in Scheme::SOUND.into_iter().chain([Scheme::NAIVE, Scheme::k_distance(50)]) {
+            for cell in [Cell::download(File::One, scheme, 5.0), Cell::stream(File::Two, scheme, 20.0)] {
+                let scenario = testbed.scenario(&cell, 3);
+                scenario.check().unwrap();
+                assert_eq!(scenario.seeds, [1, 2, 3]);
+                assert_eq!(scenario.daemons.is_empty(), scheme == Scheme::Bare);
+            }
+        }
+        let cell = Cell { impairment: Impairment::Everything, stack: Stack::Reno, ..Cell::download(File::Ebook, Scheme::OFF, 0.0) };
+        testbed.scenario(&cell, 1).check().unwrap();
+    }
+}

@@ -1,0 +1,125 @@
+//! Runs scenarios on the driver that was asked for, over all processors, and shows how far it has come.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+use anyhow::{Context as _, Result, bail};
+use indicatif::ProgressBar;
+use lab::virtual_time::Kernel;
+use lab::{Outcome, Scenario, Virtual};
+
+use crate::row::Driver;
+
+/// How many runs are made at a time on this machine's kernel. A link of 1 MByte/s keeps no processor busy.
+const LAB_LANES: usize = 4;
+
+/// What runs scenarios.
+#[derive(Debug, Clone)]
+pub struct Runner {
+    /// Which driver; not [`Driver::Sim`], which takes no scenarios.
+    pub driver: Driver,
+    /// The `overheard` program.
+    pub exe: PathBuf,
+    /// The program and first arguments that run [`lab::guest::main`] inside the virtual-time kernel.
+    pub guest: Vec<String>,
+}
+
+/// All outcomes, by their scenarios' names, in the order of the seeds.
+pub type Outcomes = BTreeMap<String, Vec<Outcome>>;
+
+impl Runner {
+    /// Runs each scenario, whose names must differ, once for each of its seeds.
+    ///
+    /// # Errors
+    ///
+    /// When a scenario could not be run to its end, which is not the same as ending badly.
+    pub fn run(&self, mut scenarios: Vec<Scenario>, progress: &ProgressBar) -> Result<Outcomes> {
+        // The longest first, so that no processor is left with one at the end.
+        scenarios.sort_by_key(|scenario| std::cmp::Reverse(scenario.seeds.len()));
+        let runs: usize = scenarios.iter().map(|scenario| scenario.seeds.len()).sum();
+        progress.set_length(runs as u64);
+        progress.set_position(0);
+        let mut report = |outcome: &Outcome| {
+            progress.set_message(outcome.scenario.clone());
+            progress.inc(1);
+        };
+        let outcomes = match self.driver {
+            Driver::Virtual => {
+                let how = Virtual::new(Kernel::find()?, self.exe.clone(), self.guest.clone());
+                lab::run_reporting(&lab::Driver::Virtual(how), &scenarios, &mut report)?
+            }
+            Driver::Lab => self.run_in_lanes(&scenarios, &mut report)?,
+            Driver::Sim | Driver::Offline => bail!("the driver {} takes no scenarios", self.driver),
+        };
+        let mut by_name = Outcomes::new();
+        for outcome in outcomes {
+            by_name.entry(outcome.scenario.clone()).or_default().push(outcome);
+        }
+        by_name.values_mut().for_each(|outcomes| outcomes.sort_by_key(|outcome| outcome.seed));
+        Ok(by_name)
+    }
+
+    /// The kernel that the driver's TCP is, as it calls itself.
+    #[must_use]
+    pub fn kernel(&self) -> String {
+        let said = |command: &mut std::process::Command| {
+            let output = command.output().ok().filter(|output| output.status.success())?;
+            Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+        };
+        match self.driver {
+            Driver::Virtual => Kernel::find()
+                .ok()
+                .and_then(|kernel| said(std::process::Command::new(kernel.path()).arg("--version")))
+                .map_or_else(|| "unknown".to_owned(), |version| format!("User-Mode Linux {version}")),
+            Driver::Lab => said(std::process::Command::new("uname").arg("-sr")).unwrap_or_default(),
+            Driver::Sim | Driver::Offline => "none".to_owned(),
+        }
+    }
+
+    /// Several runs at a time on this kernel, each in namespaces of its own.
+    fn run_in_lanes(
+        &self,
+        scenarios: &[Scenario],
+        report: &mut (dyn FnMut(&Outcome) + Send),
+    ) -> Result<Vec<Outcome>> {
+        let driver = lab::Driver::Lab { exe: self.exe.clone() };
+        let single: Vec<Scenario> = scenarios
+            .iter()
+            .flat_map(|scenario| {
+                scenario.seeds.iter().map(|seed| Scenario { seeds: vec![*seed], ..scenario.clone() })
+            })
+            .collect();
+        let queue = Mutex::new(single.iter());
+        let report = Mutex::new(report);
+        let lane = || -> Result<Vec<Outcome>> {
+            let mut outcomes = Vec::new();
+            loop {
+                let next = queue.lock().ok().and_then(|mut queue| queue.next());
+                let Some(scenario) = next else { return Ok(outcomes) };
+                let ran = lab::run_reporting(&driver, std::slice::from_ref(scenario), &mut |outcome| {
+                    if let Ok(mut report) = report.lock() {
+                        report(outcome);
+                    }
+                });
+                match ran {
+                    Ok(ran) => outcomes.extend(ran),
+                    Err(error) => {
+                        // The other lanes finish what they have begun.
+                        if let Ok(mut queue) = queue.lock() {
+                            queue.by_ref().for_each(drop);
+                        }
+                        return Err(error).with_context(|| scenario.name.clone());
+                    }
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            let lanes: Vec<_> = (0..LAB_LANES.min(single.len())).map(|_| scope.spawn(lane)).collect();
+            let joined = lanes.into_iter().map(|lane| {
+                lane.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            });
+            Ok(joined.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+        })
+    }
+}

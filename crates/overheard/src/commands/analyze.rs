@@ -1,0 +1,246 @@
+//! `overheard analyze`: what each method would save on captures.
+
+use crate::config::Mistake;
+use crate::table::{Table, bytes};
+use anyhow::bail;
+use capture::{CaptureError, MethodReport, Options, Progress, Report};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Say what each method would save on captures, before anything is installed
+#[derive(clap::Args)]
+#[command(after_long_help = METHODS)]
+pub struct Args {
+    /// Captures: pcap or pcapng, also packed as .xz, .gz or .zst; `-` is standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Print one JSON object a line, for each file
+    #[arg(long)]
+    json: bool,
+    /// Measure this method only; may be given several times
+    #[arg(long = "method", value_name = "NAME")]
+    methods: Vec<String>,
+    /// max-match's window, in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 32)]
+    window: usize,
+    /// max-match samples one window in this many, a power of two
+    #[arg(long, value_name = "COUNT", default_value_t = 32, value_parser = power_of_two)]
+    sampling: u32,
+    /// max-match refers to the last packets only; any number without this
+    #[arg(long, value_name = "PACKETS")]
+    cache_packets: Option<usize>,
+    /// How much the byte-caching encoders remember in each direction, in MiB
+    #[arg(long, value_name = "MIB", default_value_t = 16)]
+    store: usize,
+    /// Packets in flight before `acked` has a confirmation
+    #[arg(long, value_name = "PACKETS", default_value_t = 32)]
+    in_flight: u64,
+    /// The level of zstd
+    #[arg(long, value_name = "LEVEL", default_value_t = capture::DEFAULT_ZSTD_LEVEL)]
+    zstd_level: i32,
+}
+
+const METHODS: &str = "\
+Methods:
+  chunk         content-defined chunks of 32 to 256 B, each packet by itself: what is there to be overheard
+  max-match     repeated regions of any length (Spring and Wetherall), with memory for the whole capture
+  naive, k-distance, tcp-seq, cache-flush, acked
+                the tunnel's encoder with its bounded store and its own overhead, by reference policy
+  zstd          each payload compressed by itself
+  whole-packet  payloads that repeat as a whole
+
+Shares are of the TCP and UDP payload. What TCP sends again is left out and reported apart.
+  repeated  bytes that stood in an earlier packet
+  saved     what that saves when references and headers of its own are taken off
+  and zstd  the same when what is left of each packet is compressed by itself
+  intra     repeated bytes that the same client received before
+  inter     repeated bytes that only another client received before";
+
+fn power_of_two(text: &str) -> Result<u32, String> {
+    match text.parse::<u32>() {
+        Ok(count) if count.is_power_of_two() => Ok(count),
+        _ => Err("write a power of two, such as 16 or 32".to_owned()),
+    }
+}
+
+/// A report, and of which file it is.
+#[derive(Serialize)]
+struct OfFile<'a> {
+    file: &'a Path,
+    #[serde(flatten)]
+    report: &'a Report,
+}
+
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let options = args.options();
+    options.validate().map_err(|why| Mistake::new(why.to_string()))?;
+    let mut out = io::stdout().lock();
+    let mut unreadable = 0;
+    for (number, file) in args.files.iter().enumerate() {
+        let start = Instant::now();
+        let report = match analyze(&options, file) {
+            Ok(report) => report,
+            Err(why) => {
+                eprintln!("overheard: {} {why}", file.display());
+                unreadable += 1;
+                continue;
+            }
+        };
+        if args.json {
+            writeln!(out, "{}", serde_json::to_string(&OfFile { file, report: &report })?)?;
+        } else {
+            if number > 0 {
+                writeln!(out)?;
+            }
+            print(&mut out, file, &report, start.elapsed())?;
+        }
+    }
+    match unreadable {
+        0 => Ok(()),
+        _ if args.files.len() == 1 => bail!("the capture could not be read"),
+        count => bail!("{count} of {} captures could not be read", args.files.len()),
+    }
+}
+
+impl Args {
+    fn options(&self) -> Options {
+        let mut options = Options {
+            only: self.methods.clone(),
+            packets_in_flight: self.in_flight,
+            zstd_level: self.zstd_level,
+            ..Options::default()
+        };
+        options.max_match.window_bytes = self.window;
+        options.max_match.sample_bits = self.sampling.trailing_zeros();
+        options.max_match.cache_packets = self.cache_packets;
+        options.byte_caching.store_bytes = self.store.saturating_mul(1 << 20);
+        options
+    }
+}
+
+/// Analyses one file under a progress bar, which shows where standard error is a terminal.
+fn analyze(options: &Options, file: &Path) -> Result<Report, CaptureError> {
+    let bar = ProgressBar::no_length();
+    let style =
+        |template: &str| ProgressStyle::with_template(template).unwrap_or(ProgressStyle::default_bar());
+    bar.set_style(style("{msg} {spinner} {bytes} ({bytes_per_sec})"));
+    bar.set_message(file.display().to_string());
+    let mut has_length = false;
+    let report = options.analyze_file(file, &mut |progress: &Progress| {
+        if let (Some(total_bytes), false) = (progress.total_bytes(), has_length) {
+            bar.set_length(total_bytes);
+            bar.set_style(style("{msg} {wide_bar} {bytes}/{total_bytes} ({bytes_per_sec}, {eta} left)"));
+            has_length = true;
+        }
+        bar.set_position(progress.read_bytes());
+    });
+    bar.finish_and_clear();
+    report
+}
+
+fn share(percent: f64) -> String {
+    format!("{percent:.1}%")
+}
+
+fn print(out: &mut impl Write, file: &Path, report: &Report, took: Duration) -> io::Result<()> {
+    let traffic = &report.traffic;
+    writeln!(
+        out,
+        "{}: {} packets ({}), {} clients, {} of payload to clients and {} to servers",
+        file.display(),
+        report.packets,
+        report.link_types.join(", "),
+        report.clients,
+        bytes(traffic.to_client_bytes),
+        bytes(traffic.payload_bytes - traffic.to_client_bytes),
+    )?;
+    writeln!(
+        out,
+        "encrypted: TLS {}, QUIC {}, SSH {} of it; left out: {} that TCP sent again\n",
+        share(report.percent_of_payload(traffic.tls_bytes)),
+        share(report.percent_of_payload(traffic.quic_bytes)),
+        share(report.percent_of_payload(traffic.ssh_bytes)),
+        bytes(traffic.retransmitted_bytes),
+    )?;
+    table(&report.methods).write(out)?;
+    writeln!(out, "\n{}", report.advice)?;
+    for note in &report.notes {
+        writeln!(out, "Note: {note}.")?;
+    }
+    let payload_bytes = (traffic.payload_bytes + traffic.retransmitted_bytes) as f64;
+    let rate = payload_bytes / 1e6 / took.as_secs_f64().max(1e-3);
+    writeln!(out, "Took {:.1} s ({rate:.1} MB/s of payload).", took.as_secs_f64())
+}
+
+fn table(methods: &[MethodReport]) -> Table {
+    let mut table = Table::new(&[
+        "to clients:",
+        "repeated",
+        "saved",
+        "and zstd",
+        "intra",
+        "inter",
+        "| to servers: repeated",
+        "saved",
+        "and zstd",
+    ]);
+    for method in methods {
+        let (down, up) = (&method.to_client, &method.to_server);
+        // A compressor knows neither repetition nor clients.
+        let of_caches = |percent: f64| if method.name == "zstd" { "-".to_owned() } else { share(percent) };
+        table.row([
+            method.name.clone(),
+            of_caches(down.redundant_percent),
+            share(down.saved_percent),
+            share(down.saved_with_zstd_percent),
+            of_caches(method.intra_percent),
+            of_caches(method.inter_percent),
+            of_caches(up.redundant_percent),
+            share(up.saved_percent),
+            share(up.saved_with_zstd_percent),
+        ]);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    fn args(line: &str) -> Result<Args, clap::Error> {
+        Line::try_parse_from(line.split_whitespace()).map(|line| line.args)
+    }
+
+    #[test]
+    fn options_say_what_was_written_and_default_to_what_the_crate_has() {
+        assert_eq!(args("analyze a.pcap").unwrap().options(), Options::default());
+        let options =
+            args("analyze --window 16 --sampling 16 --cache-packets 1000 a.pcap").unwrap().options();
+        assert_eq!((options.max_match.window_bytes, options.max_match.sample_bits), (16, 4));
+        assert_eq!(options.max_match.cache_packets, Some(1000));
+        assert!(args("analyze --sampling 20 a.pcap").is_err());
+        assert!(args("analyze").is_err());
+    }
+
+    #[test]
+    fn a_method_that_does_not_exist_is_a_mistake_and_nothing_is_read() {
+        let error = run(&args("analyze --method zsdt /nowhere").unwrap()).unwrap_err();
+        assert!(error.is::<Mistake>() && error.to_string().contains("zsdt"), "{error}");
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_fails_the_command() {
+        let error = run(&args("analyze /nowhere").unwrap()).unwrap_err();
+        assert!(!error.is::<Mistake>());
+    }
+}

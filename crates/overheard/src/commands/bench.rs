@@ -1,0 +1,87 @@
+//! `overheard bench`: how fast this machine does the work, without sockets, devices or air.
+//!
+//! A fixed amount of work is done several times, and the median of the processor times taken: what other programs
+//! do meanwhile counts as little as can be. One thread does everything.
+
+mod codec;
+mod node;
+
+use rustix::time::{ClockId, clock_gettime};
+use serde::Serialize;
+use std::io::Write;
+use std::time::Duration;
+
+/// Measure how fast this machine does the work of a node
+#[derive(clap::Args)]
+pub struct Args {
+    /// What to measure
+    name: Name,
+    /// How often; the median counts
+    #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    runs: u32,
+    /// Print the rows as a JSON array
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Name {
+    /// Encoding and decoding where 0, 50 and 90% of the bytes repeat
+    Codec,
+    /// Two whole nodes, what one sends being received by the other, and where the time goes
+    Node,
+}
+
+/// One figure.
+#[derive(Debug, Serialize)]
+struct Row {
+    name: String,
+    value: f64,
+    unit: &'static str,
+}
+
+impl Row {
+    fn new(name: impl Into<String>, value: f64, unit: &'static str) -> Self {
+        Row { name: name.into(), value, unit }
+    }
+}
+
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let rows = match args.name {
+        Name::Codec => codec::measure(args.runs)?,
+        Name::Node => node::measure(args.runs)?,
+    };
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        serde_json::to_writer_pretty(&mut out, &rows)?;
+        writeln!(out)?;
+    } else {
+        for Row { name, value, unit } in &rows {
+            let digits = if *value < 10.0 { 2 } else { 0 };
+            writeln!(out, "{name:<44} {value:>12.digits$} {unit}")?;
+        }
+    }
+    Ok(())
+}
+
+/// The processor time that this thread has had.
+fn processor_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
+}
+
+/// How much of it `work` takes.
+fn timed(work: impl FnOnce()) -> Duration {
+    let before = processor_time();
+    work();
+    processor_time().saturating_sub(before)
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times.get(times.len() / 2).copied().unwrap_or_default()
+}
+
+fn gigabits_per_second(bytes: usize, time: Duration) -> f64 {
+    bytes as f64 * 8.0 / 1e9 / time.as_secs_f64().max(1e-9)
+}
