@@ -37,6 +37,11 @@ pub enum Error {
         /// What the system said.
         source: std::io::Error,
     },
+    /// The kernel does not let the interface have IPv6.
+    #[error(
+        "{0} cannot be set: IPv6 is switched off here; take it out, or set net.ipv6.conf.default.disable_ipv6 = 0"
+    )]
+    NoIpv6(IpNet),
     /// A route to the same addresses exists.
     #[error("there is a route to {0} already; remove that route, or take {0} out of the peer's allowed_ips")]
     RouteTaken(IpNet),

@@ -11,6 +11,7 @@ use rtnetlink::packet_route::link::{
 use rtnetlink::packet_route::route::{RouteAttribute, RouteMessage, RouteProtocol, RouteScope};
 use rtnetlink::packet_route::rule::RuleMessage;
 use rtnetlink::{Handle, IpVersion, RouteMessageBuilder};
+use rustix::io::Errno;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -40,7 +41,7 @@ impl Netlink {
         let mut links = self.handle.link().get().match_name(name.to_owned()).execute();
         match self.runtime.block_on(links.try_next()) {
             Ok(link) => Ok(link.map(|link| link.header.index)),
-            Err(error) if kind(&error) == Some(rustix::io::Errno::NODEV) => Ok(None),
+            Err(error) if kind(&error) == Some(Errno::NODEV) => Ok(None),
             Err(error) => Err(refused(format!("look up interface {name}"), error)),
         }
     }
@@ -78,9 +79,11 @@ impl Netlink {
 
     /// Gives interface `index` an address, with the connected route of its prefix.
     pub fn add_address(&self, index: u32, address: IpNet) -> Result<(), Error> {
-        self.runtime
-            .block_on(self.handle.address().add(index, address.addr(), address.prefix_len()).execute())
-            .map_err(|error| refused(format!("give the interface the address {address}"), error))
+        let request = self.handle.address().add(index, address.addr(), address.prefix_len());
+        self.runtime.block_on(request.execute()).map_err(|error| match kind(&error) {
+            Some(Errno::ACCESS | Errno::OPNOTSUPP) if address.addr().is_ipv6() => Error::NoIpv6(address),
+            _ => refused(format!("give the interface the address {address}"), error),
+        })
     }
 
     /// Adds a route to `net` through interface `index`, in `table` or the main one. That the same route is there
@@ -104,7 +107,7 @@ impl Netlink {
         }
         match self.runtime.block_on(self.handle.route().add(message.clone()).execute()) {
             Ok(()) => Ok(()),
-            Err(error) if kind(&error) == Some(rustix::io::Errno::EXIST) => {
+            Err(error) if kind(&error) == Some(Errno::EXIST) => {
                 let ours = self.routes(family(net))?.iter().any(|route| {
                     route.header.destination_prefix_length == net.prefix_len()
                         && destination(&message) == destination(route)
@@ -131,12 +134,7 @@ impl Netlink {
         let rules = self.handle.rule().get(version).execute();
         match self.runtime.block_on(rules.try_collect()) {
             Ok(rules) => Ok(rules),
-            Err(error)
-                if matches!(
-                    kind(&error),
-                    Some(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::AFNOSUPPORT)
-                ) =>
-            {
+            Err(error) if matches!(kind(&error), Some(Errno::OPNOTSUPP | Errno::AFNOSUPPORT)) => {
                 Ok(Vec::new())
             }
             Err(error) => Err(refused("list the routing rules".to_owned(), error)),
@@ -188,9 +186,9 @@ fn family(net: IpNet) -> AddressFamily {
     }
 }
 
-fn kind(error: &rtnetlink::Error) -> Option<rustix::io::Errno> {
+fn kind(error: &rtnetlink::Error) -> Option<Errno> {
     match error {
-        rtnetlink::Error::NetlinkError(message) => rustix::io::Errno::from_io_error(&message.to_io()),
+        rtnetlink::Error::NetlinkError(message) => Errno::from_io_error(&message.to_io()),
         _ => None,
     }
 }

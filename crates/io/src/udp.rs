@@ -91,7 +91,7 @@ impl Udp {
             Err(error) => return Err(error),
         };
         for (meta, row) in meta.iter().zip(&mut slices).take(count) {
-            let from = SocketAddr::new(meta.addr.ip().to_canonical(), meta.addr.port());
+            let from = canonical(meta.addr);
             let ecn = meta.ecn.map_or(0, |ecn| ecn as u8);
             let Some(row) = row.get_mut(..meta.len) else { continue };
             for datagram in row.chunks_mut(meta.stride.max(1)) {
@@ -124,6 +124,14 @@ impl Udp {
 impl AsFd for Udp {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
+    }
+}
+
+/// An IPv4 address that is written as an IPv6 one, as IPv4. What is IPv6 keeps its scope.
+fn canonical(address: SocketAddr) -> SocketAddr {
+    match address {
+        SocketAddr::V6(v6) => v6.ip().to_ipv4_mapped().map_or(address, |ip| (ip, v6.port()).into()),
+        SocketAddr::V4(_) => address,
     }
 }
 

@@ -152,7 +152,8 @@ impl Node {
     }
 
     fn spawn_as(site: &Site, machine: &Machine, name: &str, command: &[&str]) -> Node {
-        let log = site.path().join(format!("{name}.log"));
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let log = site.path().join(format!("{name}-{}.log", NUMBER.fetch_add(1, Ordering::Relaxed)));
         let out = File::create(&log).unwrap();
         // `ip netns exec` becomes the program: the child's process id is the node's
         let child = Command::new("ip")
