@@ -32,7 +32,7 @@ bench: ## Measure the hot paths
 
 lab-kernel: ## Build the virtual-time kernel from Debian's source package, into lab-kernel/build
 	@scripts/setup.sh build kernel
-	scripts/lab-kernel.sh
+	lab-kernel/build.sh
 
 fuzz: ## Search for inputs that break a parser, 60 seconds each (FUZZ=unit for one, SECONDS_EACH=600)
 	@scripts/fuzz.sh "$(or $(SECONDS_EACH),60)" $(FUZZ)
