@@ -254,6 +254,26 @@ fn a_device_that_someone_removes_ends_the_node_with_a_reason() {
 }
 
 #[test]
+fn a_gateway_on_a_narrow_link_offers_what_fits_it() {
+    if !possible() {
+        return;
+    }
+    let (cabled, site) = (Cabled::new(), site("192.0.2.1:4780", r#"["10.98.0.0/24"]"#));
+    for machine in [&cabled.gateway, &cabled.station] {
+        machine.ip("link set cable mtu 1400");
+    }
+    cabled.gateway.ip("route add default via 192.0.2.2");
+    let gateway = Node::start(&site, &cabled.gateway, "gateway");
+    let station = Node::start(&site, &cabled.station, "station");
+    let fits = 1400 - 20 - 8 - node::AROUND_PACKET;
+    assert_eq!(gateway.status()["mtu"], fits);
+    assert_eq!(station.status()["mtu"], fits);
+    // an ICMP message that just fits in an IPv4 packet of that size
+    assert!(answers(&cabled.gateway, inner("10.98.0.2"), fits - 20 - 8, PATIENCE));
+    assert_eq!(gateway.status()["io"]["datagrams_too_large"], 0);
+}
+
+#[test]
 fn a_link_local_endpoint_is_reached_through_its_interface() {
     if !possible() {
         return;

@@ -4,6 +4,7 @@
 
 mod file;
 mod mistake;
+mod mtu;
 mod overlap;
 mod resolve;
 

@@ -1,25 +1,19 @@
 //! What a configuration file means: paths, keys, addresses, defaults.
 
-use super::file::{File, Peer, Reduce, Role, Tunnel};
+use super::file::{File, Peer, Reduce, Role};
+use super::mtu::mtu;
 use super::{Config, Mistake, Policies, SOCKET_DIRECTORY, overlap};
 use anyhow::Context;
 use ipnet::IpNet;
 use node::{AROUND_PACKET, PeerConfig};
 use re::{Form, Policy};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
 const PORT: u16 = 4780;
 const KEEPALIVE: Duration = Duration::from_secs(25);
-/// The MTU of a way that is not known yet, in bytes of outer IP packet.
-const USUAL_PATH_MTU: u32 = 1500;
-/// A datagram that is smaller could not carry a handshake.
-const SMALLEST_MTU: i64 = 576;
-const LARGEST_MTU: i64 = 64_000;
-/// RFC 8200, section 5.
-const SMALLEST_IPV6_MTU: i64 = 1280;
 
 /// Settles what `file`, read from `path`, means.
 pub fn resolve(path: &Path, file: File, policies: Policies) -> anyhow::Result<Config> {
@@ -254,42 +248,4 @@ fn check_addresses(path: &Path, addresses: &[IpNet], peers: &[PeerConfig]) -> Re
         return Err(Mistake::at(path, &format!("[[peer]] {other:?} allowed_ips"), what));
     }
     Ok(())
-}
-
-/// The largest inner packet: as told, or what fits the way to every peer that is known.
-fn mtu(
-    path: &Path,
-    tunnel: &Tunnel,
-    endpoints: &[SocketAddr],
-    listen: SocketAddr,
-    inner_ipv6: bool,
-) -> Result<u16, Mistake> {
-    let smallest = if inner_ipv6 { SMALLEST_IPV6_MTU } else { SMALLEST_MTU };
-    let fits = endpoints
-        .iter()
-        .map(|to| fitting(io::path::mtu_towards(*to).unwrap_or(USUAL_PATH_MTU), to.ip()))
-        .min()
-        .unwrap_or_else(|| {
-            // peers will come by either family where we listen on both
-            let any: IpAddr = if listen.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { listen.ip() };
-            fitting(USUAL_PATH_MTU, any)
-        });
-    let mtu = tunnel.mtu.unwrap_or(fits.min(LARGEST_MTU));
-    let why = if inner_ipv6 { ", because there is IPv6 in the tunnel" } else { "" };
-    if !(smallest..=LARGEST_MTU).contains(&mtu) {
-        let what = match tunnel.mtu {
-            Some(mtu) => format!("{mtu} is not between {smallest} and {LARGEST_MTU}{why}"),
-            None => format!("only {mtu} bytes fit the way to the peers, and {smallest} are needed{why}"),
-        };
-        return Err(Mistake::at(path, "[tunnel] mtu", what));
-    }
-    if mtu > fits {
-        tracing::warn!("[tunnel] mtu = {mtu}: only {fits} bytes fit the way to the peers as it is now");
-    }
-    Ok(u16::try_from(mtu).unwrap_or(u16::MAX))
-}
-
-/// The inner packet that fits an outer one of `path_mtu` bytes to `to`.
-fn fitting(path_mtu: u32, to: IpAddr) -> i64 {
-    i64::from(path_mtu) - i64::from(io::path::header_bytes(to)) - AROUND_PACKET as i64
 }
