@@ -269,6 +269,7 @@ impl Peer {
             Err(why) => {
                 outside.deliveries.recycle(buffer);
                 self.counters.missed += 1;
+                link.received.miss(now);
                 let mut absent = AbsentSequences::default();
                 match why {
                     NotRestored::Malformed => return false,

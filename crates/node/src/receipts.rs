@@ -8,7 +8,8 @@ use wire::receipt::{MAX_BITMAP_BYTES, Receipt};
 
 /// How many of the newest sequences both ends keep account of.
 pub const HISTORY: usize = 4096;
-/// A sequence reported as not held is taken for lost only when the receiver has got this many newer ones.
+/// A sequence reported as not held is taken for lost only when the receiver has got this many newer ones: it may have
+/// been overtaken.
 const REORDERING_MARGIN: u64 = 3;
 /// A receipt repeats what this many receipts before it said, in case they were lost.
 const REPEATS: usize = 3;
@@ -20,6 +21,8 @@ const PIGGYBACK_AFTER: Duration = Duration::from_millis(10);
 const ALONE_AFTER_PACKETS: u32 = 64;
 /// ... or the time.
 const ALONE_AFTER: Duration = Duration::from_millis(250);
+/// A packet that could not be restored is told sooner: the end hosts wait for it.
+const MISS_TOLD_AFTER: Duration = Duration::from_millis(20);
 
 /// The most bytes of a receipt's frame before its bitmap: type, length, and the five numbers.
 const FRONT_BYTES: usize = 1 + 2 + 3 + 1 + 4 + 5;
@@ -29,7 +32,7 @@ const FRONT_BYTES: usize = 1 + 2 + 3 + 1 + 4 + 5;
 pub enum Fate {
     /// The receiver holds it.
     Held,
-    /// The receiver does not, and newer ones arrived.
+    /// The receiver does not: newer ones arrived, or it arrived itself and could not be restored.
     Lost,
 }
 
@@ -104,7 +107,8 @@ impl Outstanding {
             let known = &mut self.sent[(sequence - first) as usize].fate;
             let told = match receipt.holds(back) {
                 Some(true) => Fate::Held,
-                Some(false) if back >= REORDERING_MARGIN => Fate::Lost,
+                // the newest one did arrive: it could not be restored, and nothing need be waited for
+                Some(false) if back == 0 || back >= REORDERING_MARGIN => Fate::Lost,
                 _ => continue,
             };
             // what was held stays so for this account; what was taken for lost may still arrive
@@ -145,6 +149,7 @@ pub struct Received {
     received: u32,
     unreported: u32,
     unreported_since: Option<Duration>,
+    missed_at: Option<Duration>,
     /// `next` when each of the last receipts was written, oldest first.
     reported: VecDeque<u64>,
 }
@@ -158,6 +163,7 @@ impl Default for Received {
             received: 0,
             unreported: 0,
             unreported_since: None,
+            missed_at: None,
             reported: VecDeque::with_capacity(REPEATS),
         }
     }
@@ -218,6 +224,11 @@ impl Received {
         self.unreported_since.get_or_insert(now);
     }
 
+    /// Notes that what arrived could not be restored.
+    pub fn miss(&mut self, now: Duration) {
+        self.missed_at.get_or_insert(now);
+    }
+
     /// Whether a datagram that leaves now should carry a receipt.
     #[must_use]
     pub fn worth_carrying(&self, now: Duration) -> bool {
@@ -229,7 +240,8 @@ impl Received {
     #[must_use]
     pub fn alone_at(&self) -> Option<Duration> {
         let since = self.unreported_since?;
-        Some(if self.unreported >= ALONE_AFTER_PACKETS { since } else { since + ALONE_AFTER })
+        let at = if self.unreported >= ALONE_AFTER_PACKETS { since } else { since + ALONE_AFTER };
+        Some(self.missed_at.map_or(at, |missed| at.min(missed + MISS_TOLD_AFTER)))
     }
 
     /// Bytes of bitmap that the next receipt needs.
@@ -269,6 +281,7 @@ impl Received {
         self.reported.push_back(self.next);
         self.unreported = 0;
         self.unreported_since = None;
+        self.missed_at = None;
     }
 }
 

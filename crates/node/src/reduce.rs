@@ -9,9 +9,6 @@ use re::{AbsentSequences, Decoder, Encoded, Encoder, Form, Miss, Parameters, Pol
 use wire::frame::{FrameType, PACKET_MAC_BYTES, Reduced, emit_last};
 use wire::inner::Inner;
 
-/// What may overtake a packet on the way without costing the receiver what the packet refers to, at least.
-const OVERTAKEN_BYTES: usize = 256 << 10;
-
 /// The sending side: the encoder and what is known of the receiver's store.
 pub struct Reduce {
     encoder: Option<Encoder>,
@@ -162,10 +159,7 @@ impl Restore {
         let sane = Parameters::WINDOW_BYTES.contains(&window_bytes)
             && sample_bits <= Parameters::MAX_SAMPLE_BITS
             && Parameters::STORE_BYTES.contains(&store_bytes);
-        // A packet that arrives late was reduced when the sender's store reached further back than what has
-        // arrived since leaves room for here.
-        let overtaken_bytes = (store_bytes / 8).max(OVERTAKEN_BYTES);
-        let decoder = sane.then(|| Decoder::new(window_bytes, sample_bits, store_bytes + overtaken_bytes));
+        let decoder = sane.then(|| Decoder::new(window_bytes, sample_bits, store_bytes));
         Restore { decoder, generation: 0 }
     }
 

@@ -5,7 +5,7 @@ use crate::eligible_payload;
 use crate::index::Index;
 use crate::miss::{AbsentSequences, Miss};
 use crate::parameters::Form;
-use crate::store::{PacketStore, Stored};
+use crate::store::{PacketStore, Stored, receiver_bytes};
 use wire::inner::Inner;
 use wire::shim::compact::Compact;
 use wire::shim::paper::Paper;
@@ -38,7 +38,7 @@ impl Decoder {
             window_bytes: peer_window_bytes,
             sample_bits: peer_sample_bits,
             store_bytes,
-            store: PacketStore::new(store_bytes),
+            store: PacketStore::new(receiver_bytes(store_bytes)),
             fingerprints: None,
         }
     }

@@ -9,7 +9,7 @@ use crate::index::Index;
 use crate::parameters::{Form, Parameters, Policy};
 use crate::policy::ReferencePolicy;
 use crate::statistics::EncoderStatistics;
-use crate::store::{PacketStore, sender_bytes};
+use crate::store::PacketStore;
 use search::{Match, Search};
 use sparing::Sparing;
 use std::ops::Range;
@@ -74,7 +74,7 @@ impl Encoder {
             policy,
             finder,
             index: Index::new(store_bytes, sample_bits),
-            store: PacketStore::new(sender_bytes(store_bytes)),
+            store: PacketStore::new(store_bytes),
             sparing,
             statistics: EncoderStatistics::default(),
             anchors: Vec::new(),

@@ -7,7 +7,7 @@
 //! then those of S do not fit either. So whatever the sender still has, the receiver has too, if it got it.
 //!
 //! Packets that are still on the way when newer ones overtake them would find a store that has moved on; the
-//! sender therefore keeps a little less than the receiver ([`sender_bytes`]).
+//! receiver therefore keeps a little more than the sender ([`receiver_bytes`]).
 //!
 //! The bytes stand in one ring, in order of arrival, and are taken back from its oldest end. A packet that
 //! arrived early but is to stay (its sequence is high) is moved to the front when its turn comes; the ring
@@ -19,11 +19,11 @@ use std::ops::Range;
 /// What a packet counts against the bound beyond its bytes: its share of the tables.
 pub const OVERHEAD_BYTES: usize = 64;
 
-/// How much a sender keeps where the receiver keeps `store_bytes`: an eighth less, so that packets overtaken
-/// by that much still find what they refer to.
+/// How much a receiver keeps where the sender keeps `store_bytes`: an eighth more, and at least what a burst of
+/// overtaking packets brings, so that packets overtaken by that much still find what they refer to.
 #[must_use]
-pub fn sender_bytes(store_bytes: usize) -> usize {
-    store_bytes - store_bytes / 8
+pub fn receiver_bytes(store_bytes: usize) -> usize {
+    store_bytes.saturating_add((store_bytes / 8).max(256 << 10))
 }
 
 /// A stored packet.

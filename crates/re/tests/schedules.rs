@@ -155,26 +155,26 @@ proptest! {
     }
 }
 
-/// A packet that refers to the oldest packet its sender still has is overtaken by an eighth of the store.
+/// A packet that refers to the oldest packet its sender still has is overtaken by nearly all that the receiver keeps room for.
 #[test]
 fn what_an_overtaken_packet_refers_to_is_still_there() {
     let parameters = Parameters { store_bytes: 64 << 10, ..Parameters::default() };
     let mut link = Link::new(parameters);
-    let unique = |number: u64| tcp_packet(80, number as u32 * 1000, &pseudo_random(number, 960));
-    for number in 0..60 {
+    let unique = |number: u64| tcp_packet(80, number as u32 * 1000, &pseudo_random(number, 1360));
+    for number in 0..53 {
         let frame = link.send(&unique(number));
         link.receive(&frame);
         link.receipt(1);
     }
-    // Seven eighths of 64 KiB hold 53 packets of 1000 + 64 bytes.
-    assert_eq!((link.encoder.original(6), link.encoder.original(7)), (None, Some(&unique(7)[..])));
+    // 64 KiB hold 44 packets of 1400 + 64 bytes.
+    assert_eq!((link.encoder.original(8), link.encoder.original(9)), (None, Some(&unique(9)[..])));
     let mut late = Vec::new();
-    for number in 7..14 {
+    for number in 9..16 {
         late.push(link.send(&unique(number)));
         assert_eq!(link.encoder.references(), [number]);
     }
-    // Seven whole packets, 7448 bytes of the 8192, arrive first.
-    for number in 300..307 {
+    // 175 whole packets, 256,200 bytes of the 256 KiB, arrive first.
+    for number in 300..475 {
         let frame = link.send(&unique(number));
         assert!(matches!(link.receive(&frame), Arrival::Delivered(_)));
     }

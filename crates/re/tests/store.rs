@@ -1,7 +1,7 @@
 //! The packet store against a plain model of its rule, and the two stores of a direction against each other.
 
 use proptest::prelude::*;
-use re::store::{OVERHEAD_BYTES, PacketStore, sender_bytes};
+use re::store::{OVERHEAD_BYTES, PacketStore, receiver_bytes};
 use std::collections::BTreeMap;
 
 /// A packet whose bytes say which one it is.
@@ -83,8 +83,8 @@ proptest! {
         fates in prop::collection::vec((prop::bool::weighted(0.8), 0usize..5), 300),
         store_bytes in 4096usize..40_000,
     ) {
-        let mut sender = PacketStore::new(sender_bytes(store_bytes));
-        let mut receiver = PacketStore::new(store_bytes);
+        let mut sender = PacketStore::new(store_bytes);
+        let mut receiver = PacketStore::new(receiver_bytes(store_bytes));
         let (mut sequence, mut late, mut got) = (0, Vec::new(), Vec::new());
         for ((length, gap), (arrives, delay)) in lengths.into_iter().zip(fates) {
             sequence += 1 + gap;
