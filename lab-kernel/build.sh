@@ -75,6 +75,22 @@ done < <(wanted)
 say "compiling with $jobs processes"
 make --silent -j"$jobs" linux
 strip linux
+
+# A night's sleep in virtual time, which a kernel whose clock does not travel takes a night for.
+say "booting"
+cat >"$work/init" <<-'END'
+	#!/bin/sh
+	mount -t proc proc /proc
+	sleep 28800
+	echo "slept through on $(uname -r)"
+	echo o >/proc/sysrq-trigger
+	sleep 60
+END
+chmod +x "$work/init"
+env -i HOME="$work" PATH="$PATH" timeout 300 ./linux mem=256M time-travel=inf-cpu seccomp=on rootfstype=hostfs \
+	rootflags=/ rw init="$work/init" con=null con0=fd:0,fd:1 quiet </dev/null >"$work/console" 2>&1 || true
+grep 'slept through' "$work/console" >&2 || { tail -n 20 "$work/console" >&2; fail "the kernel does not come up"; }
+
 cp .config "$build/config"
 # Renamed into place, so that a kernel that is there is a whole one.
 cp linux "$build/linux.new"

@@ -6,6 +6,8 @@ use crate::error::LabError;
 use crate::scenario::{Action, Scenario, Start};
 use crate::topology::{Medium, Topology};
 
+/// The receiver remembers each datagram of a stream.
+const MOST_DATAGRAMS: u64 = 100_000_000;
 /// Times beyond this many seconds are a slip of the pen.
 const LONGEST_SECONDS: f64 = 1e7;
 
@@ -109,6 +111,10 @@ fn check_traffic(scenario: &Scenario) -> Result<(), String> {
         stream.content.iter().try_for_each(check_content)?;
         check_seconds(stream.start_seconds)?;
         check_seconds(stream.interval_milliseconds / 1e3)?;
+        let datagrams = stream.datagrams;
+        demand(datagrams <= MOST_DATAGRAMS, || {
+            format!("a stream of {datagrams} datagrams is longer than {MOST_DATAGRAMS}")
+        })?;
         let payload = stream.payload_bytes;
         demand((20..=65_507).contains(&payload), || {
             format!("a stream's payload of {payload} octets is not within 20 to 65507")
@@ -137,4 +143,67 @@ fn check_events(scenario: &Scenario) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{Content, Event};
+    use crate::topology::Link;
+
+    fn sound() -> Scenario {
+        let text = r#"{
+            "name": "sound", "seeds": [1],
+            "topology": {
+                "places": [{"name": "gateway"}, {"name": "station"}],
+                "links": [{"name": "air", "ends": ["gateway", "station"],
+                           "medium": {"air": {"forward": {"delay_ms": 10}, "backward": {}}}}]
+            },
+            "contents": [{"name": "file", "file": "/nonexistent"}],
+            "servers": ["gateway"],
+            "downloads": [{"place": "station", "from": "10.77.0.1", "content": "file"}],
+            "streams": [{"from": "gateway", "to": "station", "address": "fd77::2", "datagrams": 1,
+                         "payload_bytes": 100, "interval_milliseconds": 1}]
+        }"#;
+        serde_json::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn a_sound_scenario_is_read_checked_and_written_without_change() {
+        let scenario = sound();
+        scenario.check().unwrap();
+        let text = serde_json::to_string(&scenario).unwrap();
+        assert_eq!(serde_json::from_str::<Scenario>(&text).unwrap(), scenario);
+    }
+
+    #[test]
+    fn each_mistake_is_named() {
+        type Mistake = fn(&mut Scenario);
+        let mistakes: [(Mistake, &str); 12] = [
+            (|it| it.topology.places[0].name = "gate/way".to_owned(), "not 1 to 32 letters"),
+            (|it| it.topology.places[1].name = "gateway".to_owned(), "two places are called `gateway`"),
+            (|it| it.topology.links[0].name = "a link of too long a name".to_owned(), "not 1 to 15 letters"),
+            (
+                |it| it.topology.links.push(Link::new("air", "gateway", "station", Medium::Cable)),
+                "called `air`",
+            ),
+            (|it| it.topology.links[0].ends[0] = "station".to_owned(), "`station` at both ends"),
+            (|it| it.servers[0] = "nowhere".to_owned(), "there is no place `nowhere`"),
+            (|it| it.downloads[0].content = "other".to_owned(), "there is no content `other`"),
+            (|it| it.downloads[0].start = Start::After(0), "not an earlier one"),
+            (|it| it.downloads[0].start = Start::AtSeconds(f64::NAN), "NaN is not a time"),
+            (|it| it.streams[0].payload_bytes = 8, "8 octets"),
+            (|it| it.contents.push(Content { name: "../x".to_owned(), ..it.contents[0].clone() }), "`../x`"),
+            (
+                |it| it.events.push(Event { at_seconds: 1.0, action: Action::Stop("nobody".to_owned()) }),
+                "no daemon `nobody`",
+            ),
+        ];
+        for (mistake, named) in mistakes {
+            let mut scenario = sound();
+            mistake(&mut scenario);
+            let error = scenario.check().unwrap_err().to_string();
+            assert!(error.contains(named), "`{error}` does not say `{named}`");
+        }
+    }
 }

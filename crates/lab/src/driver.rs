@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use rustix::thread::sched_getaffinity;
 
@@ -10,7 +11,7 @@ use crate::guest::Line;
 use crate::outcome::Outcome;
 use crate::scenario::Scenario;
 use crate::trial::run_here;
-use crate::virtual_time::{Boot, Kernel, SeedLibrary, scratch_folder};
+use crate::virtual_time::{Boot, Kernel, SILENCE, Scratch, SeedLibrary};
 
 /// On which kernel, and whose time.
 #[derive(Debug, Clone)]
@@ -39,12 +40,14 @@ pub struct Virtual {
     pub seeds_per_boot: usize,
     /// How many kernels run at a time, at most as many as there are processors.
     pub kernels: usize,
+    /// For how long (by the wall's clock) one run may take before its kernel is killed.
+    pub silence: Duration,
 }
 
 impl Virtual {
     /// The usual way: as many kernels as processors, eight seeds a boot.
     pub fn new(kernel: Kernel, exe: PathBuf, guest: Vec<String>) -> Self {
-        Self { kernel, exe, guest, seeds_per_boot: 8, kernels: usize::MAX }
+        Self { kernel, exe, guest, seeds_per_boot: 8, kernels: usize::MAX, silence: SILENCE }
     }
 }
 
@@ -147,7 +150,7 @@ fn boot(
     processor: usize,
     report: &(dyn Fn(&Outcome) + Sync),
 ) -> Result<Vec<Outcome>, LabError> {
-    let folder = scratch_folder()?;
+    let folder = Scratch::new()?;
     let (scenario, lines) = (folder.path().join("scenario.json"), folder.path().join("outcomes.json"));
     let text = serde_json::to_vec(slice).map_err(std::io::Error::from);
     let text = text.doing(|| "write the scenario".to_owned())?;
@@ -155,7 +158,8 @@ fn boot(
     let paths = [&scenario, &lines, &how.exe].map(|path| path.to_string_lossy().into_owned());
     let command = how.guest.iter().cloned().chain(paths).collect();
     let seed = slice.seeds.first().copied().unwrap_or_default();
-    let boot = Boot { processor: Some(processor), ..Boot::new(command, seed) };
+    let processor = Some(processor);
+    let boot = Boot { processor, silence: how.silence, ..Boot::new(command, seed) };
 
     let mut outcomes = Vec::new();
     let mut failed = None;

@@ -38,7 +38,9 @@ pub fn main(scenario: &Path, outcomes: &Path, exe: &Path) -> Result<(), LabError
         let mut text =
             serde_json::to_vec(line).map_err(std::io::Error::from).doing(|| "write an outcome".to_owned())?;
         text.push(b'\n');
-        file.write_all(&text).doing(|| format!("append to {}", outcomes.display()))
+        // Synced, because whoever waits on the machine takes silence for a hang.
+        let written = file.write_all(&text).and_then(|()| file.sync_data());
+        written.doing(|| format!("append to {}", outcomes.display()))
     };
     let result = run_here(&scenario, exe, &mut |outcome| write(&Line::Outcome(Box::new(outcome))));
     if let Err(error) = &result {

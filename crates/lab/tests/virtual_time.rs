@@ -133,6 +133,68 @@ fn daemons_events_and_a_chain_of_downloads_go_through_a_gateway() {
 }
 
 #[test]
+fn the_guests_own_randomness_follows_from_the_seed() {
+    let Some((kernel, library)) = kernel() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let drawn = |seed| {
+        let file = folder.path().join("drawn");
+        let mut command = shell("head -c 1000 /dev/urandom > \"$0\"");
+        command.push(file.to_string_lossy().into_owned());
+        Boot::new(command, seed).run(&kernel, &library, &mut || false).unwrap();
+        std::fs::read(file).unwrap()
+    };
+    let first = drawn(1);
+    assert_eq!(first.len(), 1000);
+    assert_eq!(first, drawn(1));
+    assert_ne!(first, drawn(2));
+}
+
+#[test]
+fn a_kernel_does_not_outlive_who_booted_it() {
+    let Some(driver) = virtually() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let mut scenario = bare(folder.path(), 0.0, &[1]);
+    // Whatever computes without end stops the virtual clock.
+    scenario.daemons = vec![Daemon {
+        name: "busy".to_owned(),
+        place: "gateway".to_owned(),
+        command: shell("while :; do :; done"),
+        config: String::new(),
+        ready: Ready::AtOnce,
+        status: Vec::new(),
+        later: false,
+    }];
+    let file = folder.path().join("scenario.json");
+    std::fs::write(&file, serde_json::to_vec(&scenario).unwrap()).unwrap();
+    let mut victim = std::process::Command::new(driver.exe).arg("run").arg(&file).spawn().unwrap();
+    let kernel = || -> Option<String> {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", victim.id())).ok()?;
+        let children =
+            tasks.flatten().filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
+        let of_kernel = |child: &&str| {
+            let line = std::fs::read_to_string(format!("/proc/{child}/cmdline")).unwrap_or_default();
+            line.contains("time-travel=inf-cpu") && !line.starts_with("setpriv")
+        };
+        children.collect::<String>().split_whitespace().find(of_kernel).map(str::to_owned)
+    };
+    let deadline = Instant::now() + Duration::from_secs(20);
+    let kernel = loop {
+        if let Some(kernel) = kernel() {
+            break kernel;
+        }
+        assert!(Instant::now() < deadline, "no kernel was booted");
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    victim.kill().unwrap();
+    victim.wait().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while std::path::Path::new(&format!("/proc/{kernel}")).exists() {
+        assert!(Instant::now() < deadline, "the kernel is still there");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
 fn a_kernel_that_panics_is_an_error_with_its_last_words() {
     let Some((kernel, library)) = kernel() else { return };
     let boot = Boot::new(shell("echo just before the end; echo c > /proc/sysrq-trigger"), 1);

@@ -1,14 +1,15 @@
 //! One boot: a command line run inside the kernel, from power on to power off.
 
 use std::fs::{self, File};
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::thread::{CpuSet, sched_setaffinity};
 
-use super::{Kernel, SeedLibrary, scratch_folder};
+use super::scratch::Scratch;
+use super::{Kernel, SeedLibrary};
 use crate::error::{Doing, LabError, end_of_log};
 use crate::program::Program;
 
@@ -16,6 +17,8 @@ use crate::program::Program;
 const CLOCK_START: &str = "1800000000000000000";
 /// How often to look whether there is progress.
 const INTERVAL: Duration = Duration::from_millis(20);
+/// For how long a guest may show no progress unless told otherwise: longer than any run takes on a busy machine.
+pub(crate) const SILENCE: Duration = Duration::from_secs(600);
 /// Variables of this process that the command in the guest sees too.
 const PASSED_ON: [&str; 2] = ["RUST_LOG", "RUST_BACKTRACE"];
 
@@ -53,16 +56,19 @@ impl Boot {
         library: &SeedLibrary,
         progress: &mut (dyn FnMut() -> bool + Send),
     ) -> Result<(), LabError> {
-        let folder = scratch_folder()?;
+        let folder = Scratch::new()?;
         self.write_init(folder.path())?;
+        let link = folder.path().join("seed.so");
+        symlink(library.path(), &link).doing(|| format!("make {}", link.display()))?;
         let console = folder.path().join("console");
         let output = File::create(&console).doing(|| format!("make {}", console.display()))?;
-        let command = self.kernel_command(kernel, library, folder.path(), output);
+        let errors = output.try_clone().doing(|| format!("share {}", console.display()))?;
+        let command = self.kernel_command(kernel, folder.path(), [output, errors]);
         // A thread of its own, because a program inherits the processors of the thread that starts it.
         let ended = std::thread::scope(|scope| {
             let watch = || -> Result<bool, LabError> {
                 self.move_thread()?;
-                let mut program = Program::start_here(command, "the virtual-time kernel")?;
+                let mut program = Program::start_here(command, "util-linux")?;
                 let mut latest = Instant::now();
                 while program.wait_until(Instant::now() + INTERVAL)?.is_none() {
                     if progress() {
@@ -134,19 +140,24 @@ impl Boot {
         )
     }
 
-    fn kernel_command(&self, kernel: &Kernel, library: &SeedLibrary, folder: &Path, output: File) -> Command {
-        let mut command = Command::new(kernel.path());
+    fn kernel_command(&self, kernel: &Kernel, folder: &Path, [output, errors]: [File; 2]) -> Command {
+        // Whoever dies, even killed, takes the kernel along.
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "KILL", "--"]).arg(kernel.path());
         command.arg(format!("mem={}M", self.memory_mebibytes));
         // Faster where the kernel knows it; an older one takes it for a variable of its first program.
         command.arg("seccomp=on");
         command.args(["time-travel=inf-cpu", &format!("time-travel-start={CLOCK_START}"), "norandmaps"]);
         command.args(["rootfstype=hostfs", "rootflags=/", "rw", "con=null", "con0=fd:0,fd:1", "quiet"]);
-        command.arg(format!("init={}/init", folder.display()));
+        // The kernel stirs its command line into its random pool: it must not name a folder that is new each time.
+        // The guest's root is the machine's, where this leads to the folder that the kernel runs in.
+        command.arg("init=/proc/self/cwd/init").current_dir(folder);
         // HOME is where the kernel keeps its own socket; without one it does not start.
         command.env_clear().env("HOME", folder).env("PATH", "/usr/bin:/bin");
         command.env("TMPDIR", if self.fits_shared_memory() { Path::new("/dev/shm") } else { folder });
-        command.env("LD_PRELOAD", library.path()).env("OVERHEARD_LAB_SEED", self.seed.to_string());
-        command.stdin(Stdio::null()).stderr(Stdio::null()).stdout(output).current_dir("/");
+        // By a path without the spaces and colons that may be in the real one.
+        command.env("LD_PRELOAD", "./seed.so").env("OVERHEARD_LAB_SEED", self.seed.to_string());
+        command.stdin(Stdio::null()).stdout(output).stderr(errors);
         command
     }
 }

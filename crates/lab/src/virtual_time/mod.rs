@@ -5,18 +5,21 @@
 //! `/run/tmp`, in memory, is the place for what is written and read often. A processor that computes takes no time
 //! there, and a kernel with nothing to run jumps to its next timer.
 //!
-//! One seed gives one run, bit for bit: the clock starts at a fixed time, addresses are not randomised, and the
-//! library of `seed.c`, preloaded, answers whatever the kernel asks the machine's random generator. A kernel stays
-//! on one processor of the machine, which is also several times faster than moving about.
+//! One seed gives one run, bit for bit: the clock starts at a fixed time, addresses are not randomised, the command
+//! line, which a kernel stirs into its random pool, is always the same, and the library of `seed.c`, preloaded, answers
+//! whatever the kernel asks the machine's random generator. A kernel stays on one processor of the machine, which is
+//! also several times faster than moving about.
 
 mod boot;
 mod library;
+mod scratch;
 
 use std::path::{Path, PathBuf};
 
 pub use boot::Boot;
+pub(crate) use boot::SILENCE;
 pub use library::SeedLibrary;
-pub(crate) use library::scratch_folder;
+pub(crate) use scratch::Scratch;
 
 use crate::error::LabError;
 
