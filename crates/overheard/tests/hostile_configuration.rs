@@ -42,8 +42,16 @@ fn a_damaged_configuration_is_a_sentence() {
         let last = said.lines().last().unwrap_or_default();
         let sentence = last.starts_with("overheard: ") && !last.contains("panicked");
         let code = output.status.code();
-        assert!(sentence && matches!(code, Some(1 | 2)), "{code:?}: {said}\n{}", String::from_utf8_lossy(&bytes));
-        *(if last.contains("gateway.toml:") && last.contains(": [") { &mut in_meaning } else { &mut in_toml }) += 1;
+        assert!(
+            sentence && matches!(code, Some(1 | 2)),
+            "{code:?}: {said}\n{}",
+            String::from_utf8_lossy(&bytes)
+        );
+        *(if last.contains("gateway.toml:") && last.contains(": [") {
+            &mut in_meaning
+        } else {
+            &mut in_toml
+        }) += 1;
     }
     assert!(in_toml > 5 && in_meaning > 5, "damage to the form {in_toml}, to the meaning {in_meaning}");
 }
