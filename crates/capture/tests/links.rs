@@ -111,10 +111,13 @@ fn cooked_raw_and_loopback_captures_are_read() {
     assert_found(108, &framed(|p| [&[0, 0, 0, if p[0] >> 4 == 4 { 2 } else { 24 }][..], p].concat()));
 }
 
+/// Puts a packet into a frame with this sequence number.
+type Shape<'a> = &'a dyn Fn(u16, &[u8]) -> Vec<u8>;
+
 /// Data frames of every shape, each with its own sequence number.
 fn wireless_frames(around: impl Fn(Vec<u8>) -> Vec<u8>) -> Vec<Vec<Vec<u8>>> {
     const FROM_DS: u8 = 2;
-    let shapes: [&dyn Fn(u16, &[u8]) -> Vec<u8>; 6] = [
+    let shapes: [Shape<'_>; 6] = [
         &|number, p| ieee80211(0x08, FROM_DS, number, &snap(p)),
         &|number, p| ieee80211(0x88, FROM_DS, number, &[&[0, 0][..], &snap(p)].concat()),
         // QoS and HT control.
@@ -137,9 +140,8 @@ fn wireless_frames(around: impl Fn(Vec<u8>) -> Vec<u8>) -> Vec<Vec<Vec<u8>>> {
             ieee80211(0x08, FROM_DS, number, &tunnelled)
         },
     ];
-    let frames_of = |shape: &dyn Fn(u16, &[u8]) -> Vec<u8>| {
-        (1..).zip(packets()).map(|(number, p)| around(shape(number, &p))).collect()
-    };
+    let frames_of =
+        |shape: Shape<'_>| (1..).zip(packets()).map(|(number, p)| around(shape(number, &p))).collect();
     shapes.into_iter().map(frames_of).collect()
 }
 

@@ -25,7 +25,7 @@ pub struct MaxMatchParameters {
     pub reference_bytes: usize,
     /// How many packets back a reference may reach; `None`: any number.
     pub cache_packets: Option<usize>,
-    /// The most memory that payloads of one direction may take.
+    /// How much payload is remembered in each direction. The index takes a half of that again.
     pub cache_bytes: usize,
     /// The level of zstd for what is left.
     pub zstd_level: i32,
@@ -44,17 +44,31 @@ impl Default for MaxMatchParameters {
     }
 }
 
-/// Where a window was last seen.
+/// Where a window was last seen: the packet's number and, in the low 16 bits, the window's offset.
 #[derive(Debug, Clone, Copy)]
-struct Place {
-    number: u64,
-    offset: u16,
+struct Place(u64);
+
+impl Place {
+    fn new(number: u64, offset: u16) -> Self {
+        Place(number << 16 | u64::from(offset))
+    }
+
+    fn number(self) -> u64 {
+        self.0 >> 16
+    }
+
+    fn offset(self) -> usize {
+        usize::from(self.0 as u16)
+    }
 }
 
 /// The packets of one direction.
 struct OneWay {
     index: HashMap<u64, Place, foldhash::fast::RandomState>,
+    /// The most windows in the index: twice what may be expected of the store.
+    max_windows: usize,
     store: PayloadStore,
+    index_was_full: bool,
 }
 
 /// Redundancy by max-match.
@@ -75,7 +89,9 @@ impl MaxMatch {
         let window_bytes = parameters.window_bytes.max(1);
         let one_way = || OneWay {
             index: HashMap::default(),
+            max_windows: 2 * (parameters.cache_bytes >> parameters.sample_bits.min(32)),
             store: PayloadStore::new(parameters.cache_packets.unwrap_or(usize::MAX), parameters.cache_bytes),
+            index_was_full: false,
         };
         MaxMatch {
             parameters: MaxMatchParameters { window_bytes, ..parameters },
@@ -90,15 +106,26 @@ impl MaxMatch {
 }
 
 impl OneWay {
+    fn was_full(&self) -> bool {
+        self.index_was_full || self.store.was_full()
+    }
+
     /// Stores a packet, whose windows are found by these anchors.
     fn remember(&mut self, packet: &Packet<'_>, anchors: &[Anchor]) {
         let number = self.store.next();
         if self.store.push(packet) {
             let oldest = self.store.oldest();
-            self.index.retain(|_, place| place.number >= oldest);
+            self.index.retain(|_, place| place.number() >= oldest);
         }
         for anchor in anchors {
-            self.index.insert(anchor.fingerprint, Place { number, offset: anchor.offset });
+            let place = Place::new(number, anchor.offset);
+            if self.index.len() < self.max_windows {
+                self.index.insert(anchor.fingerprint, place);
+            } else if let Some(known) = self.index.get_mut(&anchor.fingerprint) {
+                *known = place;
+            } else {
+                self.index_was_full = true;
+            }
         }
     }
 }
@@ -131,11 +158,11 @@ impl Method for MaxMatch {
                 continue;
             }
             let place = way.index.get(&anchor.fingerprint);
-            let Some((place, stored)) = place.and_then(|place| Some((place, way.store.get(place.number)?)))
+            let Some((place, stored)) = place.and_then(|place| Some((place, way.store.get(place.number())?)))
             else {
                 continue;
             };
-            let (before, behind) = stored.payload.split_at(usize::from(place.offset));
+            let (before, behind) = stored.payload.split_at(place.offset());
             let forwards = common_prefix(&payload[at..], behind);
             let backwards = common_suffix(&payload[free_from..at], before);
             let length = backwards + forwards;
@@ -160,7 +187,7 @@ impl Method for MaxMatch {
     }
 
     fn tally(&self) -> Tally {
-        let memory_was_full = self.downwards.store.was_full() || self.upwards.store.was_full();
+        let memory_was_full = self.downwards.was_full() || self.upwards.was_full();
         Tally { memory_was_full, ..self.tally }
     }
 }

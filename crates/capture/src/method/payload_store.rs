@@ -25,6 +25,8 @@ struct Place {
 #[derive(Debug)]
 pub(super) struct PayloadStore {
     bound_packets: usize,
+    /// More packets than this would take more memory for their places than for themselves.
+    room_packets: usize,
     bound_blocks: usize,
     blocks: VecDeque<Vec<u8>>,
     oldest_block: u64,
@@ -34,11 +36,13 @@ pub(super) struct PayloadStore {
 }
 
 impl PayloadStore {
-    /// For at most so many packets and so many bytes; at least one block of bytes.
+    /// For at most so many packets and so many bytes; at least two blocks of bytes.
     pub(super) fn new(bound_packets: usize, bound_bytes: usize) -> Self {
+        let bound_bytes = bound_bytes.max(2 * BLOCK_BYTES);
         PayloadStore {
             bound_packets,
-            bound_blocks: (bound_bytes / BLOCK_BYTES).max(2),
+            room_packets: bound_bytes / size_of::<Place>(),
+            bound_blocks: bound_bytes / BLOCK_BYTES,
             blocks: VecDeque::new(),
             oldest_block: 0,
             places: VecDeque::new(),
@@ -92,7 +96,8 @@ impl PayloadStore {
             client: packet.client,
         });
         bytes.extend_from_slice(payload);
-        while self.places.len() > self.bound_packets {
+        while self.places.len() > self.bound_packets.min(self.room_packets) {
+            self.dropped_for_room |= self.places.len() <= self.bound_packets;
             self.places.pop_front();
             self.oldest += 1;
         }
@@ -106,5 +111,63 @@ impl PayloadStore {
         }
         self.blocks.pop_front();
         self.oldest_block += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flow::Toward;
+    use std::net::IpAddr;
+    use wire::inner::{Flow, Inner, UDP};
+
+    fn push(store: &mut PayloadStore, payload: &[u8], client: Client) -> bool {
+        let address = IpAddr::from([10, 0, 0, 1]);
+        let flow = Flow {
+            source: address,
+            destination: address,
+            protocol: UDP,
+            source_port: 1,
+            destination_port: 2,
+        };
+        let inner = Inner { flow, tcp_sequence: None, payload_offset: 0, total_bytes: 0, traffic_class: 0 };
+        let toward = Toward::Client;
+        store.push(&Packet { bytes: payload, inner: &inner, client, toward, retransmitted: false })
+    }
+
+    #[test]
+    fn what_was_stored_is_found_under_its_number_until_it_is_dropped() {
+        let mut store = PayloadStore::new(usize::MAX, 2 * BLOCK_BYTES);
+        let payload = |number: u64| vec![number as u8; 60_000];
+        let mut dropped_blocks = 0;
+        for number in 0..400 {
+            assert_eq!(store.next(), number);
+            dropped_blocks += u32::from(push(&mut store, &payload(number), number as Client));
+        }
+        assert!(dropped_blocks > 1 && store.was_full());
+        assert!((400 - store.oldest()) * 60_000 <= 2 * BLOCK_BYTES as u64);
+        for number in 0..400 {
+            let expected = payload(number);
+            let stored = Stored { payload: &expected, client: number as Client };
+            assert_eq!(store.get(number), (number >= store.oldest()).then_some(stored));
+        }
+        assert_eq!(store.get(400), None);
+    }
+
+    #[test]
+    fn a_bound_in_packets_is_kept_and_is_no_lack_of_memory() {
+        let mut store = PayloadStore::new(10, 1 << 30);
+        (0..100).for_each(|number| _ = push(&mut store, b"payload", number));
+        assert_eq!((store.oldest(), store.next()), (90, 100));
+        assert!(!store.was_full());
+    }
+
+    #[test]
+    fn many_tiny_packets_are_bounded_too() {
+        let mut store = PayloadStore::new(usize::MAX, 0);
+        let room = (2 * BLOCK_BYTES / size_of::<Place>()) as u64;
+        (0..room as Client + 5).for_each(|number| _ = push(&mut store, b"x", number));
+        assert_eq!(store.next() - store.oldest(), room);
+        assert!(store.was_full());
     }
 }

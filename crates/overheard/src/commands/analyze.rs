@@ -32,6 +32,9 @@ pub struct Args {
     /// max-match refers to the last packets only; any number without this
     #[arg(long, value_name = "PACKETS")]
     cache_packets: Option<usize>,
+    /// How much payload chunk and max-match remember in each direction, in MiB; they take up to twice as much
+    #[arg(long, value_name = "MIB", default_value_t = 512)]
+    cache: usize,
     /// How much the byte-caching encoders remember in each direction, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 16)]
     store: usize,
@@ -116,6 +119,8 @@ impl Args {
         options.max_match.window_bytes = self.window;
         options.max_match.sample_bits = self.sampling.trailing_zeros();
         options.max_match.cache_packets = self.cache_packets;
+        options.max_match.cache_bytes = self.cache.saturating_mul(1 << 20);
+        options.chunk.max_chunks = options.max_match.cache_bytes / options.chunk.min_bytes;
         options.byte_caching.store_bytes = self.store.saturating_mul(1 << 20);
         options
     }
