@@ -10,7 +10,7 @@ mod scenarios;
 
 use std::time::{Duration, Instant};
 
-use air::LinkConfig;
+use air::{LinkConfig, ReorderConfig};
 use lab::virtual_time::{Boot, Kernel, SeedLibrary};
 use lab::{Action, Daemon, Direction, Download, Driver, Ending, Event, LabError, Medium, Ready};
 use lab::{Scenario, Start, Topology};
@@ -53,6 +53,29 @@ fn a_stream_loses_exactly_what_the_link_loses() {
 }
 
 #[test]
+fn a_stream_sees_every_mishap_that_the_link_makes() {
+    let Some(driver) = virtually() else { return };
+    let mut scenario = quiet("mishaps", 0.05, &[4]);
+    let Medium::Air { forward, .. } = &mut scenario.topology.links[0].medium else { panic!() };
+    forward.duplicate = 0.1;
+    forward.corrupt = 0.1;
+    forward.reorder = Some(ReorderConfig { probability: 0.1, extra_delay: Duration::from_millis(12) });
+    scenario.streams = vec![stream(&scenario)];
+    let outcome = lab::run(&Driver::Virtual(driver), &[scenario]).unwrap().remove(0);
+    let (stream, air) = (&outcome.streams[0], &outcome.link("air").unwrap().forward);
+    for mishaps in [air.lost, air.duplicated, air.corrupted, air.reordered] {
+        assert!(mishaps.packets > 5, "{air:?}");
+    }
+    assert_eq!(air.delivered.packets, 500 - air.lost.packets + air.duplicated.packets);
+    // The UDP checksum finds every flipped bit but those of the traffic class, the flow label and the hop limit.
+    assert_eq!(stream.altered, 0);
+    let unharmed = 500 - air.lost.packets - air.corrupted.packets;
+    assert!((unharmed..=unharmed + 3).contains(&stream.received), "{stream:?}");
+    assert!(stream.duplicated > 5 && stream.duplicated <= air.duplicated.packets);
+    assert!(stream.reordered > 5 && stream.reordered <= air.reordered.packets);
+}
+
+#[test]
 fn a_download_over_a_link_that_dies_stalls_and_keeps_what_it_has() {
     let Some(driver) = virtually() else { return };
     let folder = tempfile::tempdir().unwrap();
@@ -88,6 +111,19 @@ fn daemons_events_and_a_chain_of_downloads_go_through_a_gateway() {
         status: ["echo", r#"{"config": "{config}"}"#].map(str::to_owned).to_vec(),
         later: false,
     };
+    let waited_for = |name: &str, ready| Daemon {
+        name: name.to_owned(),
+        place: "station".to_owned(),
+        command: shell("sleep 0.5; touch {socket}; sleep 1000"),
+        ready,
+        status: Vec::new(),
+        ..daemon.clone()
+    };
+    let daemons = vec![
+        waited_for("interface", Ready::Interface("air".to_owned())),
+        waited_for("path", Ready::Path("{socket}".to_owned())),
+        daemon.clone(),
+    ];
     let run = |at_seconds, place: &str, words: &[&str]| {
         let command = words.iter().map(|word| (*word).to_owned()).collect();
         Event { at_seconds, action: Action::Run { place: place.to_owned(), command } }
@@ -99,7 +135,7 @@ fn daemons_events_and_a_chain_of_downloads_go_through_a_gateway() {
     let scenario = Scenario {
         name: "chain".to_owned(),
         servers: vec!["server".to_owned()],
-        daemons: vec![daemon],
+        daemons,
         downloads: vec![
             direct.clone(),
             Download { from: proxy.into(), port: 8080, start: Start::After(0), ..direct.clone() },
