@@ -3,6 +3,7 @@
 //! As with [`crate::Run`], whoever is alive holds a lock, which no death can forget to let go of.
 
 use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
@@ -40,10 +41,12 @@ impl Scratch {
     }
 }
 
-/// Removes the folders whose owner is no more. Failing is not an error: somebody else's folders cannot be removed.
+/// Removes this user's folders whose process is no more. Failing is not an error: the next sweep will try again.
 pub(crate) fn sweep() {
+    let user = rustix::process::geteuid().as_raw();
     for entry in fs::read_dir(base()).into_iter().flatten().flatten() {
-        if !entry.file_name().to_string_lossy().starts_with(PREFIX) {
+        let ours = entry.metadata().is_ok_and(|folder| folder.is_dir() && folder.uid() == user);
+        if !ours || !entry.file_name().to_string_lossy().starts_with(PREFIX) {
             continue;
         }
         let dead = File::open(entry.path().join(LOCK))
