@@ -1,6 +1,8 @@
 //! What the documents say is so: every command in them exists with its options, every file they point at is there,
 //! and the tunnel of the README carries packets.
 
+#![allow(clippy::unwrap_used)] // a test fails by panicking
+
 mod support;
 
 use std::fs;

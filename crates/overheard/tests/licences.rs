@@ -1,5 +1,7 @@
 //! Every library in the program may stand in it under "Apache-2.0 OR MIT": `deny.toml` says which licences may.
 
+#![allow(clippy::unwrap_used)] // a test fails by panicking
+
 use serde_json::Value;
 use spdx::{Expression, ParseMode};
 use std::path::{Path, PathBuf};
