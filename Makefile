@@ -27,8 +27,9 @@ test: ## Install what is missing, then formatting, lints, every test and the qui
 experiments: setup build ## The papers' experiments, whole, with a report in target/byte-caching.html
 	$(OVERHEARD) experiment byte-caching --report $(TARGET)/byte-caching.html
 
-bench: ## Measure the hot paths
-	cargo bench --locked --workspace
+bench: build ## Measure how fast this machine does the work of a node
+	$(OVERHEARD) bench codec
+	$(OVERHEARD) bench node
 
 lab-kernel: ## Build the virtual-time kernel from Debian's source package, into lab-kernel/build
 	@scripts/setup.sh build kernel
