@@ -116,16 +116,16 @@ pub(crate) fn notes(report: &Report, may_hold_packets_twice: bool) -> Vec<String
     );
     note(
         frames.unknown_link_frames > 0,
-        format!("{} frames are of a kind of link that is not understood", frames.unknown_link_frames),
+        format!("frames of a kind of link that is not understood: {}", frames.unknown_link_frames),
     );
     let malformed = frames.malformed_frames + traffic.malformed_packets;
-    note(malformed > 0, format!("{malformed} frames or packets have headers that make no sense"));
-    note(traffic.fragments > 0, format!("{} IP fragments were left out", traffic.fragments));
+    note(malformed > 0, format!("frames and packets whose headers make no sense: {malformed}"));
+    note(traffic.fragments > 0, format!("IP fragments, which were left out: {}", traffic.fragments));
     note(
         traffic.coalesced_packets > 0,
         format!(
-            "{} packets are longer than a link carries, since the capturing host joins segments (offloads): \
-             the link would see shorter ones, on which zstd does less well",
+            "packets longer than an ordinary link carries, as the capturing host's offloads join segments: {}; on \
+             the link they are shorter, and zstd does less well",
             traffic.coalesced_packets
         ),
     );

@@ -10,7 +10,7 @@ use std::ops::AddAssign;
 pub struct Savings {
     /// Payload that the method was given.
     pub payload_bytes: u64,
-    /// Payload that it takes out.
+    /// Payload that it finds repeated and, but for the smallest pieces, takes out.
     pub redundant_bytes: u64,
     /// What remains of the payload with all that the method adds: literals, references, fronts.
     pub encoded_bytes: u64,

@@ -34,6 +34,7 @@ use anyhow::{Result, bail};
 use indicatif::ProgressBar;
 
 use crate::contents::Contents;
+use crate::report::{Heading, Section};
 use crate::row::{Driver, Row};
 use crate::run::{Outcomes, Runner};
 use cell::Cell;
@@ -41,6 +42,9 @@ use figure::{Figure, Need, Results, Setting};
 use plan::Plan;
 use reading::Reading;
 use testbed::Testbed;
+
+/// The paper.
+pub const SOURCE: &str = "F. Le, M. Srivatsa, A. K. Iyengar: Byte Caching in Wireless Networks. ICDCS 2012.";
 
 /// All figures and tables, in the paper's order, and what is added to them.
 pub const FIGURES: [Figure; 13] = [
@@ -126,6 +130,20 @@ pub fn run(
     let results = Results { setting, readings: &readings, outcomes: &outcomes };
     let rows = possible.iter().map(|figure| (figure.rows)(&results));
     Ok(rows.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+}
+
+/// The report on rows that [`run`] gave.
+#[must_use]
+pub fn report(figures: &[Figure], rows: &[Row], heading: &Heading) -> String {
+    let section = |figure: &Figure| Section {
+        id: figure.id.to_owned(),
+        title: figure.title.to_owned(),
+        remark: figure.remark.to_owned(),
+        x: figure.x.to_owned(),
+        rows: rows.iter().filter(|row| row.figure == figure.id).cloned().collect(),
+    };
+    let sections: Vec<Section> = figures.iter().map(section).filter(|it| !it.rows.is_empty()).collect();
+    crate::report::html(heading, &must_show::claims(rows), &sections)
 }
 
 /// Each cell once, with the most seeds that any figure wants.

@@ -148,7 +148,9 @@ fn unpack(data: &Path, file: &str) -> Result<Vec<u8>> {
     let packed = data.join(format!("{file}.xz"));
     let doing = || format!("unpack {}", packed.display());
     let mut bytes = Vec::new();
-    XzDecoder::new(fs::File::open(&packed).with_context(doing)?).read_to_end(&mut bytes).with_context(doing)?;
+    XzDecoder::new(fs::File::open(&packed).with_context(doing)?)
+        .read_to_end(&mut bytes)
+        .with_context(doing)?;
     Ok(bytes)
 }
 
@@ -199,7 +201,11 @@ mod tests {
             let (real, made) = (real.unwrap(), made.unwrap());
             let ((left, references), (left_made, references_made)) = (properties(&real), properties(&made));
             assert!((left - left_made).abs() < 0.03, "{}: {left}, {left_made}", real.name);
-            assert!((references - references_made).abs() < 1.5, "{}: {references}, {references_made}", real.name);
+            assert!(
+                (references - references_made).abs() < 1.5,
+                "{}: {references}, {references_made}",
+                real.name
+            );
         }
     }
 

@@ -14,5 +14,6 @@ pub mod byte_caching;
 pub mod contents;
 pub mod estimate;
 pub mod pair;
+pub mod report;
 pub mod row;
 pub mod run;

@@ -53,7 +53,8 @@ impl Pair {
     pub fn new(seed: u64) -> anyhow::Result<Self> {
         let rng = &mut ChaCha12Rng::seed_from_u64(seed);
         let keys = [PrivateKey::generate(rng), PrivateKey::generate(rng)];
-        let folder = tempfile::Builder::new().prefix("overheard-keys-").tempdir().context("make a folder for keys")?;
+        let folder =
+            tempfile::Builder::new().prefix("overheard-keys-").tempdir().context("make a folder for keys")?;
         for (name, key) in [GATEWAY, STATION].into_iter().zip(&keys) {
             write(folder.path(), name, &key.to_string())?;
         }
@@ -101,13 +102,18 @@ impl Pair {
             self.node(&Node {
                 role,
                 place,
-                tunnel: &format!("interface = \"oh0\"\naddresses = [\"10.80.0.{own}/24\", \"fd80::{own}/64\"]"),
+                tunnel: &format!(
+                    "interface = \"oh0\"\naddresses = [\"10.80.0.{own}/24\", \"fd80::{own}/64\"]"
+                ),
                 endpoint,
                 allowed_ips: &format!("\"10.80.0.{other}/32\", \"fd80::{other}/128\""),
                 reduce: &reduce,
             })
         };
-        vec![node(Role::Gateway, GATEWAY, 1, 2, None), node(Role::Station, STATION, 2, 1, Some("10.77.0.1:4780"))]
+        vec![
+            node(Role::Gateway, GATEWAY, 1, 2, None),
+            node(Role::Station, STATION, 2, 1, Some("10.77.0.1:4780")),
+        ]
     }
 
     /// One of the two nodes as a daemon, which is called after its place and role.
@@ -118,7 +124,8 @@ impl Pair {
             Role::Station => (STATION, GATEWAY, &self.keys[0]),
         };
         let (folder, public) = (self.folder.path().display(), key.public());
-        let endpoint = node.endpoint.map(|endpoint| format!("endpoint = \"{endpoint}\"\n")).unwrap_or_default();
+        let endpoint =
+            node.endpoint.map(|endpoint| format!("endpoint = \"{endpoint}\"\n")).unwrap_or_default();
         let Node { tunnel, allowed_ips, reduce, place, .. } = node;
         Daemon {
             name: if *place == name { name.to_owned() } else { format!("{place}-{name}") },

@@ -12,7 +12,7 @@ use crate::estimate::Estimate;
 pub struct Row {
     /// The figure or table, by the paper's numbering (`10`, `table-2`), or a word where the paper has none.
     pub figure: String,
-    /// Which curve, bar or column of it.
+    /// Which curve, bar or column of it: what a panel shows, a colon, and the curve in it.
     pub series: String,
     /// Where on the horizontal axis.
     pub x: X,
@@ -173,7 +173,9 @@ mod tests {
         let estimate = Estimate { value: 0.5, interval: Some((0.4, 0.6)) };
         let row = Row::new("10", "acked", 5.0, "ratio").measured(Some(estimate), Driver::Virtual, 20);
         let written = serde_json::to_value(&row).unwrap();
-        for name in ["figure", "series", "x", "value", "unit", "paper", "driver", "seeds", "low", "high", "note"] {
+        for name in
+            ["figure", "series", "x", "value", "unit", "paper", "driver", "seeds", "low", "high", "note"]
+        {
             assert!(written.get(name).is_some(), "{name}");
         }
         assert_eq!(written["x"], 5.0);

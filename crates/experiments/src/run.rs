@@ -63,10 +63,6 @@ impl Runner {
     /// The kernel that the driver's TCP is, as it calls itself.
     #[must_use]
     pub fn kernel(&self) -> String {
-        let said = |command: &mut std::process::Command| {
-            let output = command.output().ok().filter(|output| output.status.success())?;
-            Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
-        };
         match self.driver {
             Driver::Virtual => Kernel::find()
                 .ok()
@@ -116,10 +112,24 @@ impl Runner {
         };
         std::thread::scope(|scope| {
             let lanes: Vec<_> = (0..LAB_LANES.min(single.len())).map(|_| scope.spawn(lane)).collect();
-            let joined = lanes.into_iter().map(|lane| {
-                lane.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            });
+            let joined = lanes
+                .into_iter()
+                .map(|lane| lane.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
             Ok(joined.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
         })
     }
+}
+
+/// The state of the project that this program was built from, as git describes it now; the version where there is no git.
+#[must_use]
+pub fn commit() -> String {
+    let mut git = std::process::Command::new("git");
+    git.args(["-C", env!("CARGO_MANIFEST_DIR"), "describe", "--always", "--dirty"]);
+    said(&mut git).unwrap_or_else(|| format!("version {}", env!("CARGO_PKG_VERSION")))
+}
+
+/// What a command prints, if it succeeds.
+fn said(command: &mut std::process::Command) -> Option<String> {
+    let output = command.output().ok().filter(|output| output.status.success())?;
+    Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }

@@ -43,7 +43,8 @@
 //! it is added. What is due at the same instant happens in a fixed order: mishaps, links, nodes, sources. An
 //! [`EventLog`] writes one line an event, digests of all bytes included; two logs of equal runs are equal.
 //!
-//! [`trial`] builds on all this what the byte-caching paper's experiments need of a simulation.
+//! [`trial`] builds on all this what the byte-caching paper's experiments need of a simulation; [`workload`] has
+//! fixed amounts of work for measurements of speed.
 
 #![forbid(unsafe_code)]
 
@@ -63,6 +64,7 @@ mod simulation;
 mod sources;
 pub mod traffic;
 pub mod trial;
+pub mod workload;
 
 pub use addresses::{GATEWAY, MOST_STATIONS};
 pub use delays::{DelayReport, Delays};

@@ -80,13 +80,16 @@ impl Method for Chunk {
         while !rest.is_empty() {
             let (chunk, behind) = rest.split_at(self.gear.first_chunk(rest));
             rest = behind;
-            match self.receivers.look_up(chunk, packet) {
-                Seen::Never => self.literals.push(chunk),
-                seen => {
-                    self.tally.count_origin(packet, seen == Seen::BySameClient, chunk.len());
-                    removed_bytes += chunk.len();
-                    references += 1;
-                }
+            let seen = self.receivers.look_up(chunk, packet);
+            if seen != Seen::Never {
+                self.tally.count_origin(packet, seen == Seen::BySameClient, chunk.len());
+                removed_bytes += chunk.len();
+            }
+            // What is no longer than a reference is redundant, but better sent as it is.
+            if seen == Seen::Never || chunk.len() <= self.parameters.reference_bytes {
+                self.literals.push(chunk);
+            } else {
+                references += 1;
             }
         }
         let sent = SentInstead {

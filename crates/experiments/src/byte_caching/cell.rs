@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::str::FromStr;
 use std::time::Duration;
 
 use air::{LinkConfig, LossConfig, ReorderConfig};
@@ -53,6 +54,15 @@ impl File {
             Self::Two => "file-2",
             Self::Ebook => "ebook",
         }
+    }
+}
+
+impl FromStr for File {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let unknown = || format!("no file is called {name:?}; there are file-1, file-2 and ebook");
+        Self::ALL.into_iter().find(|file| file.slug() == name).ok_or_else(unknown)
     }
 }
 

@@ -31,7 +31,7 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
                 let readings = results.readings(&cell, seeds)?;
                 let complete = readings.iter().filter(|reading| reading.is_complete).count() as u64;
                 let all = readings.len() as u64;
-                let row = Row::new(FIGURE.id, format!("{file}, {scheme}"), loss, "share");
+                let row = Row::new(FIGURE.id, format!("{file}: {scheme}"), loss, "share");
                 let row = results.row(row, &cell, Estimate::share(complete, all), seeds);
                 rows.push(row.note(format!("{complete} of {all}")));
             }

@@ -32,16 +32,16 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
                 let cell = Cell::download(file, scheme, loss);
                 if scheme == Scheme::OFF {
                     let bytes = results.mean_of_complete(&cell, seeds, bytes_down)?;
-                    let row = Row::new(FIGURE.id, format!("{file}, off"), loss, "bytes");
+                    let row = Row::new(FIGURE.id, format!("{file}: off"), loss, "bytes");
                     rows.push(results.row(row, &cell, bytes, seeds));
                     continue;
                 }
-                let series = format!("{file}, {scheme}");
                 let ratio = results.ratio(&cell, &cell.with(Scheme::OFF), seeds, bytes_down)?;
-                let row = Row::new(FIGURE.id, series.clone(), loss, "ratio").paper(paper(scheme, loss));
+                let row = Row::new(FIGURE.id, format!("{file}: {scheme}"), loss, "ratio")
+                    .paper(paper(scheme, loss));
                 rows.push(results.row(row, &cell, ratio, seeds));
                 let ratio = results.ratio(&cell, &cell.with(Scheme::OFF), seeds, bytes_both_ways)?;
-                let row = Row::new(FIGURE.id, format!("{series}, both ways"), loss, "ratio");
+                let row = Row::new(FIGURE.id, format!("{file}, both ways: {scheme}"), loss, "ratio");
                 rows.push(results.row(row, &cell, ratio, seeds));
             }
         }

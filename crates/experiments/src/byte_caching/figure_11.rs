@@ -37,11 +37,11 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
                 };
                 let row = if scheme == Scheme::OFF {
                     let seconds = results.mean_of_complete(&cell, seeds, seconds)?;
-                    let row = Row::new(FIGURE.id, format!("{file}, off"), loss, "s");
+                    let row = Row::new(FIGURE.id, format!("{file}: off"), loss, "s");
                     results.row(row, &cell, seconds, seeds)
                 } else {
                     let ratio = results.ratio(&cell, &cell.with(Scheme::OFF), seeds, seconds)?;
-                    let row = Row::new(FIGURE.id, format!("{file}, {scheme}"), loss, "ratio");
+                    let row = Row::new(FIGURE.id, format!("{file}: {scheme}"), loss, "ratio");
                     results.row(row.paper(paper(file, scheme, loss)), &cell, ratio, seeds)
                 };
                 rows.push(row.note(count));

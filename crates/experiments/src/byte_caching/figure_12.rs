@@ -59,7 +59,11 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
             let by_that_without_loss = |it: &Reading| Some(it.seconds? / lossless_seconds?);
             let stated = |values: [f64; 2]| (k == 8).then_some(values[usize::from(loss == 10.0)]);
             for (series, estimate, paper) in [
-                ("bytes by the file's", results.mean_of_complete(&cell, seeds, by_the_files)?, stated([0.76, 0.94])),
+                (
+                    "bytes by the file's",
+                    results.mean_of_complete(&cell, seeds, by_the_files)?,
+                    stated([0.76, 0.94]),
+                ),
                 (
                     "delay by that without loss",
                     results.mean_of_complete(&cell, seeds, by_that_without_loss)?,
@@ -68,7 +72,7 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
                 ("bytes by off's", results.ratio(&cell, &off, seeds, bytes_down)?, None),
                 ("delay by off's", results.ratio(&cell, &off, seeds, seconds)?, None),
             ] {
-                let row = Row::new(FIGURE.id, format!("{series}, {loss}% loss"), k, "ratio").paper(paper);
+                let row = Row::new(FIGURE.id, format!("{series}: {loss}% loss"), k, "ratio").paper(paper);
                 rows.push(results.row(row, &cell, estimate, seeds));
             }
         }

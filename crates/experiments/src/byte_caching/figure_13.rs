@@ -15,8 +15,7 @@ pub const FIGURE: Figure = Figure {
     title: "Perceived packet loss rate, file 1",
     x: "packets lost, %",
     remark: "Perceived: packets towards the client that the link lost (on the air, or to its full queue) and those that \
-             arrived and could not be restored, by all that were offered to the link. The series \"off\" is the actual \
-             loss as it came out. As in the paper, tcp-seq perceives far more than cache-flush, and k-distance about \
+             arrived and could not be restored, by all that were offered to the link. The link's own loss as it came out is beside it. As in the paper, tcp-seq perceives far more than cache-flush, and k-distance about \
              what cache-flush does.",
     needs: grid::needs,
     rows,
@@ -34,9 +33,13 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
                 Estimate::mean(&readings.iter().map(quantity).collect::<Vec<_>>()).map(|it| it.times(100.0))
             };
             for (series, unit, estimate) in [
-                (scheme.to_string(), "%", percent(|it| it.perceived_loss)),
-                (format!("{scheme}, actual"), "%", percent(|it| it.actual_loss)),
-                (format!("{scheme}, undecodable"), "packets a download", percent(|it| it.undecodable_packets as f64 / 100.0)),
+                (format!("perceived: {scheme}"), "%", percent(|it| it.perceived_loss)),
+                (format!("actual: {scheme}"), "%", percent(|it| it.actual_loss)),
+                (
+                    format!("undecodable: {scheme}"),
+                    "packets a download",
+                    percent(|it| it.undecodable_packets as f64 / 100.0),
+                ),
             ] {
                 rows.push(results.row(Row::new(FIGURE.id, series, loss, unit), &cell, estimate, seeds));
             }

@@ -62,10 +62,11 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
     let setting = &results.setting;
     results.outcomes(&scenario(setting).name)?;
     let trace = join(&trace_path(setting, GATEWAY), &trace_path(setting, STATION))?;
-    let series = format!("{}, seed {}", cell(setting).name(), setting.plan.trace.seed);
+    let series = format!("references: {}, seed {}", cell(setting).name(), setting.plan.trace.seed);
     let row = |packet: &DependencyRow| {
         let row = Row::new(FIGURE.id, series.clone(), packet.sent.sequence as f64, "packets referred to");
-        let row = Row { driver: setting.driver, seeds: 1, ..row.exactly(packet.sent.references.len() as f64) };
+        let row =
+            Row { driver: setting.driver, seeds: 1, ..row.exactly(packet.sent.references.len() as f64) };
         row.note(packet.to_string().split_whitespace().collect::<Vec<_>>().join(" "))
     };
     Ok(trace.rows().map(row).collect())
@@ -96,7 +97,8 @@ fn join(sender: &Path, receiver: &Path) -> Result<Dependencies> {
     for (host, path) in [(0, sender), (1, receiver)] {
         let text = std::fs::read_to_string(path).with_context(|| format!("read {}", path.display()))?;
         for line in text.lines() {
-            let line = serde_json::from_str(line).with_context(|| format!("{} has the line {line}", path.display()))?;
+            let line = serde_json::from_str(line)
+                .with_context(|| format!("{} has the line {line}", path.display()))?;
             // Traces have no clock: the order is what matters.
             dependencies.note(Duration::ZERO, host, &event(line)?);
         }
@@ -107,7 +109,8 @@ fn join(sender: &Path, receiver: &Path) -> Result<Dependencies> {
 fn event(line: Line) -> Result<Event> {
     // There is one flow with payload in each direction.
     let nowhere = std::net::Ipv4Addr::UNSPECIFIED.into();
-    let flow = Flow { source: nowhere, destination: nowhere, protocol: 6, source_port: 0, destination_port: 0 };
+    let flow =
+        Flow { source: nowhere, destination: nowhere, protocol: 6, source_port: 0, destination_port: 0 };
     Ok(match line {
         Line::Sent { sent, tcp_sequence, payload_bytes, packet_bytes, frame_bytes, references } => {
             let sequence = sent;
@@ -149,9 +152,11 @@ mod tests {
                  \"packet_bytes\":1424,\"frame_bytes\":700,\"references\":[{references}]}}\n"
             )
         };
-        let arrived =
-            |sequence: u64, outcome: &str| format!("{{\"arrived\":{sequence},\"peer\":0,\"outcome\":\"{outcome}\"}}\n");
-        std::fs::write(&sender, [sent(13, 100, ""), sent(14, 1472, "13"), sent(24, 100, "")].concat()).unwrap();
+        let arrived = |sequence: u64, outcome: &str| {
+            format!("{{\"arrived\":{sequence},\"peer\":0,\"outcome\":\"{outcome}\"}}\n")
+        };
+        std::fs::write(&sender, [sent(13, 100, ""), sent(14, 1472, "13"), sent(24, 100, "")].concat())
+            .unwrap();
         std::fs::write(&receiver, [arrived(14, "undecodable"), arrived(24, "delivered")].concat()).unwrap();
         let trace = join(&sender, &receiver).unwrap();
         let rows: Vec<String> = trace.rows().map(ToString::to_string).collect();

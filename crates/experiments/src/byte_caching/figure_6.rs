@@ -43,15 +43,16 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
         let cell = cell(file);
         let readings = results.readings(&cell, seeds)?;
         for (number, reading) in (1_u32..).zip(readings) {
-            let row = Row::new(FIGURE.id, file.to_string(), number, "%").exactly(100.0 * reading.share);
+            let row =
+                Row::new(FIGURE.id, format!("{file}: arrived"), number, "%").exactly(100.0 * reading.share);
             let row = Row { driver: results.setting.driver, seeds: 1, ..row };
             rows.push(row.note(if reading.is_complete { "complete" } else { "stalled" }));
         }
         let shares: Vec<f64> = readings.iter().map(|reading| 100.0 * reading.share).collect();
-        let average = Row::new(FIGURE.id, format!("{file}, average"), "all", "%");
+        let average = Row::new(FIGURE.id, format!("{file}: average"), "all", "%");
         rows.push(results.row(average.paper(25.5), &cell, Estimate::mean(&shares), seeds));
         let stalled = readings.iter().filter(|reading| reading.is_stalled).count() as f64;
-        let row = Row::new(FIGURE.id, format!("{file}, stalled"), "all", "downloads");
+        let row = Row::new(FIGURE.id, format!("{file}: stalled"), "all", "downloads");
         let row = row.paper((seeds == 50).then_some(49.0)).note(format!("of {seeds}"));
         rows.push(results.row(row, &cell, Some(Estimate { value: stalled, interval: None }), seeds));
     }

@@ -1,6 +1,5 @@
 //! The grid of files, schemes and losses that several figures are read off.
 
-
 use super::cell::{Cell, File};
 use super::figure::{Need, Setting};
 use super::plan::Plan;

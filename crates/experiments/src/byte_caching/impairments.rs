@@ -89,15 +89,20 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
             };
             let all = readings.len() as u64;
             let count = format!("{complete} of {all}");
-            push(format!("complete, {scheme}"), "share", Estimate::share(complete, all), &count);
+            push(format!("complete: {scheme}"), "share", Estimate::share(complete, all), &count);
             if scheme != Scheme::Bare {
-                push(format!("undecodable, {scheme}"), "packets a download", Estimate::mean(&undecodable), "");
+                push(
+                    format!("undecodable: {scheme}"),
+                    "packets a download",
+                    Estimate::mean(&undecodable),
+                    "",
+                );
             }
             if scheme != Scheme::OFF {
                 let bytes = results.ratio(&cell, &off, seeds, bytes_down)?;
-                push(format!("bytes, {scheme}"), "ratio", bytes, "");
+                push(format!("bytes: {scheme}"), "ratio", bytes, "");
                 let delay = results.ratio(&cell, &off, seeds, seconds)?;
-                push(format!("delay, {scheme}"), "ratio", delay, "");
+                push(format!("delay: {scheme}"), "ratio", delay, "");
             }
         }
     }

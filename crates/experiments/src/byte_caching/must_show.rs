@@ -3,18 +3,8 @@
 use super::cell::Stack;
 use super::scheme::Scheme;
 use super::table_2;
+use crate::report::Claim;
 use crate::row::{Row, X};
-
-/// One claim, and what became of it.
-#[derive(Debug, Clone, PartialEq, serde::Serialize)]
-pub struct Verdict {
-    /// What must show.
-    pub claim: String,
-    /// What showed.
-    pub found: String,
-    /// Whether that is enough; none when it was not measured.
-    pub holds: Option<bool>,
-}
 
 /// How far bytes may be from the paper's (Table II).
 const BYTES_WITHIN: f64 = 0.08;
@@ -25,25 +15,25 @@ const LEAST_STALLED: f64 = 0.9;
 
 /// Holds rows against every claim.
 #[must_use]
-pub fn verdicts(rows: &[Row]) -> Vec<Verdict> {
-    let mut verdicts = vec![naive_stalls(rows), others_complete(rows)];
+pub fn claims(rows: &[Row]) -> Vec<Claim> {
+    let mut claims = vec![naive_stalls(rows), others_complete(rows)];
     for loss in [0.0, 5.0, 10.0] {
-        verdicts.push(bytes_are_near(rows, loss));
+        claims.push(bytes_are_near(rows, loss));
     }
     for loss in [5.0, 10.0] {
-        verdicts.push(bytes_are_ordered(rows, loss));
+        claims.push(bytes_are_ordered(rows, loss));
         for stack in [Stack::Modern, Stack::Plain, Stack::Reno] {
-            verdicts.push(delays_are_ordered(rows, loss, stack));
+            claims.push(delays_are_ordered(rows, loss, stack));
         }
     }
-    verdicts.extend([
+    claims.extend([
         time_without_loss(rows),
         acked_decodes_everything(rows),
         acked_perceives_the_actual_loss(rows),
         udp_perceives_the_actual_loss(rows),
         connections_survive(rows),
     ]);
-    verdicts
+    claims
 }
 
 /// Rows of a figure.
@@ -56,25 +46,27 @@ fn value(rows: &[Row], figure: &str, series: &str, x: f64) -> Option<f64> {
     of(rows, figure).find(|row| row.series == series && row.x == X::Number(x))?.value
 }
 
-fn verdict(claim: impl Into<String>, found: Vec<String>, holds: bool) -> Verdict {
+/// A claim with what was found, unless nothing was.
+fn judged(claim: impl Into<String>, found: Vec<String>, holds: bool) -> Claim {
     let holds = (!found.is_empty()).then_some(holds);
     let found = if found.is_empty() { "not measured".to_owned() } else { found.join(", ") };
-    Verdict { claim: claim.into(), found, holds }
+    Claim { claim: claim.into(), found, holds }
 }
 
-fn naive_stalls(rows: &[Row]) -> Verdict {
+fn naive_stalls(rows: &[Row]) -> Claim {
     let stalled: Vec<(&Row, f64)> = of(rows, "6")
-        .filter(|row| row.series.ends_with(", stalled"))
+        .filter(|row| row.series.ends_with(": stalled"))
         .filter_map(|row| Some((row, row.value?)))
         .collect();
-    let found = stalled.iter().map(|(row, count)| format!("{count} of {} ({})", row.seeds, row.series)).collect();
+    let found =
+        stalled.iter().map(|(row, count)| format!("{count} of {} ({})", row.seeds, row.series)).collect();
     let holds = stalled.iter().all(|(row, count)| *count >= LEAST_STALLED * f64::from(row.seeds));
-    verdict("naive at 1% loss: at least 45 of 50 downloads stall", found, holds)
+    judged("naive at 1% loss: at least 45 of 50 downloads stall", found, holds)
 }
 
-fn others_complete(rows: &[Row]) -> Verdict {
+fn others_complete(rows: &[Row]) -> Claim {
     let shares: Vec<&Row> = of(rows, "completion")
-        .chain(of(rows, "impairments").filter(|row| row.series.starts_with("complete, ")))
+        .chain(of(rows, "impairments").filter(|row| row.series.starts_with("complete: ")))
         .filter(|row| !row.series.ends_with("naive"))
         .collect();
     let short: Vec<&&Row> = shares.iter().filter(|row| row.value != Some(1.0)).collect();
@@ -84,17 +76,19 @@ fn others_complete(rows: &[Row]) -> Verdict {
         (cells, []) => vec![format!("all of {runs} downloads in {cells} cells")],
         (_, short) => short
             .iter()
-            .map(|row| format!("{} at {}: {}", row.series, row.x, row.note.rsplit("; ").next().unwrap_or_default()))
+            .map(|row| {
+                format!("{} at {}: {}", row.series, row.x, row.note.rsplit("; ").next().unwrap_or_default())
+            })
             .collect(),
     };
     let claim = "every other policy: all downloads complete, byte for byte, at every loss and under reordering, \
                  duplication, corruption and bursts";
-    verdict(claim, found, short.is_empty())
+    judged(claim, found, short.is_empty())
 }
 
 const PAPERS: [Scheme; 3] = [Scheme::CACHE_FLUSH, Scheme::TCP_SEQ, Scheme::K_DISTANCE];
 
-fn bytes_are_near(rows: &[Row], loss: f64) -> Verdict {
+fn bytes_are_near(rows: &[Row], loss: f64) -> Claim {
     let mut holds = true;
     let mut found = Vec::new();
     for scheme in PAPERS {
@@ -105,30 +99,46 @@ fn bytes_are_near(rows: &[Row], loss: f64) -> Verdict {
             found.push(format!("{scheme} {value:.2} (paper {paper})"));
         }
     }
-    verdict(format!("bytes within {BYTES_WITHIN} of the paper's at {loss}% loss"), found, holds)
+    judged(format!("bytes within {BYTES_WITHIN} of the paper's at {loss}% loss"), found, holds)
 }
 
 /// Whether the values of series are in rising order.
-fn ordered(rows: &[Row], claim: String, quantity: &str, stack: Stack, loss: f64, schemes: [Scheme; 3]) -> Verdict {
-    let values = schemes.map(|scheme| value(rows, "table-2", &table_2::series(quantity, scheme, stack), loss));
-    let [Some(first), Some(second), Some(third)] = values else { return verdict(claim, Vec::new(), false) };
-    let found = schemes.iter().zip([first, second, third]).map(|(scheme, value)| format!("{scheme} {value:.2}"));
-    verdict(claim, found.collect(), first < second && second < third)
+fn ordered(
+    rows: &[Row],
+    claim: String,
+    quantity: &str,
+    stack: Stack,
+    loss: f64,
+    schemes: [Scheme; 3],
+) -> Claim {
+    let values =
+        schemes.map(|scheme| value(rows, "table-2", &table_2::series(quantity, scheme, stack), loss));
+    let [Some(first), Some(second), Some(third)] = values else { return judged(claim, Vec::new(), false) };
+    let found =
+        schemes.iter().zip([first, second, third]).map(|(scheme, value)| format!("{scheme} {value:.2}"));
+    judged(claim, found.collect(), first < second && second < third)
 }
 
-fn bytes_are_ordered(rows: &[Row], loss: f64) -> Verdict {
+fn bytes_are_ordered(rows: &[Row], loss: f64) -> Claim {
     let claim = format!("bytes at {loss}% loss: cache-flush least, k-distance most");
     ordered(rows, claim, "bytes", Stack::Modern, loss, PAPERS)
 }
 
-fn delays_are_ordered(rows: &[Row], loss: f64, stack: Stack) -> Verdict {
+fn delays_are_ordered(rows: &[Row], loss: f64, stack: Stack) -> Claim {
     // At 5% k-distance is quicker than tcp-seq in the paper, and at 10% slower.
     let order = if loss == 5.0 { [PAPERS[0], PAPERS[2], PAPERS[1]] } else { PAPERS };
     let names = order.map(|scheme| scheme.to_string()).join(", ");
-    ordered(rows, format!("delays at {loss}% loss in the paper's order ({names}), {stack}"), "delay", stack, loss, order)
+    ordered(
+        rows,
+        format!("delays at {loss}% loss in the paper's order ({names}), {stack}"),
+        "delay",
+        stack,
+        loss,
+        order,
+    )
 }
 
-fn time_without_loss(rows: &[Row]) -> Verdict {
+fn time_without_loss(rows: &[Row]) -> Claim {
     let values: Vec<(Scheme, f64)> = [Scheme::CACHE_FLUSH, Scheme::TCP_SEQ]
         .into_iter()
         .filter_map(|scheme| {
@@ -137,11 +147,11 @@ fn time_without_loss(rows: &[Row]) -> Verdict {
         .collect();
     let holds = values.iter().all(|(_, value)| (value - 0.72).abs() <= BYTES_WITHIN);
     let found = values.iter().map(|(scheme, value)| format!("{scheme} {value:.2}")).collect();
-    verdict(format!("without loss .72 of the time (within {BYTES_WITHIN})"), found, holds)
+    judged(format!("without loss .72 of the time (within {BYTES_WITHIN})"), found, holds)
 }
 
-fn acked_decodes_everything(rows: &[Row]) -> Verdict {
-    let is_acked = |series: &str| series.starts_with("acked, undecodable") || series == "undecodable, acked";
+fn acked_decodes_everything(rows: &[Row]) -> Claim {
+    let is_acked = |series: &str| ["undecodable: acked", "undecodable: acked (paper form)"].contains(&series);
     let counts: Vec<f64> = of(rows, "13")
         .chain(of(rows, "impairments"))
         .filter(|row| is_acked(&row.series))
@@ -150,44 +160,44 @@ fn acked_decodes_everything(rows: &[Row]) -> Verdict {
     let found = counts.iter().copied().reduce(f64::max);
     let found = found.map(|most| format!("at most {most} a download in {} cells", counts.len()));
     let holds = counts.iter().all(|count| *count == 0.0);
-    verdict("acked: no undecodable packet at any loss or impairment", found.into_iter().collect(), holds)
+    judged("acked: no undecodable packet at any loss or impairment", found.into_iter().collect(), holds)
 }
 
-fn acked_perceives_the_actual_loss(rows: &[Row]) -> Verdict {
+fn acked_perceives_the_actual_loss(rows: &[Row]) -> Claim {
     let differences: Vec<f64> = of(rows, "13")
-        .filter(|row| row.series == "acked")
+        .filter(|row| row.series == "perceived: acked")
         .filter_map(|row| {
             let X::Number(loss) = row.x else { return None };
-            Some((row.value? - value(rows, "13", "acked, actual", loss)?).abs())
+            Some((row.value? - value(rows, "13", "actual: acked", loss)?).abs())
         })
         .collect();
     within(differences, "acked: perceived loss equals actual within 0.1 point, by TCP")
 }
 
-fn udp_perceives_the_actual_loss(rows: &[Row]) -> Verdict {
-    let series = |row: &&Row| row.series == "acked, perceived beyond actual";
+fn udp_perceives_the_actual_loss(rows: &[Row]) -> Claim {
+    let series = |row: &&Row| row.series == "perceived beyond actual: acked";
     let differences = of(rows, "udp").filter(series).filter_map(|row| Some(row.value?.abs())).collect();
     within(differences, "acked: perceived loss equals actual within 0.1 point, by UDP")
 }
 
-fn within(differences: Vec<f64>, claim: &str) -> Verdict {
+fn within(differences: Vec<f64>, claim: &str) -> Claim {
     let most = differences.iter().copied().reduce(f64::max);
     let found = most.map(|most| format!("at most {most:.3} points apart in {} cells", differences.len()));
-    verdict(claim, found.into_iter().collect(), most.is_some_and(|most| most <= LOSS_WITHIN_POINTS))
+    judged(claim, found.into_iter().collect(), most.is_some_and(|most| most <= LOSS_WITHIN_POINTS))
 }
 
-fn connections_survive(rows: &[Row]) -> Verdict {
+fn connections_survive(rows: &[Row]) -> Claim {
     let survived = |x: &str| {
-        let row = of(rows, "section-2")
-            .find(|row| row.series == "connections that survived" && row.x == X::from(x))?;
+        let row =
+            of(rows, "section-2").find(|row| row.series == "survived: connections" && row.x == X::from(x))?;
         Some((row.value?, row.note.clone()))
     };
     let claim = "a TCP connection survives moves between gateways and to none; through a proxy that ends TCP it does not";
     match (survived("byte caching on IP packets"), survived("a proxy that ends TCP")) {
         (Some((packets, note)), Some((proxy, other))) => {
-            verdict(claim, vec![note, format!("through a proxy {other}")], packets == 1.0 && proxy == 0.0)
+            judged(claim, vec![note, format!("through a proxy {other}")], packets == 1.0 && proxy == 0.0)
         }
-        _ => verdict(claim, Vec::new(), false),
+        _ => judged(claim, Vec::new(), false),
     }
 }
 
@@ -203,41 +213,47 @@ mod tests {
     }
 
     fn holds(rows: &[Row], claim: &str) -> Option<bool> {
-        let verdicts = verdicts(rows);
-        verdicts.iter().find(|verdict| verdict.claim.starts_with(claim)).expect("there is the claim").holds
+        let claims = claims(rows);
+        claims.iter().find(|verdict| verdict.claim.starts_with(claim)).expect("there is the claim").holds
     }
 
     #[test]
     fn nothing_measured_is_neither_passed_nor_short() {
-        assert!(verdicts(&[]).iter().all(|verdict| verdict.holds.is_none() && verdict.found == "not measured"));
+        assert!(claims(&[]).iter().all(|verdict| verdict.holds.is_none() && verdict.found == "not measured"));
     }
 
     #[test]
     fn claims_pass_at_their_bounds_and_fall_short_beyond() {
-        let stalled = |count| [row("6", "file 1, stalled", 0.0, count)];
+        let stalled = |count| [row("6", "file 1: stalled", 0.0, count)];
         assert_eq!(holds(&stalled(45.0), "naive"), Some(true));
         assert_eq!(holds(&stalled(44.0), "naive"), Some(false));
 
-        let complete = |share| [row("completion", "file 1, acked", 5.0, share)];
+        let complete = |share| [row("completion", "file 1: acked", 5.0, share)];
         assert_eq!(holds(&complete(1.0), "every other"), Some(true));
         assert_eq!(holds(&complete(0.98), "every other"), Some(false));
 
-        let bytes = |value| [row("table-2", "bytes, tcp-seq", 5.0, value).paper(0.70)];
+        let bytes = |value| [row("table-2", "bytes: tcp-seq", 5.0, value).paper(0.70)];
         assert_eq!(holds(&bytes(0.77), "bytes within 0.08 of the paper's at 5%"), Some(true));
         assert_eq!(holds(&bytes(0.79), "bytes within 0.08 of the paper's at 5%"), Some(false));
 
-        let undecodable = |count| [row("13", "acked, undecodable", 5.0, count)];
+        let undecodable = |count| [row("13", "undecodable: acked", 5.0, count)];
         assert_eq!(holds(&undecodable(0.0), "acked: no undecodable"), Some(true));
         assert_eq!(holds(&undecodable(0.02), "acked: no undecodable"), Some(false));
 
-        let udp = |points| [row("udp", "acked, perceived beyond actual", 5.0, points)];
-        assert_eq!(holds(&udp(-0.1), "acked: perceived loss equals actual within 0.1 point, by UDP"), Some(true));
-        assert_eq!(holds(&udp(0.11), "acked: perceived loss equals actual within 0.1 point, by UDP"), Some(false));
+        let udp = |points| [row("udp", "perceived beyond actual: acked", 5.0, points)];
+        assert_eq!(
+            holds(&udp(-0.1), "acked: perceived loss equals actual within 0.1 point, by UDP"),
+            Some(true)
+        );
+        assert_eq!(
+            holds(&udp(0.11), "acked: perceived loss equals actual within 0.1 point, by UDP"),
+            Some(false)
+        );
     }
 
     #[test]
     fn an_order_needs_all_of_its_members() {
-        let delay = |scheme: &str, value| row("table-2", &format!("delay, {scheme}"), 5.0, value);
+        let delay = |scheme: &str, value| row("table-2", &format!("delay: {scheme}"), 5.0, value);
         let rows = [delay("cache-flush", 1.6), delay("k-distance", 2.1), delay("tcp-seq", 2.9)];
         let claim = "delays at 5% loss in the paper's order (cache-flush, k-distance, tcp-seq), modern";
         assert_eq!(holds(&rows, claim), Some(true));

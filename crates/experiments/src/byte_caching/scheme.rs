@@ -1,6 +1,7 @@
 //! What is compared: no tunnel, a tunnel without redundancy elimination, and a tunnel with each policy.
 
 use std::fmt;
+use std::str::FromStr;
 
 use re::{Form, Policy};
 
@@ -71,11 +72,31 @@ impl From<Scheme> for Carrier {
     fn from(scheme: Scheme) -> Self {
         match scheme {
             Scheme::Bare => Self::Bare,
-            Scheme::Tunnel { policy: Policy::KDistance { k }, form } => {
-                Self::Tunnel { policy: "k-distance".to_owned(), settings: format!("k = {k}\nform = \"{form}\"") }
-            }
+            Scheme::Tunnel { policy: Policy::KDistance { k }, form } => Self::Tunnel {
+                policy: "k-distance".to_owned(),
+                settings: format!("k = {k}\nform = \"{form}\""),
+            },
             Scheme::Tunnel { policy, form } => {
                 Self::Tunnel { policy: policy.to_string(), settings: format!("form = \"{form}\"") }
+            }
+        }
+    }
+}
+
+impl FromStr for Scheme {
+    type Err = String;
+
+    /// Reads the name of a scheme, or a policy with any k.
+    fn from_str(name: &str) -> Result<Self, String> {
+        let known = Self::SOUND.into_iter().chain([Self::NAIVE]);
+        if let Some(scheme) = known.clone().find(|scheme| scheme.to_string() == name) {
+            return Ok(scheme);
+        }
+        match name.parse() {
+            Ok(Policy::KDistance { k }) => Ok(Self::k_distance(k)),
+            _ => {
+                let names: Vec<String> = known.map(|scheme| scheme.to_string()).collect();
+                Err(format!("no scheme is called {name:?}; there are {} and k-distance=K", names.join(", ")))
             }
         }
     }
@@ -102,6 +123,14 @@ mod tests {
         let names: HashSet<String> = schemes.map(|scheme| scheme.to_string()).collect();
         assert_eq!(names.len(), Scheme::SOUND.len() + 2);
         assert!(names.contains("k-distance") && names.contains("k-distance=50"));
+    }
+
+    #[test]
+    fn every_scheme_reads_back_its_own_name() {
+        for scheme in Scheme::SOUND.into_iter().chain([Scheme::NAIVE, Scheme::k_distance(50)]) {
+            assert_eq!(scheme.to_string().parse(), Ok(scheme));
+        }
+        assert!("k-distance=x".parse::<Scheme>().unwrap_err().contains("cache-flush"));
     }
 
     #[test]

@@ -6,7 +6,9 @@
 //! connection that nobody else knows.
 
 use anyhow::Result;
-use lab::{Action, Daemon, Download, Ending, Event, Link, Medium, Place, Ready, Route, Scenario, Start, Topology};
+use lab::{
+    Action, Daemon, Download, Ending, Event, Link, Medium, Place, Ready, Route, Scenario, Start, Topology,
+};
 
 use super::cell::{File, Impairment, Stack};
 use super::figure::{Figure, Need, Results, Setting};
@@ -87,7 +89,10 @@ fn topology() -> Topology {
     let place = |name: &str, forwards, address: Option<&str>| Place {
         name: name.to_owned(),
         forwards,
-        addresses: address.map(|address| [address, "/32"].concat().parse().expect("an address")).into_iter().collect(),
+        addresses: address
+            .map(|address| [address, "/32"].concat().parse().expect("an address"))
+            .into_iter()
+            .collect(),
         ..Place::default()
     };
     let towards = |to: &str, via: &str| Route {
@@ -229,12 +234,15 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
         let last_move = MOVES_SECONDS[1] - START_SECONDS;
         let moved = downloads.iter().filter(|it| it.seconds > last_move).count();
         let shares: Vec<f64> = downloads.iter().map(|it| it.bytes as f64 / it.whole_bytes as f64).collect();
-        let note = format!("{survived} of {} survived; {moved} were under way at the last move", downloads.len());
+        let note =
+            format!("{survived} of {} survived; {moved} were under way at the last move", downloads.len());
         let row = |series: &str, estimate| {
-            Row::new(FIGURE.id, series, way.name(), "share").measured(estimate, setting.driver, seeds).note(&note)
+            Row::new(FIGURE.id, series, way.name(), "share")
+                .measured(estimate, setting.driver, seeds)
+                .note(&note)
         };
-        rows.push(row("connections that survived", Estimate::share(survived as u64, downloads.len() as u64)));
-        rows.push(row("share of the file that arrived", Estimate::mean(&shares)));
+        rows.push(row("survived: connections", Estimate::share(survived as u64, downloads.len() as u64)));
+        rows.push(row("arrived: share of the file", Estimate::mean(&shares)));
     }
     Ok(rows)
 }

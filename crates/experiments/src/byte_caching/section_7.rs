@@ -58,7 +58,9 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
         };
         let size = mean(|it| it.bytes_down as f64 / it.packets_down.max(1) as f64);
         let count = mean(|it| it.packets_down as f64);
-        for (index, series, estimate, unit) in [(0, "mean size", size, "bytes"), (1, "packets", count, "packets")] {
+        for (index, series, estimate, unit) in
+            [(0, "mean size: on the link", size, "bytes"), (1, "packets: on the link", count, "packets")]
+        {
             let row = Row::new(FIGURE.id, series, scheme.to_string().as_str(), unit);
             rows.push(results.row(row.paper(paper.map(|paper| paper[index])), &cell, estimate, seeds));
         }

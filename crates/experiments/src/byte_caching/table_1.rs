@@ -40,7 +40,7 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
         }
         let shares: Vec<f64> = pages.iter().map(|page| redundant_percent(page, reach, 16)).collect();
         for (name, share, paper) in [("least", 0.25, WEB_PAGE[0]), ("most", 0.75, WEB_PAGE[1])] {
-            let series = format!("web page, quarter with the {name}");
+            let series = format!("web page: quarter with the {name}");
             let origin = pages.first().map(|page| page.origin.as_str()).unwrap_or_default();
             let row = Row::new(FIGURE.id, series, reach as f64, "%").paper(paper[index]);
             let row = Row { value: quantile(&shares, share), ..row };
@@ -58,9 +58,9 @@ fn single(content: &Content, reach: usize, paper: f64) -> [Row; 3] {
     };
     let net = 100.0 * (1.0 - measure(reach, 16).of(&content.bytes).left());
     [
-        row(content.name.to_owned(), redundant_percent(content, reach, 16)).paper(paper),
-        row(format!("{}, w = 32", content.name), redundant_percent(content, reach, 32)).paper(paper),
-        row(format!("{}, net of fields", content.name), net),
+        row(format!("{}: w = 16", content.name), redundant_percent(content, reach, 16)).paper(paper),
+        row(format!("{}: w = 32", content.name), redundant_percent(content, reach, 32)).paper(paper),
+        row(format!("{}: w = 16, net of fields", content.name), net),
     ]
 }
 

@@ -103,7 +103,11 @@ fn of_cell(results: &Results<'_>, cell: &Cell, loss: f64, lossless_seconds: Opti
         results.row(Row::new(FIGURE.id, series, loss, "ratio").paper(paper), cell, estimate, seeds)
     };
     let complete = readings.iter().filter(|reading| reading.is_complete).count();
-    let count = if complete == readings.len() { String::new() } else { format!("over {complete} complete downloads") };
+    let count = if complete == readings.len() {
+        String::new()
+    } else {
+        format!("over {complete} complete downloads")
+    };
     let rows = [
         row("bytes", bytes, paper.map(|[bytes, _]| bytes)),
         row("delay", delay, paper.map(|[_, delay]| delay)),
@@ -118,9 +122,9 @@ fn of_cell(results: &Results<'_>, cell: &Cell, loss: f64, lossless_seconds: Opti
 #[must_use]
 pub fn series(quantity: &str, scheme: Scheme, stack: Stack) -> String {
     match stack {
-        Stack::Modern => format!("{quantity}, {scheme}"),
-        Stack::Plain => format!("{quantity}, {scheme}, cubic without SACK and RACK"),
-        Stack::Reno => format!("{quantity}, {scheme}, NewReno without SACK and RACK"),
+        Stack::Modern => format!("{quantity}: {scheme}"),
+        Stack::Plain => format!("{quantity}, cubic without SACK and RACK: {scheme}"),
+        Stack::Reno => format!("{quantity}, NewReno without SACK and RACK: {scheme}"),
     }
 }
 

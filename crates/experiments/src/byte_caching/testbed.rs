@@ -154,7 +154,11 @@ mod tests {
                 assert_eq!(scenario.daemons.is_empty(), scheme == Scheme::Bare);
             }
         }
-        let cell = Cell { impairment: Impairment::Everything, stack: Stack::Reno, ..Cell::download(File::Ebook, Scheme::OFF, 0.0) };
+        let cell = Cell {
+            impairment: Impairment::Everything,
+            stack: Stack::Reno,
+            ..Cell::download(File::Ebook, Scheme::OFF, 0.0)
+        };
         testbed.scenario(&cell, 1).check().unwrap();
     }
 }

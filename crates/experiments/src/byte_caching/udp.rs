@@ -62,10 +62,18 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
             let perceived = of_losses(|(perceived, _)| *perceived);
             let excess = of_losses(|(perceived, actual)| perceived - actual);
             for (series, unit, estimate) in [
-                (scheme.to_string(), "datagrams a packet", Estimate::paired_ratio(&losses)),
-                (format!("{scheme}, perceived"), "%", perceived),
-                (format!("{scheme}, perceived beyond actual"), "points", excess),
-                (format!("{scheme}, bytes"), "ratio", results.ratio(&cell, &cell.with(Scheme::OFF), seeds, bytes_down)?),
+                (
+                    format!("lost per packet lost: {scheme}"),
+                    "datagrams a packet",
+                    Estimate::paired_ratio(&losses),
+                ),
+                (format!("perceived: {scheme}"), "%", perceived),
+                (format!("perceived beyond actual: {scheme}"), "points", excess),
+                (
+                    format!("bytes: {scheme}"),
+                    "ratio",
+                    results.ratio(&cell, &cell.with(Scheme::OFF), seeds, bytes_down)?,
+                ),
             ] {
                 rows.push(results.row(Row::new(FIGURE.id, series, loss, unit), &cell, estimate, seeds));
             }

@@ -64,7 +64,14 @@ impl Recipe {
     pub(super) fn web_page(number: u64) -> Self {
         let share = number as f64 / Self::WEB_PAGES as f64;
         let fresh_bytes = 400.0 - 300.0 * share;
-        Self { length_bytes: 120_000, fresh_bytes, copied_bytes: 150.0, reach_bytes: 60_000, jump: 0.2, seed: 100 + number }
+        Self {
+            length_bytes: 120_000,
+            fresh_bytes,
+            copied_bytes: 150.0,
+            reach_bytes: 60_000,
+            jump: 0.2,
+            seed: 100 + number,
+        }
     }
 
     /// Makes the content.
@@ -102,6 +109,10 @@ fn around(mean: f64, rng: &mut ChaCha8Rng) -> usize {
 
 impl fmt::Display for Recipe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "seed {}, {} bytes new and {} copied in turn", self.seed, self.fresh_bytes, self.copied_bytes)
+        write!(
+            f,
+            "seed {}, {} bytes new and {} copied in turn",
+            self.seed, self.fresh_bytes, self.copied_bytes
+        )
     }
 }

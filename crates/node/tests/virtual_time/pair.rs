@@ -65,7 +65,7 @@ pub fn configs(seed: u64, reduce: &re::Parameters) -> [Config; 2] {
         keepalive: None,
     };
     let config = |key: &PrivateKey, peer| Config {
-        reduce: reduce.clone(),
+        reduce: *reduce,
         trace: true,
         ..Config::new(key.clone(), network.clone(), vec![peer])
     };

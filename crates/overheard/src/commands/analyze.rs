@@ -81,11 +81,12 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let options = args.options();
     options.validate().map_err(|why| Mistake::new(why.to_string()))?;
     let mut out = io::stdout().lock();
-    let mut unreadable = 0;
+    let (count, mut unreadable) = (args.files.len(), 0);
     for (number, file) in args.files.iter().enumerate() {
         let start = Instant::now();
         let report = match analyze(&options, file) {
             Ok(report) => report,
+            Err(why) if count == 1 => bail!("{} {why}", file.display()),
             Err(why) => {
                 eprintln!("overheard: {} {why}", file.display());
                 unreadable += 1;
@@ -101,11 +102,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             print(&mut out, file, &report, start.elapsed())?;
         }
     }
-    match unreadable {
-        0 => Ok(()),
-        _ if args.files.len() == 1 => bail!("the capture could not be read"),
-        count => bail!("{count} of {} captures could not be read", args.files.len()),
+    if unreadable > 0 {
+        bail!("{unreadable} of {count} captures could not be read");
     }
+    Ok(())
 }
 
 impl Args {
@@ -147,6 +147,8 @@ fn analyze(options: &Options, file: &Path) -> Result<Report, CaptureError> {
 }
 
 fn share(percent: f64) -> String {
+    // Next to nothing less than nothing is nothing, and has no sign.
+    let percent = if percent.abs() < 0.05 { 0.0 } else { percent };
     format!("{percent:.1}%")
 }
 
@@ -162,16 +164,19 @@ fn print(out: &mut impl Write, file: &Path, report: &Report, took: Duration) -> 
         bytes(traffic.to_client_bytes),
         bytes(traffic.payload_bytes - traffic.to_client_bytes),
     )?;
-    writeln!(
-        out,
-        "encrypted: TLS {}, QUIC {}, SSH {} of it; left out: {} that TCP sent again\n",
-        share(report.percent_of_payload(traffic.tls_bytes)),
-        share(report.percent_of_payload(traffic.quic_bytes)),
-        share(report.percent_of_payload(traffic.ssh_bytes)),
-        bytes(traffic.retransmitted_bytes),
-    )?;
-    table(&report.methods).write(out)?;
-    writeln!(out, "\n{}", report.advice)?;
+    if traffic.payload_bytes > 0 {
+        writeln!(
+            out,
+            "encrypted: TLS {}, QUIC {}, SSH {} of it; left out: {} that TCP sent again\n",
+            share(report.percent_of_payload(traffic.tls_bytes)),
+            share(report.percent_of_payload(traffic.quic_bytes)),
+            share(report.percent_of_payload(traffic.ssh_bytes)),
+            bytes(traffic.retransmitted_bytes),
+        )?;
+        table(&report.methods).write(out)?;
+        writeln!(out)?;
+    }
+    writeln!(out, "{}", report.advice)?;
     for note in &report.notes {
         writeln!(out, "Note: {note}.")?;
     }

@@ -53,8 +53,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     };
     let mut out = std::io::stdout().lock();
     if args.json {
-        serde_json::to_writer_pretty(&mut out, &rows)?;
-        writeln!(out)?;
+        writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;
     } else {
         for Row { name, value, unit } in &rows {
             let digits = if *value < 10.0 { 2 } else { 0 };

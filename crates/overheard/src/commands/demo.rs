@@ -132,9 +132,11 @@ fn watched(scenario: &Scenario, exe: &std::path::Path, screen: &Screen) -> anyho
     let bar = screen.begin(&scenario.name);
     let mut outcome = None;
     let watch = |glimpse: &lab::Glimpse| {
-        let sent = glimpse.links.iter().find(|link| link.name == AIR).map_or(0, |link| {
-            link.forward.transmitted.bytes + link.backward.transmitted.bytes
-        });
+        let sent = glimpse
+            .links
+            .iter()
+            .find(|link| link.name == AIR)
+            .map_or(0, |link| link.forward.transmitted.bytes + link.backward.transmitted.bytes);
         screen.progress(&bar, glimpse.downloads.iter().sum(), sent);
     };
     lab::run_watched(scenario, exe, Some(&watch), &mut |finished| {

@@ -1,14 +1,20 @@
 //! `overheard experiment`: runs a paper again and sets our figures beside its own.
 
 use crate::config::Mistake;
-use anyhow::Context;
+use crate::table::Table;
+use anyhow::{Context, bail};
+use experiments::byte_caching::cell::File;
 use experiments::byte_caching::plan::{Extent, Plan, Traced};
-use experiments::byte_caching::{self};
+use experiments::byte_caching::scheme::Scheme;
+use experiments::byte_caching::{self, must_show};
 use experiments::contents::Contents;
-use experiments::row::Driver;
-use experiments::run::Runner;
+use experiments::report::{Claim, Heading};
+use experiments::row::{Driver, Row};
+use experiments::run::{self, Runner};
 use indicatif::{ProgressBar, ProgressStyle};
+use std::io::Write;
 use std::path::PathBuf;
+use std::time::Instant;
 
 /// Run a paper's experiments again and set our figures beside its own
 #[derive(clap::Args)]
@@ -43,26 +49,109 @@ struct ByteCaching {
     /// Write a report, with curves, into this file
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
+    /// Say which of the paper's claims show in the rows, and fail if one does not
+    #[arg(long)]
+    check: bool,
+    /// The download whose packets figure 14 traces: file-1, file-2 or ebook
+    #[arg(long, value_name = "FILE", default_value = "file-1")]
+    trace_file: File,
+    /// ... under this scheme
+    #[arg(long, value_name = "SCHEME", default_value = "tcp-seq")]
+    trace_scheme: Scheme,
+    /// ... at this loss
+    #[arg(long, value_name = "PERCENT", default_value_t = 1.0)]
+    trace_loss: f64,
+    /// ... with this seed
+    #[arg(long, value_name = "SEED", default_value_t = 1)]
+    trace_seed: u64,
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let Paper::ByteCaching(args) = &args.paper;
     let figures = byte_caching::chosen(&args.figure).map_err(|why| Mistake::new(why.to_string()))?;
-    let extent = match (args.quick, args.driver) {
-        (true, Driver::Virtual) => Extent::Quick,
-        (false, Driver::Virtual) => Extent::Whole,
-        _ => Extent::Corner,
-    };
-    let plan = Plan { extent, seeds: args.seeds, trace: Traced::default() };
+    if !(0.0..=100.0).contains(&args.trace_loss) {
+        return Err(Mistake::new(format!("--trace-loss {} is no percentage", args.trace_loss)).into());
+    }
+    let plan = Plan { extent: extent(args), seeds: args.seeds, trace: traced(args) };
     let exe = std::env::current_exe().context("cannot find this program's own file")?;
     let guest = vec![exe.to_string_lossy().into_owned(), "lab-guest".to_owned()];
     let runner = Runner { driver: args.driver, exe, guest };
     let progress = ProgressBar::new(0).with_style(
-        ProgressStyle::with_template("{wide_bar} {pos}/{len} runs, {elapsed} of about {duration}  {msg:40!}")
+        ProgressStyle::with_template("{wide_bar} {pos}/{len} runs, {elapsed} of {duration}  {msg:40!}")
             .context("the progress bar")?,
     );
+    let started = Instant::now();
     let rows = byte_caching::run(&figures, plan, &Contents::find(), &runner, &progress)?;
     progress.finish_and_clear();
-    println!("{}", serde_json::to_string_pretty(&rows)?);
+    if let Some(path) = &args.report {
+        let heading = Heading {
+            title: "Byte caching, run again".to_owned(),
+            source: byte_caching::SOURCE.to_owned(),
+            driver: args.driver,
+            kernel: runner.kernel(),
+            commit: run::commit(),
+            took_seconds: started.elapsed().as_secs_f64(),
+        };
+        let html = byte_caching::report(&figures, &rows, &heading);
+        std::fs::write(path, html).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        serde_json::to_writer_pretty(&mut out, &rows)?;
+        writeln!(out)?;
+    } else {
+        table(&rows).write(&mut out)?;
+    }
+    if args.check { check(&must_show::claims(&rows)) } else { Ok(()) }
+}
+
+fn extent(args: &ByteCaching) -> Extent {
+    match (args.quick, args.driver) {
+        (true, _) => Extent::Quick,
+        (false, Driver::Lab) => Extent::Corner,
+        (false, _) => Extent::Whole,
+    }
+}
+
+fn traced(args: &ByteCaching) -> Traced {
+    Traced {
+        file: args.trace_file,
+        scheme: args.trace_scheme,
+        loss_percent: args.trace_loss,
+        seed: args.trace_seed,
+    }
+}
+
+/// Rows for people to read.
+fn table(rows: &[Row]) -> Table {
+    let mut table = Table::new(&["figure", "series", "x", "ours", "95% interval", "paper", "unit", "note"]);
+    let number = |value: Option<f64>| value.map_or_else(String::new, |value| format!("{value:.3}"));
+    for row in rows {
+        let interval = match (row.low, row.high) {
+            (Some(low), Some(high)) => format!("{low:.3} to {high:.3}"),
+            _ => String::new(),
+        };
+        let note = row.note.split("; ").filter(|note| !note.starts_with("content: ")).collect::<Vec<_>>();
+        let paper = row.paper.map_or_else(String::new, |paper| paper.to_string());
+        let (figure, series, x) = (row.figure.clone(), row.series.clone(), row.x.to_string());
+        table.row([figure, series, x, number(row.value), interval, paper, row.unit.clone(), note.join("; ")]);
+    }
+    table
+}
+
+/// Prints every claim to standard error; an error if one falls short.
+fn check(claims: &[Claim]) -> anyhow::Result<()> {
+    for claim in claims {
+        let holds = match claim.holds {
+            Some(true) => "passed",
+            Some(false) => "SHORT",
+            None => "-",
+        };
+        eprintln!("{holds:7} {}: {}", claim.claim, claim.found);
+    }
+    let short = claims.iter().filter(|claim| claim.holds == Some(false)).count();
+    if short > 0 {
+        bail!("{short} of {} claims fall short", claims.len());
+    }
     Ok(())
 }

@@ -104,6 +104,10 @@ fn once(pair: &mut FaceToFace, packets: &[Vec<u8>]) -> anyhow::Result<Times> {
         times.deliver += timed(|| right += pair.deliver(batch));
         times.answer += timed(|| pair.answer());
     }
-    anyhow::ensure!(right == packets.len(), "{} packets did not come out as they went in", packets.len() - right);
+    anyhow::ensure!(
+        right == packets.len(),
+        "{} packets did not come out as they went in",
+        packets.len() - right
+    );
     Ok(times)
 }

@@ -53,7 +53,8 @@ fn of_folder(folder: &Path) -> anyhow::Result<Vec<Content>> {
 fn content(path: &Path, limit: u64) -> Option<Content> {
     let file = fs::File::open(path).ok()?;
     let metadata = file.metadata().ok().filter(|metadata| metadata.is_file() && metadata.len() > 0)?;
-    let plain = |letter: char| if letter.is_ascii_alphanumeric() || "-._".contains(letter) { letter } else { '_' };
+    let plain =
+        |letter: char| if letter.is_ascii_alphanumeric() || "-._".contains(letter) { letter } else { '_' };
     let name: String = path.file_name()?.to_string_lossy().chars().map(plain).collect();
     Some(Content {
         name,

@@ -61,7 +61,9 @@ impl Screen {
     pub fn new(quiet: bool, contents: &[Content], whole_bytes: u64, link: &str) -> Self {
         if !quiet {
             println!("A gateway, a station, and between them the air: {link}.");
-            println!("Fetched by curl, each file by one device and then by a second behind the same station:");
+            println!(
+                "Fetched by curl, each file by one device and then by a second behind the same station:"
+            );
             for content in contents {
                 println!("  {:<24} {:>9}", content.name, bytes(content.length_bytes.unwrap_or(0)));
             }
@@ -104,7 +106,8 @@ impl Screen {
 
 /// Prints the runs side by side, one line a figure.
 pub fn table(runs: &[&Run]) -> anyhow::Result<()> {
-    let mut table = Table::new(&[&[""], &runs.iter().map(|run| run.name.as_str()).collect::<Vec<_>>()[..]].concat());
+    let mut table =
+        Table::new(&[&[""], &runs.iter().map(|run| run.name.as_str()).collect::<Vec<_>>()[..]].concat());
     let mut line = |name: &str, figure: &dyn Fn(&Run) -> String| {
         table.row(std::iter::once(name.to_owned()).chain(runs.iter().map(|run| figure(run))));
     };

@@ -1,0 +1,179 @@
+//! The report: one HTML file that needs nothing else, our curves beside the paper's.
+
+mod chart;
+mod page;
+
+use crate::row::{Driver, Row, X};
+
+/// What stands above everything.
+#[derive(Debug, Clone)]
+pub struct Heading {
+    /// What was run again.
+    pub title: String,
+    /// Whose it is.
+    pub source: String,
+    /// What ran it.
+    pub driver: Driver,
+    /// The kernel whose TCP was used.
+    pub kernel: String,
+    /// The state of the project, as git describes it.
+    pub commit: String,
+    /// How long it took, in seconds.
+    pub took_seconds: f64,
+}
+
+/// A figure or table with its rows.
+#[derive(Debug, Clone)]
+pub struct Section {
+    /// The figure's id.
+    pub id: String,
+    /// The figure's title.
+    pub title: String,
+    /// What was measured and how, and where and why it differs from the paper.
+    pub remark: String,
+    /// What is on the horizontal axis.
+    pub x: String,
+    /// The rows.
+    pub rows: Vec<Row>,
+}
+
+/// One claim and whether it holds.
+#[derive(Debug, Clone)]
+pub struct Claim {
+    /// What must show.
+    pub claim: String,
+    /// What showed.
+    pub found: String,
+    /// Whether that is enough; none when it was not measured.
+    pub holds: Option<bool>,
+}
+
+/// Writes the report.
+#[must_use]
+pub fn html(heading: &Heading, claims: &[Claim], sections: &[Section]) -> String {
+    page::html(heading, claims, sections)
+}
+
+/// The rows of a section that belong into one chart: those of one panel with one unit.
+struct Panel<'a> {
+    /// What it shows; empty when series do not say.
+    name: &'a str,
+    unit: &'a str,
+    curves: Vec<Curve<'a>>,
+}
+
+/// The rows of one series.
+struct Curve<'a> {
+    name: &'a str,
+    rows: Vec<&'a Row>,
+}
+
+/// Sorts rows into panels and curves, in the order in which they first appear.
+fn panels(rows: &[Row]) -> Vec<Panel<'_>> {
+    let mut panels: Vec<Panel<'_>> = Vec::new();
+    for row in rows {
+        let (name, curve_name) = row.series.split_once(": ").unwrap_or(("", &row.series));
+        let panel = match panels.iter().position(|panel| panel.name == name && panel.unit == row.unit) {
+            Some(index) => &mut panels[index],
+            None => {
+                panels.push(Panel { name, unit: &row.unit, curves: Vec::new() });
+                panels.last_mut().expect("one was pushed")
+            }
+        };
+        match panel.curves.iter_mut().find(|curve| curve.name == curve_name) {
+            Some(curve) => curve.rows.push(row),
+            None => panel.curves.push(Curve { name: curve_name, rows: vec![row] }),
+        }
+    }
+    panels
+}
+
+impl Panel<'_> {
+    /// The places on the horizontal axis, if they are names: a scale of their own.
+    fn names(&self) -> Option<Vec<String>> {
+        let mut names = Vec::new();
+        for row in self.curves.iter().flat_map(|curve| &curve.rows) {
+            let X::Name(name) = &row.x else { return None };
+            if !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+        Some(names)
+    }
+
+    /// Whether there is anything that a chart shows better than a table.
+    fn is_worth_a_chart(&self) -> bool {
+        let mut places: Vec<&X> = self
+            .curves
+            .iter()
+            .flat_map(|curve| &curve.rows)
+            .filter(|row| row.value.is_some())
+            .map(|row| &row.x)
+            .collect();
+        places.dedup();
+        places.len() > 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::estimate::Estimate;
+
+    fn section() -> Section {
+        let estimate = |value| Some(Estimate { value, interval: Some((value - 0.1, value + 0.1)) });
+        let row = |series: &str, x: f64, value: f64| {
+            Row::new("10", series, x, "ratio").measured(estimate(value), Driver::Virtual, 5)
+        };
+        Section {
+            id: "10".to_owned(),
+            title: "Bytes <sent>".to_owned(),
+            remark: "A remark & more.".to_owned(),
+            x: "loss, %".to_owned(),
+            rows: vec![
+                row("file 1: acked", 0.0, 0.6),
+                row("file 1: acked", 5.0, 0.7),
+                row("file 1: cache-flush", 0.0, 0.6).paper(0.55),
+                row("file 2: acked", 0.0, 0.8),
+            ],
+        }
+    }
+
+    #[test]
+    fn rows_are_sorted_into_panels_and_curves() {
+        let section = section();
+        let panels = panels(&section.rows);
+        assert_eq!(panels.iter().map(|panel| panel.name).collect::<Vec<_>>(), ["file 1", "file 2"]);
+        assert_eq!(panels[0].curves.len(), 2);
+        assert_eq!(panels[0].curves[0].rows.len(), 2);
+        assert!(panels[0].is_worth_a_chart() && !panels[1].is_worth_a_chart());
+    }
+
+    #[test]
+    fn a_report_needs_nothing_from_anywhere_and_escapes_what_it_shows() {
+        let heading = Heading {
+            title: "A paper".to_owned(),
+            source: "Somebody, 2012".to_owned(),
+            driver: Driver::Virtual,
+            kernel: "a kernel".to_owned(),
+            commit: "abc".to_owned(),
+            took_seconds: 61.0,
+        };
+        let claim = Claim { claim: "it works".to_owned(), found: "0.6 < 0.7".to_owned(), holds: Some(true) };
+        let html = html(&heading, &[claim], &[section()]);
+        for wanted in [
+            "<svg",
+            "Bytes &lt;sent&gt;",
+            "A remark &amp; more.",
+            "cache-flush",
+            "0.55",
+            "a kernel",
+            "passed",
+        ] {
+            assert!(html.contains(wanted), "{wanted}");
+        }
+        for foreign in ["src=", "href=\"http", "<script", "@import", "url("] {
+            assert!(!html.contains(foreign), "{foreign}");
+        }
+    }
+}

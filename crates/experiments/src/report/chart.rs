@@ -1,0 +1,122 @@
+//! One chart, as SVG: a curve a series with its intervals, and the paper's values as rings of the same colour.
+
+use std::ops::Range;
+
+use plotters::coord::Shift;
+use plotters::prelude::*;
+
+use super::{Curve, Panel};
+use crate::row::{Row, X};
+
+const SIZE: (u32, u32) = (760, 420);
+/// Colours that differ for most eyes (Okabe and Ito's, and two more).
+const COLOURS: [RGBColor; 10] = [
+    RGBColor(0, 114, 178),
+    RGBColor(213, 94, 0),
+    RGBColor(0, 158, 115),
+    RGBColor(204, 121, 167),
+    RGBColor(230, 159, 0),
+    RGBColor(86, 180, 233),
+    RGBColor(90, 90, 90),
+    RGBColor(120, 60, 20),
+    RGBColor(150, 150, 0),
+    RGBColor(0, 0, 0),
+];
+
+/// Draws a panel. None when it cannot be drawn, which leaves the reader its table.
+pub fn svg(panel: &Panel<'_>, x_label: &str) -> Option<String> {
+    let mut text = String::new();
+    {
+        let area = SVGBackend::with_string(&mut text, SIZE).into_drawing_area();
+        draw(&area, panel, x_label).ok()?;
+        area.present().ok()?;
+    }
+    // A number that changes from run to run would make equal reports differ.
+    Some(text)
+}
+
+type Failure = Box<dyn std::error::Error>;
+
+fn draw(area: &DrawingArea<SVGBackend<'_>, Shift>, panel: &Panel<'_>, x_label: &str) -> Result<(), Failure> {
+    area.fill(&WHITE)?;
+    let names = panel.names();
+    let place = |row: &Row| match (&row.x, &names) {
+        (X::Number(number), _) => *number,
+        (X::Name(name), Some(names)) => names.iter().position(|other| other == name).unwrap_or(0) as f64,
+        (X::Name(_), None) => f64::NAN,
+    };
+    let (x_range, y_range) = ranges(panel, &place).ok_or("nothing to draw")?;
+    let mut chart = ChartBuilder::on(area)
+        .margin(10)
+        .margin_right(20)
+        .x_label_area_size(45)
+        .y_label_area_size(60)
+        .build_cartesian_2d(x_range, y_range)?;
+    let label = |x: &f64| match &names {
+        Some(names) if x.fract() == 0.0 => names.get(*x as usize).cloned().unwrap_or_default(),
+        Some(_) => String::new(),
+        None => format!("{x}"),
+    };
+    let y_label = match panel.name {
+        "" => panel.unit.to_owned(),
+        name => format!("{name} ({})", panel.unit),
+    };
+    chart
+        .configure_mesh()
+        .x_desc(x_label)
+        .y_desc(y_label)
+        .x_labels(names.as_ref().map_or(11, |names| 2 * names.len() + 1))
+        .x_label_formatter(&label)
+        .light_line_style(WHITE)
+        .label_style(("sans-serif", 12))
+        .axis_desc_style(("sans-serif", 14))
+        .draw()?;
+    for (curve, colour) in panel.curves.iter().zip(COLOURS.into_iter().cycle()) {
+        let points: Vec<(f64, f64)> =
+            curve.rows.iter().filter_map(|row| Some((place(row), row.value?))).collect();
+        let drawn = match names {
+            Some(_) => {
+                chart.draw_series(points.iter().map(|point| Circle::new(*point, 4, colour.filled())))?
+            }
+            None => {
+                chart.draw_series(points.iter().map(|point| Circle::new(*point, 2, colour.filled())))?;
+                chart.draw_series(LineSeries::new(points.iter().copied(), colour.stroke_width(2)))?
+            }
+        };
+        drawn
+            .label(curve.name)
+            .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], colour.stroke_width(3)));
+        chart.draw_series(intervals(curve, &place).map(|ends| PathElement::new(ends, colour.mix(0.5))))?;
+        let paper = curve.rows.iter().filter_map(|row| Some((place(row), row.paper?)));
+        chart.draw_series(paper.map(|point| Circle::new(point, 6, colour.stroke_width(2))))?;
+    }
+    chart
+        .configure_series_labels()
+        .position(SeriesLabelPosition::UpperLeft)
+        .background_style(WHITE.mix(0.8))
+        .label_font(("sans-serif", 12))
+        .draw()?;
+    Ok(())
+}
+
+/// The vertical strokes of the intervals.
+fn intervals<'a>(
+    curve: &'a Curve<'_>,
+    place: &'a impl Fn(&Row) -> f64,
+) -> impl Iterator<Item = [(f64, f64); 2]> + 'a {
+    curve.rows.iter().filter_map(move |row| Some([(place(row), row.low?), (place(row), row.high?)]))
+}
+
+/// What the axes must span, with a little air; the vertical one begins at 0.
+fn ranges(panel: &Panel<'_>, place: &impl Fn(&Row) -> f64) -> Option<(Range<f64>, Range<f64>)> {
+    let rows = || panel.curves.iter().flat_map(|curve| &curve.rows);
+    let places: Vec<f64> = rows().map(|row| place(row)).collect();
+    let left = places.iter().copied().reduce(f64::min)?;
+    let right = places.iter().copied().reduce(f64::max)?;
+    let values = || rows().flat_map(|row| [row.value, row.paper]).flatten();
+    // An interval far above everything else must not flatten the curves.
+    let top = values().reduce(f64::max)?.max(1e-9) * 1.15;
+    let bottom = values().reduce(f64::min)?.min(0.0) * 1.15;
+    let air = ((right - left) * 0.04).max(0.5);
+    Some((left - air..right + air, bottom..top))
+}

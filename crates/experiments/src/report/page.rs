@@ -1,0 +1,138 @@
+//! The page around the charts.
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use super::{Claim, Heading, Section, chart, panels};
+use crate::row::Row;
+
+const STYLE: &str = "\
+body { font: 15px/1.45 sans-serif; max-width: 72em; margin: 2em auto; padding: 0 1em; color: #222 }
+h1, h2, h3 { line-height: 1.2 } h2 { margin-top: 2.5em; border-top: 1px solid #ccc; padding-top: 1em }
+table { border-collapse: collapse; font-size: 13px } th, td { padding: .2em .7em; text-align: left; vertical-align: top }
+tr:nth-child(even) { background: #f4f4f4 } td.number { text-align: right; font-variant-numeric: tabular-nums }
+.passed { color: #00703c; font-weight: bold } .short { color: #b00020; font-weight: bold } .unmeasured { color: #777 }
+.about { color: #555; font-size: 13px } svg { max-width: 100%; height: auto } figure { margin: 1em 0 }
+details { margin: .7em 0 } summary { cursor: pointer; color: #0050a0 }";
+
+/// The whole page.
+pub fn html(heading: &Heading, claims: &[Claim], sections: &[Section]) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                title { (heading.title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                h1 { (heading.title) }
+                p { (heading.source) }
+                p.about {
+                    "Driver: " (heading.driver) ". Kernel: " (heading.kernel) ". Commit: " (heading.commit) ". Took "
+                    (format!("{:.0}", heading.took_seconds)) " s. In charts, vertical strokes are 95% confidence \
+                     intervals and rings are values that the paper's text or tables state."
+                }
+                @if !claims.is_empty() { (summary(claims)) }
+                @for part in sections { (section(part, heading)) }
+            }
+        }
+    };
+    page.into_string()
+}
+
+/// What must show, and whether it does.
+fn summary(claims: &[Claim]) -> Markup {
+    html! {
+        h2 { "What must show" }
+        table {
+            tr { th { "Claim" } th { "Found" } th {} }
+            @for claim in claims {
+                tr {
+                    td { (claim.claim) }
+                    td { (claim.found) }
+                    @match claim.holds {
+                        Some(true) => { td.passed { "passed" } }
+                        Some(false) => { td.short { "short" } }
+                        None => { td.unmeasured { "not measured" } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn section(section: &Section, heading: &Heading) -> Markup {
+    let seeds = section.rows.iter().map(|row| row.seeds).max().unwrap_or(0);
+    let mut notes: Vec<&str> = Vec::new();
+    for note in section.rows.iter().flat_map(|row| row.note.split("; ")) {
+        if note.starts_with("content: ") && !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+    html! {
+        h2 id=(section.id) { (label(&section.id)) ": " (section.title) }
+        p { (section.remark) }
+        p.about {
+            @if seeds > 0 { "Seeds 1 to " (seeds) ", " (heading.kernel) ", " } @else { "Offline, " }
+            "commit " (heading.commit) "."
+            @for note in &notes { " " (capitalised(note)) "." }
+        }
+        @for panel in panels(&section.rows).iter().filter(|panel| panel.is_worth_a_chart()) {
+            @if let Some(svg) = chart::svg(panel, &section.x) { figure { (PreEscaped(svg)) } }
+        }
+        details {
+            summary { "All " (section.rows.len()) " rows" }
+            (table(&section.rows, &section.x))
+        }
+    }
+}
+
+fn table(rows: &[Row], x: &str) -> Markup {
+    html! {
+        table {
+            tr {
+                th { "Series" } th { (x) } th { "Ours" } th { "95% interval" } th { "Paper" } th { "Unit" } th { "Seeds" }
+                th { "Note" }
+            }
+            @for row in rows {
+                tr {
+                    td { (row.series) }
+                    td.number { (row.x) }
+                    td.number { (number(row.value)) }
+                    td.number { @if let (Some(low), Some(high)) = (row.low, row.high) {
+                        (number(Some(low))) " – " (number(Some(high)))
+                    } }
+                    td.number { (row.paper.map_or(String::new(), |paper| paper.to_string())) }
+                    td { (row.unit) }
+                    td.number { (row.seeds) }
+                    td { (row.note.split("; ").filter(|note| !note.starts_with("content: ")).collect::<Vec<_>>().join("; ")) }
+                }
+            }
+        }
+    }
+}
+
+/// `Figure 10` for `10`; what is no number speaks for itself.
+fn label(id: &str) -> String {
+    if id.bytes().all(|byte| byte.is_ascii_digit()) {
+        format!("Figure {id}")
+    } else {
+        capitalised(&id.replace('-', " "))
+    }
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// A number with as many digits as are worth reading.
+fn number(value: Option<f64>) -> String {
+    match value {
+        None => "none".to_owned(),
+        Some(value) if value == value.trunc() => format!("{value}"),
+        Some(value) if value.abs() >= 100.0 => format!("{value:.0}"),
+        Some(value) if value.abs() >= 10.0 => format!("{value:.1}"),
+        Some(value) => format!("{value:.3}"),
+    }
+}

@@ -1,0 +1,32 @@
+//! Fixed amounts of work for measurements of speed: no air, no virtual time to speak of, and no clock, which is the
+//! caller's. Everything that is measured is what really runs; only sockets and devices are absent.
+
+mod codec;
+mod face_to_face;
+
+pub use codec::Codec;
+pub use face_to_face::FaceToFace;
+
+use crate::GATEWAY;
+use crate::traffic::{ConstantRate, Content, Ends, Source};
+use std::time::Duration;
+
+/// Bytes of payload in each packet.
+const PAYLOAD_BYTES: usize = 1360;
+/// How far back what repeats was seen first, at most.
+const REACH_BYTES: usize = 1 << 20;
+
+/// `count` full UDP packets from the gateway to station 1 of whose payload about the share `redundancy` repeats.
+#[must_use]
+pub fn packets(redundancy: f64, count: usize) -> Vec<Vec<u8>> {
+    let content = Content::repeating(1, redundancy, REACH_BYTES, count * PAYLOAD_BYTES);
+    let mut source =
+        ConstantRate::new(Ends::between(GATEWAY, 1), content, PAYLOAD_BYTES, Duration::from_nanos(1));
+    (0..count)
+        .map(|_| {
+            let mut packet = Vec::new();
+            source.poll_packet(Duration::MAX, &mut packet);
+            packet
+        })
+        .collect()
+}

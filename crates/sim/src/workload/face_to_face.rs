@@ -1,0 +1,144 @@
+//! Two nodes face to face: what one gives the other takes at once. The work on a batch of packets is cut into steps, so
+//! that each can be timed.
+
+use crate::addresses::{GATEWAY, outer};
+use crate::setup::{Purpose, Setup, SetupError, Tunnel};
+use air::LinkConfig;
+use node::{Node, Transmit};
+use rand::RngExt;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+const STATION: usize = 1;
+/// Virtual time between batches.
+const BATCH_TIME: Duration = Duration::from_micros(300);
+
+/// A gateway and a station with a session between them.
+pub struct FaceToFace {
+    nodes: [Node; 2],
+    addresses: [SocketAddr; 2],
+    now: Duration,
+    /// Datagrams of the batch, and how to seal them.
+    batch: Vec<(Transmit, Vec<u8>)>,
+    spare: Vec<Vec<u8>>,
+    packet: Vec<u8>,
+}
+
+impl FaceToFace {
+    /// Two nodes that have shaken hands.
+    pub fn new(seed: u64, tunnel: &Tunnel) -> Result<Self, SetupError> {
+        let setup = Setup::pair(seed, LinkConfig::default(), LinkConfig::default());
+        let mut nodes = Vec::new();
+        for (host, config) in setup.configs(tunnel).into_iter().enumerate() {
+            let config = node::Config { trace: false, ..config };
+            nodes.push(Node::new(config, setup.rng(Purpose::Boots(host)).random(), Duration::ZERO)?);
+        }
+        let (Some(station), Some(gateway)) = (nodes.pop(), nodes.pop()) else {
+            return Err(SetupError::Stations(0));
+        };
+        let mut pair = FaceToFace {
+            nodes: [gateway, station],
+            addresses: [outer(GATEWAY).into(), outer(STATION).into()],
+            now: Duration::ZERO,
+            batch: Vec::new(),
+            spare: Vec::new(),
+            packet: Vec::new(),
+        };
+        for host in [STATION, GATEWAY, STATION, GATEWAY] {
+            pair.nodes[host].handle_timeout(pair.now);
+            pair.hand_over(host);
+        }
+        Ok(pair)
+    }
+
+    /// The gateway takes packets, and gives datagrams: classify, queue, reduce, pack.
+    pub fn pack(&mut self, packets: &[Vec<u8>]) {
+        self.now += BATCH_TIME;
+        let gateway = &mut self.nodes[GATEWAY];
+        for packet in packets {
+            gateway.handle_packet(self.now, packet);
+        }
+        let mut datagram = self.spare.pop().unwrap_or_default();
+        while let Some(transmit) = gateway.poll_transmit(self.now, &mut datagram) {
+            self.batch
+                .push((transmit, std::mem::replace(&mut datagram, self.spare.pop().unwrap_or_default())));
+        }
+        self.spare.push(datagram);
+    }
+
+    /// The datagrams of the batch are sealed.
+    pub fn seal(&mut self) {
+        for (transmit, datagram) in &mut self.batch {
+            transmit.seal(datagram);
+        }
+    }
+
+    /// Bytes of the datagrams of the batch.
+    #[must_use]
+    pub fn batch_bytes(&self) -> usize {
+        self.batch.iter().map(|(_, datagram)| datagram.len()).sum()
+    }
+
+    /// The station takes the datagrams: open, unpack, restore.
+    pub fn unpack(&mut self) {
+        let (from, station) = (self.addresses[GATEWAY], &mut self.nodes[STATION]);
+        for (_, mut datagram) in self.batch.drain(..) {
+            station.handle_datagram(self.now, from, &mut datagram);
+            self.spare.push(datagram);
+        }
+    }
+
+    /// The station gives the packets; how many are those that the gateway took.
+    pub fn deliver(&mut self, packets: &[Vec<u8>]) -> usize {
+        let mut right = 0;
+        for packet in packets {
+            right +=
+                usize::from(self.nodes[STATION].poll_deliver(&mut self.packet) && self.packet == *packet);
+        }
+        right
+    }
+
+    /// What else is due: the station's receipts reach the gateway.
+    pub fn answer(&mut self) {
+        for host in [STATION, GATEWAY] {
+            self.nodes[host].handle_timeout(self.now);
+            self.hand_over(host);
+        }
+    }
+
+    fn hand_over(&mut self, from: usize) {
+        let mut datagram = self.spare.pop().unwrap_or_default();
+        while let Some(transmit) = self.nodes[from].poll_transmit(self.now, &mut datagram) {
+            transmit.seal(&mut datagram);
+            self.nodes[1 - from].handle_datagram(self.now, self.addresses[from], &mut datagram);
+        }
+        self.spare.push(datagram);
+        for node in &mut self.nodes {
+            while node.poll_event().is_some() {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::packets;
+
+    #[test]
+    fn every_packet_comes_out_and_what_repeats_is_left_out() {
+        let packets = packets(0.8, 3000);
+        let mut pair = FaceToFace::new(1, &Tunnel::default()).expect("the setup is sound");
+        let (mut right, mut datagram_bytes) = (0, 0);
+        for batch in packets.chunks(32) {
+            pair.pack(batch);
+            pair.seal();
+            datagram_bytes += pair.batch_bytes();
+            pair.unpack();
+            right += pair.deliver(batch);
+            pair.answer();
+        }
+        assert_eq!(right, 3000);
+        let packet_bytes: usize = packets.iter().map(Vec::len).sum();
+        assert!(datagram_bytes * 2 < packet_bytes, "{datagram_bytes} of {packet_bytes}");
+    }
+}
