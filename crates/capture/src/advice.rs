@@ -132,7 +132,7 @@ pub(crate) fn notes(report: &Report, may_hold_packets_twice: bool) -> Vec<String
     for method in report.methods.iter().filter(|method| method.memory_was_full) {
         note(
             true,
-            format!("{} ran out of memory for earlier packets: it would have found more", method.name),
+            format!("{} ran out of memory for earlier packets, and may have missed repetition", method.name),
         );
     }
     notes

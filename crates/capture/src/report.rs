@@ -55,7 +55,7 @@ pub struct MethodReport {
     pub to_client: Shares,
     /// From clients to servers only.
     pub to_server: Shares,
-    /// The method's memory was full, and it would have found more with a larger one.
+    /// The method's memory was full, so that it may have missed repetition.
     pub memory_was_full: bool,
 }
 

@@ -39,7 +39,7 @@ pub struct Tally {
     /// Redundant bytes on the way to a client that only other clients received before: what overhearing or a
     /// shared store can save.
     pub inter_bytes: u64,
-    /// The method's memory was full, and it would have found more with a larger one.
+    /// The method's memory was full, so that it may have missed repetition.
     pub memory_was_full: bool,
 }
 
