@@ -1,6 +1,6 @@
-//! The node's time: what has passed since the driver started, by the clock that the timers use too.
+//! The node's time: what has passed since the driver started.
 
-use rustix::time::{ClockId, Timespec, clock_gettime};
+use rustix::time::{ClockId, clock_gettime};
 use std::time::Duration;
 
 /// A clock that started at some moment. It does not run while the machine sleeps.
@@ -20,16 +20,6 @@ impl Clock {
     #[must_use]
     pub fn now(&self) -> Duration {
         monotonic().saturating_sub(self.origin)
-    }
-
-    /// What the system's monotonic clock will show when this one shows `at`.
-    #[must_use]
-    pub(crate) fn monotonic_at(&self, at: Duration) -> Timespec {
-        let at = self.origin.saturating_add(at);
-        Timespec {
-            tv_sec: i64::try_from(at.as_secs()).unwrap_or(i64::MAX),
-            tv_nsec: i64::from(at.subsec_nanos()),
-        }
     }
 }
 

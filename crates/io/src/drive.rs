@@ -3,7 +3,7 @@
 use crate::clock::Clock;
 use crate::control::{Counters, Inbox, Request, Snapshot};
 use crate::outbox::{Envelope, Outbox, Sent};
-use crate::reactor::Reactor;
+use crate::reactor::{Reactor, Ready};
 use crate::tun::Tun;
 use crate::{Error, System, mss};
 use node::Node;
@@ -26,12 +26,10 @@ pub fn drive(
     inbox: &Inbox,
     on_event: impl FnMut(node::Event),
 ) -> Result<(), Error> {
-    let reactor = Reactor::new(&system.udp, &system.tun, inbox.bell.clone(), clock)?;
     Driver {
         system,
         node,
         clock,
-        reactor,
         counters: Counters::default(),
         outbox: Outbox::default(),
         blocked: false,
@@ -46,7 +44,6 @@ struct Driver<'a, F> {
     system: &'a mut System,
     node: &'a mut Node,
     clock: Clock,
-    reactor: Reactor,
     counters: Counters,
     outbox: Outbox,
     /// Whether the socket was full when last asked.
@@ -57,9 +54,10 @@ struct Driver<'a, F> {
 }
 
 impl<F: FnMut(node::Event)> Driver<'_, F> {
+    /// One look at the clock a turn: a turn takes microseconds, and nothing in it is due sooner.
     fn run(mut self, inbox: &Inbox) -> Result<(), Error> {
+        let mut now = self.clock.now();
         loop {
-            let now = self.clock.now();
             if self.node.poll_timeout().is_some_and(|at| at <= now) {
                 self.node.handle_timeout(now);
                 deliver(self.node, &self.system.tun, &mut self.counters, &mut self.delivery);
@@ -68,8 +66,9 @@ impl<F: FnMut(node::Event)> Driver<'_, F> {
             while let Some(event) = self.node.poll_event() {
                 (self.on_event)(event);
             }
-            let ready = self.reactor.wait(self.node.poll_timeout())?;
-            let now = self.clock.now();
+            let patience = self.node.poll_timeout().map(|at| at.saturating_sub(now));
+            let ready = self.wait(inbox, patience)?;
+            now = self.clock.now();
             if ready.socket_out {
                 self.blocked = false;
             }
@@ -80,9 +79,14 @@ impl<F: FnMut(node::Event)> Driver<'_, F> {
                 self.read_packets(now)?;
             }
             if ready.woken && !self.answer(inbox, now) {
-                return self.say_goodbye();
+                return self.say_goodbye(inbox);
             }
         }
+    }
+
+    fn wait(&self, inbox: &Inbox, patience: Option<Duration>) -> Result<Ready, Error> {
+        let System { udp, tun, .. } = &*self.system;
+        Reactor { socket: udp, wants_out: self.blocked, device: tun, bell: &inbox.bell }.wait(patience)
     }
 
     /// Sends what the node has, as far as the socket takes it.
@@ -96,7 +100,7 @@ impl<F: FnMut(node::Event)> Driver<'_, F> {
             })?;
             self.blocked = sent == Sent::Blocked;
         }
-        self.reactor.want_out(&self.system.udp, self.blocked)
+        Ok(())
     }
 
     /// Hands the node one system call's worth of datagrams, and what it makes of each to the kernel.
@@ -140,12 +144,13 @@ impl<F: FnMut(node::Event)> Driver<'_, F> {
     }
 
     /// Tells the peers that this node goes away, so that they do not wait for it.
-    fn say_goodbye(mut self) -> Result<(), Error> {
+    fn say_goodbye(mut self, inbox: &Inbox) -> Result<(), Error> {
         self.node.close();
         let end = self.clock.now() + GOODBYE;
         self.transmit(self.clock.now())?;
         while self.blocked && self.clock.now() < end {
-            self.blocked = !self.reactor.wait(Some(end))?.socket_out;
+            let patience = end.saturating_sub(self.clock.now());
+            self.blocked = !self.wait(inbox, Some(patience))?.socket_out;
             self.transmit(self.clock.now())?;
         }
         while let Some(event) = self.node.poll_event() {

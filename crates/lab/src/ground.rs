@@ -8,6 +8,7 @@ use air::LinkConfig;
 use rustix::event::{PollFd, PollFlags, poll};
 use tun_rs::{DeviceBuilder, Layer, SyncDevice};
 
+use crate::congestion_control::{self, Leave};
 use crate::error::{Doing, LabError};
 use crate::ethernet::HEADER_BYTES;
 use crate::namespace::{Namespace, ip_batch};
@@ -49,6 +50,9 @@ impl Ground {
         let namespaces = Namespace::make(run, &names)?;
         let places: Vec<(String, Namespace)> =
             names.iter().map(|name| (*name).to_owned()).zip(namespaces).collect();
+        let parameters = topology.places.iter().map(|place| &place.parameters).chain([&scenario.parameters]);
+        let controls = parameters.filter_map(|parameters| parameters.get(congestion_control::PARAMETER));
+        let leave = Leave::take(controls.map(String::as_str))?;
         for ((_, namespace), place) in places.iter().zip(&topology.places) {
             let said = scenario.parameters.iter().chain(&place.parameters);
             let said = said.map(|(name, value)| (name.as_str(), value.as_str()));
@@ -56,6 +60,7 @@ impl Ground {
             let forwards = forwards.into_iter().filter(|_| place.forwards);
             namespace.set_parameters(PARAMETERS.into_iter().chain(forwards).chain(said))?;
         }
+        drop(leave);
         lay_cables(topology, &places)?;
         let links = raise_air(scenario, seed, &places)?;
         for (place, (_, namespace)) in topology.places.iter().zip(&places) {

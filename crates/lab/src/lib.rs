@@ -18,6 +18,7 @@
 #![allow(clippy::disallowed_methods)] // The lab runs real programs in real time, or in what they take for it.
 
 mod check;
+mod congestion_control;
 mod daemon;
 mod download;
 mod driver;

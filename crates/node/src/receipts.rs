@@ -11,6 +11,10 @@ pub const HISTORY: usize = 4096;
 /// A sequence reported as not held is taken for lost only when the receiver has got this many newer ones: it may have
 /// been overtaken.
 const REORDERING_MARGIN: u64 = 3;
+/// ... or when the newest one left so much later than it: half a smoothed round trip, as RACK has a quarter of the
+/// least one (RFC 8985, section 6.2). Three newer ones can take as many timeouts of TCP's to come, and until then a
+/// retransmission may refer to the very packet that was lost.
+const REORDERING_SHARE: u32 = 2;
 /// A receipt repeats what this many receipts before it said, in case they were lost.
 const REPEATS: usize = 3;
 /// Packets that may go unreported while traffic flows that could carry a receipt.
@@ -97,18 +101,22 @@ impl Outstanding {
             return false;
         }
         let first = self.next - self.sent.len() as u64;
+        let newest_left = newest.checked_sub(first).map(|index| self.sent[index as usize].at);
         if self.newest_reported.is_none_or(|before| newest > before) {
             self.measure(now, newest, first, receipt);
         }
+        let margin = self.srtt.map(|srtt| srtt / REORDERING_SHARE);
         for back in 0..receipt.span() {
             let Some(sequence) = newest.checked_sub(back).filter(|&sequence| sequence >= first) else {
                 break;
             };
-            let known = &mut self.sent[(sequence - first) as usize].fate;
+            let Sent { at, fate: known } = &mut self.sent[(sequence - first) as usize];
+            let overtaken_long_ago =
+                newest_left.zip(margin).is_some_and(|(newest_left, margin)| newest_left > *at + margin);
             let told = match receipt.holds(back) {
                 Some(true) => Fate::Held,
                 // the newest one did arrive: it could not be restored, and nothing need be waited for
-                Some(false) if back == 0 || back >= REORDERING_MARGIN => Fate::Lost,
+                Some(false) if back == 0 || back >= REORDERING_MARGIN || overtaken_long_ago => Fate::Lost,
                 _ => continue,
             };
             // what was held stays so for this account; what was taken for lost may still arrive
@@ -310,6 +318,22 @@ mod tests {
         outstanding.send(MS);
         let receipt = Receipt { newest: 1, generation: 0, received: 2, delay_64us: 0, held: &[3] };
         assert!(!outstanding.receipt(MS, &receipt, |_, _| panic!("nothing may be confirmed")));
+    }
+
+    #[test]
+    fn what_left_long_before_the_newest_is_lost_though_little_followed_it() {
+        let mut outstanding = Outstanding::default();
+        outstanding.round_trip(20 * MS);
+        for at in [0, 1, 200] {
+            outstanding.send(at * MS);
+        }
+        let mut fates = Vec::new();
+        let receipt = |newest, held| Receipt { newest, generation: 0, received: 1, delay_64us: 0, held };
+        outstanding.receipt(22 * MS, &receipt(1, &[0b01]), |sequence, fate| fates.push((sequence, fate)));
+        assert_eq!(fates, [(1, Fate::Held)], "1 ms is no more than reordering");
+        fates.clear();
+        outstanding.receipt(222 * MS, &receipt(2, &[0b011]), |sequence, fate| fates.push((sequence, fate)));
+        assert_eq!(fates, [(2, Fate::Held), (0, Fate::Lost)]);
     }
 
     proptest! {

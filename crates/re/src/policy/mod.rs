@@ -55,7 +55,7 @@ impl Policy {
             Policy::CacheFlush => Box::new(CacheFlush::default()),
             Policy::TcpSeq => Box::new(TcpSeq::default()),
             Policy::KDistance { k } => Box::new(KDistance::new(k)),
-            Policy::InformedMarking => Box::new(InformedMarking),
+            Policy::InformedMarking => Box::new(InformedMarking::default()),
             Policy::RetrieveOnMiss => Box::new(RetrieveOnMiss),
             Policy::Acked => Box::new(Acked),
         }
@@ -114,7 +114,7 @@ mod tests {
             [&sent, &confirmed, &lost, &late].map(|stored| policy.may_refer(stored))
         };
         assert_eq!(allowed(&Acked), [false, true, false, true]);
-        assert_eq!(allowed(&InformedMarking), [true, true, false, false]);
+        assert_eq!(allowed(&InformedMarking::default()), [true, true, false, false]);
         assert_eq!(allowed(&RetrieveOnMiss), [true; 4]);
         assert_eq!(allowed(&Naive), [true; 4]);
         assert_eq!(allowed(&Off), [false; 4]);
