@@ -24,10 +24,10 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
     let plan = &results.setting.plan;
     let mut rows = Vec::new();
     for &file in grid::files(plan) {
-        let seeds = grid::seeds(plan, file);
         for &loss in grid::losses(plan) {
             for scheme in Scheme::SOUND {
                 let cell = Cell::download(file, scheme, loss);
+                let seeds = grid::seeds(plan, &cell);
                 let readings = results.readings(&cell, seeds)?;
                 let complete = readings.iter().filter(|reading| reading.is_complete).count() as u64;
                 let all = readings.len() as u64;

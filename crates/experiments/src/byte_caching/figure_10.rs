@@ -26,10 +26,10 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
     let plan = &results.setting.plan;
     let mut rows = Vec::new();
     for &file in grid::files(plan) {
-        let seeds = grid::seeds(plan, file);
         for &loss in grid::losses(plan) {
             for scheme in Scheme::SOUND {
                 let cell = Cell::download(file, scheme, loss);
+                let seeds = grid::seeds(plan, &cell);
                 if scheme == Scheme::OFF {
                     let bytes = results.mean_of_complete(&cell, seeds, bytes_down)?;
                     let row = Row::new(FIGURE.id, format!("{file}: off"), loss, "bytes");

@@ -26,11 +26,11 @@ pub const FIGURE: Figure = Figure {
 const LOSSES: [f64; 2] = [5.0, 10.0];
 
 fn ks(plan: &Plan) -> &'static [u32] {
-    plan.choose(&[1, 2, 4, 6, 8, 12, 16, 24, 32, 50, 65, 80], &[2, 8, 50], &[8])
+    plan.choose(&[1, 2, 4, 8, 12, 16, 24, 32, 50, 80], &[2, 8, 50], &[8])
 }
 
 fn count(plan: &Plan) -> u32 {
-    plan.seeds(20, 4, 1)
+    plan.seeds(12, 2, 1)
 }
 
 fn cell(k: u32, loss_percent: f64) -> Cell {

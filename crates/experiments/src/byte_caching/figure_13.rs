@@ -23,11 +23,11 @@ pub const FIGURE: Figure = Figure {
 
 fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
     let plan = &results.setting.plan;
-    let seeds = grid::seeds(plan, File::One);
     let mut rows = Vec::new();
     for &loss in grid::losses(plan) {
         for scheme in Scheme::SOUND.into_iter().filter(|&scheme| scheme != Scheme::Bare) {
             let cell = Cell::download(File::One, scheme, loss);
+            let seeds = grid::seeds(plan, &cell);
             let readings = results.readings(&cell, seeds)?;
             let percent = |quantity: fn(&super::reading::Reading) -> f64| {
                 Estimate::mean(&readings.iter().map(quantity).collect::<Vec<_>>()).map(|it| it.times(100.0))

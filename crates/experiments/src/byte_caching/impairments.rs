@@ -1,6 +1,7 @@
 //! What the paper names and does not plot: reordering, corruption, duplication, bursts; and loss in both directions.
 
 use anyhow::Result;
+use re::Policy;
 
 use super::cell::{Cell, File, Impairment};
 use super::figure::{Figure, Need, Results, Setting, bytes_down, seconds};
@@ -57,15 +58,21 @@ fn cell(scheme: Scheme, impairment: Impairment) -> Cell {
     Cell { impairment, ..Cell::download(File::One, scheme, 0.0) }
 }
 
-fn seeds(plan: &Plan, scheme: Scheme) -> u32 {
-    // A naive download that stalls shows it with few seeds.
-    plan.seeds(if scheme == Scheme::NAIVE { 10 } else { 50 }, 3, 1)
+/// With many seeds where completion is to be shown; a naive download that stalls shows it with few.
+fn seeds(plan: &Plan, cell: &Cell) -> u32 {
+    use Impairment::{Corruption, Duplication, Reordering};
+    let proven = matches!(cell.impairment, Reordering(_) | Corruption(_) | Duplication(_));
+    let compared = [Scheme::Bare, Scheme::NAIVE, Scheme::paper(Policy::Acked)].contains(&cell.scheme);
+    plan.seeds(if proven && !compared { 50 } else { 10 }, 2, 1)
 }
 
 fn needs(setting: &Setting<'_>) -> Vec<Need> {
     let plan = &setting.plan;
     let of = |scheme| {
-        let of = move |&impairment| Need::Cell(cell(scheme, impairment), seeds(plan, scheme));
+        let of = move |&impairment| {
+            let cell = cell(scheme, impairment);
+            Need::Cell(cell, seeds(plan, &cell))
+        };
         impairments(plan).iter().map(of)
     };
     SCHEMES.into_iter().flat_map(of).collect()
@@ -76,8 +83,8 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for &impairment in impairments(plan) {
         for scheme in SCHEMES {
-            let seeds = seeds(plan, scheme);
             let cell = cell(scheme, impairment);
+            let seeds = seeds(plan, &cell);
             let off = cell.with(Scheme::OFF);
             let readings = results.readings(&cell, seeds)?;
             let complete = readings.iter().filter(|it| it.is_complete).count() as u64;

@@ -58,7 +58,7 @@ impl Way {
 }
 
 fn seeds(setting: &Setting<'_>) -> u32 {
-    setting.plan.seeds(20, 2, 1)
+    setting.plan.seeds(10, 2, 1)
 }
 
 fn needs(setting: &Setting<'_>) -> Vec<Need> {

@@ -30,11 +30,11 @@ const SCHEMES: [Scheme; 9] = {
 };
 
 fn losses(plan: &Plan) -> &'static [f64] {
-    plan.choose(&[0.0, 1.0, 2.0, 5.0, 10.0, 15.0, 20.0], &[0.0, 5.0], &[5.0])
+    plan.choose(&[0.0, 1.0, 5.0, 10.0, 20.0], &[0.0, 5.0], &[5.0])
 }
 
 fn seeds(plan: &Plan) -> u32 {
-    plan.seeds(20, 4, 1)
+    plan.seeds(10, 2, 1)
 }
 
 fn needs(setting: &Setting<'_>) -> Vec<Need> {

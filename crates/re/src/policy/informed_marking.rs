@@ -44,8 +44,9 @@ mod tests {
     fn a_repeated_segment_refers_neither_to_itself_nor_to_later_ones() {
         let mut policy = InformedMarking::default();
         assert!(policy.admit(2, &segment(80, 10).1));
-        let refers_to =
-            |policy: &InformedMarking, port, sequence| policy.may_refer(&stored(1, &segment(port, sequence).0));
+        let refers_to = |policy: &InformedMarking, port, sequence| {
+            policy.may_refer(&stored(1, &segment(port, sequence).0))
+        };
         assert!(refers_to(&policy, 80, 9));
         assert!(!refers_to(&policy, 80, 10), "an earlier copy of itself");
         assert!(!refers_to(&policy, 80, 11), "a later one");
