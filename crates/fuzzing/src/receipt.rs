@@ -21,14 +21,21 @@ pub fn check(bytes: &[u8]) -> bool {
 
 /// A usual receipt, the largest one, and one that holds nothing.
 pub fn seeds() -> Vec<Seed> {
-    let usual =
-        Receipt { newest: 0x0001_0203, generation: 1, received: 500, delay_64us: 40, held: &[0xfd, 0xff] };
+    let usual = Receipt {
+        newest: 0x0001_0203,
+        generation: 1,
+        received: 500,
+        delay_64us: 40,
+        held: &[0xfd, 0xff],
+        parked: &[],
+    };
     vec![
         Seed::of("usual", |out| usual.emit(out)),
         Seed::of("largest", |out| {
             Receipt { newest: 0x00ff_ffff, delay_64us: u32::MAX, held: &[0xff; MAX_BITMAP_BYTES], ..usual }
                 .emit(out);
         }),
+        Seed::of("parked", |out| Receipt { parked: &[2], ..usual }.emit(out)),
         Seed::of("nothing-held", |out| Receipt { held: &[], ..usual }.emit(out)),
     ]
 }

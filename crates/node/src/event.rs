@@ -77,6 +77,14 @@ pub enum Outcome {
     Repaired,
 }
 
+impl Outcome {
+    /// Of a packet that is delivered now, and may have been held before.
+    #[must_use]
+    pub fn after(was_held: bool) -> Self {
+        if was_held { Outcome::Repaired } else { Outcome::Delivered }
+    }
+}
+
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

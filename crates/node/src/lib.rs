@@ -7,7 +7,9 @@
 //! On the way out a packet is *classified* (its destination leads to a [peer][route]), waits in the [queue], is
 //! *[reduce]d* when its turn comes, *[pack]ed* with what else is to be said, and *[seal]ed*. On the way in a unit is
 //! *opened*, *unpacked*, its packets *restored*, their sources checked, and *delivered*. What could not be restored
-//! is [repair]ed by request where the peer offers it, and otherwise left to the end hosts.
+//! is [repair]ed by request where the peer offers it, and otherwise left to the end hosts. Under the policy `adaptive`
+//! the hop repairs its own losses: what receipts show to be missing is sent again ([recover]), what came too early waits
+//! for it ([release]), and losses of a full queue are left to be seen ([delay]).
 //!
 //! A node never asks the time, draws randomness from the system or touches a socket: a driver hands it `now` (since
 //! any origin), packets and datagrams, and takes what it gives:
@@ -22,6 +24,7 @@
 
 mod allowance;
 mod config;
+mod delay;
 mod event;
 mod handshake;
 mod keyring;
@@ -33,7 +36,9 @@ mod pack;
 mod peer;
 mod queue;
 mod receipts;
+mod recover;
 mod reduce;
+mod release;
 mod repair;
 mod replay;
 mod route;

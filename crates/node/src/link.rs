@@ -2,15 +2,21 @@
 //! two starts anew, it begins again from nothing.
 
 use crate::receipts::{Outstanding, Received};
+use crate::recover::Recover;
 use crate::reduce::{Reduce, Restore};
+use crate::release::Release;
 use crate::repair::Repair;
 use re::{Parameters, Policy};
 use std::collections::VecDeque;
 use std::time::Duration;
-use wire::hello::{ANSWERS_REQUESTS, Hello};
+use wire::hello::{ANSWERS_REQUESTS, Hello, RECOVERS};
 
 /// Replies that wait to be sent at once.
 const MAX_REPLIES: usize = 256;
+/// Over longer hops ARQ does not pay: what it repairs comes so late that the end hosts have repaired it themselves.
+const LONGEST_HOP: Duration = Duration::from_millis(120);
+/// The least and the most that a packet waits behind a gap.
+const PATIENCE: [Duration; 2] = [Duration::from_millis(40), Duration::from_millis(300)];
 /// A first guess of the round trip, until it is measured.
 const UNKNOWN_ROUND_TRIP: Duration = Duration::from_millis(200);
 
@@ -26,8 +32,13 @@ pub struct Link {
     pub reduce: Reduce,
     /// Puts back what we have.
     pub restore: Restore,
-    /// Asks for what is missing; only if the peer answers requests.
+    /// Parks what cannot be restored yet, and asks for what is missing; only if the peer answers requests or sends
+    /// again by itself.
     pub repair: Option<Repair>,
+    /// Keeps what is not confirmed, to send it again; only under a policy that wants it.
+    pub recover: Option<Recover>,
+    /// Hands packets on in order; only if the peer sends again what is lost.
+    pub release: Option<Release>,
     /// Sequences that the peer asked for.
     pub replies: VecDeque<u64>,
     /// A ping to be answered.
@@ -39,7 +50,11 @@ pub struct Link {
 /// What this node answers to and stores, as it says in its hello.
 #[must_use]
 pub fn capabilities(parameters: &Parameters) -> u32 {
-    if parameters.policy == Policy::RetrieveOnMiss { ANSWERS_REQUESTS } else { 0 }
+    match parameters.policy {
+        Policy::RetrieveOnMiss => ANSWERS_REQUESTS,
+        Policy::Adaptive => RECOVERS,
+        _ => 0,
+    }
 }
 
 /// Bytes that this node stores for a direction, as it says in its hello.
@@ -53,16 +68,36 @@ impl Link {
     #[must_use]
     pub fn new(parameters: &Parameters, hello: &Hello) -> Self {
         let store_bytes = store_kib(parameters).min(hello.store_kib) as usize * 1024;
+        let (answers, recovers) =
+            (hello.capabilities & ANSWERS_REQUESTS != 0, hello.capabilities & RECOVERS != 0);
         Link {
             peer_boot: hello.boot,
             outstanding: Outstanding::default(),
-            received: Received::default(),
+            received: Received::new(recovers),
             reduce: Reduce::new(parameters, store_bytes),
             restore: Restore::new(hello.window_bytes.into(), hello.sample_bits.into(), store_bytes),
-            repair: (hello.capabilities & ANSWERS_REQUESTS != 0).then(Repair::default),
+            repair: (answers || recovers).then(|| Repair::new(answers)),
+            recover: (parameters.policy == Policy::Adaptive).then(Recover::default),
+            release: recovers.then(Release::default),
             replies: VecDeque::new(),
             pong: None,
             flushed: false,
+        }
+    }
+
+    /// Whether what is lost now is worth sending again from here: decided by what was measured, not configured.
+    #[must_use]
+    pub fn repairs_losses(&self) -> bool {
+        self.recover.is_some() && self.outstanding.delay.shortest().is_some_and(|hop| hop <= LONGEST_HOP)
+    }
+
+    /// For how long a packet waits behind a gap: while its filling may still be on the way.
+    #[must_use]
+    pub fn patience(&self) -> Duration {
+        let [least, most] = PATIENCE;
+        match self.outstanding.delay.shortest() {
+            Some(hop) if hop > LONGEST_HOP => Duration::ZERO,
+            _ => self.outstanding.srtt().map_or(least, |srtt| (srtt * 2 + least).min(most)),
         }
     }
 

@@ -9,7 +9,9 @@ use crate::mac::PacketMac;
 use crate::node::Outside;
 use crate::peer::Peer;
 use crate::receipts::Fate;
+use crate::recover::Recover;
 use crate::reduce::NotRestored;
+use crate::repair::{Arrival, Held, Recipient};
 use crate::seal::Seal;
 use re::{AbsentSequences, Form};
 use std::time::Duration;
@@ -51,11 +53,19 @@ impl Peer {
         emit_header(Kind::Sealed { counter: seal.counter() as u32 }, session.remote_id, None, out);
         let sequence = link.outstanding.send(now);
         frame::emit_sequence(sequence, out);
+        link.reduce.losses_are_repaired(link.repairs_losses());
         let limit = outside.config.max_datagram_bytes - TAG_BYTES;
         self.write_control(now, &due, out);
         self.write_receipt(now, due.receipt, limit, out);
-        if !self.write_replies(limit, out) {
+        let full = self.write_replies(limit, out) || self.write_again(now, limit, out);
+        if !full {
             self.write_packet(now, sequence, &mac, limit, outside, out);
+        }
+        if let Some(link) = &mut self.link
+            && let Some(recover) = &mut link.recover
+            && let Some(srtt) = link.outstanding.srtt()
+        {
+            recover.rearm(now, srtt);
         }
         self.sent(now);
         Some(seal)
@@ -74,6 +84,7 @@ impl Peer {
             || due.receipt
             || !due.asked.is_empty()
             || !link.replies.is_empty()
+            || link.recover.as_ref().is_some_and(Recover::has_again)
             || link.pong.is_some()
             || link.flushed
             || self.closing
@@ -147,6 +158,42 @@ impl Peer {
         false
     }
 
+    /// Sends again what was lost, as far as there is room. Whether that filled the datagram to its end.
+    fn write_again(&mut self, now: Duration, limit: usize, out: &mut Vec<u8>) -> bool {
+        let Some(Link { recover: Some(recover), reduce, outstanding, .. }) = &mut self.link else {
+            return false;
+        };
+        while let Some(again) = recover.next_again() {
+            let original = reduce.original(again.sequence).filter(|_| again.as_it_was);
+            let reduced = again.frame_type != FrameType::Packet && original.is_none();
+            let body = original.unwrap_or(again.body);
+            let fits = out.len() + AROUND_REPLY + body.len() <= limit;
+            if !fits && out.len() + TAG_BYTES != AROUND_FRAMES {
+                break; // its turn comes in a datagram of its own
+            }
+            let frame_type = match (again.store_only, reduced) {
+                (false, false) => FrameType::AgainPacket,
+                (false, true) => FrameType::AgainReduced,
+                (true, false) => FrameType::StorePacket,
+                (true, true) => FrameType::StoreReduced,
+            };
+            if fits {
+                frame::emit_front(frame_type, SEQUENCE_BYTES + body.len(), out);
+            } else {
+                frame::emit_last(frame_type, out);
+            }
+            frame::emit_sequence(again.sequence, out);
+            out.extend_from_slice(body);
+            outstanding.send_again(now, again.sequence);
+            recover.sent_again();
+            self.counters.recovered += 1;
+            if !fits {
+                return true;
+            }
+        }
+        false
+    }
+
     /// The packet whose turn it is, if it fits.
     fn write_packet(
         &mut self,
@@ -163,7 +210,13 @@ impl Peer {
         }
         let Some(packet) = self.queue.pop() else { return };
         if let Ok(inner) = Inner::parse(&packet) {
+            let start = out.len();
             let written = link.reduce.write(sequence, &packet, &inner, mac, out);
+            let repairs_losses = link.repairs_losses();
+            if let Some(recover) = link.recover.as_mut().filter(|_| repairs_losses) {
+                let frame_type = if written.reduced { FrameType::ReducedCompact } else { FrameType::Packet };
+                recover.keep(now, sequence, frame_type, &out[start + 1..]);
+            }
             self.counters.inner_sent_packets += 1;
             self.counters.inner_sent_bytes += packet.len() as u64;
             if written.reduced {
@@ -204,23 +257,44 @@ impl Peer {
         };
         let first = link.received.widen(truncated);
         let mut next = first;
+        link.received.arrive(now, first);
         for frame in Frames::new(plaintext) {
             let Ok(Frame { frame_type, body }) = frame else {
                 self.counters.bad_frames += 1;
                 break;
             };
-            let understood = match frame_type {
-                Some(FrameType::Packet) => {
-                    next += 1;
-                    self.take_plain(now, next - 1, body, outside)
+            let sequence = next;
+            if frame_type.is_some_and(FrameType::is_packet) {
+                if next != first
+                    && let Some(link) = &mut self.link
+                {
+                    link.received.arrive(now, sequence);
                 }
+                next += 1;
+            }
+            let to = Recipient::EndHosts;
+            let understood = match frame_type {
+                Some(FrameType::Packet) => self.take_plain(now, sequence, body, to, outside),
                 Some(FrameType::ReducedCompact) => {
-                    next += 1;
-                    self.take_reduced(now, next - 1, Form::Compact, body, session, mac, outside)
+                    let arrival = Arrival { sequence, form: Form::Compact, body, session, to };
+                    self.take_reduced(now, &arrival, mac, outside)
                 }
                 Some(FrameType::ReducedPaper) => {
-                    next += 1;
-                    self.take_reduced(now, next - 1, Form::Paper, body, session, mac, outside)
+                    let arrival = Arrival { sequence, form: Form::Paper, body, session, to };
+                    self.take_reduced(now, &arrival, mac, outside)
+                }
+                Some(FrameType::AgainPacket | FrameType::StorePacket) => {
+                    let to = Recipient::of(frame_type);
+                    self.take_again(now, body, |peer, sequence, body| {
+                        peer.take_plain(now, sequence, body, to, outside)
+                    })
+                }
+                Some(FrameType::AgainReduced | FrameType::StoreReduced) => {
+                    let to = Recipient::of(frame_type);
+                    self.take_again(now, body, |peer, sequence, body| {
+                        let arrival = Arrival { sequence, form: Form::Compact, body, session, to };
+                        peer.take_reduced(now, &arrival, mac, outside)
+                    })
                 }
                 Some(FrameType::Reply) => self.take_reply(now, body, outside),
                 Some(other) => self.take_control(now, other, body),
@@ -230,42 +304,69 @@ impl Peer {
                 self.counters.bad_frames += 1;
             }
         }
-        if next == first
-            && let Some(link) = &mut self.link
-        {
-            link.received.arrive(now, first);
+        if next == first {
+            if let Some(link) = &mut self.link {
+                link.received.hold(first); // nothing of it is missing
+            }
+            self.release(now, first, None, outside);
         }
     }
 
     /// A packet that came as it was.
-    fn take_plain(&mut self, now: Duration, sequence: u64, packet: &[u8], outside: &mut Outside<'_>) -> bool {
-        let Some(link) = &mut self.link else { return false };
-        link.received.arrive(now, sequence);
-        link.received.want_receipt(now);
-        let mut buffer = outside.deliveries.buffer();
-        buffer.extend_from_slice(packet);
-        self.deliver(sequence, buffer, Outcome::Delivered, outside)
-    }
-
-    /// A packet that came reduced.
-    #[allow(clippy::too_many_arguments, reason = "one packet with all that came with it")]
-    fn take_reduced(
+    fn take_plain(
         &mut self,
         now: Duration,
         sequence: u64,
-        form: Form,
-        body: &[u8],
-        session: u32,
+        packet: &[u8],
+        to: Recipient,
+        outside: &mut Outside<'_>,
+    ) -> bool {
+        let Some(link) = &mut self.link else { return false };
+        link.received.want_receipt(now);
+        let mut buffer = outside.deliveries.buffer();
+        buffer.extend_from_slice(packet);
+        let was_parked = link.repair.as_mut().and_then(|repair| repair.remove_held(sequence)).is_some();
+        self.deliver(now, sequence, buffer, Outcome::after(was_parked), to, outside);
+        self.restore_held(now, outside);
+        true
+    }
+
+    /// A packet that was lost and comes again; `take` does what is done with one that comes for the first time.
+    fn take_again(
+        &mut self,
+        now: Duration,
+        mut body: &[u8],
+        take: impl FnOnce(&mut Self, u64, &[u8]) -> bool,
+    ) -> bool {
+        let Some(link) = &mut self.link else { return false };
+        let Ok(truncated) = frame::parse_sequence(&mut body) else { return false };
+        let sequence = link.received.widen(truncated);
+        link.received.want_receipt(now);
+        // a copy that was on its way when the first one was given up for lost
+        link.received.holds(sequence) || take(self, sequence, body)
+    }
+
+    /// A packet that came reduced.
+    fn take_reduced(
+        &mut self,
+        now: Duration,
+        arrival: &Arrival<'_>,
         mac: &PacketMac,
         outside: &mut Outside<'_>,
     ) -> bool {
         let Some(link) = &mut self.link else { return false };
-        link.received.arrive(now, sequence);
+        let &Arrival { sequence, form, body, to, .. } = arrival;
         link.received.want_receipt(now);
         self.counters.reduced_received_packets += 1;
         let mut buffer = outside.deliveries.buffer();
         match link.restore.restore(sequence, form, body, mac, &mut buffer) {
-            Ok(()) => self.deliver(sequence, buffer, Outcome::Delivered, outside),
+            Ok(()) => {
+                let was_parked =
+                    link.repair.as_mut().and_then(|repair| repair.remove_held(sequence)).is_some();
+                self.deliver(now, sequence, buffer, Outcome::after(was_parked), to, outside);
+                self.restore_held(now, outside);
+                true
+            }
             Err(why) => {
                 outside.deliveries.recycle(buffer);
                 self.counters.missed += 1;
@@ -282,7 +383,9 @@ impl Peer {
                 }
                 let outcome = match &mut link.repair {
                     Some(repair) => {
-                        repair.hold(now, sequence, form, body, session, absent.as_slice());
+                        link.received.park(sequence);
+                        let evicted = repair.hold(now, arrival, absent.as_slice());
+                        evicted.into_iter().for_each(|sequence| link.received.unpark(sequence));
                         Outcome::Held
                     }
                     None => Outcome::Undecodable,
@@ -309,8 +412,7 @@ impl Peer {
         if was_held {
             let mut buffer = outside.deliveries.buffer();
             buffer.extend_from_slice(packet);
-            self.counters.repaired += 1;
-            self.deliver(sequence, buffer, Outcome::Repaired, outside);
+            self.deliver(now, sequence, buffer, Outcome::Repaired, Recipient::EndHosts, outside);
         }
         self.restore_held(now, outside);
         true
@@ -327,14 +429,12 @@ impl Peer {
             let Some(session) = self.sessions.by_id(held.session) else { continue };
             let mut buffer = outside.deliveries.buffer();
             match link.restore.restore(sequence, held.form, &held.body, &session.receive_mac, &mut buffer) {
-                Ok(()) => {
-                    self.counters.repaired += 1;
-                    self.deliver(sequence, buffer, Outcome::Repaired, outside);
-                }
+                Ok(()) => self.deliver(now, sequence, buffer, Outcome::Repaired, held.to, outside),
                 Err(why) => {
                     outside.deliveries.recycle(buffer);
                     if let NotRestored::Absent(absent) = why {
-                        repair.hold(now, sequence, held.form, &held.body, held.session, absent.as_slice());
+                        let Held { form, ref body, session, to, .. } = held;
+                        repair.hold(now, &Arrival { sequence, form, body, session, to }, absent.as_slice());
                     } else {
                         repair.put_back(sequence, held);
                     }
@@ -346,28 +446,46 @@ impl Peer {
     /// Delivers a packet whose bytes are proven, if it may come from this peer.
     fn deliver(
         &mut self,
+        now: Duration,
         sequence: u64,
         packet: Vec<u8>,
         outcome: Outcome,
+        to: Recipient,
         outside: &mut Outside<'_>,
-    ) -> bool {
-        let Some(link) = &mut self.link else { return false };
+    ) {
+        let Some(link) = &mut self.link else { return };
         let Ok(inner) = Inner::parse(&packet) else {
+            self.counters.bad_frames += 1;
             outside.deliveries.recycle(packet);
-            return false;
+            return;
         };
         link.restore.store(sequence, &packet, &inner);
         link.received.hold(sequence);
+        if outcome == Outcome::Repaired {
+            self.counters.repaired += 1;
+        }
+        if to == Recipient::Store {
+            outside.deliveries.recycle(packet);
+            return self.release(now, sequence, None, outside);
+        }
         if outside.routes.peer(inner.flow.source) != Some(self.index) {
             self.counters.wrong_source += 1;
             outside.deliveries.recycle(packet);
-            return true;
+            return self.release(now, sequence, None, outside);
         }
         self.counters.inner_received_packets += 1;
         self.counters.inner_received_bytes += packet.len() as u64;
-        outside.deliveries.push_buffer(packet);
         self.arrived(sequence, outcome, outside);
-        true
+        self.release(now, sequence, Some(packet), outside);
+    }
+
+    /// Hands a packet on, and what waited for it; in order where the peer repairs its losses.
+    fn release(&mut self, now: Duration, sequence: u64, packet: Option<Vec<u8>>, outside: &mut Outside<'_>) {
+        let mut hand_on = |packet| outside.deliveries.push_buffer(packet);
+        let Some(Link { release: Some(release), .. }) = &mut self.link else {
+            return packet.into_iter().for_each(hand_on);
+        };
+        release.arrived(now, sequence, packet, &mut hand_on);
     }
 
     fn arrived(&mut self, sequence: u64, outcome: Outcome, outside: &mut Outside<'_>) {
@@ -383,14 +501,36 @@ impl Peer {
             FrameType::Receipt => {
                 let Ok(receipt) = Receipt::parse(body) else { return false };
                 self.counters.receipts_received += 1;
-                let Link { outstanding, reduce, .. } = link;
+                let Link { outstanding, reduce, recover, .. } = link;
                 if !reduce.generation(receipt.generation) {
                     return true;
                 }
-                outstanding.receipt(now, &receipt, |sequence, fate| match fate {
-                    Fate::Held => reduce.confirm(sequence),
-                    Fate::Lost => reduce.report_lost(sequence),
-                })
+                let mut fates = std::mem::take(&mut self.fates);
+                let understood =
+                    outstanding.receipt(now, &receipt, |sequence, fate| fates.push((sequence, fate)));
+                let congested = outstanding.delay.is_congested();
+                for (sequence, fate) in fates.drain(..) {
+                    match fate {
+                        Fate::Held => reduce.confirm(sequence),
+                        Fate::Parked => {}
+                        Fate::Lost => reduce.report_lost(sequence),
+                    }
+                    let Some(recover) = recover else { continue };
+                    match fate {
+                        Fate::Held => recover.confirmed(sequence),
+                        Fate::Parked => recover.parked(sequence),
+                        Fate::Lost => recover.missing(sequence, congested),
+                    }
+                }
+                self.fates = fates;
+                if let (Some(recover), Some(srtt)) = (recover, outstanding.srtt()) {
+                    let newest = outstanding.widen(receipt.newest);
+                    recover.told_from((newest + 1).saturating_sub(receipt.span()));
+                    recover.schedule();
+                    recover.take_doubted(|sequence| reduce.report_lost(sequence));
+                    recover.rearm(now, srtt);
+                }
+                understood
             }
             FrameType::Request => {
                 let Ok(request) = Request::parse(body) else { return false };
@@ -407,11 +547,12 @@ impl Peer {
             FrameType::Pong => {
                 let Ok(token) = body.try_into() else { return false };
                 let sent = Duration::from_micros(u64::from_be_bytes(token));
-                now.checked_sub(sent).map(|sample| link.outstanding.round_trip(sample)).is_some()
+                now.checked_sub(sent).map(|sample| link.outstanding.delay.sample(now, sample)).is_some()
             }
             FrameType::Flushed => {
                 let &[generation] = body else { return false };
                 link.reduce.generation(generation);
+                link.recover.iter_mut().for_each(Recover::clear);
                 true
             }
             FrameType::Close => {
@@ -419,9 +560,14 @@ impl Peer {
                 true
             }
             FrameType::Padding => true,
-            FrameType::Packet | FrameType::ReducedCompact | FrameType::ReducedPaper | FrameType::Reply => {
-                false
-            }
+            FrameType::Packet
+            | FrameType::ReducedCompact
+            | FrameType::ReducedPaper
+            | FrameType::Reply
+            | FrameType::AgainPacket
+            | FrameType::AgainReduced
+            | FrameType::StorePacket
+            | FrameType::StoreReduced => false,
         }
     }
 }

@@ -5,6 +5,7 @@ use crate::event::Event;
 use crate::link::Link;
 use crate::node::Outside;
 use crate::queue::Queue;
+use crate::receipts::Fate;
 use crate::sessions::Sessions;
 use crate::status::{PeerCounters, PeerStatus, outer_header_bytes};
 use std::net::SocketAddr;
@@ -30,6 +31,8 @@ pub(crate) struct Peer {
     pub closing: bool,
     /// The peer went away and said so.
     pub closed: bool,
+    /// What a receipt tells, while it is acted on; kept to be allocated once.
+    pub fates: Vec<(u64, Fate)>,
 }
 
 impl Peer {
@@ -46,6 +49,7 @@ impl Peer {
             unanswered_since: None,
             closing: false,
             closed: false,
+            fates: Vec::new(),
         }
     }
 
@@ -110,8 +114,18 @@ impl Peer {
         if self.sessions.expire(now, outside.keyring) {
             outside.events.push(Event::SessionDown { peer: self.config.name.clone() });
         }
-        if let Some(repair) = self.link.as_mut().and_then(|link| link.repair.as_mut()) {
-            repair.give_up(now);
+        if let Some(Link { repair: Some(repair), received, .. }) = &mut self.link {
+            repair.give_up(now, |sequence| received.unpark(sequence));
+        }
+        if let Some(link) = &mut self.link {
+            let patience = link.patience();
+            if let Some(release) = &mut link.release {
+                release.expire(now, patience, &mut |packet| outside.deliveries.push_buffer(packet));
+            }
+            if let (Some(recover), Some(srtt)) = (&mut link.recover, link.outstanding.srtt()) {
+                recover.probe(now, srtt);
+                recover.take_doubted(|sequence| link.reduce.report_lost(sequence));
+            }
         }
         if self.sessions.give_up(now, self.config.keepalive.is_some(), outside.keyring) {
             self.queue.clear();
@@ -146,6 +160,8 @@ impl Peer {
             self.unanswered_since.map(|since| since + SILENCE),
             link.and_then(|link| link.received.alone_at()),
             link.and_then(|link| link.repair.as_ref()?.timeout()),
+            link.and_then(|link| link.recover.as_ref()?.timeout()),
+            link.and_then(|link| Some(link.release.as_ref()?.first_waits_since()? + link.patience())),
         ]
         .into_iter()
         .flatten()

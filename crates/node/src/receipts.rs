@@ -1,7 +1,9 @@
 //! Receipts, both ends: what was sent and is still to be accounted for ([`Outstanding`]), and what arrived and is
 //! still to be reported ([`Received`]).
 
-use std::collections::VecDeque;
+use crate::delay::Delay;
+use crate::recover::RECEIPT_DELAY;
+use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 use wire::number::{SEQUENCE_BITS, widen};
 use wire::receipt::{MAX_BITMAP_BYTES, Receipt};
@@ -17,6 +19,8 @@ const REORDERING_MARGIN: u64 = 3;
 const REORDERING_SHARE: u32 = 2;
 /// A receipt repeats what this many receipts before it said, in case they were lost.
 const REPEATS: usize = 3;
+/// How far back receipts tell of gaps to a sender that fills them.
+const GAPS_TOLD: u64 = 1024;
 /// Packets that may go unreported while traffic flows that could carry a receipt.
 const PIGGYBACK_AFTER_PACKETS: u32 = 4;
 /// ... or the time.
@@ -27,15 +31,19 @@ const ALONE_AFTER_PACKETS: u32 = 64;
 const ALONE_AFTER: Duration = Duration::from_millis(250);
 /// A packet that could not be restored is told sooner: the end hosts wait for it.
 const MISS_TOLD_AFTER: Duration = Duration::from_millis(20);
+/// A gap is told at once to a sender that fills it, give or take what a little reordering takes to end.
+const GAP_TOLD_AFTER: Duration = Duration::from_millis(2);
 
-/// The most bytes of a receipt's frame before its bitmap: type, length, and the five numbers.
-const FRONT_BYTES: usize = 1 + 2 + 3 + 1 + 4 + 5;
+/// The most bytes of a receipt's frame before its bitmaps: type, length, and the six numbers.
+const FRONT_BYTES: usize = 1 + 2 + 3 + 1 + 4 + 5 + 2;
 
 /// What a receipt says of one sequence that was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     /// The receiver holds it.
     Held,
+    /// It arrived and waits for what it refers to.
+    Parked,
     /// The receiver does not: newer ones arrived, or it arrived itself and could not be restored.
     Lost,
 }
@@ -44,6 +52,8 @@ pub enum Fate {
 struct Sent {
     at: Duration,
     fate: Option<Fate>,
+    /// It was sent again at `at`: what came after it at first tells nothing of that.
+    again: bool,
 }
 
 /// The sender's account: when each recent sequence left, and what became of it.
@@ -55,7 +65,8 @@ pub struct Outstanding {
     received_before: u32,
     window_sent: u64,
     window_received: u64,
-    srtt: Option<Duration>,
+    /// What the round trips tell.
+    pub delay: Delay,
 }
 
 impl Outstanding {
@@ -64,7 +75,7 @@ impl Outstanding {
         if self.sent.len() == HISTORY {
             self.sent.pop_front();
         }
-        self.sent.push_back(Sent { at: now, fate: None });
+        self.sent.push_back(Sent { at: now, fate: None, again: false });
         self.next += 1;
         self.next - 1
     }
@@ -75,15 +86,18 @@ impl Outstanding {
         widen(u64::from(truncated), SEQUENCE_BITS, self.next)
     }
 
-    /// Takes a measurement of the round trip.
-    pub fn round_trip(&mut self, sample: Duration) {
-        self.srtt = Some(self.srtt.map_or(sample, |srtt| (srtt * 7 + sample) / 8));
+    /// Notes that `sequence` leaves once more at `now`.
+    pub fn send_again(&mut self, now: Duration, sequence: u64) {
+        let first = self.next - self.sent.len() as u64;
+        if let Some(sent) = sequence.checked_sub(first).and_then(|index| self.sent.get_mut(index as usize)) {
+            *sent = Sent { at: now, fate: None, again: true };
+        }
     }
 
-    /// The smoothed round trip (RFC 6298, weight 1/8).
+    /// The smoothed round trip.
     #[must_use]
     pub fn srtt(&self) -> Option<Duration> {
-        self.srtt
+        self.delay.srtt()
     }
 
     /// The share of sequences lost, over about the last thousand.
@@ -105,18 +119,20 @@ impl Outstanding {
         if self.newest_reported.is_none_or(|before| newest > before) {
             self.measure(now, newest, first, receipt);
         }
-        let margin = self.srtt.map(|srtt| srtt / REORDERING_SHARE);
+        let margin = self.delay.srtt().map(|srtt| srtt / REORDERING_SHARE);
         for back in 0..receipt.span() {
             let Some(sequence) = newest.checked_sub(back).filter(|&sequence| sequence >= first) else {
                 break;
             };
-            let Sent { at, fate: known } = &mut self.sent[(sequence - first) as usize];
+            let Sent { at, fate: known, again } = &mut self.sent[(sequence - first) as usize];
             let overtaken_long_ago =
                 newest_left.zip(margin).is_some_and(|(newest_left, margin)| newest_left > *at + margin);
             let told = match receipt.holds(back) {
                 Some(true) => Fate::Held,
+                Some(false) if receipt.parks(back) => Fate::Parked,
                 // the newest one did arrive: it could not be restored, and nothing need be waited for
-                Some(false) if back == 0 || back >= REORDERING_MARGIN || overtaken_long_ago => Fate::Lost,
+                Some(false) if !*again && (back == 0 || back >= REORDERING_MARGIN) => Fate::Lost,
+                Some(false) if overtaken_long_ago => Fate::Lost,
                 _ => continue,
             };
             // what was held stays so for this account; what was taken for lost may still arrive
@@ -129,10 +145,12 @@ impl Outstanding {
     }
 
     fn measure(&mut self, now: Duration, newest: u64, first: u64, receipt: &Receipt<'_>) {
-        if let Some(sent) = newest.checked_sub(first).and_then(|index| self.sent.get(index as usize)) {
+        let sent = newest.checked_sub(first).and_then(|index| self.sent.get(index as usize));
+        // of what was sent twice nobody knows which arrived (Karn)
+        if let Some(sent) = sent.filter(|sent| !sent.again) {
             let delay = Duration::from_micros(u64::from(receipt.delay_64us) * 64);
             let sample = now.saturating_sub(sent.at).saturating_sub(delay);
-            self.round_trip(sample);
+            self.delay.sample(now, sample);
         }
         let sent = newest - self.newest_reported.map_or(0, |before| before);
         let received = receipt.received.wrapping_sub(self.received_before);
@@ -151,6 +169,8 @@ impl Outstanding {
 #[derive(Debug)]
 pub struct Received {
     held: Box<[u64; HISTORY / 64]>,
+    /// What waits for what it refers to; few, and in order.
+    parked: BTreeSet<u64>,
     /// One past the newest sequence received.
     next: u64,
     newest_at: Duration,
@@ -158,20 +178,35 @@ pub struct Received {
     unreported: u32,
     unreported_since: Option<Duration>,
     missed_at: Option<Duration>,
+    /// The sender fills gaps: it is told of them at once, and of everything soon.
+    sender_recovers: bool,
+    /// When the last receipt was written.
+    reported_at: Duration,
+    /// The lowest sequence that came to be held after newer ones were reported, and in how many receipts more it is told.
+    late: Option<(u64, usize)>,
+    /// Everything before is held, or so long ago that nothing is told of it any more.
+    complete: u64,
     /// `next` when each of the last receipts was written, oldest first.
     reported: VecDeque<u64>,
 }
 
-impl Default for Received {
-    fn default() -> Self {
+impl Received {
+    /// Nothing has arrived yet from a sender that fills gaps, or does not.
+    #[must_use]
+    pub fn new(sender_recovers: bool) -> Self {
         Received {
             held: Box::new([0; HISTORY / 64]),
+            parked: BTreeSet::new(),
             next: 0,
             newest_at: Duration::ZERO,
             received: 0,
             unreported: 0,
             unreported_since: None,
             missed_at: None,
+            sender_recovers,
+            reported_at: Duration::ZERO,
+            late: None,
+            complete: 0,
             reported: VecDeque::with_capacity(REPEATS),
         }
     }
@@ -188,6 +223,10 @@ impl Received {
     pub fn arrive(&mut self, now: Duration, sequence: u64) {
         self.received = self.received.wrapping_add(1);
         if sequence >= self.next {
+            if sequence > self.next && self.sender_recovers {
+                self.miss(now);
+                self.unreported_since.get_or_insert(now);
+            }
             if sequence - self.next >= HISTORY as u64 {
                 self.held.fill(0);
             } else {
@@ -197,13 +236,30 @@ impl Received {
             }
             self.next = sequence + 1;
             self.newest_at = now;
+            self.move_to_gap();
         }
+    }
+
+    /// Notes that the packet `sequence` waits for what it refers to.
+    pub fn park(&mut self, sequence: u64) {
+        self.parked.insert(sequence);
+    }
+
+    /// Notes that the packet `sequence` waits no longer.
+    pub fn unpark(&mut self, sequence: u64) {
+        self.parked.remove(&sequence);
     }
 
     /// Notes that the packet `sequence` has been restored and is in the store.
     pub fn hold(&mut self, sequence: u64) {
+        self.unpark(sequence);
         if sequence < self.next && self.next - sequence <= HISTORY as u64 {
             self.set(sequence, true);
+            if self.reported.front().is_some_and(|&told| sequence < told) {
+                let lowest = self.late.map_or(sequence, |(late, _)| late.min(sequence));
+                self.late = Some((lowest, REPEATS));
+            }
+            self.move_to_gap();
         }
     }
 
@@ -221,8 +277,18 @@ impl Received {
         if held { *word |= bit } else { *word &= !bit }
     }
 
+    /// Moves on to the first gap that receipts still tell of, for a sender that fills it.
+    fn move_to_gap(&mut self) {
+        self.complete = self.complete.max(self.next.saturating_sub(GAPS_TOLD));
+        while self.complete < self.next && self.holds(self.complete) {
+            self.complete += 1;
+        }
+    }
+
     /// Forgets what is held, with the store.
     pub fn forget(&mut self) {
+        self.complete = self.next;
+        self.parked.clear();
         self.held.fill(0);
     }
 
@@ -241,27 +307,38 @@ impl Received {
     #[must_use]
     pub fn worth_carrying(&self, now: Duration) -> bool {
         self.unreported >= PIGGYBACK_AFTER_PACKETS
-            || self.unreported_since.is_some_and(|since| now >= since + PIGGYBACK_AFTER)
+            || self.unreported_since.is_some_and(|since| {
+                now >= since + PIGGYBACK_AFTER
+                    || self.sender_recovers
+                        && (self.missed_at.is_some() || now >= self.reported_at + 2 * PIGGYBACK_AFTER)
+            })
     }
 
     /// When a receipt goes out on its own.
     #[must_use]
     pub fn alone_at(&self) -> Option<Duration> {
         let since = self.unreported_since?;
-        let at = if self.unreported >= ALONE_AFTER_PACKETS { since } else { since + ALONE_AFTER };
-        Some(self.missed_at.map_or(at, |missed| at.min(missed + MISS_TOLD_AFTER)))
+        let (alone_after, miss_told_after) = match self.sender_recovers {
+            true => (RECEIPT_DELAY, GAP_TOLD_AFTER),
+            false => (ALONE_AFTER, MISS_TOLD_AFTER),
+        };
+        let at = if self.unreported >= ALONE_AFTER_PACKETS { since } else { since + alone_after };
+        Some(self.missed_at.map_or(at, |missed| at.min(missed + miss_told_after)))
     }
 
     /// Bytes of bitmap that the next receipt needs.
     fn bitmap_bytes(&self) -> usize {
         let since = self.reported.front().copied().unwrap_or(0);
+        let since = self.late.map_or(since, |(late, _)| since.min(late));
+        let since = if self.sender_recovers { since.min(self.complete) } else { since };
         ((self.next - since).div_ceil(8) as usize).clamp(1, MAX_BITMAP_BYTES)
     }
 
     /// The most bytes that the next receipt takes as a frame.
     #[must_use]
     pub fn frame_bytes(&self) -> usize {
-        FRONT_BYTES + self.bitmap_bytes()
+        let parked = if self.parked.is_empty() { 0 } else { self.bitmap_bytes() };
+        FRONT_BYTES + self.bitmap_bytes() + parked
     }
 
     /// Appends a receipt's body.
@@ -274,6 +351,16 @@ impl Received {
                 bitmap[(back / 8) as usize] |= 1 << (back % 8);
             }
         }
+        let mut parked = [0u8; MAX_BITMAP_BYTES];
+        let mut parked_bytes = 0;
+        for &sequence in self.parked.iter().rev() {
+            let back = newest.saturating_sub(sequence);
+            if back >= bytes as u64 * 8 {
+                break;
+            }
+            parked_bytes = (back / 8) as usize + 1;
+            parked[(back / 8) as usize] |= 1 << (back % 8);
+        }
         let delay = now.saturating_sub(self.newest_at).as_micros() / 64;
         let receipt = Receipt {
             newest: newest as u32 & 0xff_ffff,
@@ -281,12 +368,15 @@ impl Received {
             received: self.received,
             delay_64us: u32::try_from(delay).unwrap_or(u32::MAX),
             held: &bitmap[..bytes],
+            parked: &parked[..parked_bytes],
         };
         receipt.emit(out);
         if self.reported.len() == REPEATS {
             self.reported.pop_front();
         }
         self.reported.push_back(self.next);
+        self.reported_at = now;
+        self.late = self.late.and_then(|(late, times)| Some((late, times.checked_sub(1)?)));
         self.unreported = 0;
         self.unreported_since = None;
         self.missed_at = None;
@@ -302,7 +392,7 @@ mod tests {
 
     #[test]
     fn a_receipt_measures_the_round_trip_without_its_own_delay() {
-        let (mut outstanding, mut received) = (Outstanding::default(), Received::default());
+        let (mut outstanding, mut received) = (Outstanding::default(), Received::new(false));
         let sequence = outstanding.send(10 * MS);
         received.arrive(20 * MS, sequence);
         received.hold(sequence);
@@ -316,19 +406,21 @@ mod tests {
     fn a_receipt_for_what_was_never_sent_is_refused() {
         let mut outstanding = Outstanding::default();
         outstanding.send(MS);
-        let receipt = Receipt { newest: 1, generation: 0, received: 2, delay_64us: 0, held: &[3] };
+        let receipt =
+            Receipt { newest: 1, generation: 0, received: 2, delay_64us: 0, held: &[3], parked: &[] };
         assert!(!outstanding.receipt(MS, &receipt, |_, _| panic!("nothing may be confirmed")));
     }
 
     #[test]
     fn what_left_long_before_the_newest_is_lost_though_little_followed_it() {
         let mut outstanding = Outstanding::default();
-        outstanding.round_trip(20 * MS);
+        outstanding.delay.sample(Duration::ZERO, 20 * MS);
         for at in [0, 1, 200] {
             outstanding.send(at * MS);
         }
         let mut fates = Vec::new();
-        let receipt = |newest, held| Receipt { newest, generation: 0, received: 1, delay_64us: 0, held };
+        let receipt =
+            |newest, held| Receipt { newest, generation: 0, received: 1, delay_64us: 0, held, parked: &[] };
         outstanding.receipt(22 * MS, &receipt(1, &[0b01]), |sequence, fate| fates.push((sequence, fate)));
         assert_eq!(fates, [(1, Fate::Held)], "1 ms is no more than reordering");
         fates.clear();
@@ -342,7 +434,7 @@ mod tests {
         #[test]
         fn fates_are_true(lost in proptest::collection::vec(any::<bool>(), 1..600),
                           receipts_lost in proptest::collection::vec(any::<bool>(), 1..100)) {
-            let (mut outstanding, mut received) = (Outstanding::default(), Received::default());
+            let (mut outstanding, mut received) = (Outstanding::default(), Received::new(false));
             let mut now = Duration::ZERO;
             let mut receipts = 0;
             for &lost_here in &lost {

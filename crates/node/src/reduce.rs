@@ -82,6 +82,13 @@ impl Reduce {
         }
     }
 
+    /// Says whether what is lost from now on is sent again.
+    pub fn losses_are_repaired(&mut self, repaired: bool) {
+        if let Some(encoder) = &mut self.encoder {
+            encoder.losses_are_repaired(repaired);
+        }
+    }
+
     /// The receiver holds `sequence`.
     pub fn confirm(&mut self, sequence: u64) {
         if let Some(encoder) = &mut self.encoder {

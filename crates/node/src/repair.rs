@@ -7,15 +7,51 @@
 use re::Form;
 use std::collections::BTreeMap;
 use std::time::Duration;
+use wire::frame::FrameType;
 
 /// Packets held at once.
-const MAX_HELD: usize = 128;
+const MAX_HELD: usize = 512;
 /// Sequences asked for at once.
 const MAX_WANTED: usize = 256;
 /// How long a packet is held.
 const HOLD: Duration = Duration::from_secs(1);
 /// How often one sequence is asked for.
 const MAX_TRIES: u8 = 3;
+
+/// For whom a packet is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recipient {
+    /// It is delivered.
+    EndHosts,
+    /// It is stored and not delivered: the end hosts are to notice its loss.
+    Store,
+}
+
+impl Recipient {
+    /// For whom a frame of this type is.
+    #[must_use]
+    pub fn of(frame_type: Option<FrameType>) -> Self {
+        match frame_type {
+            Some(FrameType::StorePacket | FrameType::StoreReduced) => Recipient::Store,
+            _ => Recipient::EndHosts,
+        }
+    }
+}
+
+/// A reduced packet as it came.
+#[derive(Debug, Clone, Copy)]
+pub struct Arrival<'a> {
+    /// Its link sequence.
+    pub sequence: u64,
+    /// The form of its shim.
+    pub form: Form,
+    /// The reduced packet's body.
+    pub body: &'a [u8],
+    /// The session it came under.
+    pub session: u32,
+    /// For whom it is.
+    pub to: Recipient,
+}
 
 /// A packet that waits for what it refers to.
 #[derive(Debug)]
@@ -26,6 +62,8 @@ pub struct Held {
     pub body: Vec<u8>,
     /// The session it came under.
     pub session: u32,
+    /// For whom it is.
+    pub to: Recipient,
     until: Duration,
 }
 
@@ -38,31 +76,36 @@ struct Wanted {
 /// What is held and what is asked for.
 #[derive(Debug, Default)]
 pub struct Repair {
+    /// Whether the peer answers requests; if not, it sends again by itself what receipts show to be missing.
+    asks: bool,
     held: BTreeMap<u64, Held>,
     wanted: BTreeMap<u64, Wanted>,
 }
 
 impl Repair {
-    /// Holds a packet that needs the sequences `absent`; if none can be named, the packet itself is asked for.
-    pub fn hold(
-        &mut self,
-        now: Duration,
-        sequence: u64,
-        form: Form,
-        body: &[u8],
-        session: u32,
-        absent: &[u64],
-    ) {
-        if self.held.len() == MAX_HELD {
-            self.held.pop_first();
-        }
-        self.held.insert(sequence, Held { form, body: body.to_vec(), session, until: now + HOLD });
+    /// Holds packets, and asks for what they need if the peer answers.
+    #[must_use]
+    pub fn new(asks: bool) -> Self {
+        Repair { asks, ..Self::default() }
+    }
+
+    /// Holds a packet that needs the sequences `absent`; if none can be named, the packet itself is asked for. Returns
+    /// the sequence of the one that had to go for it, if any.
+    pub fn hold(&mut self, now: Duration, arrival: &Arrival<'_>, absent: &[u64]) -> Option<u64> {
+        let &Arrival { sequence, form, body, session, to } = arrival;
+        let evicted = if self.held.len() >= MAX_HELD && !self.held.contains_key(&sequence) {
+            self.held.pop_first().map(|(sequence, _)| sequence)
+        } else {
+            None
+        };
+        self.held.insert(sequence, Held { form, body: body.to_vec(), session, to, until: now + HOLD });
         let itself = [sequence];
         for &absent in if absent.is_empty() { &itself } else { absent } {
-            if self.wanted.len() < MAX_WANTED {
+            if self.asks && self.wanted.len() < MAX_WANTED {
                 self.wanted.entry(absent).or_insert(Wanted { ask_at: now, tries: 0 });
             }
         }
+        evicted
     }
 
     /// Whether `sequence` was asked for: only then is a reply taken.
@@ -117,14 +160,18 @@ impl Repair {
         ask.into_iter().chain(give_up).min()
     }
 
-    /// Gives up what was held too long; how many.
-    pub fn give_up(&mut self, now: Duration) -> usize {
-        let before = self.held.len();
-        self.held.retain(|_, held| held.until > now);
+    /// Gives up what was held too long, and tells which.
+    pub fn give_up(&mut self, now: Duration, mut given_up: impl FnMut(u64)) {
+        self.held.retain(|&sequence, held| {
+            let stays = held.until > now;
+            if !stays {
+                given_up(sequence);
+            }
+            stays
+        });
         if self.held.is_empty() {
             self.wanted.clear();
         }
-        before - self.held.len()
     }
 }
 
@@ -134,15 +181,19 @@ mod tests {
 
     #[test]
     fn what_is_never_answered_is_given_up_and_bounds_hold() {
-        let mut repair = Repair::default();
+        let mut repair = Repair::new(true);
         let second = Duration::from_secs(1);
         for sequence in 0..1000 {
-            repair.hold(Duration::ZERO, sequence, Form::Compact, b"body", 0, &[sequence + 5000]);
+            let (form, to) = (Form::Compact, Recipient::EndHosts);
+            let arrival = Arrival { sequence, form, body: b"body", session: 0, to };
+            repair.hold(Duration::ZERO, &arrival, &[sequence + 5000]);
         }
         assert_eq!(repair.held.len(), MAX_HELD);
         assert_eq!(repair.wanted.len(), MAX_WANTED);
         assert_eq!(repair.ask(Duration::ZERO, second, 64).len(), 64);
-        assert_eq!(repair.give_up(second), MAX_HELD);
+        let mut given_up = 0;
+        repair.give_up(second, |_| given_up += 1);
+        assert_eq!(given_up, MAX_HELD);
         assert_eq!(repair.timeout(), None);
     }
 }

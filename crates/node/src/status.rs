@@ -92,6 +92,8 @@ pub struct PeerCounters {
     pub receipts_sent: u64,
     /// Receipts received.
     pub receipts_received: u64,
+    /// Packets sent again because receipts showed them to be missing.
+    pub recovered: u64,
     /// Packets asked for again.
     pub requested: u64,
     /// Packets sent again as they were.

@@ -40,8 +40,6 @@ pub enum Encoded {
 pub struct Encoder {
     parameters: Parameters,
     policy: Box<dyn ReferencePolicy>,
-    /// Fingerprints are entered when a packet is confirmed, not when it is sent.
-    index_when_confirmed: bool,
     finder: AnchorFinder,
     index: Index,
     store: PacketStore,
@@ -68,9 +66,6 @@ impl Encoder {
         let policy = policy.build();
         Encoder {
             parameters: *parameters,
-            // In the paper's form the decoder takes the newest packet with a fingerprint, so the encoder must
-            // know the newest, even where it may not be referred to.
-            index_when_confirmed: policy.waits_for_confirmation() && form == Form::Compact,
             policy,
             finder,
             index: Index::new(store_bytes, sample_bits),
@@ -109,7 +104,7 @@ impl Encoder {
         } else {
             Encoded::Plain
         };
-        if self.store.insert(sequence, packet, payload.clone()) && !self.index_when_confirmed {
+        if self.store.insert(sequence, packet, payload.clone()) && !self.indexes_when_confirmed() {
             if !searched {
                 find_anchors_to_enter(&mut self.finder, &self.sparing, packet, payload, &mut self.anchors);
             }
@@ -189,6 +184,18 @@ impl Encoder {
         }
     }
 
+    /// Whether fingerprints are entered when a packet is confirmed, not when it is sent. In the paper's form the
+    /// decoder takes the newest packet with a fingerprint, so the encoder must know the newest, even where it may not
+    /// be referred to.
+    fn indexes_when_confirmed(&self) -> bool {
+        self.policy.waits_for_confirmation() && self.parameters.form == Form::Compact
+    }
+
+    /// Says whether what is lost from now on is sent again by hop ARQ.
+    pub fn losses_are_repaired(&mut self, repaired: bool) {
+        self.policy.losses_are_repaired(repaired);
+    }
+
     fn enter_anchors(&mut self, sequence: u64) {
         for anchor in &self.anchors {
             self.index.insert(anchor.fingerprint, sequence, anchor.offset);
@@ -201,7 +208,7 @@ impl Encoder {
             return;
         }
         self.statistics.confirmed_packets += 1;
-        if self.index_when_confirmed
+        if self.indexes_when_confirmed()
             && let Some(stored) = self.store.get(sequence)
         {
             find_anchors_to_enter(

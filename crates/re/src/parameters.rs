@@ -36,6 +36,8 @@ pub enum Policy {
     /// Packets that the receiver has confirmed.
     #[default]
     Acked,
+    /// What is confirmed, and what is sent where the hop repairs its losses.
+    Adaptive,
 }
 
 impl Policy {
@@ -43,7 +45,7 @@ impl Policy {
     pub const PAPER_K: u32 = 8;
 
     /// Every policy, k-distance with the paper's k.
-    pub const ALL: [Policy; 8] = [
+    pub const ALL: [Policy; 9] = [
         Policy::Off,
         Policy::Naive,
         Policy::CacheFlush,
@@ -52,6 +54,7 @@ impl Policy {
         Policy::InformedMarking,
         Policy::RetrieveOnMiss,
         Policy::Acked,
+        Policy::Adaptive,
     ];
 }
 
@@ -67,6 +70,7 @@ impl fmt::Display for Policy {
             Policy::InformedMarking => "informed-marking",
             Policy::RetrieveOnMiss => "retrieve-on-miss",
             Policy::Acked => "acked",
+            Policy::Adaptive => "adaptive",
         })
     }
 }
@@ -176,7 +180,7 @@ pub enum ParameterError {
     /// No policy has this name.
     #[error(
         "no policy is called {0:?}; there are off, naive, cache-flush, tcp-seq, k-distance, k-distance=K, \
-         informed-marking, retrieve-on-miss and acked"
+         informed-marking, retrieve-on-miss, acked and adaptive"
     )]
     UnknownPolicy(String),
     /// No form has this name.

@@ -48,6 +48,16 @@ pub enum FrameType {
     Flushed = 9,
     /// The peer is going away; its session ends.
     Close = 10,
+    /// A [`FrameType::Packet`] sent before and lost: its link sequence (24 bits), then its body. This and the next
+    /// three take no link sequence of their own.
+    AgainPacket = 11,
+    /// A [`FrameType::ReducedCompact`] sent before and lost: its link sequence (24 bits), then its body.
+    AgainReduced = 12,
+    /// As [`FrameType::AgainPacket`], for the receiver's store only: it was lost to congestion, which the end hosts
+    /// must hear of.
+    StorePacket = 13,
+    /// As [`FrameType::AgainReduced`], for the store only.
+    StoreReduced = 14,
 }
 
 impl FrameType {
@@ -55,9 +65,24 @@ impl FrameType {
     #[must_use]
     pub fn from_number(number: u8) -> Option<Self> {
         use FrameType::*;
-        [Padding, Packet, ReducedCompact, ReducedPaper, Receipt, Request, Reply, Ping, Pong, Flushed, Close]
-            .get(usize::from(number))
-            .copied()
+        const TYPES: [FrameType; 15] = [
+            Padding,
+            Packet,
+            ReducedCompact,
+            ReducedPaper,
+            Receipt,
+            Request,
+            Reply,
+            Ping,
+            Pong,
+            Flushed,
+            Close,
+            AgainPacket,
+            AgainReduced,
+            StorePacket,
+            StoreReduced,
+        ];
+        TYPES.get(usize::from(number)).copied()
     }
 
     /// Whether a frame of this type takes a link sequence.
@@ -124,9 +149,14 @@ pub fn parse_sequence(plaintext: &mut &[u8]) -> Result<u32, Malformed> {
 
 /// Appends one frame that says its own length.
 pub fn emit(frame_type: FrameType, body: &[u8], out: &mut Vec<u8>) {
-    out.push(frame_type as u8);
-    varint::emit(body.len() as u32, out);
+    emit_front(frame_type, body.len(), out);
     out.extend_from_slice(body);
+}
+
+/// Appends the type and length of a frame, whose body the caller appends.
+pub fn emit_front(frame_type: FrameType, body_bytes: usize, out: &mut Vec<u8>) {
+    out.push(frame_type as u8);
+    varint::emit(body_bytes as u32, out);
 }
 
 /// Appends the type of a last frame, whose body the caller appends to the end of the unit.
@@ -179,7 +209,7 @@ mod tests {
     proptest! {
         #[test]
         fn frames_round_trip(
-            bodies in proptest::collection::vec((0u8..11, proptest::collection::vec(any::<u8>(), 0..200)), 0..6),
+            bodies in proptest::collection::vec((0u8..15, proptest::collection::vec(any::<u8>(), 0..200)), 0..6),
             last in proptest::collection::vec(any::<u8>(), 0..200),
         ) {
             let mut out = Vec::new();

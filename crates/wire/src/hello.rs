@@ -45,6 +45,8 @@ pub struct Hello {
 
 /// The node answers [`crate::request`]s: it keeps what it sent and refers to packets that may be lost.
 pub const ANSWERS_REQUESTS: u32 = 1;
+/// Sends again what the peer's receipts show to be missing, so that the peer may wait for it.
+pub const RECOVERS: u32 = 2;
 
 impl Hello {
     /// Bytes of a version 1 hello.

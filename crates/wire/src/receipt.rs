@@ -5,16 +5,18 @@
 //! | newest sequence (24)    | generation | units received   | delay, µs/64      |
 //! |                         | (8)        | so far (32)      | (varint)          |
 //! +-------------------------+------------+------------------+-------------------+
-//! | bitmap of what is held: bit 0 of byte 0 is the newest, the next the one before it ... to the end
+//! | length (varint), then the bitmap of what is held: bit 0 of byte 0 is the newest, the next the one before it ...
+//! +-------------------------------------------------------------------------------
+//! | bitmap of what is parked, likewise, to the end
 //! +-------------------------------------------------------------------------------
 //! ```
 //!
 //! *Held* means received, restored and delivered: what may be referred to. Units that arrived but could not
-//! be restored count as received and are not held. The delay is the time between the newest sequence's
+//! be restored count as received and are not held; *parked* are those of them that wait for what they refer to. The delay is the time between the newest sequence's
 //! arrival and this receipt, so that its sender can measure the round trip.
 
 use crate::number::{from_u24, to_u24};
-use crate::{Malformed, take_array, varint};
+use crate::{Malformed, take, take_array, varint};
 
 /// The most bitmap bytes in one receipt (2048 packets).
 pub const MAX_BITMAP_BYTES: usize = 256;
@@ -32,6 +34,8 @@ pub struct Receipt<'a> {
     pub delay_64us: u32,
     /// One bit a sequence, from the newest backwards.
     pub held: &'a [u8],
+    /// The same for what arrived and waits for what it refers to; may be shorter.
+    pub parked: &'a [u8],
 }
 
 impl<'a> Receipt<'a> {
@@ -41,10 +45,12 @@ impl<'a> Receipt<'a> {
         let [generation] = take_array(&mut body, "receipt: generation")?;
         let received = u32::from_be_bytes(take_array(&mut body, "receipt: received")?);
         let delay_64us = varint::parse(&mut body)?;
-        if body.len() > MAX_BITMAP_BYTES {
+        let held_bytes = varint::parse(&mut body)? as usize;
+        let held = take(&mut body, held_bytes, "receipt: bitmap")?;
+        if held.len() > MAX_BITMAP_BYTES || body.len() > held.len() {
             return Err(Malformed("receipt: bitmap"));
         }
-        Ok(Receipt { newest, generation, received, delay_64us, held: body })
+        Ok(Receipt { newest, generation, received, delay_64us, held, parked: body })
     }
 
     /// Appends a receipt frame's body.
@@ -53,7 +59,10 @@ impl<'a> Receipt<'a> {
         out.push(self.generation);
         out.extend_from_slice(&self.received.to_be_bytes());
         varint::emit(self.delay_64us, out);
-        out.extend_from_slice(&self.held[..self.held.len().min(MAX_BITMAP_BYTES)]);
+        let held = &self.held[..self.held.len().min(MAX_BITMAP_BYTES)];
+        varint::emit(held.len() as u32, out);
+        out.extend_from_slice(held);
+        out.extend_from_slice(&self.parked[..self.parked.len().min(held.len())]);
     }
 
     /// How many sequences back from the newest the bitmap speaks of.
@@ -68,6 +77,15 @@ impl<'a> Receipt<'a> {
         let byte = self.held.get(usize::try_from(back / 8).ok()?)?;
         Some(byte >> (back % 8) & 1 == 1)
     }
+
+    /// Whether the sequence `back` before the newest is parked.
+    #[must_use]
+    pub fn parks(&self, back: u64) -> bool {
+        usize::try_from(back / 8)
+            .ok()
+            .and_then(|index| self.parked.get(index))
+            .is_some_and(|byte| byte >> (back % 8) & 1 == 1)
+    }
 }
 
 #[cfg(test)]
@@ -78,8 +96,10 @@ mod tests {
     proptest! {
         #[test]
         fn round_trips(newest in 0u32..1 << 24, generation: u8, received: u32, delay_64us: u32,
-                       held in proptest::collection::vec(any::<u8>(), 0..MAX_BITMAP_BYTES)) {
-            let receipt = Receipt { newest, generation, received, delay_64us, held: &held };
+                       held in proptest::collection::vec(any::<u8>(), 0..MAX_BITMAP_BYTES),
+                       parked in proptest::collection::vec(any::<u8>(), 0..MAX_BITMAP_BYTES)) {
+            let parked = &parked[..parked.len().min(held.len())];
+            let receipt = Receipt { newest, generation, received, delay_64us, held: &held, parked };
             let mut out = Vec::new();
             receipt.emit(&mut out);
             prop_assert_eq!(Receipt::parse(&out), Ok(receipt));

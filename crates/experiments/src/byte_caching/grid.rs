@@ -35,8 +35,8 @@ pub fn seeds(plan: &Plan, cell: &Cell) -> u32 {
     let compared = [Scheme::Bare, Scheme::paper(Policy::Acked)].contains(&cell.scheme);
     match file {
         File::One if proven && !compared => plan.seeds(50, 4, 2),
-        File::One => plan.seeds(12, 3, 2),
-        File::Two | File::Ebook => plan.seeds(8, 1, 1),
+        File::One => plan.seeds(8, 3, 2),
+        File::Two | File::Ebook => plan.seeds(5, 1, 1),
     }
 }
 

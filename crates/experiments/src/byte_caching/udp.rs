@@ -34,7 +34,7 @@ fn losses(plan: &Plan) -> &'static [f64] {
 }
 
 fn seeds(plan: &Plan) -> u32 {
-    plan.seeds(10, 2, 1)
+    plan.seeds(4, 2, 1)
 }
 
 fn needs(setting: &Setting<'_>) -> Vec<Need> {

@@ -75,6 +75,31 @@ fn what_is_missed_is_asked_for_and_repaired() {
 }
 
 #[test]
+fn under_adaptive_the_hop_repairs_its_losses_and_keeps_the_order() {
+    for (loss, reorder) in [(0.0, 0.0), (0.05, 0.0), (0.2, 0.0), (0.1, 0.1)] {
+        let road = Road { loss, reorder, ..Road::default() };
+        let mut pair = Pair::new(9, road, &parameters(Policy::Adaptive, Form::Compact));
+        pair.run(5 * SECOND);
+        let sent = carry(&mut pair, &repetitive(9, 1000));
+        let counters = pair.status(GATEWAY).peers[0].counters;
+        let delivered: BTreeSet<_> = pair.delivered[STATION].iter().collect();
+        assert!(delivered.len() * 100 >= sent.len() * 99, "{loss}: {} {counters:?}", delivered.len());
+        let out_of_order =
+            pair.delivered[STATION].windows(2).filter(|pair| tcp_sequence(&pair[0]) > tcp_sequence(&pair[1]));
+        assert!(out_of_order.count() * 100 <= sent.len(), "{loss}");
+        assert!(counters.removed_bytes * 2 > counters.inner_sent_bytes, "{counters:?}");
+        let expected = (sent.len() as f64 * loss) as u64;
+        assert!(counters.recovered >= expected * 3 / 4, "{loss}: {counters:?}");
+        assert!(counters.recovered <= expected * 2 + 40, "{loss}: {counters:?}");
+    }
+}
+
+/// TCP's sequence number in an IPv4 packet without options.
+fn tcp_sequence(packet: &[u8]) -> u32 {
+    u32::from_be_bytes(packet[24..28].try_into().unwrap())
+}
+
+#[test]
 fn a_lost_store_at_either_end_costs_savings_and_nothing_else() {
     for (sent_store, received_store) in [(true, false), (false, true), (true, true)] {
         let mut pair = Pair::new(4, Road::default(), &Parameters::default());
@@ -130,6 +155,7 @@ fn any_policy() -> impl Strategy<Value = Policy> {
         Just(Policy::InformedMarking),
         Just(Policy::RetrieveOnMiss),
         Just(Policy::Acked),
+        Just(Policy::Adaptive),
     ]
 }
 

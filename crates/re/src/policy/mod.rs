@@ -6,6 +6,7 @@
 //! (byte-caching paper, section IV). Every other policy breaks the circle in its own way.
 
 mod acked;
+mod adaptive;
 mod cache_flush;
 mod informed_marking;
 mod k_distance;
@@ -15,6 +16,7 @@ mod retrieve_on_miss;
 mod tcp_seq;
 
 pub use acked::Acked;
+pub use adaptive::Adaptive;
 pub use cache_flush::CacheFlush;
 pub use informed_marking::InformedMarking;
 pub use k_distance::KDistance;
@@ -43,6 +45,11 @@ pub trait ReferencePolicy: Debug + Send {
     fn waits_for_confirmation(&self) -> bool {
         false
     }
+
+    /// Says whether what the air loses from now on is sent again beside the air, by hop ARQ.
+    fn losses_are_repaired(&mut self, repaired: bool) {
+        let _ = repaired;
+    }
 }
 
 impl Policy {
@@ -58,6 +65,7 @@ impl Policy {
             Policy::InformedMarking => Box::new(InformedMarking::default()),
             Policy::RetrieveOnMiss => Box::new(RetrieveOnMiss),
             Policy::Acked => Box::new(Acked),
+            Policy::Adaptive => Box::new(Adaptive::default()),
         }
     }
 }
@@ -114,6 +122,10 @@ mod tests {
             [&sent, &confirmed, &lost, &late].map(|stored| policy.may_refer(stored))
         };
         assert_eq!(allowed(&Acked), [false, true, false, true]);
+        let mut adaptive = Adaptive::default();
+        assert_eq!(allowed(&adaptive), [false, true, false, true]);
+        adaptive.losses_are_repaired(true);
+        assert_eq!(allowed(&adaptive), [true, true, false, true]);
         assert_eq!(allowed(&InformedMarking::default()), [true, true, false, false]);
         assert_eq!(allowed(&RetrieveOnMiss), [true; 4]);
         assert_eq!(allowed(&Naive), [true; 4]);

@@ -1,0 +1,392 @@
+//! Recover: hop ARQ's sending side. What is not confirmed is kept; what receipts show to be lost is sent again.
+//!
+//! Any protocol inside gains: the end hosts never learn of most losses. Four things keep it honest.
+//!
+//! - *What is parked is not lost.* A packet that arrived before what it refers to waits at the receiver, which says so.
+//! - *Congestion is not hidden.* What was lost while the path's queue was full is sent again for the receiver's store
+//!   alone, because later packets refer to it; the end hosts see the loss and slow down ([`crate::delay`]). Their own
+//!   repetition then costs a reference.
+//! - *The tail is not forgotten.* When nothing is heard for a while, the newest packet is sent once more, as TCP's tail
+//!   loss probe does (RFC 8985, section 7); the receipt for it shows what else is missing.
+//!
+//! - *What is given up takes nothing along.* Whatever was sent and is not confirmed by then may depend on it: nothing
+//!   new refers to that, and what of it is sent again goes as it was.
+//!
+//! Bounded in packets, bytes and tries; what is given up is left to the end hosts.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+use wire::frame::FrameType;
+
+/// The most packets kept.
+const MAX_PACKETS: usize = 1024;
+/// The most bytes kept.
+const MAX_BYTES: usize = 1 << 20;
+/// How often one packet is sent again.
+const MAX_TRIES: u8 = 10;
+/// For how long a packet is kept: far longer than the receiver waits for it.
+const KEEP: Duration = Duration::from_secs(2);
+/// How long the receiver may sit on a receipt.
+pub const RECEIPT_DELAY: Duration = Duration::from_millis(25);
+/// How often in a row the probe's patience doubles.
+const MAX_BACKOFF: u32 = 6;
+
+/// A packet that is not confirmed.
+#[derive(Debug, Default)]
+struct Kept {
+    sequence: u64,
+    left_at: Duration,
+    /// What it left as; `None` once it is confirmed or given up.
+    frame_type: Option<FrameType>,
+    body: Vec<u8>,
+    tries: u8,
+    /// Waits at the receiver for what it refers to.
+    parked: bool,
+    /// Reported missing and not sent again since.
+    lost: bool,
+    /// What it refers to may have been given up: it goes as it was.
+    doubted: bool,
+    /// Waits in `again`.
+    queued: bool,
+    /// Lost to congestion at least once: for the store only.
+    congested: bool,
+}
+
+/// How a packet is to be sent again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Again<'a> {
+    /// Its link sequence.
+    pub sequence: u64,
+    /// What it left as.
+    pub frame_type: FrameType,
+    /// The frame's body.
+    pub body: &'a [u8],
+    /// Whether the end hosts are not to have it.
+    pub store_only: bool,
+    /// Whether it had better depend on nothing.
+    pub as_it_was: bool,
+}
+
+/// What is kept and what is to be sent again.
+#[derive(Debug, Default)]
+pub struct Recover {
+    /// By rising sequence; confirmed ones go when they come to the front.
+    kept: VecDeque<Kept>,
+    bytes: usize,
+    again: VecDeque<u64>,
+    probe_at: Option<Duration>,
+    backoff: u32,
+    /// Something was given up since [`Recover::take_doubted`].
+    gave_up: bool,
+    spare: Vec<Kept>,
+}
+
+impl Recover {
+    /// Keeps a packet that leaves now.
+    pub fn keep(&mut self, now: Duration, sequence: u64, frame_type: FrameType, body: &[u8]) {
+        while self.kept.front().is_some_and(|kept| kept.left_at + KEEP < now)
+            || self.kept.len() >= MAX_PACKETS
+            || self.bytes + body.len() > MAX_BYTES && !self.kept.is_empty()
+        {
+            self.drop_front();
+        }
+        let mut kept = self.spare.pop().unwrap_or_default();
+        kept.body.clear();
+        kept.body.extend_from_slice(body);
+        self.bytes += body.len();
+        self.kept.push_back(Kept {
+            sequence,
+            left_at: now,
+            frame_type: Some(frame_type),
+            tries: 0,
+            parked: false,
+            lost: false,
+            doubted: false,
+            queued: false,
+            congested: false,
+            ..kept
+        });
+    }
+
+    fn drop_front(&mut self) {
+        if let Some(kept) = self.kept.pop_front() {
+            if kept.frame_type.is_some() {
+                self.bytes -= kept.body.len();
+                self.gave_up = true;
+            }
+            if self.spare.len() < 64 {
+                self.spare.push(kept);
+            }
+        }
+    }
+
+    /// Where a packet that is still kept stands.
+    fn position(&self, sequence: u64) -> Option<usize> {
+        let at = self.kept.partition_point(|kept| kept.sequence < sequence);
+        self.kept
+            .get(at)
+            .is_some_and(|kept| kept.sequence == sequence && kept.frame_type.is_some())
+            .then_some(at)
+    }
+
+    fn forget_at(&mut self, at: usize) {
+        let kept = &mut self.kept[at];
+        kept.frame_type = None;
+        self.bytes -= kept.body.len();
+        while self.kept.front().is_some_and(|kept| kept.frame_type.is_none()) {
+            self.drop_front();
+        }
+    }
+
+    /// The receiver holds the packet.
+    pub fn confirmed(&mut self, sequence: u64) {
+        if let Some(at) = self.position(sequence) {
+            self.forget_at(at);
+            self.backoff = 0;
+        }
+    }
+
+    /// Receipts tell of every gap: of what is before the first sequence told of, nothing is missing.
+    pub fn told_from(&mut self, first: u64) {
+        while self.kept.front().is_some_and(|kept| kept.sequence < first) {
+            let gave_up = self.gave_up;
+            self.drop_front();
+            self.gave_up = gave_up;
+        }
+    }
+
+    /// The packet arrived and waits at the receiver.
+    pub fn parked(&mut self, sequence: u64) {
+        if let Some(at) = self.position(sequence) {
+            let kept = &mut self.kept[at];
+            // what it waits for may have been given up
+            (kept.parked, kept.lost) = (true, kept.doubted);
+        }
+    }
+
+    /// The receiver does not have the packet.
+    pub fn missing(&mut self, sequence: u64, congested: bool) {
+        if let Some(at) = self.position(sequence) {
+            let kept = &mut self.kept[at];
+            (kept.parked, kept.lost) = (false, true);
+            kept.congested |= congested;
+        }
+    }
+
+    /// A receipt has been read to its end: queues what is missing.
+    pub fn schedule(&mut self) {
+        let mut at = 0;
+        while at < self.kept.len() {
+            let kept = &self.kept[at];
+            if kept.frame_type.is_none() || !kept.lost || kept.queued {
+                at += 1;
+            } else if kept.tries == MAX_TRIES {
+                let before = self.kept.len();
+                self.gave_up = true;
+                self.forget_at(at);
+                at = (at + 1).saturating_sub(before - self.kept.len());
+            } else {
+                let kept = &mut self.kept[at];
+                kept.queued = true;
+                self.again.push_back(kept.sequence);
+                at += 1;
+            }
+        }
+    }
+
+    /// Whether something is to be sent again.
+    #[must_use]
+    pub fn has_again(&self) -> bool {
+        !self.again.is_empty()
+    }
+
+    /// The packet to be sent again next. It stays so until [`Recover::sent_again`].
+    pub fn next_again(&mut self) -> Option<Again<'_>> {
+        let at = loop {
+            match self.position(*self.again.front()?) {
+                Some(at) => break at,
+                None => self.again.pop_front(),
+            };
+        };
+        let kept = &self.kept[at];
+        Some(Again {
+            sequence: kept.sequence,
+            frame_type: kept.frame_type?,
+            body: &kept.body,
+            store_only: kept.congested,
+            as_it_was: kept.tries > 0 || kept.doubted,
+        })
+    }
+
+    /// The packet of [`Recover::next_again`] has been sent.
+    pub fn sent_again(&mut self) {
+        if let Some(sequence) = self.again.pop_front()
+            && let Some(at) = self.position(sequence)
+        {
+            let kept = &mut self.kept[at];
+            (kept.queued, kept.lost) = (false, false);
+            kept.tries += 1;
+        }
+    }
+
+    /// Something left, or something was confirmed: from now on silence counts anew.
+    pub fn rearm(&mut self, now: Duration, srtt: Duration) {
+        let patience = srtt * 3 / 2 + RECEIPT_DELAY;
+        let any = self.kept.iter().any(|kept| kept.frame_type.is_some());
+        self.probe_at = any.then(|| now + patience * (1 << self.backoff.min(MAX_BACKOFF)));
+    }
+
+    /// Queues the newest packet if nothing was heard for too long.
+    pub fn probe(&mut self, now: Duration, srtt: Duration) {
+        if self.probe_at.is_none_or(|at| at > now) {
+            return;
+        }
+        self.backoff += 1;
+        if let Some(at) = self.kept.iter().rposition(|kept| kept.frame_type.is_some()) {
+            if self.kept[at].tries == MAX_TRIES {
+                self.gave_up = true;
+                self.forget_at(at);
+            } else if !self.kept[at].queued {
+                self.kept[at].queued = true;
+                self.again.push_back(self.kept[at].sequence);
+            }
+        }
+        self.rearm(now, srtt);
+    }
+
+    /// When something was given up: tells `doubted` of everything that may depend on it.
+    pub fn take_doubted(&mut self, mut doubted: impl FnMut(u64)) {
+        if std::mem::take(&mut self.gave_up) {
+            for kept in self.kept.iter_mut().filter(|kept| kept.frame_type.is_some()) {
+                kept.doubted = true;
+                kept.lost |= kept.parked;
+                doubted(kept.sequence);
+            }
+            self.schedule();
+        }
+    }
+
+    /// When [`Recover::probe`] has something to do.
+    #[must_use]
+    pub fn timeout(&self) -> Option<Duration> {
+        self.probe_at
+    }
+
+    /// Gives everything up: the receiver has lost its store, or ARQ no longer pays.
+    pub fn clear(&mut self) {
+        while !self.kept.is_empty() {
+            self.drop_front();
+        }
+        self.again.clear();
+        self.probe_at = None;
+        self.backoff = 0;
+        self.gave_up = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    fn again(recover: &mut Recover) -> Vec<(u64, bool)> {
+        let mut all = Vec::new();
+        while let Some(next) = recover.next_again() {
+            all.push((next.sequence, next.store_only));
+            recover.sent_again();
+        }
+        all
+    }
+
+    #[test]
+    fn what_is_parked_is_not_sent_again_unless_what_it_needs_was_given_up() {
+        let mut recover = Recover::default();
+        recover.keep(MS, 1, FrameType::Packet, b"one");
+        recover.keep(MS, 2, FrameType::ReducedCompact, b"two");
+        recover.keep(MS, 3, FrameType::ReducedCompact, b"three");
+        for _ in 0..MAX_TRIES {
+            recover.missing(1, false);
+            recover.parked(2);
+            recover.missing(3, true);
+            recover.confirmed(3);
+            recover.schedule();
+            assert_eq!(again(&mut recover), [(1, false)]);
+        }
+        recover.missing(1, false);
+        recover.schedule();
+        assert_eq!(again(&mut recover), [], "enough");
+        let mut doubted = Vec::new();
+        recover.take_doubted(|sequence| doubted.push(sequence));
+        assert_eq!(doubted, [2]);
+        assert!(recover.next_again().is_some_and(|again| again.sequence == 2 && again.as_it_was));
+        recover.confirmed(2);
+        assert_eq!(recover.bytes, 0);
+        assert!(recover.kept.is_empty());
+    }
+
+    #[test]
+    fn the_tail_is_probed_ever_more_slowly_and_then_given_up() {
+        let mut recover = Recover::default();
+        recover.keep(MS, 7, FrameType::Packet, b"tail");
+        recover.rearm(Duration::ZERO, 10 * MS);
+        let mut at = Duration::ZERO;
+        let mut probes = 0;
+        while let Some(next) = recover.timeout() {
+            assert!(next > at, "time passes");
+            at = next;
+            recover.probe(at, 10 * MS);
+            probes += again(&mut recover).len();
+            assert!(probes <= 10, "bounded");
+        }
+        assert_eq!(probes, usize::from(MAX_TRIES));
+        assert!(recover.kept.is_empty());
+    }
+
+    proptest! {
+        /// Whatever is told, bounds hold, nothing is sent again more than so often, and what is confirmed is not
+        /// sent again.
+        #[test]
+        fn bounds_hold(steps in proptest::collection::vec((0u8..6, 0u64..64, 0usize..3000), 1..600)) {
+            let mut recover = Recover::default();
+            let mut next = 0u64;
+            let mut confirmed = std::collections::BTreeSet::new();
+            let mut sent = std::collections::BTreeMap::<u64, u8>::new();
+            for (step, back, length) in steps {
+                let some = next.saturating_sub(back);
+                match step {
+                    0 | 1 => {
+                        recover.keep(MS, next, FrameType::Packet, &vec![0; length]);
+                        next += 1;
+                    }
+                    2 => {
+                        recover.confirmed(some);
+                        confirmed.insert(some);
+                    }
+                    3 => recover.missing(some, back % 2 == 0),
+                    4 => recover.schedule(),
+                    _ => {
+                        if let Some(again) = recover.next_again() {
+                            prop_assert!(!confirmed.contains(&again.sequence) || again.sequence >= next);
+                            let sequence = again.sequence;
+                            recover.sent_again();
+                            let times = sent.entry(sequence).or_default();
+                            *times += 1;
+                            prop_assert!(*times <= MAX_TRIES);
+                        }
+                    }
+                }
+                if step == 0 || step == 1 {
+                    confirmed.remove(&(next - 1));
+                }
+                prop_assert!(recover.kept.len() <= MAX_PACKETS);
+                let bytes: usize = recover.kept.iter().filter(|kept| kept.frame_type.is_some())
+                    .map(|kept| kept.body.len()).sum();
+                prop_assert_eq!(bytes, recover.bytes);
+                prop_assert!(bytes <= MAX_BYTES.max(3000));
+                prop_assert!(recover.again.len() <= MAX_PACKETS + 64);
+            }
+        }
+    }
+}
