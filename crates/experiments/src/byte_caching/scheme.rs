@@ -26,6 +26,8 @@ impl Scheme {
     pub const OFF: Self = Self::Tunnel { policy: Policy::Off, form: Form::Compact };
     /// The default of the project.
     pub const ACKED: Self = Self::Tunnel { policy: Policy::Acked, form: Form::Compact };
+    /// References to what is on its way, where the hop repairs its losses.
+    pub const ADAPTIVE: Self = Self::Tunnel { policy: Policy::Adaptive, form: Form::Compact };
     /// Of the byte-caching paper, section V-A.
     pub const CACHE_FLUSH: Self = Self::paper(Policy::CacheFlush);
     /// Section V-B.
@@ -88,7 +90,7 @@ impl FromStr for Scheme {
 
     /// Reads the name of a scheme, or a policy with any k.
     fn from_str(name: &str) -> Result<Self, String> {
-        let known = Self::SOUND.into_iter().chain([Self::NAIVE]);
+        let known = Self::SOUND.into_iter().chain([Self::NAIVE, Self::ADAPTIVE]);
         if let Some(scheme) = known.clone().find(|scheme| scheme.to_string() == name) {
             return Ok(scheme);
         }
