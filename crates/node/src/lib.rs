@@ -21,7 +21,9 @@
 #![forbid(unsafe_code)]
 
 mod allowance;
+mod buffers;
 mod config;
+mod deliveries;
 mod event;
 mod handshake;
 mod keyring;
