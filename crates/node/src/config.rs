@@ -17,7 +17,7 @@ pub struct Config {
     pub peers: Vec<PeerConfig>,
     /// How repeated bytes are removed on the way out, and how much is stored for each direction.
     pub reduce: re::Parameters,
-    /// Bytes of packets that may wait for one peer; beyond, the newest is dropped.
+    /// Bytes of packets that may wait for one peer; beyond, the longest flow's oldest are dropped.
     pub queue_bytes: usize,
     /// The largest datagram (UDP payload), in bytes.
     pub max_datagram_bytes: usize,

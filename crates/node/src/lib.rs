@@ -23,8 +23,10 @@
 #![forbid(unsafe_code)]
 
 mod allowance;
+mod buffers;
 mod config;
 mod delay;
+mod deliveries;
 mod event;
 mod handshake;
 mod keyring;

@@ -2,13 +2,13 @@
 
 use crate::allowance::Allowance;
 use crate::config::{Config, ConfigError};
+use crate::deliveries::Deliveries;
 use crate::event::Event;
 use crate::handshake::{Identity, Refused as HandshakeRefused};
 use crate::keyring::Keyring;
 use crate::link::{capabilities, store_kib};
 use crate::pack::AROUND_PACKET;
 use crate::peer::Peer;
-use crate::queue::Queue;
 use crate::route::Routes;
 use crate::seal::Seal;
 use crate::session::NotOpened;
@@ -31,8 +31,6 @@ const RESETS_PER_SECOND: u32 = 10;
 const MAX_LETTERS: usize = 256;
 /// Events that wait to be told; the oldest are forgotten first.
 const MAX_EVENTS: usize = 1 << 16;
-/// Bytes of restored packets that wait to be delivered.
-const DELIVERY_BYTES: usize = 1 << 26;
 
 /// A datagram to be sent. Call [`Transmit::seal`] on its buffer first: until then it is plaintext.
 #[derive(Debug, Clone)]
@@ -70,7 +68,7 @@ pub(crate) struct Outside<'a> {
     pub config: &'a Config,
     pub routes: &'a Routes,
     pub keyring: &'a mut Keyring,
-    pub deliveries: &'a mut Queue,
+    pub deliveries: &'a mut Deliveries,
     pub events: &'a mut Events,
 }
 
@@ -88,7 +86,7 @@ pub struct Node {
     turn: usize,
     /// Handshake messages and resets, which are not sealed.
     letters: VecDeque<(SocketAddr, Vec<u8>)>,
-    deliveries: Queue,
+    deliveries: Deliveries,
     events: Events,
     handshakes: Allowance,
     resets: Allowance,
@@ -112,8 +110,11 @@ impl Node {
     pub fn new(config: Config, seed: [u8; 32], now: Duration) -> Result<Self, ConfigError> {
         config.validate()?;
         let mut rng = ChaCha12Rng::from_seed(seed);
-        let peers =
-            config.peers.iter().cloned().enumerate().map(|(index, peer)| Peer::new(index, peer, &config));
+        // from a stream of their own: what is drawn for one purpose does not change what is drawn for another
+        let mut salts = rng.clone();
+        salts.set_stream(1);
+        let peers = config.peers.iter().cloned().enumerate();
+        let peers = peers.map(|(index, peer)| Peer::new(index, peer, &config, salts.random()));
         Ok(Node {
             identity: Identity::new(config.private_key.clone(), config.network_key.clone()),
             boot: rng.random(),
@@ -124,7 +125,7 @@ impl Node {
             peers: peers.collect(),
             turn: 0,
             letters: VecDeque::new(),
-            deliveries: Queue::new(DELIVERY_BYTES),
+            deliveries: Deliveries::default(),
             events: Events::default(),
             handshakes: Allowance::new(HANDSHAKES_PER_SECOND, now),
             resets: Allowance::new(RESETS_PER_SECOND, now),
@@ -153,7 +154,7 @@ impl Node {
             self.peers[peer].counters.too_large += 1;
             return;
         }
-        self.peers[peer].queue.push(packet);
+        self.peers[peer].queue.push(now, packet, &inner.flow);
         if self.peers[peer].sessions.sending(now).is_none() && !self.peers[peer].sessions.is_shaking_hands() {
             self.initiate(now, peer);
         }

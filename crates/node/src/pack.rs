@@ -120,7 +120,7 @@ impl Peer {
     /// room.
     fn write_receipt(&mut self, now: Duration, due: bool, limit: usize, out: &mut Vec<u8>) {
         let Some(link) = &mut self.link else { return };
-        let packet_bytes = self.queue.next_bytes().map_or(0, |bytes| bytes + 1);
+        let packet_bytes = self.queue.next_bytes(now).map_or(0, |bytes| bytes + 1);
         let room = limit.saturating_sub(out.len() + if due { 0 } else { packet_bytes });
         if (due || link.received.worth_carrying(now)) && link.received.frame_bytes() <= room {
             let mut body = Vec::with_capacity(link.received.frame_bytes());
@@ -205,10 +205,10 @@ impl Peer {
         out: &mut Vec<u8>,
     ) {
         let Some(link) = &mut self.link else { return };
-        if self.queue.next_bytes().is_none_or(|bytes| out.len() + 1 + bytes > limit) {
+        if self.queue.next_bytes(now).is_none_or(|bytes| out.len() + 1 + bytes > limit) {
             return;
         }
-        let Some(packet) = self.queue.pop() else { return };
+        let Some(packet) = self.queue.pop(now) else { return };
         if let Ok(inner) = Inner::parse(&packet) {
             let start = out.len();
             let written = link.reduce.write(sequence, &packet, &inner, mac, out);

@@ -36,14 +36,14 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    pub fn new(index: usize, config: PeerConfig, node: &Config) -> Self {
+    pub fn new(index: usize, config: PeerConfig, node: &Config, salt: [u64; 4]) -> Self {
         Peer {
             index,
             endpoint: config.endpoint,
             config,
             sessions: Sessions::default(),
             link: None,
-            queue: Queue::new(node.queue_bytes),
+            queue: Queue::new(node.queue_bytes, salt),
             counters: PeerCounters::default(),
             ping_at: None,
             unanswered_since: None,
@@ -181,7 +181,12 @@ impl Peer {
             srtt_seconds: link.and_then(|link| link.outstanding.srtt()).map(|srtt| srtt.as_secs_f64()),
             loss: link.and_then(|link| link.outstanding.loss()),
             queue_bytes: self.queue.bytes(),
-            counters: PeerCounters { queue_dropped: self.queue.dropped, ..self.counters },
+            counters: PeerCounters {
+                queue_dropped: self.queue.dropped,
+                queue_dropped_by_codel: self.queue.dropped_by_codel,
+                queue_marked: self.queue.marked,
+                ..self.counters
+            },
         }
     }
 }

@@ -86,6 +86,10 @@ pub struct PeerCounters {
     pub repaired: u64,
     /// Packets dropped because the queue was full.
     pub queue_dropped: u64,
+    /// Packets dropped because their flow kept a queue for too long.
+    pub queue_dropped_by_codel: u64,
+    /// Packets marked as having met congestion, for the same reason.
+    pub queue_marked: u64,
     /// Packets larger than a datagram can carry.
     pub too_large: u64,
     /// Receipts sent.

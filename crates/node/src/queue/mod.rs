@@ -1,0 +1,240 @@
+//! The queue stage: packets wait here for their peer's turn, each inner flow in a queue of its own.
+//!
+//! This is FQ-CoDel (RFC 8290). Flows are hashed into [`BUCKETS`] queues and take turns by deficit round robin: each
+//! turn is worth [`QUANTUM_BYTES`], so that flows share the link by bytes, whatever the size of their packets. A flow
+//! that comes when it has nothing waiting is *new* and has one turn before the *old* ones, those that keep a backlog:
+//! a name's lookup, a key press, a first segment do not wait behind a download. Within each flow [CoDel](codel) keeps
+//! the wait short: it [marks](ecn) packets whose senders understand, and drops others'.
+//!
+//! When all flows together fill the queue's bytes, the longest of them loses its oldest packets (section 4.1), which
+//! tells its sender soonest, and spares whoever sent little. Only as many go as needed, where the RFC allows up to 64
+//! at once: its reason is the search for the longest flow, which over the few that wait at a radio costs little, while
+//! many packets lost in a row cost TCP much.
+//!
+//! All this comes before everything else, so that what is dropped here never had a link sequence. CoDel decides when
+//! a packet is about to leave: [`Queue::next_bytes`] makes the choice, and keeps the chosen packet at hand until
+//! [`Queue::pop`], however often it is asked. CoDel never takes a flow's last packet: a queue that is not empty has
+//! a packet to give.
+
+mod codel;
+mod ecn;
+mod slots;
+#[cfg(test)]
+mod tests;
+
+use crate::buffers::Buffers;
+use codel::Codel;
+use highway::{HighwayHasher, Key};
+use slots::{Chain, Slots, Waiting};
+use std::collections::VecDeque;
+use std::hash::{Hash, Hasher};
+use std::time::Duration;
+use wire::inner::Flow;
+
+/// Queues that flows are hashed into (RFC 8290, 5.2.5): a hundred flows at once seldom share one.
+const BUCKETS: usize = 1024;
+/// What a turn is worth (RFC 8290, 5.2.4): one packet of the usual largest size.
+const QUANTUM_BYTES: i64 = 1514;
+
+/// A queue of packets for one peer.
+#[derive(Debug)]
+pub struct Queue {
+    /// What may tell two flows apart is kept from whoever wants them to collide.
+    salt: [u64; 4],
+    /// One for each value of the hash; none before the first packet comes, for many peers never have one.
+    buckets: Vec<Bucket>,
+    slots: Slots,
+    /// Buckets whose first turn is to come.
+    new: VecDeque<usize>,
+    /// Buckets that had it.
+    old: VecDeque<usize>,
+    /// The packet that leaves next, if that is decided.
+    at_hand: Option<Vec<u8>>,
+    bytes: usize,
+    limit_bytes: usize,
+    buffers: Buffers,
+    /// Packets dropped because the queue was full.
+    pub dropped: u64,
+    /// Packets dropped because their flow's wait stayed long.
+    pub dropped_by_codel: u64,
+    /// Packets that left with a mark because their flow's wait stayed long.
+    pub marked: u64,
+}
+
+/// The flows of one value of the hash: one, nearly always.
+#[derive(Debug, Default)]
+struct Bucket {
+    chain: Chain,
+    codel: Codel,
+    /// Bytes that it may still send in this turn; a packet may overdraw them, the next turns pay it back.
+    credit_bytes: i64,
+    /// Whether it is in one of the two lists.
+    listed: bool,
+}
+
+impl Queue {
+    /// An empty queue for at most `limit_bytes`, with a random `salt`.
+    #[must_use]
+    pub fn new(limit_bytes: usize, salt: [u64; 4]) -> Self {
+        Queue {
+            salt,
+            buckets: Vec::new(),
+            slots: Slots::default(),
+            new: VecDeque::new(),
+            old: VecDeque::new(),
+            at_hand: None,
+            bytes: 0,
+            limit_bytes,
+            buffers: Buffers::new(limit_bytes),
+            dropped: 0,
+            dropped_by_codel: 0,
+            marked: 0,
+        }
+    }
+
+    /// Bytes that wait.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Whether nothing waits. If something does, [`Queue::pop`] has a packet.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.at_hand.is_none() && self.slots.len() == 0
+    }
+
+    /// Lets a copy of `packet` of `flow` wait; makes room by dropping from the longest flow.
+    pub fn push(&mut self, now: Duration, packet: &[u8], flow: &Flow) {
+        if packet.len() > self.limit_bytes {
+            self.dropped += 1;
+            return;
+        }
+        if self.slots.len() == 0 {
+            self.end_turns();
+        }
+        let index = self.bucket_of(flow);
+        let mut buffer = self.buffers.take();
+        buffer.extend_from_slice(packet);
+        self.bytes += buffer.len();
+        let bucket = &mut self.buckets[index];
+        self.slots.push(&mut bucket.chain, Waiting { packet: buffer, arrived: now });
+        if !bucket.listed {
+            bucket.codel.rest();
+            bucket.listed = true;
+            bucket.credit_bytes = QUANTUM_BYTES;
+            self.new.push_back(index);
+        }
+        while self.bytes > self.limit_bytes && self.drop_from_longest(index) {
+            self.dropped += 1;
+        }
+    }
+
+    /// The length of the packet whose turn is next.
+    pub fn next_bytes(&mut self, now: Duration) -> Option<usize> {
+        if self.at_hand.is_none() {
+            self.at_hand = self.choose(now);
+        }
+        self.at_hand.as_ref().map(Vec::len)
+    }
+
+    /// The packet whose turn is next. Give the buffer back with [`Queue::recycle`].
+    pub fn pop(&mut self, now: Duration) -> Option<Vec<u8>> {
+        self.next_bytes(now)?;
+        let packet = self.at_hand.take()?;
+        self.bytes -= packet.len();
+        Some(packet)
+    }
+
+    /// Takes a buffer back.
+    pub fn recycle(&mut self, buffer: Vec<u8>) {
+        self.buffers.recycle(buffer);
+    }
+
+    /// Forgets what waits.
+    pub fn clear(&mut self) {
+        for bucket in &mut self.buckets {
+            while let Some(waiting) = self.slots.pop(&mut bucket.chain) {
+                self.buffers.recycle(waiting.packet);
+            }
+        }
+        if let Some(packet) = self.at_hand.take() {
+            self.buffers.recycle(packet);
+        }
+        self.bytes = 0;
+    }
+
+    /// HighwayHash with a secret key: nobody outside can choose flows that share a bucket with another's.
+    fn bucket_of(&mut self, flow: &Flow) -> usize {
+        if self.buckets.is_empty() {
+            self.buckets.resize_with(BUCKETS, Bucket::default);
+        }
+        let mut hasher = HighwayHasher::new(Key(self.salt));
+        flow.hash(&mut hasher);
+        (hasher.finish() % BUCKETS as u64) as usize
+    }
+
+    /// Nothing waits: whoever comes next is new.
+    fn end_turns(&mut self) {
+        for index in self.new.drain(..).chain(self.old.drain(..)) {
+            self.buckets[index].listed = false;
+        }
+    }
+
+    /// Drops the oldest packet of the longest flow; of two, not of the one that a packet just came for. `false` if
+    /// no flow has one.
+    fn drop_from_longest(&mut self, arriving: usize) -> bool {
+        let listed = self.new.iter().chain(&self.old).copied();
+        let longest = listed.max_by_key(|&index| (self.buckets[index].chain.bytes, index != arriving));
+        let waiting = longest.and_then(|index| self.slots.pop(&mut self.buckets[index].chain));
+        let Some(Waiting { packet, .. }) = waiting else { return false };
+        self.bytes -= packet.len();
+        self.buffers.recycle(packet);
+        true
+    }
+
+    /// Whose turn it is: RFC 8290, 4.2.
+    fn choose(&mut self, now: Duration) -> Option<Vec<u8>> {
+        loop {
+            let is_new = !self.new.is_empty();
+            let index = *self.new.front().or(self.old.front())?;
+            if self.buckets[index].credit_bytes > 0
+                && let Some(packet) = self.leave(now, index)
+            {
+                self.buckets[index].credit_bytes -= packet.len() as i64;
+                return Some(packet);
+            }
+            // its turn is over
+            let turns = if is_new { &mut self.new } else { &mut self.old };
+            turns.pop_front();
+            let bucket = &mut self.buckets[index];
+            if bucket.credit_bytes <= 0 {
+                bucket.credit_bytes += QUANTUM_BYTES;
+                self.old.push_back(index);
+            } else if is_new && !self.old.is_empty() {
+                // it has nothing left, but if it left the lists now, its next packet would be new again, and first
+                self.old.push_back(index);
+            } else {
+                bucket.listed = false;
+            }
+        }
+    }
+
+    /// The bucket's first packet that CoDel lets leave: not a signal, or a signal by its mark.
+    fn leave(&mut self, now: Duration, index: usize) -> Option<Vec<u8>> {
+        let Bucket { chain, codel, .. } = &mut self.buckets[index];
+        loop {
+            let Waiting { mut packet, arrived } = self.slots.pop(chain)?;
+            if !codel.signals(now, now.saturating_sub(arrived), chain.bytes) {
+                return Some(packet);
+            }
+            if ecn::mark(&mut packet) {
+                self.marked += 1;
+                return Some(packet);
+            }
+            self.dropped_by_codel += 1;
+            self.bytes -= packet.len();
+            self.buffers.recycle(packet);
+        }
+    }
+}
