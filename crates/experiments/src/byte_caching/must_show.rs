@@ -68,6 +68,9 @@ fn others_complete(rows: &[Row]) -> Claim {
     let shares: Vec<&Row> = of(rows, "completion")
         .chain(of(rows, "impairments").filter(|row| row.series.starts_with("complete: ")))
         .filter(|row| !row.series.ends_with("naive"))
+        // A burst is counted in bits: on a link that carries one repetition a timeout it can last for minutes, and TCP
+        // gives up whatever the tunnel does.
+        .filter(|row| !row.x.to_string().contains("bursts"))
         .collect();
     let short: Vec<&&Row> = shares.iter().filter(|row| row.value != Some(1.0)).collect();
     let runs: u32 = shares.iter().map(|row| row.seeds).sum();
@@ -82,7 +85,7 @@ fn others_complete(rows: &[Row]) -> Claim {
             .collect(),
     };
     let claim = "every other policy: all downloads complete, byte for byte, at every loss and under reordering, \
-                 duplication, corruption and bursts";
+                 duplication and corruption";
     judged(claim, found, short.is_empty())
 }
 
@@ -151,7 +154,8 @@ fn time_without_loss(rows: &[Row]) -> Claim {
 }
 
 fn acked_decodes_everything(rows: &[Row]) -> Claim {
-    let is_acked = |series: &str| ["undecodable: acked", "undecodable: acked (paper form)"].contains(&series);
+    // In the paper's form a fingerprint may lead the receiver to a later packet than the one that was confirmed.
+    let is_acked = |series: &str| series == "undecodable: acked";
     let counts: Vec<f64> = of(rows, "13")
         .chain(of(rows, "impairments"))
         .filter(|row| is_acked(&row.series))
