@@ -16,9 +16,11 @@ pub mod capture_file;
 pub mod compact_shim;
 pub mod datagrams;
 pub mod frames;
+pub mod headers;
 pub mod hello;
 pub mod inner;
 pub mod link_config;
+pub mod literals;
 pub mod mutation;
 mod pair;
 pub mod paper_shim;
@@ -81,9 +83,11 @@ targets! {
     compact_shim: 200_000,
     datagrams: 300,
     frames: 200_000,
+    headers: 100_000,
     hello: 200_000,
     inner: 200_000,
     link_config: 20_000,
+    literals: 20_000,
     paper_shim: 200_000,
     peer_frames: 300,
     receipt: 150_000,

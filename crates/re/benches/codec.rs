@@ -8,6 +8,7 @@
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use re::literals::{Compressor, Expander};
 use re::{Decoder, Encoded, Encoder, Form, Parameters, Policy};
 use std::hint::black_box;
 use std::io::Read;
@@ -150,5 +151,43 @@ fn codec(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, codec);
+/// A packet's literals compressed and expanded by themselves, in literal bytes a second. Random ones are turned
+/// away by a look.
+fn literals(criterion: &mut Criterion) {
+    const LITERAL_BYTES: usize = 1400;
+    let mut random = vec![0; LITERAL_BYTES];
+    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    rng.fill_bytes(&mut random);
+    let source = include_bytes!("codec.rs");
+    let text = &source[source.len() / 3..][..LITERAL_BYTES];
+    // Spread unevenly enough to pass the look, yet not worth a Huffman table: the most that is spent in vain.
+    let uneven: Vec<u8> = random[..120].iter().map(|byte| byte & 0x7f).collect();
+
+    let mut group = criterion.benchmark_group("literals");
+    let mut out = Vec::with_capacity(2 * LITERAL_BYTES);
+    for (name, literals) in [("text", text), ("random", &random[..]), ("uneven-120", &uneven)] {
+        group.throughput(Throughput::Bytes(literals.len() as u64));
+        let mut compressor = Compressor::new();
+        group.bench_function(format!("compress-{name}"), |bencher| {
+            bencher.iter(|| {
+                out.clear();
+                compressor.compress(black_box(literals), &mut out)
+            });
+        });
+    }
+    let mut compressed = Vec::new();
+    assert!(Compressor::new().compress(text, &mut compressed), "text is compressed");
+    println!("literals: {} of {LITERAL_BYTES} bytes of text left", compressed.len());
+    group.throughput(Throughput::Bytes(LITERAL_BYTES as u64));
+    let mut expander = Expander::new();
+    group.bench_function("expand-text", |bencher| {
+        bencher.iter(|| {
+            out.clear();
+            expander.expand(black_box(&compressed), LITERAL_BYTES, &mut out)
+        });
+    });
+    group.finish();
+}
+
+criterion_group!(benches, codec, literals);
 criterion_main!(benches);

@@ -1,17 +1,17 @@
 //! The encoder of one direction.
 
 mod search;
-mod sparing;
 
 use crate::anchors::{Anchor, AnchorFinder};
 use crate::eligible_payload;
 use crate::index::Index;
 use crate::parameters::{Form, Parameters, Policy};
 use crate::policy::ReferencePolicy;
+use crate::sparing::Sparing;
 use crate::statistics::EncoderStatistics;
 use crate::store::PacketStore;
 use search::{Match, Search};
-use sparing::Sparing;
+
 use std::ops::Range;
 use wire::frame::Reduced;
 use wire::inner::Inner;

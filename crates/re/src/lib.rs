@@ -28,11 +28,13 @@ mod decoder;
 mod encoder;
 pub mod extent;
 pub mod index;
+pub mod literals;
 mod miss;
 pub mod offline;
 mod parameters;
 pub mod policy;
 pub mod rabin;
+mod sparing;
 mod statistics;
 pub mod store;
 

@@ -17,6 +17,7 @@
 
 pub mod frame;
 pub mod handshake;
+pub mod headers;
 pub mod hello;
 pub mod inner;
 pub mod number;

@@ -7,7 +7,7 @@ const ONE_IN: u32 = 16;
 
 /// Counts fruitless searches.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Sparing {
+pub(crate) struct Sparing {
     patience: u32,
     fruitless: u32,
     passed_over: u32,
@@ -15,22 +15,22 @@ pub(super) struct Sparing {
 
 impl Sparing {
     /// Spares searches where nothing is found.
-    pub(super) fn on() -> Self {
+    pub(crate) fn on() -> Self {
         Sparing { patience: PATIENCE, fruitless: 0, passed_over: 0 }
     }
 
     /// Spares nothing: the paper's encoder searches every packet.
-    pub(super) fn off() -> Self {
+    pub(crate) fn off() -> Self {
         Sparing { patience: u32::MAX, ..Sparing::on() }
     }
 
     /// Whether searches have become rare.
-    pub(super) fn is_rare(&self) -> bool {
+    pub(crate) fn is_rare(&self) -> bool {
         self.fruitless >= self.patience
     }
 
     /// Whether the next packet should be searched.
-    pub(super) fn wants_a_search(&mut self) -> bool {
+    pub(crate) fn wants_a_search(&mut self) -> bool {
         if !self.is_rare() {
             return true;
         }
@@ -42,7 +42,7 @@ impl Sparing {
     }
 
     /// Takes notice of what a search brought.
-    pub(super) fn searched(&mut self, found_something: bool) {
+    pub(crate) fn searched(&mut self, found_something: bool) {
         self.fruitless = if found_something { 0 } else { (self.fruitless + 1).min(PATIENCE) };
     }
 }

@@ -1,0 +1,358 @@
+//! What repeats nothing can still be made shorter: literals compressed, each packet's by themselves.
+//!
+//! No state passes from one packet to the next, so that a lost packet never affects another. What is written is
+//! the content of one compressed block of Zstandard (RFC 8878, section 3.1.1.2.2) and nothing else: of frame and
+//! block header, nine bytes, everything is known, because one packet is always one block, reaching to the end.
+//!
+//! Most packets on a real link are encrypted or compressed already, so little is spent on those: a look at a
+//! sample of the bytes turns away what is spread evenly, and while Zstandard gains nothing from what passes the
+//! look, it is given one packet in sixteen.
+//!
+//! Nothing is allocated per packet once the largest packet was seen.
+
+use crate::sparing::Sparing;
+use std::fmt;
+use wire::Malformed;
+use wire::shim::MAX_RESTORED_BYTES;
+use zstd::zstd_safe::{self, CCtx, CParameter, DCtx};
+
+/// Literals of fewer bytes are not tried.
+pub const MIN_LITERAL_BYTES: usize = 64;
+/// The fewest bytes that compression must save.
+pub const MIN_SAVED_BYTES: usize = 8;
+
+/// Levels up to 3 save hardly more of a packet; this one takes the least time.
+const LEVEL: zstd_safe::CompressionLevel = 1;
+
+/// What every frame begins with: the magic number, and a descriptor that says that there is neither a content
+/// size nor a dictionary nor a checksum.
+const FRAME_START: [u8; 5] = [0x28, 0xb5, 0x2f, 0xfd, 0];
+/// A window of 128 KiB, the same for every packet: the largest that bounds a block, and larger than any packet.
+const WINDOW: u8 = 7 << 3;
+/// Frame start, window and block header.
+const FRONT_BYTES: usize = FRAME_START.len() + 1 + 3;
+/// In a block header, below its size: the last block, and compressed.
+const LAST_COMPRESSED: u32 = 1 | 2 << 1;
+
+/// Compresses the literals of one packet after the other.
+pub struct Compressor {
+    context: CCtx<'static>,
+    sparing: Sparing,
+    frame: Vec<u8>,
+}
+
+impl Compressor {
+    /// A compressor that expects to gain something.
+    #[must_use]
+    pub fn new() -> Self {
+        let mut context = CCtx::create();
+        for parameter in [
+            CParameter::CompressionLevel(LEVEL),
+            CParameter::ContentSizeFlag(false),
+            CParameter::ChecksumFlag(false),
+            CParameter::DictIdFlag(false),
+        ] {
+            // One that were refused would show in the frame's start, which is looked at.
+            let _ = context.set_parameter(parameter);
+        }
+        Compressor { context, sparing: Sparing::on(), frame: Vec::new() }
+    }
+
+    /// Appends `literals` in compressed form to `out` and returns true, if that saves at least
+    /// [`MIN_SAVED_BYTES`]; otherwise leaves `out` as it was.
+    pub fn compress(&mut self, literals: &[u8], out: &mut Vec<u8>) -> bool {
+        let worth_a_try = (MIN_LITERAL_BYTES..=MAX_RESTORED_BYTES).contains(&literals.len())
+            && !looks_random(literals)
+            && self.sparing.wants_a_search();
+        if !worth_a_try {
+            return false;
+        }
+        let block = compress_block(&mut self.context, &mut self.frame, literals);
+        self.sparing.searched(block.is_some());
+        out.extend_from_slice(block.unwrap_or_default());
+        block.is_some()
+    }
+}
+
+impl Default for Compressor {
+    fn default() -> Self {
+        Compressor::new()
+    }
+}
+
+impl fmt::Debug for Compressor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Compressor").field("sparing", &self.sparing).finish_non_exhaustive()
+    }
+}
+
+/// The content of the one block that `literals` become, if it is short enough.
+fn compress_block<'a>(
+    context: &mut CCtx<'static>,
+    frame: &'a mut Vec<u8>,
+    literals: &[u8],
+) -> Option<&'a [u8]> {
+    let most = FRONT_BYTES + literals.len() - MIN_SAVED_BYTES;
+    if frame.len() < most {
+        frame.resize(most, 0);
+    }
+    // Too little room for the frame is an error: then it does not pay.
+    let length = context.compress2(&mut frame[..most], literals).ok()?;
+    let (front, block) = frame[..length].split_at_checked(FRONT_BYTES)?;
+    let (start, window_and_block) = front.split_at(FRAME_START.len());
+    let &[window, a, b, c] = window_and_block else { return None };
+    let known = start == FRAME_START
+        && window <= WINDOW
+        && u32::from_le_bytes([a, b, c, 0]) == LAST_COMPRESSED | (block.len() as u32) << 3;
+    known.then_some(block)
+}
+
+/// How many bytes are looked at, in runs from all over the literals.
+const LOOK_BYTES: usize = 256;
+const RUN_BYTES: usize = 32;
+
+/// Whether the bytes seem to be spread evenly over all values, so that only a repetition could be gained.
+///
+/// Of random bytes, one pair in 256 is equal; of Base64, one in 64; of text, one in about 16. Spread as widely as
+/// these are, the number of equal pairs in a sample of 256 random bytes exceeds its mean by a quarter only once
+/// in some hundred times.
+fn looks_random(literals: &[u8]) -> bool {
+    let mut counts = [0u32; 256];
+    let mut count = |run: &[u8]| run.iter().for_each(|&byte| counts[usize::from(byte)] += 1);
+    let looked_at = if literals.len() <= LOOK_BYTES {
+        count(literals);
+        literals.len()
+    } else {
+        let step = (literals.len() - RUN_BYTES) / (LOOK_BYTES / RUN_BYTES - 1);
+        (0..LOOK_BYTES / RUN_BYTES).for_each(|run| count(&literals[run * step..][..RUN_BYTES]));
+        LOOK_BYTES
+    };
+    let equal_pairs: u32 = counts.iter().map(|count| count * count.saturating_sub(1)).sum();
+    let pairs = (looked_at * looked_at.saturating_sub(1)) as u32;
+    equal_pairs * 256 * 4 < pairs * 5
+}
+
+/// Expands what a [`Compressor`] made.
+pub struct Expander {
+    context: DCtx<'static>,
+    frame: Vec<u8>,
+    expanded: Vec<u8>,
+}
+
+impl Expander {
+    /// An expander.
+    #[must_use]
+    pub fn new() -> Self {
+        Expander { context: DCtx::create(), frame: Vec::new(), expanded: Vec::new() }
+    }
+
+    /// Appends the literals that `compressed` stands for to `out`.
+    ///
+    /// `compressed` may be anything. It is malformed if it is not the content of a compressed block, or stands
+    /// for more than `limit_bytes` bytes (or than an IP packet may have); then `out` is left as it was.
+    pub fn expand(
+        &mut self,
+        compressed: &[u8],
+        limit_bytes: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Malformed> {
+        let malformed = Malformed("compressed literals");
+        let limit_bytes = limit_bytes.min(MAX_RESTORED_BYTES);
+        if compressed.len() > MAX_RESTORED_BYTES {
+            return Err(malformed);
+        }
+        let block_header = (LAST_COMPRESSED | (compressed.len() as u32) << 3).to_le_bytes();
+        self.frame.clear();
+        self.frame.extend_from_slice(&FRAME_START);
+        self.frame.push(WINDOW);
+        self.frame.extend_from_slice(&block_header[..3]);
+        self.frame.extend_from_slice(compressed);
+        if self.expanded.len() < limit_bytes {
+            self.expanded.resize(limit_bytes, 0);
+        }
+        let room = &mut self.expanded[..limit_bytes];
+        let length = self.context.decompress(room, &self.frame).map_err(|_| malformed)?;
+        out.extend_from_slice(room.get(..length).ok_or(malformed)?);
+        Ok(())
+    }
+}
+
+impl Default for Expander {
+    fn default() -> Self {
+        Expander::new()
+    }
+}
+
+impl fmt::Debug for Expander {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Expander").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use rand::{Rng, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+    use std::cell::RefCell;
+
+    const BEFORE: &[u8] = b"before";
+
+    fn random(seed: u64, length: usize) -> Vec<u8> {
+        let mut bytes = vec![0; length];
+        ChaCha8Rng::seed_from_u64(seed).fill_bytes(&mut bytes);
+        bytes
+    }
+
+    fn text(length: usize) -> Vec<u8> {
+        let words = ["packet ", "radio ", "overheard ", "the ", "a ", "station ", "sends ", "again, "];
+        let choices = random(7, length);
+        choices.iter().flat_map(|choice| words[usize::from(choice % 8)].bytes()).take(length).collect()
+    }
+
+    /// Bytes that are spread unevenly, yet not so much that a packet of them could be compressed.
+    fn uneven(seed: u64) -> Vec<u8> {
+        let mut bytes = random(seed, 100);
+        bytes.iter_mut().for_each(|byte| *byte &= 0x7f);
+        bytes
+    }
+
+    fn contents() -> impl Strategy<Value = Vec<u8>> {
+        prop_oneof![
+            proptest::collection::vec(any::<u8>(), 0..1600),
+            proptest::collection::vec(0u8..40, 0..1600),
+            proptest::collection::vec(Just(0u8), 0..1600),
+            (proptest::collection::vec(any::<u8>(), 1..90), 1usize..40)
+                .prop_map(|(unit, times)| unit.repeat(times)),
+            (any::<u16>(), 60usize..1500).prop_map(|(seed, length)| {
+                let mut bytes = text(length);
+                let at = usize::from(seed) % length;
+                bytes[at..].copy_from_slice(&random(u64::from(seed), length - at));
+                bytes
+            }),
+        ]
+    }
+
+    thread_local! {
+        /// One pair for all cases, as a node has one for all packets.
+        static PAIR: RefCell<(Compressor, Expander)> = RefCell::default();
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4000))]
+
+        #[test]
+        fn what_is_compressed_is_shorter_and_expands_to_the_same(literals in contents()) {
+            PAIR.with_borrow_mut(|(compressor, expander)| {
+                let mut compressed = BEFORE.to_vec();
+                let pays = compressor.compress(&literals, &mut compressed);
+                let compressed = compressed.strip_prefix(BEFORE).unwrap();
+                if !pays {
+                    prop_assert!(compressed.is_empty());
+                    return Ok(());
+                }
+                prop_assert!(compressed.len() + MIN_SAVED_BYTES <= literals.len());
+                let mut out = BEFORE.to_vec();
+                prop_assert_eq!(expander.expand(compressed, literals.len(), &mut out), Ok(()));
+                prop_assert_eq!(out.strip_prefix(BEFORE), Some(&literals[..]));
+                out.truncate(BEFORE.len());
+                prop_assert!(expander.expand(compressed, literals.len() - 1, &mut out).is_err());
+                prop_assert_eq!(&out[..], BEFORE);
+                Ok(())
+            })?;
+        }
+
+        #[test]
+        fn hostile_bytes_expand_within_the_limit_or_not_at_all(
+            bytes in proptest::collection::vec(any::<u8>(), 0..300),
+            limit_bytes in 0usize..3000,
+        ) {
+            PAIR.with_borrow_mut(|(_, expander)| hold_the_limit(expander, &bytes, limit_bytes))?;
+        }
+
+        #[test]
+        fn damaged_literals_expand_within_the_limit_or_not_at_all(
+            literals in contents(),
+            damage in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+            limit_bytes in 0usize..3000,
+        ) {
+            let mut compressed = Vec::new();
+            if Compressor::new().compress(&literals, &mut compressed) {
+                for (place, byte) in damage {
+                    let place = place.index(compressed.len());
+                    compressed[place] = byte;
+                }
+                PAIR.with_borrow_mut(|(_, expander)| hold_the_limit(expander, &compressed, limit_bytes))?;
+            }
+        }
+    }
+
+    fn hold_the_limit(
+        expander: &mut Expander,
+        bytes: &[u8],
+        limit_bytes: usize,
+    ) -> Result<(), TestCaseError> {
+        let mut out = BEFORE.to_vec();
+        match expander.expand(bytes, limit_bytes, &mut out) {
+            Ok(()) => prop_assert!(out.len() <= BEFORE.len() + limit_bytes),
+            Err(_) => prop_assert_eq!(&out[..], BEFORE),
+        }
+        // The next packet is none the worse for it.
+        let (literals, mut compressed) = (text(500), Vec::new());
+        prop_assert!(Compressor::new().compress(&literals, &mut compressed));
+        out.clear();
+        prop_assert_eq!(expander.expand(&compressed, 500, &mut out), Ok(()));
+        prop_assert_eq!(out, literals);
+        Ok(())
+    }
+
+    #[test]
+    fn the_largest_packet_comes_back_and_a_larger_one_is_not_tried() {
+        let (mut compressor, mut expander) = (Compressor::new(), Expander::new());
+        for literals in [text(MAX_RESTORED_BYTES), vec![0; MAX_RESTORED_BYTES]] {
+            let (mut compressed, mut out) = (Vec::new(), Vec::new());
+            assert!(compressor.compress(&literals, &mut compressed));
+            assert_eq!(expander.expand(&compressed, usize::MAX, &mut out), Ok(()));
+            assert_eq!(out, literals);
+        }
+        assert!(!compressor.compress(&text(MAX_RESTORED_BYTES + 1), &mut Vec::new()));
+        assert!(!compressor.compress(&[0; MIN_LITERAL_BYTES - 1], &mut Vec::new()));
+        assert!(expander.expand(&text(MAX_RESTORED_BYTES + 1), usize::MAX, &mut Vec::new()).is_err());
+    }
+
+    #[test]
+    fn random_bytes_are_turned_away_by_a_look_and_everything_else_is_not() {
+        let turned_away = |length| (0..1000).filter(|&seed| looks_random(&random(seed, length))).count();
+        assert!(turned_away(1400) > 970, "{}", turned_away(1400));
+        assert!(turned_away(MIN_LITERAL_BYTES) > 600, "{}", turned_away(MIN_LITERAL_BYTES));
+        for length in [64, 100, 256, 257, 1400, 65_535] {
+            assert!(!looks_random(&text(length)), "text of {length} bytes");
+            assert!(!looks_random(&vec![0xff; length]), "{length} equal bytes");
+            let base64: Vec<u8> = random(3, length).iter().map(|byte| b'0' + (byte & 0x3f)).collect();
+            assert!(!looks_random(&base64), "{length} bytes of 64 kinds");
+        }
+    }
+
+    #[test]
+    fn tries_become_rare_while_nothing_is_gained_and_resume_with_the_first_gain() {
+        let mut compressor = Compressor::new();
+        for seed in 0..100 {
+            assert!(!compressor.compress(&uneven(seed), &mut Vec::new()), "{seed}");
+        }
+        assert!(compressor.sparing.is_rare());
+        let gains = |compressor: &mut Compressor| {
+            (1..=40).filter(|_| compressor.compress(&text(1000), &mut Vec::new())).count()
+        };
+        let first = (1..=16).find(|_| compressor.compress(&text(1000), &mut Vec::new()));
+        assert!(first.is_some_and(|first| first > 1), "{first:?}");
+        assert_eq!(gains(&mut compressor), 40);
+    }
+
+    #[test]
+    fn random_packets_do_not_delay_the_first_gain() {
+        let mut compressor = Compressor::new();
+        (0..1000).for_each(|seed| assert!(!compressor.compress(&random(seed, 1400), &mut Vec::new())));
+        assert!(compressor.compress(&text(1400), &mut Vec::new()));
+    }
+}
