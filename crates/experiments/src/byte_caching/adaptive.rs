@@ -22,25 +22,30 @@ pub const FIGURE: Figure = Figure {
     rows,
 };
 
-const SCHEMES: [Scheme; 3] = [Scheme::ADAPTIVE, Scheme::ACKED, Scheme::Bare];
+const SCHEMES: [Scheme; 4] = [Scheme::ADAPTIVE, Scheme::AdaptiveWithoutLiterals, Scheme::ACKED, Scheme::Bare];
 const LOSSES: [f64; 5] = [0.0, 1.0, 5.0, 10.0, 20.0];
 
 fn seeds(plan: &Plan, scheme: Scheme) -> u32 {
     // the others' cells are the grid's
-    plan.seeds(if scheme == Scheme::ADAPTIVE { 30 } else { 8 }, 3, 2)
+    let ours = [Scheme::ADAPTIVE, Scheme::AdaptiveWithoutLiterals].contains(&scheme);
+    plan.seeds(if ours { 30 } else { 8 }, 3, 2)
 }
 
 fn paper(loss_percent: f64) -> Option<f64> {
-    [(0.0, 0.55), (5.0, 0.67), (10.0, 0.74)].into_iter().find(|(loss, _)| *loss == loss_percent).map(|it| it.1)
+    [(0.0, 0.55), (5.0, 0.67), (10.0, 0.74)]
+        .into_iter()
+        .find(|(loss, _)| *loss == loss_percent)
+        .map(|it| it.1)
 }
 
 fn needs(setting: &Setting<'_>) -> Vec<Need> {
-    let need = |scheme, loss| {
-        Need::Cell(Cell::download(File::One, scheme, loss), seeds(&setting.plan, scheme))
-    };
+    let need =
+        |scheme, loss| Need::Cell(Cell::download(File::One, scheme, loss), seeds(&setting.plan, scheme));
     let compared = SCHEMES.into_iter().flat_map(|scheme| LOSSES.map(|loss| need(scheme, loss)));
     let seeds = seeds(&setting.plan, Scheme::ADAPTIVE);
-    compared.chain(LOSSES.map(|loss| Need::Cell(Cell::download(File::One, Scheme::OFF, loss), seeds))).collect()
+    compared
+        .chain(LOSSES.map(|loss| Need::Cell(Cell::download(File::One, Scheme::OFF, loss), seeds)))
+        .collect()
 }
 
 fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
