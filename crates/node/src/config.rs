@@ -1,6 +1,7 @@
 //! What a node is told before it starts, checked as a whole.
 
 use crate::keys::{NetworkKey, PrivateKey, PublicKey};
+use crate::shorten::Shortening;
 use ipnet::IpNet;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -17,6 +18,8 @@ pub struct Config {
     pub peers: Vec<PeerConfig>,
     /// How repeated bytes are removed on the way out, and how much is stored for each direction.
     pub reduce: re::Parameters,
+    /// What is left out beside repeated bytes.
+    pub shorten: Shortening,
     /// Bytes of packets that may wait for one peer; beyond, the longest flow's oldest are dropped.
     pub queue_bytes: usize,
     /// The largest datagram (UDP payload), in bytes.
@@ -34,6 +37,7 @@ impl Config {
             network_key,
             peers,
             reduce: re::Parameters::default(),
+            shorten: Shortening::NONE,
             queue_bytes: 1 << 20,
             max_datagram_bytes: 1452,
             trace: false,

@@ -5,7 +5,7 @@
 //! and received. A link lasts from one boot of either node to the next; sessions come and go within it.
 //!
 //! On the way out a packet is *classified* (its destination leads to a [peer][route]), waits in the [queue], is
-//! *[reduce]d* when its turn comes, *[pack]ed* with what else is to be said, and *[seal]ed*. On the way in a unit is
+//! *[reduce]d* and [shorten]ed when its turn comes, *[pack]ed* with what else is to be said, and *[seal]ed*. On the way in a unit is
 //! *opened*, *unpacked*, its packets *restored*, their sources checked, and *delivered*. What could not be restored
 //! is [repair]ed by request where the peer offers it, and otherwise left to the end hosts. Under the policy `adaptive`
 //! the hop repairs its own losses: what receipts show to be missing is sent again ([recover]), what came too early waits
@@ -47,6 +47,7 @@ mod route;
 mod seal;
 mod session;
 mod sessions;
+mod shorten;
 mod status;
 
 pub use config::{Config, ConfigError, PeerConfig};
@@ -54,4 +55,5 @@ pub use event::{Event, Outcome, SentPacket};
 pub use keys::{NetworkKey, NotAKey, PrivateKey, PublicKey};
 pub use node::{Node, Transmit};
 pub use pack::AROUND_PACKET;
+pub use shorten::Shortening;
 pub use status::{PeerCounters, PeerStatus, Refused, Status};

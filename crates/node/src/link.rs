@@ -6,10 +6,11 @@ use crate::recover::Recover;
 use crate::reduce::{Reduce, Restore};
 use crate::release::Release;
 use crate::repair::Repair;
+use crate::shorten::Shortening;
 use re::{Parameters, Policy};
 use std::collections::VecDeque;
 use std::time::Duration;
-use wire::hello::{ANSWERS_REQUESTS, Hello, RECOVERS};
+use wire::hello::{ANSWERS_REQUESTS, Hello, LENGTHENS, RECOVERS};
 
 /// Replies that wait to be sent at once.
 const MAX_REPLIES: usize = 256;
@@ -50,11 +51,12 @@ pub struct Link {
 /// What this node answers to and stores, as it says in its hello.
 #[must_use]
 pub fn capabilities(parameters: &Parameters) -> u32 {
-    match parameters.policy {
-        Policy::RetrieveOnMiss => ANSWERS_REQUESTS,
-        Policy::Adaptive => RECOVERS,
-        _ => 0,
-    }
+    LENGTHENS
+        | match parameters.policy {
+            Policy::RetrieveOnMiss => ANSWERS_REQUESTS,
+            Policy::Adaptive => RECOVERS,
+            _ => 0,
+        }
 }
 
 /// Bytes that this node stores for a direction, as it says in its hello.
@@ -66,15 +68,16 @@ pub fn store_kib(parameters: &Parameters) -> u32 {
 impl Link {
     /// A new link with the peer that said `hello`.
     #[must_use]
-    pub fn new(parameters: &Parameters, hello: &Hello) -> Self {
+    pub fn new(parameters: &Parameters, shortening: Shortening, hello: &Hello) -> Self {
         let store_bytes = store_kib(parameters).min(hello.store_kib) as usize * 1024;
         let (answers, recovers) =
             (hello.capabilities & ANSWERS_REQUESTS != 0, hello.capabilities & RECOVERS != 0);
+        let shortening = if hello.capabilities & LENGTHENS != 0 { shortening } else { Shortening::NONE };
         Link {
             peer_boot: hello.boot,
             outstanding: Outstanding::default(),
             received: Received::new(recovers),
-            reduce: Reduce::new(parameters, store_bytes),
+            reduce: Reduce::new(parameters, store_bytes, shortening),
             restore: Restore::new(hello.window_bytes.into(), hello.sample_bits.into(), store_bytes),
             repair: (answers || recovers).then(|| Repair::new(answers)),
             recover: (parameters.policy == Policy::Adaptive).then(Recover::default),

@@ -10,7 +10,7 @@ use crate::node::Outside;
 use crate::peer::Peer;
 use crate::receipts::Fate;
 use crate::recover::Recover;
-use crate::reduce::NotRestored;
+use crate::reduce::{NotRestored, Shape};
 use crate::repair::{Arrival, Held, Recipient};
 use crate::seal::Seal;
 use re::{AbsentSequences, Form};
@@ -165,17 +165,19 @@ impl Peer {
         };
         while let Some(again) = recover.next_again() {
             let original = reduce.original(again.sequence).filter(|_| again.as_it_was);
-            let reduced = again.frame_type != FrameType::Packet && original.is_none();
+            let frame_type = if original.is_some() { FrameType::Packet } else { again.frame_type };
             let body = original.unwrap_or(again.body);
             let fits = out.len() + AROUND_REPLY + body.len() <= limit;
             if !fits && out.len() + TAG_BYTES != AROUND_FRAMES {
                 break; // its turn comes in a datagram of its own
             }
-            let frame_type = match (again.store_only, reduced) {
-                (false, false) => FrameType::AgainPacket,
-                (false, true) => FrameType::AgainReduced,
-                (true, false) => FrameType::StorePacket,
-                (true, true) => FrameType::StoreReduced,
+            let frame_type = match (again.store_only, frame_type) {
+                (false, FrameType::Short) => FrameType::AgainShort,
+                (false, FrameType::ReducedCompact) => FrameType::AgainReduced,
+                (false, _) => FrameType::AgainPacket,
+                (true, FrameType::Short) => FrameType::StoreShort,
+                (true, FrameType::ReducedCompact) => FrameType::StoreReduced,
+                (true, _) => FrameType::StorePacket,
             };
             if fits {
                 frame::emit_front(frame_type, SEQUENCE_BYTES + body.len(), out);
@@ -214,15 +216,16 @@ impl Peer {
             let written = link.reduce.write(sequence, &packet, &inner, mac, out);
             let repairs_losses = link.repairs_losses();
             if let Some(recover) = link.recover.as_mut().filter(|_| repairs_losses) {
-                let frame_type = if written.reduced { FrameType::ReducedCompact } else { FrameType::Packet };
-                recover.keep(now, sequence, frame_type, &out[start + 1..]);
+                recover.keep(now, sequence, written.frame_type, &out[start + 1..]);
             }
             self.counters.inner_sent_packets += 1;
             self.counters.inner_sent_bytes += packet.len() as u64;
             if written.reduced {
                 self.counters.reduced_packets += 1;
-                self.counters.removed_bytes += (packet.len() + 1).saturating_sub(written.frame_bytes) as u64;
+                let frame_bytes = written.frame_bytes + written.shortened_bytes;
+                self.counters.removed_bytes += (packet.len() + 1).saturating_sub(frame_bytes) as u64;
             }
+            self.counters.shortened_bytes += written.shortened_bytes as u64;
             if outside.config.trace {
                 let references = if written.reduced { link.reduce.references() } else { &[] };
                 outside.events.push(Event::Sent(SentPacket {
@@ -275,12 +278,13 @@ impl Peer {
             let to = Recipient::EndHosts;
             let understood = match frame_type {
                 Some(FrameType::Packet) => self.take_plain(now, sequence, body, to, outside),
-                Some(FrameType::ReducedCompact) => {
-                    let arrival = Arrival { sequence, form: Form::Compact, body, session, to };
-                    self.take_reduced(now, &arrival, mac, outside)
-                }
-                Some(FrameType::ReducedPaper) => {
-                    let arrival = Arrival { sequence, form: Form::Paper, body, session, to };
+                Some(FrameType::ReducedCompact | FrameType::ReducedPaper | FrameType::Short) => {
+                    let shape = match frame_type {
+                        Some(FrameType::ReducedCompact) => Shape::Reduced(Form::Compact),
+                        Some(FrameType::ReducedPaper) => Shape::Reduced(Form::Paper),
+                        _ => Shape::Short,
+                    };
+                    let arrival = Arrival { sequence, shape, body, session, to };
                     self.take_reduced(now, &arrival, mac, outside)
                 }
                 Some(FrameType::AgainPacket | FrameType::StorePacket) => {
@@ -289,10 +293,21 @@ impl Peer {
                         peer.take_plain(now, sequence, body, to, outside)
                     })
                 }
-                Some(FrameType::AgainReduced | FrameType::StoreReduced) => {
+                Some(
+                    FrameType::AgainReduced
+                    | FrameType::StoreReduced
+                    | FrameType::AgainShort
+                    | FrameType::StoreShort,
+                ) => {
                     let to = Recipient::of(frame_type);
+                    let shape = match frame_type {
+                        Some(FrameType::AgainReduced | FrameType::StoreReduced) => {
+                            Shape::Reduced(Form::Compact)
+                        }
+                        _ => Shape::Short,
+                    };
                     self.take_again(now, body, |peer, sequence, body| {
-                        let arrival = Arrival { sequence, form: Form::Compact, body, session, to };
+                        let arrival = Arrival { sequence, shape, body, session, to };
                         peer.take_reduced(now, &arrival, mac, outside)
                     })
                 }
@@ -355,11 +370,11 @@ impl Peer {
         outside: &mut Outside<'_>,
     ) -> bool {
         let Some(link) = &mut self.link else { return false };
-        let &Arrival { sequence, form, body, to, .. } = arrival;
+        let &Arrival { sequence, shape, body, to, .. } = arrival;
         link.received.want_receipt(now);
         self.counters.reduced_received_packets += 1;
         let mut buffer = outside.deliveries.buffer();
-        match link.restore.restore(sequence, form, body, mac, &mut buffer) {
+        match link.restore.restore(sequence, shape, body, mac, &mut buffer) {
             Ok(()) => {
                 let was_parked =
                     link.repair.as_mut().and_then(|repair| repair.remove_held(sequence)).is_some();
@@ -428,13 +443,13 @@ impl Peer {
             from = sequence + 1;
             let Some(session) = self.sessions.by_id(held.session) else { continue };
             let mut buffer = outside.deliveries.buffer();
-            match link.restore.restore(sequence, held.form, &held.body, &session.receive_mac, &mut buffer) {
+            match link.restore.restore(sequence, held.shape, &held.body, &session.receive_mac, &mut buffer) {
                 Ok(()) => self.deliver(now, sequence, buffer, Outcome::Repaired, held.to, outside),
                 Err(why) => {
                     outside.deliveries.recycle(buffer);
                     if let NotRestored::Absent(absent) = why {
-                        let Held { form, ref body, session, to, .. } = held;
-                        repair.hold(now, &Arrival { sequence, form, body, session, to }, absent.as_slice());
+                        let Held { shape, ref body, session, to, .. } = held;
+                        repair.hold(now, &Arrival { sequence, shape, body, session, to }, absent.as_slice());
                     } else {
                         repair.put_back(sequence, held);
                     }
@@ -567,7 +582,10 @@ impl Peer {
             | FrameType::AgainPacket
             | FrameType::AgainReduced
             | FrameType::StorePacket
-            | FrameType::StoreReduced => false,
+            | FrameType::StoreReduced
+            | FrameType::Short
+            | FrameType::AgainShort
+            | FrameType::StoreShort => false,
         }
     }
 }

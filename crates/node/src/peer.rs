@@ -70,7 +70,7 @@ impl Peer {
         let Some(session) = self.sessions.by_id(local_id) else { return };
         let new_boot = self.link.as_ref().is_none_or(|link| link.peer_boot != session.hello.boot);
         if new_boot {
-            self.link = Some(Link::new(&outside.config.reduce, &session.hello));
+            self.link = Some(Link::new(&outside.config.reduce, outside.config.shorten, &session.hello));
         }
         self.closed = false;
         self.unanswered_since = None;

@@ -5,22 +5,39 @@
 //! that never arrived, a store that holds something else.
 
 use crate::mac::PacketMac;
+use crate::shorten::{Lengthen, NotLengthened, Reduction, Shorten, Shortening};
 use re::{AbsentSequences, Decoder, Encoded, Encoder, Form, Miss, Parameters, Policy};
 use wire::frame::{FrameType, PACKET_MAC_BYTES, Reduced, emit_last};
 use wire::inner::Inner;
+use wire::shim::compact::Compact;
 
 /// The sending side: the encoder and what is known of the receiver's store.
 pub struct Reduce {
     encoder: Option<Encoder>,
     form: Form,
     generation: u8,
+    shorten: Option<Shorten>,
+    short: Vec<u8>,
+}
+
+/// As what a packet travels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// Reduced, in this form.
+    Reduced(Form),
+    /// Shortened, reduced or not.
+    Short,
 }
 
 /// What became of one packet on the way out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Written {
+    /// As what it left.
+    pub frame_type: FrameType,
     /// Whether it left reduced.
     pub reduced: bool,
+    /// Bytes that shortening saved beyond that.
+    pub shortened_bytes: usize,
     /// Bytes of the packet as it was.
     pub packet_bytes: usize,
     /// Bytes of the frame it became.
@@ -30,10 +47,17 @@ pub struct Written {
 impl Reduce {
     /// For a peer that stores `store_bytes`; too few of them switch the stage off.
     #[must_use]
-    pub fn new(parameters: &Parameters, store_bytes: usize) -> Self {
+    pub fn new(parameters: &Parameters, store_bytes: usize, shortening: Shortening) -> Self {
         let parameters = Parameters { store_bytes, ..*parameters };
         let on = parameters.validate().is_ok() && parameters.policy != Policy::Off;
-        Reduce { encoder: on.then(|| Encoder::new(&parameters)), form: parameters.form, generation: 0 }
+        let shortens = shortening != Shortening::NONE && parameters.form == Form::Compact;
+        Reduce {
+            encoder: on.then(|| Encoder::new(&parameters)),
+            form: parameters.form,
+            generation: 0,
+            shorten: shortens.then(|| Shorten::new(shortening)),
+            short: Vec::new(),
+        }
     }
 
     /// Appends `packet` as the last frame of a unit, reduced where that pays.
@@ -52,7 +76,42 @@ impl Reduce {
             emit_last(FrameType::Packet, out);
             out.extend_from_slice(packet);
         }
-        Written { reduced, packet_bytes: packet.len(), frame_bytes: out.len() - start }
+        let frame_type = match (reduced, self.form) {
+            (false, _) => FrameType::Packet,
+            (true, Form::Compact) => FrameType::ReducedCompact,
+            (true, Form::Paper) => FrameType::ReducedPaper,
+        };
+        let mut written = Written {
+            frame_type,
+            reduced,
+            shortened_bytes: 0,
+            packet_bytes: packet.len(),
+            frame_bytes: out.len() - start,
+        };
+        if self.shorten(sequence, packet, inner, reduced, &out[start + 1..]) {
+            out.truncate(start);
+            emit_last(FrameType::Short, out);
+            out.extend_from_slice(&self.short);
+            let frame_bytes = out.len() - start;
+            written.shortened_bytes = written.frame_bytes - frame_bytes;
+            (written.frame_type, written.frame_bytes) = (FrameType::Short, frame_bytes);
+        }
+        written
+    }
+
+    /// Makes the body of a frame in the compact form shorter, into `self.short`, if it can be.
+    fn shorten(&mut self, sequence: u64, packet: &[u8], inner: &Inner, reduced: bool, body: &[u8]) -> bool {
+        let Some(shorten) = &mut self.shorten else { return false };
+        let reduction = if reduced {
+            let Ok(Reduced { mac, shim, .. }) = Reduced::parse(body) else { return false };
+            let mut literals = shim;
+            let Ok(regions) = Compact::take_regions(&mut literals) else { return false };
+            Reduction { mac: Some(mac), regions, literals }
+        } else {
+            Reduction { mac: None, regions: &[], literals: body }
+        };
+        self.short.clear();
+        shorten.write(sequence, packet, &inner.flow, self.generation, &reduction, &mut self.short)
     }
 
     fn write_reduced(
@@ -94,6 +153,9 @@ impl Reduce {
         if let Some(encoder) = &mut self.encoder {
             encoder.confirm(sequence);
         }
+        if let Some(shorten) = &mut self.shorten {
+            shorten.confirm(sequence);
+        }
     }
 
     /// The receiver does not have `sequence`.
@@ -114,9 +176,7 @@ impl Reduce {
             return false;
         }
         self.generation = generation;
-        if let Some(encoder) = &mut self.encoder {
-            encoder.clear();
-        }
+        self.forget();
         true
     }
 
@@ -124,6 +184,9 @@ impl Reduce {
     pub fn forget(&mut self) {
         if let Some(encoder) = &mut self.encoder {
             encoder.clear();
+        }
+        if let Some(shorten) = &mut self.shorten {
+            shorten.forget();
         }
     }
 
@@ -143,6 +206,7 @@ impl Reduce {
 /// The receiving side: the store and its generation.
 pub struct Restore {
     decoder: Option<Decoder>,
+    lengthen: Lengthen,
     generation: u8,
 }
 
@@ -159,6 +223,27 @@ pub enum NotRestored {
     WrongBytes,
 }
 
+impl From<Miss> for NotRestored {
+    fn from(miss: Miss) -> Self {
+        match miss {
+            Miss::Malformed(_) => NotRestored::Malformed,
+            Miss::Absent { sequences } => NotRestored::Absent(sequences),
+            Miss::UnknownFingerprint { .. } => NotRestored::Absent(AbsentSequences::default()),
+            Miss::OutOfRange => NotRestored::WrongBytes,
+        }
+    }
+}
+
+impl From<NotLengthened> for NotRestored {
+    fn from(why: NotLengthened) -> Self {
+        match why {
+            NotLengthened::Malformed => NotRestored::Malformed,
+            NotLengthened::OtherGeneration => NotRestored::OtherGeneration,
+            NotLengthened::UnknownHeader(_) => NotRestored::Absent(AbsentSequences::default()),
+        }
+    }
+}
+
 impl Restore {
     /// For a peer whose encoder says that it has these parameters; what it says may be anything.
     #[must_use]
@@ -167,7 +252,7 @@ impl Restore {
             && sample_bits <= Parameters::MAX_SAMPLE_BITS
             && Parameters::STORE_BYTES.contains(&store_bytes);
         let decoder = sane.then(|| Decoder::new(window_bytes, sample_bits, store_bytes));
-        Restore { decoder, generation: 0 }
+        Restore { decoder, lengthen: Lengthen::new(), generation: 0 }
     }
 
     /// The generation of the store.
@@ -182,34 +267,56 @@ impl Restore {
         if let Some(decoder) = &mut self.decoder {
             decoder.clear();
         }
+        self.lengthen.forget();
     }
 
     /// Appends the restored packet to `out`, whose MAC has then been verified. On an error `out` is as it was.
     pub fn restore(
         &mut self,
         sequence: u64,
-        form: Form,
+        shape: Shape,
         body: &[u8],
         mac: &PacketMac,
         out: &mut Vec<u8>,
     ) -> Result<(), NotRestored> {
+        let Shape::Reduced(form) = shape else { return self.restore_short(sequence, body, mac, out) };
         let reduced = Reduced::parse(body).map_err(|_| NotRestored::Malformed)?;
         let decoder = self.decoder.as_mut().ok_or(NotRestored::Malformed)?;
         if reduced.generation != self.generation {
             return Err(NotRestored::OtherGeneration);
         }
         let start = out.len();
-        match decoder.restore(sequence, form, reduced.shim, out) {
-            Ok(()) if mac.verifies(sequence, &out[start..], reduced.mac) => Ok(()),
-            Ok(()) => {
-                out.truncate(start);
-                Err(NotRestored::WrongBytes)
-            }
-            Err(Miss::Malformed(_)) => Err(NotRestored::Malformed),
-            Err(Miss::Absent { sequences }) => Err(NotRestored::Absent(sequences)),
-            Err(Miss::UnknownFingerprint { .. }) => Err(NotRestored::Absent(AbsentSequences::default())),
-            Err(Miss::OutOfRange) => Err(NotRestored::WrongBytes),
+        decoder.restore(sequence, form, reduced.shim, out)?;
+        if mac.verifies(sequence, &out[start..], reduced.mac) {
+            return Ok(());
         }
+        out.truncate(start);
+        Err(NotRestored::WrongBytes)
+    }
+
+    fn restore_short(
+        &mut self,
+        sequence: u64,
+        body: &[u8],
+        mac: &PacketMac,
+        out: &mut Vec<u8>,
+    ) -> Result<(), NotRestored> {
+        let start = out.len();
+        let lengthened = self.lengthen.read(sequence, self.generation, body)?;
+        match lengthened.mac {
+            None => out.extend_from_slice(lengthened.shim),
+            Some(_) => {
+                let decoder = self.decoder.as_mut().ok_or(NotRestored::Malformed)?;
+                decoder.restore(sequence, Form::Compact, lengthened.shim, out)?;
+            }
+        }
+        let finished = lengthened.unfinished.is_none_or(|header| header.finish(&mut out[start..]).is_ok());
+        // without regions every byte stood inside the seal, or in a header that both ends know to be the same
+        if finished && lengthened.mac.is_none_or(|proof| mac.verifies(sequence, &out[start..], proof)) {
+            return Ok(());
+        }
+        out.truncate(start);
+        Err(NotRestored::WrongBytes)
     }
 
     /// Stores a packet whose bytes are proven.
@@ -217,5 +324,6 @@ impl Restore {
         if let Some(decoder) = &mut self.decoder {
             decoder.store(sequence, packet, inner);
         }
+        self.lengthen.hold(sequence, packet);
     }
 }

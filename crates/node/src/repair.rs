@@ -4,7 +4,7 @@
 //! Used where the peer says that it answers requests. Bounded in number, time and tries; what is given up is
 //! left to the end hosts.
 
-use re::Form;
+use crate::reduce::Shape;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use wire::frame::FrameType;
@@ -32,7 +32,9 @@ impl Recipient {
     #[must_use]
     pub fn of(frame_type: Option<FrameType>) -> Self {
         match frame_type {
-            Some(FrameType::StorePacket | FrameType::StoreReduced) => Recipient::Store,
+            Some(FrameType::StorePacket | FrameType::StoreReduced | FrameType::StoreShort) => {
+                Recipient::Store
+            }
             _ => Recipient::EndHosts,
         }
     }
@@ -43,8 +45,8 @@ impl Recipient {
 pub struct Arrival<'a> {
     /// Its link sequence.
     pub sequence: u64,
-    /// The form of its shim.
-    pub form: Form,
+    /// As what it came.
+    pub shape: Shape,
     /// The reduced packet's body.
     pub body: &'a [u8],
     /// The session it came under.
@@ -56,8 +58,8 @@ pub struct Arrival<'a> {
 /// A packet that waits for what it refers to.
 #[derive(Debug)]
 pub struct Held {
-    /// The form of its shim.
-    pub form: Form,
+    /// As what it came.
+    pub shape: Shape,
     /// The reduced packet's body.
     pub body: Vec<u8>,
     /// The session it came under.
@@ -92,13 +94,13 @@ impl Repair {
     /// Holds a packet that needs the sequences `absent`; if none can be named, the packet itself is asked for. Returns
     /// the sequence of the one that had to go for it, if any.
     pub fn hold(&mut self, now: Duration, arrival: &Arrival<'_>, absent: &[u64]) -> Option<u64> {
-        let &Arrival { sequence, form, body, session, to } = arrival;
+        let &Arrival { sequence, shape, body, session, to } = arrival;
         let evicted = if self.held.len() >= MAX_HELD && !self.held.contains_key(&sequence) {
             self.held.pop_first().map(|(sequence, _)| sequence)
         } else {
             None
         };
-        self.held.insert(sequence, Held { form, body: body.to_vec(), session, to, until: now + HOLD });
+        self.held.insert(sequence, Held { shape, body: body.to_vec(), session, to, until: now + HOLD });
         let itself = [sequence];
         for &absent in if absent.is_empty() { &itself } else { absent } {
             if self.asks && self.wanted.len() < MAX_WANTED {
@@ -184,8 +186,8 @@ mod tests {
         let mut repair = Repair::new(true);
         let second = Duration::from_secs(1);
         for sequence in 0..1000 {
-            let (form, to) = (Form::Compact, Recipient::EndHosts);
-            let arrival = Arrival { sequence, form, body: b"body", session: 0, to };
+            let (shape, to) = (Shape::Short, Recipient::EndHosts);
+            let arrival = Arrival { sequence, shape, body: b"body", session: 0, to };
             repair.hold(Duration::ZERO, &arrival, &[sequence + 5000]);
         }
         assert_eq!(repair.held.len(), MAX_HELD);

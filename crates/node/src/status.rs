@@ -72,6 +72,8 @@ pub struct PeerCounters {
     pub reduced_packets: u64,
     /// Bytes that reduction left out, net of shims and MACs.
     pub removed_bytes: u64,
+    /// Bytes that shorter headers and compressed literals left out beyond that.
+    pub shortened_bytes: u64,
     /// Reduced packets that arrived.
     pub reduced_received_packets: u64,
     /// Packets that could not be restored when they arrived.

@@ -58,6 +58,12 @@ pub enum FrameType {
     StorePacket = 13,
     /// As [`FrameType::AgainReduced`], for the store only.
     StoreReduced = 14,
+    /// An IP packet whose header or literals were made shorter, reduced or not. Takes a link sequence.
+    Short = 15,
+    /// A [`FrameType::Short`] sent before and lost: its link sequence (24 bits), then its body.
+    AgainShort = 16,
+    /// As [`FrameType::AgainShort`], for the store only.
+    StoreShort = 17,
 }
 
 impl FrameType {
@@ -65,7 +71,7 @@ impl FrameType {
     #[must_use]
     pub fn from_number(number: u8) -> Option<Self> {
         use FrameType::*;
-        const TYPES: [FrameType; 15] = [
+        const TYPES: [FrameType; 18] = [
             Padding,
             Packet,
             ReducedCompact,
@@ -81,6 +87,9 @@ impl FrameType {
             AgainReduced,
             StorePacket,
             StoreReduced,
+            Short,
+            AgainShort,
+            StoreShort,
         ];
         TYPES.get(usize::from(number)).copied()
     }
@@ -88,7 +97,8 @@ impl FrameType {
     /// Whether a frame of this type takes a link sequence.
     #[must_use]
     pub fn is_packet(self) -> bool {
-        matches!(self, FrameType::Packet | FrameType::ReducedCompact | FrameType::ReducedPaper)
+        use FrameType::*;
+        matches!(self, Packet | ReducedCompact | ReducedPaper | Short)
     }
 }
 
@@ -209,7 +219,7 @@ mod tests {
     proptest! {
         #[test]
         fn frames_round_trip(
-            bodies in proptest::collection::vec((0u8..15, proptest::collection::vec(any::<u8>(), 0..200)), 0..6),
+            bodies in proptest::collection::vec((0u8..18, proptest::collection::vec(any::<u8>(), 0..200)), 0..6),
             last in proptest::collection::vec(any::<u8>(), 0..200),
         ) {
             let mut out = Vec::new();

@@ -47,6 +47,8 @@ pub struct Hello {
 pub const ANSWERS_REQUESTS: u32 = 1;
 /// Sends again what the peer's receipts show to be missing, so that the peer may wait for it.
 pub const RECOVERS: u32 = 2;
+/// Understands packets whose headers and literals were made shorter.
+pub const LENGTHENS: u32 = 4;
 
 impl Hello {
     /// Bytes of a version 1 hello.

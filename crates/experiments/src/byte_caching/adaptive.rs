@@ -22,12 +22,13 @@ pub const FIGURE: Figure = Figure {
     rows,
 };
 
-const SCHEMES: [Scheme; 3] = [Scheme::ADAPTIVE, Scheme::ACKED, Scheme::Bare];
+const SCHEMES: [Scheme; 4] = [Scheme::ADAPTIVE, Scheme::AdaptiveWithoutLiterals, Scheme::ACKED, Scheme::Bare];
 const LOSSES: [f64; 5] = [0.0, 1.0, 5.0, 10.0, 20.0];
 
 fn seeds(plan: &Plan, scheme: Scheme) -> u32 {
     // the others' cells are the grid's
-    plan.seeds(if scheme == Scheme::ADAPTIVE { 30 } else { 8 }, 3, 2)
+    let ours = [Scheme::ADAPTIVE, Scheme::AdaptiveWithoutLiterals].contains(&scheme);
+    plan.seeds(if ours { 30 } else { 8 }, 3, 2)
 }
 
 fn paper(loss_percent: f64) -> Option<f64> {

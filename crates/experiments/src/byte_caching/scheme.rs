@@ -12,6 +12,8 @@ use crate::pair::Carrier;
 pub enum Scheme {
     /// No tunnel at all.
     Bare,
+    /// The tunnel as it is with [`Scheme::ADAPTIVE`], but for the compression of literals.
+    AdaptiveWithoutLiterals,
     /// The tunnel, with this policy and this way of writing references.
     Tunnel {
         /// Which packets may be referred to.
@@ -74,6 +76,10 @@ impl From<Scheme> for Carrier {
     fn from(scheme: Scheme) -> Self {
         match scheme {
             Scheme::Bare => Self::Bare,
+            Scheme::AdaptiveWithoutLiterals => Self::Tunnel {
+                policy: Policy::Adaptive.to_string(),
+                settings: "[shorten]\nliterals = false".to_owned(),
+            },
             Scheme::Tunnel { policy: Policy::KDistance { k }, form } => Self::Tunnel {
                 policy: "k-distance".to_owned(),
                 settings: format!("k = {k}\nform = \"{form}\""),
@@ -90,7 +96,8 @@ impl FromStr for Scheme {
 
     /// Reads the name of a scheme, or a policy with any k.
     fn from_str(name: &str) -> Result<Self, String> {
-        let known = Self::SOUND.into_iter().chain([Self::NAIVE, Self::ADAPTIVE]);
+        let known =
+            Self::SOUND.into_iter().chain([Self::NAIVE, Self::ADAPTIVE, Self::AdaptiveWithoutLiterals]);
         if let Some(scheme) = known.clone().find(|scheme| scheme.to_string() == name) {
             return Ok(scheme);
         }
@@ -108,6 +115,7 @@ impl fmt::Display for Scheme {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Bare => f.write_str("bare"),
+            Self::AdaptiveWithoutLiterals => f.write_str("adaptive without literals"),
             Self::Tunnel { policy: Policy::Acked, form: Form::Paper } => f.write_str("acked (paper form)"),
             Self::Tunnel { policy, .. } => policy.fmt(f),
         }

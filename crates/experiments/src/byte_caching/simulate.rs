@@ -44,6 +44,9 @@ fn trial(cell: &Cell, testbed: &Testbed) -> Trial {
     };
     let tunnel = match cell.scheme {
         Scheme::Bare => None,
+        Scheme::AdaptiveWithoutLiterals => {
+            Some(re::Parameters { policy: re::Policy::Adaptive, ..re::Parameters::default() }.into())
+        }
         Scheme::Tunnel { policy, form } => {
             Some(re::Parameters { policy, form, ..re::Parameters::default() }.into())
         }

@@ -1,6 +1,6 @@
 //! Two nodes and a road between them, in virtual time.
 
-use node::{Config, Event, NetworkKey, Node, Outcome, PeerConfig, PrivateKey, Status};
+use node::{Config, Event, NetworkKey, Node, Outcome, PeerConfig, PrivateKey, Shortening, Status};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
 use std::collections::BTreeMap;
@@ -67,6 +67,7 @@ pub fn configs(seed: u64, reduce: &re::Parameters) -> [Config; 2] {
     let config = |key: &PrivateKey, peer| Config {
         reduce: *reduce,
         trace: true,
+        shorten: if reduce.policy == re::Policy::Adaptive { Shortening::ALL } else { Shortening::NONE },
         ..Config::new(key.clone(), network.clone(), vec![peer])
     };
     [config(&keys[GATEWAY], station), config(&keys[STATION], gateway)]

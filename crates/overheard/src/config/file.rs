@@ -17,6 +17,9 @@ pub struct File {
     /// How repeated bytes are removed.
     #[serde(default)]
     pub reduce: Reduce,
+    /// How repeated bytes are removed.
+    #[serde(default)]
+    pub shorten: Shorten,
 }
 
 /// `[node]`
@@ -104,6 +107,16 @@ pub struct Reduce {
     pub sample_bits: Option<u32>,
     /// How much is stored for each direction of each peer, in MiB.
     pub store_mib: Option<usize>,
+}
+
+/// `[shorten]`
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shorten {
+    /// Whether headers are written as what differs from confirmed ones; by default where the policy is `adaptive`.
+    pub headers: Option<bool>,
+    /// Whether literals are compressed; by default where the policy is `adaptive`.
+    pub literals: Option<bool>,
 }
 
 fn yes() -> bool {

@@ -5,7 +5,7 @@ use super::mtu::mtu;
 use super::{Config, Mistake, Policies, SOCKET_DIRECTORY, overlap};
 use anyhow::Context;
 use ipnet::IpNet;
-use node::{AROUND_PACKET, PeerConfig};
+use node::{AROUND_PACKET, PeerConfig, Shortening};
 use re::{Form, Policy};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
@@ -51,6 +51,11 @@ pub fn resolve(path: &Path, file: File, policies: Policies) -> anyhow::Result<Co
     let mtu = mtu(path, &file.tunnel, &endpoints, listen, inner_ipv6)?;
 
     let mut node = node::Config::new(private_key, network_key, peers);
+    let by_default = reduce.policy == Policy::Adaptive;
+    node.shorten = Shortening {
+        headers: file.shorten.headers.unwrap_or(by_default),
+        literals: file.shorten.literals.unwrap_or(by_default),
+    };
     node.reduce = reduce;
     node.max_datagram_bytes = usize::from(mtu) + AROUND_PACKET;
     node.validate().map_err(|why| Mistake::new(format!("{}: {why}", path.display())))?;

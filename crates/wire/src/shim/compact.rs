@@ -58,6 +58,15 @@ pub struct Compact<'a> {
 }
 
 impl<'a> Compact<'a> {
+    /// Takes the number of regions and the regions off the front of `input`.
+    pub fn take_regions(input: &mut &'a [u8]) -> Result<&'a [u8], Malformed> {
+        let start = *input;
+        for _ in 0..varint::parse(input)? {
+            Region::parse(input)?;
+        }
+        Ok(&start[..start.len() - input.len()])
+    }
+
     /// Reads a shim; what follows it are the literals.
     pub fn parse(mut input: &'a [u8]) -> Result<Self, Malformed> {
         let count = varint::parse(&mut input)?;
