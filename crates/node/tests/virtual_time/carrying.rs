@@ -179,7 +179,7 @@ fn any_mishap() -> impl Strategy<Value = Mishap> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 
     /// For any schedule of loss, duplication, reordering, corruption, reboot, cache loss, tiny stores, roaming and
     /// silence: what is delivered was sent, once at most; and the default never misses a packet but across a loss of
