@@ -135,6 +135,8 @@ fn the_table_of_the_readme_names_keys_that_a_configuration_may_have() {
         ("keepalive_seconds", "25"),
         ("policy", "\"acked\""),
         ("store_mib", "16"),
+        ("headers", "true"),
+        ("literals", "true"),
     ];
     let rows: Vec<String> = read("README.md").lines().filter_map(row).collect();
     assert_eq!(rows.len(), values.len(), "{rows:?}");
