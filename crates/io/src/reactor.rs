@@ -69,10 +69,8 @@ impl<S: AsFd, D: AsFd> Reactor<'_, S, D> {
             PollFd::new(&self.device, PollFlags::IN),
             PollFd::new(&*self.bell.0, PollFlags::IN),
         ];
-        let patience = patience.map(|patience| Timespec {
-            tv_sec: i64::try_from(patience.as_secs()).unwrap_or(i64::MAX),
-            tv_nsec: i64::from(patience.subsec_nanos()),
-        });
+        // what no clock can count to never comes
+        let patience = patience.and_then(|patience| Timespec::try_from(patience).ok());
         match poll(&mut watched, patience.as_ref()) {
             Ok(_) => {}
             Err(Errno::INTR) => return Ok(Ready::default()),

@@ -5,8 +5,8 @@
 //! and received. A link lasts from one boot of either node to the next; sessions come and go within it.
 //!
 //! On the way out a packet is *classified* (its destination leads to a [peer][route]), waits in the [queue], is
-//! *[reduce]d* and [shorten]ed when its turn comes, *[pack]ed* with what else is to be said, and *[seal]ed*. On the way in a unit is
-//! *opened*, *unpacked*, its packets *restored*, their sources checked, and *delivered*. What could not be restored
+//! *[reduce]d* and *[shorten]ed* when its turn comes, *[pack]ed* with what else is to be said, and *[seal]ed*. On the
+//! way in a unit is *opened*, *unpacked*, its packets *restored*, their sources checked, and *delivered*. What could not be restored
 //! is [repair]ed by request where the peer offers it, and otherwise left to the end hosts. Under the policy `adaptive`
 //! the hop repairs its own losses: what receipts show to be missing is sent again ([recover]), what came too early waits
 //! for it ([release]), and losses of a full queue are left to be seen ([delay]).

@@ -13,7 +13,7 @@ use crate::recover::Recover;
 use crate::reduce::{NotRestored, Shape};
 use crate::repair::{Arrival, Held, Recipient};
 use crate::seal::Seal;
-use re::{AbsentSequences, Form};
+use re::AbsentSequences;
 use std::time::Duration;
 use wire::frame::{self, Frame, FrameType, Frames, SEQUENCE_BYTES};
 use wire::inner::Inner;
@@ -275,42 +275,18 @@ impl Peer {
                 }
                 next += 1;
             }
-            let to = Recipient::EndHosts;
-            let understood = match frame_type {
-                Some(FrameType::Packet) => self.take_plain(now, sequence, body, to, outside),
-                Some(FrameType::ReducedCompact | FrameType::ReducedPaper | FrameType::Short) => {
-                    let shape = match frame_type {
-                        Some(FrameType::ReducedCompact) => Shape::Reduced(Form::Compact),
-                        Some(FrameType::ReducedPaper) => Shape::Reduced(Form::Paper),
-                        _ => Shape::Short,
-                    };
+            let shape = frame_type.and_then(Shape::of);
+            let to = Recipient::of(frame_type);
+            let mut take = |peer: &mut Self, sequence, body: &[u8]| match shape {
+                Some(shape) => {
                     let arrival = Arrival { sequence, shape, body, session, to };
-                    self.take_reduced(now, &arrival, mac, outside)
+                    peer.take_reduced(now, &arrival, mac, outside)
                 }
-                Some(FrameType::AgainPacket | FrameType::StorePacket) => {
-                    let to = Recipient::of(frame_type);
-                    self.take_again(now, body, |peer, sequence, body| {
-                        peer.take_plain(now, sequence, body, to, outside)
-                    })
-                }
-                Some(
-                    FrameType::AgainReduced
-                    | FrameType::StoreReduced
-                    | FrameType::AgainShort
-                    | FrameType::StoreShort,
-                ) => {
-                    let to = Recipient::of(frame_type);
-                    let shape = match frame_type {
-                        Some(FrameType::AgainReduced | FrameType::StoreReduced) => {
-                            Shape::Reduced(Form::Compact)
-                        }
-                        _ => Shape::Short,
-                    };
-                    self.take_again(now, body, |peer, sequence, body| {
-                        let arrival = Arrival { sequence, shape, body, session, to };
-                        peer.take_reduced(now, &arrival, mac, outside)
-                    })
-                }
+                None => peer.take_plain(now, sequence, body, to, outside),
+            };
+            let understood = match frame_type {
+                Some(frame_type) if frame_type.is_packet() => take(self, sequence, body),
+                Some(frame_type) if frame_type.is_again() => self.take_again(now, body, take),
                 Some(FrameType::Reply) => self.take_reply(now, body, outside),
                 Some(other) => self.take_control(now, other, body),
                 None => true,
@@ -342,7 +318,7 @@ impl Peer {
         buffer.extend_from_slice(packet);
         let was_parked = link.repair.as_mut().and_then(|repair| repair.remove_held(sequence)).is_some();
         self.deliver(now, sequence, buffer, Outcome::after(was_parked), to, outside);
-        self.restore_held(now, outside);
+        self.restore_held(now, sequence + 1, outside); // packets refer to earlier ones only
         true
     }
 
@@ -379,7 +355,7 @@ impl Peer {
                 let was_parked =
                     link.repair.as_mut().and_then(|repair| repair.remove_held(sequence)).is_some();
                 self.deliver(now, sequence, buffer, Outcome::after(was_parked), to, outside);
-                self.restore_held(now, outside);
+                self.restore_held(now, sequence + 1, outside);
                 true
             }
             Err(why) => {
@@ -429,19 +405,23 @@ impl Peer {
             buffer.extend_from_slice(packet);
             self.deliver(now, sequence, buffer, Outcome::Repaired, Recipient::EndHosts, outside);
         }
-        self.restore_held(now, outside);
+        // in the paper's form what a fingerprint leads to may be any packet
+        self.restore_held(now, 0, outside);
         true
     }
 
-    /// Tries what is held again, oldest first: what it needs has come, or comes with one of the others.
-    fn restore_held(&mut self, now: Duration, outside: &mut Outside<'_>) {
-        let mut from = 0;
+    /// Tries what is held from the sequence `from` on again, oldest first: what it needs has come, or comes with one of
+    /// the others.
+    fn restore_held(&mut self, now: Duration, mut from: u64, outside: &mut Outside<'_>) {
         while let Some(link) = &mut self.link
             && let Some(repair) = &mut link.repair
             && let Some((sequence, held)) = repair.take_held(from)
         {
             from = sequence + 1;
-            let Some(session) = self.sessions.by_id(held.session) else { continue };
+            let Some(session) = self.sessions.by_id(held.session) else {
+                link.received.unpark(sequence);
+                continue;
+            };
             let mut buffer = outside.deliveries.buffer();
             match link.restore.restore(sequence, held.shape, &held.body, &session.receive_mac, &mut buffer) {
                 Ok(()) => self.deliver(now, sequence, buffer, Outcome::Repaired, held.to, outside),

@@ -283,6 +283,9 @@ impl Received {
         while self.complete < self.next && self.holds(self.complete) {
             self.complete += 1;
         }
+        while self.parked.first().is_some_and(|&sequence| sequence < self.complete) {
+            self.parked.pop_first(); // nothing is told of it any more
+        }
     }
 
     /// Forgets what is held, with the store.

@@ -29,6 +29,21 @@ pub enum Shape {
     Short,
 }
 
+impl Shape {
+    /// As what the packet in a frame of this type travels; none of one that travels as it is, or of other frames.
+    #[must_use]
+    pub fn of(frame_type: FrameType) -> Option<Self> {
+        match frame_type {
+            FrameType::ReducedCompact | FrameType::AgainReduced | FrameType::StoreReduced => {
+                Some(Shape::Reduced(Form::Compact))
+            }
+            FrameType::ReducedPaper => Some(Shape::Reduced(Form::Paper)),
+            FrameType::Short | FrameType::AgainShort | FrameType::StoreShort => Some(Shape::Short),
+            _ => None,
+        }
+    }
+}
+
 /// What became of one packet on the way out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Written {

@@ -211,6 +211,7 @@ impl Shorten {
 pub struct Lengthen {
     headers: Headers,
     expander: Expander,
+    header: Vec<u8>,
     shim: Vec<u8>,
 }
 
@@ -252,7 +253,7 @@ impl Lengthen {
     /// Knows nothing yet.
     #[must_use]
     pub fn new() -> Self {
-        Lengthen { headers: Headers::new(), expander: Expander::new(), shim: Vec::new() }
+        Lengthen { headers: Headers::new(), expander: Expander::new(), header: Vec::new(), shim: Vec::new() }
     }
 
     /// Puts the body of a shortened frame back into the compact form.
@@ -272,19 +273,19 @@ impl Lengthen {
         let is_reduced = what & what::REGIONS != 0;
         let mac = if is_reduced { Some(take(&mut body)?) } else { None };
         self.shim.clear();
-        let mut header = Vec::new();
+        self.header.clear();
         let mut unfinished = None;
         if what & what::HEADER != 0 {
             let distance = varint::parse(&mut body)?;
             let context = sequence.checked_sub(distance.into()).ok_or(NotLengthened::Malformed)?;
             let known = self.headers.get(context).ok_or(NotLengthened::UnknownHeader(context))?;
-            unfinished = Some(headers::expand_header(known, &mut body, &mut header)?);
+            unfinished = Some(headers::expand_header(known, &mut body, &mut self.header)?);
         }
         if is_reduced {
             let regions = Compact::take_regions(&mut body)?;
             self.shim.extend_from_slice(regions);
         }
-        self.shim.extend_from_slice(&header);
+        self.shim.extend_from_slice(&self.header);
         if what & what::COMPRESSED != 0 {
             self.expander.expand(body, MAX_RESTORED_BYTES, &mut self.shim)?;
         } else {

@@ -94,6 +94,13 @@ impl FrameType {
         TYPES.get(usize::from(number)).copied()
     }
 
+    /// Whether a frame of this type holds a packet that was sent before, behind the packet's link sequence.
+    #[must_use]
+    pub fn is_again(self) -> bool {
+        use FrameType::*;
+        matches!(self, AgainPacket | AgainReduced | AgainShort | StorePacket | StoreReduced | StoreShort)
+    }
+
     /// Whether a frame of this type takes a link sequence.
     #[must_use]
     pub fn is_packet(self) -> bool {

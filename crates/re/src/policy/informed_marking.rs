@@ -7,31 +7,26 @@
 //! plain; at 20% loss half of the downloads stall that way. Hence, beyond that paper, a segment refers to nothing of its
 //! own flow that does not come strictly before it, as under TCP sequence number encoding.
 
-use super::{ReferencePolicy, precedes};
+use super::ReferencePolicy;
+use super::segment::Segment;
 use crate::store::Stored;
-use wire::inner::{Flow, Inner};
+use wire::inner::Inner;
 
 /// Refers to what is not known to be lost.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct InformedMarking {
     /// The segment that is to refer; `None` for packets without TCP's sequence.
-    newest: Option<(Flow, u32)>,
+    newest: Option<Segment>,
 }
 
 impl ReferencePolicy for InformedMarking {
     fn admit(&mut self, _: u64, inner: &Inner) -> bool {
-        self.newest = inner.tcp_sequence.map(|sequence| (inner.flow, sequence));
+        self.newest = Segment::of(inner);
         true
     }
 
     fn may_refer(&self, stored: &Stored<'_>) -> bool {
-        if stored.lost {
-            return false;
-        }
-        let (Some((flow, sequence)), Ok(other)) = (self.newest, Inner::parse(stored.packet)) else {
-            return true;
-        };
-        other.flow != flow || other.tcp_sequence.is_some_and(|other| precedes(other, sequence))
+        !stored.lost && self.newest.and_then(|segment| segment.follows(stored)) != Some(false)
     }
 }
 

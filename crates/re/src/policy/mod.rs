@@ -13,6 +13,7 @@ mod k_distance;
 mod naive;
 mod off;
 mod retrieve_on_miss;
+mod segment;
 mod tcp_seq;
 
 pub use acked::Acked;

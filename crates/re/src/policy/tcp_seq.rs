@@ -4,28 +4,25 @@
 //! saying whose; those of different connections have nothing to do with each other, so other flows are not
 //! referred to. Packets that are not TCP have no sequence and refer to nothing.
 
-use super::{ReferencePolicy, precedes};
+use super::ReferencePolicy;
+use super::segment::Segment;
 use crate::store::Stored;
-use wire::inner::{Flow, Inner};
+use wire::inner::Inner;
 
 /// Refers to earlier segments of the same flow.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TcpSeq {
-    newest: Option<(Flow, u32)>,
+    newest: Option<Segment>,
 }
 
 impl ReferencePolicy for TcpSeq {
     fn admit(&mut self, _: u64, inner: &Inner) -> bool {
-        self.newest = inner.tcp_sequence.map(|sequence| (inner.flow, sequence));
+        self.newest = Segment::of(inner);
         self.newest.is_some()
     }
 
     fn may_refer(&self, stored: &Stored<'_>) -> bool {
-        // The stored packet's own headers say what it was; a comparator can afford to read them again.
-        let (Some((flow, sequence)), Ok(other)) = (self.newest, Inner::parse(stored.packet)) else {
-            return false;
-        };
-        other.flow == flow && other.tcp_sequence.is_some_and(|other| precedes(other, sequence))
+        self.newest.and_then(|segment| segment.follows(stored)) == Some(true)
     }
 }
 
