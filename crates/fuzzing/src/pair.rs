@@ -116,7 +116,7 @@ fn send(
     while let Some(transmit) = from.poll_transmit(now, &mut out) {
         shown(&out);
         transmit.seal(&mut out);
-        to.handle_datagram(now, address, &mut out);
+        to.handle_datagram(now, address, 0, &mut out);
         sent += 1;
     }
     sent

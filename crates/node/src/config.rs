@@ -24,6 +24,8 @@ pub struct Config {
     pub queue_bytes: usize,
     /// The largest datagram (UDP payload), in bytes.
     pub max_datagram_bytes: usize,
+    /// Whether a datagram's outer header has the DSCP of the packets inside.
+    pub copies_dscp: bool,
     /// Whether [`crate::Event::Sent`] and [`crate::Event::Arrived`] are told, one for every packet.
     pub trace: bool,
 }
@@ -40,6 +42,7 @@ impl Config {
             shorten: Shortening::NONE,
             queue_bytes: 1 << 20,
             max_datagram_bytes: 1452,
+            copies_dscp: true,
             trace: false,
         }
     }

@@ -27,6 +27,8 @@ mod buffers;
 mod config;
 mod delay;
 mod deliveries;
+mod ecn;
+mod encapsulation;
 mod event;
 mod handshake;
 mod keyring;

@@ -7,7 +7,7 @@ use crate::event::Event;
 use crate::handshake::{Identity, Refused as HandshakeRefused};
 use crate::keyring::Keyring;
 use crate::link::{capabilities, store_kib};
-use crate::pack::AROUND_PACKET;
+use crate::pack::{AROUND_PACKET, Packed};
 use crate::peer::Peer;
 use crate::route::Routes;
 use crate::seal::Seal;
@@ -38,6 +38,8 @@ const MAX_EVENTS: usize = 1 << 16;
 pub struct Transmit {
     /// Where it goes.
     pub to: SocketAddr,
+    /// The outer header's traffic class: DSCP (6 bits) and ECN (2 bits).
+    pub class: u8,
     seal: Option<Seal>,
 }
 
@@ -48,6 +50,14 @@ impl Transmit {
             seal.apply(datagram);
         }
     }
+}
+
+/// What stands around the ciphertext of a sealed unit.
+struct Sealed {
+    from: SocketAddr,
+    ecn: u8,
+    key_id: u32,
+    counter: u32,
 }
 
 /// The newest events, in order.
@@ -160,8 +170,9 @@ impl Node {
         }
     }
 
-    /// Takes a datagram from the air. Its bytes are decrypted in place.
-    pub fn handle_datagram(&mut self, now: Duration, from: SocketAddr, datagram: &mut [u8]) {
+    /// Takes a datagram from the air, whose outer header had the codepoint `ecn` (0 where that is not known). Its bytes
+    /// are decrypted in place.
+    pub fn handle_datagram(&mut self, now: Duration, from: SocketAddr, ecn: u8, datagram: &mut [u8]) {
         let mut start = 0;
         while start < datagram.len() {
             let mut rest = &datagram[start..];
@@ -180,9 +191,9 @@ impl Node {
             let end = start + header_bytes + body_bytes;
             match unit.kind {
                 Kind::Sealed { counter } => {
-                    let key_id = unit.key_id;
+                    let arrival = Sealed { from, ecn, key_id: unit.key_id, counter };
                     let (header, body) = datagram[start..end].split_at_mut(header_bytes);
-                    self.handle_sealed(now, from, key_id, counter, header, body);
+                    self.handle_sealed(now, &arrival, header, body);
                 }
                 Kind::Initiation => self.handle_initiation(now, from, &unit),
                 Kind::Response => self.handle_response(now, from, &unit),
@@ -192,15 +203,8 @@ impl Node {
         }
     }
 
-    fn handle_sealed(
-        &mut self,
-        now: Duration,
-        from: SocketAddr,
-        key_id: u32,
-        counter: u32,
-        header: &[u8],
-        body: &mut [u8],
-    ) {
+    fn handle_sealed(&mut self, now: Duration, arrival: &Sealed, header: &[u8], body: &mut [u8]) {
+        let &Sealed { from, ecn, key_id, counter } = arrival;
         let Some(index) = self.keyring.owner(key_id) else {
             self.refused.unknown_key += 1;
             self.send_reset(now, from, key_id, header.len() + body.len());
@@ -232,7 +236,7 @@ impl Node {
         if !confirmed {
             peer.use_session(key_id, &mut outside);
         }
-        peer.unpack(now, key_id, &mac, &body[..opened.plain_bytes], &mut outside);
+        peer.unpack(now, key_id, &mac, ecn, &body[..opened.plain_bytes], &mut outside);
     }
 
     fn handle_initiation(&mut self, now: Duration, from: SocketAddr, unit: &Unit<'_>) {
@@ -348,19 +352,19 @@ impl Node {
         if let Some((to, letter)) = self.letters.pop_front() {
             out.clear();
             out.extend_from_slice(&letter);
-            return Some(Transmit { to, seal: None });
+            return Some(Transmit { to, class: 0, seal: None });
         }
         for step in 0..self.peers.len() {
             let index = (self.turn + step) % self.peers.len();
             let peer = &mut self.peers[index];
             let Some(to) = peer.endpoint else { continue };
-            if let Some(seal) = peer.pack(now, &mut outside!(self), out) {
+            if let Some(Packed { seal, class }) = peer.pack(now, &mut outside!(self), out) {
                 peer.count_sent(to, out.len() + unit::TAG_BYTES);
                 if peer.closing {
                     peer.end(&mut outside!(self));
                 }
                 self.turn = index + 1;
-                return Some(Transmit { to, seal: Some(seal) });
+                return Some(Transmit { to, class, seal: Some(seal) });
             }
         }
         None

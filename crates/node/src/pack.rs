@@ -1,8 +1,11 @@
 //! Pack and unpack: what goes into a datagram for a peer, and what is done with what comes out of one.
 //!
 //! Control frames go first, the packet last, since the last frame needs no length. A receipt rides along when there
-//! is room, and alone when nothing else leaves in time.
+//! is room, and alone when nothing else leaves in time. Packets share a datagram only where its outer header can speak
+//! for all of them ([`crate::encapsulation`]).
 
+use crate::ecn;
+use crate::encapsulation::{self, OuterClass};
 use crate::event::{Event, Outcome, SentPacket};
 use crate::link::Link;
 use crate::mac::PacketMac;
@@ -29,6 +32,13 @@ pub const AROUND_PACKET: usize = AROUND_FRAMES + 1 + SEQUENCE_BYTES;
 /// Bytes around a reply's packet in a frame that says its length.
 const AROUND_REPLY: usize = 1 + 5 + SEQUENCE_BYTES;
 
+/// A datagram that has been written.
+pub(crate) struct Packed {
+    pub seal: Seal,
+    /// The outer header's traffic class.
+    pub class: u8,
+}
+
 /// What is to be said to the peer now, beside packets.
 struct Due {
     ping: bool,
@@ -43,7 +53,7 @@ impl Peer {
         now: Duration,
         outside: &mut Outside<'_>,
         out: &mut Vec<u8>,
-    ) -> Option<Seal> {
+    ) -> Option<Packed> {
         self.sessions.sending(now)?;
         let due = self.due(now)?;
         let session = self.sessions.sending(now)?;
@@ -57,9 +67,11 @@ impl Peer {
         let limit = outside.config.max_datagram_bytes - TAG_BYTES;
         self.write_control(now, &due, out);
         self.write_receipt(now, due.receipt, limit, out);
-        let full = self.write_replies(limit, out) || self.write_again(now, limit, out);
+        let mut class = OuterClass::new(outside.config.copies_dscp);
+        let full =
+            self.write_replies(limit, &mut class, out) || self.write_again(now, limit, &mut class, out);
         if !full {
-            self.write_packet(now, sequence, &mac, limit, outside, out);
+            self.write_packet(now, sequence, &mac, limit, &mut class, outside, out);
         }
         if let Some(link) = &mut self.link
             && let Some(recover) = &mut link.recover
@@ -68,7 +80,7 @@ impl Peer {
             recover.rearm(now, srtt);
         }
         self.sent(now);
-        Some(seal)
+        Some(Packed { seal, class: class.octet() })
     }
 
     /// What is to be said now; `None` if there is nothing and no packet waits either.
@@ -131,7 +143,7 @@ impl Peer {
     }
 
     /// Sends again what was asked for, as far as there is room. Whether that filled the datagram to its end.
-    fn write_replies(&mut self, limit: usize, out: &mut Vec<u8>) -> bool {
+    fn write_replies(&mut self, limit: usize, class: &mut OuterClass, out: &mut Vec<u8>) -> bool {
         let Some(link) = &mut self.link else { return false };
         while let Some(&wanted) = link.replies.front() {
             let Some(original) = link.reduce.original(wanted) else {
@@ -140,7 +152,7 @@ impl Peer {
             };
             let fits = out.len() + AROUND_REPLY + original.len() <= limit;
             let alone = out.len() + TAG_BYTES == AROUND_FRAMES;
-            if !fits && !alone {
+            if !fits && !alone || !class.admit(ecn::traffic_class(original)) {
                 break; // its turn comes in a datagram of its own
             }
             let mut body = to_u24(wanted).to_vec();
@@ -159,7 +171,13 @@ impl Peer {
     }
 
     /// Sends again what was lost, as far as there is room. Whether that filled the datagram to its end.
-    fn write_again(&mut self, now: Duration, limit: usize, out: &mut Vec<u8>) -> bool {
+    fn write_again(
+        &mut self,
+        now: Duration,
+        limit: usize,
+        class: &mut OuterClass,
+        out: &mut Vec<u8>,
+    ) -> bool {
         let Some(Link { recover: Some(recover), reduce, outstanding, .. }) = &mut self.link else {
             return false;
         };
@@ -168,7 +186,8 @@ impl Peer {
             let frame_type = if original.is_some() { FrameType::Packet } else { again.frame_type };
             let body = original.unwrap_or(again.body);
             let fits = out.len() + AROUND_REPLY + body.len() <= limit;
-            if !fits && out.len() + TAG_BYTES != AROUND_FRAMES {
+            let alone = out.len() + TAG_BYTES == AROUND_FRAMES;
+            if !fits && !alone || !class.admit(again.class) {
                 break; // its turn comes in a datagram of its own
             }
             let frame_type = match (again.store_only, frame_type) {
@@ -203,11 +222,14 @@ impl Peer {
         sequence: u64,
         mac: &PacketMac,
         limit: usize,
+        class: &mut OuterClass,
         outside: &mut Outside<'_>,
         out: &mut Vec<u8>,
     ) {
         let Some(link) = &mut self.link else { return };
-        if self.queue.next_bytes(now).is_none_or(|bytes| out.len() + 1 + bytes > limit) {
+        let fits =
+            |packet: &[u8]| out.len() + 1 + packet.len() <= limit && class.admit(ecn::traffic_class(packet));
+        if !self.queue.peek(now).is_some_and(fits) {
             return;
         }
         let Some(packet) = self.queue.pop(now) else { return };
@@ -216,7 +238,8 @@ impl Peer {
             let written = link.reduce.write(sequence, &packet, &inner, mac, out);
             let repairs_losses = link.repairs_losses();
             if let Some(recover) = link.recover.as_mut().filter(|_| repairs_losses) {
-                recover.keep(now, sequence, written.frame_type, &out[start + 1..]);
+                let frame_type = written.frame_type;
+                recover.keep(now, sequence, frame_type, inner.traffic_class, &out[start + 1..]);
             }
             self.counters.inner_sent_packets += 1;
             self.counters.inner_sent_bytes += packet.len() as u64;
@@ -244,12 +267,13 @@ impl Peer {
         self.queue.recycle(packet);
     }
 
-    /// Takes the frames of an opened unit.
+    /// Takes the frames of an opened unit, which came in a datagram with the codepoint `ecn`.
     pub(crate) fn unpack(
         &mut self,
         now: Duration,
         session: u32,
         mac: &PacketMac,
+        ecn: u8,
         mut plaintext: &[u8],
         outside: &mut Outside<'_>,
     ) {
@@ -276,7 +300,7 @@ impl Peer {
                 next += 1;
             }
             let shape = frame_type.and_then(Shape::of);
-            let to = Recipient::of(frame_type);
+            let to = Recipient::of(frame_type, ecn);
             let mut take = |peer: &mut Self, sequence, body: &[u8]| match shape {
                 Some(shape) => {
                     let arrival = Arrival { sequence, shape, body, session, to };
@@ -287,7 +311,7 @@ impl Peer {
             let understood = match frame_type {
                 Some(frame_type) if frame_type.is_packet() => take(self, sequence, body),
                 Some(frame_type) if frame_type.is_again() => self.take_again(now, body, take),
-                Some(FrameType::Reply) => self.take_reply(now, body, outside),
+                Some(FrameType::Reply) => self.take_reply(now, body, to, outside),
                 Some(other) => self.take_control(now, other, body),
                 None => true,
             };
@@ -388,7 +412,7 @@ impl Peer {
     }
 
     /// A packet that was asked for.
-    fn take_reply(&mut self, now: Duration, body: &[u8], outside: &mut Outside<'_>) -> bool {
+    fn take_reply(&mut self, now: Duration, body: &[u8], to: Recipient, outside: &mut Outside<'_>) -> bool {
         let Some((front, packet)) = body.split_first_chunk::<3>() else { return false };
         let Some(link) = &mut self.link else { return false };
         let sequence = link.received.widen(from_u24(*front));
@@ -397,13 +421,15 @@ impl Peer {
         };
         let Ok(inner) = Inner::parse(packet) else { return false };
         repair.satisfied(sequence);
-        let was_held = repair.remove_held(sequence).is_some();
+        let held = repair.remove_held(sequence);
         link.restore.store(sequence, packet, &inner);
         link.received.hold(sequence);
-        if was_held {
+        if let Some(held) = held {
+            let marked = Recipient::EndHosts { ecn: ecn::CE };
+            let to = if held.to == marked { marked } else { to };
             let mut buffer = outside.deliveries.buffer();
             buffer.extend_from_slice(packet);
-            self.deliver(now, sequence, buffer, Outcome::Repaired, Recipient::EndHosts, outside);
+            self.deliver(now, sequence, buffer, Outcome::Repaired, to, outside);
         }
         // in the paper's form what a fingerprint leads to may be any packet
         self.restore_held(now, 0, outside);
@@ -443,7 +469,7 @@ impl Peer {
         &mut self,
         now: Duration,
         sequence: u64,
-        packet: Vec<u8>,
+        mut packet: Vec<u8>,
         outcome: Outcome,
         to: Recipient,
         outside: &mut Outside<'_>,
@@ -459,12 +485,17 @@ impl Peer {
         if outcome == Outcome::Repaired {
             self.counters.repaired += 1;
         }
-        if to == Recipient::Store {
+        let Recipient::EndHosts { ecn } = to else {
+            outside.deliveries.recycle(packet);
+            return self.release(now, sequence, None, outside);
+        };
+        if outside.routes.peer(inner.flow.source) != Some(self.index) {
+            self.counters.wrong_source += 1;
             outside.deliveries.recycle(packet);
             return self.release(now, sequence, None, outside);
         }
-        if outside.routes.peer(inner.flow.source) != Some(self.index) {
-            self.counters.wrong_source += 1;
+        // only now: what is stored is what the sender stored, and its header what the MAC was made over
+        if !self.take_mark(&mut packet, ecn) {
             outside.deliveries.recycle(packet);
             return self.release(now, sequence, None, outside);
         }
@@ -472,6 +503,16 @@ impl Peer {
         self.counters.inner_received_bytes += packet.len() as u64;
         self.arrived(sequence, outcome, outside);
         self.release(now, sequence, Some(packet), outside);
+    }
+
+    /// Tells a packet what its datagram was told on the way. `false`: it is to be dropped.
+    fn take_mark(&mut self, packet: &mut [u8], outer: u8) -> bool {
+        let before = ecn::codepoint(packet);
+        let combined = encapsulation::decapsulate(packet, outer);
+        self.counters.ecn_odd += u64::from(combined.odd);
+        self.counters.ecn_dropped += u64::from(combined.inner.is_none());
+        self.counters.ecn_marked += u64::from(before != ecn::CE && combined.inner == Some(ecn::CE));
+        combined.inner.is_some()
     }
 
     /// Hands a packet on, and what waited for it; in order where the peer repairs its losses.

@@ -92,6 +92,12 @@ pub struct PeerCounters {
     pub queue_dropped_by_codel: u64,
     /// Packets marked as having met congestion, for the same reason.
     pub queue_marked: u64,
+    /// Packets that came in a datagram with a mark of congestion, and were marked.
+    pub ecn_marked: u64,
+    /// Packets that came in such a datagram, and were dropped because their sender would not understand a mark.
+    pub ecn_dropped: u64,
+    /// Packets whose mark and whose datagram's do not go together (RFC 6040, figure 4).
+    pub ecn_odd: u64,
     /// Packets larger than a datagram can carry.
     pub too_large: u64,
     /// Receipts sent.

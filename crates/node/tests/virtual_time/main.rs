@@ -3,5 +3,6 @@
 #![allow(clippy::unwrap_used)] // a harness fails by panicking
 
 mod carrying;
+mod marks;
 mod pair;
 mod sessions;

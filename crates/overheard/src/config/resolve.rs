@@ -57,6 +57,7 @@ pub fn resolve(path: &Path, file: File, policies: Policies) -> anyhow::Result<Co
         literals: file.shorten.literals.unwrap_or(by_default),
     };
     node.reduce = reduce;
+    node.copies_dscp = file.tunnel.copy_dscp;
     node.max_datagram_bytes = usize::from(mtu) + AROUND_PACKET;
     node.validate().map_err(|why| Mistake::new(format!("{}: {why}", path.display())))?;
     let system = io::Settings {
