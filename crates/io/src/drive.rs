@@ -125,6 +125,8 @@ impl<F: FnMut(node::Event)> Driver<'_, F> {
             }
             self.node.handle_packet(now, packet);
         }
+        // what the senders of packets are told that cannot go on
+        deliver(self.node, &self.system.tun, &mut self.counters, &mut self.delivery);
         Ok(())
     }
 

@@ -111,7 +111,7 @@ fn note(result: io::Result<()>, counters: &mut Counters, bytes: usize, to: Socke
     if Errno::from_io_error(&error) == Some(Errno::MSGSIZE) {
         if counters.datagrams_too_large == 0 {
             tracing::warn!(
-                "a datagram of {bytes} bytes is too large for the way to {to}: lower the tunnel's mtu"
+                "a datagram of {bytes} bytes is too large for the interface towards {to}; smaller ones will follow"
             );
         }
         counters.datagrams_too_large += 1;

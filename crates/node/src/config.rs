@@ -22,8 +22,10 @@ pub struct Config {
     pub shorten: Shortening,
     /// Bytes of packets that may wait for one peer; beyond, the longest flow's oldest are dropped.
     pub queue_bytes: usize,
-    /// The largest datagram (UDP payload), in bytes.
+    /// The largest datagram (UDP payload), in bytes, until the path to a peer turns out to carry less.
     pub max_datagram_bytes: usize,
+    /// Up to which size a path is asked whether it carries more, in bytes of datagram.
+    pub largest_datagram_bytes: usize,
     /// Whether a datagram's outer header has the DSCP of the packets inside.
     pub copies_dscp: bool,
     /// Whether [`crate::Event::Sent`] and [`crate::Event::Arrived`] are told, one for every packet.
@@ -42,6 +44,7 @@ impl Config {
             shorten: Shortening::NONE,
             queue_bytes: 1 << 20,
             max_datagram_bytes: 1452,
+            largest_datagram_bytes: 1452,
             copies_dscp: true,
             trace: false,
         }

@@ -1,6 +1,7 @@
 //! A link: all that two nodes share from one boot of either to the next. It outlives sessions; when one of the
 //! two starts anew, it begins again from nothing.
 
+use crate::path_mtu::Measured;
 use crate::receipts::{Outstanding, Received};
 use crate::recover::Recover;
 use crate::reduce::{Reduce, Restore};
@@ -14,6 +15,8 @@ use wire::hello::{ANSWERS_REQUESTS, Hello, LENGTHENS, RECOVERS};
 
 /// Replies that wait to be sent at once.
 const MAX_REPLIES: usize = 256;
+/// Answers to pings that wait to be sent at once.
+const MAX_PONGS: usize = 8;
 /// Over longer hops ARQ does not pay: what it repairs comes so late that the end hosts have repaired it themselves.
 const LONGEST_HOP: Duration = Duration::from_millis(120);
 /// The least and the most that a packet waits behind a gap.
@@ -42,8 +45,8 @@ pub struct Link {
     pub release: Option<Release>,
     /// Sequences that the peer asked for.
     pub replies: VecDeque<u64>,
-    /// A ping to be answered.
-    pub pong: Option<[u8; 8]>,
+    /// Pings to be answered.
+    pub pongs: VecDeque<[u8; 8]>,
     /// Our store was lost and the peer is to be told.
     pub flushed: bool,
 }
@@ -83,7 +86,7 @@ impl Link {
             recover: (parameters.policy == Policy::Adaptive).then(Recover::default),
             release: recovers.then(Release::default),
             replies: VecDeque::new(),
-            pong: None,
+            pongs: VecDeque::new(),
             flushed: false,
         }
     }
@@ -109,6 +112,19 @@ impl Link {
         if self.replies.len() < MAX_REPLIES && !self.replies.contains(&sequence) {
             self.replies.push_back(sequence);
         }
+    }
+
+    /// Queues an answer to a ping, within the bound.
+    pub fn pong(&mut self, token: [u8; 8]) {
+        if self.pongs.len() < MAX_PONGS {
+            self.pongs.push_back(token);
+        }
+    }
+
+    /// What is measured of the path.
+    #[must_use]
+    pub fn measured(&self) -> Measured {
+        Measured { srtt: self.outstanding.srtt(), loss: self.outstanding.loss() }
     }
 
     /// How long to wait before something is asked for again.

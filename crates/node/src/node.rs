@@ -27,6 +27,8 @@ use wire::unit::{self, Kind, NotAUnit, Unit, VERSION};
 const HANDSHAKES_PER_SECOND: u32 = 50;
 /// Resets sent a second.
 const RESETS_PER_SECOND: u32 = 10;
+/// ICMP messages sent a second.
+const MESSAGES_PER_SECOND: u32 = 100;
 /// Handshake messages and resets that wait to be sent.
 const MAX_LETTERS: usize = 256;
 /// Events that wait to be told; the oldest are forgotten first.
@@ -80,6 +82,7 @@ pub(crate) struct Outside<'a> {
     pub keyring: &'a mut Keyring,
     pub deliveries: &'a mut Deliveries,
     pub events: &'a mut Events,
+    pub messages: &'a mut Allowance,
 }
 
 /// A node.
@@ -100,6 +103,7 @@ pub struct Node {
     events: Events,
     handshakes: Allowance,
     resets: Allowance,
+    messages: Allowance,
     refused: Refused,
 }
 
@@ -111,6 +115,7 @@ macro_rules! outside {
             keyring: &mut $node.keyring,
             deliveries: &mut $node.deliveries,
             events: &mut $node.events,
+            messages: &mut $node.messages,
         }
     };
 }
@@ -139,12 +144,13 @@ impl Node {
             events: Events::default(),
             handshakes: Allowance::new(HANDSHAKES_PER_SECOND, now),
             resets: Allowance::new(RESETS_PER_SECOND, now),
+            messages: Allowance::new(MESSAGES_PER_SECOND, now),
             refused: Refused::default(),
             config,
         })
     }
 
-    /// The largest inner packet that fits in a datagram.
+    /// The largest inner packet that fits in a datagram, where the path carries what it is thought to.
     #[must_use]
     pub fn max_packet_bytes(&self) -> usize {
         self.config.max_datagram_bytes - AROUND_PACKET
@@ -160,11 +166,11 @@ impl Node {
             self.refused.no_route += 1;
             return;
         };
-        if packet.len() > self.max_packet_bytes() {
-            self.peers[peer].counters.too_large += 1;
-            return;
+        if packet.len() > self.peers[peer].max_packet_bytes() {
+            self.peers[peer].take_too_large(now, packet, &inner, &mut outside!(self));
+        } else {
+            self.peers[peer].queue.push(now, packet, &inner.flow);
         }
-        self.peers[peer].queue.push(now, packet, &inner.flow);
         if self.peers[peer].sessions.sending(now).is_none() && !self.peers[peer].sessions.is_shaking_hands() {
             self.initiate(now, peer);
         }

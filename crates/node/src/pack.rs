@@ -29,6 +29,8 @@ use wire::unit::{Kind, SEALED_HEADER_BYTES, TAG_BYTES, emit_header};
 pub const AROUND_FRAMES: usize = SEALED_HEADER_BYTES + SEQUENCE_BYTES + TAG_BYTES;
 /// The most bytes around an inner packet that is alone in a datagram: sent again on request, it is named.
 pub const AROUND_PACKET: usize = AROUND_FRAMES + 1 + SEQUENCE_BYTES;
+/// The part of a ping's token that says when it left.
+const TOKEN_MICROS: u64 = (1 << 48) - 1;
 /// Bytes around a reply's packet in a frame that says its length.
 const AROUND_REPLY: usize = 1 + 5 + SEQUENCE_BYTES;
 
@@ -37,6 +39,17 @@ pub(crate) struct Packed {
     pub seal: Seal,
     /// The outer header's traffic class.
     pub class: u8,
+}
+
+/// What a ping asks to be told again: when it left, in microseconds, below how large a probe it was, 0 for none.
+fn token(now: Duration, probe_bytes: usize) -> [u8; 8] {
+    let micros = now.as_micros() as u64 & TOKEN_MICROS; // nine years
+    ((probe_bytes as u64) << TOKEN_MICROS.count_ones() | micros).to_be_bytes()
+}
+
+fn read_token(token: [u8; 8]) -> (Duration, usize) {
+    let token = u64::from_be_bytes(token);
+    (Duration::from_micros(token & TOKEN_MICROS), (token >> TOKEN_MICROS.count_ones()) as usize)
 }
 
 /// What is to be said to the peer now, beside packets.
@@ -55,6 +68,10 @@ impl Peer {
         out: &mut Vec<u8>,
     ) -> Option<Packed> {
         self.sessions.sending(now)?;
+        if let Some(probe) = self.pack_probe(now, out) {
+            return Some(probe);
+        }
+        self.take_out_too_large(now, outside);
         let due = self.due(now)?;
         let session = self.sessions.sending(now)?;
         let link = self.link.as_mut()?;
@@ -64,7 +81,7 @@ impl Peer {
         let sequence = link.outstanding.send(now);
         frame::emit_sequence(sequence, out);
         link.reduce.losses_are_repaired(link.repairs_losses());
-        let limit = outside.config.max_datagram_bytes - TAG_BYTES;
+        let limit = self.path.limit() - TAG_BYTES;
         self.write_control(now, &due, out);
         self.write_receipt(now, due.receipt, limit, out);
         let mut class = OuterClass::new(outside.config.copies_dscp);
@@ -79,8 +96,26 @@ impl Peer {
         {
             recover.rearm(now, srtt);
         }
+        self.path.sent(now, sequence, out.len() + TAG_BYTES);
         self.sent(now);
         Some(Packed { seal, class: class.octet() })
+    }
+
+    /// A datagram of the size that is to be tried on the path, if one is. Its token says when it left and how large it
+    /// was; the ping that follows tells a path that is too narrow from one that is cut.
+    fn pack_probe(&mut self, now: Duration, out: &mut Vec<u8>) -> Option<Packed> {
+        self.link.as_ref()?;
+        let bytes = self.path.has_probe().then(|| self.path.take_probe(now))??;
+        let session = self.sessions.sending(now)?;
+        let seal = session.next_seal();
+        out.clear();
+        emit_header(Kind::Sealed { counter: seal.counter() as u32 }, session.remote_id, None, out);
+        frame::emit_sequence(0, out);
+        frame::emit_last(FrameType::Probe, out);
+        out.extend_from_slice(&token(now, bytes));
+        out.resize(bytes - TAG_BYTES, 0);
+        self.ping_at = Some(now);
+        Some(Packed { seal, class: 0 })
     }
 
     /// What is to be said now; `None` if there is nothing and no packet waits either.
@@ -97,7 +132,7 @@ impl Peer {
             || !due.asked.is_empty()
             || !link.replies.is_empty()
             || link.recover.as_ref().is_some_and(Recover::has_again)
-            || link.pong.is_some()
+            || !link.pongs.is_empty()
             || link.flushed
             || self.closing
             || !self.queue.is_empty();
@@ -110,11 +145,10 @@ impl Peer {
             frame::emit(FrameType::Close, &[], out);
         }
         if due.ping {
-            let micros = u64::try_from(now.as_micros()).unwrap_or(u64::MAX);
-            frame::emit(FrameType::Ping, &micros.to_be_bytes(), out);
+            frame::emit(FrameType::Ping, &token(now, 0), out);
             self.unanswered_since.get_or_insert(now);
         }
-        if let Some(token) = link.pong.take() {
+        for token in link.pongs.drain(..) {
             frame::emit(FrameType::Pong, &token, out);
         }
         if std::mem::take(&mut link.flushed) {
@@ -151,6 +185,10 @@ impl Peer {
                 continue;
             };
             let fits = out.len() + AROUND_REPLY + original.len() <= limit;
+            if original.len() + AROUND_PACKET > limit + TAG_BYTES {
+                link.replies.pop_front(); // the path has become too narrow for it
+                continue;
+            }
             let alone = out.len() + TAG_BYTES == AROUND_FRAMES;
             if !fits && !alone || !class.admit(ecn::traffic_class(original)) {
                 break; // its turn comes in a datagram of its own
@@ -186,6 +224,10 @@ impl Peer {
             let frame_type = if original.is_some() { FrameType::Packet } else { again.frame_type };
             let body = original.unwrap_or(again.body);
             let fits = out.len() + AROUND_REPLY + body.len() <= limit;
+            if body.len() + AROUND_PACKET > limit + TAG_BYTES {
+                recover.sent_again(); // the path has become too narrow for it: as good as lost
+                continue;
+            }
             let alone = out.len() + TAG_BYTES == AROUND_FRAMES;
             if !fits && !alone || !class.admit(again.class) {
                 break; // its turn comes in a datagram of its own
@@ -282,6 +324,13 @@ impl Peer {
             self.counters.bad_frames += 1;
             return;
         };
+        if let Some(Ok(Frame { frame_type: Some(FrameType::Probe), body })) = Frames::new(plaintext).next() {
+            match body.first_chunk() {
+                Some(token) => link.pong(*token),
+                None => self.counters.bad_frames += 1,
+            }
+            return;
+        }
         let first = link.received.widen(truncated);
         let mut next = first;
         link.received.arrive(now, first);
@@ -547,7 +596,10 @@ impl Peer {
                 let congested = outstanding.delay.is_congested();
                 for (sequence, fate) in fates.drain(..) {
                     match fate {
-                        Fate::Held => reduce.confirm(sequence),
+                        Fate::Held => {
+                            reduce.confirm(sequence);
+                            self.path.held(now, sequence);
+                        }
                         Fate::Parked => {}
                         Fate::Lost => reduce.report_lost(sequence),
                     }
@@ -577,13 +629,17 @@ impl Peer {
                 true
             }
             FrameType::Ping => {
-                link.pong = body.try_into().ok();
-                link.pong.is_some()
+                let token = body.try_into();
+                token.map(|token| link.pong(token)).is_ok()
             }
             FrameType::Pong => {
                 let Ok(token) = body.try_into() else { return false };
-                let sent = Duration::from_micros(u64::from_be_bytes(token));
-                now.checked_sub(sent).map(|sample| link.outstanding.delay.sample(now, sample)).is_some()
+                let (left_at, probe_bytes) = read_token(token);
+                if probe_bytes > 0 {
+                    self.path.answered(now, probe_bytes);
+                    return true;
+                }
+                now.checked_sub(left_at).map(|sample| link.outstanding.delay.sample(now, sample)).is_some()
             }
             FrameType::Flushed => {
                 let &[generation] = body else { return false };
@@ -595,7 +651,7 @@ impl Peer {
                 self.closed = true;
                 true
             }
-            FrameType::Padding => true,
+            FrameType::Padding | FrameType::Probe => true,
             FrameType::Packet
             | FrameType::ReducedCompact
             | FrameType::ReducedPaper

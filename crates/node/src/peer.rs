@@ -4,6 +4,7 @@ use crate::config::{Config, PeerConfig};
 use crate::event::Event;
 use crate::link::Link;
 use crate::node::Outside;
+use crate::path_mtu::PathMtu;
 use crate::queue::Queue;
 use crate::receipts::Fate;
 use crate::sessions::Sessions;
@@ -22,6 +23,8 @@ pub(crate) struct Peer {
     pub sessions: Sessions,
     pub link: Option<Link>,
     pub queue: Queue,
+    /// What the path to it carries.
+    pub path: PathMtu,
     pub counters: PeerCounters,
     /// When a ping goes out: at once after a handshake, else after the keepalive's silence.
     pub ping_at: Option<Duration>,
@@ -44,6 +47,7 @@ impl Peer {
             sessions: Sessions::default(),
             link: None,
             queue: Queue::new(node.queue_bytes, salt),
+            path: PathMtu::new(node.max_datagram_bytes, node.largest_datagram_bytes),
             counters: PeerCounters::default(),
             ping_at: None,
             unanswered_since: None,
@@ -70,6 +74,7 @@ impl Peer {
         let Some(session) = self.sessions.by_id(local_id) else { return };
         let new_boot = self.link.as_ref().is_none_or(|link| link.peer_boot != session.hello.boot);
         if new_boot {
+            self.path.begin_anew();
             self.link = Some(Link::new(&outside.config.reduce, outside.config.shorten, &session.hello));
         }
         self.closed = false;
@@ -88,9 +93,11 @@ impl Peer {
         outside: &mut Outside<'_>,
     ) {
         self.unanswered_since = None;
+        self.path.heard();
         self.counters.outer_received_datagrams += 1;
         self.counters.outer_received_bytes += datagram_bytes as u64 + outer_header_bytes(from);
         if newest && self.endpoint != Some(from) {
+            self.path.begin_anew();
             let before = self.endpoint.replace(from);
             outside.events.push(Event::Roamed { peer: self.config.name.clone(), from: before, to: from });
         }
@@ -119,6 +126,7 @@ impl Peer {
         }
         if let Some(link) = &mut self.link {
             let patience = link.patience();
+            self.path.handle_timeout(now, &link.measured());
             if let Some(release) = &mut link.release {
                 release.expire(now, patience, &mut |packet| outside.deliveries.push_buffer(packet));
             }
@@ -157,6 +165,7 @@ impl Peer {
             self.sessions.retry_at(),
             self.sessions.expire_at(),
             self.ping_at.filter(|_| link.is_some()),
+            link.and_then(|link| self.path.timeout(&link.measured())),
             self.unanswered_since.map(|since| since + SILENCE),
             link.and_then(|link| link.received.alone_at()),
             link.and_then(|link| link.repair.as_ref()?.timeout()),
@@ -180,11 +189,15 @@ impl Peer {
                 .map(|established| now.saturating_sub(established).as_secs_f64()),
             srtt_seconds: link.and_then(|link| link.outstanding.srtt()).map(|srtt| srtt.as_secs_f64()),
             loss: link.and_then(|link| link.outstanding.loss()),
+            path_mtu_bytes: self.endpoint.map(|to| self.path.limit() as u64 + outer_header_bytes(to)),
+            path_mtu_confirmed: self.path.is_confirmed(),
             queue_bytes: self.queue.bytes(),
             counters: PeerCounters {
                 queue_dropped: self.queue.dropped,
                 queue_dropped_by_codel: self.queue.dropped_by_codel,
                 queue_marked: self.queue.marked,
+                path_probes: self.path.probes,
+                black_holes: self.path.black_holes,
                 ..self.counters
             },
         }

@@ -39,6 +39,10 @@ pub struct PeerStatus {
     pub session_age_seconds: Option<f64>,
     /// Smoothed round trip.
     pub srtt_seconds: Option<f64>,
+    /// The largest outer IP packet that is sent to it, in bytes; none without an endpoint.
+    pub path_mtu_bytes: Option<u64>,
+    /// Whether the path was seen to carry that.
+    pub path_mtu_confirmed: bool,
     /// The share of what we sent lately that the air lost.
     pub loss: Option<f64>,
     /// Bytes that wait to be sent.
@@ -98,8 +102,16 @@ pub struct PeerCounters {
     pub ecn_dropped: u64,
     /// Packets whose mark and whose datagram's do not go together (RFC 6040, figure 4).
     pub ecn_odd: u64,
-    /// Packets larger than a datagram can carry.
+    /// Packets larger than a datagram on the path can carry.
     pub too_large: u64,
+    /// Of these: that were fragmented.
+    pub fragmented: u64,
+    /// Datagrams sent to find out what the path carries.
+    pub path_probes: u64,
+    /// How often the path did not carry any more what it was used for.
+    pub black_holes: u64,
+    /// ICMP messages to inner hosts whose packets could not go on.
+    pub icmp_sent: u64,
     /// Receipts sent.
     pub receipts_sent: u64,
     /// Receipts received.

@@ -11,7 +11,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 use support::Site;
 use support::namespaces::{Cabled, Machine, Node, possible};
-use support::traffic::answers;
+use support::traffic::{answers, sent_and_returned};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -75,5 +75,49 @@ fn traffic_classes_and_marks_of_congestion_cross_the_tunnel() {
             assert_eq!(classes(&cabled, class), (outer(class) | CE, class | CE), "the mark is told inside");
         }
         assert_eq!(classes(&cabled, VOICE), (outer(VOICE), VOICE));
+    }
+}
+
+/// Makes the way between the machines narrower than their own interfaces: what is longer is dropped without a word, as
+/// by a router whose ICMP a firewall swallows.
+fn narrow(cabled: &Cabled, longest: u16) {
+    for machine in [&cabled.gateway, &cabled.station] {
+        nft(machine, "table inet narrow {}");
+        nft(machine, "delete table inet narrow");
+        nft(machine, "add table inet narrow");
+        nft(machine, "add chain inet narrow in { type filter hook prerouting priority -300; }");
+        nft(machine, &format!("add rule inet narrow in iifname cable meta length > {longest} drop"));
+    }
+}
+
+#[test]
+fn a_path_narrower_than_its_interfaces_is_found_and_tcp_and_ping_get_through() {
+    if !possible() {
+        return;
+    }
+    for endpoint in ["192.0.2.1:4780", "[2001:db8::1]:4780"] {
+        let (cabled, site) = (Cabled::new(), Site::tunnel(endpoint, r#"["10.98.0.0/24", "fd98::/64"]"#));
+        narrow(&cabled, 1380);
+        let _gateway = Node::start(&site, &cabled.gateway, "gateway");
+        let station = Node::start(&site, &cabled.station, "station");
+        assert!(answers(&cabled.station, inner("10.98.0.1"), 56, PATIENCE));
+        let began = Instant::now();
+        let content: Vec<u8> =
+            (0..400_000u32).flat_map(|i| i.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
+        for address in ["10.98.0.1", "fd98::1"] {
+            let returned = sent_and_returned(&cabled.station, &cabled.gateway, inner(address), &content);
+            assert!(returned == content, "every byte comes back through {address} over {endpoint}");
+        }
+        println!("{endpoint}: two transfers of 1.6 MB there and back in {:?}", began.elapsed());
+        let status = station.status();
+        let peer = &status["node"]["peers"][0];
+        let found = peer["path_mtu_bytes"].as_u64().unwrap();
+        assert!((1372..=1380).contains(&found) && peer["path_mtu_confirmed"] == true, "{peer:#}");
+        // as large as the tunnel's interface takes, in an echo request that may not be fragmented
+        let mtu = status["mtu"].as_u64().unwrap() as usize;
+        assert!(
+            answers(&cabled.station, inner("10.98.0.1"), mtu - 28, PATIENCE),
+            "the kernel was told what fits"
+        );
     }
 }

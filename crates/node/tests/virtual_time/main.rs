@@ -4,5 +4,6 @@
 
 mod carrying;
 mod marks;
+mod narrow;
 mod pair;
 mod sessions;

@@ -18,6 +18,8 @@ pub struct Road {
     pub duplicate: f64,
     pub reorder: f64,
     pub corrupt: f64,
+    /// The longest datagram that passes; longer ones are lost without a word.
+    pub carries: usize,
     /// How much of what may be marked is.
     pub mark: f64,
 }
@@ -30,6 +32,7 @@ impl Default for Road {
             duplicate: 0.0,
             reorder: 0.0,
             corrupt: 0.0,
+            carries: usize::MAX,
             mark: 0.0,
         }
     }
@@ -172,7 +175,11 @@ impl Pair {
         let road = self.road;
         let copies = if self.rng.random_bool(road.duplicate) { 2 } else { 1 };
         for _ in 0..copies {
-            if self.cut || self.rng.random_bool(road.loss) || to != self.addresses[1 - from] {
+            if self.cut
+                || datagram.len() > road.carries
+                || self.rng.random_bool(road.loss)
+                || to != self.addresses[1 - from]
+            {
                 continue;
             }
             let mut datagram = datagram.to_vec();
