@@ -5,7 +5,9 @@ use crate::shorten::Shortening;
 use ipnet::IpNet;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 use std::time::Duration;
+use wire::unit::VERSION;
 
 /// A node's configuration.
 #[derive(Debug, Clone)]
@@ -28,6 +30,9 @@ pub struct Config {
     pub largest_datagram_bytes: usize,
     /// Whether a datagram's outer header has the DSCP of the packets inside.
     pub copies_dscp: bool,
+    /// The versions of the formats that the node says it speaks. It says the truth unless one wants to see how nodes
+    /// of other versions get on with it.
+    pub versions: RangeInclusive<u8>,
     /// Whether [`crate::Event::Sent`] and [`crate::Event::Arrived`] are told, one for every packet.
     pub trace: bool,
 }
@@ -46,6 +51,7 @@ impl Config {
             max_datagram_bytes: 1452,
             largest_datagram_bytes: 1452,
             copies_dscp: true,
+            versions: VERSION..=VERSION,
             trace: false,
         }
     }

@@ -12,6 +12,7 @@ use re::{Parameters, Policy};
 use std::collections::VecDeque;
 use std::time::Duration;
 use wire::hello::{ANSWERS_REQUESTS, Hello, LENGTHENS, RECOVERS};
+use wire::unit::PLAIN;
 
 /// Replies that wait to be sent at once.
 const MAX_REPLIES: usize = 256;
@@ -28,6 +29,8 @@ const UNKNOWN_ROUND_TRIP: Duration = Duration::from_millis(200);
 pub struct Link {
     /// The peer's boot.
     pub peer_boot: u64,
+    /// Nothing is in common but the plain tunnel: packets go as they are, and nothing is told of them.
+    pub is_plain: bool,
     /// What was sent.
     pub outstanding: Outstanding,
     /// What arrived.
@@ -69,15 +72,22 @@ pub fn store_kib(parameters: &Parameters) -> u32 {
 }
 
 impl Link {
-    /// A new link with the peer that said `hello`.
+    /// A new link with the peer that said `hello`, in a session of this version.
     #[must_use]
-    pub fn new(parameters: &Parameters, shortening: Shortening, hello: &Hello) -> Self {
+    pub fn new(parameters: &Parameters, shortening: Shortening, hello: &Hello, version: u8) -> Self {
+        let is_plain = version == PLAIN;
+        let off = (
+            Parameters { policy: Policy::Off, ..*parameters },
+            Hello { store_kib: 0, capabilities: 0, ..*hello },
+        );
+        let (parameters, hello) = if is_plain { (&off.0, &off.1) } else { (parameters, hello) };
         let store_bytes = store_kib(parameters).min(hello.store_kib) as usize * 1024;
         let (answers, recovers) =
             (hello.capabilities & ANSWERS_REQUESTS != 0, hello.capabilities & RECOVERS != 0);
         let shortening = if hello.capabilities & LENGTHENS != 0 { shortening } else { Shortening::NONE };
         Link {
             peer_boot: hello.boot,
+            is_plain,
             outstanding: Outstanding::default(),
             received: Received::new(recovers),
             reduce: Reduce::new(parameters, store_bytes, shortening),
@@ -119,6 +129,12 @@ impl Link {
         if self.pongs.len() < MAX_PONGS {
             self.pongs.push_back(token);
         }
+    }
+
+    /// When a receipt goes out on its own.
+    #[must_use]
+    pub fn receipt_at(&self) -> Option<Duration> {
+        if self.is_plain { None } else { self.received.alone_at() }
     }
 
     /// What is measured of the path.

@@ -21,7 +21,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use wire::hello::Hello;
 use wire::inner::Inner;
-use wire::unit::{self, Kind, NotAUnit, Unit, VERSION};
+use wire::unit::{self, Kind, NotAUnit, Unit};
 
 /// Handshakes answered a second.
 const HANDSHAKES_PER_SECOND: u32 = 50;
@@ -46,6 +46,12 @@ pub struct Transmit {
 }
 
 impl Transmit {
+    /// Whether there is something to encrypt: handshake messages and resets are not.
+    #[must_use]
+    pub fn is_sealed(&self) -> bool {
+        self.seal.is_some()
+    }
+
     /// Encrypts the datagram in place. May be done on another thread.
     pub fn seal(&self, datagram: &mut Vec<u8>) {
         if let Some(seal) = &self.seal {
@@ -59,6 +65,7 @@ struct Sealed {
     from: SocketAddr,
     ecn: u8,
     key_id: u32,
+    version: u8,
     counter: u32,
 }
 
@@ -196,8 +203,8 @@ impl Node {
             let (header_bytes, body_bytes) = (unit.header.len(), unit.body.len());
             let end = start + header_bytes + body_bytes;
             match unit.kind {
-                Kind::Sealed { counter } => {
-                    let arrival = Sealed { from, ecn, key_id: unit.key_id, counter };
+                Kind::Sealed { version, counter } => {
+                    let arrival = Sealed { from, ecn, key_id: unit.key_id, version, counter };
                     let (header, body) = datagram[start..end].split_at_mut(header_bytes);
                     self.handle_sealed(now, &arrival, header, body);
                 }
@@ -210,7 +217,7 @@ impl Node {
     }
 
     fn handle_sealed(&mut self, now: Duration, arrival: &Sealed, header: &[u8], body: &mut [u8]) {
-        let &Sealed { from, ecn, key_id, counter } = arrival;
+        let &Sealed { from, ecn, key_id, version, counter } = arrival;
         let Some(index) = self.keyring.owner(key_id) else {
             self.refused.unknown_key += 1;
             self.send_reset(now, from, key_id, header.len() + body.len());
@@ -221,6 +228,10 @@ impl Node {
             self.refused.unknown_key += 1; // a handshake of ours that waits for its response
             return;
         };
+        if version != session.version {
+            self.refused.other_version += 1;
+            return;
+        }
         let opened = match session.open(now, counter, header, body) {
             Ok(opened) => opened,
             Err(NotOpened::Replay) => {
@@ -296,7 +307,6 @@ impl Node {
             HandshakeRefused::Malformed => self.refused.malformed += 1,
             HandshakeRefused::Mark => self.refused.handshake_mark += 1,
             HandshakeRefused::Authentication => self.refused.authentication += 1,
-            HandshakeRefused::Version => self.refused.other_version += 1,
         }
     }
 
@@ -433,8 +443,8 @@ impl Node {
 
 fn own_hello(config: &Config, boot: u64) -> Hello {
     Hello {
-        oldest_version: VERSION,
-        newest_version: VERSION,
+        oldest_version: *config.versions.start(),
+        newest_version: *config.versions.end(),
         boot,
         number: 0,
         store_kib: store_kib(&config.reduce),

@@ -23,7 +23,7 @@ use wire::inner::Inner;
 use wire::number::{from_u24, to_u24};
 use wire::receipt::Receipt;
 use wire::request::{MAX_SEQUENCES, Request};
-use wire::unit::{Kind, SEALED_HEADER_BYTES, TAG_BYTES, emit_header};
+use wire::unit::{SEALED_HEADER_BYTES, TAG_BYTES, emit_header};
 
 /// Bytes around the frames of a unit.
 pub const AROUND_FRAMES: usize = SEALED_HEADER_BYTES + SEQUENCE_BYTES + TAG_BYTES;
@@ -77,7 +77,7 @@ impl Peer {
         let link = self.link.as_mut()?;
         let (seal, mac) = (session.next_seal(), session.send_mac.clone());
         out.clear();
-        emit_header(Kind::Sealed { counter: seal.counter() as u32 }, session.remote_id, None, out);
+        emit_header(session.unit_kind(&seal), session.remote_id, None, out);
         let sequence = link.outstanding.send(now);
         frame::emit_sequence(sequence, out);
         link.reduce.losses_are_repaired(link.repairs_losses());
@@ -109,7 +109,7 @@ impl Peer {
         let session = self.sessions.sending(now)?;
         let seal = session.next_seal();
         out.clear();
-        emit_header(Kind::Sealed { counter: seal.counter() as u32 }, session.remote_id, None, out);
+        emit_header(session.unit_kind(&seal), session.remote_id, None, out);
         frame::emit_sequence(0, out);
         frame::emit_last(FrameType::Probe, out);
         out.extend_from_slice(&token(now, bytes));
@@ -124,7 +124,7 @@ impl Peer {
         let retry = link.retry_after();
         let due = Due {
             ping: self.ping_at.is_some_and(|at| at <= now),
-            receipt: link.received.alone_at().is_some_and(|at| at <= now),
+            receipt: link.receipt_at().is_some_and(|at| at <= now),
             asked: link.repair.as_mut().map_or(Vec::new(), |repair| repair.ask(now, retry, MAX_SEQUENCES)),
         };
         let anything = due.ping
@@ -168,7 +168,8 @@ impl Peer {
         let Some(link) = &mut self.link else { return };
         let packet_bytes = self.queue.next_bytes(now).map_or(0, |bytes| bytes + 1);
         let room = limit.saturating_sub(out.len() + if due { 0 } else { packet_bytes });
-        if (due || link.received.worth_carrying(now)) && link.received.frame_bytes() <= room {
+        if (due || !link.is_plain && link.received.worth_carrying(now)) && link.received.frame_bytes() <= room
+        {
             let mut body = Vec::with_capacity(link.received.frame_bytes());
             link.received.write(now, link.restore.generation(), &mut body);
             frame::emit(FrameType::Receipt, &body, out);
@@ -334,11 +335,14 @@ impl Peer {
         let first = link.received.widen(truncated);
         let mut next = first;
         link.received.arrive(now, first);
+        let is_plain = link.is_plain;
         for frame in Frames::new(plaintext) {
             let Ok(Frame { frame_type, body }) = frame else {
                 self.counters.bad_frames += 1;
                 break;
             };
+            // what is not of the session's version is as unknown as what no version has yet
+            let frame_type = frame_type.filter(|known| !is_plain || known.is_plain());
             let sequence = next;
             if frame_type.is_some_and(FrameType::is_packet) {
                 if next != first

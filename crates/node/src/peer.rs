@@ -11,6 +11,7 @@ use crate::sessions::Sessions;
 use crate::status::{PeerCounters, PeerStatus, outer_header_bytes};
 use std::net::SocketAddr;
 use std::time::Duration;
+use wire::unit::PLAIN;
 
 /// A peer that answers nothing for so long gets a new handshake.
 const SILENCE: Duration = Duration::from_secs(10);
@@ -72,16 +73,19 @@ impl Peer {
     pub fn use_session(&mut self, local_id: u32, outside: &mut Outside<'_>) {
         self.sessions.use_session(local_id, outside.keyring);
         let Some(session) = self.sessions.by_id(local_id) else { return };
-        let new_boot = self.link.as_ref().is_none_or(|link| link.peer_boot != session.hello.boot);
+        let version = session.version;
+        let same = |link: &Link| link.peer_boot == session.hello.boot && link.is_plain == (version == PLAIN);
+        let new_boot = !self.link.as_ref().is_some_and(same);
         if new_boot {
             self.path.begin_anew();
-            self.link = Some(Link::new(&outside.config.reduce, outside.config.shorten, &session.hello));
+            self.link =
+                Some(Link::new(&outside.config.reduce, outside.config.shorten, &session.hello, version));
         }
         self.closed = false;
         self.unanswered_since = None;
         self.counters.sessions += 1;
         let (peer, endpoint) = (self.config.name.clone(), self.endpoint);
-        outside.events.push(Event::SessionUp { peer, endpoint, new_boot });
+        outside.events.push(Event::SessionUp { peer, endpoint, new_boot, plain: version == PLAIN });
     }
 
     /// An authenticated unit came from `from`.
@@ -167,7 +171,7 @@ impl Peer {
             self.ping_at.filter(|_| link.is_some()),
             link.and_then(|link| self.path.timeout(&link.measured())),
             self.unanswered_since.map(|since| since + SILENCE),
-            link.and_then(|link| link.received.alone_at()),
+            link.and_then(Link::receipt_at),
             link.and_then(|link| link.repair.as_ref()?.timeout()),
             link.and_then(|link| link.recover.as_ref()?.timeout()),
             link.and_then(|link| Some(link.release.as_ref()?.first_waits_since()? + link.patience())),
@@ -191,6 +195,7 @@ impl Peer {
             loss: link.and_then(|link| link.outstanding.loss()),
             path_mtu_bytes: self.endpoint.map(|to| self.path.limit() as u64 + outer_header_bytes(to)),
             path_mtu_confirmed: self.path.is_confirmed(),
+            version: self.sessions.version(),
             queue_bytes: self.queue.bytes(),
             counters: PeerCounters {
                 queue_dropped: self.queue.dropped,

@@ -37,6 +37,8 @@ pub struct PeerStatus {
     pub endpoint: Option<SocketAddr>,
     /// Seconds since the session's handshake; none without a session.
     pub session_age_seconds: Option<f64>,
+    /// The version of the formats that the session speaks; 0: they have none in common, and it is a plain tunnel.
+    pub version: Option<u8>,
     /// Smoothed round trip.
     pub srtt_seconds: Option<f64>,
     /// The largest outer IP packet that is sent to it, in bytes; none without an endpoint.

@@ -99,6 +99,13 @@ impl FrameType {
         TYPES.get(usize::from(number)).copied()
     }
 
+    /// Whether a frame of this type is spoken in the plain tunnel ([`crate::unit::PLAIN`]). What these mean never changes.
+    #[must_use]
+    pub fn is_plain(self) -> bool {
+        use FrameType::*;
+        matches!(self, Padding | Packet | Ping | Pong | Close | Probe)
+    }
+
     /// Whether a frame of this type holds a packet that was sent before, behind the packet's link sequence.
     #[must_use]
     pub fn is_again(self) -> bool {

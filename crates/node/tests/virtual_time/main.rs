@@ -7,3 +7,4 @@ mod marks;
 mod narrow;
 mod pair;
 mod sessions;
+mod versions;

@@ -42,7 +42,7 @@ pub struct Pair {
     pub now: Duration,
     pub road: Road,
     pub rng: ChaCha12Rng,
-    configs: [Config; 2],
+    pub configs: [Config; 2],
     pub nodes: [Node; 2],
     pub addresses: [SocketAddr; 2],
     starts: u8,
@@ -58,6 +58,8 @@ pub struct Pair {
     pub classes: [Vec<u8>; 2],
     /// Every datagram ever sent, for tests that look at or repeat them.
     pub recording: Option<Vec<(usize, Vec<u8>)>>,
+    /// What stands inside every seal.
+    pub plaintexts: Option<Vec<Vec<u8>>>,
 }
 
 pub fn configs(seed: u64, reduce: &re::Parameters) -> [Config; 2] {
@@ -108,6 +110,7 @@ impl Pair {
             sent_bytes: [0, 0],
             classes: [Vec::new(), Vec::new()],
             recording: None,
+            plaintexts: None,
         };
         pair.poll(GATEWAY);
         pair.poll(STATION);
@@ -154,6 +157,9 @@ impl Pair {
         self.nodes[index].handle_timeout(self.now);
         let mut datagram = Vec::new();
         while let Some(transmit) = self.nodes[index].poll_transmit(self.now, &mut datagram) {
+            if let Some(plaintexts) = self.plaintexts.as_mut().filter(|_| transmit.is_sealed()) {
+                plaintexts.push(datagram[wire::unit::SEALED_HEADER_BYTES..].to_vec());
+            }
             transmit.seal(&mut datagram);
             self.sent_bytes[index] += datagram.len() as u64;
             if let Some(recording) = &mut self.recording {
