@@ -29,7 +29,7 @@ fn arrive(pair: &mut Pair, bytes: &[u8]) -> Vec<Vec<u8>> {
     for record in records(bytes).take(MAX_DATAGRAMS) {
         pair.now += Duration::from_millis(1);
         came_bytes += record.len();
-        pair.gateway.handle_datagram(pair.now, STATION, &mut record.to_vec());
+        pair.gateway.handle_datagram(pair.now, STATION, 0, &mut record.to_vec());
         if !in_session(&pair.gateway, pair.now) {
             while let Some(transmit) = pair.gateway.poll_transmit(pair.now, &mut out) {
                 transmit.seal(&mut out);
@@ -55,10 +55,10 @@ pub fn seeds() -> Vec<Seed> {
             let Some(transmit) = pair.station.poll_transmit(pair.now, &mut out) else { break };
             transmit.seal(&mut out);
             datagrams.push(out.clone());
-            pair.gateway.handle_datagram(pair.now, STATION, &mut out);
+            pair.gateway.handle_datagram(pair.now, STATION, 0, &mut out);
             while let Some(transmit) = pair.gateway.poll_transmit(pair.now, &mut out) {
                 transmit.seal(&mut out);
-                pair.station.handle_datagram(pair.now, crate::pair::GATEWAY, &mut out);
+                pair.station.handle_datagram(pair.now, crate::pair::GATEWAY, 0, &mut out);
             }
         }
     }

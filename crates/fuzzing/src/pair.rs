@@ -15,7 +15,8 @@ pub const STATION: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0,
 pub const GATEWAY: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 4780);
 /// The station inside the tunnel.
 pub const STATION_INSIDE: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 2);
-const GATEWAY_INSIDE: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 1);
+/// The gateway inside the tunnel.
+pub const GATEWAY_INSIDE: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 1);
 /// Small, so that it overflows.
 const STORE_BYTES: usize = 1 << 14;
 
@@ -116,7 +117,7 @@ fn send(
     while let Some(transmit) = from.poll_transmit(now, &mut out) {
         shown(&out);
         transmit.seal(&mut out);
-        to.handle_datagram(now, address, &mut out);
+        to.handle_datagram(now, address, 0, &mut out);
         sent += 1;
     }
     sent

@@ -25,7 +25,7 @@ pub fn check(bytes: &[u8]) -> bool {
         out.truncate(SEALED_HEADER_BYTES);
         out.extend_from_slice(plaintext);
         transmit.seal(&mut out);
-        pair.gateway.handle_datagram(pair.now, STATION, &mut out);
+        pair.gateway.handle_datagram(pair.now, STATION, 0, &mut out);
         delivered += deliveries(&mut pair.gateway).len() as u64;
         pair.now += Duration::from_millis(1);
         pair.gateway.handle_timeout(pair.now);

@@ -64,7 +64,7 @@ fn check_body(unit: &Unit<'_>) -> bool {
 
 /// Each kind of unit, and two in one datagram.
 pub fn seeds() -> Vec<Seed> {
-    let sealed = Kind::Sealed { counter: 0x0102_0304 };
+    let sealed = Kind::Sealed { version: 1, counter: 0x0102_0304 };
     let body = [0x5a; 40];
     vec![
         Seed::of("sealed", |out| {

@@ -96,7 +96,7 @@ impl<F: FnMut(node::Event)> Driver<'_, F> {
             let sent = self.outbox.send_all(&mut self.system.udp, &mut self.counters, |datagram| {
                 let transmit = node.poll_transmit(now, datagram)?;
                 transmit.seal(datagram);
-                Some(Envelope { to: transmit.to, ecn: 0 })
+                Some(Envelope { to: transmit.to, class: transmit.class })
             })?;
             self.blocked = sent == Sent::Blocked;
         }
@@ -108,7 +108,7 @@ impl<F: FnMut(node::Event)> Driver<'_, F> {
         let System { udp, tun, .. } = &mut *self.system;
         let (node, counters, delivery) = (&mut *self.node, &mut self.counters, &mut self.delivery);
         udp.receive(|received| {
-            node.handle_datagram(now, received.from, received.datagram);
+            node.handle_datagram(now, received.from, received.ecn, received.datagram);
             deliver(node, tun, counters, delivery);
         })
         .map(drop)
@@ -125,6 +125,8 @@ impl<F: FnMut(node::Event)> Driver<'_, F> {
             }
             self.node.handle_packet(now, packet);
         }
+        // what the senders of packets are told that cannot go on
+        deliver(self.node, &self.system.tun, &mut self.counters, &mut self.delivery);
         Ok(())
     }
 

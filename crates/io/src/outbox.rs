@@ -14,13 +14,13 @@ const ROW_DATAGRAMS: usize = 16;
 /// Bytes in a row at most, less than what IP can carry as one.
 const ROW_BYTES: usize = 60_000;
 
-/// Where a datagram goes, and the ECN bits of its outer header.
+/// Where a datagram goes, and the traffic class of its outer header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Envelope {
     /// The peer.
     pub to: SocketAddr,
-    /// RFC 3168.
-    pub ecn: u8,
+    /// DSCP and ECN.
+    pub class: u8,
 }
 
 /// What came of sending.
@@ -56,7 +56,7 @@ impl Outbox {
         loop {
             self.fill(udp.segments().min(ROW_DATAGRAMS), &mut produce);
             let Some(envelope) = self.row_envelope else { return Ok(Sent::All) };
-            match udp.send(envelope.to, envelope.ecn, &self.row, self.segment_bytes) {
+            match udp.send(envelope.to, envelope.class, &self.row, self.segment_bytes) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Sent::Blocked),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) if self.count > 1 => self.send_singly(udp, envelope, counters, &error),
@@ -99,7 +99,7 @@ impl Outbox {
     fn send_singly(&self, udp: &mut Udp, envelope: Envelope, counters: &mut Counters, error: &io::Error) {
         tracing::debug!("{} datagrams go one by one: {error}", self.count);
         for datagram in self.row.chunks(self.segment_bytes.max(1)) {
-            let result = udp.send(envelope.to, envelope.ecn, datagram, datagram.len());
+            let result = udp.send(envelope.to, envelope.class, datagram, datagram.len());
             note(result, counters, datagram.len(), envelope.to);
         }
     }
@@ -111,7 +111,7 @@ fn note(result: io::Result<()>, counters: &mut Counters, bytes: usize, to: Socke
     if Errno::from_io_error(&error) == Some(Errno::MSGSIZE) {
         if counters.datagrams_too_large == 0 {
             tracing::warn!(
-                "a datagram of {bytes} bytes is too large for the way to {to}: lower the tunnel's mtu"
+                "a datagram of {bytes} bytes is too large for the interface towards {to}; smaller ones will follow"
             );
         }
         counters.datagrams_too_large += 1;
@@ -145,9 +145,9 @@ mod tests {
     fn from_list(datagrams: Vec<(SocketAddr, u8, Vec<u8>)>) -> impl FnMut(&mut Vec<u8>) -> Option<Envelope> {
         let mut list = VecDeque::from(datagrams);
         move |out| {
-            let (to, ecn, datagram) = list.pop_front()?;
+            let (to, class, datagram) = list.pop_front()?;
             out.extend_from_slice(&datagram);
-            Some(Envelope { to, ecn })
+            Some(Envelope { to, class })
         }
     }
 
@@ -158,7 +158,7 @@ mod tests {
         let mut sent = Vec::new();
         for (i, size) in sizes.iter().chain(&[1000; 40]).enumerate() {
             let to = if i % 11 == 10 { to_b } else { to_a };
-            sent.push((to, if i % 7 == 6 { 2 } else { 0 }, vec![i as u8; *size]));
+            sent.push((to, if i % 7 == 6 { 0xba } else { 0 }, vec![i as u8; *size]));
         }
         let mut counters = Counters::default();
         let result = Outbox::default().send_all(&mut udp(), &mut counters, from_list(sent.clone()));

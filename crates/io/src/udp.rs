@@ -1,11 +1,16 @@
-//! The UDP socket: both families on one port, never fragmented, in batches, with the ECN bits both ways.
+//! The UDP socket: both families on one port, never fragmented, in batches, with the traffic class on the way out and
+//! the ECN bits on the way in.
+//!
+//! quinn-udp writes the ECN bits alone and the DSCP as 0. What has a DSCP goes by a system call of its own, with the
+//! whole octet.
 
 use crate::Error;
+use nix::sys::socket::{ControlMessage, MsgFlags, SockaddrStorage, sendmsg};
 use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
-use std::io::{self, IoSliceMut};
+use std::io::{self, IoSlice, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV6, UdpSocket};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 /// Receives at most this many rows of datagrams with one system call.
 const BATCH: usize = 16;
@@ -16,6 +21,9 @@ const RECEIVE_BUFFER_BYTES: usize = 2 << 20;
 /// What may wait below us to be sent. Small, because what waits there is out of the node's queue's hands: it can
 /// neither be reordered nor refer to what is confirmed in the meantime.
 const SEND_BUFFER_BYTES: usize = 64 << 10;
+
+/// The DSCP's part of a traffic class (RFC 2474).
+const DSCP: u8 = 0xfc;
 
 /// One datagram that arrived.
 pub struct Received<'a> {
@@ -102,22 +110,43 @@ impl Udp {
     }
 
     /// Sends `row` to `to`: one datagram, or several of `segment_bytes` each (the last may be shorter), with
-    /// `ecn` in the outer header (as in [`Received::ecn`]).
-    pub fn send(&mut self, to: SocketAddr, ecn: u8, row: &[u8], segment_bytes: usize) -> io::Result<()> {
+    /// this traffic class in the outer header.
+    pub fn send(&mut self, to: SocketAddr, class: u8, row: &[u8], segment_bytes: usize) -> io::Result<()> {
         let destination = match (self.local, to.ip()) {
             (SocketAddr::V6(_), IpAddr::V4(ip)) => {
                 SocketAddrV6::new(ip.to_ipv6_mapped(), to.port(), 0, 0).into()
             }
             _ => to,
         };
+        if class & DSCP != 0 {
+            return self.send_with_dscp(destination, class, row, segment_bytes);
+        }
         let transmit = Transmit {
             destination,
-            ecn: EcnCodepoint::from_bits(ecn),
+            ecn: EcnCodepoint::from_bits(class),
             contents: row,
             segment_size: (row.len() > segment_bytes).then_some(segment_bytes),
             src_ip: None,
         };
         self.state.try_send(UdpSockRef::from(&self.socket), &transmit)
+    }
+}
+
+impl Udp {
+    /// As [`Udp::send`]; `to` is of the socket's family.
+    fn send_with_dscp(&self, to: SocketAddr, class: u8, row: &[u8], segment_bytes: usize) -> io::Result<()> {
+        let segment = u16::try_from(segment_bytes).unwrap_or(u16::MAX);
+        let class_v6 = i32::from(class);
+        // the kernel takes IPv4's option for an IPv4 address that is written as an IPv6 one
+        let octet = match canonical(to) {
+            SocketAddr::V4(_) => ControlMessage::Ipv4Tos(&class),
+            SocketAddr::V6(_) => ControlMessage::Ipv6TClass(&class_v6),
+        };
+        let both = [octet, ControlMessage::UdpGsoSegments(&segment)];
+        let messages = if row.len() > segment_bytes { &both[..] } else { &both[..1] };
+        let (fd, row) = (self.socket.as_raw_fd(), [IoSlice::new(row)]);
+        sendmsg(fd, &row, messages, MsgFlags::empty(), Some(&SockaddrStorage::from(to)))?;
+        Ok(())
     }
 }
 
@@ -200,6 +229,44 @@ mod tests {
             for ecn in [0b10, 0b01, 0b11, 0] {
                 from.send(to.local(), ecn, b"marked", 100).unwrap();
                 assert_eq!(receive(&mut to, 1)[0].1, ecn);
+            }
+        }
+    }
+
+    /// The traffic class of the next datagram, asked of the kernel and not of what is tested.
+    fn class_of_next(socket: &UdpSocket) -> u8 {
+        use nix::sys::socket::{ControlMessageOwned, recvmsg};
+        socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        let (mut bytes, mut space) = ([0; 3000], nix::cmsg_space!([u8; 64]));
+        let mut into = [IoSliceMut::new(&mut bytes)];
+        let fd = socket.as_raw_fd();
+        let message = recvmsg::<SockaddrStorage>(fd, &mut into, Some(&mut space), MsgFlags::empty()).unwrap();
+        message
+            .cmsgs()
+            .unwrap()
+            .find_map(|message| match message {
+                ControlMessageOwned::Ipv4Tos(class) => Some(class),
+                ControlMessageOwned::Ipv6TClass(class) => u8::try_from(class).ok(),
+                _ => None,
+            })
+            .expect("the kernel tells the class")
+    }
+
+    #[test]
+    fn the_whole_traffic_class_travels_in_both_families_and_in_rows() {
+        use nix::sys::socket::{setsockopt, sockopt};
+        for (v6, bind) in [(false, "127.0.0.1:0"), (false, "[::]:0"), (true, "[::]:0")] {
+            let to = UdpSocket::bind(local(0, v6)).unwrap();
+            if v6 {
+                setsockopt(&to, sockopt::Ipv6RecvTClass, &true).unwrap();
+            } else {
+                setsockopt(&to, sockopt::IpRecvTos, &true).unwrap();
+            }
+            let mut from = Udp::bind(bind.parse().unwrap()).unwrap();
+            for class in [46 << 2 | 0b10, 8 << 2, 0b01, 0] {
+                let address = to.local_addr().unwrap();
+                from.send(address, class, &[7; 2000], 1000).unwrap();
+                assert_eq!([class_of_next(&to), class_of_next(&to)], [class; 2], "{bind} v6 {v6}");
             }
         }
     }

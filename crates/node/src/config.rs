@@ -5,7 +5,9 @@ use crate::shorten::Shortening;
 use ipnet::IpNet;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 use std::time::Duration;
+use wire::unit::VERSION;
 
 /// A node's configuration.
 #[derive(Debug, Clone)]
@@ -22,8 +24,15 @@ pub struct Config {
     pub shorten: Shortening,
     /// Bytes of packets that may wait for one peer; beyond, the longest flow's oldest are dropped.
     pub queue_bytes: usize,
-    /// The largest datagram (UDP payload), in bytes.
+    /// The largest datagram (UDP payload), in bytes, until the path to a peer turns out to carry less.
     pub max_datagram_bytes: usize,
+    /// Up to which size a path is asked whether it carries more, in bytes of datagram.
+    pub largest_datagram_bytes: usize,
+    /// Whether a datagram's outer header has the DSCP of the packets inside.
+    pub copies_dscp: bool,
+    /// The versions of the formats that the node says it speaks. It says the truth unless one wants to see how nodes
+    /// of other versions get on with it.
+    pub versions: RangeInclusive<u8>,
     /// Whether [`crate::Event::Sent`] and [`crate::Event::Arrived`] are told, one for every packet.
     pub trace: bool,
 }
@@ -40,6 +49,9 @@ impl Config {
             shorten: Shortening::NONE,
             queue_bytes: 1 << 20,
             max_datagram_bytes: 1452,
+            largest_datagram_bytes: 1452,
+            copies_dscp: true,
+            versions: VERSION..=VERSION,
             trace: false,
         }
     }

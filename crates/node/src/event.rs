@@ -15,6 +15,8 @@ pub enum Event {
         endpoint: Option<SocketAddr>,
         /// Whether the peer has started anew since the last session.
         new_boot: bool,
+        /// Whether the two have no version in common, so that the session is a plain tunnel.
+        plain: bool,
     },
     /// A peer said goodbye or was silent for too long.
     SessionDown {
@@ -88,12 +90,13 @@ impl Outcome {
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Event::SessionUp { peer, endpoint, new_boot } => {
+            Event::SessionUp { peer, endpoint, new_boot, plain } => {
                 write!(f, "session with {peer}")?;
                 if let Some(endpoint) = endpoint {
                     write!(f, " at {endpoint}")?;
                 }
-                f.write_str(if *new_boot { ", which has started anew" } else { " renewed" })
+                f.write_str(if *new_boot { ", which has started anew" } else { " renewed" })?;
+                f.write_str(if *plain { "; no version in common: a plain tunnel" } else { "" })
             }
             Event::SessionDown { peer } => write!(f, "no session with {peer} any more"),
             Event::Roamed { peer, from: Some(from), to } => write!(f, "{peer} moved from {from} to {to}"),

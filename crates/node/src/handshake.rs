@@ -30,9 +30,6 @@ pub enum Refused {
     /// Noise did not verify.
     #[error("handshake not authentic")]
     Authentication,
-    /// No version in common.
-    #[error("no version in common")]
-    Version,
 }
 
 impl From<wire::Malformed> for Refused {
@@ -185,12 +182,7 @@ fn read_message(state: &mut HandshakeState, message: &[u8]) -> Result<Hello, Ref
         return Err(Refused::Malformed);
     }
     let length = state.read_message(message, &mut payload)?;
-    let hello = Hello::parse(&payload[..length])?;
-    let spoken = wire::unit::VERSION;
-    if hello.oldest_version > spoken || hello.newest_version < spoken {
-        return Err(Refused::Version);
-    }
-    Ok(hello)
+    Ok(Hello::parse(&payload[..length])?)
 }
 
 /// Snow's own primitives, with randomness from the node's generator instead of the system's.

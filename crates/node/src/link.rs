@@ -2,6 +2,7 @@
 //! two starts anew, it begins again from nothing.
 
 use crate::pack::Overflow;
+use crate::path_mtu::Measured;
 use crate::receipts::{Outstanding, Received};
 use crate::recover::Recover;
 use crate::reduce::{Reduce, Restore};
@@ -12,9 +13,12 @@ use re::{Form, Parameters, Policy};
 use std::collections::VecDeque;
 use std::time::Duration;
 use wire::hello::{ANSWERS_REQUESTS, Hello, LENGTHENS, RECOVERS};
+use wire::unit::PLAIN;
 
 /// Replies that wait to be sent at once.
 const MAX_REPLIES: usize = 256;
+/// Answers to pings that wait to be sent at once.
+const MAX_PONGS: usize = 8;
 /// Over longer hops ARQ does not pay: what it repairs comes so late that the end hosts have repaired it themselves.
 const LONGEST_HOP: Duration = Duration::from_millis(120);
 /// The least and the most that a packet waits behind a gap.
@@ -26,6 +30,8 @@ const UNKNOWN_ROUND_TRIP: Duration = Duration::from_millis(200);
 pub struct Link {
     /// The peer's boot.
     pub peer_boot: u64,
+    /// Nothing is in common but the plain tunnel: packets go as they are, and nothing is told of them.
+    pub is_plain: bool,
     /// What was sent.
     pub outstanding: Outstanding,
     /// What arrived.
@@ -47,8 +53,8 @@ pub struct Link {
     pub usual_frame_bytes: usize,
     /// Sequences that the peer asked for.
     pub replies: VecDeque<u64>,
-    /// A ping to be answered.
-    pub pong: Option<[u8; 8]>,
+    /// Pings to be answered.
+    pub pongs: VecDeque<[u8; 8]>,
     /// Our store was lost and the peer is to be told.
     pub flushed: bool,
 }
@@ -77,15 +83,22 @@ pub fn store_kib(parameters: &Parameters) -> u32 {
 }
 
 impl Link {
-    /// A new link with the peer that said `hello`.
+    /// A new link with the peer that said `hello`, in a session of this version.
     #[must_use]
-    pub fn new(parameters: &Parameters, shortening: Shortening, hello: &Hello) -> Self {
+    pub fn new(parameters: &Parameters, shortening: Shortening, hello: &Hello, version: u8) -> Self {
+        let is_plain = version == PLAIN;
+        let off = (
+            Parameters { policy: Policy::Off, ..*parameters },
+            Hello { store_kib: 0, capabilities: 0, ..*hello },
+        );
+        let (parameters, hello) = if is_plain { (&off.0, &off.1) } else { (parameters, hello) };
         let store_bytes = store_kib(parameters).min(hello.store_kib) as usize * 1024;
         let (answers, recovers) =
             (hello.capabilities & ANSWERS_REQUESTS != 0, hello.capabilities & RECOVERS != 0);
         let shortening = if hello.capabilities & LENGTHENS != 0 { shortening } else { Shortening::NONE };
         Link {
             peer_boot: hello.boot,
+            is_plain,
             outstanding: Outstanding::default(),
             received: Received::new(recovers),
             reduce: Reduce::new(parameters, store_bytes, shortening),
@@ -96,7 +109,7 @@ impl Link {
             overflow: None,
             usual_frame_bytes: usize::MAX,
             replies: VecDeque::new(),
-            pong: None,
+            pongs: VecDeque::new(),
             flushed: false,
         }
     }
@@ -122,6 +135,25 @@ impl Link {
         if self.replies.len() < MAX_REPLIES && !self.replies.contains(&sequence) {
             self.replies.push_back(sequence);
         }
+    }
+
+    /// Queues an answer to a ping, within the bound.
+    pub fn pong(&mut self, token: [u8; 8]) {
+        if self.pongs.len() < MAX_PONGS {
+            self.pongs.push_back(token);
+        }
+    }
+
+    /// When a receipt goes out on its own.
+    #[must_use]
+    pub fn receipt_at(&self) -> Option<Duration> {
+        if self.is_plain { None } else { self.received.alone_at() }
+    }
+
+    /// What is measured of the path.
+    #[must_use]
+    pub fn measured(&self) -> Measured {
+        Measured { srtt: self.outstanding.srtt(), loss: self.outstanding.loss() }
     }
 
     /// How long to wait before something is asked for again.

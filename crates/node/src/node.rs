@@ -7,7 +7,7 @@ use crate::event::Event;
 use crate::handshake::{Identity, Refused as HandshakeRefused};
 use crate::keyring::Keyring;
 use crate::link::{capabilities, store_kib};
-use crate::pack::AROUND_PACKET;
+use crate::pack::{AROUND_PACKET, Packed};
 use crate::peer::Peer;
 use crate::route::Routes;
 use crate::seal::Seal;
@@ -21,12 +21,14 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use wire::hello::Hello;
 use wire::inner::Inner;
-use wire::unit::{self, Kind, NotAUnit, Unit, VERSION};
+use wire::unit::{self, Kind, NotAUnit, Unit};
 
 /// Handshakes answered a second.
 const HANDSHAKES_PER_SECOND: u32 = 50;
 /// Resets sent a second.
 const RESETS_PER_SECOND: u32 = 10;
+/// ICMP messages sent a second.
+const MESSAGES_PER_SECOND: u32 = 100;
 /// Handshake messages and resets that wait to be sent.
 const MAX_LETTERS: usize = 256;
 /// Events that wait to be told; the oldest are forgotten first.
@@ -38,16 +40,33 @@ const MAX_EVENTS: usize = 1 << 16;
 pub struct Transmit {
     /// Where it goes.
     pub to: SocketAddr,
+    /// The outer header's traffic class: DSCP (6 bits) and ECN (2 bits).
+    pub class: u8,
     seal: Option<Seal>,
 }
 
 impl Transmit {
+    /// Whether there is something to encrypt: handshake messages and resets are not.
+    #[must_use]
+    pub fn is_sealed(&self) -> bool {
+        self.seal.is_some()
+    }
+
     /// Encrypts the datagram in place. May be done on another thread.
     pub fn seal(&self, datagram: &mut Vec<u8>) {
         if let Some(seal) = &self.seal {
             seal.apply(datagram);
         }
     }
+}
+
+/// What stands around the ciphertext of a sealed unit.
+struct Sealed {
+    from: SocketAddr,
+    ecn: u8,
+    key_id: u32,
+    version: u8,
+    counter: u32,
 }
 
 /// The newest events, in order.
@@ -70,6 +89,7 @@ pub(crate) struct Outside<'a> {
     pub keyring: &'a mut Keyring,
     pub deliveries: &'a mut Deliveries,
     pub events: &'a mut Events,
+    pub messages: &'a mut Allowance,
 }
 
 /// A node.
@@ -90,6 +110,7 @@ pub struct Node {
     events: Events,
     handshakes: Allowance,
     resets: Allowance,
+    messages: Allowance,
     refused: Refused,
 }
 
@@ -101,6 +122,7 @@ macro_rules! outside {
             keyring: &mut $node.keyring,
             deliveries: &mut $node.deliveries,
             events: &mut $node.events,
+            messages: &mut $node.messages,
         }
     };
 }
@@ -129,12 +151,13 @@ impl Node {
             events: Events::default(),
             handshakes: Allowance::new(HANDSHAKES_PER_SECOND, now),
             resets: Allowance::new(RESETS_PER_SECOND, now),
+            messages: Allowance::new(MESSAGES_PER_SECOND, now),
             refused: Refused::default(),
             config,
         })
     }
 
-    /// The largest inner packet that fits in a datagram.
+    /// The largest inner packet that fits in a datagram, where the path carries what it is thought to.
     #[must_use]
     pub fn max_packet_bytes(&self) -> usize {
         self.config.max_datagram_bytes - AROUND_PACKET
@@ -150,18 +173,19 @@ impl Node {
             self.refused.no_route += 1;
             return;
         };
-        if packet.len() > self.max_packet_bytes() {
-            self.peers[peer].counters.too_large += 1;
-            return;
+        if packet.len() > self.peers[peer].max_packet_bytes() {
+            self.peers[peer].take_too_large(now, packet, &inner, &mut outside!(self));
+        } else {
+            self.peers[peer].queue.push(now, packet, &inner.flow);
         }
-        self.peers[peer].queue.push(now, packet, &inner.flow);
         if self.peers[peer].sessions.sending(now).is_none() && !self.peers[peer].sessions.is_shaking_hands() {
             self.initiate(now, peer);
         }
     }
 
-    /// Takes a datagram from the air. Its bytes are decrypted in place.
-    pub fn handle_datagram(&mut self, now: Duration, from: SocketAddr, datagram: &mut [u8]) {
+    /// Takes a datagram from the air, whose outer header had the codepoint `ecn` (0 where that is not known). Its bytes
+    /// are decrypted in place.
+    pub fn handle_datagram(&mut self, now: Duration, from: SocketAddr, ecn: u8, datagram: &mut [u8]) {
         let mut start = 0;
         while start < datagram.len() {
             let mut rest = &datagram[start..];
@@ -179,10 +203,10 @@ impl Node {
             let (header_bytes, body_bytes) = (unit.header.len(), unit.body.len());
             let end = start + header_bytes + body_bytes;
             match unit.kind {
-                Kind::Sealed { counter } => {
-                    let key_id = unit.key_id;
+                Kind::Sealed { version, counter } => {
+                    let arrival = Sealed { from, ecn, key_id: unit.key_id, version, counter };
                     let (header, body) = datagram[start..end].split_at_mut(header_bytes);
-                    self.handle_sealed(now, from, key_id, counter, header, body);
+                    self.handle_sealed(now, &arrival, header, body);
                 }
                 Kind::Initiation => self.handle_initiation(now, from, &unit),
                 Kind::Response => self.handle_response(now, from, &unit),
@@ -192,15 +216,8 @@ impl Node {
         }
     }
 
-    fn handle_sealed(
-        &mut self,
-        now: Duration,
-        from: SocketAddr,
-        key_id: u32,
-        counter: u32,
-        header: &[u8],
-        body: &mut [u8],
-    ) {
+    fn handle_sealed(&mut self, now: Duration, arrival: &Sealed, header: &[u8], body: &mut [u8]) {
+        let &Sealed { from, ecn, key_id, version, counter } = arrival;
         let Some(index) = self.keyring.owner(key_id) else {
             self.refused.unknown_key += 1;
             self.send_reset(now, from, key_id, header.len() + body.len());
@@ -211,6 +228,10 @@ impl Node {
             self.refused.unknown_key += 1; // a handshake of ours that waits for its response
             return;
         };
+        if version != session.version {
+            self.refused.other_version += 1;
+            return;
+        }
         let opened = match session.open(now, counter, header, body) {
             Ok(opened) => opened,
             Err(NotOpened::Replay) => {
@@ -232,7 +253,7 @@ impl Node {
         if !confirmed {
             peer.use_session(key_id, &mut outside);
         }
-        peer.unpack(now, key_id, &mac, &body[..opened.plain_bytes], &mut outside);
+        peer.unpack(now, key_id, &mac, ecn, &body[..opened.plain_bytes], &mut outside);
     }
 
     fn handle_initiation(&mut self, now: Duration, from: SocketAddr, unit: &Unit<'_>) {
@@ -286,7 +307,6 @@ impl Node {
             HandshakeRefused::Malformed => self.refused.malformed += 1,
             HandshakeRefused::Mark => self.refused.handshake_mark += 1,
             HandshakeRefused::Authentication => self.refused.authentication += 1,
-            HandshakeRefused::Version => self.refused.other_version += 1,
         }
     }
 
@@ -348,19 +368,19 @@ impl Node {
         if let Some((to, letter)) = self.letters.pop_front() {
             out.clear();
             out.extend_from_slice(&letter);
-            return Some(Transmit { to, seal: None });
+            return Some(Transmit { to, class: 0, seal: None });
         }
         for step in 0..self.peers.len() {
             let index = (self.turn + step) % self.peers.len();
             let peer = &mut self.peers[index];
             let Some(to) = peer.endpoint else { continue };
-            if let Some(seal) = peer.pack(now, &mut outside!(self), out) {
+            if let Some(Packed { seal, class }) = peer.pack(now, &mut outside!(self), out) {
                 peer.count_sent(to, out.len() + unit::TAG_BYTES);
                 if peer.closing {
                     peer.end(&mut outside!(self));
                 }
                 self.turn = index + 1;
-                return Some(Transmit { to, seal: Some(seal) });
+                return Some(Transmit { to, class, seal: Some(seal) });
             }
         }
         None
@@ -423,8 +443,8 @@ impl Node {
 
 fn own_hello(config: &Config, boot: u64) -> Hello {
     Hello {
-        oldest_version: VERSION,
-        newest_version: VERSION,
+        oldest_version: *config.versions.start(),
+        newest_version: *config.versions.end(),
         boot,
         number: 0,
         store_kib: store_kib(&config.reduce),

@@ -4,12 +4,14 @@ use crate::config::{Config, PeerConfig};
 use crate::event::Event;
 use crate::link::Link;
 use crate::node::Outside;
+use crate::path_mtu::PathMtu;
 use crate::queue::Queue;
 use crate::receipts::Fate;
 use crate::sessions::Sessions;
 use crate::status::{PeerCounters, PeerStatus, outer_header_bytes};
 use std::net::SocketAddr;
 use std::time::Duration;
+use wire::unit::PLAIN;
 
 /// A peer that answers nothing for so long gets a new handshake.
 const SILENCE: Duration = Duration::from_secs(10);
@@ -22,6 +24,8 @@ pub(crate) struct Peer {
     pub sessions: Sessions,
     pub link: Option<Link>,
     pub queue: Queue,
+    /// What the path to it carries.
+    pub path: PathMtu,
     pub counters: PeerCounters,
     /// When a ping goes out: at once after a handshake, else after the keepalive's silence.
     pub ping_at: Option<Duration>,
@@ -44,6 +48,7 @@ impl Peer {
             sessions: Sessions::default(),
             link: None,
             queue: Queue::new(node.queue_bytes, salt),
+            path: PathMtu::new(node.max_datagram_bytes, node.largest_datagram_bytes),
             counters: PeerCounters::default(),
             ping_at: None,
             unanswered_since: None,
@@ -68,15 +73,19 @@ impl Peer {
     pub fn use_session(&mut self, local_id: u32, outside: &mut Outside<'_>) {
         self.sessions.use_session(local_id, outside.keyring);
         let Some(session) = self.sessions.by_id(local_id) else { return };
-        let new_boot = self.link.as_ref().is_none_or(|link| link.peer_boot != session.hello.boot);
+        let version = session.version;
+        let same = |link: &Link| link.peer_boot == session.hello.boot && link.is_plain == (version == PLAIN);
+        let new_boot = !self.link.as_ref().is_some_and(same);
         if new_boot {
-            self.link = Some(Link::new(&outside.config.reduce, outside.config.shorten, &session.hello));
+            self.path.begin_anew();
+            self.link =
+                Some(Link::new(&outside.config.reduce, outside.config.shorten, &session.hello, version));
         }
         self.closed = false;
         self.unanswered_since = None;
         self.counters.sessions += 1;
         let (peer, endpoint) = (self.config.name.clone(), self.endpoint);
-        outside.events.push(Event::SessionUp { peer, endpoint, new_boot });
+        outside.events.push(Event::SessionUp { peer, endpoint, new_boot, plain: version == PLAIN });
     }
 
     /// An authenticated unit came from `from`.
@@ -88,9 +97,11 @@ impl Peer {
         outside: &mut Outside<'_>,
     ) {
         self.unanswered_since = None;
+        self.path.heard();
         self.counters.outer_received_datagrams += 1;
         self.counters.outer_received_bytes += datagram_bytes as u64 + outer_header_bytes(from);
         if newest && self.endpoint != Some(from) {
+            self.path.begin_anew();
             let before = self.endpoint.replace(from);
             outside.events.push(Event::Roamed { peer: self.config.name.clone(), from: before, to: from });
         }
@@ -119,6 +130,7 @@ impl Peer {
         }
         if let Some(link) = &mut self.link {
             let patience = link.patience();
+            self.path.handle_timeout(now, &link.measured());
             if let Some(release) = &mut link.release {
                 release.expire(now, patience, &mut |packet| outside.deliveries.push_buffer(packet));
             }
@@ -157,8 +169,9 @@ impl Peer {
             self.sessions.retry_at(),
             self.sessions.expire_at(),
             self.ping_at.filter(|_| link.is_some()),
+            link.and_then(|link| self.path.timeout(&link.measured())),
             self.unanswered_since.map(|since| since + SILENCE),
-            link.and_then(|link| link.received.alone_at()),
+            link.and_then(Link::receipt_at),
             link.and_then(|link| link.repair.as_ref()?.timeout()),
             link.and_then(|link| link.recover.as_ref()?.timeout()),
             link.and_then(|link| Some(link.release.as_ref()?.first_waits_since()? + link.patience())),
@@ -180,11 +193,16 @@ impl Peer {
                 .map(|established| now.saturating_sub(established).as_secs_f64()),
             srtt_seconds: link.and_then(|link| link.outstanding.srtt()).map(|srtt| srtt.as_secs_f64()),
             loss: link.and_then(|link| link.outstanding.loss()),
+            path_mtu_bytes: self.endpoint.map(|to| self.path.limit() as u64 + outer_header_bytes(to)),
+            path_mtu_confirmed: self.path.is_confirmed(),
+            version: self.sessions.version(),
             queue_bytes: self.queue.bytes(),
             counters: PeerCounters {
                 queue_dropped: self.queue.dropped,
                 queue_dropped_by_codel: self.queue.dropped_by_codel,
                 queue_marked: self.queue.marked,
+                path_probes: self.path.probes,
+                black_holes: self.path.black_holes,
                 ..self.counters
             },
         }

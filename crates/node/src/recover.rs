@@ -39,6 +39,8 @@ struct Kept {
     /// What it left as; `None` once it is confirmed or given up.
     frame_type: Option<FrameType>,
     body: Vec<u8>,
+    /// The packet's traffic class.
+    class: u8,
     tries: u8,
     /// Waits at the receiver for what it refers to.
     parked: bool,
@@ -61,6 +63,8 @@ pub struct Again<'a> {
     pub frame_type: FrameType,
     /// The frame's body.
     pub body: &'a [u8],
+    /// The packet's traffic class.
+    pub class: u8,
     /// Whether the end hosts are not to have it.
     pub store_only: bool,
     /// Whether it had better depend on nothing.
@@ -82,8 +86,8 @@ pub struct Recover {
 }
 
 impl Recover {
-    /// Keeps a packet that leaves now.
-    pub fn keep(&mut self, now: Duration, sequence: u64, frame_type: FrameType, body: &[u8]) {
+    /// Keeps a packet of this traffic class that leaves now.
+    pub fn keep(&mut self, now: Duration, sequence: u64, frame_type: FrameType, class: u8, body: &[u8]) {
         while self.kept.front().is_some_and(|kept| kept.left_at + KEEP < now)
             || self.kept.len() >= MAX_PACKETS
             || self.bytes + body.len() > MAX_BYTES && !self.kept.is_empty()
@@ -98,6 +102,7 @@ impl Recover {
             sequence,
             left_at: now,
             frame_type: Some(frame_type),
+            class,
             tries: 0,
             parked: false,
             lost: false,
@@ -213,6 +218,7 @@ impl Recover {
             sequence: kept.sequence,
             frame_type: kept.frame_type?,
             body: &kept.body,
+            class: kept.class,
             store_only: kept.congested,
             as_it_was: kept.tries > 0 || kept.doubted,
         })
@@ -303,9 +309,9 @@ mod tests {
     #[test]
     fn what_is_parked_is_not_sent_again_unless_what_it_needs_was_given_up() {
         let mut recover = Recover::default();
-        recover.keep(MS, 1, FrameType::Packet, b"one");
-        recover.keep(MS, 2, FrameType::ReducedCompact, b"two");
-        recover.keep(MS, 3, FrameType::ReducedCompact, b"three");
+        recover.keep(MS, 1, FrameType::Packet, 0, b"one");
+        recover.keep(MS, 2, FrameType::ReducedCompact, 0, b"two");
+        recover.keep(MS, 3, FrameType::ReducedCompact, 0, b"three");
         for _ in 0..MAX_TRIES {
             recover.missing(1, false);
             recover.parked(2);
@@ -329,7 +335,7 @@ mod tests {
     #[test]
     fn the_tail_is_probed_ever_more_slowly_and_then_given_up() {
         let mut recover = Recover::default();
-        recover.keep(MS, 7, FrameType::Packet, b"tail");
+        recover.keep(MS, 7, FrameType::Packet, 0, b"tail");
         recover.rearm(Duration::ZERO, 10 * MS);
         let mut at = Duration::ZERO;
         let mut probes = 0;
@@ -357,7 +363,7 @@ mod tests {
                 let some = next.saturating_sub(back);
                 match step {
                     0 | 1 => {
-                        recover.keep(MS, next, FrameType::Packet, &vec![0; length]);
+                        recover.keep(MS, next, FrameType::Packet, 0, &vec![0; length]);
                         next += 1;
                     }
                     2 => {

@@ -21,21 +21,24 @@ const MAX_TRIES: u8 = 3;
 /// For whom a packet is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recipient {
-    /// It is delivered.
-    EndHosts,
+    /// It is delivered, having come in a datagram with this ECN codepoint.
+    EndHosts {
+        /// Of the outer header.
+        ecn: u8,
+    },
     /// It is stored and not delivered: the end hosts are to notice its loss.
     Store,
 }
 
 impl Recipient {
-    /// For whom a frame of this type is.
+    /// For whom a frame of this type is, which came in a datagram with the codepoint `ecn`.
     #[must_use]
-    pub fn of(frame_type: Option<FrameType>) -> Self {
+    pub fn of(frame_type: Option<FrameType>, ecn: u8) -> Self {
         match frame_type {
             Some(FrameType::StorePacket | FrameType::StoreReduced | FrameType::StoreShort) => {
                 Recipient::Store
             }
-            _ => Recipient::EndHosts,
+            _ => Recipient::EndHosts { ecn },
         }
     }
 }
@@ -186,7 +189,7 @@ mod tests {
         let mut repair = Repair::new(true);
         let second = Duration::from_secs(1);
         for sequence in 0..1000 {
-            let (shape, to) = (Shape::Short, Recipient::EndHosts);
+            let (shape, to) = (Shape::Short, Recipient::EndHosts { ecn: 0 });
             let arrival = Arrival { sequence, shape, body: b"body", session: 0, to };
             repair.hold(Duration::ZERO, &arrival, &[sequence + 5000]);
         }

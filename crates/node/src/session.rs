@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use wire::hello::Hello;
 use wire::number::{COUNTER_BITS, widen};
+use wire::unit::Kind;
 use zeroize::Zeroize;
 
 /// The initiator makes new keys when the old ones are this old.
@@ -29,6 +30,8 @@ pub struct Session {
     pub confirmed: bool,
     /// What the peer said of itself.
     pub hello: Hello,
+    /// What both speak.
+    pub version: u8,
     /// MACs for packets that go out.
     pub send_mac: PacketMac,
     /// MACs for packets that come in.
@@ -60,17 +63,19 @@ pub struct Opened {
 }
 
 impl Session {
-    /// The session that a handshake gave.
+    /// The session that a handshake gave, in which this node and the peer said these hellos.
     #[must_use]
     pub fn new(
         mut keys: Keys,
         local_id: u32,
         remote_id: u32,
-        hello: Hello,
+        hellos: (&Hello, Hello),
         initiator: bool,
         now: Duration,
     ) -> Self {
+        let (own, hello) = hellos;
         let session = Session {
+            version: own.common_version(&hello),
             local_id,
             remote_id,
             established: now,
@@ -100,6 +105,12 @@ impl Session {
         let counter = self.next_counter;
         self.next_counter += 1;
         Seal::new(self.send_key.clone(), counter)
+    }
+
+    /// The kind of the unit that `seal` is for.
+    #[must_use]
+    pub fn unit_kind(&self, seal: &Seal) -> Kind {
+        Kind::Sealed { version: self.version, counter: seal.counter() as u32 }
     }
 
     /// Opens a unit in place.

@@ -21,6 +21,7 @@ const GIVE_UP_AFTER: Duration = Duration::from_secs(90);
 struct Pending {
     state: HandshakeState,
     local_id: u32,
+    hello: Hello,
     started: Duration,
     retry_at: Duration,
     attempt: u32,
@@ -77,6 +78,13 @@ impl Sessions {
             .map(|session| session.established)
     }
 
+    /// What the session in use speaks.
+    #[must_use]
+    pub fn version(&self) -> Option<u8> {
+        let session = self.list.iter().find(|session| Some(session.local_id) == self.sending)?;
+        Some(session.version)
+    }
+
     /// Whether a handshake is under way.
     #[must_use]
     pub fn is_shaking_hands(&self) -> bool {
@@ -116,7 +124,7 @@ impl Sessions {
             Ok(state) => {
                 let wait = (FIRST_RETRY * (1 << attempt.min(3))).min(LONGEST_RETRY);
                 let retry_at = now + wait + Duration::from_millis(rng.random_range(0..300));
-                self.pending = Some(Pending { state, local_id, started, retry_at, attempt });
+                self.pending = Some(Pending { state, local_id, hello, started, retry_at, attempt });
                 Some(letter)
             }
             Err(_) => {
@@ -156,9 +164,9 @@ impl Sessions {
             return Ok(None);
         };
         let (remote_id, hello, keys) = identity.finish(&mut pending.state, unit)?;
-        let local_id = pending.local_id;
+        let (local_id, own) = (pending.local_id, pending.hello);
         self.pending = None;
-        self.add(Session::new(keys, local_id, remote_id, hello, true, now), keyring);
+        self.add(Session::new(keys, local_id, remote_id, (&own, hello), true, now), keyring);
         Ok(Some(local_id))
     }
 
@@ -185,7 +193,7 @@ impl Sessions {
             .identity
             .respond(state, local_id, remote_id, &own, &mut letter)
             .inspect_err(|_| keyring.release(local_id))?;
-        self.add(Session::new(keys, local_id, remote_id, hello, false, now), keyring);
+        self.add(Session::new(keys, local_id, remote_id, (&own, hello), false, now), keyring);
         Ok(letter)
     }
 

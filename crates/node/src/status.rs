@@ -37,8 +37,14 @@ pub struct PeerStatus {
     pub endpoint: Option<SocketAddr>,
     /// Seconds since the session's handshake; none without a session.
     pub session_age_seconds: Option<f64>,
+    /// The version of the formats that the session speaks; 0: they have none in common, and it is a plain tunnel.
+    pub version: Option<u8>,
     /// Smoothed round trip.
     pub srtt_seconds: Option<f64>,
+    /// The largest outer IP packet that is sent to it, in bytes; none without an endpoint.
+    pub path_mtu_bytes: Option<u64>,
+    /// Whether the path was seen to carry that.
+    pub path_mtu_confirmed: bool,
     /// The share of what we sent lately that the air lost.
     pub loss: Option<f64>,
     /// Bytes that wait to be sent.
@@ -92,8 +98,22 @@ pub struct PeerCounters {
     pub queue_dropped_by_codel: u64,
     /// Packets marked as having met congestion, for the same reason.
     pub queue_marked: u64,
-    /// Packets larger than a datagram can carry.
+    /// Packets that came in a datagram with a mark of congestion, and were marked.
+    pub ecn_marked: u64,
+    /// Packets that came in such a datagram, and were dropped because their sender would not understand a mark.
+    pub ecn_dropped: u64,
+    /// Packets whose mark and whose datagram's do not go together (RFC 6040, figure 4).
+    pub ecn_odd: u64,
+    /// Packets larger than a datagram on the path can carry.
     pub too_large: u64,
+    /// Of these: that were fragmented.
+    pub fragmented: u64,
+    /// Datagrams sent to find out what the path carries.
+    pub path_probes: u64,
+    /// How often the path did not carry any more what it was used for.
+    pub black_holes: u64,
+    /// ICMP messages to inner hosts whose packets could not go on.
+    pub icmp_sent: u64,
     /// Receipts sent.
     pub receipts_sent: u64,
     /// Receipts received.

@@ -43,7 +43,7 @@ fn an_unknown_key_is_told_with_those_that_there_are() {
     refused(
         "interface",
         "colour = 1\ninterface",
-        r#"gateway.toml:10: unknown key "colour" in [tunnel]; there are interface, addresses, mtu, routes, mss_clamp"#,
+        r#"gateway.toml:10: unknown key "colour" in [tunnel]; there are interface, addresses, mtu, routes, copy_dscp, mss_clamp"#,
     );
 }
 

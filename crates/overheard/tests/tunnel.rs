@@ -16,34 +16,6 @@ const INNER_IPV4: &str = "10.98.0.1";
 const INNER_IPV6: &str = "fd98::1";
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A site whose gateway listens on any address, and whose station knows it at `endpoint` and leads `allowed` there.
-fn site(endpoint: &str, allowed: &str) -> Site {
-    let site = Site::new();
-    site.write("gateway.toml", &site.gateway().replace("127.0.0.1:0", "[::]:4780"));
-    let station = format!(
-        r#"
-[node]
-role = "station"
-private_key_file = "station/private.key"
-network_key_file = "network.key"
-status_socket = "station.sock"
-
-[tunnel]
-interface = "ohtest-st"
-addresses = ["10.98.0.2/24", "fd98::2/64"]
-
-[[peer]]
-name = "gateway"
-public_key = "{}"
-endpoint = "{endpoint}"
-allowed_ips = {allowed}
-"#,
-        site.gateway_public
-    );
-    site.write("station.toml", &station);
-    site
-}
-
 fn inner(address: &str) -> IpAddr {
     address.parse().unwrap()
 }
@@ -62,7 +34,7 @@ fn content(bytes: usize) -> Vec<u8> {
 }
 
 fn carries_everything(endpoint: &str) {
-    let (cabled, site) = (Cabled::new(), site(endpoint, r#"["10.98.0.0/24", "fd98::/64"]"#));
+    let (cabled, site) = (Cabled::new(), Site::tunnel(endpoint, r#"["10.98.0.0/24", "fd98::/64"]"#));
     let gateway = Node::start(&site, &cabled.gateway, "gateway");
     let station = Node::start(&site, &cabled.station, "station");
     for address in [INNER_IPV4, INNER_IPV6] {
@@ -117,7 +89,7 @@ fn a_default_route_leads_everything_through_the_tunnel_but_the_tunnel_itself() {
         return;
     }
     for endpoint in ["192.0.2.1:4780", "[2001:db8::1]:4780"] {
-        let (cabled, site) = (Cabled::new(), site(endpoint, r#"["0.0.0.0/0", "::/0"]"#));
+        let (cabled, site) = (Cabled::new(), Site::tunnel(endpoint, r#"["0.0.0.0/0", "::/0"]"#));
         // the strictest reverse-path check there is
         let strict = ["all", "cable"].map(|name| format!("/proc/sys/net/ipv4/conf/{name}/rp_filter"));
         cabled.station.on(|| strict.iter().for_each(|file| std::fs::write(file, "1").unwrap()));
@@ -157,7 +129,8 @@ fn an_endpoint_inside_the_peers_own_addresses_does_not_loop() {
     if !possible() {
         return;
     }
-    let (cabled, site) = (Cabled::new(), site("192.0.2.1:4780", r#"["10.98.0.0/24", "192.0.0.0/16"]"#));
+    let (cabled, site) =
+        (Cabled::new(), Site::tunnel("192.0.2.1:4780", r#"["10.98.0.0/24", "192.0.0.0/16"]"#));
     cabled.gateway.ip("addr add 192.0.77.1/32 dev lo");
     let _gateway = Node::start(&site, &cabled.gateway, "gateway");
     let station = Node::start(&site, &cabled.station, "station");
@@ -174,7 +147,8 @@ fn a_start_that_fails_half_way_leaves_nothing_behind() {
     if !possible() {
         return;
     }
-    let (cabled, site) = (Cabled::new(), site("192.0.2.1:4780", r#"["0.0.0.0/0", "203.0.113.0/24"]"#));
+    let (cabled, site) =
+        (Cabled::new(), Site::tunnel("192.0.2.1:4780", r#"["0.0.0.0/0", "203.0.113.0/24"]"#));
     // the device, its addresses and a route are there when this one cannot be added
     cabled.station.ip("route add 203.0.113.0/24 via 192.0.2.1");
     let (code, said) = Node::spawn(&site, &cabled.station, "station").wait();
@@ -197,7 +171,7 @@ fn a_second_node_of_the_same_configuration_is_refused_and_harms_nothing() {
     if !possible() {
         return;
     }
-    let (cabled, site) = (Cabled::new(), site("192.0.2.1:4780", r#"["0.0.0.0/0"]"#));
+    let (cabled, site) = (Cabled::new(), Site::tunnel("192.0.2.1:4780", r#"["0.0.0.0/0"]"#));
     let _gateway = Node::start(&site, &cabled.gateway, "gateway");
     let _station = Node::start(&site, &cabled.station, "station");
     let (code, said) = Node::spawn(&site, &cabled.station, "station").wait();
@@ -225,7 +199,7 @@ fn a_station_that_moves_to_another_address_keeps_its_connections() {
     if !possible() {
         return;
     }
-    let (cabled, site) = (Cabled::new(), site("192.0.2.1:4780", r#"["10.98.0.0/24"]"#));
+    let (cabled, site) = (Cabled::new(), Site::tunnel("192.0.2.1:4780", r#"["10.98.0.0/24"]"#));
     let gateway = Node::start(&site, &cabled.gateway, "gateway");
     let _station = Node::start(&site, &cabled.station, "station");
     assert!(answers(&cabled.station, inner(INNER_IPV4), 56, PATIENCE));
@@ -245,7 +219,7 @@ fn a_device_that_someone_removes_ends_the_node_with_a_reason() {
     if !possible() {
         return;
     }
-    let (cabled, site) = (Cabled::new(), site("192.0.2.1:4780", r#"["0.0.0.0/0"]"#));
+    let (cabled, site) = (Cabled::new(), Site::tunnel("192.0.2.1:4780", r#"["0.0.0.0/0"]"#));
     let station = Node::start(&site, &cabled.station, "station");
     cabled.station.ip("link del ohtest-st");
     let (code, said) = station.wait();
@@ -258,7 +232,7 @@ fn a_gateway_on_a_narrow_link_offers_what_fits_it() {
     if !possible() {
         return;
     }
-    let (cabled, site) = (Cabled::new(), site("192.0.2.1:4780", r#"["10.98.0.0/24"]"#));
+    let (cabled, site) = (Cabled::new(), Site::tunnel("192.0.2.1:4780", r#"["10.98.0.0/24"]"#));
     for machine in [&cabled.gateway, &cabled.station] {
         machine.ip("link set cable mtu 1400");
     }
@@ -285,7 +259,7 @@ fn a_link_local_endpoint_is_reached_through_its_interface() {
         let shown = cabled.gateway.ip("-6 -o addr show dev cable scope link -tentative");
         Some(shown.split_whitespace().nth(3)?.split('/').next()?.to_owned())
     });
-    let site = site(&format!("[{}%cable]:4780", address.unwrap()), r#"["::/0"]"#);
+    let site = Site::tunnel(&format!("[{}%cable]:4780", address.unwrap()), r#"["::/0"]"#);
     // its configuration is read where the interface is
     let _gateway = Node::start(&site, &cabled.gateway, "gateway");
     let station = Node::start(&site, &cabled.station, "station");
@@ -297,7 +271,7 @@ fn an_address_that_the_kernel_will_not_take_is_told() {
     if !possible() {
         return;
     }
-    let (cabled, site) = (Cabled::new(), site("192.0.2.1:4780", r#"["10.98.0.0/24"]"#));
+    let (cabled, site) = (Cabled::new(), Site::tunnel("192.0.2.1:4780", r#"["10.98.0.0/24"]"#));
     cabled.station.on(|| std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1").unwrap());
     let (code, said) = Node::spawn(&site, &cabled.station, "station").wait();
     let expected = "overheard: station.toml: [tunnel] addresses: fd98::2/64 cannot be set: IPv6 is switched off \
@@ -311,7 +285,7 @@ fn naive_runs_in_an_experiment_and_its_trace_says_what_refers_to_what() {
     if !possible() {
         return;
     }
-    let (cabled, site) = (Cabled::new(), site("192.0.2.1:4780", r#"["10.98.0.0/24"]"#));
+    let (cabled, site) = (Cabled::new(), Site::tunnel("192.0.2.1:4780", r#"["10.98.0.0/24"]"#));
     let station = std::fs::read_to_string(site.path().join("station.toml")).unwrap();
     site.write("station.toml", &format!("{station}[reduce]\npolicy = \"naive\"\n"));
     let _gateway = Node::start(&site, &cabled.gateway, "gateway");

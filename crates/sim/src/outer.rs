@@ -4,7 +4,7 @@
 //! the host, as it would be anyway, and what is damaged behind them reaches the node, which must notice.
 
 use etherparse::checksum::Sum16BitWords;
-use etherparse::{IpNumber, Ipv4Header, UdpHeader};
+use etherparse::{IpDscp, IpEcn, IpNumber, Ipv4Header, UdpHeader};
 use std::net::{Ipv4Addr, SocketAddrV4};
 
 /// Bytes of both headers.
@@ -12,14 +12,22 @@ pub(crate) const OUTER_BYTES: usize = Ipv4Header::MIN_LEN + UdpHeader::LEN;
 
 const TIME_TO_LIVE: u8 = 64;
 
-/// Writes `datagram`, from one address to another, into `frame`, whose contents are replaced. `false` if it is
+/// Writes `datagram`, from one address to another and of this traffic class, into `frame`, whose contents are replaced. `false` if it is
 /// longer than any UDP datagram.
-pub(crate) fn wrap(from: SocketAddrV4, to: SocketAddrV4, datagram: &[u8], frame: &mut Vec<u8>) -> bool {
+pub(crate) fn wrap(
+    from: SocketAddrV4,
+    to: SocketAddrV4,
+    class: u8,
+    datagram: &[u8],
+    frame: &mut Vec<u8>,
+) -> bool {
     let Ok(udp) = UdpHeader::without_ipv4_checksum(from.port(), to.port(), datagram.len()) else {
         return false;
     };
     let ip = Ipv4Header::new(udp.length, TIME_TO_LIVE, IpNumber::UDP, from.ip().octets(), to.ip().octets());
     let (Ok(mut ip), mut udp) = (ip, udp) else { return false };
+    (ip.dscp, ip.ecn) =
+        (IpDscp::try_new(class >> 2).unwrap_or_default(), IpEcn::try_new(class & 3).unwrap_or_default());
     ip.header_checksum = ip.calc_header_checksum();
     udp.checksum = headers_checksum(&ip, &udp);
     frame.clear();
@@ -42,9 +50,9 @@ fn headers_checksum(ip: &Ipv4Header, udp: &UdpHeader) -> u16 {
         .to_be()
 }
 
-/// What a host at `own` address makes of a frame: the sender's address and the datagram, or nothing, if the headers
+/// What a host at `own` address makes of a frame: the sender's address, the ECN codepoint and the datagram, or nothing, if the headers
 /// are damaged or the frame is for another address or port.
-pub(crate) fn unwrap(own: SocketAddrV4, frame: &mut [u8]) -> Option<(SocketAddrV4, &mut [u8])> {
+pub(crate) fn unwrap(own: SocketAddrV4, frame: &mut [u8]) -> Option<(SocketAddrV4, u8, &mut [u8])> {
     let (ip, rest) = Ipv4Header::from_slice(frame).ok()?;
     let (udp, _) = UdpHeader::from_slice(rest).ok()?;
     // the sum over a header with its checksum is all ones (RFC 1071)
@@ -57,7 +65,7 @@ pub(crate) fn unwrap(own: SocketAddrV4, frame: &mut [u8]) -> Option<(SocketAddrV
     let ours = ip.protocol == IpNumber::UDP
         && (ip.destination, udp.destination_port) == (own.ip().octets(), own.port());
     let from = SocketAddrV4::new(Ipv4Addr::from(ip.source), udp.source_port);
-    (whole && ours).then(|| (from, &mut frame[OUTER_BYTES..]))
+    (whole && ours).then(|| (from, ip.ecn.value(), &mut frame[OUTER_BYTES..]))
 }
 
 #[cfg(test)]
@@ -68,15 +76,15 @@ mod tests {
     fn a_frame_is_taken_at_its_address_and_every_damaged_header_is_noticed() {
         let (from, to) = ("192.0.2.1:4780".parse().unwrap(), "198.51.100.1:4780".parse().unwrap());
         let mut frame = Vec::new();
-        assert!(wrap(from, to, b"datagram", &mut frame));
+        assert!(wrap(from, to, 0xba, b"datagram", &mut frame));
         assert_eq!(frame.len(), OUTER_BYTES + 8);
-        assert_eq!(unwrap(to, &mut frame.clone()), Some((from, &mut b"datagram".to_owned()[..])));
+        assert_eq!(unwrap(to, &mut frame.clone()), Some((from, 0b10, &mut b"datagram".to_owned()[..])));
         assert_eq!(unwrap(from, &mut frame.clone()), None);
         for bit in 0..OUTER_BYTES * 8 {
             let mut damaged = frame.clone();
             damaged[bit / 8] ^= 0x80 >> (bit % 8);
             assert_eq!(unwrap(to, &mut damaged), None, "bit {bit}");
         }
-        assert!(!wrap(from, to, &[0; 65_536], &mut frame));
+        assert!(!wrap(from, to, 0, &[0; 65_536], &mut frame));
     }
 }

@@ -302,8 +302,8 @@ impl Simulation {
         match &mut host.tunnel {
             None => self.come_out(number, &frame, observer),
             Some(boot) => match crate::outer::unwrap(host.address, &mut frame) {
-                Some((from, datagram)) => {
-                    boot.node.handle_datagram(self.now, from.into(), datagram);
+                Some((from, ecn, datagram)) => {
+                    boot.node.handle_datagram(self.now, from.into(), ecn, datagram);
                     self.drain(number, observer)?;
                 }
                 None => host.not_taken.add(frame.len()),
@@ -338,7 +338,7 @@ impl Simulation {
             let own = host.address;
             let mut frame = self.spare.pop().unwrap_or_default();
             let SocketAddr::V4(to) = transmit.to else { continue };
-            if crate::outer::wrap(own, to, &datagram, &mut frame) {
+            if crate::outer::wrap(own, to, transmit.class, &datagram, &mut frame) {
                 let receiver = self.hosts.iter().position(|host| host.address == to);
                 self.send(number, receiver, frame, observer);
             }

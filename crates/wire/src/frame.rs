@@ -64,6 +64,10 @@ pub enum FrameType {
     AgainShort = 16,
     /// As [`FrameType::AgainShort`], for the store only.
     StoreShort = 17,
+    /// Asks for a [`FrameType::Pong`] with its first 8 bytes; what follows fills a datagram to the size that is to be
+    /// tried on the path (RFC 8899). It comes first in its unit, and such a unit takes no link sequence: that it is
+    /// lost says nothing of packets.
+    Probe = 18,
 }
 
 impl FrameType {
@@ -71,7 +75,7 @@ impl FrameType {
     #[must_use]
     pub fn from_number(number: u8) -> Option<Self> {
         use FrameType::*;
-        const TYPES: [FrameType; 18] = [
+        const TYPES: [FrameType; 19] = [
             Padding,
             Packet,
             ReducedCompact,
@@ -90,8 +94,16 @@ impl FrameType {
             Short,
             AgainShort,
             StoreShort,
+            Probe,
         ];
         TYPES.get(usize::from(number)).copied()
+    }
+
+    /// Whether a frame of this type is spoken in the plain tunnel ([`crate::unit::PLAIN`]). What these mean never changes.
+    #[must_use]
+    pub fn is_plain(self) -> bool {
+        use FrameType::*;
+        matches!(self, Padding | Packet | Ping | Pong | Close | Probe)
     }
 
     /// Whether a frame of this type holds a packet that was sent before, behind the packet's link sequence.
@@ -236,7 +248,7 @@ mod tests {
     proptest! {
         #[test]
         fn frames_round_trip(
-            bodies in proptest::collection::vec((0u8..18, proptest::collection::vec(any::<u8>(), 0..200)), 0..6),
+            bodies in proptest::collection::vec((0u8..19, proptest::collection::vec(any::<u8>(), 0..200)), 0..6),
             last in proptest::collection::vec(any::<u8>(), 0..200),
         ) {
             let mut out = Vec::new();

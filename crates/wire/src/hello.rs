@@ -15,9 +15,12 @@
 //! Within a boot the initiator numbers its handshakes upwards, so that a repeated initiation of the boot in
 //! use is refused without a clock.
 //!
-//! What a newer version appends is passed over.
+//! What a newer version appends is passed over, and so are capabilities that are not known. The session speaks the
+//! newest version that both speak; where there is none, it is a plain tunnel ([`crate::unit::PLAIN`]). Both sides come to
+//! the same from the two hellos.
 
 use crate::reset::RESET_TOKEN_BYTES;
+use crate::unit::{PLAIN, VERSION};
 use crate::{Malformed, take_array};
 
 /// One side's introduction.
@@ -51,6 +54,14 @@ pub const RECOVERS: u32 = 2;
 pub const LENGTHENS: u32 = 4;
 
 impl Hello {
+    /// The version of a session between this node and `other`.
+    #[must_use]
+    pub fn common_version(&self, other: &Self) -> u8 {
+        let oldest = self.oldest_version.max(other.oldest_version);
+        let newest = self.newest_version.min(other.newest_version).min(VERSION);
+        if oldest <= newest { newest } else { PLAIN }
+    }
+
     /// Bytes of a version 1 hello.
     pub const BYTES: usize = 40;
 
@@ -92,6 +103,7 @@ impl Hello {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn round_trips_and_passes_over_what_is_appended() {
@@ -112,5 +124,31 @@ mod tests {
         out.extend_from_slice(b"what a newer version appends");
         assert_eq!(Hello::parse(&out), Ok(hello));
         assert_eq!(Hello::parse(&out[..39]), Err(Malformed("hello: reset token")));
+    }
+
+    proptest! {
+        /// Whatever two nodes say, they come to the same, which both speak or which is the plain tunnel.
+        #[test]
+        fn both_sides_agree(one: (u8, u8), other: (u8, u8)) {
+            let hello = |(oldest_version, newest_version)| Hello {
+                oldest_version,
+                newest_version,
+                boot: 1,
+                number: 1,
+                store_kib: 1,
+                window_bytes: 16,
+                sample_bits: 4,
+                capabilities: u32::MAX,
+                reset_token: [0; 16],
+            };
+            let (one, other) = (hello(one), hello(other));
+            let version = one.common_version(&other);
+            prop_assert_eq!(version, other.common_version(&one));
+            let both = |version: u8| [one, other].iter().all(|hello| {
+                (hello.oldest_version..=hello.newest_version).contains(&version)
+            });
+            prop_assert!(version == PLAIN || both(version) && version <= VERSION);
+            prop_assert!((version + 1..=VERSION).all(|newer| !both(newer)), "the newest");
+        }
     }
 }

@@ -14,14 +14,23 @@
 //!
 //! The header is authenticated with the ciphertext (AEAD's associated data). `L` is set when another unit
 //! follows: what is sealed under a group's key and what only one station may read share one datagram so.
+//! A sealed unit has the version that its session agreed on. Handshake messages and resets are of [`VERSION`] 1 in every
+//! version, and so is everything up to the ciphertext: by them nodes of any two versions meet, and agree on one that both
+//! speak or on [`PLAIN`].
+//!
 //! The key id is chosen by whoever opens the unit; for a handshake's first message it is the
 //! sender's, and for a reset the one that was not known.
 
 use crate::number::{from_u24, to_u24};
 use crate::{Malformed, take, take_array};
 
-/// The version of everything in this crate.
+/// The newest version of the formats in this crate.
 pub const VERSION: u8 = 1;
+/// The version of a session between nodes that have no other in common: a plain tunnel, which every version speaks.
+/// Frames are those that [`crate::frame::FrameType::is_plain`] names, for ever.
+pub const PLAIN: u8 = 0;
+/// The version of handshake messages and resets.
+const HANDSHAKE_VERSION: u8 = 1;
 /// Bytes of a sealed unit's header without a length.
 pub const SEALED_HEADER_BYTES: usize = 8;
 /// Bytes of the authentication tag behind a ciphertext.
@@ -34,6 +43,8 @@ const LENGTH_FOLLOWS: u8 = 0x08;
 pub enum Kind {
     /// Frames under a traffic key, with the low bits of the counter.
     Sealed {
+        /// What the session agreed on: [`PLAIN`] or a version up to [`VERSION`].
+        version: u8,
         /// The low 32 bits of the sender's counter under this key.
         counter: u32,
     },
@@ -73,11 +84,13 @@ pub enum NotAUnit {
 pub fn parse<'a>(datagram: &mut &'a [u8]) -> Result<Unit<'a>, NotAUnit> {
     let whole = *datagram;
     let [first, id @ ..] = take_array::<4>(datagram, "unit header")?;
-    if first >> 4 != VERSION {
-        return Err(NotAUnit::OtherVersion(first >> 4));
+    let version = first >> 4;
+    let spoken = if first & 0x07 == 0 { PLAIN..=VERSION } else { HANDSHAKE_VERSION..=HANDSHAKE_VERSION };
+    if !spoken.contains(&version) {
+        return Err(NotAUnit::OtherVersion(version));
     }
     let kind = match first & 0x07 {
-        0 => Kind::Sealed { counter: u32::from_be_bytes(take_array(datagram, "counter")?) },
+        0 => Kind::Sealed { version, counter: u32::from_be_bytes(take_array(datagram, "counter")?) },
         1 => Kind::Initiation,
         2 => Kind::Response,
         3 => Kind::Reset,
@@ -95,16 +108,16 @@ pub fn parse<'a>(datagram: &mut &'a [u8]) -> Result<Unit<'a>, NotAUnit> {
 
 /// Appends a unit's header. `followed_by` is the body's length when another unit follows.
 pub fn emit_header(kind: Kind, key_id: u32, followed_by: Option<u16>, out: &mut Vec<u8>) {
-    let code = match kind {
-        Kind::Sealed { .. } => 0,
-        Kind::Initiation => 1,
-        Kind::Response => 2,
-        Kind::Reset => 3,
+    let (version, code) = match kind {
+        Kind::Sealed { version, .. } => (version, 0),
+        Kind::Initiation => (HANDSHAKE_VERSION, 1),
+        Kind::Response => (HANDSHAKE_VERSION, 2),
+        Kind::Reset => (HANDSHAKE_VERSION, 3),
     };
     let length_flag = if followed_by.is_some() { LENGTH_FOLLOWS } else { 0 };
-    out.push(VERSION << 4 | length_flag | code);
+    out.push(version << 4 | length_flag | code);
     out.extend_from_slice(&to_u24(u64::from(key_id)));
-    if let Kind::Sealed { counter } = kind {
+    if let Kind::Sealed { counter, .. } = kind {
         out.extend_from_slice(&counter.to_be_bytes());
     }
     if let Some(length) = followed_by {
@@ -119,7 +132,7 @@ mod tests {
 
     fn any_kind() -> impl Strategy<Value = Kind> {
         prop_oneof![
-            any::<u32>().prop_map(|counter| Kind::Sealed { counter }),
+            (PLAIN..=VERSION, any::<u32>()).prop_map(|(version, counter)| Kind::Sealed { version, counter }),
             Just(Kind::Initiation),
             Just(Kind::Response),
             Just(Kind::Reset),
@@ -161,5 +174,6 @@ mod tests {
     #[test]
     fn another_version_is_named() {
         assert_eq!(parse(&mut &[0x20, 0, 0, 0, 0, 0, 0, 0][..]), Err(NotAUnit::OtherVersion(2)));
+        assert_eq!(parse(&mut &[0x01, 0, 0, 0][..]), Err(NotAUnit::OtherVersion(0)), "a plain handshake");
     }
 }

@@ -1,6 +1,8 @@
 //! What is sent again: because the peer asked for it, or because its receipts show that it was lost.
 
-use super::AROUND_FRAMES;
+use super::packets::Row;
+use super::{AROUND_FRAMES, AROUND_PACKET};
+use crate::ecn;
 use crate::event::Outcome;
 use crate::link::Link;
 use crate::node::Outside;
@@ -17,7 +19,8 @@ const AROUND_REPLY: usize = 1 + 5 + SEQUENCE_BYTES;
 
 impl Peer {
     /// Sends again what was asked for, as far as there is room. Whether that filled the datagram to its end.
-    pub(super) fn write_replies(&mut self, limit: usize, out: &mut Vec<u8>) -> bool {
+    pub(super) fn write_replies(&mut self, row: &mut Row<'_>, out: &mut Vec<u8>) -> bool {
+        let limit = row.limit;
         let Some(link) = &mut self.link else { return false };
         while let Some(&wanted) = link.replies.front() {
             let Some(original) = link.reduce.original(wanted) else {
@@ -25,8 +28,12 @@ impl Peer {
                 continue;
             };
             let fits = out.len() + AROUND_REPLY + original.len() <= limit;
+            if original.len() + AROUND_PACKET > limit + TAG_BYTES {
+                link.replies.pop_front(); // the path has become too narrow for it
+                continue;
+            }
             let alone = out.len() + TAG_BYTES == AROUND_FRAMES;
-            if !fits && !alone {
+            if !fits && !alone || !row.class.admit(ecn::traffic_class(original)) {
                 break; // its turn comes in a datagram of its own
             }
             let mut body = to_u24(wanted).to_vec();
@@ -45,7 +52,8 @@ impl Peer {
     }
 
     /// Sends again what was lost, as far as there is room. Whether that filled the datagram to its end.
-    pub(super) fn write_again(&mut self, now: Duration, limit: usize, out: &mut Vec<u8>) -> bool {
+    pub(super) fn write_again(&mut self, now: Duration, row: &mut Row<'_>, out: &mut Vec<u8>) -> bool {
+        let limit = row.limit;
         let Some(Link { recover: Some(recover), reduce, outstanding, .. }) = &mut self.link else {
             return false;
         };
@@ -54,7 +62,12 @@ impl Peer {
             let frame_type = if original.is_some() { FrameType::Packet } else { again.frame_type };
             let body = original.unwrap_or(again.body);
             let fits = out.len() + AROUND_REPLY + body.len() <= limit;
-            if !fits && out.len() + TAG_BYTES != AROUND_FRAMES {
+            if body.len() + AROUND_PACKET > limit + TAG_BYTES {
+                recover.sent_again(); // the path has become too narrow for it: as good as lost
+                continue;
+            }
+            let alone = out.len() + TAG_BYTES == AROUND_FRAMES;
+            if !fits && !alone || !row.class.admit(again.class) {
                 break; // its turn comes in a datagram of its own
             }
             let frame_type = match (again.store_only, frame_type) {
@@ -98,7 +111,13 @@ impl Peer {
     }
 
     /// A packet that was asked for.
-    pub(super) fn take_reply(&mut self, now: Duration, body: &[u8], outside: &mut Outside<'_>) -> bool {
+    pub(super) fn take_reply(
+        &mut self,
+        now: Duration,
+        body: &[u8],
+        to: Recipient,
+        outside: &mut Outside<'_>,
+    ) -> bool {
         let Some((front, packet)) = body.split_first_chunk::<3>() else { return false };
         let Some(link) = &mut self.link else { return false };
         let sequence = link.received.widen(from_u24(*front));
@@ -107,13 +126,15 @@ impl Peer {
         };
         let Ok(inner) = Inner::parse(packet) else { return false };
         repair.satisfied(sequence);
-        let was_held = repair.remove_held(sequence).is_some();
+        let held = repair.remove_held(sequence);
         link.restore.store(sequence, packet, &inner);
         link.received.hold(sequence);
-        if was_held {
+        if let Some(held) = held {
+            let marked = Recipient::EndHosts { ecn: ecn::CE };
+            let to = if held.to == marked { marked } else { to };
             let mut buffer = outside.deliveries.buffer();
             buffer.extend_from_slice(packet);
-            self.deliver(now, sequence, buffer, Outcome::Repaired, Recipient::EndHosts, outside);
+            self.deliver(now, sequence, buffer, Outcome::Repaired, to, outside);
         }
         self.restore_dependents(now, sequence, outside);
         true

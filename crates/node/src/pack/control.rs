@@ -1,6 +1,7 @@
 //! Control frames: pings, receipts, requests, and what they bring about.
 
 use super::Due;
+use super::probe::{read_token, token};
 use crate::link::Link;
 use crate::peer::Peer;
 use crate::receipts::Fate;
@@ -17,11 +18,10 @@ impl Peer {
             frame::emit(FrameType::Close, &[], out);
         }
         if due.ping {
-            let micros = u64::try_from(now.as_micros()).unwrap_or(u64::MAX);
-            frame::emit(FrameType::Ping, &micros.to_be_bytes(), out);
+            frame::emit(FrameType::Ping, &token(now, 0), out);
             self.unanswered_since.get_or_insert(now);
         }
-        if let Some(token) = link.pong.take() {
+        for token in link.pongs.drain(..) {
             frame::emit(FrameType::Pong, &token, out);
         }
         if std::mem::take(&mut link.flushed) {
@@ -41,7 +41,8 @@ impl Peer {
         let Some(link) = &mut self.link else { return };
         let packet_bytes = self.queue.next_bytes(now).map_or(0, |bytes| bytes + 1);
         let room = limit.saturating_sub(out.len() + if due { 0 } else { packet_bytes });
-        if (due || link.received.worth_carrying(now)) && link.received.frame_bytes() <= room {
+        let worth_it = due || !link.is_plain && link.received.worth_carrying(now);
+        if worth_it && link.received.frame_bytes() <= room {
             let mut body = Vec::with_capacity(link.received.frame_bytes());
             link.received.write(now, link.restore.generation(), &mut body);
             frame::emit(FrameType::Receipt, &body, out);
@@ -66,7 +67,10 @@ impl Peer {
                 let congested = outstanding.delay.is_congested();
                 for (sequence, fate) in fates.drain(..) {
                     match fate {
-                        Fate::Held => reduce.confirm(sequence),
+                        Fate::Held => {
+                            reduce.confirm(sequence);
+                            self.path.held(now, sequence);
+                        }
                         Fate::Parked => {}
                         Fate::Lost => reduce.report_lost(sequence),
                     }
@@ -96,13 +100,17 @@ impl Peer {
                 true
             }
             FrameType::Ping => {
-                link.pong = body.try_into().ok();
-                link.pong.is_some()
+                let token = body.try_into();
+                token.map(|token| link.pong(token)).is_ok()
             }
             FrameType::Pong => {
                 let Ok(token) = body.try_into() else { return false };
-                let sent = Duration::from_micros(u64::from_be_bytes(token));
-                now.checked_sub(sent).map(|sample| link.outstanding.delay.sample(now, sample)).is_some()
+                let (left_at, probe_bytes) = read_token(token);
+                if probe_bytes > 0 {
+                    self.path.answered(now, probe_bytes);
+                    return true;
+                }
+                now.checked_sub(left_at).map(|sample| link.outstanding.delay.sample(now, sample)).is_some()
             }
             FrameType::Flushed => {
                 let &[generation] = body else { return false };
@@ -114,7 +122,7 @@ impl Peer {
                 self.closed = true;
                 true
             }
-            FrameType::Padding => true,
+            FrameType::Padding | FrameType::Probe => true,
             FrameType::Packet
             | FrameType::ReducedCompact
             | FrameType::ReducedPaper

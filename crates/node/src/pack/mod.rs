@@ -2,15 +2,18 @@
 //!
 //! A packet that did not fit into the datagram before goes first, then [control](control) frames, then what is sent
 //! [again](again), then [packets](packets), since a last frame needs no length. A receipt rides along when there is
-//! room, and alone when nothing else leaves in time.
+//! room, and alone when nothing else leaves in time. Packets share a datagram only where its outer header can speak for
+//! all of them ([`crate::encapsulation`]).
 
 mod again;
 mod control;
 mod packets;
+mod probe;
 
 pub use packets::Overflow;
 use packets::Row;
 
+use crate::encapsulation::OuterClass;
 use crate::mac::PacketMac;
 use crate::node::Outside;
 use crate::peer::Peer;
@@ -21,12 +24,19 @@ use crate::seal::Seal;
 use std::time::Duration;
 use wire::frame::{self, Frame, FrameType, Frames, SEQUENCE_BYTES};
 use wire::request::MAX_SEQUENCES;
-use wire::unit::{Kind, SEALED_HEADER_BYTES, TAG_BYTES, emit_header};
+use wire::unit::{SEALED_HEADER_BYTES, TAG_BYTES, emit_header};
 
 /// Bytes around the frames of a unit.
 pub const AROUND_FRAMES: usize = SEALED_HEADER_BYTES + SEQUENCE_BYTES + TAG_BYTES;
 /// The most bytes around an inner packet that is alone in a datagram: sent again on request, it is named.
 pub const AROUND_PACKET: usize = AROUND_FRAMES + 1 + SEQUENCE_BYTES;
+
+/// A datagram that has been written.
+pub(crate) struct Packed {
+    pub seal: Seal,
+    /// The outer header's traffic class.
+    pub class: u8,
+}
 
 /// What is to be said to the peer now, beside packets.
 struct Due {
@@ -42,29 +52,34 @@ impl Peer {
         now: Duration,
         outside: &mut Outside<'_>,
         out: &mut Vec<u8>,
-    ) -> Option<Seal> {
+    ) -> Option<Packed> {
         self.sessions.sending(now)?;
+        if let Some(probe) = self.pack_probe(now, out) {
+            return Some(probe);
+        }
+        self.take_out_too_large(now, outside);
         let due = self.due(now)?;
         let session = self.sessions.sending(now)?;
         let link = self.link.as_mut()?;
         let (session_id, seal, mac) = (session.local_id, session.next_seal(), session.send_mac.clone());
         out.clear();
-        emit_header(Kind::Sealed { counter: seal.counter() as u32 }, session.remote_id, None, out);
-        let overflow = link.overflow.take();
+        emit_header(session.unit_kind(&seal), session.remote_id, None, out);
+        let limit = self.path.limit() - TAG_BYTES;
+        let overflow = link.overflow.take().filter(|overflow| overflow.fits(limit));
         let first =
             overflow.as_ref().map_or_else(|| link.outstanding.send(now), |overflow| overflow.sequence);
         frame::emit_sequence(first, out);
         link.reduce.losses_are_repaired(link.repairs_losses());
-        let limit = outside.config.max_datagram_bytes - TAG_BYTES;
-        let mut row = Row { first: Some(first), session: session_id, mac: &mac, limit };
+        let class = OuterClass::new(outside.config.copies_dscp);
+        let mut row = Row { first: Some(first), session: session_id, mac: &mac, limit, class };
         if let Some(overflow) = overflow {
             self.write_overflow(&mut row, overflow, outside, out);
         }
         self.write_control(now, &due, out);
         self.write_receipt(now, due.receipt, limit, out);
-        let full = self.write_replies(limit, out) || self.write_again(now, limit, out);
+        let full = self.write_replies(&mut row, out) || self.write_again(now, &mut row, out);
         if !full {
-            self.write_packets(now, row, outside, out);
+            self.write_packets(now, &mut row, outside, out);
         }
         if let Some(link) = &mut self.link
             && let Some(recover) = &mut link.recover
@@ -72,8 +87,9 @@ impl Peer {
         {
             recover.rearm(now, srtt);
         }
+        self.path.sent(now, first, out.len() + TAG_BYTES);
         self.sent(now);
-        Some(seal)
+        Some(Packed { seal, class: row.class.octet() })
     }
 
     /// What is to be said now; `None` if there is nothing and no packet waits either.
@@ -82,7 +98,7 @@ impl Peer {
         let retry = link.retry_after();
         let due = Due {
             ping: self.ping_at.is_some_and(|at| at <= now),
-            receipt: link.received.alone_at().is_some_and(|at| at <= now),
+            receipt: link.receipt_at().is_some_and(|at| at <= now),
             asked: link.repair.as_mut().map_or(Vec::new(), |repair| repair.ask(now, retry, MAX_SEQUENCES)),
         };
         let anything = due.ping
@@ -90,7 +106,7 @@ impl Peer {
             || !due.asked.is_empty()
             || !link.replies.is_empty()
             || link.recover.as_ref().is_some_and(Recover::has_again)
-            || link.pong.is_some()
+            || !link.pongs.is_empty()
             || link.flushed
             || link.overflow.is_some()
             || self.closing
@@ -98,12 +114,13 @@ impl Peer {
         anything.then_some(due)
     }
 
-    /// Takes the frames of an opened unit.
+    /// Takes the frames of an opened unit, which came in a datagram with the codepoint `ecn`.
     pub(crate) fn unpack(
         &mut self,
         now: Duration,
         session: u32,
         mac: &PacketMac,
+        ecn: u8,
         mut plaintext: &[u8],
         outside: &mut Outside<'_>,
     ) {
@@ -112,14 +129,24 @@ impl Peer {
             self.counters.bad_frames += 1;
             return;
         };
+        if let Some(Ok(Frame { frame_type: Some(FrameType::Probe), body })) = Frames::new(plaintext).next() {
+            match body.first_chunk() {
+                Some(token) => link.pong(*token),
+                None => self.counters.bad_frames += 1,
+            }
+            return;
+        }
         let first = link.received.widen(truncated);
         let mut next = first;
         link.received.arrive(now, first);
+        let is_plain = link.is_plain;
         for frame in Frames::new(plaintext) {
             let Ok(Frame { frame_type, body }) = frame else {
                 self.counters.bad_frames += 1;
                 break;
             };
+            // what is not of the session's version is as unknown as what no version has yet
+            let frame_type = frame_type.filter(|known| !is_plain || known.is_plain());
             let sequence = next;
             if frame_type.is_some_and(FrameType::is_packet) {
                 if next != first
@@ -130,7 +157,7 @@ impl Peer {
                 next += 1;
             }
             let shape = frame_type.and_then(Shape::of);
-            let to = Recipient::of(frame_type);
+            let to = Recipient::of(frame_type, ecn);
             let mut take = |peer: &mut Self, sequence, body: &[u8]| match shape {
                 Some(shape) => {
                     let arrival = Arrival { sequence, shape, body, session, to };
@@ -141,7 +168,7 @@ impl Peer {
             let understood = match frame_type {
                 Some(frame_type) if frame_type.is_packet() => take(self, sequence, body),
                 Some(frame_type) if frame_type.is_again() => self.take_again(now, body, take),
-                Some(FrameType::Reply) => self.take_reply(now, body, outside),
+                Some(FrameType::Reply) => self.take_reply(now, body, to, outside),
                 Some(other) => self.take_control(now, other, body),
                 None => true,
             };

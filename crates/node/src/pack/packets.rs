@@ -1,5 +1,8 @@
 //! Packets: as many as fit go into a datagram, of those that wait now.
 
+use super::AROUND_FRAMES;
+use crate::ecn;
+use crate::encapsulation::{self, OuterClass};
 use crate::event::{Event, Outcome, SentPacket};
 use crate::link::Link;
 use crate::mac::PacketMac;
@@ -11,6 +14,7 @@ use re::AbsentSequences;
 use std::time::Duration;
 use wire::frame::{self, FrameType};
 use wire::inner::Inner;
+use wire::unit::TAG_BYTES;
 
 /// The most bytes in which a frame of a datagram says its length.
 const MAX_LENGTH_BYTES: usize = 3;
@@ -25,6 +29,8 @@ pub(super) struct Row<'a> {
     pub mac: &'a PacketMac,
     /// Bytes that header and plaintext may have.
     pub limit: usize,
+    /// Of the packets that are in it.
+    pub class: OuterClass,
 }
 
 /// A packet's frame that turned out too long for the datagram it was made for.
@@ -33,9 +39,20 @@ pub struct Overflow {
     pub sequence: u64,
     /// By whose MAC its bytes can be proven.
     session: u32,
+    /// The packet's traffic class.
+    class: u8,
     frame_type: FrameType,
     body: Vec<u8>,
     packet: Vec<u8>,
+}
+
+impl Overflow {
+    /// Whether it fits into a datagram with so many bytes for header and plaintext. If it does not, the path has become
+    /// too narrow for it since.
+    pub fn fits(&self, limit: usize) -> bool {
+        let body_bytes = self.body.len().max(self.packet.len());
+        AROUND_FRAMES - TAG_BYTES + 1 + MAX_LENGTH_BYTES + body_bytes <= limit
+    }
 }
 
 impl Peer {
@@ -48,12 +65,13 @@ impl Peer {
         out: &mut Vec<u8>,
     ) {
         row.first = None;
-        if overflow.session == row.session {
-            frame::emit(overflow.frame_type, &overflow.body, out);
-        } else {
-            // its MAC is the earlier session's
-            frame::emit(FrameType::Packet, &overflow.packet, out);
-        }
+        let is_admitted = row.class.admit(overflow.class);
+        debug_assert!(is_admitted, "nothing is in the datagram yet");
+        let (frame_type, body) = match overflow.session == row.session {
+            true => (overflow.frame_type, &overflow.body),
+            false => (FrameType::Packet, &overflow.packet), // the frame's MAC is the earlier session's
+        };
+        frame::emit(frame_type, body, out);
         outside.deliveries.recycle(overflow.body);
         self.queue.recycle(overflow.packet);
     }
@@ -62,14 +80,15 @@ impl Peer {
     pub(super) fn write_packets(
         &mut self,
         now: Duration,
-        mut row: Row<'_>,
+        row: &mut Row<'_>,
         outside: &mut Outside<'_>,
         out: &mut Vec<u8>,
     ) {
         let mut last = None;
         loop {
             let Some(link) = &mut self.link else { return };
-            let Some(packet_bytes) = self.queue.next_bytes(now) else { return };
+            let Some(packet) = self.queue.peek(now) else { return };
+            let packet_bytes = packet.len();
             // the frame before, once it is not the last any more, says its length
             let taken = out.len() + last.map_or(0, |_| MAX_LENGTH_BYTES);
             let room = row.limit.saturating_sub(taken);
@@ -77,7 +96,7 @@ impl Peer {
             // one that has no sequence yet may turn out too long: it goes into the next datagram
             let may_fit =
                 row.first.is_none() && outside.config.shorten.packing && link.usual_frame_bytes <= room;
-            if !fits && !may_fit {
+            if !fits && !may_fit || !row.class.admit(ecn::traffic_class(packet)) {
                 return;
             }
             let Some(packet) = self.queue.pop(now) else { return };
@@ -94,12 +113,12 @@ impl Peer {
             link.usual_frame_bytes = written.frame_bytes;
             let repairs_losses = link.repairs_losses();
             if let Some(recover) = link.recover.as_mut().filter(|_| repairs_losses) {
-                recover.keep(now, sequence, written.frame_type, &out[start + 1..]);
+                recover.keep(now, sequence, written.frame_type, inner.traffic_class, &out[start + 1..]);
             }
             self.count_packet(sequence, &inner, &written, outside);
             self.unanswered_since.get_or_insert(now);
             if out.len() > row.limit {
-                return self.overflow(&row, (sequence, written.frame_type), start, packet, outside, out);
+                return self.overflow(row, (sequence, written.frame_type), start, packet, outside, out);
             }
             self.queue.recycle(packet);
             if !outside.config.shorten.packing {
@@ -123,7 +142,8 @@ impl Peer {
         let mut body = outside.deliveries.buffer();
         body.extend_from_slice(&out[start + 1..]);
         out.truncate(start);
-        link.overflow = Some(Overflow { sequence, session: row.session, frame_type, body, packet });
+        let (session, class) = (row.session, ecn::traffic_class(&packet));
+        link.overflow = Some(Overflow { sequence, session, class, frame_type, body, packet });
     }
 
     fn count_packet(&mut self, sequence: u64, inner: &Inner, written: &Written, outside: &mut Outside<'_>) {
@@ -254,7 +274,7 @@ impl Peer {
         &mut self,
         now: Duration,
         sequence: u64,
-        packet: Vec<u8>,
+        mut packet: Vec<u8>,
         outcome: Outcome,
         to: Recipient,
         outside: &mut Outside<'_>,
@@ -270,12 +290,17 @@ impl Peer {
         if outcome == Outcome::Repaired {
             self.counters.repaired += 1;
         }
-        if to == Recipient::Store {
+        let Recipient::EndHosts { ecn } = to else {
+            outside.deliveries.recycle(packet);
+            return self.release(now, sequence, None, outside);
+        };
+        if outside.routes.peer(inner.flow.source) != Some(self.index) {
+            self.counters.wrong_source += 1;
             outside.deliveries.recycle(packet);
             return self.release(now, sequence, None, outside);
         }
-        if outside.routes.peer(inner.flow.source) != Some(self.index) {
-            self.counters.wrong_source += 1;
+        // only now: what is stored is what the sender stored, and its header what the MAC was made over
+        if !self.take_mark(&mut packet, ecn) {
             outside.deliveries.recycle(packet);
             return self.release(now, sequence, None, outside);
         }
@@ -283,6 +308,16 @@ impl Peer {
         self.counters.inner_received_bytes += packet.len() as u64;
         self.arrived(sequence, outcome, outside);
         self.release(now, sequence, Some(packet), outside);
+    }
+
+    /// Tells a packet what its datagram was told on the way. `false`: it is to be dropped.
+    fn take_mark(&mut self, packet: &mut [u8], outer: u8) -> bool {
+        let before = ecn::codepoint(packet);
+        let combined = encapsulation::decapsulate(packet, outer);
+        self.counters.ecn_odd += u64::from(combined.odd);
+        self.counters.ecn_dropped += u64::from(combined.inner.is_none());
+        self.counters.ecn_marked += u64::from(before != ecn::CE && combined.inner == Some(ecn::CE));
+        combined.inner.is_some()
     }
 
     /// Hands a packet on, and what waited for it; in order where the peer repairs its losses.

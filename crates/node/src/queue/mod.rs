@@ -4,7 +4,7 @@
 //! turn is worth [`QUANTUM_BYTES`], so that flows share the link by bytes, whatever the size of their packets. A flow
 //! that comes when it has nothing waiting is *new* and has one turn before the *old* ones, those that keep a backlog:
 //! a name's lookup, a key press, a first segment do not wait behind a download. Within each flow [CoDel](codel) keeps
-//! the wait short: it [marks](ecn) packets whose senders understand, and drops others'.
+//! the wait short: it [marks](crate::ecn) packets whose senders understand, and drops others'.
 //!
 //! When all flows together fill the queue's bytes, the longest of them loses its oldest packets (section 4.1), which
 //! tells its sender soonest, and spares whoever sent little. Only as many go as needed, where the RFC allows up to 64
@@ -17,12 +17,12 @@
 //! a packet to give.
 
 mod codel;
-mod ecn;
 mod slots;
 #[cfg(test)]
 mod tests;
 
 use crate::buffers::Buffers;
+use crate::ecn;
 use codel::Codel;
 use highway::{HighwayHasher, Key};
 use slots::{Chain, Slots, Waiting};
@@ -130,12 +130,17 @@ impl Queue {
         }
     }
 
-    /// The length of the packet whose turn is next.
-    pub fn next_bytes(&mut self, now: Duration) -> Option<usize> {
+    /// The packet whose turn is next, which stays.
+    pub fn peek(&mut self, now: Duration) -> Option<&[u8]> {
         if self.at_hand.is_none() {
             self.at_hand = self.choose(now);
         }
-        self.at_hand.as_ref().map(Vec::len)
+        self.at_hand.as_deref()
+    }
+
+    /// The length of the packet whose turn is next.
+    pub fn next_bytes(&mut self, now: Duration) -> Option<usize> {
+        self.peek(now).map(<[u8]>::len)
     }
 
     /// The packet whose turn is next. Give the buffer back with [`Queue::recycle`].

@@ -3,6 +3,9 @@
 #![allow(clippy::unwrap_used)] // a harness fails by panicking
 
 mod carrying;
+mod marks;
+mod narrow;
 mod packing;
 mod pair;
 mod sessions;
+mod versions;

@@ -18,11 +18,23 @@ pub struct Road {
     pub duplicate: f64,
     pub reorder: f64,
     pub corrupt: f64,
+    /// The longest datagram that passes; longer ones are lost without a word.
+    pub carries: usize,
+    /// How much of what may be marked is.
+    pub mark: f64,
 }
 
 impl Default for Road {
     fn default() -> Self {
-        Road { delay: Duration::from_millis(10), loss: 0.0, duplicate: 0.0, reorder: 0.0, corrupt: 0.0 }
+        Road {
+            delay: Duration::from_millis(10),
+            loss: 0.0,
+            duplicate: 0.0,
+            reorder: 0.0,
+            corrupt: 0.0,
+            carries: usize::MAX,
+            mark: 0.0,
+        }
     }
 }
 
@@ -30,20 +42,24 @@ pub struct Pair {
     pub now: Duration,
     pub road: Road,
     pub rng: ChaCha12Rng,
-    configs: [Config; 2],
+    pub configs: [Config; 2],
     pub nodes: [Node; 2],
     pub addresses: [SocketAddr; 2],
     starts: u8,
-    /// Datagrams under way, by arrival and number: to whom, from where, what.
-    under_way: BTreeMap<(Duration, u64), (usize, SocketAddr, Vec<u8>)>,
+    /// Datagrams under way, by arrival and number: to whom, from where, with which codepoint, what.
+    under_way: BTreeMap<(Duration, u64), (usize, SocketAddr, u8, Vec<u8>)>,
     number: u64,
     /// Whether datagrams pass at all.
     pub cut: bool,
     pub delivered: [Vec<Vec<u8>>; 2],
     pub events: Vec<(Duration, usize, Event)>,
     pub sent_bytes: [u64; 2],
+    /// The traffic class of every datagram sent.
+    pub classes: [Vec<u8>; 2],
     /// Every datagram ever sent, for tests that look at or repeat them.
     pub recording: Option<Vec<(usize, Vec<u8>)>>,
+    /// What stands inside every seal.
+    pub plaintexts: Option<Vec<Vec<u8>>>,
 }
 
 pub fn configs(seed: u64, reduce: &re::Parameters) -> [Config; 2] {
@@ -92,7 +108,9 @@ impl Pair {
             delivered: [Vec::new(), Vec::new()],
             events: Vec::new(),
             sent_bytes: [0, 0],
+            classes: [Vec::new(), Vec::new()],
             recording: None,
+            plaintexts: None,
         };
         pair.poll(GATEWAY);
         pair.poll(STATION);
@@ -121,8 +139,8 @@ impl Pair {
             let Some(next) = next.filter(|&next| next <= end) else { break };
             self.now = self.now.max(next);
             if arrival == Some(next) {
-                let (_, (to, from, mut datagram)) = self.under_way.pop_first().unwrap();
-                self.nodes[to].handle_datagram(self.now, from, &mut datagram);
+                let (_, (to, from, ecn, mut datagram)) = self.under_way.pop_first().unwrap();
+                self.nodes[to].handle_datagram(self.now, from, ecn, &mut datagram);
                 self.poll(to);
             } else {
                 for (index, timer) in timers.into_iter().enumerate() {
@@ -151,20 +169,28 @@ impl Pair {
     pub fn poll_once(&mut self, index: usize) -> bool {
         let mut datagram = Vec::new();
         let Some(transmit) = self.nodes[index].poll_transmit(self.now, &mut datagram) else { return false };
+        if let Some(plaintexts) = self.plaintexts.as_mut().filter(|_| transmit.is_sealed()) {
+            plaintexts.push(datagram[wire::unit::SEALED_HEADER_BYTES..].to_vec());
+        }
         transmit.seal(&mut datagram);
         self.sent_bytes[index] += datagram.len() as u64;
         if let Some(recording) = &mut self.recording {
             recording.push((index, datagram.clone()));
         }
-        self.transport(index, transmit.to, &datagram);
+        self.classes[index].push(transmit.class);
+        self.transport(index, transmit.to, transmit.class, &datagram);
         true
     }
 
-    fn transport(&mut self, from: usize, to: SocketAddr, datagram: &[u8]) {
+    fn transport(&mut self, from: usize, to: SocketAddr, class: u8, datagram: &[u8]) {
         let road = self.road;
         let copies = if self.rng.random_bool(road.duplicate) { 2 } else { 1 };
         for _ in 0..copies {
-            if self.cut || self.rng.random_bool(road.loss) || to != self.addresses[1 - from] {
+            if self.cut
+                || datagram.len() > road.carries
+                || self.rng.random_bool(road.loss)
+                || to != self.addresses[1 - from]
+            {
                 continue;
             }
             let mut datagram = datagram.to_vec();
@@ -172,16 +198,18 @@ impl Pair {
                 let bit = self.rng.random_range(0..datagram.len() * 8);
                 datagram[bit / 8] ^= 1 << (bit % 8);
             }
+            let marked = class & 3 != 0 && self.rng.random_bool(road.mark);
+            let ecn = if marked { 3 } else { class & 3 };
             let extra = if self.rng.random_bool(road.reorder) { self.rng.random_range(1..40) } else { 0 };
             let at = self.now + road.delay + Duration::from_millis(extra);
-            self.under_way.insert((at, self.number), (1 - from, self.addresses[from], datagram));
+            self.under_way.insert((at, self.number), (1 - from, self.addresses[from], ecn, datagram));
             self.number += 1;
         }
     }
 
     /// A datagram from anybody.
     pub fn inject(&mut self, to: usize, from: SocketAddr, datagram: &[u8]) {
-        self.nodes[to].handle_datagram(self.now, from, &mut datagram.to_vec());
+        self.nodes[to].handle_datagram(self.now, from, 0, &mut datagram.to_vec());
         self.poll(to);
     }
 

@@ -74,6 +74,7 @@ fn print(out: &mut impl Write, report: &Report) -> std::io::Result<()> {
         "peer",
         "endpoint",
         "session",
+        "path mtu",
         "rtt",
         "loss",
         "offered",
@@ -88,8 +89,11 @@ fn print(out: &mut impl Write, report: &Report) -> std::io::Result<()> {
         table.row([
             peer.name.clone(),
             peer.endpoint.map_or_else(nothing, |endpoint| endpoint.to_string()),
-            peer.session_age_seconds
-                .map_or_else(nothing, |age| duration(Duration::from_secs_f64(age.max(0.0)))),
+            peer.session_age_seconds.map_or_else(nothing, |age| {
+                let plain = if peer.version == Some(0) { ", plain" } else { "" };
+                format!("{}{plain}", duration(Duration::from_secs_f64(age.max(0.0))))
+            }),
+            peer.path_mtu_bytes.map_or_else(nothing, |bytes| bytes.to_string()),
             peer.srtt_seconds.map_or_else(nothing, |rtt| format!("{:.1} ms", rtt * 1e3)),
             peer.loss.map_or_else(nothing, |loss| format!("{:.1}%", loss * 100.0)),
             bytes(it.inner_sent_bytes),

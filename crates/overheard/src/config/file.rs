@@ -70,6 +70,9 @@ pub struct Tunnel {
     /// Whether routes to the peers' `allowed_ips` are put in.
     #[serde(default = "yes")]
     pub routes: bool,
+    /// Whether the outer header has the DSCP of the packets inside.
+    #[serde(default = "yes")]
+    pub copy_dscp: bool,
     /// Whether the maximum segment size of TCP connections through the tunnel is lowered to what fits.
     #[serde(default = "yes")]
     pub mss_clamp: bool,

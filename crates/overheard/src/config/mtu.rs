@@ -8,6 +8,8 @@ use std::path::Path;
 
 /// The MTU of a way that is not known, in bytes of outer IP packet.
 const USUAL_PATH_MTU: u32 = 1500;
+/// Up to which size a path is searched, in bytes of outer IP packet: a usual jumbo frame's.
+const LARGEST_PATH_MTU: u32 = 9000;
 /// A datagram that is smaller could not carry a handshake.
 const SMALLEST_MTU: i64 = 576;
 const LARGEST_MTU: i64 = 64_000;
@@ -46,6 +48,18 @@ pub fn mtu(
         tracing::warn!("[tunnel] mtu = {mtu}: only {fits} bytes fit the way to the peers as it is now");
     }
     Ok(u16::try_from(mtu).unwrap_or(u16::MAX))
+}
+
+/// The largest datagram that any of the ways to the peers may be asked to carry, in bytes: what the narrowest of our own
+/// interfaces on them takes, and no more than is usual on wired networks.
+pub fn largest_datagram_bytes(endpoints: &[SocketAddr], listen: SocketAddr) -> usize {
+    let bytes = |to: SocketAddr| {
+        let path_mtu = io::path::mtu_towards(to).unwrap_or(USUAL_PATH_MTU).min(LARGEST_PATH_MTU);
+        (path_mtu as usize).saturating_sub(io::path::header_bytes(to.ip()).into())
+    };
+    let anyone = NOBODY.iter().filter(|to| listen.is_ipv6() || to.is_ipv4()).map(|to| (*to, 9).into());
+    let known = endpoints.iter().copied().map(bytes).min();
+    known.or_else(|| anyone.map(bytes).min()).unwrap_or(0)
 }
 
 /// The inner packet that fits the way to peers who will come to us, by either family where we listen on both: what

@@ -1,7 +1,7 @@
 //! What a configuration file means: paths, keys, addresses, defaults.
 
 use super::file::{File, Peer, Reduce, Role};
-use super::mtu::mtu;
+use super::mtu::{largest_datagram_bytes, mtu};
 use super::{Config, Mistake, Policies, SOCKET_DIRECTORY, overlap};
 use anyhow::Context;
 use ipnet::IpNet;
@@ -58,7 +58,9 @@ pub fn resolve(path: &Path, file: File, policies: Policies) -> anyhow::Result<Co
         packing: file.shorten.packing.unwrap_or(by_default),
     };
     node.reduce = reduce;
+    node.copies_dscp = file.tunnel.copy_dscp;
     node.max_datagram_bytes = usize::from(mtu) + AROUND_PACKET;
+    node.largest_datagram_bytes = largest_datagram_bytes(&endpoints, listen).max(node.max_datagram_bytes);
     node.validate().map_err(|why| Mistake::new(format!("{}: {why}", path.display())))?;
     let system = io::Settings {
         interface,

@@ -37,6 +37,42 @@ impl Site {
         Site { folder, gateway_public, station_public }
     }
 
+    /// A site whose gateway listens on any address, and whose station knows it at `endpoint` and leads `allowed` there.
+    pub fn tunnel(endpoint: &str, allowed: &str) -> Self {
+        let site = Site::new();
+        site.write("gateway.toml", &site.gateway().replace("127.0.0.1:0", "[::]:4780"));
+        let station = format!(
+            r#"
+[node]
+role = "station"
+private_key_file = "station/private.key"
+network_key_file = "network.key"
+status_socket = "station.sock"
+
+[tunnel]
+interface = "ohtest-st"
+addresses = ["10.98.0.2/24", "fd98::2/64"]
+
+[[peer]]
+name = "gateway"
+public_key = "{}"
+endpoint = "{endpoint}"
+allowed_ips = {allowed}
+"#,
+            site.gateway_public
+        );
+        site.write("station.toml", &station);
+        site
+    }
+
+    /// Adds a key to a table of the configuration `NAME.toml`.
+    pub fn add(&self, name: &str, table: &str, key: &str) {
+        let file = format!("{name}.toml");
+        let text = fs::read_to_string(self.path().join(&file)).unwrap();
+        assert!(text.contains(table), "{file} has {table}");
+        self.write(&file, &text.replacen(table, &format!("{table}\n{key}"), 1));
+    }
+
     pub fn path(&self) -> &Path {
         self.folder.path()
     }

@@ -83,7 +83,7 @@ impl FaceToFace {
     pub fn unpack(&mut self) {
         let (from, station) = (self.addresses[GATEWAY], &mut self.nodes[STATION]);
         for (_, mut datagram) in self.batch.drain(..) {
-            station.handle_datagram(self.now, from, &mut datagram);
+            station.handle_datagram(self.now, from, 0, &mut datagram);
             self.spare.push(datagram);
         }
     }
@@ -110,7 +110,7 @@ impl FaceToFace {
         let mut datagram = self.spare.pop().unwrap_or_default();
         while let Some(transmit) = self.nodes[from].poll_transmit(self.now, &mut datagram) {
             transmit.seal(&mut datagram);
-            self.nodes[1 - from].handle_datagram(self.now, self.addresses[from], &mut datagram);
+            self.nodes[1 - from].handle_datagram(self.now, self.addresses[from], 0, &mut datagram);
         }
         self.spare.push(datagram);
         for node in &mut self.nodes {

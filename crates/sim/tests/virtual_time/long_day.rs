@@ -37,7 +37,7 @@ impl Observer for Watch {
         match *sight {
             Sight::Sent { link, frame } => {
                 let unit = unit::parse(&mut &frame[28..]).unwrap();
-                if let Kind::Sealed { counter } = unit.kind {
+                if let Kind::Sealed { counter, .. } = unit.kind {
                     self.sealed += 1;
                     let before = self.counters.insert((link, unit.key_id), counter);
                     assert!(

@@ -6,41 +6,65 @@
 //! (section 5). IPv4's header checksum is updated and not computed anew (RFC 1624): a header that came damaged leaves
 //! damaged, so that the receiver notices.
 
+/// Knows nothing of ECN.
+pub const NOT_ECT: u8 = 0b00;
+/// Understands ECN; what says so may be marked.
+pub const ECT_1: u8 = 0b01;
+/// As [`ECT_1`].
+pub const ECT_0: u8 = 0b10;
 /// The codepoint that is the mark, and the bits that hold the codepoint.
-const CE: u8 = 0b11;
+pub const CE: u8 = 0b11;
 
 /// Marks an IP packet. Whether it bears the mark now; if not, its sender would not understand, and it is as it was.
 #[must_use]
 pub fn mark(packet: &mut [u8]) -> bool {
+    codepoint(packet) != NOT_ECT && set_codepoint(packet, CE)
+}
+
+/// The codepoint of an IP packet: of what is none, that which nothing is done to.
+#[must_use]
+pub fn codepoint(packet: &[u8]) -> u8 {
+    traffic_class(packet) & CE
+}
+
+/// The traffic class of an IP packet, DSCP and codepoint; 0 of what is none.
+#[must_use]
+pub fn traffic_class(packet: &[u8]) -> u8 {
+    match packet {
+        [first, second, ..] if first >> 4 == 4 => *second,
+        [first, second, ..] if first >> 4 == 6 => first << 4 | second >> 4,
+        _ => 0,
+    }
+}
+
+/// Gives an IP packet this codepoint. `false`: it has no whole header, and is as it was.
+#[must_use]
+pub fn set_codepoint(packet: &mut [u8], codepoint: u8) -> bool {
     match packet.first().map(|first| first >> 4) {
-        Some(4) => mark_ipv4(packet),
-        Some(6) => mark_ipv6(packet),
+        Some(4) => set_ipv4(packet, codepoint),
+        Some(6) => set_ipv6(packet, codepoint),
         _ => false,
     }
 }
 
 /// The codepoint is in the second byte, after the DSCP (RFC 791, RFC 2474).
-fn mark_ipv4(packet: &mut [u8]) -> bool {
+fn set_ipv4(packet: &mut [u8], codepoint: u8) -> bool {
     let Some(header) = packet.first_chunk_mut::<20>() else { return false };
-    if header[1] & CE == 0 {
-        return false;
-    }
     let before = u16::from_be_bytes([header[0], header[1]]);
-    header[1] |= CE;
+    header[1] = header[1] & !CE | codepoint;
     let after = u16::from_be_bytes([header[0], header[1]]);
-    let checksum = u16::from_be_bytes([header[10], header[11]]);
-    [header[10], header[11]] = updated(checksum, before, after).to_be_bytes();
+    if after != before {
+        let checksum = u16::from_be_bytes([header[10], header[11]]);
+        [header[10], header[11]] = updated(checksum, before, after).to_be_bytes();
+    }
     true
 }
 
 /// The codepoint is in the second byte's upper half: version, traffic class and flow label share the first four
 /// (RFC 8200, 3). There is no header checksum, and TCP's and UDP's do not cover the traffic class.
-fn mark_ipv6(packet: &mut [u8]) -> bool {
+fn set_ipv6(packet: &mut [u8], codepoint: u8) -> bool {
     let Some(header) = packet.first_chunk_mut::<40>() else { return false };
-    if header[1] & CE << 4 == 0 {
-        return false;
-    }
-    header[1] |= CE << 4;
+    header[1] = header[1] & !(CE << 4) | codepoint << 4;
     true
 }
 

@@ -1,0 +1,64 @@
+//! Packets that are too large for the path to a peer: fragmented where IPv4 allows it, and otherwise answered, so that
+//! their senders send smaller ones. None disappears without a word, but that words are rationed.
+
+use crate::fragment::fragment;
+use crate::icmp::{self, Reason};
+use crate::node::Outside;
+use crate::pack::AROUND_PACKET;
+use crate::peer::Peer;
+use std::time::Duration;
+use wire::inner::Inner;
+
+impl Peer {
+    /// The largest packet that the path to the peer carries.
+    pub(crate) fn max_packet_bytes(&self) -> usize {
+        self.path.limit() - AROUND_PACKET
+    }
+
+    /// Takes a packet that is larger than that.
+    pub(crate) fn take_too_large(
+        &mut self,
+        now: Duration,
+        packet: &[u8],
+        inner: &Inner,
+        outside: &mut Outside<'_>,
+    ) {
+        self.counters.too_large += 1;
+        let limit = self.max_packet_bytes();
+        if fragment(packet, limit, |part| self.queue.push(now, part, &inner.flow)) {
+            self.counters.fragmented += 1;
+        } else {
+            self.tell_sender(now, packet, inner, Reason::TooLarge(limit), outside);
+        }
+    }
+
+    /// Tells the sender of a packet why it does not go on, if there is a message left to be sent now.
+    pub(crate) fn tell_sender(
+        &mut self,
+        now: Duration,
+        packet: &[u8],
+        inner: &Inner,
+        reason: Reason,
+        outside: &mut Outside<'_>,
+    ) {
+        let mut message = outside.deliveries.buffer();
+        if icmp::tell(packet, inner, reason, &mut message) && outside.messages.take(now) {
+            self.counters.icmp_sent += 1;
+            outside.deliveries.push_buffer(message);
+        } else {
+            outside.deliveries.recycle(message);
+        }
+    }
+
+    /// Takes packets out of the queue that have become too large while they waited.
+    pub(crate) fn take_out_too_large(&mut self, now: Duration, outside: &mut Outside<'_>) {
+        while self.queue.next_bytes(now).is_some_and(|bytes| bytes > self.max_packet_bytes())
+            && let Some(packet) = self.queue.pop(now)
+        {
+            if let Ok(inner) = Inner::parse(&packet) {
+                self.take_too_large(now, &packet, &inner, outside);
+            }
+            self.queue.recycle(packet);
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! The outer path is a path: what crosses it beside the packets themselves, between network namespaces.
+
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test may fail by panicking, and waits
+
+mod support;
+
+use socket2::{Domain, Protocol, Socket, Type};
+use std::io::Read;
+use std::net::{IpAddr, UdpSocket};
+use std::process::Command;
+use std::time::{Duration, Instant};
+use support::Site;
+use support::namespaces::{Cabled, Machine, Node, possible};
+use support::traffic::{answers, sent_and_returned};
+
+const PATIENCE: Duration = Duration::from_secs(10);
+
+fn inner(address: &str) -> IpAddr {
+    address.parse().unwrap()
+}
+
+/// Runs `nft` on a machine; what it makes goes with the machine's namespace.
+fn nft(machine: &Machine, rules: &str) {
+    let done = Command::new("ip").args(["netns", "exec", &machine.name, "nft", rules]).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+}
+
+/// Sends one UDP packet of this traffic class through the tunnel, and tells the classes with which the datagram and the
+/// packet arrive, as the receiving kernel sees them.
+fn classes(cabled: &Cabled, class: u8) -> (u8, u8) {
+    let heard = cabled.gateway.on(|| Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::UDP)).unwrap());
+    heard.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
+    cabled.station.on(|| {
+        let socket = UdpSocket::bind("10.98.0.2:0").unwrap();
+        socket2::SockRef::from(&socket).set_tos_v4(class.into()).unwrap();
+        socket.send_to(&[0x77; 300], "10.98.0.1:9").unwrap();
+    });
+    let end = Instant::now() + PATIENCE;
+    let mut outer = None;
+    while Instant::now() < end {
+        let mut packet = [0; 2000];
+        let Ok(count) = (&heard).read(&mut packet) else { continue };
+        match packet[16..20] {
+            [10, 98, 0, 1] => return (outer.expect("its datagram came first"), packet[1]),
+            _ if count > 300 => outer = Some(packet[1]),
+            _ => {}
+        }
+    }
+    panic!("the packet does not arrive");
+}
+
+#[test]
+fn traffic_classes_and_marks_of_congestion_cross_the_tunnel() {
+    if !possible() {
+        return;
+    }
+    const VOICE: u8 = 46 << 2;
+    const ECT: u8 = 0b10;
+    const CE: u8 = 0b11;
+    for copy_dscp in [true, false] {
+        let (cabled, site) = (Cabled::new(), Site::tunnel("192.0.2.1:4780", r#"["10.98.0.0/24"]"#));
+        site.add("station", "[tunnel]", &format!("copy_dscp = {copy_dscp}"));
+        let _gateway = Node::start(&site, &cabled.gateway, "gateway");
+        let _station = Node::start(&site, &cabled.station, "station");
+        assert!(answers(&cabled.station, inner("10.98.0.1"), 56, PATIENCE));
+        let outer = |class: u8| if copy_dscp { class } else { class & CE };
+        for class in [0, ECT, VOICE, VOICE | ECT] {
+            assert_eq!(classes(&cabled, class), (outer(class), class));
+        }
+        // a router that marks what may be marked
+        nft(&cabled.station, "add table ip marks");
+        nft(&cabled.station, "add chain ip marks out { type filter hook postrouting priority 0; }");
+        nft(&cabled.station, "add rule ip marks out udp dport 4780 ip ecn != not-ect ip ecn set ce");
+        for class in [ECT, VOICE | ECT] {
+            assert_eq!(classes(&cabled, class), (outer(class) | CE, class | CE), "the mark is told inside");
+        }
+        assert_eq!(classes(&cabled, VOICE), (outer(VOICE), VOICE));
+    }
+}
+
+/// Makes the way between the machines narrower than their own interfaces: what is longer is dropped without a word, as
+/// by a router whose ICMP a firewall swallows.
+fn narrow(cabled: &Cabled, longest: u16) {
+    for machine in [&cabled.gateway, &cabled.station] {
+        nft(machine, "table inet narrow {}");
+        nft(machine, "delete table inet narrow");
+        nft(machine, "add table inet narrow");
+        nft(machine, "add chain inet narrow in { type filter hook prerouting priority -300; }");
+        nft(machine, &format!("add rule inet narrow in iifname cable meta length > {longest} drop"));
+    }
+}
+
+#[test]
+fn a_path_narrower_than_its_interfaces_is_found_and_tcp_and_ping_get_through() {
+    if !possible() {
+        return;
+    }
+    for endpoint in ["192.0.2.1:4780", "[2001:db8::1]:4780"] {
+        let (cabled, site) = (Cabled::new(), Site::tunnel(endpoint, r#"["10.98.0.0/24", "fd98::/64"]"#));
+        narrow(&cabled, 1380);
+        let _gateway = Node::start(&site, &cabled.gateway, "gateway");
+        let station = Node::start(&site, &cabled.station, "station");
+        assert!(answers(&cabled.station, inner("10.98.0.1"), 56, PATIENCE));
+        let began = Instant::now();
+        let content: Vec<u8> =
+            (0..400_000u32).flat_map(|i| i.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
+        for address in ["10.98.0.1", "fd98::1"] {
+            let returned = sent_and_returned(&cabled.station, &cabled.gateway, inner(address), &content);
+            assert!(returned == content, "every byte comes back through {address} over {endpoint}");
+        }
+        println!("{endpoint}: two transfers of 1.6 MB there and back in {:?}", began.elapsed());
+        let status = station.status();
+        let peer = &status["node"]["peers"][0];
+        let found = peer["path_mtu_bytes"].as_u64().unwrap();
+        assert!((1372..=1380).contains(&found) && peer["path_mtu_confirmed"] == true, "{peer:#}");
+        // as large as the tunnel's interface takes, in an echo request that may not be fragmented
+        let mtu = status["mtu"].as_u64().unwrap() as usize;
+        assert!(
+            answers(&cabled.station, inner("10.98.0.1"), mtu - 28, PATIENCE),
+            "the kernel was told what fits"
+        );
+    }
+}
