@@ -1,12 +1,12 @@
 //! Headers as deltas to an earlier one.
 //!
 //! ```text
-//! | bytes of context (8) | context ... | delta ... | payload ...
+//! | bytes of context (8) | distance (8) | context ... | delta ... | payload ...
 //! ```
 
 use crate::Seed;
 use etherparse::{IpHeaders, PacketBuilder, PacketBuilderStep};
-use wire::headers::{compress, expand, expand_header, split};
+use wire::headers::{Context, compress, expand, expand_header, split};
 
 /// What stands in the buffer before the packet.
 const BEFORE: &[u8] = b"delivered before";
@@ -14,7 +14,9 @@ const BEFORE: &[u8] = b"delivered before";
 /// A packet comes out that could have been compressed, with this payload, or nothing is written.
 pub fn check(bytes: &[u8]) -> bool {
     let Some((&context_bytes, bytes)) = bytes.split_first() else { return false };
-    let Some((context, bytes)) = bytes.split_at_checked(usize::from(context_bytes)) else { return false };
+    let Some((&distance, bytes)) = bytes.split_first() else { return false };
+    let Some((header, bytes)) = bytes.split_at_checked(usize::from(context_bytes)) else { return false };
+    let context = &Context { header, distance: distance.into() };
     let (mut payload, mut out) = (bytes, BEFORE.to_vec());
     let Ok(unfinished) = expand_header(context, &mut payload, &mut out) else {
         assert_eq!((payload, &out[..]), (bytes, BEFORE));
@@ -70,11 +72,11 @@ const TIMES: [[u8; 12]; 2] = [[1, 1, 8, 10, 0, 1, 2, 3, 0, 3, 2, 1], [1, 1, 8, 1
 
 fn seed(name: &'static str, context: &[u8], packet: &[u8]) -> Seed {
     let split = split(packet).expect("our own packet");
-    let context = &context[..context.len() - PAYLOAD.len()];
+    let header = &context[..context.len() - PAYLOAD.len()];
     Seed::of(name, |out| {
-        out.push(context.len() as u8);
-        out.extend_from_slice(context);
-        compress(context, &split, out).expect("packets of one flow");
+        out.extend_from_slice(&[header.len() as u8, 1]);
+        out.extend_from_slice(header);
+        compress(&Context { header, distance: 1 }, &split, out).expect("packets of one flow");
         out.extend_from_slice(split.payload);
     })
 }

@@ -39,6 +39,7 @@ mod link;
 mod mac;
 mod node;
 mod pack;
+mod path_delay;
 mod path_mtu;
 mod peer;
 mod queue;

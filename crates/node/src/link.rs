@@ -2,8 +2,9 @@
 //! two starts anew, it begins again from nothing.
 
 use crate::pack::Overflow;
+use crate::path_delay::PathDelay;
 use crate::path_mtu::Measured;
-use crate::receipts::{Outstanding, Received};
+use crate::receipts::{GAP_TOLD_AFTER, Outstanding, Received};
 use crate::recover::Recover;
 use crate::reduce::{Reduce, Restore};
 use crate::release::Release;
@@ -19,10 +20,11 @@ use wire::unit::PLAIN;
 const MAX_REPLIES: usize = 256;
 /// Answers to pings that wait to be sent at once.
 const MAX_PONGS: usize = 8;
-/// Over longer hops ARQ does not pay: what it repairs comes so late that the end hosts have repaired it themselves.
-const LONGEST_HOP: Duration = Duration::from_millis(120);
-/// The least and the most that a packet waits behind a gap.
-const PATIENCE: [Duration; 2] = [Duration::from_millis(40), Duration::from_millis(300)];
+/// The share of the whole path's round trip within which end hosts take what comes late for reordered and not for lost
+/// (RACK, RFC 8985, section 6.2).
+const REORDERING_SHARE: u32 = 4;
+/// The longest that a packet waits behind a gap.
+const MAX_PATIENCE: Duration = Duration::from_millis(300);
 /// A first guess of the round trip, until it is measured.
 const UNKNOWN_ROUND_TRIP: Duration = Duration::from_millis(200);
 
@@ -47,10 +49,14 @@ pub struct Link {
     pub recover: Option<Recover>,
     /// Hands packets on in order; only if the peer sends again what is lost.
     pub release: Option<Release>,
+    /// The round trip of the whole path of which the hop is a part.
+    pub path_delay: PathDelay,
     /// A packet's frame that waits for the next datagram.
     pub overflow: Option<Overflow>,
     /// Bytes of the last packet's frame: the next one's are likely about as many.
     pub usual_frame_bytes: usize,
+    /// A receipt is due and did not fit into the datagram before.
+    pub receipt_had_no_room: bool,
     /// Sequences that the peer asked for.
     pub replies: VecDeque<u64>,
     /// Pings to be answered.
@@ -106,28 +112,34 @@ impl Link {
             repair: (answers || recovers).then(|| Repair::new(answers)),
             recover: sends_again(parameters).then(Recover::default),
             release: recovers.then(Release::default),
+            path_delay: PathDelay::default(),
             overflow: None,
             usual_frame_bytes: usize::MAX,
+            receipt_had_no_room: false,
             replies: VecDeque::new(),
             pongs: VecDeque::new(),
             flushed: false,
         }
     }
 
-    /// Whether what is lost now is worth sending again from here: decided by what was measured, not configured.
+    /// Whether what is lost now is sent again from here: as soon as it is known how long that takes.
     #[must_use]
     pub fn repairs_losses(&self) -> bool {
-        self.recover.is_some() && self.outstanding.delay.shortest().is_some_and(|hop| hop <= LONGEST_HOP)
+        self.recover.is_some() && self.outstanding.srtt().is_some()
     }
 
-    /// For how long a packet waits behind a gap: while its filling may still be on the way.
+    /// For how long a packet waits behind a gap: until it would come too late for the end hosts, if the gap is likely
+    /// to be filled by then, and otherwise not at all. Where the hop is most of the path, waiting would only keep
+    /// acknowledgements from senders, who would have repaired the loss as soon; and what fills the gap then undoes what
+    /// they did to their windows.
     #[must_use]
     pub fn patience(&self) -> Duration {
-        let [least, most] = PATIENCE;
-        match self.outstanding.delay.shortest() {
-            Some(hop) if hop > LONGEST_HOP => Duration::ZERO,
-            _ => self.outstanding.srtt().map_or(least, |srtt| (srtt * 2 + least).min(most)),
-        }
+        let (Some(srtt), Some(path)) = (self.outstanding.srtt(), self.path_delay.shortest()) else {
+            return Duration::ZERO;
+        };
+        let in_time = (path / REORDERING_SHARE).min(MAX_PATIENCE);
+        let repair = srtt * 3 / 2 + GAP_TOLD_AFTER;
+        if repair <= in_time { in_time } else { Duration::ZERO }
     }
 
     /// Queues an answer to a request, within the bound.

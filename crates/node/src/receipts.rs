@@ -21,10 +21,11 @@ const REORDERING_SHARE: u32 = 2;
 const REPEATS: usize = 3;
 /// How far back receipts tell of gaps to a sender that fills them.
 const GAPS_TOLD: u64 = 1024;
-/// Packets that may go unreported while traffic flows that could carry a receipt.
-const PIGGYBACK_AFTER_PACKETS: u32 = 4;
+/// Bytes that may go unreported while traffic flows that could carry a receipt. Acknowledgments hardly count: nobody
+/// waits to refer to them.
+const PIGGYBACK_AFTER_BYTES: usize = 1024;
 /// ... or the time.
-const PIGGYBACK_AFTER: Duration = Duration::from_millis(10);
+const PIGGYBACK_AFTER: Duration = Duration::from_millis(20);
 /// Packets after which a receipt goes out on its own.
 const ALONE_AFTER_PACKETS: u32 = 64;
 /// ... or the time.
@@ -32,7 +33,7 @@ const ALONE_AFTER: Duration = Duration::from_millis(250);
 /// A packet that could not be restored is told sooner: the end hosts wait for it.
 const MISS_TOLD_AFTER: Duration = Duration::from_millis(20);
 /// A gap is told at once to a sender that fills it, give or take what a little reordering takes to end.
-const GAP_TOLD_AFTER: Duration = Duration::from_millis(2);
+pub const GAP_TOLD_AFTER: Duration = Duration::from_millis(2);
 
 /// The most bytes of a receipt's frame before its bitmaps: type, length, and the six numbers.
 const FRONT_BYTES: usize = 1 + 2 + 3 + 1 + 4 + 5 + 2;
@@ -176,6 +177,7 @@ pub struct Received {
     newest_at: Duration,
     received: u32,
     unreported: u32,
+    unreported_bytes: usize,
     unreported_since: Option<Duration>,
     missed_at: Option<Duration>,
     /// The sender fills gaps: it is told of them at once, and of everything soon.
@@ -201,6 +203,7 @@ impl Received {
             newest_at: Duration::ZERO,
             received: 0,
             unreported: 0,
+            unreported_bytes: 0,
             unreported_since: None,
             missed_at: None,
             sender_recovers,
@@ -295,9 +298,10 @@ impl Received {
         self.held.fill(0);
     }
 
-    /// Notes that what arrived wants a receipt.
-    pub fn want_receipt(&mut self, now: Duration) {
+    /// Notes that what arrived, in a frame of so many bytes, wants a receipt.
+    pub fn want_receipt(&mut self, now: Duration, frame_bytes: usize) {
         self.unreported += 1;
+        self.unreported_bytes += frame_bytes;
         self.unreported_since.get_or_insert(now);
     }
 
@@ -309,12 +313,18 @@ impl Received {
     /// Whether a datagram that leaves now should carry a receipt.
     #[must_use]
     pub fn worth_carrying(&self, now: Duration) -> bool {
-        self.unreported >= PIGGYBACK_AFTER_PACKETS
+        self.unreported_bytes >= PIGGYBACK_AFTER_BYTES
             || self.unreported_since.is_some_and(|since| {
                 now >= since + PIGGYBACK_AFTER
                     || self.sender_recovers
-                        && (self.missed_at.is_some() || now >= self.reported_at + 2 * PIGGYBACK_AFTER)
+                        && (self.missed_at.is_some() || now >= self.reported_at + PIGGYBACK_AFTER)
             })
+    }
+
+    /// Whether there is anything that no receipt has told yet.
+    #[must_use]
+    pub fn has_unreported(&self) -> bool {
+        self.unreported_since.is_some()
     }
 
     /// When a receipt goes out on its own.
@@ -381,6 +391,7 @@ impl Received {
         self.reported_at = now;
         self.late = self.late.and_then(|(late, times)| Some((late, times.checked_sub(1)?)));
         self.unreported = 0;
+        self.unreported_bytes = 0;
         self.unreported_since = None;
         self.missed_at = None;
     }
@@ -446,7 +457,7 @@ mod tests {
                 if lost_here { continue; }
                 received.arrive(now, sequence);
                 received.hold(sequence);
-                received.want_receipt(now);
+                received.want_receipt(now, 300);
                 if received.worth_carrying(now) {
                     let mut body = Vec::new();
                     received.write(now, 0, &mut body);

@@ -3,29 +3,34 @@
 //! Any protocol inside gains: the end hosts never learn of most losses. Four things keep it honest.
 //!
 //! - *What is parked is not lost.* A packet that arrived before what it refers to waits at the receiver, which says so.
-//! - *Congestion is not hidden.* What was lost while the path's queue was full is sent again for the receiver's store
-//!   alone, because later packets refer to it; the end hosts see the loss and slow down ([`crate::delay`]). Their own
+//! - *Congestion is not hidden.* What was lost while the path's queue was full is not sent again, or for the receiver's
+//!   store alone if later packets refer to it; the end hosts see the loss and slow down ([`crate::delay`]). Their own
 //!   repetition then costs a reference.
 //! - *The tail is not forgotten.* When nothing is heard for a while, the newest packet is sent once more, as TCP's tail
 //!   loss probe does (RFC 8985, section 7); the receipt for it shows what else is missing.
 //!
-//! - *What is given up takes nothing along.* Whatever was sent and is not confirmed by then may depend on it: nothing
+//! - *What is given up takes nothing along.* Of what was sent since and is not confirmed, some may depend on it: nothing
 //!   new refers to that, and what of it is sent again goes as it was.
 //!
 //! Bounded in packets, bytes and tries; what is given up is left to the end hosts.
 
-use std::collections::VecDeque;
+use crate::receipts::HISTORY;
+use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 use wire::frame::FrameType;
 
-/// The most packets kept.
-const MAX_PACKETS: usize = 1024;
+/// The most packets kept: as many as the accounts of both ends reach back.
+const MAX_PACKETS: usize = HISTORY;
 /// The most bytes kept.
-const MAX_BYTES: usize = 1 << 20;
+const MAX_BYTES: usize = 4 << 20;
 /// How often one packet is sent again.
 const MAX_TRIES: u8 = 10;
-/// For how long a packet is kept: far longer than the receiver waits for it.
+/// For how long a packet is kept, at least: longer than the receiver waits for it.
 const KEEP: Duration = Duration::from_secs(2);
+/// ... and in round trips,
+const KEEP_ROUND_TRIPS: u32 = 12;
+/// ... and at most.
+const MAX_KEEP: Duration = Duration::from_secs(10);
 /// How long the receiver may sit on a receipt.
 pub const RECEIPT_DELAY: Duration = Duration::from_millis(25);
 /// How often in a row the probe's patience doubles.
@@ -52,6 +57,10 @@ struct Kept {
     queued: bool,
     /// Lost to congestion at least once: for the store only.
     congested: bool,
+    /// A later packet refers to it.
+    referred: bool,
+    /// What of it was not confirmed when it left: by rising sequence.
+    refers_to: Vec<u64>,
 }
 
 /// How a packet is to be sent again.
@@ -80,15 +89,17 @@ pub struct Recover {
     again: VecDeque<u64>,
     probe_at: Option<Duration>,
     backoff: u32,
-    /// Something was given up since [`Recover::take_doubted`].
-    gave_up: bool,
+    /// What was given up, though something refers to it, since [`Recover::take_doubted`].
+    given_up: BTreeSet<u64>,
+    keep: Duration,
     spare: Vec<Kept>,
 }
 
 impl Recover {
     /// Keeps a packet of this traffic class that leaves now.
     pub fn keep(&mut self, now: Duration, sequence: u64, frame_type: FrameType, class: u8, body: &[u8]) {
-        while self.kept.front().is_some_and(|kept| kept.left_at + KEEP < now)
+        let keep = self.keep.max(KEEP);
+        while self.kept.front().is_some_and(|kept| kept.left_at + keep < now)
             || self.kept.len() >= MAX_PACKETS
             || self.bytes + body.len() > MAX_BYTES && !self.kept.is_empty()
         {
@@ -97,6 +108,7 @@ impl Recover {
         let mut kept = self.spare.pop().unwrap_or_default();
         kept.body.clear();
         kept.body.extend_from_slice(body);
+        kept.refers_to.clear();
         self.bytes += body.len();
         self.kept.push_back(Kept {
             sequence,
@@ -109,6 +121,7 @@ impl Recover {
             doubted: false,
             queued: false,
             congested: false,
+            referred: false,
             ..kept
         });
     }
@@ -117,7 +130,9 @@ impl Recover {
         if let Some(kept) = self.kept.pop_front() {
             if kept.frame_type.is_some() {
                 self.bytes -= kept.body.len();
-                self.gave_up = true;
+                if kept.referred {
+                    self.given_up.insert(kept.sequence);
+                }
             }
             if self.spare.len() < 64 {
                 self.spare.push(kept);
@@ -143,6 +158,13 @@ impl Recover {
         }
     }
 
+    fn give_up(&mut self, at: usize) {
+        if self.kept[at].referred {
+            self.given_up.insert(self.kept[at].sequence);
+        }
+        self.forget_at(at);
+    }
+
     /// The receiver holds the packet.
     pub fn confirmed(&mut self, sequence: u64) {
         if let Some(at) = self.position(sequence) {
@@ -154,9 +176,19 @@ impl Recover {
     /// Receipts tell of every gap: of what is before the first sequence told of, nothing is missing.
     pub fn told_from(&mut self, first: u64) {
         while self.kept.front().is_some_and(|kept| kept.sequence < first) {
-            let gave_up = self.gave_up;
+            let sequence = self.kept.front().map(|kept| kept.sequence);
             self.drop_front();
-            self.gave_up = gave_up;
+            sequence.map(|sequence| self.given_up.remove(&sequence));
+        }
+    }
+
+    /// The packet kept last refers to this one.
+    pub fn refers_to(&mut self, sequence: u64) {
+        if let Some(at) = self.position(sequence) {
+            self.kept[at].referred = true;
+            if let Some(last) = self.kept.back_mut() {
+                last.refers_to.push(sequence);
+            }
         }
     }
 
@@ -185,10 +217,9 @@ impl Recover {
             let kept = &self.kept[at];
             if kept.frame_type.is_none() || !kept.lost || kept.queued {
                 at += 1;
-            } else if kept.tries == MAX_TRIES {
+            } else if kept.tries == MAX_TRIES || kept.congested && !kept.referred {
                 let before = self.kept.len();
-                self.gave_up = true;
-                self.forget_at(at);
+                self.give_up(at);
                 at = (at + 1).saturating_sub(before - self.kept.len());
             } else {
                 let kept = &mut self.kept[at];
@@ -237,6 +268,7 @@ impl Recover {
 
     /// Something left, or something was confirmed: from now on silence counts anew.
     pub fn rearm(&mut self, now: Duration, srtt: Duration) {
+        self.keep = (srtt * KEEP_ROUND_TRIPS).min(MAX_KEEP);
         let patience = srtt * 3 / 2 + RECEIPT_DELAY;
         let any = self.kept.iter().any(|kept| kept.frame_type.is_some());
         self.probe_at = any.then(|| now + patience * (1 << self.backoff.min(MAX_BACKOFF)));
@@ -250,8 +282,7 @@ impl Recover {
         self.backoff += 1;
         if let Some(at) = self.kept.iter().rposition(|kept| kept.frame_type.is_some()) {
             if self.kept[at].tries == MAX_TRIES {
-                self.gave_up = true;
-                self.forget_at(at);
+                self.give_up(at);
             } else if !self.kept[at].queued {
                 self.kept[at].queued = true;
                 self.again.push_back(self.kept[at].sequence);
@@ -260,16 +291,22 @@ impl Recover {
         self.rearm(now, srtt);
     }
 
-    /// When something was given up: tells `doubted` of everything that may depend on it.
+    /// When something was given up: tells `doubted` of everything that depends on it.
     pub fn take_doubted(&mut self, mut doubted: impl FnMut(u64)) {
-        if std::mem::take(&mut self.gave_up) {
-            for kept in self.kept.iter_mut().filter(|kept| kept.frame_type.is_some()) {
+        if self.given_up.is_empty() {
+            return;
+        }
+        let mut gone = std::mem::take(&mut self.given_up);
+        // packets refer to earlier ones only
+        for kept in self.kept.iter_mut().filter(|kept| kept.frame_type.is_some()) {
+            if kept.refers_to.iter().any(|sequence| gone.contains(sequence)) {
+                gone.insert(kept.sequence);
                 kept.doubted = true;
                 kept.lost |= kept.parked;
                 doubted(kept.sequence);
             }
-            self.schedule();
         }
+        self.schedule();
     }
 
     /// When [`Recover::probe`] has something to do.
@@ -286,7 +323,7 @@ impl Recover {
         self.again.clear();
         self.probe_at = None;
         self.backoff = 0;
-        self.gave_up = false;
+        self.given_up.clear();
     }
 }
 
@@ -311,7 +348,10 @@ mod tests {
         let mut recover = Recover::default();
         recover.keep(MS, 1, FrameType::Packet, 0, b"one");
         recover.keep(MS, 2, FrameType::ReducedCompact, 0, b"two");
+        recover.refers_to(1);
         recover.keep(MS, 3, FrameType::ReducedCompact, 0, b"three");
+        recover.keep(MS, 4, FrameType::ReducedCompact, 0, b"four");
+        recover.refers_to(3);
         for _ in 0..MAX_TRIES {
             recover.missing(1, false);
             recover.parked(2);
@@ -328,8 +368,22 @@ mod tests {
         assert_eq!(doubted, [2]);
         assert!(recover.next_again().is_some_and(|again| again.sequence == 2 && again.as_it_was));
         recover.confirmed(2);
+        recover.confirmed(4);
         assert_eq!(recover.bytes, 0);
         assert!(recover.kept.is_empty());
+    }
+
+    #[test]
+    fn what_congestion_lost_is_sent_again_only_where_something_refers_to_it() {
+        let mut recover = Recover::default();
+        (1..=4).for_each(|sequence| recover.keep(MS, sequence, FrameType::Packet, 0, b"packet"));
+        recover.refers_to(2);
+        recover.missing(1, true);
+        recover.missing(2, true);
+        recover.missing(3, false);
+        recover.schedule();
+        assert_eq!(again(&mut recover), [(2, true), (3, false)]);
+        recover.take_doubted(|sequence| panic!("{sequence} depends on nothing that was given up"));
     }
 
     #[test]

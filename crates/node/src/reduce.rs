@@ -240,6 +240,17 @@ pub enum NotRestored {
     WrongBytes,
 }
 
+impl NotRestored {
+    /// The packets that are needed, as far as they can be named.
+    #[must_use]
+    pub fn absent(&self) -> AbsentSequences {
+        match self {
+            NotRestored::Absent(sequences) => *sequences,
+            _ => AbsentSequences::default(),
+        }
+    }
+}
+
 impl From<Miss> for NotRestored {
     fn from(miss: Miss) -> Self {
         match miss {
@@ -256,7 +267,11 @@ impl From<NotLengthened> for NotRestored {
         match why {
             NotLengthened::Malformed => NotRestored::Malformed,
             NotLengthened::OtherGeneration => NotRestored::OtherGeneration,
-            NotLengthened::UnknownHeader(_) => NotRestored::Absent(AbsentSequences::default()),
+            NotLengthened::UnknownHeader(sequence) => {
+                let mut absent = AbsentSequences::default();
+                absent.add(sequence);
+                NotRestored::Absent(absent)
+            }
         }
     }
 }

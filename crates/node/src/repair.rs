@@ -4,7 +4,8 @@
 //! Used where the peer says that it answers requests. Bounded in number, time and tries; what is given up is
 //! left to the end hosts.
 
-use crate::reduce::Shape;
+use crate::reduce::{NotRestored, Shape};
+use re::AbsentSequences;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use wire::frame::FrameType;
@@ -13,8 +14,12 @@ use wire::frame::FrameType;
 const MAX_HELD: usize = 512;
 /// Sequences asked for at once.
 const MAX_WANTED: usize = 256;
-/// How long a packet is held.
+/// How long a packet is held, at least,
 const HOLD: Duration = Duration::from_secs(1);
+/// ... and in round trips: what it needs may be lost several times over.
+const HOLD_ROUND_TRIPS: u32 = 10;
+/// ... and at most.
+const MAX_HOLD: Duration = Duration::from_secs(8);
 /// How often one sequence is asked for.
 const MAX_TRIES: u8 = 3;
 
@@ -69,6 +74,8 @@ pub struct Held {
     pub session: u32,
     /// For whom it is.
     pub to: Recipient,
+    /// What it needs; nothing if that cannot be named.
+    absent: AbsentSequences,
     until: Duration,
 }
 
@@ -83,6 +90,7 @@ struct Wanted {
 pub struct Repair {
     /// Whether the peer answers requests; if not, it sends again by itself what receipts show to be missing.
     asks: bool,
+    hold: Duration,
     held: BTreeMap<u64, Held>,
     wanted: BTreeMap<u64, Wanted>,
 }
@@ -91,26 +99,43 @@ impl Repair {
     /// Holds packets, and asks for what they need if the peer answers.
     #[must_use]
     pub fn new(asks: bool) -> Self {
-        Repair { asks, ..Self::default() }
+        Repair { asks, hold: HOLD, ..Self::default() }
+    }
+
+    /// What is held from now on is held for long enough at this round trip.
+    pub fn round_trip_is(&mut self, srtt: Duration) {
+        self.hold = (srtt * HOLD_ROUND_TRIPS).clamp(HOLD, MAX_HOLD);
+    }
+
+    /// Whether holding a packet may help that could not be restored for this reason: if not, it had better count as
+    /// lost.
+    #[must_use]
+    pub fn helps(&self, why: &NotRestored) -> bool {
+        self.asks || matches!(why, NotRestored::Absent(_))
     }
 
     /// Holds a packet that needs the sequences `absent`; if none can be named, the packet itself is asked for. Returns
     /// the sequence of the one that had to go for it, if any.
-    pub fn hold(&mut self, now: Duration, arrival: &Arrival<'_>, absent: &[u64]) -> Option<u64> {
+    pub fn hold(&mut self, now: Duration, arrival: &Arrival<'_>, absent: AbsentSequences) -> Option<u64> {
         let &Arrival { sequence, shape, body, session, to } = arrival;
         let evicted = if self.held.len() >= MAX_HELD && !self.held.contains_key(&sequence) {
             self.held.pop_first().map(|(sequence, _)| sequence)
         } else {
             None
         };
-        self.held.insert(sequence, Held { shape, body: body.to_vec(), session, to, until: now + HOLD });
+        let until = now + self.hold;
+        self.held.insert(sequence, Held { shape, body: body.to_vec(), session, to, absent, until });
+        self.want(now, sequence, absent.as_slice());
+        evicted
+    }
+
+    fn want(&mut self, now: Duration, sequence: u64, absent: &[u64]) {
         let itself = [sequence];
         for &absent in if absent.is_empty() { &itself } else { absent } {
             if self.asks && self.wanted.len() < MAX_WANTED {
                 self.wanted.entry(absent).or_insert(Wanted { ask_at: now, tries: 0 });
             }
         }
-        evicted
     }
 
     /// Whether `sequence` was asked for: only then is a reply taken.
@@ -124,15 +149,26 @@ impl Repair {
         self.wanted.remove(&sequence);
     }
 
-    /// Takes a held packet out, lowest sequence first from `from` on.
-    pub fn take_held(&mut self, from: u64) -> Option<(u64, Held)> {
-        let sequence = *self.held.range(from..).next()?.0;
+    /// Whether nothing is held.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.held.is_empty()
+    }
+
+    /// Takes out the next held packet, lowest sequence first from `from` on, that may need one of those that `came`.
+    pub fn take_dependent(&mut self, from: u64, came: &[u64]) -> Option<(u64, Held)> {
+        let needs = |held: &Held| {
+            let absent = held.absent.as_slice();
+            absent.is_empty() || absent.iter().any(|absent| came.contains(absent))
+        };
+        let sequence = *self.held.range(from..).find(|(_, held)| needs(held))?.0;
         self.held.remove_entry(&sequence)
     }
 
-    /// Puts a packet back that still cannot be restored.
-    pub fn put_back(&mut self, sequence: u64, held: Held) {
-        self.held.insert(sequence, held);
+    /// Puts a packet back that still cannot be restored, and needs the sequences `absent` now.
+    pub fn put_back(&mut self, now: Duration, sequence: u64, held: Held, absent: AbsentSequences) {
+        self.held.insert(sequence, Held { absent, ..held });
+        self.want(now, sequence, absent.as_slice());
     }
 
     /// Takes `sequence` out if it is held.
@@ -191,10 +227,16 @@ mod tests {
         for sequence in 0..1000 {
             let (shape, to) = (Shape::Short, Recipient::EndHosts { ecn: 0 });
             let arrival = Arrival { sequence, shape, body: b"body", session: 0, to };
-            repair.hold(Duration::ZERO, &arrival, &[sequence + 5000]);
+            let mut absent = AbsentSequences::default();
+            absent.add(sequence + 5000);
+            repair.hold(Duration::ZERO, &arrival, absent);
         }
         assert_eq!(repair.held.len(), MAX_HELD);
         assert_eq!(repair.wanted.len(), MAX_WANTED);
+        assert!(repair.take_dependent(0, &[4999, 5000]).is_none(), "what it needs has not come");
+        let (sequence, held) = repair.take_dependent(0, &[4999, 5700, 5800]).unwrap();
+        assert_eq!(sequence, 700);
+        repair.put_back(Duration::ZERO, sequence, held, AbsentSequences::default());
         assert_eq!(repair.ask(Duration::ZERO, second, 64).len(), 64);
         let mut given_up = 0;
         repair.give_up(second, |_| given_up += 1);

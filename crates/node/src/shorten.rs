@@ -5,19 +5,20 @@
 //! text: they are compressed by themselves ([`re::literals`]). Neither takes state that a lost packet could spoil.
 //!
 //! ```text
-//! +------------+---------------+---------------------+------------------+---------------+--------------
-//! | generation | what (8 bits) | MAC, with regions   | distance, delta, | regions, with | literals ...
-//! |            |               | (64 bits)           | with a header    | regions       |
-//! +------------+---------------+---------------------+------------------+---------------+--------------
+//! +------------+----------+-------------------+------------------+---------------+--------------
+//! | generation | what (3) | MAC, with regions | distance, delta, | regions, with | literals ...
+//! | (5 bits)   |          | (64 bits)         | with a header    | regions       |
+//! +------------+----------+-------------------+------------------+---------------+--------------
 //! ```
 //!
-//! The distance (varint) is this packet's link sequence less the one whose header the delta starts from. Regions are
+//! Of the generation there are the low bits: no packet is under way for so long that its receiver forgets 32 times. The
+//! distance (varint) is this packet's link sequence less the one whose header the delta starts from. Regions are
 //! those of the compact shim. Literals are those of the shim, less the header if a delta stands for it.
 
 use re::literals::{Compressor, Expander};
 use std::collections::BTreeMap;
 use wire::frame::PACKET_MAC_BYTES;
-use wire::headers::{self, Unfinished};
+use wire::headers::{self, Context, Unfinished};
 use wire::inner::Flow;
 use wire::shim::MAX_RESTORED_BYTES;
 use wire::shim::compact::Compact;
@@ -29,6 +30,8 @@ mod what {
     pub(super) const HEADER: u8 = 2;
     pub(super) const COMPRESSED: u8 = 4;
     pub(super) const ALL: u8 = REGIONS | HEADER | COMPRESSED;
+    /// By so much the generation is shifted.
+    pub(super) const BITS: u32 = 3;
 }
 
 /// How far back, in link sequences, a header may be referred to.
@@ -155,8 +158,10 @@ impl Shorten {
                 && sequence - confirmed < REACH
                 && let Some(context) = self.headers.get(confirmed)
             {
-                varint::emit((sequence - confirmed) as u32, &mut self.delta);
-                if headers::compress(context, &split, &mut self.delta).is_some() {
+                let distance = (sequence - confirmed) as u32;
+                varint::emit(distance, &mut self.delta);
+                let context = Context { header: context, distance };
+                if headers::compress(&context, &split, &mut self.delta).is_some() {
                     what |= what::HEADER;
                     literals = &literals[split.header.len()..];
                 }
@@ -173,10 +178,10 @@ impl Shorten {
             literals = &self.compressed;
         }
         let mac_bytes = mac.map_or(0, |mac| mac.len());
-        if 2 + mac_bytes + self.delta.len() + regions.len() + literals.len() >= unshortened_bytes {
+        if 1 + mac_bytes + self.delta.len() + regions.len() + literals.len() >= unshortened_bytes {
             return false;
         }
-        out.extend_from_slice(&[generation, what]);
+        out.push(generation << what::BITS | what);
         out.extend_from_slice(mac.as_ref().map_or(&[], |mac| mac));
         out.extend_from_slice(&self.delta);
         out.extend_from_slice(regions);
@@ -265,11 +270,9 @@ impl Lengthen {
         generation: u8,
         mut body: &[u8],
     ) -> Result<Lengthened<'_>, NotLengthened> {
-        let [of_generation, what] = take(&mut body)?;
-        if what & !what::ALL != 0 {
-            return Err(NotLengthened::Malformed);
-        }
-        if of_generation != generation {
+        let [front] = take(&mut body)?;
+        let what = front & what::ALL;
+        if front >> what::BITS != generation << what::BITS >> what::BITS {
             return Err(NotLengthened::OtherGeneration);
         }
         let is_reduced = what & what::REGIONS != 0;
@@ -279,9 +282,10 @@ impl Lengthen {
         let mut unfinished = None;
         if what & what::HEADER != 0 {
             let distance = varint::parse(&mut body)?;
-            let context = sequence.checked_sub(distance.into()).ok_or(NotLengthened::Malformed)?;
-            let known = self.headers.get(context).ok_or(NotLengthened::UnknownHeader(context))?;
-            unfinished = Some(headers::expand_header(known, &mut body, &mut self.header)?);
+            let confirmed = sequence.checked_sub(distance.into()).ok_or(NotLengthened::Malformed)?;
+            let known = self.headers.get(confirmed).ok_or(NotLengthened::UnknownHeader(confirmed))?;
+            let context = Context { header: known, distance };
+            unfinished = Some(headers::expand_header(&context, &mut body, &mut self.header)?);
         }
         if is_reduced {
             let regions = Compact::take_regions(&mut body)?;
@@ -347,7 +351,7 @@ mod tests {
         assert_eq!(pass(&mut shorten, &mut lengthen, 0, &segment(0, b"")), None, "nothing is known");
         assert_eq!(pass(&mut shorten, &mut lengthen, 1, &segment(0, b"")), None, "nothing is confirmed");
         shorten.confirm(1);
-        assert!(pass(&mut shorten, &mut lengthen, 2, &segment(100, b"")).unwrap() <= 8);
+        assert!(pass(&mut shorten, &mut lengthen, 2, &segment(100, b"")).unwrap() <= 7);
         let text = b"and again the text that stands in this packet ".repeat(20);
         assert!(pass(&mut shorten, &mut lengthen, 3, &segment(100, &text)).unwrap() < 100);
         shorten.forget();
@@ -357,9 +361,10 @@ mod tests {
     #[test]
     fn what_is_not_known_is_named() {
         let mut lengthen = Lengthen::new();
-        assert_eq!(lengthen.read(9, 0, &[0, 2, 4, 0]).unwrap_err(), NotLengthened::UnknownHeader(5));
-        assert_eq!(lengthen.read(9, 1, &[0, 0]).unwrap_err(), NotLengthened::OtherGeneration);
-        assert_eq!(lengthen.read(9, 0, &[0, 8]).unwrap_err(), NotLengthened::Malformed);
+        assert_eq!(lengthen.read(9, 0, &[2, 4, 0]).unwrap_err(), NotLengthened::UnknownHeader(5));
+        assert_eq!(lengthen.read(9, 1, &[2, 4, 0]).unwrap_err(), NotLengthened::OtherGeneration);
+        assert_eq!(lengthen.read(9, 33, &[1 << 3]).unwrap().shim, []);
+        assert_eq!(lengthen.read(9, 0, &[]).unwrap_err(), NotLengthened::Malformed);
     }
 
     proptest! {

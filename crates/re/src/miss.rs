@@ -38,7 +38,8 @@ impl AbsentSequences {
     /// How many are kept.
     pub const MAX: usize = 12;
 
-    pub(crate) fn add(&mut self, sequence: u64) {
+    /// Adds one, unless it is there or too many are.
+    pub fn add(&mut self, sequence: u64) {
         if self.count < Self::MAX && !self.as_slice().contains(&sequence) {
             self.sequences[self.count] = sequence;
             self.count += 1;

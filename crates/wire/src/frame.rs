@@ -19,6 +19,9 @@ pub const SEQUENCE_BYTES: usize = 3;
 /// Bytes of the MAC over a packet's original bytes.
 pub const PACKET_MAC_BYTES: usize = 8;
 
+/// The most bytes in which a frame of a datagram says its length.
+pub const MAX_LENGTH_BYTES: usize = 3;
+
 const TO_THE_END: u8 = 0x80;
 
 /// The types of frames.

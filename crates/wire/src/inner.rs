@@ -27,6 +27,20 @@ pub struct Flow {
     pub destination_port: u16,
 }
 
+impl Flow {
+    /// The flow in the other direction.
+    #[must_use]
+    pub fn reversed(self) -> Self {
+        Flow {
+            source: self.destination,
+            destination: self.source,
+            source_port: self.destination_port,
+            destination_port: self.source_port,
+            ..self
+        }
+    }
+}
+
 /// What the node knows of one inner packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Inner {

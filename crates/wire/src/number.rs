@@ -4,7 +4,7 @@
 //! bits, take the one nearest to what is expected next.
 
 /// Bits of a counter (nonce) on the air.
-pub const COUNTER_BITS: u32 = 32;
+pub const COUNTER_BITS: u32 = 24;
 /// Bits of a link sequence on the air.
 pub const SEQUENCE_BITS: u32 = 24;
 

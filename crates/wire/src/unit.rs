@@ -6,8 +6,8 @@
 //! +-------+-+-----+-----------------------------------------------+
 //! |version|L| kind|              key id (receiver's)              |
 //! +-------+-+-----+-----------------------------------------------+
-//! |                counter, low 32 bits (kind 0)                  |
-//! +-------------------------------+-------------------------------+
+//! |         counter, low 24 bits (kind 0)         |
+//! +-------------------------------+---------------+
 //! |  length of what follows, if L |  ciphertext and tag, a handshake message, a token ...
 //! +-------------------------------+
 //! ```
@@ -32,7 +32,7 @@ pub const PLAIN: u8 = 0;
 /// The version of handshake messages and resets.
 const HANDSHAKE_VERSION: u8 = 1;
 /// Bytes of a sealed unit's header without a length.
-pub const SEALED_HEADER_BYTES: usize = 8;
+pub const SEALED_HEADER_BYTES: usize = 7;
 /// Bytes of the authentication tag behind a ciphertext.
 pub const TAG_BYTES: usize = 16;
 
@@ -45,7 +45,7 @@ pub enum Kind {
     Sealed {
         /// What the session agreed on: [`PLAIN`] or a version up to [`VERSION`].
         version: u8,
-        /// The low 32 bits of the sender's counter under this key.
+        /// The low 24 bits of the sender's counter under this key.
         counter: u32,
     },
     /// The first message of a handshake.
@@ -90,7 +90,7 @@ pub fn parse<'a>(datagram: &mut &'a [u8]) -> Result<Unit<'a>, NotAUnit> {
         return Err(NotAUnit::OtherVersion(version));
     }
     let kind = match first & 0x07 {
-        0 => Kind::Sealed { version, counter: u32::from_be_bytes(take_array(datagram, "counter")?) },
+        0 => Kind::Sealed { version, counter: from_u24(take_array(datagram, "counter")?) },
         1 => Kind::Initiation,
         2 => Kind::Response,
         3 => Kind::Reset,
@@ -118,7 +118,7 @@ pub fn emit_header(kind: Kind, key_id: u32, followed_by: Option<u16>, out: &mut 
     out.push(version << 4 | length_flag | code);
     out.extend_from_slice(&to_u24(u64::from(key_id)));
     if let Kind::Sealed { counter, .. } = kind {
-        out.extend_from_slice(&counter.to_be_bytes());
+        out.extend_from_slice(&to_u24(counter.into()));
     }
     if let Some(length) = followed_by {
         out.extend_from_slice(&length.to_be_bytes());
@@ -132,7 +132,7 @@ mod tests {
 
     fn any_kind() -> impl Strategy<Value = Kind> {
         prop_oneof![
-            (PLAIN..=VERSION, any::<u32>()).prop_map(|(version, counter)| Kind::Sealed { version, counter }),
+            (PLAIN..=VERSION, 0u32..1 << 24).prop_map(|(version, counter)| Kind::Sealed { version, counter }),
             Just(Kind::Initiation),
             Just(Kind::Response),
             Just(Kind::Reset),

@@ -105,7 +105,7 @@ impl Peer {
         let Some(link) = &mut self.link else { return false };
         let Ok(truncated) = frame::parse_sequence(&mut body) else { return false };
         let sequence = link.received.widen(truncated);
-        link.received.want_receipt(now);
+        link.received.want_receipt(now, body.len());
         // a copy that was on its way when the first one was given up for lost
         link.received.holds(sequence) || take(self, sequence, body)
     }

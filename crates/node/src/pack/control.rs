@@ -35,14 +35,26 @@ impl Peer {
         }
     }
 
-    /// A receipt that is due goes before everything; one that is only worth carrying leaves the waiting packet its
-    /// room.
-    pub(super) fn write_receipt(&mut self, now: Duration, due: bool, limit: usize, out: &mut Vec<u8>) {
+    /// A receipt, if one is due or worth carrying, and there is room. `last`: where the last frame begins, if it says no
+    /// length.
+    pub(super) fn write_receipt(
+        &mut self,
+        now: Duration,
+        due: bool,
+        last: Option<usize>,
+        limit: usize,
+        out: &mut Vec<u8>,
+    ) {
         let Some(link) = &mut self.link else { return };
-        let packet_bytes = self.queue.next_bytes(now).map_or(0, |bytes| bytes + 1);
-        let room = limit.saturating_sub(out.len() + if due { 0 } else { packet_bytes });
-        let worth_it = due || !link.is_plain && link.received.worth_carrying(now);
-        if worth_it && link.received.frame_bytes() <= room {
+        if !link.received.has_unreported() || !due && (link.is_plain || !link.received.worth_carrying(now)) {
+            return;
+        }
+        let room = limit.saturating_sub(out.len() + last.map_or(0, |_| frame::MAX_LENGTH_BYTES));
+        link.receipt_had_no_room = due && link.received.frame_bytes() > room;
+        if link.received.frame_bytes() <= room {
+            if let Some(last) = last {
+                frame::give_length(last, out);
+            }
             let mut body = Vec::with_capacity(link.received.frame_bytes());
             link.received.write(now, link.restore.generation(), &mut body);
             frame::emit(FrameType::Receipt, &body, out);
@@ -82,6 +94,9 @@ impl Peer {
                     }
                 }
                 self.fates = fates;
+                if let (Some(repair), Some(srtt)) = (&mut link.repair, outstanding.srtt()) {
+                    repair.round_trip_is(srtt);
+                }
                 if let (Some(recover), Some(srtt)) = (recover, outstanding.srtt()) {
                     let newest = outstanding.widen(receipt.newest);
                     recover.told_from((newest + 1).saturating_sub(receipt.span()));

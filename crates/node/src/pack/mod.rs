@@ -1,8 +1,8 @@
 //! Pack and unpack: what goes into a datagram for a peer, and what is done with what comes out of one.
 //!
 //! A packet that did not fit into the datagram before goes first, then [control](control) frames, then what is sent
-//! [again](again), then [packets](packets), since a last frame needs no length. A receipt rides along when there is
-//! room, and alone when nothing else leaves in time. Packets share a datagram only where its outer header can speak for
+//! [again](again), then [packets](packets). A receipt rides along in the room that they leave, and goes alone when nothing
+//! else leaves in time; one that found no room goes before the packets of the next datagram. Packets share a datagram only where its outer header can speak for
 //! all of them ([`crate::encapsulation`]).
 
 mod again;
@@ -76,10 +76,13 @@ impl Peer {
             self.write_overflow(&mut row, overflow, outside, out);
         }
         self.write_control(now, &due, out);
-        self.write_receipt(now, due.receipt, limit, out);
+        if self.queue.is_empty() || self.link.as_ref().is_some_and(|link| link.receipt_had_no_room) {
+            self.write_receipt(now, due.receipt, None, limit, out);
+        }
         let full = self.write_replies(&mut row, out) || self.write_again(now, &mut row, out);
         if !full {
-            self.write_packets(now, &mut row, outside, out);
+            let last = self.write_packets(now, &mut row, outside, out);
+            self.write_receipt(now, due.receipt, last, limit, out);
         }
         if let Some(link) = &mut self.link
             && let Some(recover) = &mut link.recover

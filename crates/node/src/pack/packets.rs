@@ -9,15 +9,11 @@ use crate::mac::PacketMac;
 use crate::node::Outside;
 use crate::peer::Peer;
 use crate::reduce::{NotRestored, Written};
-use crate::repair::{Arrival, Held, Recipient};
-use re::AbsentSequences;
+use crate::repair::{Arrival, Recipient, Repair};
 use std::time::Duration;
 use wire::frame::{self, FrameType};
 use wire::inner::Inner;
 use wire::unit::TAG_BYTES;
-
-/// The most bytes in which a frame of a datagram says its length.
-const MAX_LENGTH_BYTES: usize = 3;
 
 /// The packets of one datagram, while it is written.
 pub(super) struct Row<'a> {
@@ -51,7 +47,7 @@ impl Overflow {
     /// too narrow for it since.
     pub fn fits(&self, limit: usize) -> bool {
         let body_bytes = self.body.len().max(self.packet.len());
-        AROUND_FRAMES - TAG_BYTES + 1 + MAX_LENGTH_BYTES + body_bytes <= limit
+        AROUND_FRAMES - TAG_BYTES + 1 + frame::MAX_LENGTH_BYTES + body_bytes <= limit
     }
 }
 
@@ -76,30 +72,31 @@ impl Peer {
         self.queue.recycle(overflow.packet);
     }
 
-    /// The packets whose turn it is: the first if it fits as it is, and what can be packed with it.
+    /// The packets whose turn it is: the first if it fits as it is, and what can be packed with it. Where the last frame
+    /// begins, if it says no length.
     pub(super) fn write_packets(
         &mut self,
         now: Duration,
         row: &mut Row<'_>,
         outside: &mut Outside<'_>,
         out: &mut Vec<u8>,
-    ) {
+    ) -> Option<usize> {
         let mut last = None;
         loop {
-            let Some(link) = &mut self.link else { return };
-            let Some(packet) = self.queue.peek(now) else { return };
+            let Some(link) = &mut self.link else { return last };
+            let Some(packet) = self.queue.peek(now) else { return last };
             let packet_bytes = packet.len();
             // the frame before, once it is not the last any more, says its length
-            let taken = out.len() + last.map_or(0, |_| MAX_LENGTH_BYTES);
+            let taken = out.len() + last.map_or(0, |_| frame::MAX_LENGTH_BYTES);
             let room = row.limit.saturating_sub(taken);
             let fits = packet_bytes < room;
             // one that has no sequence yet may turn out too long: it goes into the next datagram
             let may_fit =
                 row.first.is_none() && outside.config.shorten.packing && link.usual_frame_bytes <= room;
             if !fits && !may_fit || !row.class.admit(ecn::traffic_class(packet)) {
-                return;
+                return last;
             }
-            let Some(packet) = self.queue.pop(now) else { return };
+            let Some(packet) = self.queue.pop(now) else { return last };
             let Ok(inner) = Inner::parse(&packet) else {
                 self.queue.recycle(packet);
                 continue;
@@ -111,20 +108,25 @@ impl Peer {
             let start = out.len();
             let written = link.reduce.write(sequence, &packet, &inner, row.mac, out);
             link.usual_frame_bytes = written.frame_bytes;
+            link.path_delay.leaves(now, &inner.flow, &packet);
             let repairs_losses = link.repairs_losses();
             if let Some(recover) = link.recover.as_mut().filter(|_| repairs_losses) {
                 recover.keep(now, sequence, written.frame_type, inner.traffic_class, &out[start + 1..]);
+                if written.reduced {
+                    link.reduce.references().iter().for_each(|&sequence| recover.refers_to(sequence));
+                }
             }
             self.count_packet(sequence, &inner, &written, outside);
             self.unanswered_since.get_or_insert(now);
             if out.len() > row.limit {
-                return self.overflow(row, (sequence, written.frame_type), start, packet, outside, out);
+                self.overflow(row, (sequence, written.frame_type), start, packet, outside, out);
+                return None;
             }
             self.queue.recycle(packet);
-            if !outside.config.shorten.packing {
-                return;
-            }
             last = Some(start);
+            if !outside.config.shorten.packing {
+                return last;
+            }
         }
     }
 
@@ -181,7 +183,7 @@ impl Peer {
         outside: &mut Outside<'_>,
     ) -> bool {
         let Some(link) = &mut self.link else { return false };
-        link.received.want_receipt(now);
+        link.received.want_receipt(now, packet.len());
         let mut buffer = outside.deliveries.buffer();
         buffer.extend_from_slice(packet);
         let was_parked = link.repair.as_mut().and_then(|repair| repair.remove_held(sequence)).is_some();
@@ -200,7 +202,7 @@ impl Peer {
     ) -> bool {
         let Some(link) = &mut self.link else { return false };
         let &Arrival { sequence, shape, body, to, .. } = arrival;
-        link.received.want_receipt(now);
+        link.received.want_receipt(now, body.len());
         self.counters.reduced_received_packets += 1;
         let mut buffer = outside.deliveries.buffer();
         match link.restore.restore(sequence, shape, body, mac, &mut buffer) {
@@ -215,20 +217,16 @@ impl Peer {
                 outside.deliveries.recycle(buffer);
                 self.counters.missed += 1;
                 link.received.miss(now);
-                let mut absent = AbsentSequences::default();
                 match why {
                     NotRestored::Malformed => return false,
                     NotRestored::OtherGeneration => self.counters.missed_other_generation += 1,
                     NotRestored::WrongBytes => self.counters.missed_wrong_bytes += 1,
-                    NotRestored::Absent(sequences) => {
-                        self.counters.missed_absent += 1;
-                        absent = sequences;
-                    }
+                    NotRestored::Absent(_) => self.counters.missed_absent += 1,
                 }
-                let outcome = match &mut link.repair {
+                let outcome = match link.repair.as_mut().filter(|repair| repair.helps(&why)) {
                     Some(repair) => {
                         link.received.park(sequence);
-                        let evicted = repair.hold(now, arrival, absent.as_slice());
+                        let evicted = repair.hold(now, arrival, why.absent());
                         evicted.into_iter().for_each(|sequence| link.received.unpark(sequence));
                         Outcome::Held
                     }
@@ -243,10 +241,14 @@ impl Peer {
     /// Tries what is held again, oldest first: what it needs has come as `sequence`, or comes with one of the others.
     pub(super) fn restore_dependents(&mut self, now: Duration, sequence: u64, outside: &mut Outside<'_>) {
         let Some(link) = &self.link else { return };
+        if link.repair.as_ref().is_none_or(Repair::is_empty) {
+            return;
+        }
         let mut from = link.restore.dependents_from(sequence);
+        let mut came = vec![sequence];
         while let Some(link) = &mut self.link
             && let Some(repair) = &mut link.repair
-            && let Some((sequence, held)) = repair.take_held(from)
+            && let Some((sequence, held)) = repair.take_dependent(from, &came)
         {
             from = sequence + 1;
             let Some(session) = self.sessions.by_id(held.session) else {
@@ -255,15 +257,13 @@ impl Peer {
             };
             let mut buffer = outside.deliveries.buffer();
             match link.restore.restore(sequence, held.shape, &held.body, &session.receive_mac, &mut buffer) {
-                Ok(()) => self.deliver(now, sequence, buffer, Outcome::Repaired, held.to, outside),
+                Ok(()) => {
+                    came.push(sequence);
+                    self.deliver(now, sequence, buffer, Outcome::Repaired, held.to, outside);
+                }
                 Err(why) => {
                     outside.deliveries.recycle(buffer);
-                    if let NotRestored::Absent(absent) = why {
-                        let Held { shape, ref body, session, to, .. } = held;
-                        repair.hold(now, &Arrival { sequence, shape, body, session, to }, absent.as_slice());
-                    } else {
-                        repair.put_back(sequence, held);
-                    }
+                    repair.put_back(now, sequence, held, why.absent());
                 }
             }
         }
@@ -287,6 +287,7 @@ impl Peer {
         };
         link.restore.store(sequence, &packet, &inner);
         link.received.hold(sequence);
+        link.path_delay.came(now, &inner.flow, &packet);
         if outcome == Outcome::Repaired {
             self.counters.repaired += 1;
         }
@@ -329,10 +330,12 @@ impl Peer {
         outside: &mut Outside<'_>,
     ) {
         let mut hand_on = |packet| outside.deliveries.push_buffer(packet);
+        let patience = self.link.as_ref().map_or(Duration::ZERO, Link::patience);
         let Some(Link { release: Some(release), .. }) = &mut self.link else {
             return packet.into_iter().for_each(hand_on);
         };
         release.arrived(now, sequence, packet, &mut hand_on);
+        release.expire(now, patience, &mut hand_on);
     }
 
     fn arrived(&mut self, sequence: u64, outcome: Outcome, outside: &mut Outside<'_>) {

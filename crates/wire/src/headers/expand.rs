@@ -3,7 +3,7 @@
 use super::layout::{
     Layout, MAX_OPTION_BYTES, TCP_BYTES, ipv4, ipv6, read_u16, read_u32, tcp, udp, write_u16, write_u32,
 };
-use super::{ALL_OPTIONS, MAX_SACK_BLOCKS, first, second, unfold};
+use super::{ALL_OPTIONS, Context, MAX_SACK_BLOCKS, first, second, unfold};
 use crate::shim::MAX_RESTORED_BYTES;
 use crate::{Malformed, take, take_array, varint};
 
@@ -62,7 +62,12 @@ impl Unfinished {
 /// `context` has to start with the same header as it did for [`super::compress`]. All three inputs may be
 /// anything; malformed if the context is no header, if the delta does not fit it, or if the packet would be longer
 /// than an IP packet can be. Then `delta` and `out` are left as they were.
-pub fn expand(context: &[u8], delta: &mut &[u8], payload: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
+pub fn expand(
+    context: &Context<'_>,
+    delta: &mut &[u8],
+    payload: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<(), Malformed> {
     let (start, mut rest) = (out.len(), *delta);
     let unfinished = expand_header(context, &mut rest, out)?;
     if payload.len() > MAX_RESTORED_BYTES {
@@ -81,12 +86,16 @@ pub fn expand(context: &[u8], delta: &mut &[u8], payload: &[u8], out: &mut Vec<u
 /// Takes a delta off the front of `delta` and appends the header to `out`, for a caller that then appends the
 /// payload and finishes the packet: [`Unfinished::finish`]. Malformed as [`expand`] says; then `delta` and `out`
 /// are left as they were.
-pub fn expand_header(context: &[u8], delta: &mut &[u8], out: &mut Vec<u8>) -> Result<Unfinished, Malformed> {
-    let layout = Layout::of(context).ok_or(Malformed("header delta: context"))?;
+pub fn expand_header(
+    context: &Context<'_>,
+    delta: &mut &[u8],
+    out: &mut Vec<u8>,
+) -> Result<Unfinished, Malformed> {
+    let layout = Layout::of(context.header).ok_or(Malformed("header delta: context"))?;
     let start = out.len();
-    out.extend_from_slice(&context[..layout.header_bytes]);
+    out.extend_from_slice(&context.header[..layout.header_bytes]);
     let mut rest = *delta;
-    let expanded = patch(layout, &mut rest, start, out);
+    let expanded = patch(context, layout, &mut rest, start, out);
     match expanded {
         Ok(_) => *delta = rest,
         Err(_) => out.truncate(start),
@@ -96,6 +105,7 @@ pub fn expand_header(context: &[u8], delta: &mut &[u8], out: &mut Vec<u8>) -> Re
 
 /// Makes the copy of the context's header that stands in `out` from `start` on the packet's header.
 fn patch(
+    context: &Context<'_>,
     mut layout: Layout,
     delta: &mut &[u8],
     start: usize,
@@ -112,17 +122,21 @@ fn patch(
     if bits & unknown != 0 {
         return Err(Malformed("header delta: bits"));
     }
-    if bits & first::ID != 0 {
-        add_u16(header, ipv4::ID, narrow(varint::parse(delta)?)?);
+    if !layout.is_ipv6 {
+        let more = if bits & first::ID != 0 { narrow(varint::parse(delta)?)? } else { 0 };
+        let steps = context.id_steps(read_u16(header, ipv4::ID));
+        add_u16(header, ipv4::ID, steps.wrapping_add(unfold(u32::from(more)) as u16));
     }
     let mut sequence_steps = 0;
     let has_timestamps = layout.has_timestamps(header);
     if layout.is_tcp {
         let at = layout.ip_bytes();
-        if bits & first::SEQUENCE_STEPS != 0 {
-            sequence_steps = varint::parse(delta)?;
-        }
-        if bits & first::SEQUENCE != 0 {
+        if bits & first::SEQUENCE == 0 {
+            let more = if bits & first::SEQUENCE_STEPS != 0 { unfold(varint::parse(delta)?) } else { 0 };
+            sequence_steps = context.distance.wrapping_add(more);
+        } else if bits & first::SEQUENCE_STEPS != 0 {
+            return Err(Malformed("header delta: sequence"));
+        } else {
             add_u32(header, at + tcp::SEQUENCE, unfold(varint::parse(delta)?));
         }
         if bits & first::ACK != 0 {

@@ -2,8 +2,10 @@
 //!
 //! Of the 40 to 72 bytes of an IP and a TCP or UDP header, most repeat those of the flow's last packets or follow
 //! from the packet itself. The *context* is the header of an earlier packet that the receiver is known to hold,
-//! so that no loss can make another packet unreadable; which one, the caller says by means of its own. Given
-//! the context, a header becomes a *delta*:
+//! so that no loss can make another packet unreadable; which one, the caller says by means of its own. With it the
+//! caller says its *distance*: how many packets it left ago. If all of them were of this flow, identification and
+//! sequence have moved on by as many steps, and nothing need be said of them. Given the context, a header becomes a
+//! *delta*:
 //!
 //! ```text
 //! +-+-+-+-+-+-+-+-+   +---------------------------+   +-+-+-+-+-+-+-+-+   +------------------------------
@@ -14,8 +16,8 @@
 //!
 //! | bit | field that differs | coded as |
 //! |---|---|---|
-//! | `I` | identification (IPv4) | difference of 16 bits, varint |
-//! | `S` | TCP sequence | difference in units of this packet's payload, varint |
+//! | `I` | identification (IPv4) | signed difference of 16 bits from what the distance says (if the context's is not 0), varint |
+//! | `S` | TCP sequence | difference in units of this packet's payload, signed, from what the distance says, varint |
 //! | `s` | TCP sequence | signed difference, varint |
 //! | `A` | TCP acknowledgment | difference, varint |
 //! | `W` | TCP window | signed difference of 16 bits, varint |
@@ -77,6 +79,22 @@ const ALL_OPTIONS: u8 = 16;
 /// The most blocks of a selective acknowledgment.
 const MAX_SACK_BLOCKS: usize = 4;
 
+/// An earlier packet of the flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Context<'a> {
+    /// Starts with its header; what follows does not matter.
+    pub header: &'a [u8],
+    /// How many packets ago it left, of this flow or any.
+    pub distance: u32,
+}
+
+impl Context<'_> {
+    /// By how much the identification has likely moved on. One that is 0 stays so (RFC 6864).
+    fn id_steps(&self, id: u16) -> u16 {
+        if id == 0 { 0 } else { self.distance as u16 }
+    }
+}
+
 /// A packet whose header can be compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Split<'a> {
@@ -108,14 +126,22 @@ pub fn split(packet: &[u8]) -> Option<Split<'_>> {
     consistent.then_some(Split { layout, header, payload })
 }
 
+/// The timestamp of a TCP segment and the one that it echoes (RFC 7323), if its options begin with them, as nearly all
+/// do.
+#[must_use]
+pub fn timestamps(packet: &[u8]) -> Option<(u32, u32)> {
+    let layout = Layout::of(packet).filter(|layout| layout.is_tcp)?;
+    let at = layout.options_at() + tcp::TIMESTAMPS.len();
+    layout.has_timestamps(packet).then(|| (read_u32(packet, at), read_u32(packet, at + 4)))
+}
+
 /// Appends to `out` the delta by which [`expand`] gets the packet's header from the context's; it is always shorter
 /// than the header.
 ///
-/// `context` starts with the header of an earlier packet; what follows the header does not matter. `None` if that
-/// is no header of the same flow; then `out` is left as it was.
-pub fn compress(context: &[u8], packet: &Split<'_>, out: &mut Vec<u8>) -> Option<()> {
-    let old_layout = Layout::of(context)?;
-    let old = &context[..old_layout.header_bytes];
+/// `None` if the context's is no header of the same flow; then `out` is left as it was.
+pub fn compress(context: &Context<'_>, packet: &Split<'_>, out: &mut Vec<u8>) -> Option<()> {
+    let old_layout = Layout::of(context.header)?;
+    let old = &context.header[..old_layout.header_bytes];
     let Split { layout, header: new, payload } = *packet;
     let same_flow = (old_layout.is_ipv6, old_layout.is_tcp) == (layout.is_ipv6, layout.is_tcp)
         && old_layout.flow(old) == layout.flow(new);
@@ -133,14 +159,15 @@ pub fn compress(context: &[u8], packet: &Split<'_>, out: &mut Vec<u8>) -> Option
     };
     if !layout.is_ipv6 {
         let id = |header| read_u16(header, ipv4::ID);
-        put(first::ID, u32::from(id(new).wrapping_sub(id(old))), out);
+        let difference = id(new).wrapping_sub(id(old)).wrapping_sub(context.id_steps(id(old)));
+        put(first::ID, fold_u16(difference), out);
     }
     let all_options = old_layout.has_timestamps(old) && !layout.has_timestamps(new);
     if layout.is_tcp {
         let at = layout.ip_bytes();
         let difference = |at| read_u32(new, at).wrapping_sub(read_u32(old, at));
         let sequence = difference(at + tcp::SEQUENCE);
-        match steps(sequence, payload.len()) {
+        match steps(sequence, payload.len(), context.distance) {
             Some(steps) => put(first::SEQUENCE_STEPS, steps, out),
             None => put(first::SEQUENCE, fold(sequence), out),
         }
@@ -199,12 +226,14 @@ pub fn compress(context: &[u8], packet: &Split<'_>, out: &mut Vec<u8>) -> Option
     Some(())
 }
 
-/// A TCP sequence's difference in units of the payload, if that is shorter than the difference itself.
-fn steps(difference: u32, payload_bytes: usize) -> Option<u32> {
+/// A TCP sequence's difference in units of the payload, less the distance, folded; if that is no longer than the
+/// difference itself, or the difference is none: without either bit the distance is meant.
+fn steps(difference: u32, payload_bytes: usize, distance: u32) -> Option<u32> {
     let payload_bytes = payload_bytes as u32;
     let steps = difference.checked_div(payload_bytes)?;
-    let shorter = varint::encoded_len(steps) < varint::encoded_len(fold(difference));
-    (shorter && steps * payload_bytes == difference).then_some(steps)
+    let folded = fold(steps.wrapping_sub(distance));
+    let shorter = difference == 0 || varint::encoded_len(folded) <= varint::encoded_len(fold(difference));
+    (shorter && steps * payload_bytes == difference).then_some(folded)
 }
 
 fn compress_flags(old_tcp: &[u8], new_tcp: &[u8], out: &mut Vec<u8>) -> u8 {

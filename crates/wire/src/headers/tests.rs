@@ -111,8 +111,14 @@ fn build(flow: &Flow, fields: &Fields) -> Vec<u8> {
     packet
 }
 
-/// The delta of `packet` after `context`, once it was proved to expand to the packet.
+/// The delta of `packet` after `context`, once it was proved to expand to the packet; whatever the distance.
 fn delta(context: &[u8], packet: &[u8]) -> Option<Vec<u8>> {
+    let [at_none, ..] = [0, 1, 77, u32::MAX].map(|distance| delta_at(distance, context, packet));
+    at_none
+}
+
+fn delta_at(distance: u32, context: &[u8], packet: &[u8]) -> Option<Vec<u8>> {
+    let context = &Context { header: context, distance };
     let split = split(packet).unwrap();
     let mut out = BEFORE.to_vec();
     let delta = compress(context, &split, &mut out).map(|()| out[BEFORE.len()..].to_vec());
@@ -285,6 +291,7 @@ proptest! {
         }
         let (context, packet) = (build(&other, &old), build(&flow, &new));
         if flow.is_ipv6 || !(4..16).contains(&(which % 16)) || which >= 32 {
+            let context = Context { header: &context, distance: 1 };
             prop_assert_eq!(compress(&context, &split(&packet).unwrap(), &mut Vec::new()), None);
         }
     }
@@ -349,7 +356,7 @@ proptest! {
 /// Expands what may be anything; what comes out is a packet that could have been compressed.
 fn attack(context: &[u8], bytes: &[u8], payload: &[u8]) -> Result<(), TestCaseError> {
     let (mut rest, mut out) = (bytes, BEFORE.to_vec());
-    if expand(context, &mut rest, payload, &mut out).is_err() {
+    if expand(&Context { header: context, distance: 3 }, &mut rest, payload, &mut out).is_err() {
         prop_assert_eq!(rest, bytes);
         prop_assert_eq!(&out[..], BEFORE);
         return Ok(());
@@ -366,7 +373,9 @@ fn attack(context: &[u8], bytes: &[u8], payload: &[u8]) -> Result<(), TestCaseEr
 #[test]
 fn typical_packets_take_a_few_bytes() {
     let old = Fields { payload: vec![1; 1448], ..plain() };
-    let size = |flow: &Flow, new: &Fields| delta(&build(flow, &old), &build(flow, new)).unwrap().len();
+    let size = |flow: &Flow, distance: u32, new: &Fields| {
+        delta_at(distance, &build(flow, &old), &build(flow, new)).unwrap().len()
+    };
     let v6 = Flow { is_ipv6: true, ..FLOW };
     let udp = Flow { is_tcp: false, ..FLOW };
     let mut sizes = String::new();
@@ -382,13 +391,14 @@ fn typical_packets_take_a_few_bytes() {
         payload: vec![2; 1448],
         ..plain()
     };
-    expect("next segment, IPv4", size(&FLOW, &next(1, 1)), 5);
-    expect("next segment, IPv6", size(&v6, &next(1, 1)), 4);
-    expect("segment a round trip on, IPv4", size(&FLOW, &next(100, 60)), 5);
-    expect("segment a long round trip on, IPv4", size(&FLOW, &next(1000, 600)), 9);
-    expect("pushed segment, IPv4", size(&FLOW, &Fields { flags: 0x18, ..next(40, 20) }), 6);
+    expect("next segment, IPv4", size(&FLOW, 1, &next(1, 1)), 3);
+    expect("next segment, IPv6", size(&v6, 1, &next(1, 1)), 3);
+    expect("segment a round trip on, IPv4", size(&FLOW, 100, &next(100, 60)), 3);
+    expect("segment a long round trip on, IPv4", size(&FLOW, 1000, &next(1000, 600)), 5);
+    expect("pushed segment, IPv4", size(&FLOW, 40, &Fields { flags: 0x18, ..next(40, 20) }), 4);
+    expect("segment among others', IPv4", size(&FLOW, 70, &next(40, 20)), 5);
     let last = Fields { payload: vec![3; 700], flags: 0x18, ..next(40, 20) };
-    expect("last segment, IPv4", size(&FLOW, &last), 8);
+    expect("last segment, IPv4", size(&FLOW, 40, &last), 7);
 
     let acknowledge = |segments: u16, milliseconds: u32| Fields {
         id: 100 + segments / 2,
@@ -399,24 +409,28 @@ fn typical_packets_take_a_few_bytes() {
         payload: Vec::new(),
         ..plain()
     };
-    expect("next acknowledgment, IPv4", size(&FLOW, &acknowledge(2, 1)), 7);
-    expect("next acknowledgment, IPv6", size(&v6, &acknowledge(2, 1)), 6);
-    expect("acknowledgment a round trip on, IPv4", size(&FLOW, &acknowledge(100, 60)), 9);
+    expect("next acknowledgment, IPv4", size(&FLOW, 1, &acknowledge(2, 1)), 6);
+    expect("next acknowledgment, IPv6", size(&v6, 1, &acknowledge(2, 1)), 6);
+    expect("acknowledgment a round trip on, IPv4", size(&FLOW, 50, &acknowledge(100, 60)), 8);
     let mut selective = acknowledge(100, 60);
     let edges = [1448, 5 * 1448].map(|bytes| selective.ack + bytes);
     selective.options.extend(sack(&edges));
-    expect("selective acknowledgment, IPv4", size(&FLOW, &selective), 15);
+    expect("selective acknowledgment, IPv4", size(&FLOW, 50, &selective), 14);
 
     let datagram = Fields { id: 101, payload: vec![4; 1200], ..plain() };
-    expect("next datagram, IPv4", size(&udp, &datagram), 2);
+    expect("next datagram, IPv4", size(&udp, 1, &datagram), 1);
     expect(
         "next datagram without a checksum",
-        size(&udp, &Fields { checksum: Some(0), ..datagram.clone() }),
-        2,
+        size(&udp, 1, &Fields { checksum: Some(0), ..datagram.clone() }),
+        1,
     );
-    expect("next datagram, random identification", size(&udp, &Fields { id: 40_000, ..datagram.clone() }), 4);
-    expect("datagram marked by ECN", size(&udp, &Fields { class: 3, ..datagram.clone() }), 4);
-    expect("next datagram, IPv6", size(&Flow { is_ipv6: true, ..udp }, &datagram), 1);
+    expect(
+        "next datagram, random identification",
+        size(&udp, 1, &Fields { id: 40_000, ..datagram.clone() }),
+        4,
+    );
+    expect("datagram marked by ECN", size(&udp, 1, &Fields { class: 3, ..datagram.clone() }), 3);
+    expect("next datagram, IPv6", size(&Flow { is_ipv6: true, ..udp }, 1, &datagram), 1);
     println!("{sizes}");
 }
 
@@ -458,10 +472,24 @@ fn what_cannot_be_restored_exactly_is_not_split() {
 }
 
 #[test]
+fn of_a_flow_that_is_alone_identification_and_sequence_need_not_be_told() {
+    let context = Fields { payload: vec![7; 100], ..plain() };
+    let moved_on = |steps: u32| Fields {
+        id: context.id.wrapping_add(steps as u16),
+        sequence: context.sequence.wrapping_add(100 * steps),
+        ..context.clone()
+    };
+    let (header, packet) = (build(&FLOW, &context), build(&FLOW, &moved_on(60)));
+    assert_eq!(delta_at(60, &header, &packet), Some(vec![0]));
+    assert_eq!(delta_at(62, &header, &packet).unwrap().len(), 3, "two packets were another's");
+}
+
+#[test]
 fn more_payload_than_an_ip_packet_can_have_is_refused() {
     let context = build(&FLOW, &plain());
     for payload_bytes in [MAX_RESTORED_BYTES - context.len() + 1, MAX_RESTORED_BYTES, 70_000] {
         let (mut delta, mut out) = (&[0u8][..], Vec::new());
+        let context = Context { header: &context, distance: 0 };
         let expanded = expand(&context, &mut delta, &vec![0; payload_bytes], &mut out);
         assert_eq!(expanded, Err(Malformed("header delta: packet length")));
         assert_eq!((delta.len(), out.len()), (1, 0));
