@@ -64,6 +64,7 @@ impl<F: FnMut(node::Event)> Driver<'_, F> {
             }
             self.transmit(now)?;
             while let Some(event) = self.node.poll_event() {
+                self.system.follow(&event);
                 (self.on_event)(event);
             }
             let patience = self.node.poll_timeout().map(|at| at.saturating_sub(now));

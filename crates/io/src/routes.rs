@@ -118,6 +118,9 @@ fn rules(family: AddressFamily, numbers: Numbers, suppress: u8, port: u16) -> [R
 pub struct Routes {
     netlink: Netlink,
     rules: Vec<RuleMessage>,
+    index: u32,
+    table: u32,
+    plan: Plan,
 }
 
 impl Routes {
@@ -132,16 +135,13 @@ impl Routes {
     ) -> Result<Self, Error> {
         let numbers = Numbers::of(interface);
         remove_leftovers(&netlink, numbers, interface)?;
-        let mut routes = Routes { netlink, rules: Vec::new() };
-        for net in &plan.main {
-            routes.netlink.add_route(index, *net, None)?;
-        }
-        for net in &plan.apart {
-            routes.netlink.add_route(index, *net, Some(numbers.table))?;
-        }
+        let (table, plan) = (numbers.table, plan.clone());
+        let mut routes = Routes { netlink, rules: Vec::new(), index, table, plan };
+        let Plan { main, apart } = &routes.plan;
+        routes.lead(&[main.as_slice(), apart].concat())?;
         for (family, is_v4) in [(AddressFamily::Inet, true), (AddressFamily::Inet6, false)] {
             let lengths =
-                plan.apart.iter().filter(|net| net.addr().is_ipv4() == is_v4).map(IpNet::prefix_len);
+                routes.plan.apart.iter().filter(|net| net.addr().is_ipv4() == is_v4).map(IpNet::prefix_len);
             let Some(suppress) = lengths.max() else { continue };
             // The rule that leads into the tunnel comes last: until then nothing has changed for anyone.
             let [suppressed, others, ports] = rules(family, numbers, suppress, port);
@@ -151,6 +151,24 @@ impl Routes {
             }
         }
         Ok(routes)
+    }
+}
+
+impl Routes {
+    fn table_of(&self, net: IpNet) -> Option<u32> {
+        self.plan.apart.contains(&net).then_some(self.table)
+    }
+
+    /// Leads prefixes of the plan into the tunnel.
+    pub fn lead(&self, nets: &[IpNet]) -> Result<(), Error> {
+        let nets = nets.iter().map(IpNet::trunc);
+        nets.into_iter().try_for_each(|net| self.netlink.add_route(self.index, net, self.table_of(net)))
+    }
+
+    /// Lets prefixes of the plan go the ordinary way. The rules stay, and find no route.
+    pub fn withdraw(&self, nets: &[IpNet]) -> Result<(), Error> {
+        let nets = nets.iter().map(IpNet::trunc);
+        nets.into_iter().try_for_each(|net| self.netlink.remove_route(self.index, net, self.table_of(net)))
     }
 }
 

@@ -42,6 +42,7 @@ mod pack;
 mod path_mtu;
 mod peer;
 mod queue;
+mod reachability;
 mod receipts;
 mod recover;
 mod reduce;

@@ -173,12 +173,15 @@ impl Node {
             self.refused.no_route += 1;
             return;
         };
-        if packet.len() > self.peers[peer].max_packet_bytes() {
+        if !self.peers[peer].takes_packets(now) {
+            self.peers[peer].refuse_packet(now, packet, &inner, &mut outside!(self));
+        } else if packet.len() > self.peers[peer].max_packet_bytes() {
             self.peers[peer].take_too_large(now, packet, &inner, &mut outside!(self));
         } else {
             self.peers[peer].queue.push(now, packet, &inner.flow);
         }
-        if self.peers[peer].sessions.sending(now).is_none() && !self.peers[peer].sessions.is_shaking_hands() {
+        let Peer { sessions, reachability, .. } = &mut self.peers[peer];
+        if (sessions.sending(now).is_none() || !reachability.is_up()) && !sessions.is_shaking_hands() {
             self.initiate(now, peer);
         }
     }
@@ -249,9 +252,9 @@ impl Node {
         };
         let (confirmed, mac) = (session.confirmed, session.receive_mac.clone());
         let mut outside = outside!(self);
-        peer.heard_from(from, opened.newest, header.len() + body.len(), &mut outside);
+        peer.heard_from(now, from, opened.newest, header.len() + body.len(), &mut outside);
         if !confirmed {
-            peer.use_session(key_id, &mut outside);
+            peer.use_session(now, key_id, &mut outside);
         }
         peer.unpack(now, key_id, &mac, ecn, &body[..opened.plain_bytes], &mut outside);
     }
@@ -293,7 +296,7 @@ impl Node {
         match peer.sessions.finish(now, &self.identity, unit, &mut self.keyring) {
             Ok(Some(local_id)) => {
                 peer.endpoint = Some(from);
-                peer.use_session(local_id, &mut outside!(self));
+                peer.use_session(now, local_id, &mut outside!(self));
                 // the first sealed unit tells the responder that these keys are in use
                 peer.ping_at = Some(now);
             }
@@ -377,7 +380,7 @@ impl Node {
             if let Some(Packed { seal, class }) = peer.pack(now, &mut outside!(self), out) {
                 peer.count_sent(to, out.len() + unit::TAG_BYTES);
                 if peer.closing {
-                    peer.end(&mut outside!(self));
+                    peer.end(now, &mut outside!(self));
                 }
                 self.turn = index + 1;
                 return Some(Transmit { to, class, seal: Some(seal) });

@@ -35,6 +35,8 @@ pub struct PeerStatus {
     pub public_key: String,
     /// Where it is now.
     pub endpoint: Option<SocketAddr>,
+    /// Whether packets for it are taken.
+    pub reachable: bool,
     /// Seconds since the session's handshake; none without a session.
     pub session_age_seconds: Option<f64>,
     /// The version of the formats that the session speaks; 0: they have none in common, and it is a plain tunnel.
@@ -108,6 +110,8 @@ pub struct PeerCounters {
     pub too_large: u64,
     /// Of these: that were fragmented.
     pub fragmented: u64,
+    /// Packets refused because it was not reachable.
+    pub unreachable: u64,
     /// Datagrams sent to find out what the path carries.
     pub path_probes: u64,
     /// How often the path did not carry any more what it was used for.

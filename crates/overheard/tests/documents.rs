@@ -131,6 +131,7 @@ fn the_table_of_the_readme_names_keys_that_a_configuration_may_have() {
         ("status_socket", "\"gateway.sock\""),
         ("mtu", "1400"),
         ("routes", "true"),
+        ("when_down", "\"open\""),
         ("copy_dscp", "true"),
         ("mss_clamp", "true"),
         ("keepalive_seconds", "25"),

@@ -4,9 +4,11 @@
 
 mod support;
 
+use rustix::process::Signal;
 use socket2::{Domain, Protocol, Socket, Type};
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::net::{IpAddr, UdpSocket};
+use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 use std::time::{Duration, Instant};
 use support::Site;
@@ -82,6 +84,8 @@ fn traffic_classes_and_marks_of_congestion_cross_the_tunnel() {
 /// by a router whose ICMP a firewall swallows.
 fn narrow(cabled: &Cabled, longest: u16) {
     for machine in [&cabled.gateway, &cabled.station] {
+        // rows of datagrams would cross the cable as one
+        machine.ip("link set cable gso_max_segs 1");
         nft(machine, "table inet narrow {}");
         nft(machine, "delete table inet narrow");
         nft(machine, "add table inet narrow");
@@ -119,5 +123,91 @@ fn a_path_narrower_than_its_interfaces_is_found_and_tcp_and_ping_get_through() {
             answers(&cabled.station, inner("10.98.0.1"), mtu - 28, PATIENCE),
             "the kernel was told what fits"
         );
+    }
+}
+
+/// Whether a UDP packet from the station to a closed port of this address is told to be undeliverable, within patience.
+fn is_refused(machine: &Machine, address: &str, patience: Duration) -> bool {
+    machine.on(|| {
+        let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+        socket.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+        let end = Instant::now() + patience;
+        let mut refused = false;
+        while !refused && Instant::now() < end {
+            let told = socket.connect((address, 9)).and_then(|()| socket.send(b"anyone there?"));
+            let told = told.and_then(|_| socket.recv(&mut [0; 10]));
+            refused = told.is_err_and(|error| error.kind() == ErrorKind::HostUnreachable);
+        }
+        refused
+    })
+}
+
+/// Waits until a machine's packets to an address leave by a device; how long that took.
+fn until_led(machine: &Machine, address: &str, device: &str) -> Duration {
+    let began = Instant::now();
+    while !machine.ip(&format!("route get {address}")).contains(&format!("dev {device}")) {
+        assert!(began.elapsed() < Duration::from_secs(30), "{address} is not led to {device}");
+        let _ = answers(machine, inner(address), 56, Duration::from_millis(200));
+    }
+    began.elapsed()
+}
+
+#[test]
+fn a_closed_tunnel_refuses_packets_while_its_peer_is_down() {
+    if !possible() {
+        return;
+    }
+    let (cabled, site) =
+        (Cabled::new(), Site::tunnel("192.0.2.1:4780", r#"["10.98.0.0/24", "198.51.100.0/24"]"#));
+    cabled.station.ip("route add default via 192.0.2.1");
+    cabled.gateway.ip("addr add 198.51.100.1/32 dev lo");
+    let station = Node::start(&site, &cabled.station, "station");
+    assert!(is_refused(&cabled.station, "198.51.100.1", PATIENCE), "{}", station.log());
+    assert!(
+        !answers(&cabled.station, inner("198.51.100.1"), 56, Duration::from_secs(1)),
+        "nothing goes beside it"
+    );
+    let gateway = Node::start(&site, &cabled.gateway, "gateway");
+    assert!(answers(&cabled.station, inner("198.51.100.1"), 56, PATIENCE));
+    assert_eq!(gateway.terminate(Signal::KILL).signal(), Some(9));
+    let killed = Instant::now();
+    assert!(is_refused(&cabled.station, "198.51.100.1", Duration::from_secs(30)));
+    println!("a killed gateway was noticed after {:?}", killed.elapsed());
+    assert_eq!(station.status()["node"]["peers"][0]["reachable"], false);
+    let _gateway = Node::start(&site, &cabled.gateway, "gateway");
+    assert!(answers(&cabled.station, inner("198.51.100.1"), 56, PATIENCE));
+    // a process that is no more holds nothing closed: its device went with it, and with the device its routes
+    assert_eq!(station.terminate(Signal::KILL).signal(), Some(9));
+    until_led(&cabled.station, "198.51.100.1", "cable");
+}
+
+#[test]
+fn an_open_tunnel_lets_packets_go_the_ordinary_way_while_its_peer_is_down() {
+    if !possible() {
+        return;
+    }
+    for allowed in [r#"["198.51.100.0/24"]"#, r#"["0.0.0.0/0"]"#] {
+        let (cabled, site) = (Cabled::new(), Site::tunnel("192.0.2.1:4780", allowed));
+        site.add("station", "[tunnel]", "when_down = \"open\"");
+        cabled.station.ip("route add default via 192.0.2.1");
+        cabled.gateway.ip("addr add 198.51.100.1/32 dev lo");
+        let before = cabled.station.traces();
+        let station = Node::start(&site, &cabled.station, "station");
+        until_led(&cabled.station, "198.51.100.1", "cable");
+        assert!(answers(&cabled.station, inner("198.51.100.1"), 56, PATIENCE), "beside the tunnel");
+        let gateway = Node::start(&site, &cabled.gateway, "gateway");
+        until_led(&cabled.station, "198.51.100.1", "ohtest-st");
+        assert!(answers(&cabled.station, inner("198.51.100.1"), 56, PATIENCE), "through the tunnel");
+        assert_eq!(gateway.terminate(Signal::KILL).signal(), Some(9));
+        let after = until_led(&cabled.station, "198.51.100.1", "cable");
+        println!("{allowed}: a killed gateway was noticed after {after:?}");
+        assert!(answers(&cabled.station, inner("198.51.100.1"), 56, PATIENCE), "beside the tunnel again");
+        let gateway = Node::start(&site, &cabled.gateway, "gateway");
+        until_led(&cabled.station, "198.51.100.1", "ohtest-st");
+        // a goodbye is noticed at once
+        assert_eq!(gateway.terminate(Signal::TERM).code(), Some(0));
+        assert!(until_led(&cabled.station, "198.51.100.1", "cable") < Duration::from_secs(1));
+        assert_eq!(station.terminate(Signal::TERM).code(), Some(0));
+        assert_eq!(cabled.station.traces(), before, "nothing is left");
     }
 }

@@ -6,5 +6,6 @@ mod carrying;
 mod marks;
 mod narrow;
 mod pair;
+mod reachability;
 mod sessions;
 mod versions;

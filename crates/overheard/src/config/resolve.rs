@@ -1,6 +1,6 @@
 //! What a configuration file means: paths, keys, addresses, defaults.
 
-use super::file::{File, Peer, Reduce, Role};
+use super::file::{File, Peer, Reduce, Role, Tunnel, WhenDown};
 use super::mtu::{largest_datagram_bytes, mtu};
 use super::{Config, Mistake, Policies, SOCKET_DIRECTORY, overlap};
 use anyhow::Context;
@@ -45,9 +45,10 @@ pub fn resolve(path: &Path, file: File, policies: Policies) -> anyhow::Result<Co
             return Err(mistake("[node] listen", what).into());
         }
     }
+    check_when_down(path, &file.tunnel, &peers)?;
     let endpoints: Vec<SocketAddr> = peers.iter().filter_map(|peer| peer.endpoint).collect();
-    let allowed_ips: Vec<IpNet> = peers.iter().flat_map(|peer| peer.allowed_ips.iter().copied()).collect();
-    let inner_ipv6 = addresses.iter().chain(&allowed_ips).any(|net| net.addr().is_ipv6());
+    let allowed_ips: Vec<Vec<IpNet>> = peers.iter().map(|peer| peer.allowed_ips.clone()).collect();
+    let inner_ipv6 = addresses.iter().chain(allowed_ips.iter().flatten()).any(|net| net.addr().is_ipv6());
     let mtu = mtu(path, &file.tunnel, &endpoints, listen, inner_ipv6)?;
 
     let mut node = node::Config::new(private_key, network_key, peers);
@@ -67,6 +68,7 @@ pub fn resolve(path: &Path, file: File, policies: Policies) -> anyhow::Result<Co
         mtu,
         routes: file.tunnel.routes,
         allowed_ips,
+        open_when_down: file.tunnel.when_down == WhenDown::Open,
         endpoints: endpoints.iter().map(SocketAddr::ip).collect(),
         listen,
         mss_clamp: file.tunnel.mss_clamp,
@@ -215,6 +217,26 @@ fn endpoint(path: &Path, key: &str, text: &str) -> anyhow::Result<SocketAddr> {
         .to_socket_addrs()
         .with_context(|| format!("{}: {key}: cannot look up the name {host:?}", path.display()))?;
     found.next().with_context(|| format!("{}: {key}: the name {host:?} has no address", path.display()))
+}
+
+/// A tunnel that opens must have routes to withdraw, and must notice that a peer is back that no packet is sent to.
+fn check_when_down(path: &Path, tunnel: &Tunnel, peers: &[PeerConfig]) -> Result<(), Mistake> {
+    if tunnel.when_down == WhenDown::Closed {
+        return Ok(());
+    }
+    if !tunnel.routes {
+        let what = "\"open\" withdraws routes, and routes = false puts none in; take one of the two out";
+        return Err(Mistake::at(path, "[tunnel] when_down", what));
+    }
+    match peers.iter().find(|peer| peer.endpoint.is_some() && peer.keepalive.is_none()) {
+        Some(peer) => {
+            let key = format!("[[peer]] {:?} keepalive_seconds", peer.name);
+            let what =
+                "0 never finds out that the peer is back, which when_down = \"open\" waits for; take it out";
+            Err(Mistake::at(path, &key, what))
+        }
+        None => Ok(()),
+    }
 }
 
 fn check_names(path: &Path, peers: &[PeerConfig]) -> Result<(), Mistake> {
