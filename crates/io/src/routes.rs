@@ -87,7 +87,7 @@ impl Numbers {
 }
 
 /// The rules for one family, in the order of their priorities.
-fn rules(family: AddressFamily, numbers: Numbers, suppress: u8, port: u16) -> [RuleMessage; 3] {
+fn rules(family: AddressFamily, numbers: Numbers, suppress: u8, ports: (u16, u16)) -> [RuleMessage; 3] {
     let rule = |order: u32, table: u32, attributes: &[RuleAttribute]| {
         let mut rule = RuleMessage::default();
         rule.header.family = family;
@@ -102,7 +102,7 @@ fn rules(family: AddressFamily, numbers: Numbers, suppress: u8, port: u16) -> [R
     let main = u32::from(RouteHeader::RT_TABLE_MAIN);
     let from_our_port = [
         RuleAttribute::IpProtocol(IpProtocol::Udp),
-        RuleAttribute::SourcePortRange(RulePortRange { start: port, end: port }),
+        RuleAttribute::SourcePortRange(RulePortRange { start: ports.0, end: ports.1 }),
     ];
     let mut others = rule(1, numbers.table, &from_our_port);
     others.attributes.push(RuleAttribute::Iifname("lo".to_owned()));
@@ -124,14 +124,14 @@ pub struct Routes {
 }
 
 impl Routes {
-    /// Installs the plan's routes through interface `index`, called `interface`; `port` is where our own
-    /// datagrams come from. On an error nothing stays but routes that go with the device.
+    /// Installs the plan's routes through interface `index`, called `interface`; `ports` are the first and the last
+    /// that our own datagrams come from. On an error nothing stays but routes that go with the device.
     pub fn install(
         netlink: Netlink,
         interface: &str,
         index: u32,
         plan: &Plan,
-        port: u16,
+        ports: (u16, u16),
     ) -> Result<Self, Error> {
         let numbers = Numbers::of(interface);
         remove_leftovers(&netlink, numbers, interface)?;
@@ -144,8 +144,8 @@ impl Routes {
                 routes.plan.apart.iter().filter(|net| net.addr().is_ipv4() == is_v4).map(IpNet::prefix_len);
             let Some(suppress) = lengths.max() else { continue };
             // The rule that leads into the tunnel comes last: until then nothing has changed for anyone.
-            let [suppressed, others, ports] = rules(family, numbers, suppress, port);
-            for rule in [suppressed, ports, others] {
+            let [suppressed, others, by_port] = rules(family, numbers, suppress, ports);
+            for rule in [suppressed, by_port, others] {
                 routes.netlink.add_rule(&rule)?;
                 routes.rules.push(rule);
             }
@@ -237,7 +237,7 @@ mod tests {
     #[test]
     fn an_interface_finds_its_own_rules_again_and_nobody_elses() {
         let numbers = Numbers::of("oh0");
-        for rule in rules(AddressFamily::Inet, numbers, 0, 4780) {
+        for rule in rules(AddressFamily::Inet, numbers, 0, (4780, 4783)) {
             assert!(Numbers::of("oh0").owns(&rule));
             assert!(!Numbers::of("oh1").owns(&rule));
             let mut foreign = rule.clone();

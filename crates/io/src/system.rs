@@ -2,9 +2,9 @@
 
 use crate::Error;
 use crate::netlink::Netlink;
+use crate::ports::Ports;
 use crate::routes::{Plan, Routes};
 use crate::tun::Tun;
-use crate::udp::Udp;
 use ipnet::IpNet;
 use std::net::{IpAddr, SocketAddr};
 
@@ -27,6 +27,8 @@ pub struct Settings {
     pub endpoints: Vec<IpAddr>,
     /// Where to listen; port 0 lets the system choose.
     pub listen: SocketAddr,
+    /// From how many ports datagrams leave: the one that is listened on and those behind it.
+    pub source_ports: usize,
     /// Whether TCP's maximum segment size is clamped to the MTU.
     pub mss_clamp: bool,
 }
@@ -39,7 +41,7 @@ pub struct System {
     /// Each peer's, where they come and go.
     pub(crate) going_routes: Vec<Vec<IpNet>>,
     pub(crate) tun: Tun,
-    pub(crate) udp: Udp,
+    pub(crate) ports: Ports,
     pub(crate) mss_clamp: Option<u16>,
 }
 
@@ -48,12 +50,12 @@ impl System {
     pub fn set_up(settings: &Settings) -> Result<Self, Error> {
         // The socket comes first: it changes nothing for others, and fails for the reason that is found last
         // when it comes last.
-        let udp = Udp::bind(settings.listen)?;
+        let ports = Ports::bind(settings.listen, settings.source_ports)?;
         let netlink = Netlink::open()?;
         let tun = Tun::create(&netlink, &settings.interface, settings.mtu, &settings.addresses)?;
         let routes = if settings.routes {
             let plan = Plan::new(&settings.allowed_ips.concat(), &settings.endpoints);
-            Some(Routes::install(netlink, &settings.interface, tun.index(), &plan, udp.local().port())?)
+            Some(Routes::install(netlink, &settings.interface, tun.index(), &plan, ports.numbers())?)
         } else {
             None
         };
@@ -63,7 +65,7 @@ impl System {
         if let Some(routes) = &routes {
             routes.withdraw(&going_routes.concat())?;
         }
-        Ok(System { routes, going_routes, tun, udp, mss_clamp })
+        Ok(System { routes, going_routes, tun, ports, mss_clamp })
     }
 
     /// Does what the tunnel's state asks of the routes.
@@ -83,6 +85,6 @@ impl System {
     /// Where the socket is bound.
     #[must_use]
     pub fn local(&self) -> SocketAddr {
-        self.udp.local()
+        self.ports.local()
     }
 }

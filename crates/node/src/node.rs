@@ -19,6 +19,7 @@ use rand_chacha::ChaCha12Rng;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::time::Duration;
+use wire::frame;
 use wire::hello::Hello;
 use wire::inner::Inner;
 use wire::unit::{self, Kind, NotAUnit, Unit};
@@ -40,6 +41,8 @@ const MAX_EVENTS: usize = 1 << 16;
 pub struct Transmit {
     /// Where it goes.
     pub to: SocketAddr,
+    /// Which of this node's ports it leaves from: less than [`Config::source_ports`].
+    pub source_port: usize,
     /// The outer header's traffic class: DSCP (6 bits) and ECN (2 bits).
     pub class: u8,
     seal: Option<Seal>,
@@ -252,7 +255,16 @@ impl Node {
         };
         let (confirmed, mac) = (session.confirmed, session.receive_mac.clone());
         let mut outside = outside!(self);
-        peer.heard_from(now, from, opened.newest, header.len() + body.len(), &mut outside);
+        let lane = frame::lane(&body[..opened.plain_bytes]).filter(|_| version != unit::PLAIN);
+        let moved = match lane {
+            Some(lane) => {
+                // a lane that cannot be is no move either
+                let _ = peer.lanes.hear(lane, from, key_id, opened.counter);
+                false
+            }
+            None => opened.newest,
+        };
+        peer.heard_from(now, from, moved, header.len() + body.len(), &mut outside);
         if !confirmed {
             peer.use_session(now, key_id, &mut outside);
         }
@@ -371,19 +383,21 @@ impl Node {
         if let Some((to, letter)) = self.letters.pop_front() {
             out.clear();
             out.extend_from_slice(&letter);
-            return Some(Transmit { to, class: 0, seal: None });
+            return Some(Transmit { to, source_port: 0, class: 0, seal: None });
         }
         for step in 0..self.peers.len() {
             let index = (self.turn + step) % self.peers.len();
             let peer = &mut self.peers[index];
-            let Some(to) = peer.endpoint else { continue };
-            if let Some(Packed { seal, class }) = peer.pack(now, &mut outside!(self), out) {
+            let Some(endpoint) = peer.endpoint else { continue };
+            if let Some(Packed { seal, class, lane }) = peer.pack(now, &mut outside!(self), out) {
+                let source_port = peer.lanes.source_port(lane);
+                let to = peer.lanes.address(lane, endpoint);
                 peer.count_sent(to, out.len() + unit::TAG_BYTES);
                 if peer.closing {
                     peer.end(now, &mut outside!(self));
                 }
                 self.turn = index + 1;
-                return Some(Transmit { to, class, seal: Some(seal) });
+                return Some(Transmit { to, source_port, class, seal: Some(seal) });
             }
         }
         None

@@ -29,6 +29,8 @@ use wire::unit::{SEALED_HEADER_BYTES, TAG_BYTES, emit_header};
 pub const AROUND_FRAMES: usize = SEALED_HEADER_BYTES + SEQUENCE_BYTES + TAG_BYTES;
 /// The most bytes around an inner packet that is alone in a datagram: sent again on request, it is named.
 pub const AROUND_PACKET: usize = AROUND_FRAMES + 1 + SEQUENCE_BYTES;
+/// Bytes that a datagram says its lane with.
+pub const LANE_BYTES: usize = 3;
 /// The part of a ping's token that says when it left.
 const TOKEN_MICROS: u64 = (1 << 48) - 1;
 /// Bytes around a reply's packet in a frame that says its length.
@@ -39,6 +41,7 @@ pub(crate) struct Packed {
     pub seal: Seal,
     /// The outer header's traffic class.
     pub class: u8,
+    pub lane: usize,
 }
 
 /// What a ping asks to be told again: when it left, in microseconds, below how large a probe it was, 0 for none.
@@ -54,6 +57,7 @@ fn read_token(token: [u8; 8]) -> (Duration, usize) {
 
 /// What is to be said to the peer now, beside packets.
 struct Due {
+    lane: usize,
     ping: bool,
     receipt: bool,
     asked: Vec<u64>,
@@ -81,6 +85,9 @@ impl Peer {
         let sequence = link.outstanding.send(now);
         frame::emit_sequence(sequence, out);
         link.reduce.losses_are_repaired(link.repairs_losses());
+        if let port @ 1.. = self.lanes.source_port(due.lane) {
+            frame::emit(FrameType::Lane, &[port as u8], out);
+        }
         let limit = self.path.limit() - TAG_BYTES;
         self.write_control(now, &due, out);
         self.write_receipt(now, due.receipt, limit, out);
@@ -88,7 +95,7 @@ impl Peer {
         let full =
             self.write_replies(limit, &mut class, out) || self.write_again(now, limit, &mut class, out);
         if !full {
-            self.write_packet(now, sequence, &mac, limit, &mut class, outside, out);
+            self.write_packet(now, sequence, &mac, limit, (due.lane, &mut class), outside, out);
         }
         if let Some(link) = &mut self.link
             && let Some(recover) = &mut link.recover
@@ -97,8 +104,8 @@ impl Peer {
             recover.rearm(now, srtt);
         }
         self.path.sent(now, sequence, out.len() + TAG_BYTES);
-        self.sent(now);
-        Some(Packed { seal, class: class.octet() })
+        self.sent(now, due.lane);
+        Some(Packed { seal, class: class.octet(), lane: due.lane })
     }
 
     /// A datagram of the size that is to be tried on the path, if one is. Its token says when it left and how large it
@@ -115,15 +122,19 @@ impl Peer {
         out.extend_from_slice(&token(now, bytes));
         out.resize(bytes - TAG_BYTES, 0);
         self.ping_at = Some(now);
-        Some(Packed { seal, class: 0 })
+        Some(Packed { seal, class: 0, lane: 0 })
     }
 
     /// What is to be said now; `None` if there is nothing and no packet waits either.
     fn due(&mut self, now: Duration) -> Option<Due> {
+        let first_pings = self.ping_at.is_some_and(|at| at <= now);
+        let pinging = if first_pings { Some(0) } else { self.lanes.due(now) };
+        let lane = pinging.unwrap_or_else(|| self.next_lane(now));
         let link = self.link.as_mut()?;
         let retry = link.retry_after();
         let due = Due {
-            ping: self.ping_at.is_some_and(|at| at <= now),
+            lane,
+            ping: pinging.is_some(),
             receipt: link.receipt_at().is_some_and(|at| at <= now),
             asked: link.repair.as_mut().map_or(Vec::new(), |repair| repair.ask(now, retry, MAX_SEQUENCES)),
         };
@@ -137,6 +148,21 @@ impl Peer {
             || self.closing
             || !self.queue.is_empty();
         anything.then_some(due)
+    }
+
+    /// The lane of the packet whose turn it is.
+    fn next_lane(&mut self, now: Duration) -> usize {
+        let lanes = self.lanes.count();
+        if lanes == 1 {
+            return 0;
+        }
+        let flow = self.queue.peek(now).and_then(|packet| Some(Inner::parse(packet).ok()?.flow));
+        flow.map_or(0, |flow| self.queue.lane_of(&flow, lanes))
+    }
+
+    /// Bytes that a datagram to the peer may need to say its lane.
+    pub(crate) fn lane_bytes(&self) -> usize {
+        if self.lanes.ports().0 > 1 { LANE_BYTES } else { 0 }
     }
 
     fn write_control(&mut self, now: Duration, due: &Due, out: &mut Vec<u8>) {
@@ -179,6 +205,7 @@ impl Peer {
 
     /// Sends again what was asked for, as far as there is room. Whether that filled the datagram to its end.
     fn write_replies(&mut self, limit: usize, class: &mut OuterClass, out: &mut Vec<u8>) -> bool {
+        let lane_bytes = self.lane_bytes();
         let Some(link) = &mut self.link else { return false };
         while let Some(&wanted) = link.replies.front() {
             let Some(original) = link.reduce.original(wanted) else {
@@ -186,11 +213,11 @@ impl Peer {
                 continue;
             };
             let fits = out.len() + AROUND_REPLY + original.len() <= limit;
-            if original.len() + AROUND_PACKET > limit + TAG_BYTES {
+            if original.len() + AROUND_PACKET + lane_bytes > limit + TAG_BYTES {
                 link.replies.pop_front(); // the path has become too narrow for it
                 continue;
             }
-            let alone = out.len() + TAG_BYTES == AROUND_FRAMES;
+            let alone = out.len() + TAG_BYTES <= AROUND_FRAMES + lane_bytes;
             if !fits && !alone || !class.admit(ecn::traffic_class(original)) {
                 break; // its turn comes in a datagram of its own
             }
@@ -217,6 +244,7 @@ impl Peer {
         class: &mut OuterClass,
         out: &mut Vec<u8>,
     ) -> bool {
+        let lane_bytes = self.lane_bytes();
         let Some(Link { recover: Some(recover), reduce, outstanding, .. }) = &mut self.link else {
             return false;
         };
@@ -225,11 +253,11 @@ impl Peer {
             let frame_type = if original.is_some() { FrameType::Packet } else { again.frame_type };
             let body = original.unwrap_or(again.body);
             let fits = out.len() + AROUND_REPLY + body.len() <= limit;
-            if body.len() + AROUND_PACKET > limit + TAG_BYTES {
+            if body.len() + AROUND_PACKET + lane_bytes > limit + TAG_BYTES {
                 recover.sent_again(); // the path has become too narrow for it: as good as lost
                 continue;
             }
-            let alone = out.len() + TAG_BYTES == AROUND_FRAMES;
+            let alone = out.len() + TAG_BYTES <= AROUND_FRAMES + lane_bytes;
             if !fits && !alone || !class.admit(again.class) {
                 break; // its turn comes in a datagram of its own
             }
@@ -265,11 +293,18 @@ impl Peer {
         sequence: u64,
         mac: &PacketMac,
         limit: usize,
-        class: &mut OuterClass,
+        (lane, class): (usize, &mut OuterClass),
         outside: &mut Outside<'_>,
         out: &mut Vec<u8>,
     ) {
         let Some(link) = &mut self.link else { return };
+        let lanes = self.lanes.count();
+        if lanes > 1
+            && let Some(Ok(Inner { flow, .. })) = self.queue.peek(now).map(Inner::parse)
+            && self.queue.lane_of(&flow, lanes) != lane
+        {
+            return; // its turn comes in a datagram on its own lane
+        }
         let fits =
             |packet: &[u8]| out.len() + 1 + packet.len() <= limit && class.admit(ecn::traffic_class(packet));
         if !self.queue.peek(now).is_some_and(fits) {
@@ -655,7 +690,7 @@ impl Peer {
                 self.closed = true;
                 true
             }
-            FrameType::Padding | FrameType::Probe => true,
+            FrameType::Padding | FrameType::Probe | FrameType::Lane => true,
             FrameType::Packet
             | FrameType::ReducedCompact
             | FrameType::ReducedPaper

@@ -2,6 +2,7 @@
 
 use crate::config::{Config, PeerConfig};
 use crate::event::Event;
+use crate::lanes::Lanes;
 use crate::link::Link;
 use crate::node::Outside;
 use crate::path_mtu::PathMtu;
@@ -12,6 +13,7 @@ use crate::sessions::Sessions;
 use crate::status::{PeerCounters, PeerStatus, outer_header_bytes};
 use std::net::SocketAddr;
 use std::time::Duration;
+use wire::hello::HEARS_LANES;
 use wire::unit::PLAIN;
 
 /// A peer that answers nothing for so long gets a new handshake.
@@ -27,6 +29,8 @@ pub(crate) struct Peer {
     pub queue: Queue,
     /// Whether it answers.
     pub reachability: Reachability,
+    /// The ports between the two.
+    pub lanes: Lanes,
     /// What the path to it carries.
     pub path: PathMtu,
     pub counters: PeerCounters,
@@ -51,6 +55,7 @@ impl Peer {
             sessions: Sessions::default(),
             link: None,
             queue: Queue::new(node.queue_bytes, salt),
+            lanes: Lanes::default(),
             reachability: Reachability::default(),
             path: PathMtu::new(node.max_datagram_bytes, node.largest_datagram_bytes),
             counters: PeerCounters::default(),
@@ -62,8 +67,11 @@ impl Peer {
         }
     }
 
-    /// Notes that a datagram left.
-    pub fn sent(&mut self, now: Duration) {
+    /// Notes that a datagram left on a lane.
+    pub fn sent(&mut self, now: Duration, lane: usize) {
+        if self.lanes.source_port(lane) > 0 {
+            return self.lanes.sent(lane, self.config.keepalive.map(|keepalive| now + keepalive));
+        }
         let keepalive = if self.is_doubted() { Some(DOUBTED_KEEPALIVE) } else { self.config.keepalive };
         self.ping_at = keepalive.map(|keepalive| now + keepalive);
     }
@@ -83,9 +91,14 @@ impl Peer {
         let new_boot = !self.link.as_ref().is_some_and(same);
         if new_boot {
             self.path.begin_anew();
+            self.lanes.close();
             self.link =
                 Some(Link::new(&outside.config.reduce, outside.config.shorten, &session.hello, version));
         }
+        let spreads = self.config.endpoint.is_some()
+            && version != PLAIN
+            && session.hello.capabilities & HEARS_LANES != 0;
+        self.lanes.open(now, if spreads { outside.config.source_ports } else { 1 });
         self.closed = false;
         self.unanswered_since = None;
         self.counters.sessions += 1;
@@ -112,6 +125,7 @@ impl Peer {
         self.counters.outer_received_bytes += datagram_bytes as u64 + outer_header_bytes(from);
         if newest && self.endpoint != Some(from) {
             self.path.begin_anew();
+            self.lanes.move_to(from);
             let before = self.endpoint.replace(from);
             outside.events.push(Event::Roamed { peer: self.config.name.clone(), from: before, to: from });
         }
@@ -121,6 +135,7 @@ impl Peer {
     pub fn end(&mut self, now: Duration, outside: &mut Outside<'_>) {
         self.sessions.end(outside.keyring);
         self.link = None;
+        self.lanes.close();
         self.ping_at = None;
         self.unanswered_since = None;
         outside.events.push(Event::SessionDown { peer: self.config.name.clone() });
@@ -185,6 +200,7 @@ impl Peer {
             self.doubt_at(),
             self.sessions.expire_at(),
             self.ping_at.filter(|_| link.is_some()),
+            self.lanes.timeout().filter(|_| link.is_some()),
             link.and_then(|link| self.path.timeout(&link.measured())),
             self.unanswered_since.map(|since| since + SILENCE),
             link.and_then(Link::receipt_at),
@@ -210,6 +226,8 @@ impl Peer {
             srtt_seconds: link.and_then(|link| link.outstanding.srtt()).map(|srtt| srtt.as_secs_f64()),
             loss: link.and_then(|link| link.outstanding.loss()),
             reachable: self.reachability.is_up(),
+            source_ports: self.lanes.ports().0,
+            heard_ports: self.lanes.ports().1,
             path_mtu_bytes: self.endpoint.map(|to| self.path.limit() as u64 + outer_header_bytes(to)),
             path_mtu_confirmed: self.path.is_confirmed(),
             version: self.sessions.version(),

@@ -43,6 +43,10 @@ pub struct PeerStatus {
     pub version: Option<u8>,
     /// Smoothed round trip.
     pub srtt_seconds: Option<f64>,
+    /// How many source ports are used towards it.
+    pub source_ports: usize,
+    /// From how many ports of its it is heard.
+    pub heard_ports: usize,
     /// The largest outer IP packet that is sent to it, in bytes; none without an endpoint.
     pub path_mtu_bytes: Option<u64>,
     /// Whether the path was seen to carry that.

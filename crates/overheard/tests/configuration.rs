@@ -48,6 +48,23 @@ fn an_unknown_key_is_told_with_those_that_there_are() {
 }
 
 #[test]
+fn source_ports_that_cannot_be_are_told() {
+    for wrong in ["0", "17", "-1"] {
+        refused(
+            "role =",
+            &format!("source_ports = {wrong}\nrole ="),
+            &format!("gateway.toml: [node] source_ports: {wrong} is not between 1 and 16"),
+        );
+    }
+    refused(
+        "role =",
+        "source_ports = 4\nrole =",
+        "gateway.toml: [node] source_ports: several are used towards peers with an endpoint only, and none has one; \
+         take it out, and let the peers have several",
+    );
+}
+
+#[test]
 fn a_tunnel_that_cannot_open_is_told() {
     refused(
         "interface",

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)] // a harness fails by panicking
 
 mod carrying;
+mod lanes;
 mod marks;
 mod narrow;
 mod pair;

@@ -34,6 +34,8 @@ pub struct Node {
     pub network_key_file: PathBuf,
     /// Address and port to listen on: `"[::]:4780"` by default, on a station any port.
     pub listen: Option<String>,
+    /// From how many ports datagrams leave to peers whose endpoint is known: 1 by default.
+    pub source_ports: Option<i64>,
     /// Where `overheard status` asks: `/run/overheard/INTERFACE.sock` by default; relative to this file.
     pub status_socket: Option<PathBuf>,
 }
