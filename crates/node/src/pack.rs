@@ -678,6 +678,7 @@ impl Peer {
                     self.path.answered(now, probe_bytes);
                     return true;
                 }
+                self.path.answered_ping(left_at);
                 now.checked_sub(left_at).map(|sample| link.outstanding.delay.sample(now, sample)).is_some()
             }
             FrameType::Flushed => {

@@ -120,7 +120,6 @@ impl Peer {
         if self.sessions.established().is_some() {
             self.is_reachable(now, outside);
         }
-        self.path.heard();
         self.counters.outer_received_datagrams += 1;
         self.counters.outer_received_bytes += datagram_bytes as u64 + outer_header_bytes(from);
         if newest && self.endpoint != Some(from) {
