@@ -294,6 +294,12 @@ impl PathMtu {
         }
     }
 
+    /// Whether a probe is under way: the ping that follows it goes alone, for what is large may be lost with it.
+    #[must_use]
+    pub fn is_probing(&self) -> bool {
+        self.probe.is_some_and(|probe| probe.left_at.is_some())
+    }
+
     /// Whether a probe is to leave now.
     #[must_use]
     pub fn has_probe(&self) -> bool {

@@ -6,6 +6,7 @@ mod carrying;
 mod lanes;
 mod marks;
 mod narrow;
+mod packing;
 mod pair;
 mod reachability;
 mod sessions;

@@ -38,6 +38,9 @@ impl Default for Road {
     }
 }
 
+/// To whom a datagram is under way, from where, with which codepoint, and what it says.
+type UnderWay = (usize, SocketAddr, u8, Vec<u8>);
+
 pub struct Pair {
     pub now: Duration,
     pub road: Road,
@@ -46,8 +49,8 @@ pub struct Pair {
     pub nodes: [Node; 2],
     pub addresses: [SocketAddr; 2],
     starts: u8,
-    /// Datagrams under way, by arrival and number: to whom, from where, with which codepoint, what.
-    under_way: BTreeMap<(Duration, u64), (usize, SocketAddr, u8, Vec<u8>)>,
+    /// By arrival and number.
+    under_way: BTreeMap<(Duration, u64), UnderWay>,
     number: u64,
     /// Whether datagrams pass at all.
     pub cut: bool,
@@ -158,20 +161,7 @@ impl Pair {
 
     pub fn poll(&mut self, index: usize) {
         self.nodes[index].handle_timeout(self.now);
-        let mut datagram = Vec::new();
-        while let Some(transmit) = self.nodes[index].poll_transmit(self.now, &mut datagram) {
-            if let Some(plaintexts) = self.plaintexts.as_mut().filter(|_| transmit.is_sealed()) {
-                plaintexts.push(datagram[wire::unit::SEALED_HEADER_BYTES..].to_vec());
-            }
-            transmit.seal(&mut datagram);
-            self.sent_bytes[index] += datagram.len() as u64;
-            if let Some(recording) = &mut self.recording {
-                recording.push((index, datagram.clone()));
-            }
-            self.classes[index].push(transmit.class);
-            self.ways[index].push((transmit.source_port, transmit.to));
-            self.transport(index, (transmit.source_port, transmit.to), transmit.class, &datagram);
-        }
+        while self.poll_once(index) {}
         let mut packet = Vec::new();
         while self.nodes[index].poll_deliver(&mut packet) {
             self.delivered[index].push(packet.clone());
@@ -179,6 +169,24 @@ impl Pair {
         while let Some(event) = self.nodes[index].poll_event() {
             self.events.push((self.now, index, event));
         }
+    }
+
+    /// Lets at most one datagram leave; whether one did.
+    pub fn poll_once(&mut self, index: usize) -> bool {
+        let mut datagram = Vec::new();
+        let Some(transmit) = self.nodes[index].poll_transmit(self.now, &mut datagram) else { return false };
+        if let Some(plaintexts) = self.plaintexts.as_mut().filter(|_| transmit.is_sealed()) {
+            plaintexts.push(datagram[wire::unit::SEALED_HEADER_BYTES..].to_vec());
+        }
+        transmit.seal(&mut datagram);
+        self.sent_bytes[index] += datagram.len() as u64;
+        if let Some(recording) = &mut self.recording {
+            recording.push((index, datagram.clone()));
+        }
+        self.classes[index].push(transmit.class);
+        self.ways[index].push((transmit.source_port, transmit.to));
+        self.transport(index, (transmit.source_port, transmit.to), transmit.class, &datagram);
+        true
     }
 
     fn transport(&mut self, from: usize, (port, to): (usize, SocketAddr), class: u8, datagram: &[u8]) {

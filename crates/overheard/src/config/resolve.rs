@@ -58,6 +58,7 @@ pub fn resolve(path: &Path, file: File, policies: Policies) -> anyhow::Result<Co
     node.shorten = Shortening {
         headers: file.shorten.headers.unwrap_or(by_default),
         literals: file.shorten.literals.unwrap_or(by_default),
+        packing: file.shorten.packing.unwrap_or(by_default),
     };
     node.reduce = reduce;
     node.copies_dscp = file.tunnel.copy_dscp;

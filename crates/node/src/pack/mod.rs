@@ -1,0 +1,224 @@
+//! Pack and unpack: what goes into a datagram for a peer, and what is done with what comes out of one.
+//!
+//! A packet that did not fit into the datagram before goes first, then [control](control) frames, then what is sent
+//! [again](again), then [packets](packets), since a last frame needs no length. A receipt rides along when there is
+//! room, and alone when nothing else leaves in time. Packets share a datagram only where its outer header can speak for
+//! all of them ([`crate::encapsulation`]).
+
+mod again;
+mod control;
+mod packets;
+mod probe;
+
+pub use packets::Overflow;
+use packets::Row;
+
+use crate::encapsulation::OuterClass;
+use crate::mac::PacketMac;
+use crate::node::Outside;
+use crate::peer::Peer;
+use crate::recover::Recover;
+use crate::reduce::Shape;
+use crate::repair::{Arrival, Recipient};
+use crate::seal::Seal;
+use std::time::Duration;
+use wire::frame::{self, Frame, FrameType, Frames, SEQUENCE_BYTES};
+use wire::inner::Inner;
+use wire::request::MAX_SEQUENCES;
+use wire::unit::{SEALED_HEADER_BYTES, TAG_BYTES, emit_header};
+
+/// Bytes around the frames of a unit.
+pub const AROUND_FRAMES: usize = SEALED_HEADER_BYTES + SEQUENCE_BYTES + TAG_BYTES;
+/// The most bytes around an inner packet that is alone in a datagram: sent again on request, it is named.
+pub const AROUND_PACKET: usize = AROUND_FRAMES + 1 + SEQUENCE_BYTES;
+
+/// Bytes that a datagram says its lane with.
+pub const LANE_BYTES: usize = 3;
+
+/// A datagram that has been written.
+pub(crate) struct Packed {
+    pub seal: Seal,
+    /// The outer header's traffic class.
+    pub class: u8,
+    pub lane: usize,
+}
+
+/// What is to be said to the peer now, beside packets.
+struct Due {
+    lane: usize,
+    ping: bool,
+    /// The ping is to leave without packets, which would be lost with what is too large for the path.
+    alone: bool,
+    receipt: bool,
+    asked: Vec<u64>,
+}
+
+impl Peer {
+    /// Writes the next datagram for the peer into `out`, header and plaintext; `None` if there is nothing to send.
+    pub(crate) fn pack(
+        &mut self,
+        now: Duration,
+        outside: &mut Outside<'_>,
+        out: &mut Vec<u8>,
+    ) -> Option<Packed> {
+        self.sessions.sending(now)?;
+        if let Some(probe) = self.pack_probe(now, out) {
+            return Some(probe);
+        }
+        self.take_out_too_large(now, outside);
+        let due = self.due(now)?;
+        let lane_bytes = self.lane_bytes();
+        let session = self.sessions.sending(now)?;
+        let link = self.link.as_mut()?;
+        let (session_id, seal, mac) = (session.local_id, session.next_seal(), session.send_mac.clone());
+        out.clear();
+        emit_header(session.unit_kind(&seal), session.remote_id, None, out);
+        let limit = self.path.limit() - TAG_BYTES;
+        let overflow = if due.alone { None } else { link.overflow.take() };
+        let overflow = overflow.filter(|overflow| overflow.fits(limit - lane_bytes));
+        let first =
+            overflow.as_ref().map_or_else(|| link.outstanding.send(now), |overflow| overflow.sequence);
+        frame::emit_sequence(first, out);
+        link.reduce.losses_are_repaired(link.repairs_losses());
+        if let port @ 1.. = self.lanes.source_port(due.lane) {
+            frame::emit(FrameType::Lane, &[port as u8], out);
+        }
+        let class = OuterClass::new(outside.config.copies_dscp);
+        let (lane, session) = (due.lane, session_id);
+        let mut row = Row { first: Some(first), session, mac: &mac, limit, lane, lane_bytes, class };
+        if let Some(overflow) = overflow {
+            self.write_overflow(&mut row, overflow, outside, out);
+        }
+        self.write_control(now, &due, out);
+        self.write_receipt(now, due.receipt, limit, out);
+        let full = due.alone || self.write_replies(&mut row, out) || self.write_again(now, &mut row, out);
+        if !full {
+            self.write_packets(now, &mut row, outside, out);
+        }
+        if let Some(link) = &mut self.link
+            && let Some(recover) = &mut link.recover
+            && let Some(srtt) = link.outstanding.srtt()
+        {
+            recover.rearm(now, srtt);
+        }
+        self.path.sent(now, first, out.len() + TAG_BYTES);
+        self.sent(now, due.lane);
+        Some(Packed { seal, class: row.class.octet(), lane: due.lane })
+    }
+
+    /// What is to be said now; `None` if there is nothing and no packet waits either.
+    fn due(&mut self, now: Duration) -> Option<Due> {
+        // what was left over from the datagram before stays on its lane; a ping keeps a lane open; else packets choose
+        let first_pings = self.ping_at.is_some_and(|at| at <= now);
+        let alone = first_pings && self.path.is_probing();
+        let overflow = self.link.as_ref()?.overflow.as_ref().filter(|_| !alone);
+        let left_over = overflow.map(|overflow| overflow.lane);
+        let pinging = if first_pings { Some(0) } else { self.lanes.due(now) };
+        let lane = left_over.or(pinging).unwrap_or_else(|| self.next_lane(now));
+        let link = self.link.as_mut()?;
+        let retry = link.retry_after();
+        let due = Due {
+            lane,
+            ping: pinging.is_some_and(|port| port == self.lanes.source_port(lane)),
+            alone,
+            receipt: link.receipt_at().is_some_and(|at| at <= now),
+            asked: link.repair.as_mut().map_or(Vec::new(), |repair| repair.ask(now, retry, MAX_SEQUENCES)),
+        };
+        let anything = due.ping
+            || due.receipt
+            || !due.asked.is_empty()
+            || !link.replies.is_empty()
+            || link.recover.as_ref().is_some_and(Recover::has_again)
+            || !link.pongs.is_empty()
+            || link.flushed
+            || link.overflow.is_some()
+            || self.closing
+            || !self.queue.is_empty();
+        anything.then_some(due)
+    }
+
+    /// The lane of the packet whose turn it is.
+    fn next_lane(&mut self, now: Duration) -> usize {
+        let lanes = self.lanes.count();
+        if lanes == 1 {
+            return 0;
+        }
+        let flow = self.queue.peek(now).and_then(|packet| Some(Inner::parse(packet).ok()?.flow));
+        flow.map_or(0, |flow| self.queue.lane_of(&flow, lanes))
+    }
+
+    /// Bytes that a datagram to the peer may need to say its lane.
+    pub(crate) fn lane_bytes(&self) -> usize {
+        if self.lanes.ports().0 > 1 { LANE_BYTES } else { 0 }
+    }
+
+    /// Takes the frames of an opened unit, which came in a datagram with the codepoint `ecn`.
+    pub(crate) fn unpack(
+        &mut self,
+        now: Duration,
+        session: u32,
+        mac: &PacketMac,
+        ecn: u8,
+        mut plaintext: &[u8],
+        outside: &mut Outside<'_>,
+    ) {
+        let Some(link) = &mut self.link else { return };
+        let Ok(truncated) = frame::parse_sequence(&mut plaintext) else {
+            self.counters.bad_frames += 1;
+            return;
+        };
+        if let Some(Ok(Frame { frame_type: Some(FrameType::Probe), body })) = Frames::new(plaintext).next() {
+            match body.first_chunk() {
+                Some(token) => link.pong(*token),
+                None => self.counters.bad_frames += 1,
+            }
+            return;
+        }
+        let first = link.received.widen(truncated);
+        let mut next = first;
+        link.received.arrive(now, first);
+        let is_plain = link.is_plain;
+        for frame in Frames::new(plaintext) {
+            let Ok(Frame { frame_type, body }) = frame else {
+                self.counters.bad_frames += 1;
+                break;
+            };
+            // what is not of the session's version is as unknown as what no version has yet
+            let frame_type = frame_type.filter(|known| !is_plain || known.is_plain());
+            let sequence = next;
+            if frame_type.is_some_and(FrameType::is_packet) {
+                if next != first
+                    && let Some(link) = &mut self.link
+                {
+                    link.received.arrive(now, sequence);
+                }
+                next += 1;
+            }
+            let shape = frame_type.and_then(Shape::of);
+            let to = Recipient::of(frame_type, ecn);
+            let mut take = |peer: &mut Self, sequence, body: &[u8]| match shape {
+                Some(shape) => {
+                    let arrival = Arrival { sequence, shape, body, session, to };
+                    peer.take_reduced(now, &arrival, mac, outside)
+                }
+                None => peer.take_plain(now, sequence, body, to, outside),
+            };
+            let understood = match frame_type {
+                Some(frame_type) if frame_type.is_packet() => take(self, sequence, body),
+                Some(frame_type) if frame_type.is_again() => self.take_again(now, body, take),
+                Some(FrameType::Reply) => self.take_reply(now, body, to, outside),
+                Some(other) => self.take_control(now, other, body),
+                None => true,
+            };
+            if !understood {
+                self.counters.bad_frames += 1;
+            }
+        }
+        if next == first {
+            if let Some(link) = &mut self.link {
+                link.received.hold(first); // nothing of it is missing
+            }
+            self.release(now, first, None, outside);
+        }
+    }
+}
