@@ -66,5 +66,19 @@ pub fn seeds() -> Vec<Seed> {
         frame::emit(FrameType::Close, &[], &mut plaintext);
         push_record(&plaintext, out);
     });
-    vec![traffic, control]
+    let path = Seed::of("path", |out| {
+        let mut probe = vec![0, 0, 0];
+        frame::emit_last(FrameType::Probe, &mut probe);
+        probe.resize(600, 7);
+        push_record(&probe, out);
+        for lane in [1, 15, 1] {
+            let mut plaintext = Vec::new();
+            frame::emit_sequence(lane.into(), &mut plaintext);
+            frame::emit(FrameType::Lane, &[lane], &mut plaintext);
+            frame::emit(FrameType::Pong, &[lane; 8], &mut plaintext);
+            frame::emit(FrameType::Ping, &[lane; 8], &mut plaintext);
+            push_record(&plaintext, out);
+        }
+    });
+    vec![traffic, control, path]
 }

@@ -32,7 +32,7 @@ pub fn drive(
         clock,
         counters: Counters::default(),
         outbox: Outbox::default(),
-        blocked: false,
+        blocked: None,
         packet: vec![0; PACKET_BYTES],
         delivery: Vec::with_capacity(PACKET_BYTES),
         on_event,
@@ -46,8 +46,8 @@ struct Driver<'a, F> {
     clock: Clock,
     counters: Counters,
     outbox: Outbox,
-    /// Whether the socket was full when last asked.
-    blocked: bool,
+    /// The port whose socket was full when last asked.
+    blocked: Option<usize>,
     packet: Vec<u8>,
     delivery: Vec<u8>,
     on_event: F,
@@ -64,13 +64,14 @@ impl<F: FnMut(node::Event)> Driver<'_, F> {
             }
             self.transmit(now)?;
             while let Some(event) = self.node.poll_event() {
+                self.system.follow(&event);
                 (self.on_event)(event);
             }
             let patience = self.node.poll_timeout().map(|at| at.saturating_sub(now));
             let ready = self.wait(inbox, patience)?;
             now = self.clock.now();
             if ready.socket_out {
-                self.blocked = false;
+                self.blocked = None;
             }
             if ready.socket_in {
                 self.receive(now)?;
@@ -85,34 +86,39 @@ impl<F: FnMut(node::Event)> Driver<'_, F> {
     }
 
     fn wait(&self, inbox: &Inbox, patience: Option<Duration>) -> Result<Ready, Error> {
-        let System { udp, tun, .. } = &*self.system;
-        Reactor { socket: udp, wants_out: self.blocked, device: tun, bell: &inbox.bell }.wait(patience)
+        let System { ports, tun, .. } = &*self.system;
+        Reactor { sockets: ports.sockets(), wants_out: self.blocked, device: tun, bell: &inbox.bell }
+            .wait(patience)
     }
 
     /// Sends what the node has, as far as the socket takes it.
     fn transmit(&mut self, now: Duration) -> Result<(), Error> {
-        if !self.blocked {
+        if self.blocked.is_none() {
             let node = &mut *self.node;
-            let sent = self.outbox.send_all(&mut self.system.udp, &mut self.counters, |datagram| {
+            let sent = self.outbox.send_all(&mut self.system.ports, &mut self.counters, |datagram| {
                 let transmit = node.poll_transmit(now, datagram)?;
                 transmit.seal(datagram);
-                Some(Envelope { to: transmit.to, class: transmit.class })
+                let node::Transmit { to, source_port, class, .. } = transmit;
+                Some(Envelope { to, source_port, class })
             })?;
-            self.blocked = sent == Sent::Blocked;
+            self.blocked = match sent {
+                Sent::All => None,
+                Sent::Blocked { source_port } => Some(source_port),
+            };
         }
         Ok(())
     }
 
     /// Hands the node one system call's worth of datagrams, and what it makes of each to the kernel.
     fn receive(&mut self, now: Duration) -> Result<(), Error> {
-        let System { udp, tun, .. } = &mut *self.system;
+        let System { ports, tun, .. } = &mut *self.system;
         let (node, counters, delivery) = (&mut *self.node, &mut self.counters, &mut self.delivery);
-        udp.receive(|received| {
-            node.handle_datagram(now, received.from, received.ecn, received.datagram);
-            deliver(node, tun, counters, delivery);
-        })
-        .map(drop)
-        .map_err(Error::call("receive datagrams"))
+        ports
+            .receive(|received| {
+                node.handle_datagram(now, received.from, received.ecn, received.datagram);
+                deliver(node, tun, counters, delivery);
+            })
+            .map_err(Error::call("receive datagrams"))
     }
 
     /// Hands the node a few packets of the kernel's.
@@ -150,9 +156,11 @@ impl<F: FnMut(node::Event)> Driver<'_, F> {
         self.node.close();
         let end = self.clock.now() + GOODBYE;
         self.transmit(self.clock.now())?;
-        while self.blocked && self.clock.now() < end {
+        while self.blocked.is_some() && self.clock.now() < end {
             let patience = end.saturating_sub(self.clock.now());
-            self.blocked = !self.wait(inbox, Some(patience))?.socket_out;
+            if self.wait(inbox, Some(patience))?.socket_out {
+                self.blocked = None;
+            }
             self.transmit(self.clock.now())?;
         }
         while let Some(event) = self.node.poll_event() {

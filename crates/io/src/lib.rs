@@ -26,6 +26,7 @@ pub mod mss;
 pub mod netlink;
 pub mod outbox;
 pub mod path;
+pub mod ports;
 pub mod radio;
 pub mod reactor;
 pub mod routes;

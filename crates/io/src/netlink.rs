@@ -89,22 +89,7 @@ impl Netlink {
     /// Adds a route to `net` through interface `index`, in `table` or the main one. That the same route is there
     /// already is no error; that one through another interface is, is [`Error::RouteTaken`].
     pub fn add_route(&self, index: u32, net: IpNet, table: Option<u32>) -> Result<(), Error> {
-        let mut message = match net {
-            IpNet::V4(net) => RouteMessageBuilder::<Ipv4Addr>::new()
-                .destination_prefix(net.network(), net.prefix_len())
-                .build(),
-            IpNet::V6(net) => RouteMessageBuilder::<Ipv6Addr>::new()
-                .destination_prefix(net.network(), net.prefix_len())
-                .build(),
-        };
-        message.header.protocol = RouteProtocol::Static;
-        message.header.scope =
-            if matches!(net, IpNet::V4(_)) { RouteScope::Link } else { RouteScope::Universe };
-        message.attributes.push(RouteAttribute::Oif(index));
-        if let Some(table) = table {
-            message.header.table = 0;
-            message.attributes.push(RouteAttribute::Table(table));
-        }
+        let message = route(index, net, table);
         match self.runtime.block_on(self.handle.route().add(message.clone()).execute()) {
             Ok(()) => Ok(()),
             Err(error) if kind(&error) == Some(Errno::EXIST) => {
@@ -116,6 +101,15 @@ impl Netlink {
                 if ours { Ok(()) } else { Err(Error::RouteTaken(net)) }
             }
             Err(error) => Err(refused(format!("add a route to {net}"), error)),
+        }
+    }
+
+    /// Takes a route of [`Netlink::add_route`]'s out. That there is none is no error.
+    pub fn remove_route(&self, index: u32, net: IpNet, table: Option<u32>) -> Result<(), Error> {
+        match self.runtime.block_on(self.handle.route().del(route(index, net, table)).execute()) {
+            Ok(()) => Ok(()),
+            Err(error) if kind(&error) == Some(Errno::SRCH) => Ok(()),
+            Err(error) => Err(refused(format!("remove the route to {net}"), error)),
         }
     }
 
@@ -156,6 +150,26 @@ impl Netlink {
             .block_on(self.handle.rule().del(rule.clone()).execute())
             .map_err(|error| refused("remove a routing rule".to_owned(), error))
     }
+}
+
+/// The route to `net` through interface `index`, in `table` or the main one.
+fn route(index: u32, net: IpNet, table: Option<u32>) -> RouteMessage {
+    let mut message = match net {
+        IpNet::V4(net) => {
+            RouteMessageBuilder::<Ipv4Addr>::new().destination_prefix(net.network(), net.prefix_len()).build()
+        }
+        IpNet::V6(net) => {
+            RouteMessageBuilder::<Ipv6Addr>::new().destination_prefix(net.network(), net.prefix_len()).build()
+        }
+    };
+    message.header.protocol = RouteProtocol::Static;
+    message.header.scope = if matches!(net, IpNet::V4(_)) { RouteScope::Link } else { RouteScope::Universe };
+    message.attributes.push(RouteAttribute::Oif(index));
+    if let Some(table) = table {
+        message.header.table = 0;
+        message.attributes.push(RouteAttribute::Table(table));
+    }
+    message
 }
 
 /// Through which interface a route leads.

@@ -4,7 +4,7 @@
 
 use crate::Error;
 use crate::control::Counters;
-use crate::udp::Udp;
+use crate::ports::Ports;
 use rustix::io::Errno;
 use std::io;
 use std::net::SocketAddr;
@@ -14,11 +14,13 @@ const ROW_DATAGRAMS: usize = 16;
 /// Bytes in a row at most, less than what IP can carry as one.
 const ROW_BYTES: usize = 60_000;
 
-/// Where a datagram goes, and the traffic class of its outer header.
+/// Where a datagram goes and which of our ports it leaves from, and the traffic class of its outer header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Envelope {
     /// The peer.
     pub to: SocketAddr,
+    /// Ours.
+    pub source_port: usize,
     /// DSCP and ECN.
     pub class: u8,
 }
@@ -28,8 +30,11 @@ pub struct Envelope {
 pub enum Sent {
     /// Everything there was.
     All,
-    /// The socket takes nothing more now; ask again when it does.
-    Blocked,
+    /// The socket of this port takes nothing more now; ask again when it does.
+    Blocked {
+        /// Ours.
+        source_port: usize,
+    },
 }
 
 /// The row that is being made or sent, and the datagram after it.
@@ -49,17 +54,20 @@ impl Outbox {
     /// socket is full.
     pub fn send_all(
         &mut self,
-        udp: &mut Udp,
+        ports: &mut Ports,
         counters: &mut Counters,
         mut produce: impl FnMut(&mut Vec<u8>) -> Option<Envelope>,
     ) -> Result<Sent, Error> {
         loop {
-            self.fill(udp.segments().min(ROW_DATAGRAMS), &mut produce);
+            self.fill(ports.segments().min(ROW_DATAGRAMS), &mut produce);
             let Some(envelope) = self.row_envelope else { return Ok(Sent::All) };
-            match udp.send(envelope.to, envelope.class, &self.row, self.segment_bytes) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Sent::Blocked),
+            match ports.send(envelope.source_port, envelope.to, envelope.class, &self.row, self.segment_bytes)
+            {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    return Ok(Sent::Blocked { source_port: envelope.source_port });
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) if self.count > 1 => self.send_singly(udp, envelope, counters, &error),
+                Err(error) if self.count > 1 => self.send_singly(ports, envelope, counters, &error),
                 result => note(result, counters, self.row.len(), envelope.to),
             }
             self.row_envelope = None;
@@ -96,10 +104,11 @@ impl Outbox {
     }
 
     /// A device may refuse a row and take its datagrams.
-    fn send_singly(&self, udp: &mut Udp, envelope: Envelope, counters: &mut Counters, error: &io::Error) {
+    fn send_singly(&self, ports: &mut Ports, envelope: Envelope, counters: &mut Counters, error: &io::Error) {
         tracing::debug!("{} datagrams go one by one: {error}", self.count);
         for datagram in self.row.chunks(self.segment_bytes.max(1)) {
-            let result = udp.send(envelope.to, envelope.class, datagram, datagram.len());
+            let result =
+                ports.send(envelope.source_port, envelope.to, envelope.class, datagram, datagram.len());
             note(result, counters, datagram.len(), envelope.to);
         }
     }
@@ -130,8 +139,8 @@ mod tests {
     use std::net::UdpSocket;
     use std::time::Duration;
 
-    fn udp() -> Udp {
-        Udp::bind("127.0.0.1:0".parse().unwrap()).unwrap()
+    fn ports() -> Ports {
+        Ports::bind("127.0.0.1:0".parse().unwrap(), 1).unwrap()
     }
 
     fn peer() -> (UdpSocket, SocketAddr) {
@@ -147,7 +156,7 @@ mod tests {
         move |out| {
             let (to, class, datagram) = list.pop_front()?;
             out.extend_from_slice(&datagram);
-            Some(Envelope { to, class })
+            Some(Envelope { to, source_port: 0, class })
         }
     }
 
@@ -161,7 +170,7 @@ mod tests {
             sent.push((to, if i % 7 == 6 { 0xba } else { 0 }, vec![i as u8; *size]));
         }
         let mut counters = Counters::default();
-        let result = Outbox::default().send_all(&mut udp(), &mut counters, from_list(sent.clone()));
+        let result = Outbox::default().send_all(&mut ports(), &mut counters, from_list(sent.clone()));
         assert_eq!(result.unwrap(), Sent::All);
         assert_eq!(counters, Counters::default());
         for (to, _, datagram) in sent {
@@ -177,7 +186,7 @@ mod tests {
         let (socket, to) = peer();
         let mut counters = Counters::default();
         let sent = vec![(to, 0, vec![1; 65_530]), (to, 0, vec![2; 10])];
-        Outbox::default().send_all(&mut udp(), &mut counters, from_list(sent)).unwrap();
+        Outbox::default().send_all(&mut ports(), &mut counters, from_list(sent)).unwrap();
         assert_eq!(counters, Counters { datagrams_too_large: 1, ..Counters::default() });
         let mut buffer = [0; 20];
         assert_eq!(socket.recv(&mut buffer).unwrap(), 10);
@@ -189,7 +198,7 @@ mod tests {
         let to = "203.0.113.9:9".parse().unwrap();
         let mut counters = Counters::default();
         let sent = vec![(to, 0, vec![1; 100]); 3];
-        Outbox::default().send_all(&mut udp(), &mut counters, from_list(sent)).unwrap();
+        Outbox::default().send_all(&mut ports(), &mut counters, from_list(sent)).unwrap();
         assert_eq!(counters.datagrams_refused, 3);
     }
 }

@@ -1,7 +1,7 @@
 //! Waiting: for the socket, the device, a moment, or another thread.
 //!
 //! By `ppoll`, whose timeout is in nanoseconds: an emulated link at 100 Mbit/s serves a packet in 120 µs, which a timer
-//! of a millisecond's resolution would make nonsense of. With three things to wait for it costs no more than epoll,
+//! of a millisecond's resolution would make nonsense of. With so few things to wait for it costs no more than epoll,
 //! which would want a timerfd beside it, to be set and read for every packet.
 
 use crate::Error;
@@ -47,13 +47,16 @@ impl Bell {
     }
 }
 
+/// The most sockets that are waited for.
+pub const MAX_SOCKETS: usize = node::MAX_LANES;
+
 /// What is waited for.
 #[derive(Debug, Clone, Copy)]
 pub struct Reactor<'a, S, D> {
-    /// The socket.
-    pub socket: S,
-    /// Whether to wait until it takes datagrams, too.
-    pub wants_out: bool,
+    /// The sockets; of more than [`MAX_SOCKETS`] the last are not waited for.
+    pub sockets: &'a [S],
+    /// The one of them that is waited for until it takes datagrams, too.
+    pub wants_out: Option<usize>,
     /// The device.
     pub device: D,
     /// Where other threads ring.
@@ -63,20 +66,24 @@ pub struct Reactor<'a, S, D> {
 impl<S: AsFd, D: AsFd> Reactor<'_, S, D> {
     /// Waits until there is something to do, or `patience` is over.
     pub fn wait(self, patience: Option<Duration>) -> Result<Ready, Error> {
-        let out = if self.wants_out { PollFlags::OUT } else { PollFlags::empty() };
-        let mut watched = [
-            PollFd::new(&self.socket, PollFlags::IN | out),
-            PollFd::new(&self.device, PollFlags::IN),
-            PollFd::new(&*self.bell.0, PollFlags::IN),
-        ];
+        let count = self.sockets.len().min(MAX_SOCKETS);
+        let mut watched: [PollFd<'_>; 2 + MAX_SOCKETS] = std::array::from_fn(|at| match at.checked_sub(2) {
+            None if at == 0 => PollFd::new(&self.device, PollFlags::IN),
+            Some(at) if at < count => {
+                let out = if self.wants_out == Some(at) { PollFlags::OUT } else { PollFlags::empty() };
+                PollFd::new(&self.sockets[at], PollFlags::IN | out)
+            }
+            _ => PollFd::new(&*self.bell.0, PollFlags::IN),
+        });
         // what no clock can count to never comes
         let patience = patience.and_then(|patience| Timespec::try_from(patience).ok());
-        match poll(&mut watched, patience.as_ref()) {
+        match poll(&mut watched[..2 + count], patience.as_ref()) {
             Ok(_) => {}
             Err(Errno::INTR) => return Ok(Ready::default()),
             Err(error) => return Err(Error::call("wait for packets")(error)),
         }
-        let [socket, device, bell] = watched.map(|watched| watched.revents());
+        let [device, bell, sockets @ ..] = watched.map(|watched| watched.revents());
+        let socket = sockets[..count].iter().fold(PollFlags::empty(), |all, one| all | *one);
         // An error or hang-up shows as readable: reading it tells what it is.
         let readable = PollFlags::IN | PollFlags::ERR | PollFlags::HUP;
         let woken = bell.intersects(readable);
@@ -113,7 +120,8 @@ mod tests {
 
         fn wait(&self, wants_out: bool, patience: Option<Duration>) -> Ready {
             let Fixture { socket, device, bell } = self;
-            Reactor { socket, wants_out, device, bell }.wait(patience).unwrap()
+            let (sockets, wants_out) = ([socket], wants_out.then_some(0));
+            Reactor { sockets: &sockets, wants_out, device, bell }.wait(patience).unwrap()
         }
     }
 

@@ -87,7 +87,7 @@ impl Numbers {
 }
 
 /// The rules for one family, in the order of their priorities.
-fn rules(family: AddressFamily, numbers: Numbers, suppress: u8, port: u16) -> [RuleMessage; 3] {
+fn rules(family: AddressFamily, numbers: Numbers, suppress: u8, ports: (u16, u16)) -> [RuleMessage; 3] {
     let rule = |order: u32, table: u32, attributes: &[RuleAttribute]| {
         let mut rule = RuleMessage::default();
         rule.header.family = family;
@@ -102,7 +102,7 @@ fn rules(family: AddressFamily, numbers: Numbers, suppress: u8, port: u16) -> [R
     let main = u32::from(RouteHeader::RT_TABLE_MAIN);
     let from_our_port = [
         RuleAttribute::IpProtocol(IpProtocol::Udp),
-        RuleAttribute::SourcePortRange(RulePortRange { start: port, end: port }),
+        RuleAttribute::SourcePortRange(RulePortRange { start: ports.0, end: ports.1 }),
     ];
     let mut others = rule(1, numbers.table, &from_our_port);
     others.attributes.push(RuleAttribute::Iifname("lo".to_owned()));
@@ -118,39 +118,57 @@ fn rules(family: AddressFamily, numbers: Numbers, suppress: u8, port: u16) -> [R
 pub struct Routes {
     netlink: Netlink,
     rules: Vec<RuleMessage>,
+    index: u32,
+    table: u32,
+    plan: Plan,
 }
 
 impl Routes {
-    /// Installs the plan's routes through interface `index`, called `interface`; `port` is where our own
-    /// datagrams come from. On an error nothing stays but routes that go with the device.
+    /// Installs the plan's routes through interface `index`, called `interface`; `ports` are the first and the last
+    /// that our own datagrams come from. On an error nothing stays but routes that go with the device.
     pub fn install(
         netlink: Netlink,
         interface: &str,
         index: u32,
         plan: &Plan,
-        port: u16,
+        ports: (u16, u16),
     ) -> Result<Self, Error> {
         let numbers = Numbers::of(interface);
         remove_leftovers(&netlink, numbers, interface)?;
-        let mut routes = Routes { netlink, rules: Vec::new() };
-        for net in &plan.main {
-            routes.netlink.add_route(index, *net, None)?;
-        }
-        for net in &plan.apart {
-            routes.netlink.add_route(index, *net, Some(numbers.table))?;
-        }
+        let (table, plan) = (numbers.table, plan.clone());
+        let mut routes = Routes { netlink, rules: Vec::new(), index, table, plan };
+        let Plan { main, apart } = &routes.plan;
+        routes.lead(&[main.as_slice(), apart].concat())?;
         for (family, is_v4) in [(AddressFamily::Inet, true), (AddressFamily::Inet6, false)] {
             let lengths =
-                plan.apart.iter().filter(|net| net.addr().is_ipv4() == is_v4).map(IpNet::prefix_len);
+                routes.plan.apart.iter().filter(|net| net.addr().is_ipv4() == is_v4).map(IpNet::prefix_len);
             let Some(suppress) = lengths.max() else { continue };
             // The rule that leads into the tunnel comes last: until then nothing has changed for anyone.
-            let [suppressed, others, ports] = rules(family, numbers, suppress, port);
-            for rule in [suppressed, ports, others] {
+            let [suppressed, others, by_port] = rules(family, numbers, suppress, ports);
+            for rule in [suppressed, by_port, others] {
                 routes.netlink.add_rule(&rule)?;
                 routes.rules.push(rule);
             }
         }
         Ok(routes)
+    }
+}
+
+impl Routes {
+    fn table_of(&self, net: IpNet) -> Option<u32> {
+        self.plan.apart.contains(&net).then_some(self.table)
+    }
+
+    /// Leads prefixes of the plan into the tunnel.
+    pub fn lead(&self, nets: &[IpNet]) -> Result<(), Error> {
+        let nets = nets.iter().map(IpNet::trunc);
+        nets.into_iter().try_for_each(|net| self.netlink.add_route(self.index, net, self.table_of(net)))
+    }
+
+    /// Lets prefixes of the plan go the ordinary way. The rules stay, and find no route.
+    pub fn withdraw(&self, nets: &[IpNet]) -> Result<(), Error> {
+        let nets = nets.iter().map(IpNet::trunc);
+        nets.into_iter().try_for_each(|net| self.netlink.remove_route(self.index, net, self.table_of(net)))
     }
 }
 
@@ -219,7 +237,7 @@ mod tests {
     #[test]
     fn an_interface_finds_its_own_rules_again_and_nobody_elses() {
         let numbers = Numbers::of("oh0");
-        for rule in rules(AddressFamily::Inet, numbers, 0, 4780) {
+        for rule in rules(AddressFamily::Inet, numbers, 0, (4780, 4783)) {
             assert!(Numbers::of("oh0").owns(&rule));
             assert!(!Numbers::of("oh1").owns(&rule));
             let mut foreign = rule.clone();

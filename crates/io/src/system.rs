@@ -2,9 +2,9 @@
 
 use crate::Error;
 use crate::netlink::Netlink;
+use crate::ports::Ports;
 use crate::routes::{Plan, Routes};
 use crate::tun::Tun;
-use crate::udp::Udp;
 use ipnet::IpNet;
 use std::net::{IpAddr, SocketAddr};
 
@@ -19,12 +19,16 @@ pub struct Settings {
     pub mtu: u16,
     /// Whether routes to `allowed_ips` are installed.
     pub routes: bool,
-    /// The peers' inner addresses.
-    pub allowed_ips: Vec<IpNet>,
+    /// The inner addresses of each peer, in the node's order.
+    pub allowed_ips: Vec<Vec<IpNet>>,
+    /// Whether a peer's routes are withdrawn while it is not reachable.
+    pub open_when_down: bool,
     /// The peers' outer addresses, as far as they are known.
     pub endpoints: Vec<IpAddr>,
     /// Where to listen; port 0 lets the system choose.
     pub listen: SocketAddr,
+    /// From how many ports datagrams leave: the one that is listened on and those behind it.
+    pub source_ports: usize,
     /// Whether TCP's maximum segment size is clamped to the MTU.
     pub mss_clamp: bool,
 }
@@ -33,9 +37,11 @@ pub struct Settings {
 /// routes.
 pub struct System {
     // the order of the fields is the order in which they are dropped
-    pub(crate) _routes: Option<Routes>,
+    pub(crate) routes: Option<Routes>,
+    /// Each peer's, where they come and go.
+    pub(crate) going_routes: Vec<Vec<IpNet>>,
     pub(crate) tun: Tun,
-    pub(crate) udp: Udp,
+    pub(crate) ports: Ports,
     pub(crate) mss_clamp: Option<u16>,
 }
 
@@ -44,22 +50,41 @@ impl System {
     pub fn set_up(settings: &Settings) -> Result<Self, Error> {
         // The socket comes first: it changes nothing for others, and fails for the reason that is found last
         // when it comes last.
-        let udp = Udp::bind(settings.listen)?;
+        let ports = Ports::bind(settings.listen, settings.source_ports)?;
         let netlink = Netlink::open()?;
         let tun = Tun::create(&netlink, &settings.interface, settings.mtu, &settings.addresses)?;
         let routes = if settings.routes {
-            let plan = Plan::new(&settings.allowed_ips, &settings.endpoints);
-            Some(Routes::install(netlink, &settings.interface, tun.index(), &plan, udp.local().port())?)
+            let plan = Plan::new(&settings.allowed_ips.concat(), &settings.endpoints);
+            Some(Routes::install(netlink, &settings.interface, tun.index(), &plan, ports.numbers())?)
         } else {
             None
         };
         let mss_clamp = settings.mss_clamp.then_some(settings.mtu);
-        Ok(System { _routes: routes, tun, udp, mss_clamp })
+        // They were put in first all the same: what stands in their way is told at once, and not when a peer comes.
+        let going_routes = if settings.open_when_down { settings.allowed_ips.clone() } else { Vec::new() };
+        if let Some(routes) = &routes {
+            routes.withdraw(&going_routes.concat())?;
+        }
+        Ok(System { routes, going_routes, tun, ports, mss_clamp })
+    }
+
+    /// Does what the tunnel's state asks of the routes.
+    pub(crate) fn follow(&self, event: &node::Event) {
+        let (index, up) = match event {
+            node::Event::Reachable { index, .. } => (*index, true),
+            node::Event::Unreachable { index, .. } => (*index, false),
+            _ => return,
+        };
+        if let (Some(routes), Some(nets)) = (&self.routes, self.going_routes.get(index))
+            && let Err(error) = if up { routes.lead(nets) } else { routes.withdraw(nets) }
+        {
+            tracing::warn!("{error}");
+        }
     }
 
     /// Where the socket is bound.
     #[must_use]
     pub fn local(&self) -> SocketAddr {
-        self.udp.local()
+        self.ports.local()
     }
 }

@@ -1,6 +1,7 @@
 //! What a node is told before it starts, checked as a whole.
 
 use crate::keys::{NetworkKey, PrivateKey, PublicKey};
+use crate::lanes::MAX_LANES;
 use crate::shorten::Shortening;
 use ipnet::IpNet;
 use std::collections::BTreeMap;
@@ -28,6 +29,8 @@ pub struct Config {
     pub max_datagram_bytes: usize,
     /// Up to which size a path is asked whether it carries more, in bytes of datagram.
     pub largest_datagram_bytes: usize,
+    /// How many source ports are used towards a peer whose endpoint is configured.
+    pub source_ports: usize,
     /// Whether a datagram's outer header has the DSCP of the packets inside.
     pub copies_dscp: bool,
     /// The versions of the formats that the node says it speaks. It says the truth unless one wants to see how nodes
@@ -50,6 +53,7 @@ impl Config {
             queue_bytes: 1 << 20,
             max_datagram_bytes: 1452,
             largest_datagram_bytes: 1452,
+            source_ports: 1,
             copies_dscp: true,
             versions: VERSION..=VERSION,
             trace: false,
@@ -87,6 +91,9 @@ pub enum ConfigError {
     /// A datagram too small for the tunnel.
     #[error("max_datagram_bytes is {0}; it must be between 576 and 65000")]
     DatagramSize(usize),
+    /// Too few or too many ports.
+    #[error("source_ports is {0}; it must be between 1 and {MAX_LANES}")]
+    SourcePorts(usize),
     /// A queue that holds not even one packet.
     #[error("queue_bytes is {0}; it must be at least 65536")]
     QueueSize(usize),
@@ -118,6 +125,9 @@ impl Config {
         }
         if !(576..=65_000).contains(&self.max_datagram_bytes) {
             return Err(ConfigError::DatagramSize(self.max_datagram_bytes));
+        }
+        if !(1..=MAX_LANES).contains(&self.source_ports) {
+            return Err(ConfigError::SourcePorts(self.source_ports));
         }
         if self.queue_bytes < 65_536 {
             return Err(ConfigError::QueueSize(self.queue_bytes));

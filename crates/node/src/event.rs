@@ -23,6 +23,20 @@ pub enum Event {
         /// The peer's name.
         peer: String,
     },
+    /// A peer that was not reachable is. Every peer starts as one that is not.
+    Reachable {
+        /// Index of the peer in the configuration.
+        index: usize,
+        /// Its name.
+        peer: String,
+    },
+    /// A peer that was reachable does not answer, or has said goodbye: packets for it are refused until it is back.
+    Unreachable {
+        /// Index of the peer in the configuration.
+        index: usize,
+        /// Its name.
+        peer: String,
+    },
     /// A peer sends from another address now.
     Roamed {
         /// The peer's name.
@@ -99,6 +113,8 @@ impl fmt::Display for Event {
                 f.write_str(if *plain { "; no version in common: a plain tunnel" } else { "" })
             }
             Event::SessionDown { peer } => write!(f, "no session with {peer} any more"),
+            Event::Reachable { peer, .. } => write!(f, "{peer} is reachable"),
+            Event::Unreachable { peer, .. } => write!(f, "{peer} is not reachable"),
             Event::Roamed { peer, from: Some(from), to } => write!(f, "{peer} moved from {from} to {to}"),
             Event::Roamed { peer, from: None, to } => write!(f, "{peer} is at {to}"),
             Event::Sent(sent) => {

@@ -13,7 +13,7 @@ use crate::shorten::Shortening;
 use re::{Form, Parameters, Policy};
 use std::collections::VecDeque;
 use std::time::Duration;
-use wire::hello::{ANSWERS_REQUESTS, Hello, LENGTHENS, RECOVERS};
+use wire::hello::{ANSWERS_REQUESTS, HEARS_LANES, Hello, LENGTHENS, RECOVERS};
 use wire::unit::PLAIN;
 
 /// Replies that wait to be sent at once.
@@ -69,6 +69,7 @@ pub struct Link {
 #[must_use]
 pub fn capabilities(parameters: &Parameters) -> u32 {
     LENGTHENS
+        | HEARS_LANES
         | match parameters.policy {
             Policy::RetrieveOnMiss => ANSWERS_REQUESTS,
             _ if sends_again(parameters) => RECOVERS,

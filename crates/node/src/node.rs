@@ -19,6 +19,7 @@ use rand_chacha::ChaCha12Rng;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::time::Duration;
+use wire::frame;
 use wire::hello::Hello;
 use wire::inner::Inner;
 use wire::unit::{self, Kind, NotAUnit, Unit};
@@ -40,6 +41,8 @@ const MAX_EVENTS: usize = 1 << 16;
 pub struct Transmit {
     /// Where it goes.
     pub to: SocketAddr,
+    /// Which of this node's ports it leaves from: less than [`Config::source_ports`].
+    pub source_port: usize,
     /// The outer header's traffic class: DSCP (6 bits) and ECN (2 bits).
     pub class: u8,
     seal: Option<Seal>,
@@ -173,12 +176,15 @@ impl Node {
             self.refused.no_route += 1;
             return;
         };
-        if packet.len() > self.peers[peer].max_packet_bytes() {
+        if !self.peers[peer].takes_packets(now) {
+            self.peers[peer].refuse_packet(now, packet, &inner, &mut outside!(self));
+        } else if packet.len() > self.peers[peer].max_packet_bytes() {
             self.peers[peer].take_too_large(now, packet, &inner, &mut outside!(self));
         } else {
             self.peers[peer].queue.push(now, packet, &inner.flow);
         }
-        if self.peers[peer].sessions.sending(now).is_none() && !self.peers[peer].sessions.is_shaking_hands() {
+        let Peer { sessions, reachability, .. } = &mut self.peers[peer];
+        if (sessions.sending(now).is_none() || !reachability.is_up()) && !sessions.is_shaking_hands() {
             self.initiate(now, peer);
         }
     }
@@ -249,9 +255,18 @@ impl Node {
         };
         let (confirmed, mac) = (session.confirmed, session.receive_mac.clone());
         let mut outside = outside!(self);
-        peer.heard_from(from, opened.newest, header.len() + body.len(), &mut outside);
+        let lane = frame::lane(&body[..opened.plain_bytes]).filter(|_| version != unit::PLAIN);
+        let moved = match lane {
+            Some(lane) => {
+                // a lane that cannot be is no move either
+                let _ = peer.lanes.hear(lane, from, key_id, opened.counter);
+                false
+            }
+            None => opened.newest,
+        };
+        peer.heard_from(now, from, moved, header.len() + body.len(), &mut outside);
         if !confirmed {
-            peer.use_session(key_id, &mut outside);
+            peer.use_session(now, key_id, &mut outside);
         }
         peer.unpack(now, key_id, &mac, ecn, &body[..opened.plain_bytes], &mut outside);
     }
@@ -293,7 +308,7 @@ impl Node {
         match peer.sessions.finish(now, &self.identity, unit, &mut self.keyring) {
             Ok(Some(local_id)) => {
                 peer.endpoint = Some(from);
-                peer.use_session(local_id, &mut outside!(self));
+                peer.use_session(now, local_id, &mut outside!(self));
                 // the first sealed unit tells the responder that these keys are in use
                 peer.ping_at = Some(now);
             }
@@ -368,19 +383,21 @@ impl Node {
         if let Some((to, letter)) = self.letters.pop_front() {
             out.clear();
             out.extend_from_slice(&letter);
-            return Some(Transmit { to, class: 0, seal: None });
+            return Some(Transmit { to, source_port: 0, class: 0, seal: None });
         }
         for step in 0..self.peers.len() {
             let index = (self.turn + step) % self.peers.len();
             let peer = &mut self.peers[index];
-            let Some(to) = peer.endpoint else { continue };
-            if let Some(Packed { seal, class }) = peer.pack(now, &mut outside!(self), out) {
+            let Some(endpoint) = peer.endpoint else { continue };
+            if let Some(Packed { seal, class, lane }) = peer.pack(now, &mut outside!(self), out) {
+                let source_port = peer.lanes.source_port(lane);
+                let to = peer.lanes.address(lane, endpoint);
                 peer.count_sent(to, out.len() + unit::TAG_BYTES);
                 if peer.closing {
-                    peer.end(&mut outside!(self));
+                    peer.end(now, &mut outside!(self));
                 }
                 self.turn = index + 1;
-                return Some(Transmit { to, class, seal: Some(seal) });
+                return Some(Transmit { to, source_port, class, seal: Some(seal) });
             }
         }
         None

@@ -9,8 +9,8 @@
 //! are used, or [`LEAST_BYTES`] where not even those pass, and a *search* by halves finds what does. Every so often a
 //! wider path is looked for, [`RAISE_AFTER`] after a search and only while there are large datagrams to gain by it.
 //!
-//! An unanswered probe means something only if the peer answers otherwise: each is accompanied by a ping, and while
-//! nothing is heard of the peer at all, no attempt counts. How many count is a matter of the loss on the way. A probe
+//! An unanswered probe means something only if the peer answers otherwise: each is followed by a ping, and an attempt
+//! whose ping is not answered either does not count, for the way may be cut, in one direction or both. How many count is a matter of the loss on the way. A probe
 //! takes no link sequence, so that its loss is neither congestion nor a gap that packets wait behind.
 
 use std::collections::VecDeque;
@@ -57,9 +57,9 @@ struct Probe {
     /// When it left; `None`: it is to leave now.
     left_at: Option<Duration>,
     failed: u32,
-    /// Attempts in a row during which nothing was heard of the peer.
+    /// Attempts in a row during which no ping was answered.
     silent: u32,
-    /// Whether the peer was heard since it left.
+    /// Whether a ping that left after it was answered.
     heard: bool,
 }
 
@@ -170,10 +170,10 @@ impl PathMtu {
         if bytes <= self.floor() {
             return;
         }
-        if self.large.len() == MAX_REMEMBERED {
-            self.large.pop_front();
+        // some of those under way are enough; the oldest are told of first
+        if self.large.len() < MAX_REMEMBERED {
+            self.large.push_back((sequence, bytes));
         }
-        self.large.push_back((sequence, bytes));
         self.unproven_since.get_or_insert(now);
     }
 
@@ -191,10 +191,10 @@ impl PathMtu {
         }
     }
 
-    /// Something of the peer's arrived.
-    pub fn heard(&mut self) {
+    /// The peer answered a ping that left at `left_at`.
+    pub fn answered_ping(&mut self, left_at: Duration) {
         if let Some(probe) = &mut self.probe {
-            probe.heard |= probe.left_at.is_some();
+            probe.heard |= probe.left_at.is_some_and(|at| at <= left_at);
         }
     }
 
@@ -294,6 +294,12 @@ impl PathMtu {
         }
     }
 
+    /// Whether a probe is under way: the ping that follows it goes alone, for what is large may be lost with it.
+    #[must_use]
+    pub fn is_probing(&self) -> bool {
+        self.probe.is_some_and(|probe| probe.left_at.is_some())
+    }
+
     /// Whether a probe is to leave now.
     #[must_use]
     pub fn has_probe(&self) -> bool {
@@ -344,8 +350,8 @@ mod tests {
                 self.now += 5 * MS;
                 while let Some(entry) = self.answers.first_entry().filter(|entry| *entry.key() <= self.now) {
                     for (bytes, sequence) in entry.remove() {
-                        self.mtu.heard();
                         match sequence {
+                            Some(u64::MAX) => self.mtu.answered_ping(self.now - 20 * MS),
                             Some(sequence) => self.mtu.held(self.now, sequence),
                             None => self.mtu.answered(self.now, bytes),
                         }
@@ -377,6 +383,21 @@ mod tests {
         let mut path = Path::new(1452, 1452, 1472);
         path.run(Duration::from_secs(60));
         assert_eq!((path.mtu.limit(), path.mtu.probes, path.mtu.is_confirmed()), (1452, 0, true));
+    }
+
+    #[test]
+    fn where_more_is_under_way_than_is_remembered_nothing_is_probed_either() {
+        let mut mtu = PathMtu::new(1452, 1452);
+        let measured = Measured { srtt: Some(600 * MS), loss: None };
+        for sequence in 0..20_000u64 {
+            let now = sequence as u32 * MS;
+            mtu.sent(now, sequence, 1452);
+            if let Some(held) = sequence.checked_sub(600).filter(|held| held % 5 != 0) {
+                mtu.held(now, held);
+            }
+            mtu.handle_timeout(now, &measured);
+            assert!(!mtu.has_probe(), "{sequence}");
+        }
     }
 
     #[test]
@@ -446,7 +467,7 @@ mod tests {
                         sequence += 1;
                     }
                     2 => mtu.held(now, sequence.saturating_sub(ms % 5)),
-                    3 => mtu.heard(),
+                    3 => mtu.answered_ping(now.saturating_sub(MS * bytes as u32)),
                     4 => {
                         let probed = mtu.probe.map_or(bytes, |probe| probe.bytes);
                         mtu.answered(now, probed);

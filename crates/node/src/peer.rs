@@ -2,15 +2,18 @@
 
 use crate::config::{Config, PeerConfig};
 use crate::event::Event;
+use crate::lanes::Lanes;
 use crate::link::Link;
 use crate::node::Outside;
 use crate::path_mtu::PathMtu;
 use crate::queue::Queue;
+use crate::reachability::{DOUBTED_KEEPALIVE, Reachability};
 use crate::receipts::Fate;
 use crate::sessions::Sessions;
 use crate::status::{PeerCounters, PeerStatus, outer_header_bytes};
 use std::net::SocketAddr;
 use std::time::Duration;
+use wire::hello::HEARS_LANES;
 use wire::unit::PLAIN;
 
 /// A peer that answers nothing for so long gets a new handshake.
@@ -24,6 +27,10 @@ pub(crate) struct Peer {
     pub sessions: Sessions,
     pub link: Option<Link>,
     pub queue: Queue,
+    /// Whether it answers.
+    pub reachability: Reachability,
+    /// The ports between the two.
+    pub lanes: Lanes,
     /// What the path to it carries.
     pub path: PathMtu,
     pub counters: PeerCounters,
@@ -48,6 +55,8 @@ impl Peer {
             sessions: Sessions::default(),
             link: None,
             queue: Queue::new(node.queue_bytes, salt),
+            lanes: Lanes::default(),
+            reachability: Reachability::default(),
             path: PathMtu::new(node.max_datagram_bytes, node.largest_datagram_bytes),
             counters: PeerCounters::default(),
             ping_at: None,
@@ -58,9 +67,13 @@ impl Peer {
         }
     }
 
-    /// Notes that a datagram left.
-    pub fn sent(&mut self, now: Duration) {
-        self.ping_at = self.config.keepalive.map(|keepalive| now + keepalive);
+    /// Notes that a datagram left on a lane.
+    pub fn sent(&mut self, now: Duration, lane: usize) {
+        if self.lanes.source_port(lane) > 0 {
+            return self.lanes.sent(lane, self.config.keepalive.map(|keepalive| now + keepalive));
+        }
+        let keepalive = if self.is_doubted() { Some(DOUBTED_KEEPALIVE) } else { self.config.keepalive };
+        self.ping_at = keepalive.map(|keepalive| now + keepalive);
     }
 
     /// Counts a datagram that left, with its tag.
@@ -70,7 +83,7 @@ impl Peer {
     }
 
     /// A session is proven to be shared with the living peer: use it, and with a new boot begin a new link.
-    pub fn use_session(&mut self, local_id: u32, outside: &mut Outside<'_>) {
+    pub fn use_session(&mut self, now: Duration, local_id: u32, outside: &mut Outside<'_>) {
         self.sessions.use_session(local_id, outside.keyring);
         let Some(session) = self.sessions.by_id(local_id) else { return };
         let version = session.version;
@@ -78,53 +91,67 @@ impl Peer {
         let new_boot = !self.link.as_ref().is_some_and(same);
         if new_boot {
             self.path.begin_anew();
+            self.lanes.close();
             self.link =
                 Some(Link::new(&outside.config.reduce, outside.config.shorten, &session.hello, version));
         }
+        let spreads = self.config.endpoint.is_some()
+            && version != PLAIN
+            && session.hello.capabilities & HEARS_LANES != 0;
+        self.lanes.open(now, if spreads { outside.config.source_ports } else { 1 });
         self.closed = false;
         self.unanswered_since = None;
         self.counters.sessions += 1;
         let (peer, endpoint) = (self.config.name.clone(), self.endpoint);
+        self.is_reachable(now, outside);
         outside.events.push(Event::SessionUp { peer, endpoint, new_boot, plain: version == PLAIN });
     }
 
     /// An authenticated unit came from `from`.
     pub fn heard_from(
         &mut self,
+        now: Duration,
         from: SocketAddr,
         newest: bool,
         datagram_bytes: usize,
         outside: &mut Outside<'_>,
     ) {
         self.unanswered_since = None;
-        self.path.heard();
+        if self.sessions.established().is_some() {
+            self.is_reachable(now, outside);
+        }
         self.counters.outer_received_datagrams += 1;
         self.counters.outer_received_bytes += datagram_bytes as u64 + outer_header_bytes(from);
         if newest && self.endpoint != Some(from) {
             self.path.begin_anew();
+            self.lanes.move_to(from);
             let before = self.endpoint.replace(from);
             outside.events.push(Event::Roamed { peer: self.config.name.clone(), from: before, to: from });
         }
     }
 
     /// The peer's sessions are over: what was shared with that boot is void.
-    pub fn end(&mut self, outside: &mut Outside<'_>) {
+    pub fn end(&mut self, now: Duration, outside: &mut Outside<'_>) {
         self.sessions.end(outside.keyring);
         self.link = None;
+        self.lanes.close();
         self.ping_at = None;
         self.unanswered_since = None;
         outside.events.push(Event::SessionDown { peer: self.config.name.clone() });
+        self.is_unreachable(now, outside);
     }
 
     /// Does what is due. Whether a handshake is to begin.
     pub fn handle_timeout(&mut self, now: Duration, outside: &mut Outside<'_>) -> bool {
         if self.closed {
             self.closed = false;
-            self.end(outside);
+            self.end(now, outside);
         }
         if self.sessions.expire(now, outside.keyring) {
             outside.events.push(Event::SessionDown { peer: self.config.name.clone() });
+            self.is_unreachable(now, outside);
         }
+        self.doubt(now, outside);
         if let Some(Link { repair: Some(repair), received, .. }) = &mut self.link {
             repair.give_up(now, |sequence| received.unpark(sequence));
         }
@@ -141,10 +168,12 @@ impl Peer {
         }
         if self.sessions.give_up(now, self.config.keepalive.is_some(), outside.keyring) {
             self.queue.clear();
+            self.reachability.try_again();
         }
         let silent = self.unanswered_since.is_some_and(|since| now >= since + SILENCE);
         if silent {
             self.unanswered_since = Some(now);
+            self.ping_at = Some(now);
         }
         let retry = self.sessions.retry_at().is_some_and(|at| at <= now);
         let begin = !self.sessions.is_shaking_hands()
@@ -167,8 +196,10 @@ impl Peer {
             (self.closed || (lonely && !shaking && !self.closing)).then_some(Duration::ZERO),
             self.sessions.rekey_at().filter(|_| !shaking && self.endpoint.is_some()),
             self.sessions.retry_at(),
+            self.doubt_at(),
             self.sessions.expire_at(),
             self.ping_at.filter(|_| link.is_some()),
+            self.lanes.timeout().filter(|_| link.is_some()),
             link.and_then(|link| self.path.timeout(&link.measured())),
             self.unanswered_since.map(|since| since + SILENCE),
             link.and_then(Link::receipt_at),
@@ -193,6 +224,9 @@ impl Peer {
                 .map(|established| now.saturating_sub(established).as_secs_f64()),
             srtt_seconds: link.and_then(|link| link.outstanding.srtt()).map(|srtt| srtt.as_secs_f64()),
             loss: link.and_then(|link| link.outstanding.loss()),
+            reachable: self.reachability.is_up(),
+            source_ports: self.lanes.ports().0,
+            heard_ports: self.lanes.ports().1,
             path_mtu_bytes: self.endpoint.map(|to| self.path.limit() as u64 + outer_header_bytes(to)),
             path_mtu_confirmed: self.path.is_confirmed(),
             version: self.sessions.version(),

@@ -135,6 +135,12 @@ impl Sessions {
         }
     }
 
+    /// When the pending handshake began.
+    #[must_use]
+    pub fn shaking_since(&self) -> Option<Duration> {
+        self.pending.as_ref().map(|pending| pending.started)
+    }
+
     /// When the pending handshake is to be tried again.
     #[must_use]
     pub fn retry_at(&self) -> Option<Duration> {

@@ -35,12 +35,18 @@ pub struct PeerStatus {
     pub public_key: String,
     /// Where it is now.
     pub endpoint: Option<SocketAddr>,
+    /// Whether packets for it are taken.
+    pub reachable: bool,
     /// Seconds since the session's handshake; none without a session.
     pub session_age_seconds: Option<f64>,
     /// The version of the formats that the session speaks; 0: they have none in common, and it is a plain tunnel.
     pub version: Option<u8>,
     /// Smoothed round trip.
     pub srtt_seconds: Option<f64>,
+    /// How many source ports are used towards it.
+    pub source_ports: usize,
+    /// From how many ports of its it is heard.
+    pub heard_ports: usize,
     /// The largest outer IP packet that is sent to it, in bytes; none without an endpoint.
     pub path_mtu_bytes: Option<u64>,
     /// Whether the path was seen to carry that.
@@ -108,6 +114,8 @@ pub struct PeerCounters {
     pub too_large: u64,
     /// Of these: that were fragmented.
     pub fragmented: u64,
+    /// Packets refused because it was not reachable.
+    pub unreachable: u64,
     /// Datagrams sent to find out what the path carries.
     pub path_probes: u64,
     /// How often the path did not carry any more what it was used for.

@@ -12,7 +12,7 @@ use wire::inner::Inner;
 impl Peer {
     /// The largest packet that the path to the peer carries.
     pub(crate) fn max_packet_bytes(&self) -> usize {
-        self.path.limit() - AROUND_PACKET
+        self.path.limit() - AROUND_PACKET - self.lane_bytes()
     }
 
     /// Takes a packet that is larger than that.

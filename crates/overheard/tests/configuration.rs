@@ -43,7 +43,45 @@ fn an_unknown_key_is_told_with_those_that_there_are() {
     refused(
         "interface",
         "colour = 1\ninterface",
-        r#"gateway.toml:10: unknown key "colour" in [tunnel]; there are interface, addresses, mtu, routes, copy_dscp, mss_clamp"#,
+        r#"gateway.toml:10: unknown key "colour" in [tunnel]; there are interface, addresses, mtu, routes, when_down, copy_dscp, mss_clamp"#,
+    );
+}
+
+#[test]
+fn source_ports_that_cannot_be_are_told() {
+    for wrong in ["0", "17", "-1"] {
+        refused(
+            "role =",
+            &format!("source_ports = {wrong}\nrole ="),
+            &format!("gateway.toml: [node] source_ports: {wrong} is not between 1 and 16"),
+        );
+    }
+    refused(
+        "role =",
+        "source_ports = 4\nrole =",
+        "gateway.toml: [node] source_ports: several are used towards peers with an endpoint only, and none has one; \
+         take it out, and let the peers have several",
+    );
+}
+
+#[test]
+fn a_tunnel_that_cannot_open_is_told() {
+    refused(
+        "interface",
+        "when_down = \"ajar\"\ninterface",
+        "gateway.toml:10: when_down: unknown variant `ajar`, expected `closed` or `open`",
+    );
+    refused(
+        "interface",
+        "when_down = \"open\"\nroutes = false\ninterface",
+        "gateway.toml: [tunnel] when_down: \"open\" withdraws routes, and routes = false puts none in; take one of \
+         the two out",
+    );
+    refused(
+        "[[peer]]\n",
+        "when_down = \"open\"\n\n[[peer]]\nendpoint = \"127.0.0.1:9\"\nkeepalive_seconds = 0\n",
+        "gateway.toml: [[peer]] \"roof\" keepalive_seconds: 0 never finds out that the peer is back, which when_down = \
+         \"open\" waits for; take it out",
     );
 }
 

@@ -128,9 +128,11 @@ fn the_table_of_the_readme_names_keys_that_a_configuration_may_have() {
     let plain = site.gateway();
     let values = [
         ("listen", "\"127.0.0.1:0\""),
+        ("source_ports", "1"),
         ("status_socket", "\"gateway.sock\""),
         ("mtu", "1400"),
         ("routes", "true"),
+        ("when_down", "\"open\""),
         ("copy_dscp", "true"),
         ("mss_clamp", "true"),
         ("keepalive_seconds", "25"),

@@ -4,9 +4,11 @@
 
 mod support;
 
+use rustix::process::Signal;
 use socket2::{Domain, Protocol, Socket, Type};
-use std::io::Read;
-use std::net::{IpAddr, UdpSocket};
+use std::io::{ErrorKind, Read};
+use std::net::{IpAddr, TcpStream, UdpSocket};
+use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 use std::time::{Duration, Instant};
 use support::Site;
@@ -82,6 +84,8 @@ fn traffic_classes_and_marks_of_congestion_cross_the_tunnel() {
 /// by a router whose ICMP a firewall swallows.
 fn narrow(cabled: &Cabled, longest: u16) {
     for machine in [&cabled.gateway, &cabled.station] {
+        // rows of datagrams would cross the cable as one
+        machine.ip("link set cable gso_max_segs 1");
         nft(machine, "table inet narrow {}");
         nft(machine, "delete table inet narrow");
         nft(machine, "add table inet narrow");
@@ -120,4 +124,150 @@ fn a_path_narrower_than_its_interfaces_is_found_and_tcp_and_ping_get_through() {
             "the kernel was told what fits"
         );
     }
+}
+
+/// Whether a connection to this address is refused because nobody is there to take its packets, within patience.
+fn is_refused(machine: &Machine, address: &str, patience: Duration) -> bool {
+    machine.on(|| {
+        let end = Instant::now() + patience;
+        let mut refused = false;
+        while !refused && Instant::now() < end {
+            let told = TcpStream::connect_timeout(&(inner(address), 9).into(), Duration::from_millis(300));
+            refused = told.is_err_and(|error| error.kind() == ErrorKind::HostUnreachable);
+        }
+        refused
+    })
+}
+
+/// Waits until a machine's packets to an address leave by a device; how long that took.
+fn until_led(machine: &Machine, address: &str, device: &str) -> Duration {
+    let began = Instant::now();
+    while !machine.ip(&format!("route get {address}")).contains(&format!("dev {device}")) {
+        assert!(began.elapsed() < Duration::from_secs(30), "{address} is not led to {device}");
+        let _ = answers(machine, inner(address), 56, Duration::from_millis(200));
+    }
+    began.elapsed()
+}
+
+#[test]
+fn a_closed_tunnel_refuses_packets_while_its_peer_is_down() {
+    if !possible() {
+        return;
+    }
+    let (cabled, site) =
+        (Cabled::new(), Site::tunnel("192.0.2.1:4780", r#"["10.98.0.0/24", "198.51.100.0/24"]"#));
+    cabled.station.ip("route add default via 192.0.2.1");
+    cabled.gateway.ip("addr add 198.51.100.1/32 dev lo");
+    let station = Node::start(&site, &cabled.station, "station");
+    assert!(is_refused(&cabled.station, "198.51.100.1", PATIENCE), "{}", station.log());
+    assert!(
+        !answers(&cabled.station, inner("198.51.100.1"), 56, Duration::from_secs(1)),
+        "nothing goes beside it"
+    );
+    let gateway = Node::start(&site, &cabled.gateway, "gateway");
+    assert!(answers(&cabled.station, inner("198.51.100.1"), 56, PATIENCE));
+    assert_eq!(gateway.terminate(Signal::KILL).signal(), Some(9));
+    let killed = Instant::now();
+    assert!(is_refused(&cabled.station, "198.51.100.1", Duration::from_secs(30)));
+    println!("a killed gateway was noticed after {:?}", killed.elapsed());
+    assert_eq!(station.status()["node"]["peers"][0]["reachable"], false);
+    let _gateway = Node::start(&site, &cabled.gateway, "gateway");
+    assert!(answers(&cabled.station, inner("198.51.100.1"), 56, PATIENCE));
+    // a process that is no more holds nothing closed: its device went with it, and with the device its routes
+    assert_eq!(station.terminate(Signal::KILL).signal(), Some(9));
+    until_led(&cabled.station, "198.51.100.1", "cable");
+}
+
+#[test]
+fn an_open_tunnel_lets_packets_go_the_ordinary_way_while_its_peer_is_down() {
+    if !possible() {
+        return;
+    }
+    for allowed in [r#"["198.51.100.0/24"]"#, r#"["0.0.0.0/0"]"#] {
+        let (cabled, site) = (Cabled::new(), Site::tunnel("192.0.2.1:4780", allowed));
+        site.add("station", "[tunnel]", "when_down = \"open\"");
+        cabled.station.ip("route add default via 192.0.2.1");
+        cabled.gateway.ip("addr add 198.51.100.1/32 dev lo");
+        let before = cabled.station.traces();
+        let station = Node::start(&site, &cabled.station, "station");
+        until_led(&cabled.station, "198.51.100.1", "cable");
+        assert!(answers(&cabled.station, inner("198.51.100.1"), 56, PATIENCE), "beside the tunnel");
+        let gateway = Node::start(&site, &cabled.gateway, "gateway");
+        until_led(&cabled.station, "198.51.100.1", "ohtest-st");
+        assert!(answers(&cabled.station, inner("198.51.100.1"), 56, PATIENCE), "through the tunnel");
+        assert_eq!(gateway.terminate(Signal::KILL).signal(), Some(9));
+        let after = until_led(&cabled.station, "198.51.100.1", "cable");
+        println!("{allowed}: a killed gateway was noticed after {after:?}");
+        assert!(answers(&cabled.station, inner("198.51.100.1"), 56, PATIENCE), "beside the tunnel again");
+        let gateway = Node::start(&site, &cabled.gateway, "gateway");
+        until_led(&cabled.station, "198.51.100.1", "ohtest-st");
+        // a goodbye is noticed at once
+        assert_eq!(gateway.terminate(Signal::TERM).code(), Some(0));
+        assert!(until_led(&cabled.station, "198.51.100.1", "cable") < Duration::from_secs(1));
+        assert_eq!(station.terminate(Signal::TERM).code(), Some(0));
+        assert_eq!(cabled.station.traces(), before, "nothing is left");
+    }
+}
+
+#[test]
+fn several_source_ports_share_the_flows_and_the_gateway_answers_to_each() {
+    if !possible() {
+        return;
+    }
+    // a default route: the rules that lead the tunnel's own datagrams around it know all the ports
+    let (cabled, site) = (Cabled::new(), Site::tunnel("192.0.2.1:4780", r#"["0.0.0.0/0"]"#));
+    site.add("station", "[node]", "source_ports = 4");
+    site.add("station", "[[peer]]", "keepalive_seconds = 1");
+    cabled.station.ip("route add default via 192.0.2.1");
+    let gateway = Node::start(&site, &cabled.gateway, "gateway");
+    let station = Node::start(&site, &cabled.station, "station");
+    assert!(answers(&cabled.station, inner("10.98.0.1"), 56, PATIENCE));
+    let heard = |machine: &Machine| {
+        let socket = machine.on(|| Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::UDP)).unwrap());
+        socket.set_recv_buffer_size(4 << 20).unwrap();
+        socket.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+        socket
+    };
+    let (at_gateway, at_station) = (heard(&cabled.gateway), heard(&cabled.station));
+    let echo = cabled.gateway.on(|| UdpSocket::bind("10.98.0.1:7777").unwrap());
+    echo.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+    let flows: Vec<UdpSocket> =
+        cabled.station.on(|| (0..40).map(|_| UdpSocket::bind("10.98.0.2:0").unwrap()).collect());
+    for _ in 0..5 {
+        for flow in &flows {
+            flow.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+            flow.send_to(&[0x33; 200], "10.98.0.1:7777").unwrap();
+            let mut bytes = [0; 300];
+            let (count, from) = echo.recv_from(&mut bytes).unwrap();
+            echo.send_to(&bytes[..count], from).unwrap();
+            assert_eq!(flow.recv(&mut bytes).unwrap(), 200);
+        }
+    }
+    // of the datagrams between the two, the ports at the station's end; those with packets are longer than others
+    let ports = |socket: &Socket, at: usize, least: usize| {
+        let mut ports = std::collections::BTreeMap::<u16, usize>::new();
+        let mut packet = [0; 2000];
+        while let Ok(count) = (&*socket).read(&mut packet) {
+            if packet[12..15] == [192, 0, 2] && count > least {
+                *ports.entry(u16::from_be_bytes([packet[at], packet[at + 1]])).or_default() += 1;
+            }
+            if ports.values().sum::<usize>() >= 200 {
+                break;
+            }
+        }
+        ports
+    };
+    let (out, back) = (ports(&at_gateway, 20, 28 + 60), ports(&at_station, 22, 28 + 60));
+    assert!(out.len() == 4 && out.keys().eq(back.keys()), "{out:?} {back:?}");
+    let (first, last) = (out.keys().min().unwrap(), out.keys().max().unwrap());
+    assert_eq!(last - first, 3, "in a row");
+    for _ in 0..3 {
+        std::thread::sleep(Duration::from_millis(1100));
+    }
+    let idle = ports(&at_gateway, 20, 0);
+    assert_eq!(idle.keys().collect::<Vec<_>>(), out.keys().collect::<Vec<_>>(), "keepalives on each");
+    assert!(!gateway.log().contains("moved"), "{}", gateway.log());
+    assert_eq!(gateway.status()["node"]["peers"][0]["heard_ports"], 4);
+    assert_eq!(station.status()["node"]["peers"][0]["source_ports"], 4);
+    assert_eq!(station.terminate(Signal::TERM).code(), Some(0));
 }

@@ -71,6 +71,9 @@ pub enum FrameType {
     /// tried on the path (RFC 8899). It comes first in its unit, and such a unit takes no link sequence: that it is
     /// lost says nothing of packets.
     Probe = 18,
+    /// Which of the sender's lanes the unit travels on, if it is not the first: its number (8 bits), from 1. It comes
+    /// first in its unit. By it a receiver tells a peer that uses several ports from one that has moved.
+    Lane = 19,
 }
 
 impl FrameType {
@@ -78,7 +81,7 @@ impl FrameType {
     #[must_use]
     pub fn from_number(number: u8) -> Option<Self> {
         use FrameType::*;
-        const TYPES: [FrameType; 19] = [
+        const TYPES: [FrameType; 20] = [
             Padding,
             Packet,
             ReducedCompact,
@@ -98,6 +101,7 @@ impl FrameType {
             AgainShort,
             StoreShort,
             Probe,
+            Lane,
         ];
         TYPES.get(usize::from(number)).copied()
     }
@@ -179,6 +183,16 @@ pub fn parse_sequence(plaintext: &mut &[u8]) -> Result<u32, Malformed> {
     Ok(from_u24(take_array(plaintext, "link sequence")?))
 }
 
+/// The lane that a plaintext came on; none: the first.
+#[must_use]
+pub fn lane(mut plaintext: &[u8]) -> Option<u8> {
+    parse_sequence(&mut plaintext).ok()?;
+    match Frames::new(plaintext).next()?.ok()? {
+        Frame { frame_type: Some(FrameType::Lane), body: &[lane] } => Some(lane),
+        _ => None,
+    }
+}
+
 /// Appends one frame that says its own length.
 pub fn emit(frame_type: FrameType, body: &[u8], out: &mut Vec<u8>) {
     emit_front(frame_type, body.len(), out);
@@ -251,7 +265,7 @@ mod tests {
     proptest! {
         #[test]
         fn frames_round_trip(
-            bodies in proptest::collection::vec((0u8..19, proptest::collection::vec(any::<u8>(), 0..200)), 0..6),
+            bodies in proptest::collection::vec((0u8..20, proptest::collection::vec(any::<u8>(), 0..200)), 0..6),
             last in proptest::collection::vec(any::<u8>(), 0..200),
         ) {
             let mut out = Vec::new();
@@ -280,6 +294,16 @@ mod tests {
         fn any_bytes_end(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
             prop_assert!(Frames::new(&bytes).count() <= bytes.len());
         }
+    }
+
+    #[test]
+    fn a_lane_is_told_by_the_first_frame_alone() {
+        let mut plaintext = vec![0, 0, 9];
+        emit(FrameType::Lane, &[3], &mut plaintext);
+        emit_last(FrameType::Packet, &mut plaintext);
+        assert_eq!(lane(&plaintext), Some(3));
+        assert_eq!(lane(&[0, 0, 9, FrameType::Padding as u8, 0, FrameType::Lane as u8, 1, 3]), None);
+        assert_eq!(lane(&plaintext[..5]), None);
     }
 
     #[test]

@@ -53,6 +53,9 @@ pub const RECOVERS: u32 = 2;
 /// Understands packets whose headers and literals were made shorter.
 pub const LENGTHENS: u32 = 4;
 
+/// Takes a session's units from several addresses, told apart by [`crate::frame::FrameType::Lane`].
+pub const HEARS_LANES: u32 = 8;
+
 impl Hello {
     /// The version of a session between this node and `other`.
     #[must_use]

@@ -28,11 +28,11 @@ impl Peer {
                 continue;
             };
             let fits = out.len() + AROUND_REPLY + original.len() <= limit;
-            if original.len() + AROUND_PACKET > limit + TAG_BYTES {
+            if original.len() + AROUND_PACKET + row.lane_bytes > limit + TAG_BYTES {
                 link.replies.pop_front(); // the path has become too narrow for it
                 continue;
             }
-            let alone = out.len() + TAG_BYTES == AROUND_FRAMES;
+            let alone = out.len() + TAG_BYTES <= AROUND_FRAMES + row.lane_bytes;
             if !fits && !alone || !row.class.admit(ecn::traffic_class(original)) {
                 break; // its turn comes in a datagram of its own
             }
@@ -62,11 +62,11 @@ impl Peer {
             let frame_type = if original.is_some() { FrameType::Packet } else { again.frame_type };
             let body = original.unwrap_or(again.body);
             let fits = out.len() + AROUND_REPLY + body.len() <= limit;
-            if body.len() + AROUND_PACKET > limit + TAG_BYTES {
+            if body.len() + AROUND_PACKET + row.lane_bytes > limit + TAG_BYTES {
                 recover.sent_again(); // the path has become too narrow for it: as good as lost
                 continue;
             }
-            let alone = out.len() + TAG_BYTES == AROUND_FRAMES;
+            let alone = out.len() + TAG_BYTES <= AROUND_FRAMES + row.lane_bytes;
             if !fits && !alone || !row.class.admit(again.class) {
                 break; // its turn comes in a datagram of its own
             }

@@ -125,6 +125,7 @@ impl Peer {
                     self.path.answered(now, probe_bytes);
                     return true;
                 }
+                self.path.answered_ping(left_at);
                 now.checked_sub(left_at).map(|sample| link.outstanding.delay.sample(now, sample)).is_some()
             }
             FrameType::Flushed => {
@@ -137,7 +138,7 @@ impl Peer {
                 self.closed = true;
                 true
             }
-            FrameType::Padding | FrameType::Probe => true,
+            FrameType::Padding | FrameType::Probe | FrameType::Lane => true,
             FrameType::Packet
             | FrameType::ReducedCompact
             | FrameType::ReducedPaper

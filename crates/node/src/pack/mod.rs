@@ -23,6 +23,7 @@ use crate::repair::{Arrival, Recipient};
 use crate::seal::Seal;
 use std::time::Duration;
 use wire::frame::{self, Frame, FrameType, Frames, SEQUENCE_BYTES};
+use wire::inner::Inner;
 use wire::request::MAX_SEQUENCES;
 use wire::unit::{SEALED_HEADER_BYTES, TAG_BYTES, emit_header};
 
@@ -31,16 +32,23 @@ pub const AROUND_FRAMES: usize = SEALED_HEADER_BYTES + SEQUENCE_BYTES + TAG_BYTE
 /// The most bytes around an inner packet that is alone in a datagram: sent again on request, it is named.
 pub const AROUND_PACKET: usize = AROUND_FRAMES + 1 + SEQUENCE_BYTES;
 
+/// Bytes that a datagram says its lane with.
+pub const LANE_BYTES: usize = 3;
+
 /// A datagram that has been written.
 pub(crate) struct Packed {
     pub seal: Seal,
     /// The outer header's traffic class.
     pub class: u8,
+    pub lane: usize,
 }
 
 /// What is to be said to the peer now, beside packets.
 struct Due {
+    lane: usize,
     ping: bool,
+    /// The ping is to leave without packets, which would be lost with what is too large for the path.
+    alone: bool,
     receipt: bool,
     asked: Vec<u64>,
 }
@@ -59,19 +67,25 @@ impl Peer {
         }
         self.take_out_too_large(now, outside);
         let due = self.due(now)?;
+        let lane_bytes = self.lane_bytes();
         let session = self.sessions.sending(now)?;
         let link = self.link.as_mut()?;
         let (session_id, seal, mac) = (session.local_id, session.next_seal(), session.send_mac.clone());
         out.clear();
         emit_header(session.unit_kind(&seal), session.remote_id, None, out);
         let limit = self.path.limit() - TAG_BYTES;
-        let overflow = link.overflow.take().filter(|overflow| overflow.fits(limit));
+        let overflow = if due.alone { None } else { link.overflow.take() };
+        let overflow = overflow.filter(|overflow| overflow.fits(limit - lane_bytes));
         let first =
             overflow.as_ref().map_or_else(|| link.outstanding.send(now), |overflow| overflow.sequence);
         frame::emit_sequence(first, out);
         link.reduce.losses_are_repaired(link.repairs_losses());
+        if let port @ 1.. = self.lanes.source_port(due.lane) {
+            frame::emit(FrameType::Lane, &[port as u8], out);
+        }
         let class = OuterClass::new(outside.config.copies_dscp);
-        let mut row = Row { first: Some(first), session: session_id, mac: &mac, limit, class };
+        let (lane, session) = (due.lane, session_id);
+        let mut row = Row { first: Some(first), session, mac: &mac, limit, lane, lane_bytes, class };
         if let Some(overflow) = overflow {
             self.write_overflow(&mut row, overflow, outside, out);
         }
@@ -79,7 +93,7 @@ impl Peer {
         if self.queue.is_empty() || self.link.as_ref().is_some_and(|link| link.receipt_had_no_room) {
             self.write_receipt(now, due.receipt, None, limit, out);
         }
-        let full = self.write_replies(&mut row, out) || self.write_again(now, &mut row, out);
+        let full = due.alone || self.write_replies(&mut row, out) || self.write_again(now, &mut row, out);
         if !full {
             let last = self.write_packets(now, &mut row, outside, out);
             self.write_receipt(now, due.receipt, last, limit, out);
@@ -91,16 +105,25 @@ impl Peer {
             recover.rearm(now, srtt);
         }
         self.path.sent(now, first, out.len() + TAG_BYTES);
-        self.sent(now);
-        Some(Packed { seal, class: row.class.octet() })
+        self.sent(now, due.lane);
+        Some(Packed { seal, class: row.class.octet(), lane: due.lane })
     }
 
     /// What is to be said now; `None` if there is nothing and no packet waits either.
     fn due(&mut self, now: Duration) -> Option<Due> {
+        // what was left over from the datagram before stays on its lane; a ping keeps a lane open; else packets choose
+        let first_pings = self.ping_at.is_some_and(|at| at <= now);
+        let alone = first_pings && self.path.is_probing();
+        let overflow = self.link.as_ref()?.overflow.as_ref().filter(|_| !alone);
+        let left_over = overflow.map(|overflow| overflow.lane);
+        let pinging = if first_pings { Some(0) } else { self.lanes.due(now) };
+        let lane = left_over.or(pinging).unwrap_or_else(|| self.next_lane(now));
         let link = self.link.as_mut()?;
         let retry = link.retry_after();
         let due = Due {
-            ping: self.ping_at.is_some_and(|at| at <= now),
+            lane,
+            ping: pinging.is_some_and(|port| port == self.lanes.source_port(lane)),
+            alone,
             receipt: link.receipt_at().is_some_and(|at| at <= now),
             asked: link.repair.as_mut().map_or(Vec::new(), |repair| repair.ask(now, retry, MAX_SEQUENCES)),
         };
@@ -115,6 +138,21 @@ impl Peer {
             || self.closing
             || !self.queue.is_empty();
         anything.then_some(due)
+    }
+
+    /// The lane of the packet whose turn it is.
+    fn next_lane(&mut self, now: Duration) -> usize {
+        let lanes = self.lanes.count();
+        if lanes == 1 {
+            return 0;
+        }
+        let flow = self.queue.peek(now).and_then(|packet| Some(Inner::parse(packet).ok()?.flow));
+        flow.map_or(0, |flow| self.queue.lane_of(&flow, lanes))
+    }
+
+    /// Bytes that a datagram to the peer may need to say its lane.
+    pub(crate) fn lane_bytes(&self) -> usize {
+        if self.lanes.ports().0 > 1 { LANE_BYTES } else { 0 }
     }
 
     /// Takes the frames of an opened unit, which came in a datagram with the codepoint `ecn`.

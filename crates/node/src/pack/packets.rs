@@ -25,6 +25,10 @@ pub(super) struct Row<'a> {
     pub mac: &'a PacketMac,
     /// Bytes that header and plaintext may have.
     pub limit: usize,
+    /// On which it travels, and its packets' flows.
+    pub lane: usize,
+    /// Bytes that saying so may take.
+    pub lane_bytes: usize,
     /// Of the packets that are in it.
     pub class: OuterClass,
 }
@@ -33,6 +37,8 @@ pub(super) struct Row<'a> {
 pub struct Overflow {
     /// The packet's link sequence.
     pub sequence: u64,
+    /// On which its flow travels.
+    pub lane: usize,
     /// By whose MAC its bytes can be proven.
     session: u32,
     /// The packet's traffic class.
@@ -83,6 +89,9 @@ impl Peer {
     ) -> Option<usize> {
         let mut last = None;
         loop {
+            if self.lanes.count() > 1 && self.next_lane(now) != row.lane {
+                return last; // its turn comes in a datagram on its own lane
+            }
             let Some(link) = &mut self.link else { return last };
             let Some(packet) = self.queue.peek(now) else { return last };
             let packet_bytes = packet.len();
@@ -144,8 +153,8 @@ impl Peer {
         let mut body = outside.deliveries.buffer();
         body.extend_from_slice(&out[start + 1..]);
         out.truncate(start);
-        let (session, class) = (row.session, ecn::traffic_class(&packet));
-        link.overflow = Some(Overflow { sequence, session, class, frame_type, body, packet });
+        let (session, lane, class) = (row.session, row.lane, ecn::traffic_class(&packet));
+        link.overflow = Some(Overflow { sequence, lane, session, class, frame_type, body, packet });
     }
 
     fn count_packet(&mut self, sequence: u64, inner: &Inner, written: &Written, outside: &mut Outside<'_>) {

@@ -36,6 +36,6 @@ impl Peer {
         out.extend_from_slice(&token(now, bytes));
         out.resize(bytes - TAG_BYTES, 0);
         self.ping_at = Some(now);
-        Some(Packed { seal, class: 0 })
+        Some(Packed { seal, class: 0, lane: 0 })
     }
 }

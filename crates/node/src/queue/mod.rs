@@ -138,6 +138,11 @@ impl Queue {
         self.at_hand.as_deref()
     }
 
+    /// Which of `count` lanes a flow keeps to.
+    pub fn lane_of(&mut self, flow: &Flow, count: usize) -> usize {
+        self.bucket_of(flow) % count
+    }
+
     /// The length of the packet whose turn is next.
     pub fn next_bytes(&mut self, now: Duration) -> Option<usize> {
         self.peek(now).map(<[u8]>::len)

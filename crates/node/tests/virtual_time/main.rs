@@ -3,9 +3,11 @@
 #![allow(clippy::unwrap_used)] // a harness fails by panicking
 
 mod carrying;
+mod lanes;
 mod marks;
 mod narrow;
 mod packing;
 mod pair;
+mod reachability;
 mod sessions;
 mod versions;

@@ -38,6 +38,9 @@ impl Default for Road {
     }
 }
 
+/// To whom a datagram is under way, from where, with which codepoint, and what it says.
+type UnderWay = (usize, SocketAddr, u8, Vec<u8>);
+
 pub struct Pair {
     pub now: Duration,
     pub road: Road,
@@ -46,8 +49,8 @@ pub struct Pair {
     pub nodes: [Node; 2],
     pub addresses: [SocketAddr; 2],
     starts: u8,
-    /// Datagrams under way, by arrival and number: to whom, from where, with which codepoint, what.
-    under_way: BTreeMap<(Duration, u64), (usize, SocketAddr, u8, Vec<u8>)>,
+    /// By arrival and number.
+    under_way: BTreeMap<(Duration, u64), UnderWay>,
     number: u64,
     /// Whether datagrams pass at all.
     pub cut: bool,
@@ -56,6 +59,8 @@ pub struct Pair {
     pub sent_bytes: [u64; 2],
     /// The traffic class of every datagram sent.
     pub classes: [Vec<u8>; 2],
+    /// From which port to where each datagram went.
+    pub ways: [Vec<(usize, SocketAddr)>; 2],
     /// Every datagram ever sent, for tests that look at or repeat them.
     pub recording: Option<Vec<(usize, Vec<u8>)>>,
     /// What stands inside every seal.
@@ -109,6 +114,7 @@ impl Pair {
             events: Vec::new(),
             sent_bytes: [0, 0],
             classes: [Vec::new(), Vec::new()],
+            ways: [Vec::new(), Vec::new()],
             recording: None,
             plaintexts: None,
         };
@@ -178,19 +184,24 @@ impl Pair {
             recording.push((index, datagram.clone()));
         }
         self.classes[index].push(transmit.class);
-        self.transport(index, transmit.to, transmit.class, &datagram);
+        self.ways[index].push((transmit.source_port, transmit.to));
+        self.transport(index, (transmit.source_port, transmit.to), transmit.class, &datagram);
         true
     }
 
-    fn transport(&mut self, from: usize, to: SocketAddr, class: u8, datagram: &[u8]) {
+    fn transport(&mut self, from: usize, (port, to): (usize, SocketAddr), class: u8, datagram: &[u8]) {
         let road = self.road;
+        let at_port = |mut address: SocketAddr, port: usize| {
+            address.set_port(address.port() + port as u16);
+            address
+        };
+        // a node takes what comes to any of its ports
+        let there = self.addresses[1 - from];
+        let taken = (0..node::MAX_LANES).any(|port| at_port(there, port) == to);
+        let source = at_port(self.addresses[from], port);
         let copies = if self.rng.random_bool(road.duplicate) { 2 } else { 1 };
         for _ in 0..copies {
-            if self.cut
-                || datagram.len() > road.carries
-                || self.rng.random_bool(road.loss)
-                || to != self.addresses[1 - from]
-            {
+            if self.cut || datagram.len() > road.carries || self.rng.random_bool(road.loss) || !taken {
                 continue;
             }
             let mut datagram = datagram.to_vec();
@@ -202,7 +213,7 @@ impl Pair {
             let ecn = if marked { 3 } else { class & 3 };
             let extra = if self.rng.random_bool(road.reorder) { self.rng.random_range(1..40) } else { 0 };
             let at = self.now + road.delay + Duration::from_millis(extra);
-            self.under_way.insert((at, self.number), (1 - from, self.addresses[from], ecn, datagram));
+            self.under_way.insert((at, self.number), (1 - from, source, ecn, datagram));
             self.number += 1;
         }
     }

@@ -91,7 +91,8 @@ fn print(out: &mut impl Write, report: &Report) -> std::io::Result<()> {
             peer.endpoint.map_or_else(nothing, |endpoint| endpoint.to_string()),
             peer.session_age_seconds.map_or_else(nothing, |age| {
                 let plain = if peer.version == Some(0) { ", plain" } else { "" };
-                format!("{}{plain}", duration(Duration::from_secs_f64(age.max(0.0))))
+                let silent = if peer.reachable { "" } else { ", silent" };
+                format!("{}{plain}{silent}", duration(Duration::from_secs_f64(age.max(0.0))))
             }),
             peer.path_mtu_bytes.map_or_else(nothing, |bytes| bytes.to_string()),
             peer.srtt_seconds.map_or_else(nothing, |rtt| format!("{:.1} ms", rtt * 1e3)),

@@ -34,6 +34,8 @@ pub struct Node {
     pub network_key_file: PathBuf,
     /// Address and port to listen on: `"[::]:4780"` by default, on a station any port.
     pub listen: Option<String>,
+    /// From how many ports datagrams leave to peers whose endpoint is known: 1 by default.
+    pub source_ports: Option<i64>,
     /// Where `overheard status` asks: `/run/overheard/INTERFACE.sock` by default; relative to this file.
     pub status_socket: Option<PathBuf>,
 }
@@ -70,12 +72,26 @@ pub struct Tunnel {
     /// Whether routes to the peers' `allowed_ips` are put in.
     #[serde(default = "yes")]
     pub routes: bool,
+    /// What becomes of packets for a peer that is not reachable.
+    #[serde(default)]
+    pub when_down: WhenDown,
     /// Whether the outer header has the DSCP of the packets inside.
     #[serde(default = "yes")]
     pub copy_dscp: bool,
     /// Whether the maximum segment size of TCP connections through the tunnel is lowered to what fits.
     #[serde(default = "yes")]
     pub mss_clamp: bool,
+}
+
+/// What becomes of packets for a peer that is not reachable.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WhenDown {
+    /// They are refused: nothing goes another way than through the tunnel.
+    #[default]
+    Closed,
+    /// They go the way they would go without the tunnel.
+    Open,
 }
 
 /// `[[peer]]`

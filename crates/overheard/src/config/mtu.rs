@@ -21,20 +21,22 @@ const NOBODY: [IpAddr; 2] = [
     IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0xffff, 0, 0, 0, 0, 0xfffe)),
 ];
 
-/// The largest inner packet: as told, or what fits the way to every peer that is known.
+/// The largest inner packet, with so many bytes more around it than usual: as told, or what fits the way to every peer that is known.
 pub fn mtu(
     path: &Path,
     tunnel: &Tunnel,
     endpoints: &[SocketAddr],
     listen: SocketAddr,
     inner_ipv6: bool,
+    around_bytes: usize,
 ) -> Result<u16, Mistake> {
     let smallest = if inner_ipv6 { SMALLEST_IPV6_MTU } else { SMALLEST_MTU };
     let fits = endpoints
         .iter()
         .map(|to| fitting(io::path::mtu_towards(*to).unwrap_or(USUAL_PATH_MTU), to.ip()))
         .min()
-        .unwrap_or_else(|| fitting_anyone(listen));
+        .unwrap_or_else(|| fitting_anyone(listen))
+        - around_bytes as i64;
     let mtu = tunnel.mtu.unwrap_or(fits.min(LARGEST_MTU));
     let why = if inner_ipv6 { ", because there is IPv6 in the tunnel" } else { "" };
     if !(smallest..=LARGEST_MTU).contains(&mtu) {

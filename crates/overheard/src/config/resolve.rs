@@ -1,11 +1,11 @@
 //! What a configuration file means: paths, keys, addresses, defaults.
 
-use super::file::{File, Peer, Reduce, Role};
+use super::file::{File, Peer, Reduce, Role, Tunnel, WhenDown};
 use super::mtu::{largest_datagram_bytes, mtu};
 use super::{Config, Mistake, Policies, SOCKET_DIRECTORY, overlap};
 use anyhow::Context;
 use ipnet::IpNet;
-use node::{AROUND_PACKET, PeerConfig, Shortening};
+use node::{AROUND_PACKET, LANE_BYTES, MAX_LANES, PeerConfig, Shortening};
 use re::{Form, Policy};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
@@ -45,10 +45,13 @@ pub fn resolve(path: &Path, file: File, policies: Policies) -> anyhow::Result<Co
             return Err(mistake("[node] listen", what).into());
         }
     }
+    check_when_down(path, &file.tunnel, &peers)?;
     let endpoints: Vec<SocketAddr> = peers.iter().filter_map(|peer| peer.endpoint).collect();
-    let allowed_ips: Vec<IpNet> = peers.iter().flat_map(|peer| peer.allowed_ips.iter().copied()).collect();
-    let inner_ipv6 = addresses.iter().chain(&allowed_ips).any(|net| net.addr().is_ipv6());
-    let mtu = mtu(path, &file.tunnel, &endpoints, listen, inner_ipv6)?;
+    let allowed_ips: Vec<Vec<IpNet>> = peers.iter().map(|peer| peer.allowed_ips.clone()).collect();
+    let inner_ipv6 = addresses.iter().chain(allowed_ips.iter().flatten()).any(|net| net.addr().is_ipv6());
+    let source_ports = source_ports(path, &file, &peers)?;
+    let lane_bytes = if source_ports > 1 { LANE_BYTES } else { 0 };
+    let mtu = mtu(path, &file.tunnel, &endpoints, listen, inner_ipv6, lane_bytes)?;
 
     let mut node = node::Config::new(private_key, network_key, peers);
     let by_default = reduce.policy == Policy::Adaptive;
@@ -59,7 +62,8 @@ pub fn resolve(path: &Path, file: File, policies: Policies) -> anyhow::Result<Co
     };
     node.reduce = reduce;
     node.copies_dscp = file.tunnel.copy_dscp;
-    node.max_datagram_bytes = usize::from(mtu) + AROUND_PACKET;
+    node.source_ports = source_ports;
+    node.max_datagram_bytes = usize::from(mtu) + AROUND_PACKET + lane_bytes;
     node.largest_datagram_bytes = largest_datagram_bytes(&endpoints, listen).max(node.max_datagram_bytes);
     node.validate().map_err(|why| Mistake::new(format!("{}: {why}", path.display())))?;
     let system = io::Settings {
@@ -68,8 +72,10 @@ pub fn resolve(path: &Path, file: File, policies: Policies) -> anyhow::Result<Co
         mtu,
         routes: file.tunnel.routes,
         allowed_ips,
+        open_when_down: file.tunnel.when_down == WhenDown::Open,
         endpoints: endpoints.iter().map(SocketAddr::ip).collect(),
         listen,
+        source_ports,
         mss_clamp: file.tunnel.mss_clamp,
     };
     Ok(Config { path: path.to_owned(), role: file.node.role, node, system, status_socket })
@@ -134,6 +140,19 @@ fn listen(path: &Path, file: &File) -> Result<SocketAddr, Mistake> {
             format!("{text:?} is no address and port; write one as \"[::]:{PORT}\" or \"0.0.0.0:{PORT}\"");
         Mistake::at(path, "[node] listen", what)
     })
+}
+
+fn source_ports(path: &Path, file: &File, peers: &[PeerConfig]) -> Result<usize, Mistake> {
+    let wanted = file.node.source_ports.unwrap_or(1);
+    let ports = usize::try_from(wanted).ok().filter(|ports| (1..=MAX_LANES).contains(ports));
+    let wrong = |what: String| Mistake::at(path, "[node] source_ports", what);
+    let ports = ports.ok_or_else(|| wrong(format!("{wanted} is not between 1 and {MAX_LANES}")))?;
+    if ports > 1 && peers.iter().all(|peer| peer.endpoint.is_none()) {
+        let what = "several are used towards peers with an endpoint only, and none has one; take it out, and let the \
+                    peers have several";
+        return Err(wrong(what.to_owned()));
+    }
+    Ok(ports)
 }
 
 fn reduce(path: &Path, file: &Reduce, policies: Policies) -> Result<re::Parameters, Mistake> {
@@ -216,6 +235,26 @@ fn endpoint(path: &Path, key: &str, text: &str) -> anyhow::Result<SocketAddr> {
         .to_socket_addrs()
         .with_context(|| format!("{}: {key}: cannot look up the name {host:?}", path.display()))?;
     found.next().with_context(|| format!("{}: {key}: the name {host:?} has no address", path.display()))
+}
+
+/// A tunnel that opens must have routes to withdraw, and must notice that a peer is back that no packet is sent to.
+fn check_when_down(path: &Path, tunnel: &Tunnel, peers: &[PeerConfig]) -> Result<(), Mistake> {
+    if tunnel.when_down == WhenDown::Closed {
+        return Ok(());
+    }
+    if !tunnel.routes {
+        let what = "\"open\" withdraws routes, and routes = false puts none in; take one of the two out";
+        return Err(Mistake::at(path, "[tunnel] when_down", what));
+    }
+    match peers.iter().find(|peer| peer.endpoint.is_some() && peer.keepalive.is_none()) {
+        Some(peer) => {
+            let key = format!("[[peer]] {:?} keepalive_seconds", peer.name);
+            let what =
+                "0 never finds out that the peer is back, which when_down = \"open\" waits for; take it out";
+            Err(Mistake::at(path, &key, what))
+        }
+        None => Ok(()),
+    }
 }
 
 fn check_names(path: &Path, peers: &[PeerConfig]) -> Result<(), Mistake> {
