@@ -11,6 +11,8 @@ use anyhow::{Context as _, Result, ensure};
 use liblzma::read::XzDecoder;
 
 use generator::Recipe;
+use rand::{Rng as _, SeedableRng as _};
+use rand_chacha::ChaCha8Rng;
 
 /// Names a folder of evaluation data other than the one beside the project.
 const VARIABLE: &str = "OVERHEARD_DATA";
@@ -42,11 +44,16 @@ struct Slice {
     length_bytes: Option<usize>,
 }
 
+/// What file 1 has.
+pub const FILE_1_BYTES: usize = 587_567;
+/// More than a link of 1 MByte/s carries in a minute.
+pub const LONG_BYTES: usize = 64 << 20;
+
 /// The byte-caching paper's file 1 has 587,567 bytes (section IV-C), of which its encoder left .55 (section VI), and
 /// an encoded packet of it referred to 4 others on average. So does this slice of web pages, at the paper's own
 /// parameters and with packets of 1460 bytes of payload: .553 and 4.2.
 const FILE_1: Slice =
-    Slice { file: "content/webpages-150.tar", skip_bytes: 9_750_000, length_bytes: Some(587_567) };
+    Slice { file: "content/webpages-150.tar", skip_bytes: 9_750_000, length_bytes: Some(FILE_1_BYTES) };
 /// Its file 2 has many dependencies, 7 an encoded packet: so has a package index.
 const FILE_2: Slice =
     Slice { file: "content/debian-packages-10M.txt", skip_bytes: 0, length_bytes: Some(1_000_000) };
@@ -96,6 +103,16 @@ impl Contents {
     /// A video.
     pub fn video(&self) -> Result<Content> {
         self.take("video", &VIDEO, &Recipe::VIDEO)
+    }
+
+    /// So many random bytes.
+    #[must_use]
+    pub fn random(length_bytes: usize) -> Content {
+        const SEED: u64 = 6;
+        let mut bytes = vec![0; length_bytes];
+        ChaCha8Rng::seed_from_u64(SEED).fill_bytes(&mut bytes);
+        let origin = format!("generated (seed {SEED}, every byte random)");
+        Content { name: "random bytes", bytes, origin, substitute: false }
     }
 
     /// Web pages of at least `least_bytes`, one content each.

@@ -45,6 +45,29 @@ impl Estimate {
         Some(Self { value, interval })
     }
 
+    /// The median of the quotients of paired samples (same seed, same losses), with the interval that order statistics
+    /// give whatever their distribution is: each quotient lies above the median as often as below. None for an empty
+    /// sample; no interval for fewer than six pairs, which can give none of 95%.
+    pub fn paired_median(pairs: &[(f64, f64)]) -> Option<Self> {
+        let mut quotients: Vec<f64> = pairs.iter().map(|(above, below)| above / below).collect();
+        quotients.sort_by(f64::total_cmp);
+        let (count, middle) = (quotients.len(), quotients.len() / 2);
+        let value = match count {
+            0 => return None,
+            _ if count % 2 == 1 => quotients[middle],
+            _ => quotients[middle - 1].midpoint(quotients[middle]),
+        };
+        let outside = median_rank(count);
+        let interval = outside.map(|rank| (quotients[rank - 1], quotients[count - rank]));
+        Some(Self { value, interval })
+    }
+
+    /// Half the interval's width by the value: how well it is known. Infinite without an interval.
+    #[must_use]
+    pub fn uncertainty(&self) -> f64 {
+        self.interval.map_or(f64::INFINITY, |(low, high)| (high - low) / 2.0 / self.value)
+    }
+
     /// The share of `hits` among `trials`, with Wilson's interval. None when nothing was tried.
     pub fn share(hits: u64, trials: u64) -> Option<Self> {
         if trials == 0 {
@@ -72,6 +95,23 @@ const Z: f64 = 1.959_963_984_540_054;
 /// The mean of a sample, if it has any.
 pub fn mean(sample: &[f64]) -> Option<f64> {
     (!sample.is_empty()).then(|| sample.iter().sum::<f64>() / sample.len() as f64)
+}
+
+/// The rank, from either end of a sorted sample, of the members that enclose the median with 95% confidence: the largest
+/// with at most 2.5% of the binomial distribution (one half) below it.
+fn median_rank(count: usize) -> Option<usize> {
+    let mut term = 0.5f64.powi(i32::try_from(count).ok()?);
+    let mut below = 0.0;
+    let mut rank = 0;
+    while rank < count {
+        below += term;
+        if below > 0.025 {
+            break;
+        }
+        term *= (count - rank) as f64 / (rank + 1) as f64;
+        rank += 1;
+    }
+    (rank > 0).then_some(rank)
 }
 
 /// The quantile of a sample by nearest rank; `share` 0.5 is the lower median. None for an empty sample.
@@ -132,6 +172,19 @@ mod tests {
         let (low, high) = estimate.interval.unwrap();
         assert!(high - low < 1e-12);
         assert_eq!(Estimate::paired_ratio(&[(1.0, 0.0)]), None);
+    }
+
+    #[test]
+    fn a_median_is_enclosed_by_the_ranks_of_the_tables() {
+        // Conover, table A3: ranks for 95% at 6, 10, 30 and 100
+        for (count, rank) in [(5, None), (6, Some(1)), (10, Some(2)), (30, Some(10)), (100, Some(40))] {
+            assert_eq!(median_rank(count), rank, "{count}");
+        }
+        let pairs: Vec<(f64, f64)> = (1..=10).map(|one| (f64::from(one), 2.0)).collect();
+        let estimate = Estimate::paired_median(&pairs).unwrap();
+        assert_eq!((estimate.value, estimate.interval), (2.75, Some((1.0, 4.5))));
+        assert_eq!(Estimate::paired_median(&[]), None);
+        assert_eq!(Estimate::paired_median(&[(3.0, 2.0)]).unwrap().uncertainty(), f64::INFINITY);
     }
 
     #[test]

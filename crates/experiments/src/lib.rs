@@ -5,15 +5,26 @@
 //! come from the evaluation data beside the project, or are generated where it is not ([`contents`]). Everything
 //! compares pairs: same seed, same losses by packet index ([`estimate`]).
 //!
-//! [`byte_caching`] is the first.
+//! An [`experiment::Experiment`] is made of [`figure::Figure`]s, which say which [`cell`]s they need and make rows of
+//! what came of them; a cell that several need is run once. [`byte_caching`] is the paper of that name; [`no_harm`] is
+//! what the default tunnel does beyond it, and to whom it does no harm.
 
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods)] // Experiments are drivers: they may read clocks and wait.
 
 pub mod byte_caching;
+pub mod cell;
 pub mod contents;
 pub mod estimate;
+pub mod experiment;
+pub mod figure;
+pub mod no_harm;
 pub mod pair;
+pub mod plan;
+pub mod reading;
 pub mod report;
 pub mod row;
 pub mod run;
+pub mod scheme;
+pub mod simulate;
+pub mod testbed;

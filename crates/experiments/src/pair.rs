@@ -19,6 +19,8 @@ pub const GATEWAY: &str = "gateway";
 pub const STATION: &str = "station";
 /// The link between them.
 pub const AIR: &str = "air";
+/// The place that serves when there is a long wire between it and the gateway.
+pub const SERVER: &str = "server";
 
 /// What carries packets over the air.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,6 +77,19 @@ impl Pair {
         Topology { places: vec![place(GATEWAY), place(STATION)], links: vec![link] }
     }
 
+    /// The same with a server at the other end of a wire, which does the same in both directions.
+    #[must_use]
+    pub fn topology_with_wire(down: &LinkConfig, up: &LinkConfig, wire: &LinkConfig) -> Topology {
+        let wire = Medium::Air { forward: wire.clone(), backward: wire.clone() };
+        Topology::behind_gateway(down.clone(), up.clone(), wire)
+    }
+
+    /// Where the station finds the server at the other end of the wire, with or without a tunnel.
+    #[must_use]
+    pub fn far_server() -> IpAddr {
+        IpAddr::from([10, 77, 1, 1])
+    }
+
     /// Where the station finds the gateway's content server.
     #[must_use]
     pub fn server(carrier: &Carrier) -> IpAddr {
@@ -99,6 +114,11 @@ impl Pair {
         let Carrier::Tunnel { policy, settings } = carrier else { return Vec::new() };
         let reduce = format!("policy = \"{policy}\"\n{settings}");
         let node = |role, place: &str, own: u8, other: u8, endpoint| {
+            let beyond = if role == Role::Station {
+                format!("\"{}/32\", ", Self::far_server())
+            } else {
+                String::new()
+            };
             self.node(&Node {
                 role,
                 place,
@@ -106,7 +126,7 @@ impl Pair {
                     "interface = \"oh0\"\naddresses = [\"10.80.0.{own}/24\", \"fd80::{own}/64\"]"
                 ),
                 endpoint,
-                allowed_ips: &format!("\"10.80.0.{other}/32\", \"fd80::{other}/128\""),
+                allowed_ips: &format!("{beyond}\"10.80.0.{other}/32\", \"fd80::{other}/128\""),
                 reduce: &reduce,
             })
         };

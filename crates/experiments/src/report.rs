@@ -48,6 +48,15 @@ pub struct Claim {
     pub holds: Option<bool>,
 }
 
+impl Claim {
+    /// A claim with what was found, unless nothing was.
+    pub fn judged(claim: impl Into<String>, found: Vec<String>, holds: bool) -> Self {
+        let holds = (!found.is_empty()).then_some(holds);
+        let found = if found.is_empty() { "not measured".to_owned() } else { found.join(", ") };
+        Claim { claim: claim.into(), found, holds }
+    }
+}
+
 /// Writes the report.
 #[must_use]
 pub fn html(heading: &Heading, claims: &[Claim], sections: &[Section]) -> String {

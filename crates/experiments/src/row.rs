@@ -34,6 +34,11 @@ pub struct Row {
     pub note: String,
 }
 
+/// Rows of a figure.
+pub fn of<'a>(rows: &'a [Row], figure: &'a str) -> impl Iterator<Item = &'a Row> {
+    rows.iter().filter(move |row| row.figure == figure)
+}
+
 impl Row {
     /// A row without a value yet.
     #[must_use]

@@ -1,6 +1,7 @@
 //! Runs scenarios on the driver that was asked for, over all processors, and shows how far it has come.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
@@ -23,6 +24,57 @@ pub struct Runner {
     pub exe: PathBuf,
     /// The program and first arguments that run [`lab::guest::main`] inside the virtual-time kernel.
     pub guest: Vec<String>,
+    /// Where outcomes are kept, so that what is interrupted goes on where it was.
+    pub kept: Option<Kept>,
+}
+
+/// A folder in which outcomes are kept, a file for each run. It serves one state of the project: what is found there is
+/// believed.
+#[derive(Debug, Clone)]
+pub struct Kept(PathBuf);
+
+impl Kept {
+    /// In this folder, which is made if it is not there.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be made.
+    pub fn in_folder(folder: PathBuf) -> Result<Self> {
+        fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        Ok(Self(folder))
+    }
+
+    fn path(&self, driver: Driver, scenario: &str, seed: u64) -> PathBuf {
+        let letter = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '-' };
+        let name: String = scenario.chars().map(letter).collect();
+        self.0.join(format!("{driver}-{name}-{seed}.json"))
+    }
+
+    /// What is there of a scenario, whose seeds are then those that are not.
+    fn take(&self, driver: Driver, scenario: &mut Scenario) -> Vec<Outcome> {
+        let mut outcomes = Vec::new();
+        scenario.seeds.retain(|&seed| {
+            let found = fs::read(self.path(driver, &scenario.name, seed)).ok();
+            let outcome = found.and_then(|bytes| serde_json::from_slice::<Outcome>(&bytes).ok());
+            let outcome = outcome.filter(|it| it.scenario == scenario.name && it.seed == seed);
+            let is_missing = outcome.is_none();
+            outcomes.extend(outcome);
+            is_missing
+        });
+        outcomes
+    }
+
+    /// What cannot be kept is run again another time.
+    fn keep(&self, driver: Driver, outcome: &Outcome) {
+        let path = self.path(driver, &outcome.scenario, outcome.seed);
+        let half = path.with_extension("half");
+        let written = serde_json::to_vec(outcome).map_err(std::io::Error::from);
+        let written =
+            written.and_then(|bytes| fs::write(&half, bytes)).and_then(|()| fs::rename(&half, &path));
+        if let Err(error) = written {
+            tracing::warn!("cannot keep {}: {error}", path.display());
+        }
+    }
 }
 
 /// All outcomes, by their scenarios' names, in the order of the seeds.
@@ -35,12 +87,23 @@ impl Runner {
     ///
     /// When a scenario could not be run to its end, which is not the same as ending badly.
     pub fn run(&self, mut scenarios: Vec<Scenario>, progress: &ProgressBar) -> Result<Outcomes> {
+        let mut by_name = Outcomes::new();
+        if let Some(kept) = &self.kept {
+            for scenario in &mut scenarios {
+                let outcomes = kept.take(self.driver, scenario);
+                by_name.entry(scenario.name.clone()).or_default().extend(outcomes);
+            }
+            scenarios.retain(|scenario| !scenario.seeds.is_empty());
+        }
         // The longest first, so that no processor is left with one at the end.
         scenarios.sort_by_key(|scenario| std::cmp::Reverse(scenario.seeds.len()));
         let runs: usize = scenarios.iter().map(|scenario| scenario.seeds.len()).sum();
         progress.set_length(runs as u64);
         progress.set_position(0);
         let mut report = |outcome: &Outcome| {
+            if let Some(kept) = &self.kept {
+                kept.keep(self.driver, outcome);
+            }
             progress.set_message(outcome.scenario.clone());
             progress.inc(1);
         };
@@ -52,7 +115,6 @@ impl Runner {
             Driver::Lab => self.run_in_lanes(&scenarios, &mut report)?,
             Driver::Sim | Driver::Offline => bail!("the driver {} takes no scenarios", self.driver),
         };
-        let mut by_name = Outcomes::new();
         for outcome in outcomes {
             by_name.entry(outcome.scenario.clone()).or_default().push(outcome);
         }

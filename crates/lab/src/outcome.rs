@@ -156,6 +156,8 @@ pub struct Delay {
     pub median_milliseconds: f64,
     /// 95th percentile.
     pub p95_milliseconds: f64,
+    /// 99th percentile.
+    pub p99_milliseconds: f64,
     /// Longest.
     pub longest_milliseconds: f64,
 }

@@ -154,6 +154,7 @@ fn delay_of(delays: &mut [f64]) -> Delay {
         mean_milliseconds: delays.iter().sum::<f64>() / delays.len().max(1) as f64,
         median_milliseconds: at(0.5),
         p95_milliseconds: at(0.95),
+        p99_milliseconds: at(0.99),
         longest_milliseconds: at(1.0),
     }
 }

@@ -1,13 +1,14 @@
 //! A link: all that two nodes share from one boot of either to the next. It outlives sessions; when one of the
 //! two starts anew, it begins again from nothing.
 
+use crate::pack::Overflow;
 use crate::receipts::{Outstanding, Received};
 use crate::recover::Recover;
 use crate::reduce::{Reduce, Restore};
 use crate::release::Release;
 use crate::repair::Repair;
 use crate::shorten::Shortening;
-use re::{Parameters, Policy};
+use re::{Form, Parameters, Policy};
 use std::collections::VecDeque;
 use std::time::Duration;
 use wire::hello::{ANSWERS_REQUESTS, Hello, LENGTHENS, RECOVERS};
@@ -40,6 +41,10 @@ pub struct Link {
     pub recover: Option<Recover>,
     /// Hands packets on in order; only if the peer sends again what is lost.
     pub release: Option<Release>,
+    /// A packet's frame that waits for the next datagram.
+    pub overflow: Option<Overflow>,
+    /// Bytes of the last packet's frame: the next one's are likely about as many.
+    pub usual_frame_bytes: usize,
     /// Sequences that the peer asked for.
     pub replies: VecDeque<u64>,
     /// A ping to be answered.
@@ -54,9 +59,15 @@ pub fn capabilities(parameters: &Parameters) -> u32 {
     LENGTHENS
         | match parameters.policy {
             Policy::RetrieveOnMiss => ANSWERS_REQUESTS,
-            Policy::Adaptive => RECOVERS,
+            _ if sends_again(parameters) => RECOVERS,
             _ => 0,
         }
+}
+
+/// Whether this node sends again what is lost; a packet in the paper's form refers to nothing by name, so that nobody knows
+/// what it waits for.
+fn sends_again(parameters: &Parameters) -> bool {
+    parameters.policy == Policy::Adaptive && parameters.form == Form::Compact
 }
 
 /// Bytes that this node stores for a direction, as it says in its hello.
@@ -80,8 +91,10 @@ impl Link {
             reduce: Reduce::new(parameters, store_bytes, shortening),
             restore: Restore::new(hello.window_bytes.into(), hello.sample_bits.into(), store_bytes),
             repair: (answers || recovers).then(|| Repair::new(answers)),
-            recover: (parameters.policy == Policy::Adaptive).then(Recover::default),
+            recover: sends_again(parameters).then(Recover::default),
             release: recovers.then(Release::default),
+            overflow: None,
+            usual_frame_bytes: usize::MAX,
             replies: VecDeque::new(),
             pong: None,
             flushed: false,

@@ -65,7 +65,7 @@ impl Reduce {
     pub fn new(parameters: &Parameters, store_bytes: usize, shortening: Shortening) -> Self {
         let parameters = Parameters { store_bytes, ..*parameters };
         let on = parameters.validate().is_ok() && parameters.policy != Policy::Off;
-        let shortens = shortening != Shortening::NONE && parameters.form == Form::Compact;
+        let shortens = (shortening.headers || shortening.literals) && parameters.form == Form::Compact;
         Reduce {
             encoder: on.then(|| Encoder::new(&parameters)),
             form: parameters.form,
@@ -223,6 +223,8 @@ pub struct Restore {
     decoder: Option<Decoder>,
     lengthen: Lengthen,
     generation: u8,
+    /// Whether the peer refers by fingerprint, which may lead to any packet.
+    by_fingerprint: bool,
 }
 
 /// Why a packet could not be restored.
@@ -267,13 +269,19 @@ impl Restore {
             && sample_bits <= Parameters::MAX_SAMPLE_BITS
             && Parameters::STORE_BYTES.contains(&store_bytes);
         let decoder = sane.then(|| Decoder::new(window_bytes, sample_bits, store_bytes));
-        Restore { decoder, lengthen: Lengthen::new(), generation: 0 }
+        Restore { decoder, lengthen: Lengthen::new(), generation: 0, by_fingerprint: false }
     }
 
     /// The generation of the store.
     #[must_use]
     pub fn generation(&self) -> u8 {
         self.generation
+    }
+
+    /// From which sequence on packets may refer to `sequence`: where shims name packets, only later ones do.
+    #[must_use]
+    pub fn dependents_from(&self, sequence: u64) -> u64 {
+        if self.by_fingerprint { 0 } else { sequence + 1 }
     }
 
     /// Loses the store; the next generation begins.
@@ -295,6 +303,7 @@ impl Restore {
         out: &mut Vec<u8>,
     ) -> Result<(), NotRestored> {
         let Shape::Reduced(form) = shape else { return self.restore_short(sequence, body, mac, out) };
+        self.by_fingerprint |= form == Form::Paper;
         let reduced = Reduced::parse(body).map_err(|_| NotRestored::Malformed)?;
         let decoder = self.decoder.as_mut().ok_or(NotRestored::Malformed)?;
         if reduced.generation != self.generation {

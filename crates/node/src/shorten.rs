@@ -45,13 +45,15 @@ pub struct Shortening {
     pub headers: bool,
     /// What a compressor finds in literals.
     pub literals: bool,
+    /// Headers of datagrams: packets that wait for the same peer share one.
+    pub packing: bool,
 }
 
 impl Shortening {
     /// Everything goes as it is.
-    pub const NONE: Self = Shortening { headers: false, literals: false };
+    pub const NONE: Self = Shortening { headers: false, literals: false, packing: false };
     /// Everything is left out that can be.
-    pub const ALL: Self = Shortening { headers: true, literals: true };
+    pub const ALL: Self = Shortening { headers: true, literals: true, packing: true };
 }
 
 /// The headers of the last packets, by link sequence; `REACH` of them, and nothing is allocated per packet.

@@ -181,6 +181,16 @@ pub fn emit_last(frame_type: FrameType, out: &mut Vec<u8>) {
     out.push(frame_type as u8 | TO_THE_END);
 }
 
+/// Gives a length to the frame that begins at `start` and was to be the last: others can then follow it.
+pub fn give_length(start: usize, out: &mut Vec<u8>) {
+    let body = start + 1;
+    let end = out.len();
+    varint::emit((end - body) as u32, out);
+    let length_bytes = out.len() - end;
+    out[body..].rotate_right(length_bytes);
+    out[start] &= !TO_THE_END;
+}
+
 /// The frames of a plaintext, behind its link sequence. Ends after the first error.
 #[derive(Debug, Clone)]
 pub struct Frames<'a> {
@@ -233,8 +243,15 @@ mod tests {
             for (number, body) in &bodies {
                 emit(FrameType::from_number(*number).unwrap(), body, &mut out);
             }
+            let start = out.len();
             emit_last(FrameType::Packet, &mut out);
             out.extend_from_slice(&last);
+            let mut with_length = out.clone();
+            give_length(start, &mut with_length);
+            emit_last(FrameType::Padding, &mut with_length);
+            let both = Frames::new(&with_length).zip(Frames::new(&out));
+            prop_assert!(both.into_iter().all(|(one, other)| one == other));
+            prop_assert_eq!(Frames::new(&with_length).count(), bodies.len() + 2);
             let read: Vec<_> = Frames::new(&out).map(Result::unwrap).collect();
             prop_assert_eq!(read.len(), bodies.len() + 1);
             for (frame, (number, body)) in read.iter().zip(&bodies) {

@@ -2,12 +2,12 @@
 
 use anyhow::Result;
 
-use super::cell::Cell;
-use super::figure::{Figure, Results};
 use super::grid;
-use super::scheme::Scheme;
+use crate::cell::Cell;
 use crate::estimate::Estimate;
+use crate::figure::{Figure, Results};
 use crate::row::Row;
+use crate::scheme::Scheme;
 
 /// Completed downloads.
 pub const FIGURE: Figure = Figure {

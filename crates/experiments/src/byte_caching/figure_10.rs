@@ -2,11 +2,11 @@
 
 use anyhow::Result;
 
-use super::cell::Cell;
-use super::figure::{Figure, Results, bytes_both_ways, bytes_down};
 use super::grid;
-use super::scheme::Scheme;
+use crate::cell::Cell;
+use crate::figure::{Figure, Results, bytes_both_ways, bytes_down};
 use crate::row::Row;
+use crate::scheme::Scheme;
 
 /// Figure 10.
 pub const FIGURE: Figure = Figure {

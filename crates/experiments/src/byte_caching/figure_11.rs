@@ -2,11 +2,11 @@
 
 use anyhow::Result;
 
-use super::cell::{Cell, File};
-use super::figure::{Figure, Results, seconds};
 use super::grid;
-use super::scheme::Scheme;
+use crate::cell::{Cell, File};
+use crate::figure::{Figure, Results, seconds};
 use crate::row::Row;
+use crate::scheme::Scheme;
 
 /// Figure 11.
 pub const FIGURE: Figure = Figure {

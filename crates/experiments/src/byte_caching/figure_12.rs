@@ -2,12 +2,12 @@
 
 use anyhow::Result;
 
-use super::cell::{Cell, File};
-use super::figure::{Figure, Need, Results, Setting, bytes_down, seconds};
-use super::plan::Plan;
-use super::reading::Reading;
-use super::scheme::Scheme;
+use crate::cell::{Cell, File};
+use crate::figure::{Figure, Need, Results, Setting, bytes_down, seconds};
+use crate::plan::Plan;
+use crate::reading::Reading;
 use crate::row::Row;
+use crate::scheme::Scheme;
 
 /// Figure 12.
 pub const FIGURE: Figure = Figure {

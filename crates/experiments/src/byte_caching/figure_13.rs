@@ -2,12 +2,12 @@
 
 use anyhow::Result;
 
-use super::cell::{Cell, File};
-use super::figure::{Figure, Results};
 use super::grid;
-use super::scheme::Scheme;
+use crate::cell::{Cell, File};
 use crate::estimate::Estimate;
+use crate::figure::{Figure, Results};
 use crate::row::Row;
+use crate::scheme::Scheme;
 
 /// Figure 13.
 pub const FIGURE: Figure = Figure {
@@ -29,7 +29,7 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
             let cell = Cell::download(File::One, scheme, loss);
             let seeds = grid::seeds(plan, &cell);
             let readings = results.readings(&cell, seeds)?;
-            let percent = |quantity: fn(&super::reading::Reading) -> f64| {
+            let percent = |quantity: fn(&crate::reading::Reading) -> f64| {
                 Estimate::mean(&readings.iter().map(quantity).collect::<Vec<_>>()).map(|it| it.times(100.0))
             };
             for (series, unit, estimate) in [

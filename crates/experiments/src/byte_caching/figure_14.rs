@@ -14,8 +14,8 @@ use serde::Deserialize;
 use sim::{Dependencies, DependencyLink, DependencyRow};
 use wire::inner::Flow;
 
-use super::cell::Cell;
-use super::figure::{Figure, Need, Results, Setting};
+use crate::cell::Cell;
+use crate::figure::{Figure, Need, Results, Setting};
 use crate::pair::{GATEWAY, STATION};
 use crate::row::Row;
 
@@ -44,7 +44,7 @@ fn trace_path(setting: &Setting<'_>, place: &str) -> PathBuf {
 }
 
 fn scenario(setting: &Setting<'_>) -> Scenario {
-    let mut scenario = setting.testbed.scenario(&cell(setting), 1);
+    let mut scenario = setting.testbed.scenario(&cell(setting), 1..=1);
     scenario.name = format!("{}, traced", scenario.name);
     scenario.seeds = vec![setting.plan.trace.seed];
     for daemon in &mut scenario.daemons {

@@ -2,11 +2,11 @@
 
 use anyhow::Result;
 
-use super::cell::{Cell, File};
-use super::figure::{Figure, Need, Results, Setting};
-use super::scheme::Scheme;
+use crate::cell::{Cell, File};
 use crate::estimate::Estimate;
+use crate::figure::{Figure, Need, Results, Setting};
 use crate::row::Row;
+use crate::scheme::Scheme;
 
 /// Figure 6.
 pub const FIGURE: Figure = Figure {

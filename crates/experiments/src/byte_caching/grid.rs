@@ -2,10 +2,10 @@
 
 use re::Policy;
 
-use super::cell::{Cell, File, Impairment, Traffic};
-use super::figure::{Need, Setting};
-use super::plan::Plan;
-use super::scheme::Scheme;
+use crate::cell::{Cell, File, Impairment, Traffic};
+use crate::figure::{Need, Setting};
+use crate::plan::Plan;
+use crate::scheme::Scheme;
 
 /// Percent of packets lost, on the horizontal axes of Figures 10, 11 and 13.
 #[must_use]
@@ -36,7 +36,7 @@ pub fn seeds(plan: &Plan, cell: &Cell) -> u32 {
     match file {
         File::One if proven && !compared => plan.seeds(50, 4, 2),
         File::One => plan.seeds(8, 3, 2),
-        File::Two | File::Ebook => plan.seeds(5, 1, 1),
+        File::Two | File::Ebook | File::Random | File::Long => plan.seeds(5, 1, 1),
     }
 }
 

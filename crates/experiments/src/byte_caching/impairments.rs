@@ -3,12 +3,12 @@
 use anyhow::Result;
 use re::Policy;
 
-use super::cell::{Cell, File, Impairment};
-use super::figure::{Figure, Need, Results, Setting, bytes_down, seconds};
-use super::plan::Plan;
-use super::scheme::Scheme;
+use crate::cell::{Cell, File, Impairment};
 use crate::estimate::Estimate;
+use crate::figure::{Figure, Need, Results, Setting, bytes_down, seconds};
+use crate::plan::Plan;
 use crate::row::Row;
+use crate::scheme::Scheme;
 
 /// Other impairments.
 pub const FIGURE: Figure = Figure {

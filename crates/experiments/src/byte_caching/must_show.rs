@@ -1,10 +1,10 @@
 //! What must come out, held against the rows.
 
-use super::cell::Stack;
-use super::scheme::Scheme;
 use super::table_2;
+use crate::cell::Stack;
 use crate::report::Claim;
-use crate::row::{Row, X};
+use crate::row::{Row, X, of};
+use crate::scheme::Scheme;
 
 /// How far bytes may be from the paper's (Table II).
 const BYTES_WITHIN: f64 = 0.08;
@@ -36,21 +36,9 @@ pub fn claims(rows: &[Row]) -> Vec<Claim> {
     claims
 }
 
-/// Rows of a figure.
-fn of<'a>(rows: &'a [Row], figure: &'a str) -> impl Iterator<Item = &'a Row> {
-    rows.iter().filter(move |row| row.figure == figure)
-}
-
 /// The value at one place of one series.
 fn value(rows: &[Row], figure: &str, series: &str, x: f64) -> Option<f64> {
     of(rows, figure).find(|row| row.series == series && row.x == X::Number(x))?.value
-}
-
-/// A claim with what was found, unless nothing was.
-fn judged(claim: impl Into<String>, found: Vec<String>, holds: bool) -> Claim {
-    let holds = (!found.is_empty()).then_some(holds);
-    let found = if found.is_empty() { "not measured".to_owned() } else { found.join(", ") };
-    Claim { claim: claim.into(), found, holds }
 }
 
 fn naive_stalls(rows: &[Row]) -> Claim {
@@ -61,7 +49,7 @@ fn naive_stalls(rows: &[Row]) -> Claim {
     let found =
         stalled.iter().map(|(row, count)| format!("{count} of {} ({})", row.seeds, row.series)).collect();
     let holds = stalled.iter().all(|(row, count)| *count >= LEAST_STALLED * f64::from(row.seeds));
-    judged("naive at 1% loss: at least 45 of 50 downloads stall", found, holds)
+    Claim::judged("naive at 1% loss: at least 45 of 50 downloads stall", found, holds)
 }
 
 fn others_complete(rows: &[Row]) -> Claim {
@@ -86,7 +74,7 @@ fn others_complete(rows: &[Row]) -> Claim {
     };
     let claim = "every other policy: all downloads complete, byte for byte, at every loss and under reordering, \
                  duplication and corruption";
-    judged(claim, found, short.is_empty())
+    Claim::judged(claim, found, short.is_empty())
 }
 
 const PAPERS: [Scheme; 3] = [Scheme::CACHE_FLUSH, Scheme::TCP_SEQ, Scheme::K_DISTANCE];
@@ -102,7 +90,7 @@ fn bytes_are_near(rows: &[Row], loss: f64) -> Claim {
             found.push(format!("{scheme} {value:.2} (paper {paper})"));
         }
     }
-    judged(format!("bytes within {BYTES_WITHIN} of the paper's at {loss}% loss"), found, holds)
+    Claim::judged(format!("bytes within {BYTES_WITHIN} of the paper's at {loss}% loss"), found, holds)
 }
 
 /// Whether the values of series are in rising order.
@@ -116,10 +104,12 @@ fn ordered(
 ) -> Claim {
     let values =
         schemes.map(|scheme| value(rows, "table-2", &table_2::series(quantity, scheme, stack), loss));
-    let [Some(first), Some(second), Some(third)] = values else { return judged(claim, Vec::new(), false) };
+    let [Some(first), Some(second), Some(third)] = values else {
+        return Claim::judged(claim, Vec::new(), false);
+    };
     let found =
         schemes.iter().zip([first, second, third]).map(|(scheme, value)| format!("{scheme} {value:.2}"));
-    judged(claim, found.collect(), first < second && second < third)
+    Claim::judged(claim, found.collect(), first < second && second < third)
 }
 
 fn bytes_are_ordered(rows: &[Row], loss: f64) -> Claim {
@@ -150,7 +140,7 @@ fn time_without_loss(rows: &[Row]) -> Claim {
         .collect();
     let holds = values.iter().all(|(_, value)| (value - 0.72).abs() <= BYTES_WITHIN);
     let found = values.iter().map(|(scheme, value)| format!("{scheme} {value:.2}")).collect();
-    judged(format!("without loss .72 of the time (within {BYTES_WITHIN})"), found, holds)
+    Claim::judged(format!("without loss .72 of the time (within {BYTES_WITHIN})"), found, holds)
 }
 
 fn acked_decodes_everything(rows: &[Row]) -> Claim {
@@ -164,7 +154,11 @@ fn acked_decodes_everything(rows: &[Row]) -> Claim {
     let found = counts.iter().copied().reduce(f64::max);
     let found = found.map(|most| format!("at most {most} a download in {} cells", counts.len()));
     let holds = counts.iter().all(|count| *count == 0.0);
-    judged("acked: no undecodable packet at any loss or impairment", found.into_iter().collect(), holds)
+    Claim::judged(
+        "acked: no undecodable packet at any loss or impairment",
+        found.into_iter().collect(),
+        holds,
+    )
 }
 
 fn acked_perceives_the_actual_loss(rows: &[Row]) -> Claim {
@@ -187,7 +181,7 @@ fn udp_perceives_the_actual_loss(rows: &[Row]) -> Claim {
 fn within(differences: Vec<f64>, claim: &str) -> Claim {
     let most = differences.iter().copied().reduce(f64::max);
     let found = most.map(|most| format!("at most {most:.3} points apart in {} cells", differences.len()));
-    judged(claim, found.into_iter().collect(), most.is_some_and(|most| most <= LOSS_WITHIN_POINTS))
+    Claim::judged(claim, found.into_iter().collect(), most.is_some_and(|most| most <= LOSS_WITHIN_POINTS))
 }
 
 fn connections_survive(rows: &[Row]) -> Claim {
@@ -198,10 +192,12 @@ fn connections_survive(rows: &[Row]) -> Claim {
     };
     let claim = "a TCP connection survives moves between gateways and to none; through a proxy that ends TCP it does not";
     match (survived("byte caching on IP packets"), survived("a proxy that ends TCP")) {
-        (Some((packets, note)), Some((proxy, other))) => {
-            judged(claim, vec![note, format!("through a proxy {other}")], packets == 1.0 && proxy == 0.0)
-        }
-        _ => judged(claim, Vec::new(), false),
+        (Some((packets, note)), Some((proxy, other))) => Claim::judged(
+            claim,
+            vec![note, format!("through a proxy {other}")],
+            packets == 1.0 && proxy == 0.0,
+        ),
+        _ => Claim::judged(claim, Vec::new(), false),
     }
 }
 

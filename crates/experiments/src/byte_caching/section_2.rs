@@ -10,9 +10,9 @@ use lab::{
     Action, Daemon, Download, Ending, Event, Link, Medium, Place, Ready, Route, Scenario, Start, Topology,
 };
 
-use super::cell::{File, Impairment, Stack};
-use super::figure::{Figure, Need, Results, Setting};
+use crate::cell::{File, Impairment, Path, Stack};
 use crate::estimate::Estimate;
+use crate::figure::{Figure, Need, Results, Setting};
 use crate::pair::{Node, Pair, Role};
 use crate::row::{Driver, Row};
 
@@ -75,7 +75,7 @@ const LINKS: [(&str, [&str; 2]); 5] = [
 ];
 
 fn topology() -> Topology {
-    let [data, back] = Impairment::NONE.links();
+    let [data, back] = Impairment::NONE.links(Path::PAPER);
     let link = |(name, [first, second]): (&str, [&str; 2])| Link {
         name: name.to_owned(),
         ends: [first.to_owned(), second.to_owned()],
@@ -250,9 +250,9 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::byte_caching::plan::{Extent, Plan, Traced};
-    use crate::byte_caching::testbed::Testbed;
     use crate::contents::Contents;
+    use crate::plan::{Extent, Plan, Traced};
+    use crate::testbed::Testbed;
 
     #[test]
     fn both_ways_are_scenarios_that_make_sense() {

@@ -2,13 +2,13 @@
 
 use anyhow::Result;
 
-use super::cell::{Cell, File};
-use super::figure::{Figure, Need, Results, Setting};
-use super::plan::Plan;
-use super::reading::Reading;
-use super::scheme::Scheme;
+use crate::cell::{Cell, File};
 use crate::estimate::Estimate;
+use crate::figure::{Figure, Need, Results, Setting};
+use crate::plan::Plan;
+use crate::reading::Reading;
 use crate::row::Row;
+use crate::scheme::Scheme;
 
 /// Section VII.
 pub const FIGURE: Figure = Figure {

@@ -3,9 +3,9 @@
 use anyhow::Result;
 use re::offline::Measure;
 
-use super::figure::{Figure, Results};
 use crate::contents::{Content, Contents};
 use crate::estimate::quantile;
+use crate::figure::{Figure, Results};
 use crate::row::Row;
 
 /// Table I.

@@ -2,13 +2,13 @@
 
 use anyhow::Result;
 
-use super::cell::{Cell, File, Impairment, Stack};
-use super::figure::{Figure, Need, Results, Setting, bytes_both_ways, bytes_down, seconds};
 use super::grid;
-use super::plan::Plan;
-use super::reading::Reading;
-use super::scheme::Scheme;
+use crate::cell::{Cell, File, Impairment, Stack};
+use crate::figure::{Figure, Need, Results, Setting, bytes_both_ways, bytes_down, seconds};
+use crate::plan::Plan;
+use crate::reading::Reading;
 use crate::row::Row;
+use crate::scheme::Scheme;
 
 /// Table II.
 pub const FIGURE: Figure = Figure {

@@ -3,5 +3,6 @@
 #![allow(clippy::unwrap_used)] // a harness fails by panicking
 
 mod carrying;
+mod packing;
 mod pair;
 mod sessions;

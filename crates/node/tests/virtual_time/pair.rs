@@ -137,15 +137,7 @@ impl Pair {
 
     pub fn poll(&mut self, index: usize) {
         self.nodes[index].handle_timeout(self.now);
-        let mut datagram = Vec::new();
-        while let Some(transmit) = self.nodes[index].poll_transmit(self.now, &mut datagram) {
-            transmit.seal(&mut datagram);
-            self.sent_bytes[index] += datagram.len() as u64;
-            if let Some(recording) = &mut self.recording {
-                recording.push((index, datagram.clone()));
-            }
-            self.transport(index, transmit.to, &datagram);
-        }
+        while self.poll_once(index) {}
         let mut packet = Vec::new();
         while self.nodes[index].poll_deliver(&mut packet) {
             self.delivered[index].push(packet.clone());
@@ -153,6 +145,19 @@ impl Pair {
         while let Some(event) = self.nodes[index].poll_event() {
             self.events.push((self.now, index, event));
         }
+    }
+
+    /// Lets at most one datagram leave; whether one did.
+    pub fn poll_once(&mut self, index: usize) -> bool {
+        let mut datagram = Vec::new();
+        let Some(transmit) = self.nodes[index].poll_transmit(self.now, &mut datagram) else { return false };
+        transmit.seal(&mut datagram);
+        self.sent_bytes[index] += datagram.len() as u64;
+        if let Some(recording) = &mut self.recording {
+            recording.push((index, datagram.clone()));
+        }
+        self.transport(index, transmit.to, &datagram);
+        true
     }
 
     fn transport(&mut self, from: usize, to: SocketAddr, datagram: &[u8]) {

@@ -3,14 +3,15 @@
 use crate::config::Mistake;
 use crate::table::Table;
 use anyhow::{Context, bail};
-use experiments::byte_caching::cell::File;
-use experiments::byte_caching::plan::{Extent, Plan, Traced};
-use experiments::byte_caching::scheme::Scheme;
-use experiments::byte_caching::{self, must_show};
+use experiments::cell::File;
 use experiments::contents::Contents;
+use experiments::experiment::{self, Experiment};
+use experiments::plan::{Extent, Plan, Traced};
 use experiments::report::{Claim, Heading};
 use experiments::row::{Driver, Row};
-use experiments::run::{self, Runner};
+use experiments::run::{self, Kept, Runner};
+use experiments::scheme::Scheme;
+use experiments::{byte_caching, no_harm};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::Write;
 use std::path::PathBuf;
@@ -27,11 +28,31 @@ pub struct Args {
 enum Paper {
     /// Byte Caching in Wireless Networks (Le, Srivatsa, Iyengar, ICDCS 2012)
     ByteCaching(ByteCaching),
+    /// What the default tunnel saves beyond that paper, and that it harms nobody
+    NoHarm(Options),
 }
 
 #[derive(clap::Args)]
 struct ByteCaching {
-    /// Only this figure or table (may be given several times): table-1, 6, 10 and so on
+    #[command(flatten)]
+    options: Options,
+    /// The download whose packets figure 14 traces: file-1, file-2 or ebook
+    #[arg(long, value_name = "FILE", default_value = "file-1")]
+    trace_file: File,
+    /// ... under this scheme
+    #[arg(long, value_name = "SCHEME", default_value = "tcp-seq")]
+    trace_scheme: Scheme,
+    /// ... at this loss
+    #[arg(long, value_name = "PERCENT", default_value_t = 1.0)]
+    trace_loss: f64,
+    /// ... with this seed
+    #[arg(long, value_name = "SEED", default_value_t = 1)]
+    trace_seed: u64,
+}
+
+#[derive(clap::Args)]
+struct Options {
+    /// Only this figure or table (may be given several times): table-1, 6, grid and so on
     #[arg(long, value_name = "ID")]
     figure: Vec<String>,
     /// What runs it: `virtual` is the virtual-time kernel, `lab` this one (needs root), `sim` has no TCP
@@ -49,50 +70,51 @@ struct ByteCaching {
     /// Write a report, with curves, into this file
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
-    /// Say which of the paper's claims show in the rows, and fail if one does not
+    /// Say which claims show in the rows, and fail if one does not
     #[arg(long)]
     check: bool,
-    /// The download whose packets figure 14 traces: file-1, file-2 or ebook
-    #[arg(long, value_name = "FILE", default_value = "file-1")]
-    trace_file: File,
-    /// ... under this scheme
-    #[arg(long, value_name = "SCHEME", default_value = "tcp-seq")]
-    trace_scheme: Scheme,
-    /// ... at this loss
-    #[arg(long, value_name = "PERCENT", default_value_t = 1.0)]
-    trace_loss: f64,
-    /// ... with this seed
-    #[arg(long, value_name = "SEED", default_value_t = 1)]
-    trace_seed: u64,
+    /// Keep what was run in this folder, and run only what is not there: goes on with what was interrupted. Use a new
+    /// folder for another version
+    #[arg(long, value_name = "DIR")]
+    resume: Option<PathBuf>,
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let Paper::ByteCaching(args) = &args.paper;
-    let figures = byte_caching::chosen(&args.figure).map_err(|why| Mistake::new(why.to_string()))?;
-    if !(0.0..=100.0).contains(&args.trace_loss) {
-        return Err(Mistake::new(format!("--trace-loss {} is no percentage", args.trace_loss)).into());
+    match &args.paper {
+        Paper::ByteCaching(args) => {
+            if !(0.0..=100.0).contains(&args.trace_loss) {
+                return Err(Mistake::new(format!("--trace-loss {} is no percentage", args.trace_loss)).into());
+            }
+            run_experiment(&byte_caching::EXPERIMENT, &args.options, traced(args))
+        }
+        Paper::NoHarm(options) => run_experiment(&no_harm::EXPERIMENT, options, Traced::default()),
     }
-    let plan = Plan { extent: extent(args), seeds: args.seeds, trace: traced(args) };
+}
+
+fn run_experiment(experiment: &Experiment, args: &Options, trace: Traced) -> anyhow::Result<()> {
+    let figures = experiment.chosen(&args.figure).map_err(|why| Mistake::new(why.to_string()))?;
+    let plan = Plan { extent: extent(args), seeds: args.seeds, trace };
+    let kept = args.resume.clone().map(Kept::in_folder).transpose()?;
     let exe = std::env::current_exe().context("cannot find this program's own file")?;
     let guest = vec![exe.to_string_lossy().into_owned(), "lab-guest".to_owned()];
-    let runner = Runner { driver: args.driver, exe, guest };
+    let runner = Runner { driver: args.driver, exe, guest, kept };
     let progress = ProgressBar::new(0).with_style(
         ProgressStyle::with_template("{wide_bar} {pos}/{len} runs, {elapsed} of {duration}  {msg:40!}")
             .context("the progress bar")?,
     );
     let started = Instant::now();
-    let rows = byte_caching::run(&figures, plan, &Contents::find(), &runner, &progress)?;
+    let rows = experiment::run(&figures, plan, &Contents::find(), &runner, &progress)?;
     progress.finish_and_clear();
     if let Some(path) = &args.report {
         let heading = Heading {
-            title: "Byte caching, run again".to_owned(),
-            source: byte_caching::SOURCE.to_owned(),
+            title: experiment.title.to_owned(),
+            source: experiment.source.to_owned(),
             driver: args.driver,
             kernel: runner.kernel(),
             commit: run::commit(),
             took_seconds: started.elapsed().as_secs_f64(),
         };
-        let html = byte_caching::report(&figures, &rows, &heading);
+        let html = experiment.report(&figures, &rows, &heading);
         std::fs::write(path, html).with_context(|| format!("cannot write {}", path.display()))?;
     }
     let mut out = std::io::stdout().lock();
@@ -102,10 +124,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     } else {
         table(&rows).write(&mut out)?;
     }
-    if args.check { check(&must_show::claims(&rows)) } else { Ok(()) }
+    if args.check { check(&(experiment.claims)(&rows)) } else { Ok(()) }
 }
 
-fn extent(args: &ByteCaching) -> Extent {
+fn extent(args: &Options) -> Extent {
     match (args.quick, args.driver) {
         (true, _) => Extent::Quick,
         (false, Driver::Lab) => Extent::Corner,

@@ -117,6 +117,8 @@ pub struct Shorten {
     pub headers: Option<bool>,
     /// Whether literals are compressed; by default where the policy is `adaptive`.
     pub literals: Option<bool>,
+    /// Whether packets that wait share a datagram; by default where the policy is `adaptive`.
+    pub packing: Option<bool>,
 }
 
 fn yes() -> bool {

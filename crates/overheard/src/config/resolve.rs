@@ -55,6 +55,7 @@ pub fn resolve(path: &Path, file: File, policies: Policies) -> anyhow::Result<Co
     node.shorten = Shortening {
         headers: file.shorten.headers.unwrap_or(by_default),
         literals: file.shorten.literals.unwrap_or(by_default),
+        packing: file.shorten.packing.unwrap_or(by_default),
     };
     node.reduce = reduce;
     node.max_datagram_bytes = usize::from(mtu) + AROUND_PACKET;

@@ -11,10 +11,10 @@ use anyhow::{Context as _, Result};
 use indicatif::ProgressBar;
 use sim::trial::{Stream, Trial};
 
-use super::cell::{Cell, Traffic};
-use super::reading::Reading;
-use super::scheme::Scheme;
-use super::testbed::{STREAM_DATAGRAMS, STREAM_INTERVAL_MILLISECONDS, STREAM_PAYLOAD_BYTES, Testbed};
+use crate::cell::{Cell, Traffic};
+use crate::reading::Reading;
+use crate::scheme::Scheme;
+use crate::testbed::{STREAM_DATAGRAMS, STREAM_INTERVAL_MILLISECONDS, STREAM_PAYLOAD_BYTES, Testbed};
 
 /// After what time a segment that has not come out is sent again: Linux's shortest timeout.
 const RETRANSMIT_AFTER: Duration = Duration::from_millis(200);
@@ -26,7 +26,7 @@ pub fn run(cell: &Cell, testbed: &Testbed, seed: u64) -> Result<Reading> {
 }
 
 fn trial(cell: &Cell, testbed: &Testbed) -> Trial {
-    let [down, up] = cell.impairment.links();
+    let [down, up] = cell.impairment.links(cell.path);
     let (Traffic::Download(file) | Traffic::Stream(file)) = cell.traffic;
     let content: Arc<[u8]> = testbed.content(file).bytes.as_slice().into();
     let trial = match cell.traffic {

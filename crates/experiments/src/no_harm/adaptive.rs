@@ -2,12 +2,12 @@
 
 use anyhow::Result;
 
-use super::cell::{Cell, File};
-use super::figure::{Figure, Need, Results, Setting, bytes_both_ways, bytes_down, seconds};
-use super::plan::Plan;
-use super::scheme::Scheme;
+use crate::cell::{Cell, File};
 use crate::estimate::Estimate;
+use crate::figure::{Figure, Need, Results, Setting, bytes_both_ways, bytes_down, seconds};
+use crate::plan::Plan;
 use crate::row::Row;
+use crate::scheme::Scheme;
 
 /// Adaptive references.
 pub const FIGURE: Figure = Figure {

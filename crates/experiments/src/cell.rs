@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use air::{LinkConfig, LossConfig, ReorderConfig};
 
-use super::scheme::Scheme;
+use crate::scheme::Scheme;
 
 /// One cell. Equal cells have equal names, and are run once whichever figures want them.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -20,6 +20,51 @@ pub struct Cell {
     pub impairment: Impairment,
     /// The end hosts' TCP.
     pub stack: Stack,
+    /// How long the way is.
+    pub path: Path,
+}
+
+/// The way from the server to the client: perhaps a long wire, then the lossy hop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Path {
+    /// Round trip of the hop, which the tunnel spans, in milliseconds.
+    pub hop_milliseconds: u32,
+    /// Round trip of a wire between the server and the hop, in milliseconds; without one the server is at the hop.
+    pub wire_milliseconds: Option<u32>,
+}
+
+impl Path {
+    /// The paper's: 20 ms, all of it the hop.
+    pub const PAPER: Self = Self::hop(20);
+
+    /// A hop with this round trip and nothing else.
+    #[must_use]
+    pub const fn hop(milliseconds: u32) -> Self {
+        Self { hop_milliseconds: milliseconds, wire_milliseconds: None }
+    }
+
+    /// The whole round trip.
+    #[must_use]
+    pub fn round_trip_milliseconds(self) -> u32 {
+        self.hop_milliseconds + self.wire_milliseconds.unwrap_or(0)
+    }
+
+    /// The wire in one direction, if there is one: it delays and does nothing else.
+    #[must_use]
+    pub fn wire(self) -> Option<LinkConfig> {
+        let delay = Duration::from_micros(u64::from(self.wire_milliseconds?) * 500);
+        Some(LinkConfig { delay, ..LinkConfig::default() })
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ms", self.round_trip_milliseconds())?;
+        match self.wire_milliseconds {
+            Some(_) => write!(f, ", {} of them the hop", self.hop_milliseconds),
+            None => Ok(()),
+        }
+    }
 }
 
 /// What is carried from the server to the client.
@@ -40,11 +85,15 @@ pub enum File {
     Two,
     /// The book of Figure 6.
     Ebook,
+    /// As long as file 1, and nothing in it repeats or compresses.
+    Random,
+    /// Random bytes for more than a minute.
+    Long,
 }
 
 impl File {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::One, Self::Two, Self::Ebook];
+    pub const ALL: [Self; 5] = [Self::One, Self::Two, Self::Ebook, Self::Random, Self::Long];
 
     /// The name under which it is offered.
     #[must_use]
@@ -53,6 +102,8 @@ impl File {
             Self::One => "file-1",
             Self::Two => "file-2",
             Self::Ebook => "ebook",
+            Self::Random => "random",
+            Self::Long => "random-long",
         }
     }
 }
@@ -61,7 +112,8 @@ impl FromStr for File {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
-        let unknown = || format!("no file is called {name:?}; there are file-1, file-2 and ebook");
+        let unknown =
+            || format!("no file is called {name:?}; there are file-1, file-2, ebook, random and random-long");
         Self::ALL.into_iter().find(|file| file.slug() == name).ok_or_else(unknown)
     }
 }
@@ -72,6 +124,8 @@ impl fmt::Display for File {
             Self::One => "file 1",
             Self::Two => "file 2",
             Self::Ebook => "ebook",
+            Self::Random => "random bytes",
+            Self::Long => "a long stretch of random bytes",
         })
     }
 }
@@ -108,12 +162,12 @@ impl Impairment {
     /// None.
     pub const NONE: Self = Self::Loss(0.0);
 
-    /// The link from server to client and the link back: 1 MByte/s, 10 ms, 64 KB of queue each.
+    /// The link from server to client and the link back: 1 MByte/s, half the round trip, 64 KB of queue each.
     #[must_use]
-    pub fn links(self) -> [LinkConfig; 2] {
+    pub fn links(self, path: Path) -> [LinkConfig; 2] {
         let plain = || LinkConfig {
             rate: Some(air::Bitrate::from_bytes_per_second(1_000_000)),
-            delay: Duration::from_millis(10),
+            delay: Duration::from_micros(u64::from(path.hop_milliseconds) * 500),
             queue_bytes: 65_536,
             ..LinkConfig::default()
         };
@@ -213,7 +267,7 @@ impl Cell {
     #[must_use]
     pub fn download(file: File, scheme: Scheme, loss_percent: f64) -> Self {
         let (traffic, impairment) = (Traffic::Download(file), Impairment::Loss(loss_percent));
-        Self { traffic, scheme, impairment, stack: Stack::Modern }
+        Self { traffic, scheme, impairment, stack: Stack::Modern, path: Path::PAPER }
     }
 
     /// A stream over a lossy link.
@@ -231,10 +285,10 @@ impl Cell {
     /// Its name.
     #[must_use]
     pub fn name(&self) -> String {
-        let Self { traffic, scheme, impairment, stack } = self;
+        let Self { traffic, scheme, impairment, stack, path } = self;
         match traffic {
-            Traffic::Download(file) => format!("{file}, {scheme}, {impairment}, {stack}"),
-            Traffic::Stream(file) => format!("UDP stream of {file}, {scheme}, {impairment}"),
+            Traffic::Download(file) => format!("{file}, {scheme}, {impairment}, {stack}, {path}"),
+            Traffic::Stream(file) => format!("UDP stream of {file}, {scheme}, {impairment}, {path}"),
         }
     }
 }
@@ -255,7 +309,7 @@ mod tests {
             Impairment::Duplication(5.0),
             Impairment::Everything,
         ] {
-            impairment.links().iter().for_each(|link| link.validate().unwrap());
+            impairment.links(Path::PAPER).iter().for_each(|link| link.validate().unwrap());
         }
     }
 }

@@ -1,7 +1,7 @@
 //! How much of the paper is run.
 
-use super::cell::File;
-use super::scheme::Scheme;
+use crate::cell::File;
+use crate::scheme::Scheme;
 
 /// How much is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

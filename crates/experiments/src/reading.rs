@@ -29,6 +29,8 @@ pub struct Reading {
     pub is_stalled: bool,
     /// The share of the file that arrived in order.
     pub share: f64,
+    /// The 99th percentile of a stream's one-way delay, in milliseconds.
+    pub delay_p99_milliseconds: Option<f64>,
     /// From the start of the download to its end; none where there is no TCP.
     pub seconds: Option<f64>,
 }
@@ -62,6 +64,7 @@ impl Reading {
                 || stream.is_some_and(|it| it.altered == 0),
             is_stalled: download.is_some_and(|it| it.ending == Ending::Stalled),
             share: download.map_or(0.0, |it| it.bytes as f64 / it.whole_bytes.max(1) as f64),
+            delay_p99_milliseconds: stream.map(|it| it.delay.p99_milliseconds),
             seconds: download.map(|it| it.seconds),
         })
     }
@@ -80,6 +83,7 @@ impl From<&sim::trial::Outcome> for Reading {
             is_complete: share == 1.0 && outcome.wrong_packets == 0,
             is_stalled: share < 1.0,
             share,
+            delay_p99_milliseconds: None,
             seconds: None,
         }
     }

@@ -4,27 +4,31 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use lab::{Download, Scenario, Start, Stream};
 use tempfile::TempDir;
 
-use super::cell::{Cell, File, Traffic};
-use crate::contents::{Content, Contents};
-use crate::pair::{Carrier, GATEWAY, Pair, STATION};
+use crate::cell::{self, Cell, File, Traffic};
+use crate::contents::{self, Content, Contents};
+use crate::pair::{Carrier, GATEWAY, Pair, SERVER, STATION};
 
 /// When traffic starts: the session stands by then, even if its handshake was lost a few times.
 const START_SECONDS: f64 = 5.0;
 /// When a run is given up. Only downloads that still advance, if slowly, meet it.
-const BOUND_SECONDS: f64 = 1200.0;
+const BOUND_SECONDS: f64 = 7200.0;
+/// After how long without a new octet a download has stalled: TCP's patience doubles after each timeout, and its
+/// timeouts grow with the round trip.
+const STALL_ROUND_TRIPS: u32 = 3000;
 
 /// Octets of payload of a stream's datagrams: they fit the tunnel's MTU.
-pub(super) const STREAM_PAYLOAD_BYTES: usize = 1200;
+pub(crate) const STREAM_PAYLOAD_BYTES: usize = 1200;
 /// From one datagram to the next: 300 kByte/s, well below the link's rate, so that nothing is lost to the queue.
-pub(super) const STREAM_INTERVAL_MILLISECONDS: f64 = 4.0;
+pub(crate) const STREAM_INTERVAL_MILLISECONDS: f64 = 4.0;
 /// Twice file 1, so that the second half repeats the first.
-pub(super) const STREAM_DATAGRAMS: u64 = 1000;
+pub(crate) const STREAM_DATAGRAMS: u64 = 1000;
 
 /// What scenarios refer to: contents and keys as files, which vanish with it.
 pub struct Testbed {
@@ -44,6 +48,8 @@ impl Testbed {
                 File::One => contents.file_1()?,
                 File::Two => contents.file_2()?,
                 File::Ebook => contents.ebook()?,
+                File::Random => Contents::random(contents::FILE_1_BYTES),
+                File::Long => Contents::random(contents::LONG_BYTES),
             };
             let path = folder.path().join(file.slug());
             fs::write(&path, &content.bytes).with_context(|| format!("cannot write {}", path.display()))?;
@@ -70,15 +76,17 @@ impl Testbed {
         self.folder.path()
     }
 
-    /// The scenario of a cell, with the seeds from 1 to `seeds`.
+    /// The scenario of a cell with these seeds.
     #[must_use]
-    pub fn scenario(&self, cell: &Cell, seeds: u32) -> Scenario {
-        let [forward, backward] = cell.impairment.links();
+    pub fn scenario(&self, cell: &Cell, seeds: RangeInclusive<u64>) -> Scenario {
+        let [forward, backward] = cell.impairment.links(cell.path);
         let carrier = Carrier::from(cell.scheme);
+        let wire = cell.path.wire();
+        let server = if wire.is_some() { SERVER } else { GATEWAY };
         let (mut downloads, mut streams) = (Vec::new(), Vec::new());
         let file = match cell.traffic {
             Traffic::Download(file) => {
-                downloads.push(download(&carrier, file));
+                downloads.push(download(&carrier, cell.path, file));
                 file
             }
             Traffic::Stream(file) => {
@@ -88,11 +96,14 @@ impl Testbed {
         };
         Scenario {
             name: cell.name(),
-            seeds: (1..=u64::from(seeds)).collect(),
-            topology: Pair::topology(&forward, &backward),
+            seeds: seeds.collect(),
+            topology: match wire {
+                None => Pair::topology(&forward, &backward),
+                Some(wire) => Pair::topology_with_wire(&forward, &backward, &wire),
+            },
             parameters: cell.stack.parameters(),
             contents: vec![self.lab_content(file)],
-            servers: if downloads.is_empty() { Vec::new() } else { vec![GATEWAY.to_owned()] },
+            servers: if downloads.is_empty() { Vec::new() } else { vec![server.to_owned()] },
             daemons: self.pair.daemons(&carrier),
             downloads,
             streams,
@@ -113,14 +124,16 @@ impl Testbed {
     }
 }
 
-fn download(carrier: &Carrier, file: File) -> Download {
+fn download(carrier: &Carrier, path: cell::Path, file: File) -> Download {
+    let over_wire = path.wire_milliseconds.is_some();
+    let round_trip_milliseconds = path.round_trip_milliseconds().max(cell::Path::PAPER.hop_milliseconds);
     Download {
         place: STATION.to_owned(),
-        from: Pair::server(carrier),
+        from: if over_wire { Pair::far_server() } else { Pair::server(carrier) },
         content: file.slug().to_owned(),
         port: lab::HTTP_PORT,
         start: Start::AtSeconds(START_SECONDS),
-        stall_seconds: 60,
+        stall_seconds: round_trip_milliseconds * STALL_ROUND_TRIPS / 1000,
     }
 }
 
@@ -140,15 +153,15 @@ fn stream(carrier: &Carrier, file: File) -> Stream {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::byte_caching::cell::{Impairment, Stack};
-    use crate::byte_caching::scheme::Scheme;
+    use crate::cell::{Impairment, Stack};
+    use crate::scheme::Scheme;
 
     #[test]
     fn every_cell_is_a_scenario_that_makes_sense() {
         let testbed = Testbed::new(&Contents::substitutes()).unwrap();
         for scheme in Scheme::SOUND.into_iter().chain([Scheme::NAIVE, Scheme::k_distance(50)]) {
             for cell in [Cell::download(File::One, scheme, 5.0), Cell::stream(File::Two, scheme, 20.0)] {
-                let scenario = testbed.scenario(&cell, 3);
+                let scenario = testbed.scenario(&cell, 1..=3);
                 scenario.check().unwrap();
                 assert_eq!(scenario.seeds, [1, 2, 3]);
                 assert_eq!(scenario.daemons.is_empty(), scheme == Scheme::Bare);
@@ -159,6 +172,6 @@ mod tests {
             stack: Stack::Reno,
             ..Cell::download(File::Ebook, Scheme::OFF, 0.0)
         };
-        testbed.scenario(&cell, 1).check().unwrap();
+        testbed.scenario(&cell, 1..=1).check().unwrap();
     }
 }

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use anyhow::{Context as _, Result};
 use lab::{Outcome, Scenario};
 
-use super::cell::{Cell, File, Traffic};
-use super::plan::Plan;
-use super::reading::Reading;
-use super::testbed::Testbed;
+use crate::cell::{Cell, File, Traffic};
 use crate::estimate::Estimate;
+use crate::plan::Plan;
+use crate::reading::Reading;
 use crate::row::{Driver, Row};
 use crate::run::Outcomes;
+use crate::testbed::Testbed;
 
 /// One figure or table.
 #[derive(Clone, Copy)]
@@ -35,6 +35,17 @@ pub struct Figure {
 pub enum Need {
     /// A cell, with the seeds from 1 to this.
     Cell(Cell, u32),
+    /// Two cells, with as many seeds as tell the median of their times' quotients within 2%, at least and at most so many.
+    Pair {
+        /// The cell.
+        cell: Cell,
+        /// What it is compared with.
+        baseline: Cell,
+        /// How many seeds at least.
+        least: u32,
+        /// How many at most.
+        most: u32,
+    },
     /// A scenario of the figure's own. Only the lab's drivers run it.
     Scenario(Box<Scenario>),
 }
@@ -72,6 +83,12 @@ impl Results<'_> {
         let name = cell.name();
         let readings = self.readings.get(&name).with_context(|| format!("nothing was run for {name}"))?;
         Ok(&readings[..readings.len().min(seeds as usize)])
+    }
+
+    /// The median of the quotients of two cells' times, over all seeds with which both were complete.
+    pub fn median_time(&self, cell: &Cell, baseline: &Cell) -> Result<Option<Estimate>> {
+        let (ours, theirs) = (self.readings(cell, u32::MAX)?, self.readings(baseline, u32::MAX)?);
+        Ok(Estimate::paired_median(&paired_times(ours, theirs)))
     }
 
     /// A row of a cell.
@@ -120,6 +137,13 @@ impl Results<'_> {
             .collect();
         Ok(Estimate::paired_ratio(&pairs))
     }
+}
+
+/// The times of two cells' runs with the same seeds, where both were complete.
+#[must_use]
+pub fn paired_times(ours: &[Reading], theirs: &[Reading]) -> Vec<(f64, f64)> {
+    let pairs = ours.iter().zip(theirs).filter(|(one, other)| one.is_complete && other.is_complete);
+    pairs.filter_map(|(one, other)| Some((one.seconds?, other.seconds?))).collect()
 }
 
 /// Bytes from server to client.

@@ -1,0 +1,188 @@
+//! An experiment: figures that say what they need to be run, and claims that are held against their rows.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, bail};
+use indicatif::ProgressBar;
+
+use crate::cell::Cell;
+use crate::contents::Contents;
+use crate::estimate::Estimate;
+use crate::figure::{Figure, Need, Results, Setting, paired_times};
+use crate::plan::Plan;
+use crate::reading::Reading;
+use crate::report::{Claim, Heading, Section};
+use crate::row::{Driver, Row};
+use crate::run::{Outcomes, Runner};
+use crate::simulate;
+use crate::testbed::Testbed;
+
+/// One experiment.
+#[derive(Clone, Copy)]
+pub struct Experiment {
+    /// The title of its report.
+    pub title: &'static str,
+    /// What it runs again, or what it is for.
+    pub source: &'static str,
+    /// All its figures and tables, in order.
+    pub figures: &'static [Figure],
+    /// What must come out, held against the rows.
+    pub claims: fn(&[Row]) -> Vec<Claim>,
+}
+
+/// How well the median of a pair is to be known before its cells are run no more.
+const WITHIN: f64 = 0.02;
+
+/// The readings of cells, by the cells' names.
+type Readings = BTreeMap<String, Vec<Reading>>;
+
+/// Two cells that are run until their quotient is known.
+struct Pair {
+    cell: Cell,
+    baseline: Cell,
+    most: u32,
+}
+
+impl Experiment {
+    /// The figures with these ids; all for none.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such figure; the message names those that there are.
+    pub fn chosen(&self, ids: &[String]) -> Result<Vec<Figure>> {
+        if ids.is_empty() {
+            return Ok(self.figures.to_vec());
+        }
+        let figure = |id: &String| match self.figures.iter().find(|figure| figure.id == id) {
+            Some(figure) => Ok(*figure),
+            None => {
+                let known: Vec<&str> = self.figures.iter().map(|figure| figure.id).collect();
+                bail!("there is no figure {id:?} in this experiment; there are {}", known.join(", "))
+            }
+        };
+        ids.iter().map(figure).collect()
+    }
+
+    /// The report on rows that [`run`] gave.
+    #[must_use]
+    pub fn report(&self, figures: &[Figure], rows: &[Row], heading: &Heading) -> String {
+        let section = |figure: &Figure| Section {
+            id: figure.id.to_owned(),
+            title: figure.title.to_owned(),
+            remark: figure.remark.to_owned(),
+            x: figure.x.to_owned(),
+            rows: rows.iter().filter(|row| row.figure == figure.id).cloned().collect(),
+        };
+        let sections: Vec<Section> = figures.iter().map(section).filter(|it| !it.rows.is_empty()).collect();
+        crate::report::html(heading, &(self.claims)(rows), &sections)
+    }
+}
+
+/// Runs what the figures need and returns their rows, in the order of the figures.
+///
+/// # Errors
+///
+/// When something could not be run to its end, which is not the same as ending badly.
+pub fn run(
+    figures: &[Figure],
+    plan: Plan,
+    contents: &Contents,
+    runner: &Runner,
+    progress: &ProgressBar,
+) -> Result<Vec<Row>> {
+    let testbed = Testbed::new(contents)?;
+    let setting = Setting { plan, testbed: &testbed, driver: runner.driver };
+    let (mut cells, mut pairs, mut scenarios) = (BTreeMap::new(), Vec::new(), Vec::new());
+    let mut want = |cell: Cell, seeds: u32| {
+        let (_, most) = cells.entry(cell.name()).or_insert((cell, 0));
+        *most = seeds.max(*most);
+    };
+    let mut possible = Vec::new();
+    for figure in figures {
+        let needs = (figure.needs)(&setting);
+        // The simulation knows cells only.
+        if runner.driver == Driver::Sim && needs.iter().any(|need| matches!(need, Need::Scenario(_))) {
+            continue;
+        }
+        possible.push(figure);
+        for need in needs {
+            match need {
+                Need::Cell(cell, seeds) => want(cell, seeds),
+                Need::Pair { cell, baseline, least, most } => {
+                    want(cell, least);
+                    want(baseline, least);
+                    pairs.push(Pair { cell, baseline, most });
+                }
+                Need::Scenario(scenario) => scenarios.push(*scenario),
+            }
+        }
+    }
+    let outcomes = if scenarios.is_empty() { Outcomes::new() } else { runner.run(scenarios, progress)? };
+    let mut readings = Readings::new();
+    while !cells.is_empty() {
+        match runner.driver {
+            Driver::Sim => simulate_cells(&cells, &testbed, progress, &mut readings)?,
+            _ => run_cells(&cells, &testbed, runner, progress, &mut readings)?,
+        }
+        cells = unsettled(&pairs, &readings);
+    }
+    let results = Results { setting, readings: &readings, outcomes: &outcomes };
+    let rows = possible.iter().map(|figure| (figure.rows)(&results));
+    Ok(rows.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+}
+
+/// The cells of pairs that are not known well enough yet, with twice the seeds they had.
+fn unsettled(pairs: &[Pair], readings: &Readings) -> BTreeMap<String, (Cell, u32)> {
+    let mut cells = BTreeMap::new();
+    for Pair { cell, baseline, most } in pairs {
+        let (Some(ours), Some(theirs)) = (readings.get(&cell.name()), readings.get(&baseline.name())) else {
+            continue;
+        };
+        let seeds = u32::try_from(ours.len().min(theirs.len())).unwrap_or(u32::MAX);
+        let times = paired_times(ours, theirs);
+        let is_known =
+            Estimate::paired_median(&times).is_none_or(|estimate| estimate.uncertainty() <= WITHIN);
+        if !is_known && seeds < *most {
+            for cell in [cell, baseline] {
+                cells.insert(cell.name(), (*cell, most.min(&(seeds * 2)).to_owned()));
+            }
+        }
+    }
+    // one of them may have had as many for another pair
+    cells.retain(|name, (_, seeds)| readings.get(name).is_none_or(|had| had.len() < *seeds as usize));
+    cells
+}
+
+/// Runs cells with the seeds that are missing.
+fn run_cells(
+    cells: &BTreeMap<String, (Cell, u32)>,
+    testbed: &Testbed,
+    runner: &Runner,
+    progress: &ProgressBar,
+    readings: &mut Readings,
+) -> Result<()> {
+    let had = |name: &String| readings.get(name).map_or(0, Vec::len);
+    let scenarios = cells
+        .iter()
+        .map(|(name, (cell, seeds))| testbed.scenario(cell, had(name) as u64 + 1..=u64::from(*seeds)));
+    let mut outcomes = runner.run(scenarios.collect(), progress)?;
+    for name in cells.keys() {
+        let of_cell = outcomes.remove(name).unwrap_or_default();
+        let of_cell = of_cell.iter().map(Reading::of).collect::<Result<Vec<_>>>()?;
+        readings.entry(name.clone()).or_default().extend(of_cell);
+    }
+    Ok(())
+}
+
+fn simulate_cells(
+    cells: &BTreeMap<String, (Cell, u32)>,
+    testbed: &Testbed,
+    progress: &ProgressBar,
+    readings: &mut Readings,
+) -> Result<()> {
+    let cells: Vec<(Cell, u32)> = cells.values().copied().collect();
+    for (cell, of_cell) in simulate::run_all(&cells, testbed, progress)? {
+        readings.insert(cell.name(), of_cell);
+    }
+    Ok(())
+}

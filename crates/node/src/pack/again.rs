@@ -1,0 +1,121 @@
+//! What is sent again: because the peer asked for it, or because its receipts show that it was lost.
+
+use super::AROUND_FRAMES;
+use crate::event::Outcome;
+use crate::link::Link;
+use crate::node::Outside;
+use crate::peer::Peer;
+use crate::repair::Recipient;
+use std::time::Duration;
+use wire::frame::{self, FrameType, SEQUENCE_BYTES};
+use wire::inner::Inner;
+use wire::number::{from_u24, to_u24};
+use wire::unit::TAG_BYTES;
+
+/// Bytes around a reply's packet in a frame that says its length.
+const AROUND_REPLY: usize = 1 + 5 + SEQUENCE_BYTES;
+
+impl Peer {
+    /// Sends again what was asked for, as far as there is room. Whether that filled the datagram to its end.
+    pub(super) fn write_replies(&mut self, limit: usize, out: &mut Vec<u8>) -> bool {
+        let Some(link) = &mut self.link else { return false };
+        while let Some(&wanted) = link.replies.front() {
+            let Some(original) = link.reduce.original(wanted) else {
+                link.replies.pop_front();
+                continue;
+            };
+            let fits = out.len() + AROUND_REPLY + original.len() <= limit;
+            let alone = out.len() + TAG_BYTES == AROUND_FRAMES;
+            if !fits && !alone {
+                break; // its turn comes in a datagram of its own
+            }
+            let mut body = to_u24(wanted).to_vec();
+            body.extend_from_slice(original);
+            link.replies.pop_front();
+            self.counters.replied += 1;
+            if fits {
+                frame::emit(FrameType::Reply, &body, out);
+            } else {
+                frame::emit_last(FrameType::Reply, out);
+                out.extend_from_slice(&body);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Sends again what was lost, as far as there is room. Whether that filled the datagram to its end.
+    pub(super) fn write_again(&mut self, now: Duration, limit: usize, out: &mut Vec<u8>) -> bool {
+        let Some(Link { recover: Some(recover), reduce, outstanding, .. }) = &mut self.link else {
+            return false;
+        };
+        while let Some(again) = recover.next_again() {
+            let original = reduce.original(again.sequence).filter(|_| again.as_it_was);
+            let frame_type = if original.is_some() { FrameType::Packet } else { again.frame_type };
+            let body = original.unwrap_or(again.body);
+            let fits = out.len() + AROUND_REPLY + body.len() <= limit;
+            if !fits && out.len() + TAG_BYTES != AROUND_FRAMES {
+                break; // its turn comes in a datagram of its own
+            }
+            let frame_type = match (again.store_only, frame_type) {
+                (false, FrameType::Short) => FrameType::AgainShort,
+                (false, FrameType::ReducedCompact) => FrameType::AgainReduced,
+                (false, _) => FrameType::AgainPacket,
+                (true, FrameType::Short) => FrameType::StoreShort,
+                (true, FrameType::ReducedCompact) => FrameType::StoreReduced,
+                (true, _) => FrameType::StorePacket,
+            };
+            if fits {
+                frame::emit_front(frame_type, SEQUENCE_BYTES + body.len(), out);
+            } else {
+                frame::emit_last(frame_type, out);
+            }
+            frame::emit_sequence(again.sequence, out);
+            out.extend_from_slice(body);
+            outstanding.send_again(now, again.sequence);
+            recover.sent_again();
+            self.counters.recovered += 1;
+            if !fits {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// A packet that was lost and comes again; `take` does what is done with one that comes for the first time.
+    pub(super) fn take_again(
+        &mut self,
+        now: Duration,
+        mut body: &[u8],
+        take: impl FnOnce(&mut Self, u64, &[u8]) -> bool,
+    ) -> bool {
+        let Some(link) = &mut self.link else { return false };
+        let Ok(truncated) = frame::parse_sequence(&mut body) else { return false };
+        let sequence = link.received.widen(truncated);
+        link.received.want_receipt(now);
+        // a copy that was on its way when the first one was given up for lost
+        link.received.holds(sequence) || take(self, sequence, body)
+    }
+
+    /// A packet that was asked for.
+    pub(super) fn take_reply(&mut self, now: Duration, body: &[u8], outside: &mut Outside<'_>) -> bool {
+        let Some((front, packet)) = body.split_first_chunk::<3>() else { return false };
+        let Some(link) = &mut self.link else { return false };
+        let sequence = link.received.widen(from_u24(*front));
+        let Some(repair) = link.repair.as_mut().filter(|repair| repair.is_wanted(sequence)) else {
+            return true; // late, or never asked for: nothing to do
+        };
+        let Ok(inner) = Inner::parse(packet) else { return false };
+        repair.satisfied(sequence);
+        let was_held = repair.remove_held(sequence).is_some();
+        link.restore.store(sequence, packet, &inner);
+        link.received.hold(sequence);
+        if was_held {
+            let mut buffer = outside.deliveries.buffer();
+            buffer.extend_from_slice(packet);
+            self.deliver(now, sequence, buffer, Outcome::Repaired, Recipient::EndHosts, outside);
+        }
+        self.restore_dependents(now, sequence, outside);
+        true
+    }
+}

@@ -1,0 +1,308 @@
+//! Packets: as many as fit go into a datagram, of those that wait now.
+
+use crate::event::{Event, Outcome, SentPacket};
+use crate::link::Link;
+use crate::mac::PacketMac;
+use crate::node::Outside;
+use crate::peer::Peer;
+use crate::reduce::{NotRestored, Written};
+use crate::repair::{Arrival, Held, Recipient};
+use re::AbsentSequences;
+use std::time::Duration;
+use wire::frame::{self, FrameType};
+use wire::inner::Inner;
+
+/// The most bytes in which a frame of a datagram says its length.
+const MAX_LENGTH_BYTES: usize = 3;
+
+/// The packets of one datagram, while it is written.
+pub(super) struct Row<'a> {
+    /// The link sequence of the first packet, until one has it.
+    pub first: Option<u64>,
+    /// The session, by our id.
+    pub session: u32,
+    /// Its MAC for packets.
+    pub mac: &'a PacketMac,
+    /// Bytes that header and plaintext may have.
+    pub limit: usize,
+}
+
+/// A packet's frame that turned out too long for the datagram it was made for.
+pub struct Overflow {
+    /// The packet's link sequence.
+    pub sequence: u64,
+    /// By whose MAC its bytes can be proven.
+    session: u32,
+    frame_type: FrameType,
+    body: Vec<u8>,
+    packet: Vec<u8>,
+}
+
+impl Peer {
+    /// The packet that did not fit into the datagram before.
+    pub(super) fn write_overflow(
+        &mut self,
+        row: &mut Row<'_>,
+        overflow: Overflow,
+        outside: &mut Outside<'_>,
+        out: &mut Vec<u8>,
+    ) {
+        row.first = None;
+        if overflow.session == row.session {
+            frame::emit(overflow.frame_type, &overflow.body, out);
+        } else {
+            // its MAC is the earlier session's
+            frame::emit(FrameType::Packet, &overflow.packet, out);
+        }
+        outside.deliveries.recycle(overflow.body);
+        self.queue.recycle(overflow.packet);
+    }
+
+    /// The packets whose turn it is: the first if it fits as it is, and what can be packed with it.
+    pub(super) fn write_packets(
+        &mut self,
+        now: Duration,
+        mut row: Row<'_>,
+        outside: &mut Outside<'_>,
+        out: &mut Vec<u8>,
+    ) {
+        let mut last = None;
+        loop {
+            let Some(link) = &mut self.link else { return };
+            let Some(packet_bytes) = self.queue.next_bytes(now) else { return };
+            // the frame before, once it is not the last any more, says its length
+            let taken = out.len() + last.map_or(0, |_| MAX_LENGTH_BYTES);
+            let room = row.limit.saturating_sub(taken);
+            let fits = packet_bytes < room;
+            // one that has no sequence yet may turn out too long: it goes into the next datagram
+            let may_fit =
+                row.first.is_none() && outside.config.shorten.packing && link.usual_frame_bytes <= room;
+            if !fits && !may_fit {
+                return;
+            }
+            let Some(packet) = self.queue.pop(now) else { return };
+            let Ok(inner) = Inner::parse(&packet) else {
+                self.queue.recycle(packet);
+                continue;
+            };
+            if let Some(start) = last {
+                frame::give_length(start, out);
+            }
+            let sequence = row.first.take().unwrap_or_else(|| link.outstanding.send(now));
+            let start = out.len();
+            let written = link.reduce.write(sequence, &packet, &inner, row.mac, out);
+            link.usual_frame_bytes = written.frame_bytes;
+            let repairs_losses = link.repairs_losses();
+            if let Some(recover) = link.recover.as_mut().filter(|_| repairs_losses) {
+                recover.keep(now, sequence, written.frame_type, &out[start + 1..]);
+            }
+            self.count_packet(sequence, &inner, &written, outside);
+            self.unanswered_since.get_or_insert(now);
+            if out.len() > row.limit {
+                return self.overflow(&row, (sequence, written.frame_type), start, packet, outside, out);
+            }
+            self.queue.recycle(packet);
+            if !outside.config.shorten.packing {
+                return;
+            }
+            last = Some(start);
+        }
+    }
+
+    /// Takes the frame from `start` on back out of the datagram, for the next one.
+    fn overflow(
+        &mut self,
+        row: &Row<'_>,
+        (sequence, frame_type): (u64, FrameType),
+        start: usize,
+        packet: Vec<u8>,
+        outside: &mut Outside<'_>,
+        out: &mut Vec<u8>,
+    ) {
+        let Some(link) = &mut self.link else { return };
+        let mut body = outside.deliveries.buffer();
+        body.extend_from_slice(&out[start + 1..]);
+        out.truncate(start);
+        link.overflow = Some(Overflow { sequence, session: row.session, frame_type, body, packet });
+    }
+
+    fn count_packet(&mut self, sequence: u64, inner: &Inner, written: &Written, outside: &mut Outside<'_>) {
+        let &Written { reduced, shortened_bytes, packet_bytes, frame_bytes, .. } = written;
+        self.counters.inner_sent_packets += 1;
+        self.counters.inner_sent_bytes += packet_bytes as u64;
+        if reduced {
+            self.counters.reduced_packets += 1;
+            let reduced_bytes = frame_bytes + shortened_bytes;
+            self.counters.removed_bytes += (packet_bytes + 1).saturating_sub(reduced_bytes) as u64;
+        }
+        self.counters.shortened_bytes += shortened_bytes as u64;
+        if outside.config.trace {
+            let references = self.link.as_ref().filter(|_| reduced).map(|link| link.reduce.references());
+            outside.events.push(Event::Sent(SentPacket {
+                peer: self.index,
+                sequence,
+                flow: inner.flow,
+                tcp_sequence: inner.tcp_sequence,
+                payload_bytes: inner.payload_bytes(),
+                packet_bytes,
+                frame_bytes,
+                references: references.unwrap_or_default().to_vec(),
+            }));
+        }
+    }
+
+    /// A packet that came as it was.
+    pub(super) fn take_plain(
+        &mut self,
+        now: Duration,
+        sequence: u64,
+        packet: &[u8],
+        to: Recipient,
+        outside: &mut Outside<'_>,
+    ) -> bool {
+        let Some(link) = &mut self.link else { return false };
+        link.received.want_receipt(now);
+        let mut buffer = outside.deliveries.buffer();
+        buffer.extend_from_slice(packet);
+        let was_parked = link.repair.as_mut().and_then(|repair| repair.remove_held(sequence)).is_some();
+        self.deliver(now, sequence, buffer, Outcome::after(was_parked), to, outside);
+        self.restore_dependents(now, sequence, outside);
+        true
+    }
+
+    /// A packet that came reduced.
+    pub(super) fn take_reduced(
+        &mut self,
+        now: Duration,
+        arrival: &Arrival<'_>,
+        mac: &PacketMac,
+        outside: &mut Outside<'_>,
+    ) -> bool {
+        let Some(link) = &mut self.link else { return false };
+        let &Arrival { sequence, shape, body, to, .. } = arrival;
+        link.received.want_receipt(now);
+        self.counters.reduced_received_packets += 1;
+        let mut buffer = outside.deliveries.buffer();
+        match link.restore.restore(sequence, shape, body, mac, &mut buffer) {
+            Ok(()) => {
+                let was_parked =
+                    link.repair.as_mut().and_then(|repair| repair.remove_held(sequence)).is_some();
+                self.deliver(now, sequence, buffer, Outcome::after(was_parked), to, outside);
+                self.restore_dependents(now, sequence, outside);
+                true
+            }
+            Err(why) => {
+                outside.deliveries.recycle(buffer);
+                self.counters.missed += 1;
+                link.received.miss(now);
+                let mut absent = AbsentSequences::default();
+                match why {
+                    NotRestored::Malformed => return false,
+                    NotRestored::OtherGeneration => self.counters.missed_other_generation += 1,
+                    NotRestored::WrongBytes => self.counters.missed_wrong_bytes += 1,
+                    NotRestored::Absent(sequences) => {
+                        self.counters.missed_absent += 1;
+                        absent = sequences;
+                    }
+                }
+                let outcome = match &mut link.repair {
+                    Some(repair) => {
+                        link.received.park(sequence);
+                        let evicted = repair.hold(now, arrival, absent.as_slice());
+                        evicted.into_iter().for_each(|sequence| link.received.unpark(sequence));
+                        Outcome::Held
+                    }
+                    None => Outcome::Undecodable,
+                };
+                self.arrived(sequence, outcome, outside);
+                true
+            }
+        }
+    }
+
+    /// Tries what is held again, oldest first: what it needs has come as `sequence`, or comes with one of the others.
+    pub(super) fn restore_dependents(&mut self, now: Duration, sequence: u64, outside: &mut Outside<'_>) {
+        let Some(link) = &self.link else { return };
+        let mut from = link.restore.dependents_from(sequence);
+        while let Some(link) = &mut self.link
+            && let Some(repair) = &mut link.repair
+            && let Some((sequence, held)) = repair.take_held(from)
+        {
+            from = sequence + 1;
+            let Some(session) = self.sessions.by_id(held.session) else {
+                link.received.unpark(sequence);
+                continue;
+            };
+            let mut buffer = outside.deliveries.buffer();
+            match link.restore.restore(sequence, held.shape, &held.body, &session.receive_mac, &mut buffer) {
+                Ok(()) => self.deliver(now, sequence, buffer, Outcome::Repaired, held.to, outside),
+                Err(why) => {
+                    outside.deliveries.recycle(buffer);
+                    if let NotRestored::Absent(absent) = why {
+                        let Held { shape, ref body, session, to, .. } = held;
+                        repair.hold(now, &Arrival { sequence, shape, body, session, to }, absent.as_slice());
+                    } else {
+                        repair.put_back(sequence, held);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Delivers a packet whose bytes are proven, if it may come from this peer.
+    pub(super) fn deliver(
+        &mut self,
+        now: Duration,
+        sequence: u64,
+        packet: Vec<u8>,
+        outcome: Outcome,
+        to: Recipient,
+        outside: &mut Outside<'_>,
+    ) {
+        let Some(link) = &mut self.link else { return };
+        let Ok(inner) = Inner::parse(&packet) else {
+            self.counters.bad_frames += 1;
+            outside.deliveries.recycle(packet);
+            return;
+        };
+        link.restore.store(sequence, &packet, &inner);
+        link.received.hold(sequence);
+        if outcome == Outcome::Repaired {
+            self.counters.repaired += 1;
+        }
+        if to == Recipient::Store {
+            outside.deliveries.recycle(packet);
+            return self.release(now, sequence, None, outside);
+        }
+        if outside.routes.peer(inner.flow.source) != Some(self.index) {
+            self.counters.wrong_source += 1;
+            outside.deliveries.recycle(packet);
+            return self.release(now, sequence, None, outside);
+        }
+        self.counters.inner_received_packets += 1;
+        self.counters.inner_received_bytes += packet.len() as u64;
+        self.arrived(sequence, outcome, outside);
+        self.release(now, sequence, Some(packet), outside);
+    }
+
+    /// Hands a packet on, and what waited for it; in order where the peer repairs its losses.
+    pub(super) fn release(
+        &mut self,
+        now: Duration,
+        sequence: u64,
+        packet: Option<Vec<u8>>,
+        outside: &mut Outside<'_>,
+    ) {
+        let mut hand_on = |packet| outside.deliveries.push_buffer(packet);
+        let Some(Link { release: Some(release), .. }) = &mut self.link else {
+            return packet.into_iter().for_each(hand_on);
+        };
+        release.arrived(now, sequence, packet, &mut hand_on);
+    }
+
+    fn arrived(&mut self, sequence: u64, outcome: Outcome, outside: &mut Outside<'_>) {
+        if outside.config.trace {
+            outside.events.push(Event::Arrived { peer: self.index, sequence, outcome });
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Packets that wait together leave together.
+
+use crate::pair::{GATEWAY, Pair, Road, STATION, repetitive, tcp};
+use re::{Parameters, Policy};
+use std::time::Duration;
+
+const MS: Duration = Duration::from_millis(1);
+const SECOND: Duration = Duration::from_secs(1);
+
+fn adaptive(seed: u64) -> Pair {
+    let parameters = Parameters { policy: Policy::Adaptive, ..Parameters::default() };
+    let mut pair = Pair::new(seed, Road::default(), &parameters);
+    pair.run(SECOND);
+    pair.recording = Some(Vec::new());
+    pair
+}
+
+fn datagrams_from(pair: &Pair, from: usize) -> Vec<usize> {
+    let recording = pair.recording.iter().flatten();
+    recording.filter(|(node, _)| *node == from).map(|(_, datagram)| datagram.len()).collect()
+}
+
+#[test]
+fn small_packets_that_wait_share_a_datagram() {
+    let mut pair = adaptive(1);
+    let sent: Vec<_> = (0..10).map(|index| tcp(STATION, index * 40, &[index as u8; 40])).collect();
+    for packet in &sent {
+        pair.nodes[GATEWAY].handle_packet(pair.now, packet);
+    }
+    pair.poll(GATEWAY);
+    assert_eq!(datagrams_from(&pair, GATEWAY).len(), 1);
+    pair.run(SECOND);
+    assert_eq!(pair.delivered[STATION], sent);
+}
+
+#[test]
+fn a_packet_that_turns_out_too_long_opens_the_next_datagram() {
+    let mut pair = adaptive(2);
+    let mut sent = Vec::new();
+    for payloads in repetitive(2, 600).chunks(6) {
+        for payload in payloads {
+            let packet = tcp(STATION, sent.len() as u32 * 1200, payload);
+            pair.nodes[GATEWAY].handle_packet(pair.now, &packet);
+            sent.push(packet);
+        }
+        pair.poll(GATEWAY);
+        pair.run(5 * MS);
+    }
+    pair.run(SECOND);
+    assert_eq!(pair.delivered[STATION], sent);
+    let datagrams = datagrams_from(&pair, GATEWAY);
+    let full = datagrams.iter().filter(|&&bytes| bytes > 1300).count();
+    assert!(datagrams.iter().all(|&bytes| bytes <= 1452), "{datagrams:?}");
+    assert!(full > 10 && datagrams.len() < 200, "{full} of {} for 600 packets", datagrams.len());
+}
+
+#[test]
+fn keys_may_change_while_a_packet_waits_for_the_next_datagram() {
+    let mut pair = adaptive(3);
+    pair.run(118 * SECOND);
+    let sessions = pair.status(GATEWAY).peers[0].counters.sessions;
+    let payloads = repetitive(3, 12);
+    let mut sent = Vec::new();
+    for _ in 0..2000 {
+        for payload in &payloads[sent.len() % 10..][..2] {
+            let packet = tcp(STATION, sent.len() as u32 * 1200, payload);
+            pair.nodes[GATEWAY].handle_packet(pair.now, &packet);
+            sent.push(packet);
+        }
+        // one datagram leaves; what did not fit waits until something else happens
+        pair.poll_once(GATEWAY);
+        pair.run(MS);
+    }
+    pair.poll(GATEWAY);
+    pair.run(SECOND);
+    assert!(pair.status(GATEWAY).peers[0].counters.sessions > sessions, "the keys changed");
+    assert_eq!(pair.delivered[STATION], sent);
+    assert_eq!(pair.status(STATION).peers[0].counters.missed, 0);
+}
