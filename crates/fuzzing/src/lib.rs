@@ -30,6 +30,7 @@ pub mod recorded_paths;
 pub mod reduction;
 pub mod request;
 pub mod restore;
+pub mod super_segments;
 pub mod unit;
 pub mod varint;
 
@@ -95,6 +96,7 @@ targets! {
     reduction: 4_000,
     request: 200_000,
     restore: 20_000,
+    super_segments: 50_000,
     unit: 200_000,
     varint: 200_000,
 }

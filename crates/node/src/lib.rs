@@ -19,6 +19,8 @@
 //! handle_datagram─▶ │ Node │ ─▶ poll_deliver  (then the TUN)
 //! handle_timeout ─▶ └──────┘ ─▶ poll_timeout, poll_event
 //! ```
+//!
+//! Peers share nothing; [`Shards`] are several nodes with some of the peers each, for as many threads.
 
 #![forbid(unsafe_code)]
 
@@ -47,6 +49,7 @@ mod route;
 mod seal;
 mod session;
 mod sessions;
+mod shards;
 mod shorten;
 mod status;
 
@@ -55,5 +58,6 @@ pub use event::{Event, Outcome, SentPacket};
 pub use keys::{NetworkKey, NotAKey, PrivateKey, PublicKey};
 pub use node::{Node, Transmit};
 pub use pack::AROUND_PACKET;
+pub use shards::{Concerns, Shards, merged};
 pub use shorten::Shortening;
 pub use status::{PeerCounters, PeerStatus, Refused, Status};

@@ -122,10 +122,16 @@ impl Segment {
         packet[self.ip_header_bytes + 13]
     }
 
+    /// Whether the checksums are right, and written as everybody writes them: of the two forms of zero only one comes
+    /// out when they are reckoned anew.
     fn is_intact(&self, packet: &[u8]) -> bool {
         let transport = &packet[self.ip_header_bytes..];
-        let ip_is = self.ip_header_bytes == 40 || tun_rs::checksum(&packet[..20], 0) == 0xffff;
-        ip_is && tun_rs::checksum(transport, pseudo_header_sum(packet, TCP, transport.len())) == 0xffff
+        let usual = |bytes: &[u8], at| u16_at(bytes, at) != Some(0xffff);
+        let ip_is =
+            self.ip_header_bytes == 40 || usual(packet, 10) && tun_rs::checksum(&packet[..20], 0) == 0xffff;
+        ip_is
+            && usual(transport, TCP_CHECKSUM)
+            && tun_rs::checksum(transport, pseudo_header_sum(packet, TCP, transport.len())) == 0xffff
     }
 }
 

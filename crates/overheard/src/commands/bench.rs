@@ -6,6 +6,7 @@
 
 mod codec;
 mod node;
+mod scaling;
 mod tunnel;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -33,6 +34,8 @@ enum Name {
     Codec,
     /// Two whole nodes, what one sends being received by the other, and where the time goes
     Node,
+    /// A node with four peers on one thread and on two
+    Scaling,
     /// Tunnels between two network namespaces, beside wireguard-go and the bare cable; needs root
     Tunnel,
 }
@@ -55,6 +58,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let rows = match args.name {
         Name::Codec => codec::measure(args.runs)?,
         Name::Node => node::measure(args.runs)?,
+        Name::Scaling => scaling::measure(args.runs)?,
         Name::Tunnel => return tunnel::run(args.runs, args.json),
     };
     let mut out = std::io::stdout().lock();
