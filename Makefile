@@ -27,9 +27,12 @@ test: ## Install what is missing, then formatting, lints, every test and the qui
 experiments: setup build ## The papers' experiments, whole, with a report in target/byte-caching.html
 	$(OVERHEARD) experiment byte-caching --report $(TARGET)/byte-caching.html
 
-bench: build ## Measure how fast this machine does the work of a node
+bench: build ## Measure how fast this machine does the work of a node, and whole tunnels
+	@scripts/setup.sh bench
 	$(OVERHEARD) bench codec
 	$(OVERHEARD) bench node
+	$(OVERHEARD) bench scaling
+	scripts/as-root $(OVERHEARD) bench tunnel
 
 lab-kernel: ## Build the virtual-time kernel from Debian's source package, into lab-kernel/build
 	@scripts/setup.sh build kernel

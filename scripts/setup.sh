@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Installs what Overheard needs on Debian 12 and this machine lacks, and says in one line what it did.
 #
-#   scripts/setup.sh [build] [lab] [test] [kernel]      (no name: build and lab)
+#   scripts/setup.sh [build] [lab] [test] [kernel] [bench]      (no name: build and lab)
 #
 # build   the C compiler that some libraries are built with
 # lab     the programs that the demonstration and the experiments run: namespaces, a web server, curl
 # test    rustfmt and clippy
 # kernel  what building the virtual-time kernel takes
+# bench   what tunnels are compared with
 #
 # Nothing is asked of the network, and no rights are needed, when nothing is missing. No service is started:
 # the lab starts its own nginx inside its namespaces.
@@ -65,12 +66,18 @@ kernel_group() {
     return 0
 }
 
+bench_group() {
+    lacks ip && optional+=(iproute2)
+    lacks wireguard-go && optional+=(wireguard-go)
+    return 0
+}
+
 groups=("$@")
 [ $# -gt 0 ] || groups=(build lab)
 for group in "${groups[@]}"; do
     case "$group" in
-    build | lab | test | kernel) "${group}_group" ;;
-    *) fail "there is no group \`$group\`: build, lab, test, kernel" ;;
+    build | lab | test | kernel | bench) "${group}_group" ;;
+    *) fail "there is no group \`$group\`: build, lab, test, kernel, bench" ;;
     esac
 done
 

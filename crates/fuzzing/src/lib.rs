@@ -30,6 +30,7 @@ pub mod recorded_paths;
 pub mod reduction;
 pub mod request;
 pub mod restore;
+pub mod super_segments;
 pub mod too_large;
 pub mod unit;
 pub mod varint;
@@ -96,6 +97,7 @@ targets! {
     reduction: 4_000,
     request: 200_000,
     restore: 20_000,
+    super_segments: 50_000,
     too_large: 300,
     unit: 200_000,
     varint: 200_000,

@@ -16,7 +16,7 @@ pub struct Counters {
     pub datagrams_too_large: u64,
     /// Datagrams that could not be sent for want of a route, or because a firewall forbade it.
     pub datagrams_refused: u64,
-    /// Packets that the kernel did not take from the tunnel, as when the interface is down.
+    /// Packets, or several put together, that the kernel did not take from the tunnel, as when the interface is down.
     pub packets_refused: u64,
     /// TCP SYNs whose maximum segment size was lowered.
     pub segment_sizes_clamped: u64,

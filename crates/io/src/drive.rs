@@ -9,11 +9,11 @@ use crate::{Error, System, mss};
 use node::Node;
 use std::time::Duration;
 
-/// Packets read from the device before what became of them is sent: enough for a row of datagrams, few enough for
-/// the node's queue not to overflow while the socket is idle.
+/// Packets read from the device before what became of them is sent, if they do not come in larger super-segments:
+/// enough for a row of datagrams, few enough for the node's queue not to overflow while the socket is idle.
 const PACKETS: usize = 16;
-/// The largest packet that a TUN device hands over without offloads.
-const PACKET_BYTES: usize = 65_535;
+/// What a buffer for packets holds at first.
+const PACKET_BYTES: usize = 2048;
 /// How long a node that stops may wait for the socket to take its goodbyes.
 const GOODBYE: Duration = Duration::from_millis(100);
 
@@ -33,7 +33,6 @@ pub fn drive(
         counters: Counters::default(),
         outbox: Outbox::default(),
         blocked: None,
-        packet: vec![0; PACKET_BYTES],
         delivery: Vec::with_capacity(PACKET_BYTES),
         on_event,
     }
@@ -48,7 +47,6 @@ struct Driver<'a, F> {
     outbox: Outbox,
     /// The port whose socket was full when last asked.
     blocked: Option<usize>,
-    packet: Vec<u8>,
     delivery: Vec<u8>,
     on_event: F,
 }
@@ -60,7 +58,8 @@ impl<F: FnMut(node::Event)> Driver<'_, F> {
         loop {
             if self.node.poll_timeout().is_some_and(|at| at <= now) {
                 self.node.handle_timeout(now);
-                deliver(self.node, &self.system.tun, &mut self.counters, &mut self.delivery);
+                deliver(self.node, &mut self.system.tun, &mut self.counters, &mut self.delivery);
+                flush(&mut self.system.tun, &mut self.counters);
             }
             self.transmit(now)?;
             while let Some(event) = self.node.poll_event() {
@@ -118,21 +117,28 @@ impl<F: FnMut(node::Event)> Driver<'_, F> {
                 node.handle_datagram(now, received.from, received.ecn, received.datagram);
                 deliver(node, tun, counters, delivery);
             })
-            .map_err(Error::call("receive datagrams"))
+            .map_err(Error::call("receive datagrams"))?;
+        flush(tun, counters);
+        Ok(())
     }
 
     /// Hands the node a few packets of the kernel's.
     fn read_packets(&mut self, now: Duration) -> Result<(), Error> {
-        for _ in 0..PACKETS {
-            let Some(count) = self.system.tun.read(&mut self.packet)? else { break };
-            let packet = &mut self.packet[..count];
-            if self.system.mss_clamp.is_some_and(|mtu| mss::clamp(packet, mtu)) {
-                self.counters.segment_sizes_clamped += 1;
-            }
-            self.node.handle_packet(now, packet);
-        }
+        let System { tun, mss_clamp, .. } = &mut *self.system;
+        let (node, counters) = (&mut *self.node, &mut self.counters);
+        let mut packets = 0;
+        while packets < PACKETS
+            && tun.read(|packet| {
+                packets += 1;
+                if mss_clamp.is_some_and(|mtu| mss::clamp(packet, mtu)) {
+                    counters.segment_sizes_clamped += 1;
+                }
+                node.handle_packet(now, packet);
+            })?
+        {}
         // what the senders of packets are told that cannot go on
-        deliver(self.node, &self.system.tun, &mut self.counters, &mut self.delivery);
+        deliver(node, tun, counters, &mut self.delivery);
+        flush(tun, counters);
         Ok(())
     }
 
@@ -170,11 +176,18 @@ impl<F: FnMut(node::Event)> Driver<'_, F> {
     }
 }
 
-/// Hands the kernel what the node has restored.
-fn deliver(node: &mut Node, tun: &Tun, counters: &mut Counters, delivery: &mut Vec<u8>) {
+/// Hands the device what the node has restored.
+fn deliver(node: &mut Node, tun: &mut Tun, counters: &mut Counters, delivery: &mut Vec<u8>) {
     while node.poll_deliver(delivery) {
-        if tun.write(delivery).is_err() {
-            counters.packets_refused += 1;
-        }
+        count_refusal(tun.write(delivery), counters);
     }
+}
+
+/// Hands the kernel what the device holds back.
+fn flush(tun: &mut Tun, counters: &mut Counters) {
+    count_refusal(tun.flush(), counters);
+}
+
+fn count_refusal(written: std::io::Result<()>, counters: &mut Counters) {
+    counters.packets_refused += u64::from(written.is_err());
 }

@@ -24,6 +24,7 @@ pub mod drive;
 mod error;
 pub mod mss;
 pub mod netlink;
+pub mod offload;
 pub mod outbox;
 pub mod path;
 pub mod ports;

@@ -1,7 +1,8 @@
-//! The TUN device: IP packets from and to the kernel, one at a time, without a header in front.
+//! The TUN device: IP packets from and to the kernel; where it has offloads, many with one system call.
 
 use crate::Error;
 use crate::netlink::Netlink;
+use crate::offload::{self, Coalescer, FRONT_BYTES, Front};
 use ipnet::IpNet;
 use rustix::io::Errno;
 use std::io;
@@ -10,6 +11,8 @@ use tun_rs::{DeviceBuilder, SyncDevice};
 
 /// The longest name of an interface, in bytes (IFNAMSIZ less the closing zero).
 const NAME_BYTES: usize = 15;
+/// The longest packet or super-segment.
+const PACKET_BYTES: usize = 65_535;
 
 /// A TUN device that is ours while this lives; the kernel removes it, its addresses and its routes afterwards,
 /// also when the process is killed.
@@ -17,6 +20,8 @@ pub struct Tun {
     device: SyncDevice,
     name: String,
     index: u32,
+    read: Vec<u8>,
+    written: Coalescer,
 }
 
 impl Tun {
@@ -39,7 +44,8 @@ impl Tun {
             netlink.add_address(index, *address)?;
         }
         netlink.bring_up(index)?;
-        Ok(Tun { device, name: name.to_owned(), index })
+        let read = vec![0; FRONT_BYTES + PACKET_BYTES];
+        Ok(Tun { device, name: name.to_owned(), index, read, written: Coalescer::default() })
     }
 
     /// The interface's name.
@@ -54,22 +60,48 @@ impl Tun {
         self.index
     }
 
-    /// Reads one packet into `buffer`; `None`: there is none now.
-    pub fn read(&self, buffer: &mut [u8]) -> Result<Option<usize>, Error> {
-        match self.device.recv(buffer) {
-            Ok(count) => Ok(Some(count)),
+    /// Whether the kernel hands over and takes super-segments.
+    #[must_use]
+    pub fn has_offloads(&self) -> bool {
+        self.device.tcp_gso()
+    }
+
+    /// Hands `each` the packets that one system call gives. `false`: there are none now.
+    pub fn read(&mut self, mut each: impl FnMut(&mut [u8])) -> Result<bool, Error> {
+        let count = match self.device.recv(&mut self.read) {
+            Ok(count) => count,
             Err(error) => match Errno::from_io_error(&error) {
-                Some(Errno::AGAIN | Errno::INTR) => Ok(None),
-                Some(Errno::BADFD) => Err(Error::InterfaceGone(self.name.clone())),
-                _ => Err(Error::Call { what: "read from the TUN device", source: error }),
+                Some(Errno::AGAIN | Errno::INTR) => return Ok(false),
+                Some(Errno::BADFD) => return Err(Error::InterfaceGone(self.name.clone())),
+                _ => return Err(Error::Call { what: "read from the TUN device", source: error }),
             },
+        };
+        let read = &mut self.read[..count];
+        if !self.device.tcp_gso() {
+            each(read);
+        } else if let Ok(front) = Front::decode(read)
+            && let Err(why) = offload::split(&front, &mut read[FRONT_BYTES..], each)
+        {
+            tracing::debug!("{}: {why}: {front:?}", self.name);
+        }
+        Ok(true)
+    }
+
+    /// Hands one packet to the kernel, perhaps only with the next [`flush`](Self::flush). The kernel may refuse what it
+    /// is given (the interface is down, the packet is none): that is lost, as on any link.
+    pub fn write(&mut self, packet: &[u8]) -> io::Result<()> {
+        let Tun { device, written, .. } = self;
+        if device.tcp_gso() {
+            written.add(packet, |bytes| device.send(bytes).map(drop))
+        } else {
+            device.send(packet).map(drop)
         }
     }
 
-    /// Hands one packet to the kernel. It may refuse one (the interface is down, the packet is none): that packet
-    /// is lost, as on any link.
-    pub fn write(&self, packet: &[u8]) -> io::Result<()> {
-        self.device.send(packet).map(drop)
+    /// Hands the kernel every packet that waits for others.
+    pub fn flush(&mut self) -> io::Result<()> {
+        let Tun { device, written, .. } = self;
+        written.flush(|bytes| device.send(bytes).map(drop))
     }
 }
 
@@ -85,12 +117,22 @@ pub fn may_create() -> Result<(), Error> {
     open("").map(drop)
 }
 
+/// Opens a device with offloads, or without where the kernel has none.
 fn open(name: &str) -> Result<SyncDevice, Error> {
-    let mut builder = DeviceBuilder::new().enable(false);
-    if !name.is_empty() {
-        builder = builder.name(name);
-    }
-    builder.build_sync().map_err(|error| match Errno::from_io_error(&error) {
+    let build = |offload| {
+        let mut builder = DeviceBuilder::new().enable(false).with(|builder| {
+            builder.offload(offload);
+        });
+        if !name.is_empty() {
+            builder = builder.name(name);
+        }
+        builder.build_sync()
+    };
+    let device = build(true).or_else(|why| {
+        tracing::debug!("no TUN device with offloads: {why}");
+        build(false)
+    });
+    device.map_err(|error| match Errno::from_io_error(&error) {
         Some(Errno::NOENT | Errno::NXIO | Errno::NODEV) => Error::NoTunDevice,
         Some(Errno::PERM | Errno::ACCESS) => Error::NoTunRight,
         Some(Errno::BUSY | Errno::INVAL) => Error::InterfaceTaken(name.to_owned()),

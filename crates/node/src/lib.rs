@@ -19,6 +19,8 @@
 //! handle_datagram─▶ │ Node │ ─▶ poll_deliver  (then the TUN)
 //! handle_timeout ─▶ └──────┘ ─▶ poll_timeout, poll_event
 //! ```
+//!
+//! Peers share nothing; [`Shards`] are several nodes with some of the peers each, for as many threads.
 
 #![forbid(unsafe_code)]
 
@@ -55,6 +57,7 @@ mod route;
 mod seal;
 mod session;
 mod sessions;
+mod shards;
 mod shorten;
 mod status;
 mod too_large;
@@ -65,5 +68,6 @@ pub use keys::{NetworkKey, NotAKey, PrivateKey, PublicKey};
 pub use lanes::MAX_LANES;
 pub use node::{Node, Transmit};
 pub use pack::{AROUND_PACKET, LANE_BYTES};
+pub use shards::{Concerns, Shards, merged};
 pub use shorten::Shortening;
 pub use status::{PeerCounters, PeerStatus, Refused, Status};

@@ -13,6 +13,7 @@ use crate::route::Routes;
 use crate::seal::Seal;
 use crate::session::NotOpened;
 use crate::sessions::Introduction;
+use crate::shards::{ELSEWHERE, Shard};
 use crate::status::{Refused, Status};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
@@ -133,6 +134,18 @@ macro_rules! outside {
 impl Node {
     /// A node that starts at `now`. All its randomness, its boot included, comes from `seed`.
     pub fn new(config: Config, seed: [u8; 32], now: Duration) -> Result<Self, ConfigError> {
+        let routes = Routes::new(&config.peers);
+        Self::of_shard(config, routes, Shard::default(), seed, now)
+    }
+
+    /// The node that holds the peers of one shard; `routes` tell them from those elsewhere.
+    pub(crate) fn of_shard(
+        config: Config,
+        routes: Routes,
+        shard: Shard,
+        seed: [u8; 32],
+        now: Duration,
+    ) -> Result<Self, ConfigError> {
         config.validate()?;
         let mut rng = ChaCha12Rng::from_seed(seed);
         // from a stream of their own: what is drawn for one purpose does not change what is drawn for another
@@ -145,8 +158,8 @@ impl Node {
             boot: rng.random(),
             started: now,
             rng,
-            routes: Routes::new(&config.peers),
-            keyring: Keyring::default(),
+            routes,
+            keyring: Keyring::new(shard),
             peers: peers.collect(),
             turn: 0,
             letters: VecDeque::new(),
@@ -158,6 +171,11 @@ impl Node {
             refused: Refused::default(),
             config,
         })
+    }
+
+    #[cfg(test)]
+    pub(crate) fn owner(&self, address: std::net::IpAddr) -> Option<usize> {
+        self.routes.peer(address)
     }
 
     /// The largest inner packet that fits in a datagram, where the path carries what it is thought to.
@@ -172,7 +190,7 @@ impl Node {
             self.refused.not_ip += 1;
             return;
         };
-        let Some(peer) = self.routes.peer(inner.flow.destination) else {
+        let Some(peer) = self.routes.peer(inner.flow.destination).filter(|peer| *peer != ELSEWHERE) else {
             self.refused.no_route += 1;
             return;
         };
@@ -281,7 +299,7 @@ impl Node {
             Err(why) => return self.refuse_handshake(why),
         };
         let Some(index) = self.peers.iter().position(|peer| peer.config.public_key == key) else {
-            self.refused.handshake_stranger += 1;
+            self.refused.handshake_stranger += u64::from(!self.keyring.shard().is_elsewhere(&key));
             return;
         };
         if !self.peers[index].sessions.is_new(&hello) {

@@ -16,12 +16,18 @@ impl Routes {
     /// The routes of these peers, which are named by their index.
     #[must_use]
     pub fn new(peers: &[PeerConfig]) -> Self {
+        Self::by(peers, |index| index)
+    }
+
+    /// The routes of these peers to whatever `name` makes of their index.
+    #[must_use]
+    pub fn by(peers: &[PeerConfig], name: impl Fn(usize) -> usize) -> Self {
         let mut routes = Routes::default();
         for (index, peer) in peers.iter().enumerate() {
             for net in &peer.allowed_ips {
                 match net.trunc() {
-                    IpNet::V4(net) => routes.v4.insert(net, index),
-                    IpNet::V6(net) => routes.v6.insert(net, index),
+                    IpNet::V4(net) => routes.v4.insert(net, name(index)),
+                    IpNet::V6(net) => routes.v6.insert(net, name(index)),
                 };
             }
         }

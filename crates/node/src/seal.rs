@@ -3,16 +3,15 @@
 //! Sealing is handed out as a value ([`Seal`]), so that a driver may do it on another thread than the one that
 //! drives the node.
 
-use chacha20poly1305::aead::{AeadInPlace, KeyInit};
-use chacha20poly1305::{ChaCha20Poly1305, Tag};
+use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 use std::sync::Arc;
-use wire::unit::{SEALED_HEADER_BYTES, TAG_BYTES};
+use wire::unit::SEALED_HEADER_BYTES;
 
 /// A traffic key lives for at most this many units; long before, it is replaced.
 pub const COUNTER_LIMIT: u64 = 1 << 60;
 
 /// A key for one direction.
-pub struct TrafficKey(ChaCha20Poly1305);
+pub struct TrafficKey(LessSafeKey);
 
 impl std::fmt::Debug for TrafficKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -24,25 +23,22 @@ impl TrafficKey {
     /// The key with these bytes.
     #[must_use]
     pub fn new(bytes: &[u8; 32]) -> Self {
-        TrafficKey(ChaCha20Poly1305::new(bytes.into()))
+        let key = UnboundKey::new(&CHACHA20_POLY1305, bytes).expect("a key of this cipher has 32 bytes");
+        TrafficKey(LessSafeKey::new(key))
     }
 
     /// Decrypts `ciphertext` (with its tag at the end) in place; the plaintext's length, or `None` if it was not
     /// sealed with this key, counter and header.
     #[must_use]
     pub fn open(&self, counter: u64, header: &[u8], ciphertext: &mut [u8]) -> Option<usize> {
-        let plain_bytes = ciphertext.len().checked_sub(TAG_BYTES)?;
-        let (text, tag) = ciphertext.split_at_mut(plain_bytes);
-        let tag = Tag::clone_from_slice(tag);
-        self.0.decrypt_in_place_detached(&nonce(counter), header, text, &tag).ok()?;
-        Some(plain_bytes)
+        self.0.open_in_place(nonce(counter), Aad::from(header), ciphertext).ok().map(|plain| plain.len())
     }
 }
 
-fn nonce(counter: u64) -> chacha20poly1305::Nonce {
+fn nonce(counter: u64) -> Nonce {
     let mut bytes = [0; 12];
     bytes[4..].copy_from_slice(&counter.to_le_bytes());
-    bytes.into()
+    Nonce::assume_unique_for_key(bytes)
 }
 
 /// What turns a unit's plaintext into its ciphertext. Not to be lost: a unit that leaves unsealed is readable.
@@ -72,15 +68,16 @@ impl Seal {
         let tag = self
             .key
             .0
-            .encrypt_in_place_detached(&nonce(self.counter), header, text)
+            .seal_in_place_separate_tag(nonce(self.counter), Aad::from(&*header), text)
             .expect("a datagram is shorter than the cipher's limit of 256 GiB");
-        datagram.extend_from_slice(&tag);
+        datagram.extend_from_slice(tag.as_ref());
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wire::unit::TAG_BYTES;
 
     #[test]
     fn what_is_sealed_opens_once_with_the_same_header_and_counter() {

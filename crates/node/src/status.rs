@@ -164,3 +164,32 @@ pub struct Refused {
     /// Packets from the TUN that are no IP.
     pub not_ip: u64,
 }
+
+impl std::ops::AddAssign for Refused {
+    fn add_assign(&mut self, other: Self) {
+        let Refused {
+            malformed,
+            other_version,
+            unknown_key,
+            authentication,
+            replay,
+            expired,
+            handshake_mark,
+            handshake_stranger,
+            handshake_rate,
+            no_route,
+            not_ip,
+        } = other;
+        self.malformed += malformed;
+        self.other_version += other_version;
+        self.unknown_key += unknown_key;
+        self.authentication += authentication;
+        self.replay += replay;
+        self.expired += expired;
+        self.handshake_mark += handshake_mark;
+        self.handshake_stranger += handshake_stranger;
+        self.handshake_rate += handshake_rate;
+        self.no_route += no_route;
+        self.not_ip += not_ip;
+    }
+}

@@ -16,6 +16,9 @@ pub const THIN_BYTES: usize = 256;
 /// See [`AnchorFinder::find_thinly`].
 pub const THIN_WINDOWS: usize = 64;
 
+/// Windows whose fate fits into a word.
+const BITS: usize = 64;
+
 /// One kept window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Anchor {
@@ -123,13 +126,26 @@ impl AnchorFinder {
 }
 
 /// Writes down the start of every window whose hash is at most `bound`; says how many.
+///
+/// In two steps, each without a branch that cannot be foreseen: a bit for each of 64 windows, then a position for each
+/// bit that is set.
 fn sample(payload: &[u8], window_bytes: usize, bound: u64, positions: &mut [u16; 1 << 16]) -> usize {
-    let last_start = payload.len() - window_bytes;
+    let windows = payload.len() - window_bytes + 1;
     let mut count = 0;
-    for (at, first) in payload[..last_start + 8].windows(8).enumerate() {
-        let first = u64::from_le_bytes(first.try_into().expect("eight bytes"));
-        positions[count & 0xffff] = at as u16;
-        count += usize::from(first.wrapping_mul(MULTIPLIER) <= bound);
+    for start in (0..windows).step_by(BITS) {
+        let end = windows.min(start + BITS);
+        let mut kept = 0u64;
+        for first in payload[start..end + 7].windows(8) {
+            let first = u64::from_le_bytes(first.try_into().expect("eight bytes"));
+            kept = kept << 1 | u64::from(first.wrapping_mul(MULTIPLIER) <= bound);
+        }
+        kept <<= BITS - (end - start);
+        while kept != 0 {
+            let at = kept.leading_zeros();
+            positions[count & 0xffff] = (start + at as usize) as u16;
+            count += 1;
+            kept &= !(1 << 63 >> at);
+        }
     }
     count
 }

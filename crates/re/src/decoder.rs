@@ -155,12 +155,12 @@ impl Fingerprints {
         let Some(stored) = store.get(sequence) else { return };
         self.finder.find(stored.packet, stored.payload, &mut self.anchors);
         for anchor in &self.anchors {
-            self.index.insert(anchor.fingerprint, sequence, anchor.offset);
+            self.index.insert(self.index.key(anchor.fingerprint, anchor.offset), sequence);
         }
     }
 
     fn find<'a>(&self, fingerprint: u64, store: &'a PacketStore) -> Option<Stored<'a>> {
-        let place = self.index.find(fingerprint, store.newest())?;
+        let place = self.index.entry(fingerprint).place(store.newest())?;
         let stored = store.get(place.sequence)?;
         let window = stored.packet.get(place.offset..place.offset + self.finder.window_bytes())?;
         (self.finder.fingerprint(window) == fingerprint).then_some(stored)

@@ -10,6 +10,7 @@ use crate::policy::ReferencePolicy;
 use crate::sparing::Sparing;
 use crate::statistics::EncoderStatistics;
 use crate::store::PacketStore;
+use crate::waiting::WaitingAnchors;
 use search::{Match, Search};
 
 use std::ops::Range;
@@ -46,6 +47,7 @@ pub struct Encoder {
     sparing: Sparing,
     statistics: EncoderStatistics,
     anchors: Vec<Anchor>,
+    waiting: WaitingAnchors,
     matches: Vec<Match>,
     regions: Vec<compact::Region>,
     fields: Vec<paper::Field>,
@@ -73,6 +75,7 @@ impl Encoder {
             sparing,
             statistics: EncoderStatistics::default(),
             anchors: Vec::new(),
+            waiting: WaitingAnchors::default(),
             matches: Vec::new(),
             regions: Vec::new(),
             fields: Vec::new(),
@@ -104,11 +107,17 @@ impl Encoder {
         } else {
             Encoded::Plain
         };
-        if self.store.insert(sequence, packet, payload.clone()) && !self.indexes_when_confirmed() {
+        if self.store.insert(sequence, packet, payload.clone()) {
             if !searched {
                 find_anchors_to_enter(&mut self.finder, &self.sparing, packet, payload, &mut self.anchors);
             }
-            self.enter_anchors(sequence);
+            if self.indexes_when_confirmed() {
+                let index = &self.index;
+                let keys = self.anchors.iter().map(|anchor| index.key(anchor.fingerprint, anchor.offset));
+                self.waiting.keep(sequence, keys);
+            } else {
+                self.enter_anchors(sequence);
+            }
         }
         encoded
     }
@@ -198,7 +207,7 @@ impl Encoder {
 
     fn enter_anchors(&mut self, sequence: u64) {
         for anchor in &self.anchors {
-            self.index.insert(anchor.fingerprint, sequence, anchor.offset);
+            self.index.insert(self.index.key(anchor.fingerprint, anchor.offset), sequence);
         }
     }
 
@@ -208,9 +217,12 @@ impl Encoder {
             return;
         }
         self.statistics.confirmed_packets += 1;
-        if self.indexes_when_confirmed()
-            && let Some(stored) = self.store.get(sequence)
-        {
+        if !self.indexes_when_confirmed() {
+            return;
+        }
+        if let Some(keys) = self.waiting.of(sequence) {
+            keys.for_each(|key| self.index.insert(key, sequence));
+        } else if let Some(stored) = self.store.get(sequence) {
             find_anchors_to_enter(
                 &mut self.finder,
                 &self.sparing,
@@ -245,6 +257,7 @@ impl Encoder {
     pub fn clear(&mut self) {
         self.store.clear();
         self.index.clear();
+        self.waiting.clear();
         self.references.clear();
     }
 

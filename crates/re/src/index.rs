@@ -9,7 +9,10 @@
 //! +----------+-------------+----------------------------+
 //! ```
 
+use crate::pages::Pages;
 use wire::number::widen;
+
+const ENTRY_BYTES: usize = size_of::<u64>();
 
 /// Where a window with some fingerprint stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,11 +23,38 @@ pub struct Place {
     pub offset: usize,
 }
 
+/// What is to be entered of a window, but for its packet's sequence.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Key {
+    slot: u32,
+    tag: u16,
+    offset: u16,
+}
+
+/// What stands where a fingerprint would stand.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Entry {
+    bits: u64,
+    tag: u16,
+}
+
+impl Entry {
+    /// Where a window with the fingerprint that was asked for was last entered, or with another that looks the same.
+    /// `newest` is the newest sequence in the store, by which the full sequence is known.
+    #[must_use]
+    pub fn place(self, newest: u64) -> Option<Place> {
+        (self.bits >> 48 == u64::from(self.tag)).then(|| Place {
+            sequence: widen(self.bits & 0xffff_ffff, 32, newest),
+            offset: usize::from((self.bits >> 32) as u16),
+        })
+    }
+}
+
 /// The table.
 #[derive(Debug, Clone)]
 pub struct Index {
-    /// Zero is an empty entry; tags are never zero.
-    entries: Vec<u64>,
+    /// Of eight bytes each. Zero is an empty entry; tags are never zero.
+    entries: Pages,
     shift: u32,
 }
 
@@ -40,32 +70,29 @@ impl Index {
     #[must_use]
     pub fn new(store_bytes: usize, sample_bits: u32) -> Self {
         let wanted = (store_bytes >> sample_bits.min(12)).next_power_of_two();
-        let most = (store_bytes / size_of::<u64>()).max(1);
+        let most = (store_bytes / ENTRY_BYTES).max(1);
         let count = wanted.min(1 << most.ilog2()).max(2);
-        Index { entries: vec![0; count], shift: 64 - count.ilog2() }
+        Index { entries: Pages::zeroed(count * ENTRY_BYTES), shift: 64 - count.ilog2() }
     }
 
-    fn slot_and_tag(&self, fingerprint: u64) -> (usize, u64) {
-        let spread = spread(fingerprint);
-        ((spread >> self.shift) as usize, (spread & 0xffff) | 1)
-    }
-
-    /// Enters a window, in place of whatever stood there.
-    pub fn insert(&mut self, fingerprint: u64, sequence: u64, offset: u16) {
-        let (slot, tag) = self.slot_and_tag(fingerprint);
-        self.entries[slot] = tag << 48 | u64::from(offset) << 32 | sequence & 0xffff_ffff;
-    }
-
-    /// Where a window with this fingerprint was last entered, or with another that looks the same. `newest`
-    /// is the newest sequence in the store, by which the full sequence is known.
+    /// What is to be entered of a window with this fingerprint.
     #[must_use]
-    pub fn find(&self, fingerprint: u64, newest: u64) -> Option<Place> {
-        let (slot, tag) = self.slot_and_tag(fingerprint);
-        let entry = self.entries[slot];
-        (entry >> 48 == tag).then(|| Place {
-            sequence: widen(entry & 0xffff_ffff, 32, newest),
-            offset: usize::from((entry >> 32) as u16),
-        })
+    pub fn key(&self, fingerprint: u64, offset: u16) -> Key {
+        let spread = spread(fingerprint);
+        Key { slot: (spread >> self.shift) as u32, tag: spread as u16 | 1, offset }
+    }
+
+    /// Enters a window of a packet, in place of whatever stood there.
+    pub fn insert(&mut self, key: Key, sequence: u64) {
+        let bits = u64::from(key.tag) << 48 | u64::from(key.offset) << 32 | sequence & 0xffff_ffff;
+        self.entries.as_chunks_mut().0[key.slot as usize] = bits.to_ne_bytes();
+    }
+
+    /// Looks a fingerprint up. Several at once take little longer than one, for they wait for memory together.
+    #[must_use]
+    pub fn entry(&self, fingerprint: u64) -> Entry {
+        let Key { slot, tag, .. } = self.key(fingerprint, 0);
+        Entry { bits: u64::from_ne_bytes(self.entries.as_chunks().0[slot as usize]), tag }
     }
 
     /// Forgets everything.
@@ -76,7 +103,7 @@ impl Index {
     /// How many bytes the table takes.
     #[must_use]
     pub fn size_bytes(&self) -> usize {
-        self.entries.len() * size_of::<u64>()
+        self.entries.len()
     }
 }
 
@@ -89,12 +116,12 @@ mod tests {
         #[test]
         fn what_was_entered_last_is_found(fingerprint: u64, sequence in 0u64..1 << 40, offset: u16, lead in 0u64..1000) {
             let mut index = Index::new(1 << 16, 4);
-            index.insert(fingerprint, sequence + 1, 3);
-            index.insert(fingerprint, sequence, offset);
+            index.insert(index.key(fingerprint, 3), sequence + 1);
+            index.insert(index.key(fingerprint, offset), sequence);
             let place = Place { sequence, offset: usize::from(offset) };
-            prop_assert_eq!(index.find(fingerprint, sequence + lead), Some(place));
+            prop_assert_eq!(index.entry(fingerprint).place(sequence + lead), Some(place));
             index.clear();
-            prop_assert_eq!(index.find(fingerprint, sequence), None);
+            prop_assert_eq!(index.entry(fingerprint).place(sequence), None);
         }
 
         #[test]

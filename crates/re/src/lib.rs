@@ -31,12 +31,14 @@ pub mod index;
 pub mod literals;
 mod miss;
 pub mod offline;
+mod pages;
 mod parameters;
 pub mod policy;
 pub mod rabin;
 mod sparing;
 mod statistics;
 pub mod store;
+mod waiting;
 
 pub use decoder::Decoder;
 pub use encoder::{Encoded, Encoder};

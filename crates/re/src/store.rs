@@ -13,6 +13,7 @@
 //! arrived early but is to stay (its sequence is high) is moved to the front when its turn comes; the ring
 //! is larger than the bound so that this is rare. Nothing is allocated per packet.
 
+use crate::pages::Pages;
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -66,7 +67,7 @@ pub struct PacketStore {
     lowest: u64,
     /// How far below `end` a sequence may lie.
     span: u64,
-    ring: Vec<u8>,
+    ring: Pages,
     head: usize,
     /// What stands in the ring, oldest first: sequence and start. Some of it may be gone already.
     order: VecDeque<(u64, u32)>,
@@ -89,7 +90,7 @@ impl PacketStore {
             end: 0,
             lowest: 0,
             span: (bound_bytes / 256).max(64) as u64,
-            ring: vec![0; ring_bytes],
+            ring: Pages::zeroed(ring_bytes),
             head: 0,
             order: VecDeque::new(),
         }

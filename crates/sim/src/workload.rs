@@ -2,9 +2,11 @@
 //! caller's. Everything that is measured is what really runs; only sockets and devices are absent.
 
 mod codec;
+mod crowd;
 mod face_to_face;
 
 pub use codec::Codec;
+pub use crowd::{Crowd, Group};
 pub use face_to_face::FaceToFace;
 
 use crate::GATEWAY;
@@ -19,9 +21,15 @@ const REACH_BYTES: usize = 1 << 20;
 /// `count` full UDP packets from the gateway to station 1 of whose payload about the share `redundancy` repeats.
 #[must_use]
 pub fn packets(redundancy: f64, count: usize) -> Vec<Vec<u8>> {
+    packets_to(1, redundancy, count)
+}
+
+/// The same to another station.
+#[must_use]
+pub fn packets_to(station: usize, redundancy: f64, count: usize) -> Vec<Vec<u8>> {
     let content = Content::repeating(1, redundancy, REACH_BYTES, count * PAYLOAD_BYTES);
     let mut source =
-        ConstantRate::new(Ends::between(GATEWAY, 1), content, PAYLOAD_BYTES, Duration::from_nanos(1));
+        ConstantRate::new(Ends::between(GATEWAY, station), content, PAYLOAD_BYTES, Duration::from_nanos(1));
     (0..count)
         .map(|_| {
             let mut packet = Vec::new();

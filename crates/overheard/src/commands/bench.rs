@@ -1,11 +1,15 @@
-//! `overheard bench`: how fast this machine does the work, without sockets, devices or air.
+//! `overheard bench`: how fast this machine does the work, with and without sockets and devices.
 //!
-//! A fixed amount of work is done several times, and the median of the processor times taken: what other programs
-//! do meanwhile counts as little as can be. One thread does everything.
+//! Without: a fixed amount of work is done several times, and the median of the processor times taken: what other
+//! programs do meanwhile counts as little as can be. One thread does everything, except where several are compared.
+//! With: [`tunnel`].
 
 mod codec;
 mod node;
+mod scaling;
+mod tunnel;
 
+use indicatif::{ProgressBar, ProgressStyle};
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 use std::io::Write;
@@ -30,6 +34,10 @@ enum Name {
     Codec,
     /// Two whole nodes, what one sends being received by the other, and where the time goes
     Node,
+    /// A node with four peers on one thread and on two
+    Scaling,
+    /// Tunnels between two network namespaces, beside wireguard-go and the bare cable; needs root
+    Tunnel,
 }
 
 /// One figure.
@@ -50,6 +58,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let rows = match args.name {
         Name::Codec => codec::measure(args.runs)?,
         Name::Node => node::measure(args.runs)?,
+        Name::Scaling => scaling::measure(args.runs)?,
+        Name::Tunnel => return tunnel::run(args.runs, args.json),
     };
     let mut out = std::io::stdout().lock();
     if args.json {
@@ -61,6 +71,32 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         }
     }
     Ok(())
+}
+
+/// What is being measured and how far it has come, for people who wait.
+struct Progress(ProgressBar);
+
+impl Progress {
+    fn new(silent: bool, steps: u64, first: &'static str) -> Self {
+        let bar = if silent { ProgressBar::hidden() } else { ProgressBar::new(steps) };
+        if let Ok(style) = ProgressStyle::with_template("{bar:20} {pos}/{len}  {msg}") {
+            bar.set_style(style);
+        }
+        bar.set_message(first);
+        Progress(bar)
+    }
+
+    fn say(&self, what: String) {
+        self.0.set_message(what);
+    }
+
+    fn step(&self) {
+        self.0.inc(1);
+    }
+
+    fn finish(&self) {
+        self.0.finish_and_clear();
+    }
 }
 
 /// The processor time that this thread has had.

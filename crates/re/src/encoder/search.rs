@@ -2,12 +2,15 @@
 
 use crate::anchors::Anchor;
 use crate::extent::{common_prefix, common_suffix};
-use crate::index::Index;
+use crate::index::{Entry, Index};
 use crate::policy::ReferencePolicy;
 use crate::store::PacketStore;
 use std::ops::Range;
 use wire::shim::paper::FIELD_BYTES;
 use wire::shim::{compact, paper};
+
+/// Anchors that are looked up together: as many as a processor has under way at once.
+const TOGETHER: usize = 16;
 
 /// A region of the packet that stands in a stored one, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,8 +71,8 @@ pub(super) struct Search<'a> {
 impl Search<'_> {
     /// What stands in a stored packet around this anchor, if the policy lets us refer to that packet. The
     /// region does not reach back before `free_from`, nor out of either payload.
-    fn match_at(&self, anchor: &Anchor, free_from: usize) -> Option<Match> {
-        let place = self.index.find(anchor.fingerprint, self.store.newest())?;
+    fn match_at(&self, anchor: &Anchor, entry: Entry, free_from: usize) -> Option<Match> {
+        let place = entry.place(self.store.newest())?;
         let stored = self.store.get(place.sequence).filter(|stored| stored.sequence < self.sequence)?;
         let at = usize::from(anchor.offset);
         let theirs = &stored.packet[stored.payload.clone()];
@@ -93,16 +96,23 @@ impl Search<'_> {
     /// behind that region.
     fn run(&self, matches: &mut Vec<Match>, is_worth_it: impl Fn(&Match, usize) -> bool) {
         let mut free_from = self.payload.start;
-        for anchor in self.anchors {
-            if usize::from(anchor.offset) < free_from {
-                continue;
+        let mut anchors = self.anchors;
+        while let Some(next) = anchors.iter().position(|anchor| usize::from(anchor.offset) >= free_from) {
+            let (together, rest) = anchors[next..].split_at(TOGETHER.min(anchors.len() - next));
+            let mut entries = [Entry::default(); TOGETHER];
+            for (entry, anchor) in entries.iter_mut().zip(together) {
+                *entry = self.index.entry(anchor.fingerprint);
             }
-            if let Some(found) = self.match_at(anchor, free_from)
-                && is_worth_it(&found, matches.last().map_or(0, Match::end))
-            {
-                free_from = found.end();
-                matches.push(found);
+            for (anchor, entry) in together.iter().zip(entries) {
+                if usize::from(anchor.offset) >= free_from
+                    && let Some(found) = self.match_at(anchor, entry, free_from)
+                    && is_worth_it(&found, matches.last().map_or(0, Match::end))
+                {
+                    free_from = found.end();
+                    matches.push(found);
+                }
             }
+            anchors = rest;
         }
     }
 

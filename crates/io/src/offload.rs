@@ -1,0 +1,74 @@
+//! What a TUN device carries in place of single packets, where it has offloads: super-segments, each behind the
+//! header that virtio devices use (`struct virtio_net_hdr`, Linux's include/uapi/linux/virtio_net.h).
+//!
+//! [`split`] cuts what the kernel hands over into the packets that it stands for, and completes checksums that the
+//! kernel left to the device; [`Coalescer`] puts packets that follow each other in one TCP connection together again
+//! for the kernel. What was cut and put together is what it was, bit for bit.
+
+mod coalesce;
+mod split;
+
+pub use coalesce::Coalescer;
+pub use split::{NotSplit, split};
+
+/// Bytes of the header before each packet.
+pub use tun_rs::VIRTIO_NET_HDR_LEN as FRONT_BYTES;
+/// The header before each packet.
+pub use tun_rs::VirtioNetHdr as Front;
+
+/// The header's flag of a checksum that is still to be completed.
+const NEEDS_CHECKSUM: u8 = 1;
+/// Types of super-segments: none, TCP over either family, UDP over both; and the mark of one whose first says CWR.
+const NONE: u8 = 0;
+const TCP_V4: u8 = 1;
+const TCP_V6: u8 = 4;
+const UDP_BOTH: u8 = 5;
+const ECN: u8 = 0x80;
+
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+const TCP_HEADER_BYTES: usize = 20;
+const UDP_HEADER_BYTES: usize = 8;
+/// Where TCP's checksum stands in its header.
+const TCP_CHECKSUM: usize = 16;
+/// Where UDP's does.
+const UDP_CHECKSUM: usize = 6;
+const FIN: u8 = 0x01;
+const PSH: u8 = 0x08;
+const ACK: u8 = 0x10;
+const CWR: u8 = 0x80;
+
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+fn put_u16(bytes: &mut [u8], at: usize, value: u16) {
+    bytes[at..at + 2].copy_from_slice(&value.to_be_bytes());
+}
+
+/// The Internet checksum's sum (RFC 1071) over the pseudo-header of IPv4 (RFC 9293, section 3.1) or IPv6 (RFC 8200,
+/// section 8.1) of `packet`, which holds its IP header, for `transport_bytes` of `protocol`.
+fn pseudo_header_sum(packet: &[u8], protocol: u8, transport_bytes: usize) -> u64 {
+    let addresses = if packet[0] >> 4 == 4 { &packet[12..20] } else { &packet[8..40] };
+    tun_rs::checksum_no_fold(addresses, u64::from(protocol) + transport_bytes as u64)
+}
+
+/// Writes how long `packet` is into its IP header of `ip_header_bytes`, and that header's checksum if it has one.
+fn write_length(packet: &mut [u8], ip_header_bytes: usize) {
+    let total_bytes = packet.len();
+    if packet[0] >> 4 == 4 {
+        put_u16(packet, 2, total_bytes as u16);
+        put_u16(packet, 10, 0);
+        let checksum = !tun_rs::checksum(&packet[..ip_header_bytes], 0);
+        put_u16(packet, 10, checksum);
+    } else {
+        put_u16(packet, 4, (total_bytes - 40) as u16);
+    }
+}
+
+#[cfg(test)]
+mod tests;

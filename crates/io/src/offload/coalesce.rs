@@ -1,0 +1,227 @@
+//! Packets put together into super-segments for the kernel, which then takes its way up through the stack once
+//! instead of once for each: GRO in software, next to where the packets are made.
+//!
+//! Only what [`split`](super::split) would cut into the very same packets is put together, and only what has a right
+//! checksum, since the kernel will not look at it any more.
+
+use super::*;
+use std::io;
+
+/// Connections whose packets are collected at a time; more than these end the oldest row.
+const ROWS: usize = 8;
+/// The longest packet that IP's length fields can tell.
+const MAX_PACKET_BYTES: usize = 65_535;
+
+/// Rows of packets that wait for the next ones of their connections. Whoever adds packets must [`flush`](Self::flush)
+/// before it waits for others.
+#[derive(Debug, Default)]
+pub struct Coalescer {
+    rows: Vec<Row>,
+    spare: Vec<Row>,
+    /// A packet that goes alone, behind its header.
+    single: Vec<u8>,
+}
+
+impl Coalescer {
+    /// Takes a packet, and gives `write` what is complete: a header and a packet each. Within a connection nothing
+    /// changes its order. Errors are those of `write`, and each is told of one super-segment or packet.
+    pub fn add(&mut self, packet: &[u8], mut write: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+        let Some(segment) = Segment::of(packet) else { return self.write_alone(packet, write) };
+        let row = self.rows.iter().position(|row| row.is_of_flow_of(packet, &segment));
+        if let Some(row) = row
+            && self.rows[row].continues_with(packet, &segment)
+        {
+            let row = &mut self.rows[row];
+            row.append(packet, &segment);
+            return Ok(());
+        }
+        let mut result = Ok(());
+        let ended = row.or((self.rows.len() == ROWS).then_some(0));
+        if let Some(ended) = ended {
+            result = self.end(ended, &mut write);
+        }
+        if !segment.may_be_joined(packet) {
+            return result.and(self.write_alone(packet, write));
+        }
+        let mut row = self.spare.pop().unwrap_or_default();
+        row.begin(packet, segment);
+        self.rows.push(row);
+        result
+    }
+
+    /// Gives `write` everything that waits.
+    pub fn flush(&mut self, mut write: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+        let mut result = Ok(());
+        while !self.rows.is_empty() {
+            result = self.end(0, &mut write).and(result);
+        }
+        result
+    }
+
+    fn end(&mut self, index: usize, write: &mut impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+        let mut row = self.rows.remove(index);
+        let result = write(row.finished());
+        self.spare.push(row);
+        result
+    }
+
+    fn write_alone(
+        &mut self,
+        packet: &[u8],
+        mut write: impl FnMut(&[u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
+        self.single.clear();
+        self.single.resize(FRONT_BYTES, 0);
+        self.single.extend_from_slice(packet);
+        write(&self.single)
+    }
+}
+
+/// Where things stand in a TCP segment without IP options or extension headers.
+#[derive(Debug, Clone, Copy, Default)]
+struct Segment {
+    ip_header_bytes: usize,
+    header_bytes: usize,
+    payload_bytes: usize,
+    sequence: u32,
+}
+
+impl Segment {
+    fn of(packet: &[u8]) -> Option<Self> {
+        let ip_header_bytes = match packet.first()? {
+            0x45 => 20,
+            head if head >> 4 == 6 => 40,
+            _ => return None,
+        };
+        let (protocol, length) = match ip_header_bytes {
+            20 => (*packet.get(9)?, u16_at(packet, 2)?.into()),
+            _ => (*packet.get(6)?, usize::from(u16_at(packet, 4)?) + 40),
+        };
+        // neither more fragments nor an offset
+        let whole = ip_header_bytes == 40 || u16_at(packet, 6)? & 0x3fff == 0;
+        let header_bytes = ip_header_bytes + usize::from(packet.get(ip_header_bytes + 12)? >> 4) * 4;
+        let sound = protocol == TCP
+            && whole
+            && length == packet.len()
+            && header_bytes >= ip_header_bytes + TCP_HEADER_BYTES
+            && packet.len() >= header_bytes;
+        sound.then_some(Segment {
+            ip_header_bytes,
+            header_bytes,
+            payload_bytes: packet.len() - header_bytes,
+            sequence: u32_at(packet, ip_header_bytes + 4)?,
+        })
+    }
+
+    /// Whether others may stand with it in a row: data, nothing that begins, ends or marks anything, and intact.
+    fn may_be_joined(&self, packet: &[u8]) -> bool {
+        self.payload_bytes > 0 && self.flags(packet) & !PSH == ACK && self.is_intact(packet)
+    }
+
+    fn flags(&self, packet: &[u8]) -> u8 {
+        packet[self.ip_header_bytes + 13]
+    }
+
+    /// Whether the checksums are right, and written as everybody writes them: of the two forms of zero only one comes
+    /// out when they are reckoned anew.
+    fn is_intact(&self, packet: &[u8]) -> bool {
+        let transport = &packet[self.ip_header_bytes..];
+        let usual = |bytes: &[u8], at| u16_at(bytes, at) != Some(0xffff);
+        let ip_is =
+            self.ip_header_bytes == 40 || usual(packet, 10) && tun_rs::checksum(&packet[..20], 0) == 0xffff;
+        ip_is
+            && usual(transport, TCP_CHECKSUM)
+            && tun_rs::checksum(transport, pseudo_header_sum(packet, TCP, transport.len())) == 0xffff
+    }
+}
+
+/// Packets of one connection, put together.
+#[derive(Debug, Default)]
+struct Row {
+    /// The device's header, then the first packet with the others' payloads behind its own.
+    bytes: Vec<u8>,
+    first: Segment,
+    packets: usize,
+    /// Nothing can come behind: the last packet was short, or said PSH.
+    ended: bool,
+}
+
+impl Row {
+    fn begin(&mut self, packet: &[u8], segment: Segment) {
+        self.bytes.clear();
+        self.bytes.resize(FRONT_BYTES, 0);
+        self.bytes.extend_from_slice(packet);
+        self.first = segment;
+        self.packets = 1;
+        self.ended = segment.flags(packet) & PSH != 0;
+    }
+
+    fn head(&self) -> &[u8] {
+        &self.bytes[FRONT_BYTES..]
+    }
+
+    fn payload_bytes(&self) -> usize {
+        self.head().len() - self.first.header_bytes
+    }
+
+    /// Whether addresses and ports are the same.
+    fn is_of_flow_of(&self, packet: &[u8], segment: &Segment) -> bool {
+        let ip_header_bytes = segment.ip_header_bytes;
+        let addresses_and_ports = if ip_header_bytes == 20 { 12..24 } else { 8..44 };
+        self.first.ip_header_bytes == ip_header_bytes
+            && self.head()[addresses_and_ports.clone()] == packet[addresses_and_ports]
+    }
+
+    /// Whether `packet`, of the same flow, would be cut from this row if it stood at its end.
+    fn continues_with(&self, packet: &[u8], segment: &Segment) -> bool {
+        let (head, ip) = (self.head(), segment.ip_header_bytes);
+        let same = |from: usize, to: usize| head[from..to] == packet[from..to];
+        let same_ip_header = if ip == 20 {
+            let id = |packet: &[u8]| u16::from_be_bytes([packet[4], packet[5]]);
+            same(0, 2) && same(6, 9) && id(packet) == id(head).wrapping_add(self.packets as u16)
+        } else {
+            same(0, 4) && same(7, 8)
+        };
+        !self.ended
+            && segment.header_bytes == self.first.header_bytes
+            && segment.payload_bytes <= self.first.payload_bytes
+            && segment.sequence == self.first.sequence.wrapping_add(self.payload_bytes() as u32)
+            && head.len() + segment.payload_bytes <= MAX_PACKET_BYTES
+            && same_ip_header
+            // acknowledgement and header length; window; urgent pointer and options
+            && same(ip + 8, ip + 13)
+            && same(ip + 14, ip + 16)
+            && same(ip + 18, segment.header_bytes)
+            && segment.may_be_joined(packet)
+    }
+
+    fn append(&mut self, packet: &[u8], segment: &Segment) {
+        let push = segment.flags(packet) & PSH;
+        self.bytes.extend_from_slice(&packet[segment.header_bytes..]);
+        self.bytes[FRONT_BYTES + segment.ip_header_bytes + 13] |= push;
+        self.packets += 1;
+        self.ended = push != 0 || segment.payload_bytes < self.first.payload_bytes;
+    }
+
+    /// The row with its headers made right.
+    fn finished(&mut self) -> &[u8] {
+        if self.packets > 1 {
+            let Segment { ip_header_bytes, header_bytes, payload_bytes, .. } = self.first;
+            let (front, packet) = self.bytes.split_at_mut(FRONT_BYTES);
+            write_length(packet, ip_header_bytes);
+            // the kernel adds the rest where it is needed
+            let sum = pseudo_header_sum(packet, TCP, packet.len() - ip_header_bytes);
+            put_u16(packet, ip_header_bytes + TCP_CHECKSUM, tun_rs::checksum(&[], sum));
+            let written = Front {
+                flags: NEEDS_CHECKSUM,
+                gso_type: if ip_header_bytes == 20 { TCP_V4 } else { TCP_V6 },
+                hdr_len: header_bytes as u16,
+                gso_size: payload_bytes as u16,
+                csum_start: ip_header_bytes as u16,
+                csum_offset: TCP_CHECKSUM as u16,
+            };
+            written.encode(front).expect("the front has its bytes");
+        }
+        &self.bytes
+    }
+}

@@ -1,0 +1,272 @@
+use super::*;
+use etherparse::{NetSlice, PacketBuilder, SlicedPacket, TransportSlice};
+use proptest::prelude::*;
+
+/// How a packet is made.
+#[derive(Debug, Clone, Copy, Default)]
+struct Form {
+    v6: bool,
+    port: u16,
+    id: u16,
+    sequence: u32,
+    acknowledgement: u32,
+    push: bool,
+    fin: bool,
+    cwr: bool,
+}
+
+fn tcp(form: Form, payload: &[u8]) -> Vec<u8> {
+    let ip = if form.v6 {
+        PacketBuilder::ipv6([1; 16], [2; 16], 64)
+    } else {
+        let header = etherparse::Ipv4Header {
+            identification: form.id,
+            ..etherparse::Ipv4Header::new(0, 64, 6.into(), [10, 0, 0, 1], [10, 0, 0, 2]).unwrap()
+        };
+        PacketBuilder::ip(etherparse::IpHeaders::Ipv4(header, Default::default()))
+    };
+    let mut tcp = etherparse::TcpHeader::new(form.port, 80, form.sequence, 500);
+    tcp.ack = true;
+    tcp.acknowledgment_number = form.acknowledgement;
+    (tcp.psh, tcp.fin, tcp.cwr) = (form.push, form.fin, form.cwr);
+    tcp.set_options(&[etherparse::TcpOptionElement::Timestamp(7, 9)]).unwrap();
+    let mut packet = Vec::new();
+    ip.tcp_header(tcp).write(&mut packet, payload).unwrap();
+    packet
+}
+
+fn udp(v6: bool, payload: &[u8]) -> Vec<u8> {
+    let mut packet = Vec::new();
+    let ip = if v6 {
+        PacketBuilder::ipv6([1; 16], [2; 16], 64)
+    } else {
+        PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64)
+    };
+    ip.udp(1, 2).write(&mut packet, payload).unwrap();
+    packet
+}
+
+fn assert_checksums_are_right(packet: &[u8]) {
+    let sliced = SlicedPacket::from_ip(packet).unwrap();
+    match (sliced.net.unwrap(), sliced.transport.unwrap()) {
+        (NetSlice::Ipv4(ip), transport) => {
+            let ip = ip.header();
+            assert_eq!(ip.to_header().calc_header_checksum(), ip.header_checksum());
+            match transport {
+                TransportSlice::Tcp(tcp) => {
+                    let right = tcp.calc_checksum_ipv4(ip.source(), ip.destination()).unwrap();
+                    assert_eq!(right, tcp.checksum());
+                }
+                TransportSlice::Udp(udp) => {
+                    let header = udp.to_header();
+                    let right = header.calc_checksum_ipv4(&ip.to_header(), udp.payload()).unwrap();
+                    assert_eq!(right, udp.checksum());
+                }
+                _ => panic!("neither TCP nor UDP"),
+            }
+        }
+        (NetSlice::Ipv6(ip), transport) => {
+            let ip = ip.header();
+            match transport {
+                TransportSlice::Tcp(tcp) => {
+                    let right = tcp.calc_checksum_ipv6(ip.source(), ip.destination()).unwrap();
+                    assert_eq!(right, tcp.checksum());
+                }
+                TransportSlice::Udp(udp) => {
+                    let header = udp.to_header();
+                    let right = header.calc_checksum_ipv6(&ip.to_header(), udp.payload()).unwrap();
+                    assert_eq!(right, udp.checksum());
+                }
+                _ => panic!("neither TCP nor UDP"),
+            }
+        }
+        _ => panic!("no IP"),
+    }
+}
+
+/// What `split` makes of a header and a packet.
+fn cut(mut written: Vec<u8>) -> Vec<Vec<u8>> {
+    let front = Front::decode(&written).unwrap();
+    let mut packets = Vec::new();
+    split(&front, &mut written[FRONT_BYTES..], |packet| packets.push(packet.to_vec())).unwrap();
+    packets
+}
+
+/// What the coalescer writes of these packets, and how they come out when it is cut again.
+fn through(packets: &[Vec<u8>]) -> (usize, Vec<Vec<u8>>) {
+    let (mut coalescer, mut written) = (Coalescer::default(), Vec::new());
+    let mut keep = |bytes: &[u8]| {
+        written.push(bytes.to_vec());
+        Ok(())
+    };
+    for packet in packets {
+        coalescer.add(packet, &mut keep).unwrap();
+    }
+    coalescer.flush(&mut keep).unwrap();
+    (written.len(), written.into_iter().flat_map(cut).collect())
+}
+
+/// A connection's data in packets of `segment_bytes`.
+fn stream(first: Form, data: &[u8], segment_bytes: usize) -> Vec<Vec<u8>> {
+    let chunks = data.chunks(segment_bytes).enumerate();
+    chunks
+        .map(|(index, payload)| {
+            let form = Form {
+                id: first.id.wrapping_add(index as u16),
+                sequence: first.sequence.wrapping_add((index * segment_bytes) as u32),
+                push: first.push && (index + 1) * segment_bytes >= data.len(),
+                ..first
+            };
+            tcp(form, payload)
+        })
+        .collect()
+}
+
+proptest! {
+    #[test]
+    fn a_stream_is_put_together_and_cut_into_the_same_packets(
+        v6: bool, push: bool, id: u16, sequence: u32,
+        data in prop::collection::vec(any::<u8>(), 1..60_000),
+        segment_bytes in 500usize..1460,
+    ) {
+        let form = Form { v6, id, sequence, push, ..Form::default() };
+        let packets = stream(form, &data, segment_bytes);
+        let (written, cut) = through(&packets);
+        prop_assert_eq!(written, 1);
+        prop_assert_eq!(cut, packets);
+    }
+
+    #[test]
+    fn what_is_put_together_of_several_connections_comes_out_in_order_within_each(
+        picks in prop::collection::vec((0u16..12, 0usize..3, any::<bool>(), any::<bool>()), 1..80),
+    ) {
+        let mut next = [0u32; 12];
+        let packets: Vec<_> = picks
+            .into_iter()
+            .map(|(port, size, push, fin)| {
+                let payload = vec![port as u8; [0, 400, 1000][size]];
+                let sequence = next[usize::from(port)];
+                next[usize::from(port)] += payload.len() as u32;
+                tcp(Form { port, sequence, push, fin, v6: port % 2 == 0, ..Form::default() }, &payload)
+            })
+            .collect();
+        let (_, cut) = through(&packets);
+        prop_assert_eq!(cut.len(), packets.len());
+        for port in 0..12u16 {
+            let of = |packets: &[Vec<u8>]| -> Vec<Vec<u8>> {
+                let at = |packet: &[u8]| if packet[0] >> 4 == 4 { 20 } else { 40 };
+                let is = |packet: &&Vec<u8>| packet[at(packet)..at(packet) + 2] == port.to_be_bytes();
+                packets.iter().filter(is).cloned().collect()
+            };
+            prop_assert_eq!(of(&cut), of(&packets));
+        }
+    }
+
+    #[test]
+    fn whatever_the_front_says_nothing_panics_and_what_is_cut_is_no_longer_than_the_whole(
+        front in any::<[u8; FRONT_BYTES]>(),
+        gso_type in 0u8..6,
+        v6: bool,
+        mut tail in prop::collection::vec(any::<u8>(), 0..300),
+    ) {
+        if let Some(first) = tail.first_mut() { *first = if v6 { 0x60 } else { 0x45 }; }
+        let mut front = Front::decode(&front).unwrap();
+        front.gso_type = gso_type;
+        front.csum_start %= 100;
+        let whole = tail.len();
+        let _ = split(&front, &mut tail, |packet| assert!(packet.len() <= whole));
+    }
+}
+
+#[test]
+fn a_packet_with_a_wrong_checksum_goes_alone_and_as_it_is() {
+    for damaged in 0..3 {
+        let mut packets = stream(Form::default(), &[7; 3000], 1000);
+        packets[damaged][60] ^= 1;
+        let (written, cut) = through(&packets);
+        assert_eq!(cut, packets);
+        assert_eq!(written, [2, 3, 2][damaged]);
+    }
+}
+
+#[test]
+fn what_differs_in_more_than_place_is_not_put_together() {
+    let form = Form { sequence: 1000, id: 1, ..Form::default() };
+    let first = tcp(Form { sequence: 0, id: 0, ..form }, &[1; 1000]);
+    for (why, second) in [
+        ("another acknowledgement", Form { acknowledgement: 1, ..form }),
+        ("a gap", Form { sequence: 1001, ..form }),
+        ("another identification", Form { id: 9, ..form }),
+        ("the end of the connection", Form { fin: true, ..form }),
+        ("a reduced window", Form { cwr: true, ..form }),
+        ("another connection", Form { port: 5, ..form }),
+    ] {
+        let packets = [first.clone(), tcp(second, &[2; 1000])];
+        let (written, cut) = through(&packets);
+        assert_eq!((written, &cut[..]), (2, &packets[..]), "{why}");
+    }
+    let mut other_class = tcp(form, &[2; 1000]);
+    other_class[1] = 0b11; // CE: the IP header's checksum is wrong now, as after a careless router
+    assert_eq!(through(&[first, other_class]).0, 2);
+}
+
+#[test]
+fn fin_and_psh_are_the_last_packets_and_cwr_the_firsts() {
+    let mut whole = vec![0; FRONT_BYTES];
+    whole.extend(tcp(Form { push: true, fin: true, cwr: true, ..Form::default() }, &[3; 2500]));
+    let front = Front {
+        flags: NEEDS_CHECKSUM,
+        gso_type: TCP_V4 | ECN,
+        hdr_len: 0,
+        gso_size: 1000,
+        csum_start: 20,
+        csum_offset: 16,
+    };
+    front.encode(&mut whole).unwrap();
+    let packets = cut(whole);
+    let flags: Vec<u8> = packets.iter().map(|packet| packet[33]).collect();
+    assert_eq!(flags, [ACK | CWR, ACK, ACK | PSH | FIN]);
+    packets.iter().for_each(|packet| assert_checksums_are_right(packet));
+}
+
+#[test]
+fn datagrams_of_one_size_are_cut_with_lengths_and_checksums_of_their_own() {
+    for v6 in [false, true] {
+        let mut whole = vec![0; FRONT_BYTES];
+        whole.extend(udp(v6, &[5; 2500]));
+        let front = Front {
+            flags: NEEDS_CHECKSUM,
+            gso_type: UDP_BOTH,
+            gso_size: 1200,
+            csum_start: if v6 { 40 } else { 20 },
+            csum_offset: 6,
+            hdr_len: 0,
+        };
+        front.encode(&mut whole).unwrap();
+        let packets = cut(whole);
+        assert_eq!(packets.len(), 3);
+        assert_eq!(packets[2].len(), if v6 { 148 } else { 128 });
+        packets.iter().for_each(|packet| assert_checksums_are_right(packet));
+    }
+}
+
+#[test]
+fn a_checksum_that_the_kernel_left_to_the_device_is_completed() {
+    for v6 in [false, true] {
+        let ip_header_bytes = if v6 { 40 } else { 20 };
+        // of the payloads there is one whose checksum comes to zero, which UDP writes as ones
+        for value in 0..=u16::MAX {
+            let mut packet = udp(v6, &value.to_be_bytes());
+            let right = packet.clone();
+            let sum = pseudo_header_sum(&packet, UDP, packet.len() - ip_header_bytes);
+            put_u16(&mut packet, ip_header_bytes + 6, tun_rs::checksum(&[], sum));
+            let front = Front {
+                flags: NEEDS_CHECKSUM,
+                csum_start: ip_header_bytes as u16,
+                csum_offset: 6,
+                ..Front::default()
+            };
+            split(&front, &mut packet, |packet| assert_eq!(packet, right)).unwrap();
+        }
+    }
+}

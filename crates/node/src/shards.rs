@@ -1,0 +1,223 @@
+//! Peers shared out among several nodes, each of which a thread of its own may drive, and which are one node to the
+//! others: state is the peers', and no two peers share any.
+//!
+//! Who a packet or datagram is for is told without keys and without asking the nodes: a packet by its destination, a
+//! sealed unit and a response by the id that this node gave its session, in which the shard is written. An initiation
+//! says in secret whose it is, and a reset speaks of an id of the other end's: both are shown to every shard.
+
+use crate::config::{Config, ConfigError};
+use crate::keys::PublicKey;
+use crate::node::Node;
+use crate::route::Routes;
+use crate::status::{Refused, Status};
+use rand::{Rng, RngExt, SeedableRng};
+use rand_chacha::ChaCha12Rng;
+use std::collections::BTreeSet;
+use std::time::Duration;
+use wire::inner::Inner;
+use wire::unit::{self, Kind};
+
+/// In a shard's routes, a peer of another shard.
+pub(crate) const ELSEWHERE: usize = usize::MAX;
+
+/// One of so many.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Shard {
+    index: u32,
+    others: u32,
+    /// The peers of the others.
+    elsewhere: BTreeSet<PublicKey>,
+}
+
+impl Shard {
+    /// An id of fewer than `bits` bits, not 0, that this shard may give.
+    pub fn draw_id(&self, bits: u32, rng: &mut impl Rng) -> u32 {
+        let id = rng.random_range(1..(1 << bits) - self.others);
+        let own = id - id % (self.others + 1) + self.index;
+        if own == 0 { self.others + 1 } else { own }
+    }
+
+    /// Whether another shard knows this peer.
+    pub fn is_elsewhere(&self, key: &PublicKey) -> bool {
+        self.elsewhere.contains(key)
+    }
+}
+
+/// Whom a datagram concerns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Concerns {
+    /// This shard.
+    One(usize),
+    /// Any of them: show it to each.
+    Every,
+}
+
+/// Which shard is whose.
+pub struct Shards {
+    /// By destination, the shard.
+    routes: Routes,
+    count: usize,
+}
+
+impl Shards {
+    /// The nodes of `config`, at most `most` and no more than it has peers. Peers are dealt out in turn; with one node,
+    /// it is what [`Node::new`] makes.
+    pub fn new(
+        config: &Config,
+        most: usize,
+        seed: [u8; 32],
+        now: Duration,
+    ) -> Result<(Self, Vec<Node>), ConfigError> {
+        config.validate()?;
+        let count = most.min(config.peers.len()).max(1);
+        let mut seeds = ChaCha12Rng::from_seed(seed);
+        seeds.set_stream(2);
+        let shard_of = |peer: usize| peer % count;
+        let nodes = (0..count).map(|index| {
+            let (own, others): (Vec<_>, Vec<_>) =
+                config.peers.iter().cloned().enumerate().partition(|(peer, _)| shard_of(*peer) == index);
+            let shard = Shard {
+                index: index as u32,
+                others: count as u32 - 1,
+                elsewhere: others.iter().map(|(_, peer)| peer.public_key).collect(),
+            };
+            // each knows all addresses: what belongs to a peer elsewhere must not come from a peer here
+            let local = |peer: usize| if shard_of(peer) == index { peer / count } else { ELSEWHERE };
+            let routes = Routes::by(&config.peers, local);
+            let peers = own.into_iter().map(|(_, peer)| peer).collect();
+            let seed = if index == 0 { seed } else { seeds.random() };
+            Node::of_shard(Config { peers, ..config.clone() }, routes, shard, seed, now)
+        });
+        let nodes = nodes.collect::<Result<Vec<_>, _>>()?;
+        Ok((Shards { routes: Routes::by(&config.peers, shard_of), count }, nodes))
+    }
+
+    /// Whom a packet from the TUN is for; the first shard refuses what is for nobody.
+    #[must_use]
+    pub fn of_packet(&self, packet: &[u8]) -> usize {
+        let destination = Inner::parse(packet).ok().map(|inner| inner.flow.destination);
+        destination.and_then(|destination| self.routes.peer(destination)).unwrap_or(0)
+    }
+
+    /// Whom a datagram is for, by its first unit: one peer packs them all. The first shard refuses what is none.
+    #[must_use]
+    pub fn of_datagram(&self, mut datagram: &[u8]) -> Concerns {
+        if self.count == 1 {
+            return Concerns::One(0);
+        }
+        let Ok(unit) = unit::parse(&mut datagram) else { return Concerns::One(0) };
+        match unit.kind {
+            Kind::Sealed { .. } | Kind::Response => Concerns::One(unit.key_id as usize % self.count),
+            Kind::Initiation | Kind::Reset => Concerns::Every,
+        }
+    }
+}
+
+/// What nodes say of themselves, as one. `all` is in the order of the shards; none if it is empty.
+#[must_use]
+pub fn merged(all: Vec<Status>) -> Option<Status> {
+    let count = all.len();
+    let mut all = all.into_iter();
+    let mut first = all.next()?;
+    let mut peers: Vec<_> = vec![std::mem::take(&mut first.peers).into_iter()];
+    for status in all {
+        // what every shard is shown, the first has counted
+        let shown = Refused { handshake_mark: 0, handshake_stranger: 0, handshake_rate: 0, ..status.refused };
+        first.refused += shown;
+        peers.push(status.peers.into_iter());
+    }
+    // dealt out in turn, they are taken up in turn
+    for turn in 0.. {
+        match peers[turn % count].next() {
+            Some(peer) => first.peers.push(peer),
+            None => break,
+        }
+    }
+    Some(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::PeerConfig;
+    use crate::keys::{NetworkKey, PrivateKey};
+    use proptest::prelude::*;
+
+    const NOW: Duration = Duration::ZERO;
+
+    fn config(allowed: &[&str]) -> Config {
+        let rng = &mut ChaCha12Rng::seed_from_u64(1);
+        let peers = allowed.iter().map(|net| PeerConfig {
+            name: (*net).to_owned(),
+            public_key: PrivateKey::generate(rng).public(),
+            endpoint: None,
+            allowed_ips: vec![net.parse().unwrap()],
+            keepalive: None,
+        });
+        let peers = peers.collect();
+        Config::new(PrivateKey::generate(rng), NetworkKey::generate(rng), peers)
+    }
+
+    proptest! {
+        #[test]
+        fn an_id_names_the_shard_that_drew_it(count in 1u32..20, index in 0u32..20, seed: u64) {
+            let shard = Shard { index: index % count, others: count - 1, elsewhere: BTreeSet::new() };
+            let rng = &mut ChaCha12Rng::seed_from_u64(seed);
+            for bits in [6, 24] {
+                let id = shard.draw_id(bits, rng);
+                prop_assert_eq!(id % count, index % count);
+                prop_assert!((1..1 << bits).contains(&id));
+            }
+        }
+    }
+
+    #[test]
+    fn the_longest_prefix_wins_across_shards_on_the_way_out_and_in() {
+        let config = config(&["0.0.0.0/0", "10.1.0.0/16", "10.2.0.0/16"]);
+        let (shards, nodes) = Shards::new(&config, 2, [7; 32], NOW).unwrap();
+        assert_eq!(nodes.len(), 2);
+        for (address, shard, local) in [("192.0.2.1", 0, 0), ("10.1.0.1", 1, 0), ("10.2.0.1", 0, 1)] {
+            let address = address.parse().unwrap();
+            assert_eq!(shards.routes.peer(address), Some(shard), "{address}");
+            for (index, node) in nodes.iter().enumerate() {
+                let expected = if index == shard { local } else { ELSEWHERE };
+                assert_eq!(node.owner(address), Some(expected), "{address} in shard {index}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_packet_for_a_peer_elsewhere_is_refused() {
+        let mut packet = Vec::new();
+        etherparse::PacketBuilder::ipv4([10, 2, 0, 1], [10, 1, 0, 1], 64)
+            .udp(1, 2)
+            .write(&mut packet, &[])
+            .unwrap();
+        let (shards, mut nodes) =
+            Shards::new(&config(&["10.0.0.0/8", "10.1.0.0/16"]), 2, [7; 32], NOW).unwrap();
+        assert_eq!(shards.of_packet(&packet), 1);
+        nodes[0].handle_packet(NOW, &packet);
+        assert_eq!(nodes[0].status(NOW).refused.no_route, 1);
+    }
+
+    #[test]
+    fn there_are_no_more_shards_than_peers_and_together_they_tell_of_all_in_order() {
+        let all = ["10.0.0.0/16", "10.1.0.0/16", "10.2.0.0/16", "10.3.0.0/16", "10.4.0.0/16"];
+        for most in 0..8 {
+            let (_, nodes) = Shards::new(&config(&all), most, [7; 32], NOW).unwrap();
+            assert_eq!(nodes.len(), most.clamp(1, 5));
+            let status = merged(nodes.iter().map(|node| node.status(NOW)).collect()).unwrap();
+            let names: Vec<_> = status.peers.into_iter().map(|peer| peer.name).collect();
+            assert_eq!(names, all);
+        }
+        assert!(merged(Vec::new()).is_none());
+    }
+
+    #[test]
+    fn what_is_no_unit_is_the_first_shards_to_refuse() {
+        let (shards, _) = Shards::new(&config(&["10.0.0.0/16", "10.1.0.0/16"]), 2, [7; 32], NOW).unwrap();
+        for datagram in [&[][..], &[0xff; 40], &[0; 2]] {
+            assert_eq!(shards.of_datagram(datagram), Concerns::One(0));
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Whole tunnels: two daemons between two namespaces, real devices, real TCP; beside wireguard-go and the bare cable.
+//!
+//! Everything stands at once and is measured in turn, in another order each round, so that what else the machine does
+//! falls on all alike; what is compared is compared within a round. Both ends of the traffic run on the same
+//! processors as both ends of the tunnel.
+
+mod bulk;
+mod echo;
+mod ground;
+
+use super::Progress;
+use crate::table::Table;
+use ground::{Ground, Way};
+use serde::Serialize;
+use std::io::Write;
+use std::net::IpAddr;
+use std::time::Duration;
+
+/// How long one transfer is measured.
+const TRANSFER: Duration = Duration::from_millis(1500);
+/// Echo requests each way in a round.
+const ECHOES: usize = 100;
+
+/// One figure over all rounds.
+#[derive(Debug, Serialize)]
+struct Figure {
+    name: String,
+    median: f64,
+    lowest: f64,
+    highest: f64,
+    unit: &'static str,
+    /// What issue trackers and papers would call the mark: what the figure has to come to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    wanted: Option<String>,
+}
+
+impl Figure {
+    fn of(name: &str, mut sample: Vec<f64>, unit: &'static str) -> Self {
+        sample.sort_by(f64::total_cmp);
+        let at = |index: usize| sample.get(index).copied().unwrap_or(f64::NAN);
+        Figure {
+            name: name.to_owned(),
+            median: at(sample.len() / 2),
+            lowest: at(0),
+            highest: at(sample.len().saturating_sub(1)),
+            unit,
+            wanted: None,
+        }
+    }
+
+    fn wanted(mut self, wanted: &str) -> Self {
+        self.wanted = Some(wanted.to_owned());
+        self
+    }
+}
+
+/// What one round gave.
+#[derive(Default)]
+struct Round {
+    incompressible: f64,
+    half_repeating: f64,
+    wireguard: Option<f64>,
+    bare: f64,
+    /// Microseconds, medians of the round.
+    echo_bare: f64,
+    echo_tunnel: f64,
+    echo_wireguard: Option<f64>,
+}
+
+pub fn run(rounds: u32, json: bool) -> anyhow::Result<()> {
+    let progress = Progress::new(json, u64::from(rounds), "standing up two namespaces");
+    let ground = Ground::lay()?;
+    let ways = ground.ways();
+    let contents = [bulk::incompressible(), bulk::half_repeating()];
+    let mut all = Vec::new();
+    for number in 0..rounds {
+        let mut round = Round::default();
+        let mut steps: Vec<(Way, usize)> = ways.iter().map(|way| (*way, 0)).collect();
+        steps.push((Way::Overheard, 1));
+        let count = steps.len();
+        steps.rotate_left(number as usize % count);
+        for (way, content) in steps {
+            progress.say(format!("round {} of {rounds}: {} by {way}", number + 1, bulk::NAMES[content]));
+            let rate = bulk::rate(&ground, way, &contents[content], TRANSFER)?;
+            match (way, content) {
+                (Way::Overheard, 0) => round.incompressible = rate,
+                (Way::Overheard, _) => round.half_repeating = rate,
+                (Way::Wireguard, _) => round.wireguard = Some(rate),
+                (Way::Bare, _) => round.bare = rate,
+            }
+        }
+        progress.say(format!("round {} of {rounds}: echoes", number + 1));
+        let addresses: Vec<IpAddr> = ways.iter().map(|way| way.gateway()).collect();
+        let medians = echo::medians(&ground.station, &addresses, ECHOES)?;
+        for (way, micros) in ways.iter().zip(medians) {
+            match way {
+                Way::Overheard => round.echo_tunnel = micros,
+                Way::Wireguard => round.echo_wireguard = Some(micros),
+                Way::Bare => round.echo_bare = micros,
+            }
+        }
+        all.push(round);
+        progress.step();
+    }
+    progress.finish();
+    show(&figures(&all), ground.wireguard_absent(), json)
+}
+
+fn figures(all: &[Round]) -> Vec<Figure> {
+    let sample = |of: &dyn Fn(&Round) -> f64| all.iter().map(of).collect::<Vec<f64>>();
+    let some = |of: &dyn Fn(&Round) -> Option<f64>| all.iter().filter_map(of).collect::<Vec<f64>>();
+    let mut figures = vec![
+        Figure::of("overheard, incompressible", sample(&|round| round.incompressible), "Gbit/s"),
+        Figure::of("overheard, half repeats", sample(&|round| round.half_repeating), "Gbit/s"),
+        Figure::of("bare cable", sample(&|round| round.bare), "Gbit/s"),
+        Figure::of(
+            "half repeats / incompressible",
+            sample(&|round| round.half_repeating / round.incompressible),
+            "ratio",
+        )
+        .wanted("1 or more"),
+        Figure::of("echo, bare cable", sample(&|round| round.echo_bare), "µs"),
+        Figure::of("echo, added by overheard", sample(&|round| round.echo_tunnel - round.echo_bare), "µs")
+            .wanted("below 100"),
+    ];
+    if all.iter().any(|round| round.wireguard.is_some()) {
+        figures.extend([
+            Figure::of("wireguard-go, incompressible", some(&|round| round.wireguard), "Gbit/s"),
+            Figure::of(
+                "overheard / wireguard-go",
+                some(&|round| Some(round.incompressible / round.wireguard?)),
+                "ratio",
+            )
+            .wanted("1.2 or more"),
+            Figure::of(
+                "echo, added by wireguard-go",
+                some(&|round| Some(round.echo_wireguard? - round.echo_bare)),
+                "µs",
+            ),
+        ]);
+    }
+    figures
+}
+
+fn show(figures: &[Figure], absent: Option<&str>, json: bool) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    if json {
+        writeln!(out, "{}", serde_json::to_string_pretty(figures)?)?;
+    } else {
+        let mut table = Table::new(&["figure", "median", "lowest", "highest", "unit", "wanted"]);
+        for Figure { name, median, lowest, highest, unit, wanted } in figures {
+            let digits = if *unit == "µs" { 0 } else { 2 };
+            let cell = |value: &f64| format!("{value:.digits$}");
+            let wanted = wanted.clone().unwrap_or_default();
+            table.row([name.clone(), cell(median), cell(lowest), cell(highest), (*unit).to_owned(), wanted]);
+        }
+        table.write(&mut out)?;
+    }
+    if let Some(why) = absent {
+        eprintln!("the comparison with wireguard-go is missing: {why}");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ratios_are_taken_within_rounds_and_what_was_not_measured_is_left_out() {
+        let round = |incompressible, wireguard| Round {
+            incompressible,
+            wireguard,
+            half_repeating: 2.0,
+            bare: 9.0,
+            ..Round::default()
+        };
+        // a slow round is slow for both: the ratios differ less than the rates
+        let rounds = [round(1.0, Some(0.5)), round(4.0, Some(2.0)), round(2.0, Some(1.0))];
+        let all = figures(&rounds);
+        let named = |name: &str| all.iter().find(|figure| figure.name == name).map(|figure| figure.median);
+        assert_eq!(named("overheard / wireguard-go"), Some(2.0));
+        assert_eq!(named("overheard, incompressible"), Some(2.0));
+        assert!(figures(&[round(1.0, None)]).iter().all(|figure| !figure.name.contains("wireguard")));
+    }
+}

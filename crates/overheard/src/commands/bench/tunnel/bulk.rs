@@ -1,0 +1,109 @@
+//! A bulk transfer by TCP, timed where it arrives.
+
+use super::ground::{Ground, Way};
+use anyhow::Context;
+use sim::traffic::Content;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+
+/// What is sent is this long, and is then sent again: longer than any store that could find it again.
+const CONTENT_BYTES: usize = 96 << 20;
+/// How far back half of it was seen first: confirmed long since, at any rate, and still stored.
+const REACH_BYTES: usize = 8 << 20;
+/// Before this nothing counts: TCP's slow start.
+const WARM_UP: Duration = Duration::from_millis(500);
+/// A transfer that brings nothing for so long has failed.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Bytes for one system call.
+const PIECE_BYTES: usize = 256 << 10;
+
+/// What the two contents are called.
+pub const NAMES: [&str; 2] = ["incompressible data", "half-repeating data"];
+
+/// Nothing in it repeats.
+pub fn incompressible() -> Vec<u8> {
+    filled(Content::random(1))
+}
+
+/// Half of it repeats.
+pub fn half_repeating() -> Vec<u8> {
+    filled(Content::repeating(2, 0.5, REACH_BYTES, CONTENT_BYTES))
+}
+
+fn filled(mut content: Content) -> Vec<u8> {
+    let mut bytes = vec![0; CONTENT_BYTES];
+    content.take(&mut bytes);
+    bytes
+}
+
+/// Gbit/s of `content` from station to gateway, over `time`.
+pub fn rate(ground: &Ground, way: Way, content: &[u8], time: Duration) -> anyhow::Result<f64> {
+    let address = SocketAddr::new(way.gateway(), 0);
+    let listener = ground.gateway.enter(|| TcpListener::bind(address))?.context("listen for TCP")?;
+    let address = listener.local_addr()?;
+    std::thread::scope(|scope| {
+        let receiver = scope.spawn(|| receive(&listener, time));
+        let sent = ground.station.enter(|| send(address, content, WARM_UP + time))?;
+        let received = receiver.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        sent.with_context(|| format!("a transfer by {way} failed"))?;
+        received.with_context(|| format!("a transfer by {way} failed"))
+    })
+}
+
+/// Sends for `time`, and says at its end that there is no more.
+fn send(to: SocketAddr, content: &[u8], time: Duration) -> std::io::Result<()> {
+    let mut stream = TcpStream::connect_timeout(&to, PATIENCE)?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let start = Instant::now();
+    for piece in content.chunks(PIECE_BYTES).cycle() {
+        if start.elapsed() >= time {
+            break;
+        }
+        match stream.write_all(piece) {
+            // the receiver has seen enough
+            Err(error) if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) => break,
+            written => written?,
+        }
+    }
+    Ok(())
+}
+
+/// Gbit/s of what arrives after the warm-up.
+fn receive(listener: &TcpListener, time: Duration) -> std::io::Result<f64> {
+    let (mut stream, _) = accepted(listener)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    let mut buffer = vec![0; PIECE_BYTES];
+    let start = Instant::now();
+    while start.elapsed() < WARM_UP {
+        if stream.read(&mut buffer)? == 0 {
+            return Err(ErrorKind::UnexpectedEof.into());
+        }
+    }
+    let (start, mut bytes) = (Instant::now(), 0);
+    while start.elapsed() < time {
+        match stream.read(&mut buffer)? {
+            0 => break,
+            count => bytes += count,
+        }
+    }
+    Ok(bytes as f64 * 8.0 / 1e9 / start.elapsed().as_secs_f64())
+}
+
+/// Accepts within patience, so that a sender that never comes does not hold everything up.
+fn accepted(listener: &TcpListener) -> std::io::Result<(TcpStream, SocketAddr)> {
+    listener.set_nonblocking(true)?;
+    let end = Instant::now() + PATIENCE;
+    loop {
+        match listener.accept() {
+            Err(error) if error.kind() == ErrorKind::WouldBlock && Instant::now() < end => {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            accepted => {
+                let (stream, from) = accepted?;
+                stream.set_nonblocking(false)?;
+                return Ok((stream, from));
+            }
+        }
+    }
+}
