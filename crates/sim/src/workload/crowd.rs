@@ -70,7 +70,7 @@ impl Crowd {
                 let concerns = shards.of_datagram(&letter);
                 for group in &mut self.groups {
                     if concerns == Concerns::Every || concerns == Concerns::One(group.shard) {
-                        group.gateway.handle_datagram(now, outer(host).into(), &mut letter.clone());
+                        group.gateway.handle_datagram(now, outer(host).into(), 0, &mut letter.clone());
                     }
                 }
             }
@@ -115,7 +115,7 @@ impl Group {
             let from: SocketAddr = outer(*host).into();
             while let Some(transmit) = station.poll_transmit(self.now, &mut self.datagram) {
                 transmit.seal(&mut self.datagram);
-                self.gateway.handle_datagram(self.now, from, &mut self.datagram);
+                self.gateway.handle_datagram(self.now, from, 0, &mut self.datagram);
             }
             while station.poll_event().is_some() {}
         }
@@ -132,7 +132,7 @@ impl Group {
             transmit.seal(&mut self.datagram);
             let to = |(host, _): &&mut (usize, Node)| SocketAddr::from(outer(*host)) == transmit.to;
             if let Some((_, station)) = self.stations.iter_mut().find(to) {
-                station.handle_datagram(self.now, from, &mut self.datagram);
+                station.handle_datagram(self.now, from, 0, &mut self.datagram);
             }
         }
     }
