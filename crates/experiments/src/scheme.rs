@@ -26,9 +26,9 @@ pub enum Scheme {
 impl Scheme {
     /// The tunnel with redundancy elimination off: what everything is measured against.
     pub const OFF: Self = Self::Tunnel { policy: Policy::Off, form: Form::Compact };
-    /// The default of the project.
+    /// References to what is confirmed, and nothing beside.
     pub const ACKED: Self = Self::Tunnel { policy: Policy::Acked, form: Form::Compact };
-    /// References to what is on its way, where the hop repairs its losses.
+    /// The default of the project: references to what is on its way, since the hop repairs its losses.
     pub const ADAPTIVE: Self = Self::Tunnel { policy: Policy::Adaptive, form: Form::Compact };
     /// Of the byte-caching paper, section V-A.
     pub const CACHE_FLUSH: Self = Self::paper(Policy::CacheFlush);

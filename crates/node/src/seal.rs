@@ -82,13 +82,13 @@ mod tests {
     #[test]
     fn what_is_sealed_opens_once_with_the_same_header_and_counter() {
         let key = Arc::new(TrafficKey::new(&[7; 32]));
-        let mut datagram = b"headers!the plaintext".to_vec();
+        let mut datagram = b"headersthe plaintext".to_vec();
         Seal::new(key.clone(), 9).apply(&mut datagram);
-        assert_eq!(datagram.len(), 21 + TAG_BYTES);
-        let (header, body) = datagram.split_at(8);
+        assert_eq!(datagram.len(), 20 + TAG_BYTES);
+        let (header, body) = datagram.split_at(SEALED_HEADER_BYTES);
         assert_eq!(key.open(9, header, &mut body.to_vec()), Some(13));
         assert_eq!(key.open(8, header, &mut body.to_vec()), None);
-        assert_eq!(key.open(9, b"Headers!", &mut body.to_vec()), None);
+        assert_eq!(key.open(9, b"Headers", &mut body.to_vec()), None);
         let mut short = [0; TAG_BYTES - 1];
         assert_eq!(key.open(9, header, &mut short), None);
     }

@@ -251,7 +251,7 @@ fn naive_is_refused_with_the_reason() {
         "[tunnel]",
         "[reduce]\npolicy = \"naive\"\n\n[tunnel]",
         "gateway.toml: [reduce] policy: naive stalls a connection for good on the first packet that is lost, \
-         because what follows refers to it; take it out for the default, \"acked\", which no loss can stall",
+         because what follows refers to it; take it out for the default, \"adaptive\", which no loss can stall",
     );
 }
 

@@ -1,4 +1,4 @@
-//! How fast packets are encoded and decoded in the compact form under the default policy.
+//! How fast packets are encoded and decoded in the compact form under the policy `acked`.
 //!
 //! `cargo bench -p overheard-re`. Each pass runs a stream twice as long as the store through an encoder that
 //! is warm, with confirmations 32 packets behind, as they are on a real link; what is reported is payload

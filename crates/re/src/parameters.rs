@@ -34,9 +34,9 @@ pub enum Policy {
     /// Any packet; the receiver asks for what it lacks (paper, section VIII).
     RetrieveOnMiss,
     /// Packets that the receiver has confirmed.
-    #[default]
     Acked,
     /// What is confirmed, and what is sent where the hop repairs its losses.
+    #[default]
     Adaptive,
 }
 

@@ -1,8 +1,12 @@
 //! Packets on a bad road: what is delivered is what was sent, under every policy.
 
 use crate::pair::{GATEWAY, Pair, Road, STATION, repetitive, tcp};
+use etherparse::PacketBuilder;
+use etherparse::TcpOptionElement::{Noop, Timestamp};
 use node::Outcome;
 use proptest::prelude::*;
+use rand::SeedableRng as _;
+use rand_chacha::ChaCha12Rng;
 use re::{Form, Parameters, Policy};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -76,7 +80,7 @@ fn what_is_missed_is_asked_for_and_repaired() {
 }
 
 #[test]
-fn under_adaptive_the_hop_repairs_its_losses_and_keeps_the_order() {
+fn under_adaptive_the_hop_repairs_its_losses() {
     for (loss, reorder) in [(0.0, 0.0), (0.05, 0.0), (0.2, 0.0), (0.1, 0.1)] {
         let road = Road { loss, reorder, ..Road::default() };
         let mut pair = Pair::new(9, road, &parameters(Policy::Adaptive, Form::Compact));
@@ -85,14 +89,55 @@ fn under_adaptive_the_hop_repairs_its_losses_and_keeps_the_order() {
         let counters = pair.status(GATEWAY).peers[0].counters;
         let delivered: BTreeSet<_> = pair.delivered[STATION].iter().collect();
         assert!(delivered.len() * 100 >= sent.len() * 99, "{loss}: {} {counters:?}", delivered.len());
-        let out_of_order =
-            pair.delivered[STATION].windows(2).filter(|pair| tcp_sequence(&pair[0]) > tcp_sequence(&pair[1]));
-        assert!(out_of_order.count() * 100 <= sent.len(), "{loss}");
         assert!(counters.removed_bytes * 2 > counters.inner_sent_bytes, "{counters:?}");
         let expected = (sent.len() as f64 * loss) as u64;
         assert!(counters.recovered >= expected * 3 / 4, "{loss}: {counters:?}");
         assert!(counters.recovered <= expected * 2 + 40, "{loss}: {counters:?}");
     }
+}
+
+/// How many packets were handed on behind one with a higher sequence.
+fn out_of_order(delivered: &[Vec<u8>]) -> usize {
+    delivered.windows(2).filter(|pair| tcp_sequence(&pair[0]) > tcp_sequence(&pair[1])).count()
+}
+
+#[test]
+fn packets_wait_behind_a_gap_only_where_the_hop_is_a_small_part_of_the_path() {
+    let timestamps = |to, value: u32, echo: u32| {
+        let (source, destination) = if to == STATION { (1, 2) } else { (2, 1) };
+        let (port, other) = if to == STATION { (80, 4242) } else { (4242, 80) };
+        let options = [Noop, Noop, Timestamp(value, echo)];
+        let mut packet = Vec::new();
+        PacketBuilder::ipv4([10, 0, 0, source], [10, 0, 0, destination], 64)
+            .tcp(port, other, 1, 1000)
+            .options(&options)
+            .unwrap()
+            .write(&mut packet, b"")
+            .unwrap();
+        packet
+    };
+    // nothing in it refers to anything, and would wait for that
+    let mut rng = ChaCha12Rng::seed_from_u64(9);
+    let random: Vec<Vec<u8>> = (0..400).map(|_| (0..900).map(|_| rng.random()).collect()).collect();
+    let mut reordered = [0, 0];
+    for (reordered, beyond) in reordered.iter_mut().zip([0, 400]) {
+        let road = Road { loss: 0.05, ..Road::default() };
+        let mut pair = Pair::new(9, road, &parameters(Policy::Adaptive, Form::Compact));
+        pair.run(5 * SECOND);
+        // what the station's host asks is answered by one that is further away or nearer
+        for value in 0..8 {
+            pair.send(STATION, &timestamps(GATEWAY, value, 0));
+            pair.run((20 + beyond) * MS);
+            pair.send(GATEWAY, &timestamps(STATION, 1, value));
+            pair.run(60 * MS);
+        }
+        pair.delivered[STATION].clear();
+        let sent = carry(&mut pair, &random);
+        let delivered: BTreeSet<_> = pair.delivered[STATION].iter().collect();
+        assert!(delivered.len() * 100 >= sent.len() * 99, "{}", delivered.len());
+        *reordered = out_of_order(&pair.delivered[STATION]);
+    }
+    assert!(reordered[0] > 10 && reordered[1] < 5, "{reordered:?}");
 }
 
 /// TCP's sequence number in an IPv4 packet without options.

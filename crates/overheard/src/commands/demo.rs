@@ -70,7 +70,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     for (name, carrier) in [
         ("bare link", Carrier::Bare),
         ("tunnel, nothing removed", Carrier::tunnel("off")),
-        ("Overheard", Carrier::tunnel("acked")),
+        ("Overheard", Carrier::tunnel("adaptive")),
     ] {
         let scenario = Scenario {
             name: name.to_owned(),

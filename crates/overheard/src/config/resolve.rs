@@ -170,7 +170,7 @@ fn reduce(path: &Path, file: &Reduce, policies: Policies) -> Result<re::Paramete
     }
     if parameters.policy == Policy::Naive && policies == Policies::Sound {
         let what = "naive stalls a connection for good on the first packet that is lost, because what follows \
-                    refers to it; take it out for the default, \"acked\", which no loss can stall";
+                    refers to it; take it out for the default, \"adaptive\", which no loss can stall";
         return Err(Mistake::at(path, "[reduce] policy", what));
     }
     if let Some(name) = &file.form {

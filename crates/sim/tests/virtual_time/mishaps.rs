@@ -46,7 +46,7 @@ fn a_lost_store_costs_no_packet_under_the_default_policy_beyond_a_round_trip() {
 
 #[test]
 fn a_station_that_moves_is_found_again_when_it_speaks() {
-    let mut simulation = pair(3, &link(), Some(Tunnel::default()));
+    let mut simulation = pair(3, &link(), Some(Policy::Acked.into()));
     simulation.add_source("down", Box::new(stream(1, 2000)));
     let to = "203.0.113.77:5555".parse().unwrap();
     simulation.schedule(4 * SECOND, Mishap::Move { host: 1, to }).unwrap();

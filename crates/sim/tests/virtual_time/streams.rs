@@ -33,9 +33,9 @@ fn the_tunnel_with_elimination_off_adds_its_headers_and_with_it_on_removes_what_
         link_bytes(&report, down_link(1))
     };
     let (bare, off, acked) = (sent(None), sent(Some(Policy::Off.into())), sent(Some(Tunnel::default())));
-    // 28 bytes of outer headers and 28 of the tunnel's, for each packet
+    // 28 bytes of outer headers and 27 of the tunnel's, for each packet
     let added = off - bare;
-    assert!((1500 * 56..1500 * 60).contains(&added), "{added}");
+    assert!((1500 * 55..1500 * 59).contains(&added), "{added}");
     assert!(acked < bare * 6 / 10, "{acked} of {bare}");
 }
 
@@ -63,11 +63,12 @@ fn every_kind_of_traffic_comes_out_over_both_families() {
     for of_family in report.sources.chunks(3) {
         let [stream, ping, segments] = of_family else { unreachable!() };
         let loss = stream.forwards.perceived_loss().unwrap();
-        assert!((loss - 0.05).abs() < 0.03, "{loss}");
+        assert!(loss < 0.01, "the hop repairs what it loses: {loss}");
         assert!(ping.backwards.offered.packets > 50 && ping.round_trip.unwrap().median_seconds > 0.02);
         assert_eq!(segments.in_order_share, Some(1.0));
         assert!(segments.completed_at_seconds.unwrap() < 5.0, "{segments:?}");
-        assert!(segments.forwards.offered.packets > 154 && segments.backwards.offered.packets > 70);
+        let (sent, answered) = (segments.forwards.offered.packets, segments.backwards.offered.packets);
+        assert!(sent >= 154 && answered > 50, "{sent} {answered}");
     }
 }
 

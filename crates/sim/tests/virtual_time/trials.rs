@@ -20,10 +20,10 @@ fn run(cases: &[sim::trial::Case]) -> BTreeMap<(String, u64), Measured> {
     all
 }
 
-/// Under the default policy nothing is undecodable and the application loses what the link loses; `off` and `bare`
+/// Under `acked` nothing is undecodable and the application loses what the link loses; `off` and `bare`
 /// are the same in that, and every one of the paper's policies loses more.
 #[test]
-fn perceived_loss_is_actual_loss_under_the_default_policy_and_more_under_others() {
+fn perceived_loss_is_actual_loss_under_acked_and_more_under_others() {
     let mut base = Trial::of(content(), Stream::Datagrams, 3000);
     if let Some(tunnel) = &mut base.tunnel {
         tunnel.reduce.form = Form::Paper;
