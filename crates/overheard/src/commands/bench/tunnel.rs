@@ -29,7 +29,7 @@ struct Figure {
     lowest: f64,
     highest: f64,
     unit: &'static str,
-    /// What issue trackers and papers would call the mark: what the figure has to come to.
+    /// What it has to come to, where that is asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     wanted: Option<String>,
 }

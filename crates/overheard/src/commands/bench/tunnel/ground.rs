@@ -54,7 +54,7 @@ impl std::fmt::Display for Way {
 
 /// Everything that the measurements stand on. Dropped, all of it goes: programs first.
 pub struct Ground {
-    _programs: Vec<Program>,
+    programs: Vec<Program>,
     /// Why there is no wireguard-go.
     wireguard_absent: Option<String>,
     /// Where transfers end.
@@ -87,8 +87,7 @@ impl Ground {
             }
             Err(why) => Some(format!("{why:#}")),
         };
-        let ground =
-            Ground { _programs: programs, wireguard_absent, gateway, station, _keys: keys, _run: run };
+        let ground = Ground { programs, wireguard_absent, gateway, station, _keys: keys, _run: run };
         for way in ground.ways() {
             if !echo::answers(&ground.station, way.gateway(), PATIENCE)? {
                 bail!("the gateway does not answer by {way}");
@@ -106,6 +105,13 @@ impl Ground {
     /// Why there is no wireguard-go to compare with, if there is none.
     pub fn wireguard_absent(&self) -> Option<&str> {
         self.wireguard_absent.as_deref()
+    }
+}
+
+impl Drop for Ground {
+    fn drop(&mut self) {
+        // asked, not killed: wireguard-go's sockets stand outside of the namespaces, and only it removes them
+        self.programs.iter_mut().for_each(Program::stop);
     }
 }
 
