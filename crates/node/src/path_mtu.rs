@@ -177,12 +177,20 @@ impl PathMtu {
         self.unproven_since.get_or_insert(now);
     }
 
+    /// What `sequence` holds leaves once more: that it arrives says nothing of the first datagram any more.
+    pub fn sent_again(&mut self, sequence: u64) {
+        self.large.retain(|(large, _)| *large != sequence);
+    }
+
     /// A receipt says that `sequence` arrived.
     pub fn held(&mut self, now: Duration, sequence: u64) {
         let at = self.large.partition_point(|(large, _)| *large < sequence);
         let Some(&(_, bytes)) = self.large.get(at).filter(|(large, _)| *large == sequence) else { return };
-        self.large.drain(..=at);
-        self.unproven_since = None;
+        // it proves nothing for larger ones, but for all that are no larger, whatever became of them
+        self.large.retain(|&(_, other)| other > bytes);
+        if self.large.is_empty() {
+            self.unproven_since = None;
+        }
         let passes = bytes + STEP_BYTES >= self.limit;
         self.confirmed |= passes;
         if passes && self.probe.is_some_and(|probe| probe.aim == Aim::Verify) {
@@ -191,10 +199,10 @@ impl PathMtu {
         }
     }
 
-    /// The peer answered a ping that left at `left_at`.
+    /// The peer answered a ping that left at `left_at`, which is told in whole microseconds.
     pub fn answered_ping(&mut self, left_at: Duration) {
         if let Some(probe) = &mut self.probe {
-            probe.heard |= probe.left_at.is_some_and(|at| at <= left_at);
+            probe.heard |= probe.left_at.is_some_and(|at| at.as_micros() <= left_at.as_micros());
         }
     }
 
@@ -338,7 +346,8 @@ mod tests {
     impl Path {
         fn new(offered: usize, most: usize, carries: usize) -> Self {
             let measured = Measured { srtt: Some(20 * MS), loss: None };
-            let (now, mtu) = (Duration::ZERO, PathMtu::new(offered, most));
+            // no clock stands at whole microseconds
+            let (now, mtu) = (Duration::from_nanos(1), PathMtu::new(offered, most));
             let answers = BTreeMap::new();
             Path { mtu, carries, cut: false, receipts: true, now, answers, sequence: 0, measured }
         }
@@ -351,7 +360,9 @@ mod tests {
                 while let Some(entry) = self.answers.first_entry().filter(|entry| *entry.key() <= self.now) {
                     for (bytes, sequence) in entry.remove() {
                         match sequence {
-                            Some(u64::MAX) => self.mtu.answered_ping(self.now - 20 * MS),
+                            Some(u64::MAX) => {
+                                self.mtu.answered_ping(self.now - 20 * MS - Duration::from_nanos(1))
+                            }
                             Some(sequence) => self.mtu.held(self.now, sequence),
                             None => self.mtu.answered(self.now, bytes),
                         }
@@ -398,6 +409,18 @@ mod tests {
             mtu.handle_timeout(now, &measured);
             assert!(!mtu.has_probe(), "{sequence}");
         }
+    }
+
+    #[test]
+    fn what_passes_is_no_proof_for_what_is_larger() {
+        let mut path = Path::new(1452, 1452, 1300);
+        for _ in 0..1000 {
+            path.run(5 * MS);
+            path.mtu.sent(path.now, path.sequence, path.mtu.limit().min(1280));
+            path.leave(path.mtu.limit().min(1280), Some(path.sequence));
+            path.sequence += 1;
+        }
+        assert!((1292..=1300).contains(&path.mtu.limit()), "{}", path.mtu.limit());
     }
 
     #[test]

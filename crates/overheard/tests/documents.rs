@@ -140,6 +140,7 @@ fn the_table_of_the_readme_names_keys_that_a_configuration_may_have() {
         ("store_mib", "16"),
         ("headers", "true"),
         ("literals", "true"),
+        ("packing", "true"),
     ];
     let rows: Vec<String> = read("README.md").lines().filter_map(row).collect();
     assert_eq!(rows.len(), values.len(), "{rows:?}");

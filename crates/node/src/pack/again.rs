@@ -83,10 +83,12 @@ impl Peer {
             } else {
                 frame::emit_last(frame_type, out);
             }
-            frame::emit_sequence(again.sequence, out);
+            let sequence = again.sequence;
+            frame::emit_sequence(sequence, out);
             out.extend_from_slice(body);
-            outstanding.send_again(now, again.sequence);
+            outstanding.send_again(now, sequence);
             recover.sent_again();
+            self.path.sent_again(sequence);
             self.counters.recovered += 1;
             if !fits {
                 return true;
