@@ -40,6 +40,8 @@ pub struct Object {
     content: Mutex<Content>,
     /// Rings whenever the content changes.
     pub(super) changed: Notify,
+    /// Held by the one reader that has missing bytes fetched.
+    pub mending: tokio::sync::Mutex<()>,
     /// Whether a client of this router asked for it, and not only a neighbour.
     pub wanted_here: AtomicBool,
 }
@@ -98,6 +100,7 @@ impl Object {
             head: RwLock::new(Arc::new(head)),
             content: Mutex::new(content),
             changed: Notify::new(),
+            mending: tokio::sync::Mutex::new(()),
             wanted_here: AtomicBool::new(false),
         }
     }
@@ -134,6 +137,37 @@ impl Object {
         let content = self.content();
         content.is_whole()
             || content.fills.iter().any(|(_, range)| range.start == 0 || range.end == usize::MAX)
+    }
+
+    /// Waits until its length is known, or nobody is finding it out.
+    pub async fn settled(&self) {
+        loop {
+            let mut changed = std::pin::pin!(self.changed.notified());
+            changed.as_mut().enable();
+            {
+                let content = self.content();
+                if content.length.is_some() || content.fills.is_empty() {
+                    return;
+                }
+            }
+            changed.await;
+        }
+    }
+
+    /// Notes how long it is, as a part of it told. `false`: another length is known.
+    pub fn learn_length(&self, length: u64) -> bool {
+        *self.content().length.get_or_insert(length) == length
+    }
+
+    /// Where bytes that join what is here have to begin, so that the byte at `at` comes.
+    #[must_use]
+    pub fn joins_at(&self, at: u64) -> u64 {
+        let content = self.content();
+        let start = start_of(number_of(at));
+        match content.slots.get(number_of(at)) {
+            Some(Slot::Filling(begun)) => (start + begun.len() as u64).min(at),
+            _ => start,
+        }
     }
 
     /// Notes that a client of this router wanted it; whether one had before.
