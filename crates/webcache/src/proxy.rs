@@ -28,6 +28,7 @@ use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::{Method, Request, Response, StatusCode};
+use serde::Serialize;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -47,8 +48,6 @@ const UNCACHEABLE_SECONDS: u64 = 60;
 pub struct Settings {
     /// This router's name in Via and Cache-Status; no other on the way may bear it.
     pub name: String,
-    /// The mark on our own connections.
-    pub mark: Option<u32>,
     /// Whether a request taken on its way is kept only if its Host resolves to where it was going.
     pub verify_host: bool,
     /// How stale a response may be served when its origin is out of reach and did not say, in seconds.
@@ -57,7 +56,7 @@ pub struct Settings {
     pub packages: bool,
     /// Ports that a forward proxy's CONNECT may reach.
     pub connect_ports: Vec<u16>,
-    /// Whether anything is fetched from an origin at all, or through the gateway's cache only.
+    /// Which other routers are asked, where there are any.
     pub selector: Option<Arc<crate::selector::Selector>>,
     /// The upstreams of the reverse proxy.
     pub rewrites: Rewrites,
@@ -80,7 +79,7 @@ impl Proxy {
     /// Over a store.
     #[must_use]
     pub fn new(store: Arc<Store>, settings: Settings) -> Arc<Self> {
-        let upstream = Upstream::new(settings.mark, settings.name.clone());
+        let upstream = Upstream::new(settings.name.clone());
         Arc::new(Proxy {
             store,
             upstream,
@@ -140,6 +139,18 @@ impl Proxy {
         self.counted(response, asked, outcome)
     }
 
+    /// What it is and what it did, as JSON tells it.
+    #[must_use]
+    pub fn report(&self) -> Report {
+        Report {
+            version: env!("CARGO_PKG_VERSION"),
+            name: self.settings.name.clone(),
+            store: self.store.usage(),
+            counters: self.statistics.snapshot(),
+            mesh: self.settings.selector.as_ref().map(|selector| selector.report()),
+        }
+    }
+
     /// A lock on a URI: whoever holds it asks the origin.
     fn flight(&self, key: &Key) -> Arc<tokio::sync::Mutex<()>> {
         let mut flights = self.flights.lock().unwrap_or_else(PoisonError::into_inner);
@@ -186,6 +197,21 @@ impl Proxy {
             counted.boxed_unsync()
         })
     }
+}
+
+/// The state of a cache.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    /// The program's version.
+    pub version: &'static str,
+    /// This router's name.
+    pub name: String,
+    /// What is kept.
+    pub store: crate::store::Usage,
+    /// What was done.
+    pub counters: crate::statistics::Counters,
+    /// What is known of the other routers.
+    pub mesh: Option<crate::selector::Report>,
 }
 
 /// The time on the wall.

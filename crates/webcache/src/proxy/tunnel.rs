@@ -21,7 +21,7 @@ impl Proxy {
         let host = target.host().trim_start_matches('[').trim_end_matches(']').to_owned();
         let mut stream = None;
         for address in self.names_of(&host).await {
-            if let Ok(open) = connect((address, port).into(), self.settings.mark).await {
+            if let Ok(open) = connect((address, port).into()).await {
                 stream = Some(open);
                 break;
             }

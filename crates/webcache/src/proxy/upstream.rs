@@ -65,14 +65,14 @@ pub struct Upstream {
 }
 
 impl Upstream {
-    /// Connections carry `mark`, so that no rule of ours takes them.
+    /// Bears `pseudonym` in Via.
     #[must_use]
-    pub fn new(mark: Option<u32>, pseudonym: String) -> Self {
+    pub fn new(pseudonym: String) -> Self {
         let client = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_max_idle_per_host(IDLE)
             .pool_idle_timeout(IDLE_FOR)
-            .build(Connector { mark });
+            .build(Connector);
         Upstream { client, pseudonym }
     }
 
@@ -109,10 +109,8 @@ impl Upstream {
 }
 
 /// Opens connections to the address that stands in the URI.
-#[derive(Debug, Clone)]
-struct Connector {
-    mark: Option<u32>,
-}
+#[derive(Debug, Clone, Copy)]
+struct Connector;
 
 impl tower_service::Service<Uri> for Connector {
     type Response = TokioIo<TcpStream>;
@@ -125,20 +123,16 @@ impl tower_service::Service<Uri> for Connector {
 
     fn call(&mut self, uri: Uri) -> Self::Future {
         let address = uri.authority().and_then(|authority| authority.as_str().parse().ok());
-        let mark = self.mark;
         Box::pin(async move {
             let address = address.ok_or_else(|| io::Error::other("no address"))?;
-            connect(address, mark).await.map(TokioIo::new)
+            connect(address).await.map(TokioIo::new)
         })
     }
 }
 
 /// Opens a connection within the usual time.
-pub(super) async fn connect(address: SocketAddr, mark: Option<u32>) -> io::Result<TcpStream> {
+pub(super) async fn connect(address: SocketAddr) -> io::Result<TcpStream> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-    if let Some(mark) = mark {
-        socket2::SockRef::from(&socket).set_mark(mark)?;
-    }
     socket.set_nodelay(true)?;
     tokio::time::timeout(CONNECT, socket.connect(address)).await?
 }
