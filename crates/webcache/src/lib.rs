@@ -13,6 +13,7 @@ pub mod interception;
 pub mod management;
 pub mod proxy;
 pub mod run;
+pub mod selection;
 pub mod selector;
 pub mod semantics;
 pub mod site;

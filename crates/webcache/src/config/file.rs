@@ -211,7 +211,7 @@ pub struct Routing {
     pub gateways: Vec<IpAddr>,
     /// The file of `source = "static"`; relative to this file.
     pub file: Option<PathBuf>,
-    /// babeld's local socket (`-G`), or OLSRv2's telnet port.
+    /// babeld's local socket: the path or the port of its `-G`.
     pub socket: Option<String>,
 }
 
@@ -225,8 +225,6 @@ pub enum Source {
     Kernel,
     /// babeld.
     Babeld,
-    /// olsrd2's telnet.
-    Olsrv2,
 }
 
 /// `[management]`

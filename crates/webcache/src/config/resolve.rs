@@ -267,12 +267,12 @@ fn mesh(path: &Path, file: &File) -> Result<Option<Mesh>, Mistake> {
     }
     let routing = match &file.routing {
         Some(routing) => {
-            let (is_static, is_daemon) = (routing.source == Source::Static, matches!(routing.source, Source::Babeld | Source::Olsrv2));
+            let (is_static, is_daemon) = (routing.source == Source::Static, routing.source == Source::Babeld);
             if is_static != routing.file.is_some() {
                 return mistake("[routing] file", "goes with source = \"static\", and only with it");
             }
             if is_daemon != routing.socket.is_some() {
-                return mistake("[routing] socket", "goes with source = \"babeld\" or \"olsrv2\", and only with them");
+                return mistake("[routing] socket", "goes with source = \"babeld\", and only with it");
             }
             Some(Routing {
                 source: routing.source,

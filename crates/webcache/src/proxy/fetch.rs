@@ -13,7 +13,7 @@ use hyper::body::Incoming;
 use hyper::header::{CONTENT_LENGTH, CONTENT_LOCATION, CONTENT_RANGE, HeaderMap, HeaderName, LOCATION, RANGE};
 use hyper::{Method, Response, StatusCode};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long one request waits for another's answer before it asks by itself.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -103,17 +103,30 @@ impl Proxy {
         }
         let mut last = NoResponse::NoWay;
         for way in self.ways(asked).await {
-            let asked_at = now();
+            let (asked_at, began) = (now(), Instant::now());
             match self.ask_along(way, asked, &headers).await {
-                Ok(answer) => return Ok((way, answer, asked_at)),
+                Ok(answer) => {
+                    if let Some(selector) = &self.settings.selector {
+                        selector.took(way, began.elapsed());
+                    }
+                    return Ok((way, answer, asked_at));
+                }
                 Err(error) => {
-                    self.statistics.way_failed(way);
+                    self.note_failure(way, &asked.key);
                     tracing::debug!("{} by {way:?}: {error}", asked.key.as_str());
                     last = error;
                 }
             }
         }
         Err(last)
+    }
+
+    /// Counts a way that did not answer; who was to have the content is not asked again.
+    pub(super) fn note_failure(&self, way: Way, key: &crate::semantics::key::Key) {
+        self.statistics.way_failed(way);
+        if let (Kind::Holder | Kind::Peer, Some(selector)) = (way.kind, &self.settings.selector) {
+            selector.forget(key);
+        }
     }
 
     async fn ask_along(&self, way: Way, asked: &Asked, headers: &HeaderMap) -> Result<Response<Incoming>, NoResponse> {

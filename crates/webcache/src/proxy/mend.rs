@@ -116,7 +116,7 @@ impl Proxy {
             let answer = match answer {
                 Ok(answer) => answer,
                 Err(error) => {
-                    self.statistics.way_failed(*way);
+                    self.note_failure(*way, &asked.key);
                     tracing::debug!("{} from {start} by {way:?}: {error}", asked.key.as_str());
                     continue;
                 }
