@@ -11,6 +11,10 @@
 
 #![forbid(unsafe_code)]
 
+pub mod babeld_dump;
+pub mod cache_fields;
+pub mod cache_index;
+pub mod cache_message;
 pub mod capacity_trace;
 pub mod capture_file;
 pub mod compact_shim;
@@ -78,6 +82,10 @@ macro_rules! targets {
 }
 
 targets! {
+    babeld_dump: 20_000,
+    cache_fields: 50_000,
+    cache_index: 50_000,
+    cache_message: 10_000,
     capacity_trace: 200_000,
     capture_file: 2_000,
     compact_shim: 200_000,

@@ -107,13 +107,19 @@ impl<'a> Message<'a> {
         }
         let (said, check) = datagram.split_last_chunk::<CHECK_BYTES>().ok_or(Malformed)?;
         key.mac(said).ok_or(Check)?.verify_slice(check).map_err(|_| Check)?;
-        let (header, uri) = said.split_first_chunk::<HEADER_BYTES>().ok_or(Malformed)?;
+        Self::read(said).ok_or(Malformed)
+    }
+
+    /// Reads what stands before the check; `None`: it is malformed.
+    #[must_use]
+    pub fn read(said: &'a [u8]) -> Option<Self> {
+        let (header, uri) = said.split_first_chunk::<HEADER_BYTES>()?;
         let kind = match header[1] {
             0 => Kind::Locate,
             1 => Kind::Found,
             2 => Kind::SetupHolder,
             3 => Kind::SetupHome,
-            _ => return Err(Malformed),
+            _ => return None,
         };
         let number = |at: usize| u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
         let address = |at: usize| {
@@ -121,17 +127,17 @@ impl<'a> Message<'a> {
             Ipv6Addr::from(octets).to_canonical()
         };
         let length = usize::from(u16::from_be_bytes([header[44], header[45]]));
-        if length != uri.len() || header[3] != 0 {
-            return Err(Malformed);
+        if length != uri.len() || header[3] != 0 || length > LONGEST_KEY_BYTES {
+            return None;
         }
-        Ok(Message {
+        Some(Message {
             kind,
             ttl: header[2],
             boot: number(4),
             sequence: number(8),
             origin: address(12),
             target: address(28),
-            key: std::str::from_utf8(uri).map_err(|_| Malformed)?,
+            key: std::str::from_utf8(uri).ok()?,
         })
     }
 
