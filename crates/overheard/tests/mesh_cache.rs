@@ -24,7 +24,8 @@ fn router(own: usize, routers: usize, architecture: &str, selection: &str) -> (S
         );
     }
     let gateway = own == routers;
-    let mut text = format!("architecture = \"{architecture}\"\nselection = \"{selection}\"\ngateway = {gateway}\n");
+    let mut text =
+        format!("architecture = \"{architecture}\"\nselection = \"{selection}\"\ngateway = {gateway}\n");
     if own == 1 {
         text += "[transparent]\n";
     }
@@ -69,7 +70,9 @@ fn fetch(chain: &Chain, path: &str, length: usize) -> String {
 }
 
 fn objects(chain: &Chain) -> Vec<u64> {
-    (1..=chain.caches.len()).map(|router| chain.status(router)["store"]["objects"].as_u64().unwrap()).collect()
+    (1..=chain.caches.len())
+        .map(|router| chain.status(router)["store"]["objects"].as_u64().unwrap())
+        .collect()
 }
 
 #[test]
@@ -103,7 +106,10 @@ fn ph_bcp_finds_a_copy_that_a_neighbour_has_and_sets_up_the_way_to_it() {
     assert!(head.contains("detail=remote"), "{head}");
     assert_eq!(objects(&chain), [1, 1, 1, 1]);
     let status = chain.status(1);
-    assert_eq!((status["mesh"]["traffic"]["searches"].as_u64(), status["mesh"]["searches_won"].as_u64()), (Some(1), Some(1)));
+    assert_eq!(
+        (status["mesh"]["traffic"]["searches"].as_u64(), status["mesh"]["searches_won"].as_u64()),
+        (Some(1), Some(1))
+    );
     assert_eq!(status["counters"]["requests"]["remote"], 1);
     assert_eq!(chain.status(2)["mesh"]["traffic"]["set_up"], 1, "{}", chain.status(2));
     assert_eq!(chain.origin.requests(path), 1);

@@ -15,7 +15,9 @@ const TRANSPARENT: &str = "[transparent]\n";
 fn a_client_that_knows_of_no_cache_is_served_from_it_the_second_time() {
     let Some(mut chain) = Chain::of(1) else { return };
     chain.start_all(TRANSPARENT);
-    for (path, length) in [("/fixed/10000", 10_000), ("/fixed/3000000", 3_000_000), ("/chunked/700000", 700_000)] {
+    for (path, length) in
+        [("/fixed/10000", 10_000), ("/fixed/3000000", 3_000_000), ("/chunked/700000", 700_000)]
+    {
         for _ in 0..3 {
             let (body, code) = chain.curl(&[&chain.url(path)]);
             assert_eq!((body == content(path, length), code), (true, 0), "{path}\n{}", chain.log(1));
@@ -54,7 +56,8 @@ fn content_is_kept_at_every_router_on_its_way() {
     let (body, _) = chain.curl(&[&chain.url(path)]);
     assert!(body == content(path, length));
     assert_eq!(chain.origin.requests(path), 1);
-    assert_eq!(chain.status(2)["counters"]["requests"]["ph_local"], 1, "{}", chain.status(2));
+    assert_eq!(chain.status(1)["counters"]["requests"]["remote"], 1, "{}", chain.status(1));
+    assert_eq!(chain.status(2)["counters"]["neighbours"]["10.77.1.1"]["asked_us"], 2);
 }
 
 #[test]
@@ -67,7 +70,13 @@ fn ten_clients_at_once_cost_the_origin_one_request_and_stream_while_it_comes() {
     std::thread::scope(|scope| {
         for _ in 0..10 {
             scope.spawn(|| {
-                let (said, code) = chain.curl(&["--output", "/dev/null", "--write-out", "%{time_starttransfer} %{size_download}", &url]);
+                let (said, code) = chain.curl(&[
+                    "--output",
+                    "/dev/null",
+                    "--write-out",
+                    "%{time_starttransfer} %{size_download}",
+                    &url,
+                ]);
                 let said = String::from_utf8(said).unwrap();
                 let (first, size) = said.split_once(' ').unwrap();
                 assert_eq!((size, code), ("2000000", 0));
@@ -128,10 +137,21 @@ fn ranges_are_served_from_what_is_there_and_fetched_where_it_is_not() {
         };
         assert_eq!((body == wanted, code), (true, 0), "{range}\n{}", chain.log(1));
     }
-    assert!(chain.origin.seen.lock().unwrap().bytes < 4_000_000, "whole chunks around what was asked for, and no more");
+    assert!(
+        chain.origin.seen.lock().unwrap().bytes < 4_000_000,
+        "whole chunks around what was asked for, and no more"
+    );
     let (body, _) = chain.curl(&[&chain.url(path)]);
     assert!(body == whole);
-    let (said, _) = chain.curl(&["--range", "4000000-", "--write-out", "%{http_code}", "--output", "/dev/null", &chain.url(path)]);
+    let (said, _) = chain.curl(&[
+        "--range",
+        "4000000-",
+        "--write-out",
+        "%{http_code}",
+        "--output",
+        "/dev/null",
+        &chain.url(path),
+    ]);
     assert_eq!(said, b"416");
 }
 
@@ -145,7 +165,10 @@ fn what_is_for_one_user_or_one_language_is_not_given_to_another() {
     assert_eq!(chain.origin.requests("/private/100"), 2);
     for (language, requests) in [("de", 1), ("fr", 2), ("de", 2), ("fr", 2)] {
         let (body, _) = chain.curl(&["-H", &format!("Accept-Language: {language}"), &chain.url("/vary/2")]);
-        assert_eq!((String::from_utf8(body).unwrap().as_str(), chain.origin.requests("/vary/2")), (language, requests));
+        assert_eq!(
+            (String::from_utf8(body).unwrap().as_str(), chain.origin.requests("/vary/2")),
+            (language, requests)
+        );
     }
 }
 
@@ -163,7 +186,8 @@ fn requests_that_could_smuggle_or_poison_are_refused_or_change_nothing() {
         "\u{16}\u{3}\u{1}nonsense\r\n\r\n".to_owned(),
     ] {
         let answer = chain.say(malformed.as_bytes());
-        let refused = answer.is_empty() || answer.starts_with("HTTP/1.1 4") || answer.starts_with("HTTP/1.0 4");
+        let refused =
+            answer.is_empty() || answer.starts_with("HTTP/1.1 4") || answer.starts_with("HTTP/1.0 4");
         // a missing Host is the connection's destination
         assert!(refused || malformed.starts_with("GET / HTTP/1.1\r\n\r\n"), "{malformed:?}: {answer}");
     }
@@ -179,7 +203,8 @@ fn requests_that_could_smuggle_or_poison_are_refused_or_change_nothing() {
     assert_eq!(chain.status(1)["store"]["objects"], 0, "{}", chain.status(1));
     assert_eq!(chain.status(1)["counters"]["refused"]["host-mismatch"], 1);
     // a loop
-    let looped = format!("GET /fixed/78 HTTP/1.1\r\nHost: {host}\r\nVia: 1.1 r1\r\nConnection: close\r\n\r\n");
+    let looped =
+        format!("GET /fixed/78 HTTP/1.1\r\nHost: {host}\r\nVia: 1.1 r1\r\nConnection: close\r\n\r\n");
     assert!(chain.say(looped.as_bytes()).starts_with("HTTP/1.1 508"));
     let (body, code) = chain.curl(&[&chain.url("/fixed/100")]);
     assert_eq!((body.len(), code), (100, 0), "it goes on");
@@ -193,16 +218,133 @@ fn a_forward_and_a_reverse_proxy_serve_their_networks_and_nobody_else() {
         "[forward]\nlisten = \"10.77.0.2:3128\"\n[reverse]\nlisten = \"10.77.0.2:8080\"\n[[reverse.upstream]]\npath = \"/mirror/\"\nurl = \"{upstream}\"\n"
     ));
     for _ in 0..2 {
-        let (body, code) = chain.curl(&["--noproxy", "", "--proxy", "http://10.77.0.2:3128", &chain.url("/fixed/1234")]);
+        let (body, code) =
+            chain.curl(&["--noproxy", "", "--proxy", "http://10.77.0.2:3128", &chain.url("/fixed/1234")]);
         assert_eq!((body == content("/fixed/1234", 1234), code), (true, 0), "{}", chain.log(1));
         let (body, code) = chain.curl(&["http://10.77.0.2:8080/mirror/4321"]);
         assert_eq!((body == content("/fixed/4321", 4321), code), (true, 0));
     }
     assert_eq!((chain.origin.requests("/fixed/1234"), chain.origin.requests("/fixed/4321")), (1, 1));
-    let (said, _) = chain.curl(&["--write-out", "%{http_code}", "--output", "/dev/null", "http://10.77.0.2:8080/elsewhere"]);
+    let (said, _) = chain.curl(&[
+        "--write-out",
+        "%{http_code}",
+        "--output",
+        "/dev/null",
+        "http://10.77.0.2:8080/elsewhere",
+    ]);
     assert_eq!(said, b"404");
     chain.places[0].ip("addr add 10.99.0.1/32 dev lo\n").unwrap();
     chain.places[1].ip("route add 10.99.0.1/32 via 10.77.0.1\n").unwrap();
     let (_, code) = chain.curl(&["--interface", "10.99.0.1", "http://10.77.0.2:8080/mirror/4321"]);
     assert_ne!(code, 0, "a stranger was served");
+}
+
+#[test]
+fn a_connection_that_is_under_way_when_the_cache_starts_goes_on() {
+    let Some(mut chain) = Chain::of(1) else { return };
+    let url = chain.url("/slow/200000");
+    chain.configurations[0] = TRANSPARENT.to_owned();
+    let place = chain.places[0].name().to_owned();
+    let client = std::thread::spawn(move || {
+        let args = ["netns", "exec", &place, "curl", "--silent", "--max-time", "20", &url];
+        std::process::Command::new("ip").args(args).output().unwrap()
+    });
+    std::thread::sleep(Duration::from_millis(500));
+    chain.start(1);
+    let output = client.join().unwrap();
+    assert!(output.status.success() && output.stdout == content("/slow/200000", 200_000));
+}
+
+#[test]
+fn a_cache_that_is_killed_in_mid_transfer_never_serves_wrong_bytes_and_knows_what_it_had() {
+    let Some(mut chain) = Chain::of(2) else { return };
+    let lines = format!("{TRANSPARENT}[store]\ndirectory = \"kept\"\n");
+    chain.start_all(&lines);
+    let kept = "/fixed/1500000";
+    chain.curl(&[&chain.url(kept)]);
+    let kills = std::env::var("OVERHEARD_KILLS").map_or(6, |kills| kills.parse().unwrap());
+    for round in 0..kills {
+        let victim = 1 + round % 2;
+        let path = format!("/slow/800000/{round}");
+        let url = chain.url(&path);
+        let mut cache = chain.caches[victim - 1].take();
+        let (body, code) = std::thread::scope(|scope| {
+            let client = scope.spawn(|| chain.curl(&["--max-time", "20", &url]));
+            std::thread::sleep(Duration::from_millis(200 + 150 * (round as u64 % 7)));
+            // dropped, it is killed, with SIGKILL
+            drop(cache.take());
+            client.join().unwrap()
+        });
+        let whole = body == content(&path, 800_000);
+        assert!(whole || code != 0, "round {round}: a part was presented as whole");
+        assert!(content(&path, 800_000).starts_with(&body), "round {round}: wrong bytes");
+        chain.start(victim);
+        let (body, code) = chain.curl(&[&chain.url(&path)]);
+        assert_eq!(
+            (body == content(&path, 800_000), code),
+            (true, 0),
+            "round {round}\n{}",
+            chain.log(victim)
+        );
+        let (body, _) = chain.curl(&[&chain.url(kept)]);
+        assert!(body == content(kept, 1_500_000), "round {round}");
+    }
+    assert_eq!(chain.origin.requests(kept), 1, "what was kept is known after every kill");
+}
+
+#[test]
+fn the_page_the_counters_and_the_rules_are_shown() {
+    let Some(mut chain) = Chain::of(1) else { return };
+    let token = "0123456789abcdefgh";
+    std::fs::write(chain.folder(1).join("token"), token).unwrap();
+    chain.start_all(&format!(
+        "{TRANSPARENT}[management]\nlisten = \"10.77.0.2:4784\"\ntoken_file = \"token\"\n"
+    ));
+    chain.curl(&[&chain.url("/fixed/1000")]);
+    chain.curl(&[&chain.url("/fixed/1000")]);
+    let (said, _) =
+        chain.curl(&["--write-out", "%{http_code}", "--output", "/dev/null", "http://10.77.0.2:4784/"]);
+    assert_eq!(said, b"401");
+    let bearer = format!("Authorization: Bearer {token}");
+    let ask = |path: &str| {
+        let (said, code) = chain.curl(&["-H", &bearer, &format!("http://10.77.0.2:4784{path}")]);
+        assert_eq!(code, 0);
+        String::from_utf8(said).unwrap()
+    };
+    assert!(ask("/").contains("HTTPS passes untouched"));
+    assert!(
+        ask("/metrics").contains("overheard_cache_requests_total{outcome=\"local\"} 1"),
+        "{}",
+        ask("/metrics")
+    );
+    assert!(ask("/status.json").contains("\"local\":1"));
+    let folder = chain.folder(1);
+    let printed = std::process::Command::new(support::PROGRAM)
+        .args(["cache", "cache.toml", "--print-nft"])
+        .current_dir(&folder)
+        .output()
+        .unwrap();
+    assert!(String::from_utf8(printed.stdout).unwrap().contains("tproxy ip to :4782"));
+}
+
+#[test]
+fn a_directory_that_is_not_ours_or_in_use_is_refused_and_nothing_is_left_behind() {
+    let Some(mut chain) = Chain::of(1) else { return };
+    let lines = format!("{TRANSPARENT}[store]\ndirectory = \"kept\"\n");
+    chain.start_all(&lines);
+    let folder = chain.folder(1);
+    let refused = |chain: &Chain| {
+        let args = ["cache", "cache.toml", "--socket", "other"];
+        let run =
+            || std::process::Command::new(support::PROGRAM).args(args).current_dir(&folder).output().unwrap();
+        let output = chain.places[1].enter(run).unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (code, said) = refused(&chain);
+    assert!(code == Some(2) && said.contains("in use by another cache"), "{said}");
+    chain.stop(1);
+    std::fs::write(folder.join("kept/index"), "overheard cache 99\n").unwrap();
+    let (code, said) = refused(&chain);
+    assert!(code == Some(2) && said.contains("another version"), "{said}");
+    assert!(chain.at(1, "nft", &["list", "ruleset"]).stdout.is_empty());
 }

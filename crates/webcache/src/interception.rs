@@ -2,6 +2,8 @@
 //! a routing rule makes the kernel deliver them here. Without a listener the kernel lets them pass, so that a router
 //! whose cache ended still is a router.
 //!
+//! Only connections that begin are taken: those that are under way when the cache starts go on as they were.
+//!
 //! The rules go when this is dropped; what a killed process left is replaced at the next start.
 
 use ipnet::IpNet;
@@ -33,7 +35,9 @@ pub struct Plan {
 #[derive(Debug, thiserror::Error)]
 pub enum NoInterception {
     /// `nft` is not there.
-    #[error("there is no program nft; install the package nftables, or put in the rules of --print-nft otherwise")]
+    #[error(
+        "there is no program nft; install the package nftables, or put in the rules of --print-nft otherwise"
+    )]
     NoNft,
     /// `nft` refused.
     #[error("nft refuses the rules: {0}; run as root, and see that the kernel has nft_tproxy")]
@@ -75,7 +79,7 @@ impl Plan {
             if !networks.is_empty() {
                 let _ = writeln!(
                     rules,
-                    "    {interfaces}{family} saddr {{ {} }} tcp dport {{ {ports} }} tproxy {family} to :{} meta mark set {:#x} accept",
+                    "    {interfaces}{family} saddr {{ {} }} tcp dport {{ {ports} }} tcp flags & (fin | syn | rst | ack) == syn tproxy {family} to :{} meta mark set {:#x} accept",
                     list(networks),
                     self.door,
                     self.mark
@@ -170,14 +174,18 @@ where
     F: Future<Output = Result<(), rtnetlink::Error>>,
 {
     let thread = || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().map_err(|why| why.to_string())?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .build()
+            .map_err(|why| why.to_string())?;
         runtime.block_on(async {
             let (connection, handle, _) = rtnetlink::new_connection().map_err(|why| why.to_string())?;
             tokio::spawn(connection);
             work(handle).await.map_err(|why| why.to_string())
         })
     };
-    std::thread::scope(|scope| scope.spawn(thread).join()).unwrap_or_else(|_| Err("a thread failed".to_owned()))
+    std::thread::scope(|scope| scope.spawn(thread).join())
+        .unwrap_or_else(|_| Err("a thread failed".to_owned()))
 }
 
 /// Adds or removes the routing rules and routes of both families.
@@ -234,7 +242,7 @@ mod tests {
             table: 4782,
         };
         let rules = plan.ruleset();
-        let of_ipv4 = "iifname { \"wlan0\" } ip saddr { 10.0.0.0/8 } tcp dport { 80, 8080 } tproxy ip to :4782 meta mark set 0x4f48 accept";
+        let of_ipv4 = "iifname { \"wlan0\" } ip saddr { 10.0.0.0/8 } tcp dport { 80, 8080 } tcp flags & (fin | syn | rst | ack) == syn tproxy ip to :4782 meta mark set 0x4f48 accept";
         assert!(rules.contains(of_ipv4), "{rules}");
         assert!(rules.contains("ip6 saddr { fd00::/8 }"), "{rules}");
         let only_ipv6 = Plan { networks: vec!["fd00::/8".parse().unwrap()], ..plan };

@@ -38,7 +38,10 @@ impl Page {
     /// Opens the port; whoever asks has to bear `token`, as a bearer or as a password.
     pub fn open(address: SocketAddr, token: Option<String>, proxy: Arc<Proxy>) -> io::Result<Self> {
         let socket = std::net::TcpListener::bind(address).map_err(|why| {
-            io::Error::new(why.kind(), format!("[management] listen: cannot listen on {address}: {why}; choose another"))
+            io::Error::new(
+                why.kind(),
+                format!("[management] listen: cannot listen on {address}: {why}; choose another"),
+            )
         })?;
         socket.set_nonblocking(true)?;
         Ok(Page { socket: TcpListener::from_std(socket)?, token: token.map(Arc::from), proxy })
@@ -128,12 +131,17 @@ impl StatusSocket {
     /// Binds to `path`. A socket that nobody answers on any more is replaced.
     pub fn open(path: &Path) -> io::Result<Self> {
         use std::os::unix::fs::PermissionsExt as _;
-        let named = |why: io::Error| io::Error::new(why.kind(), format!("cannot listen on {}: {why}", path.display()));
+        let named = |why: io::Error| {
+            io::Error::new(why.kind(), format!("cannot listen on {}: {why}", path.display()))
+        };
         if let Some(directory) = path.parent() {
             std::fs::create_dir_all(directory).map_err(named)?;
         }
         if std::os::unix::net::UnixStream::connect(path).is_ok() {
-            return Err(io::Error::other(format!("a cache answers on {} already; stop it first", path.display())));
+            return Err(io::Error::other(format!(
+                "a cache answers on {} already; stop it first",
+                path.display()
+            )));
         }
         let _ = std::fs::remove_file(path);
         let socket = UnixListener::bind(path).map_err(named)?;
@@ -163,7 +171,8 @@ mod tests {
     #[test]
     fn only_the_whole_token_opens() {
         assert!(bears(b"Bearer 0123456789abcdef", "0123456789abcdef"));
-        for wrong in ["Bearer 0123456789abcdeF", "Bearer 0123456789abcde", "0123456789abcdef", "Bearer ", ""] {
+        for wrong in ["Bearer 0123456789abcdeF", "Bearer 0123456789abcde", "0123456789abcdef", "Bearer ", ""]
+        {
             assert!(!bears(wrong.as_bytes(), "0123456789abcdef"), "{wrong}");
         }
     }

@@ -179,7 +179,12 @@ impl Proxy {
     }
 
     /// Counts the bytes of a response as they leave.
-    fn counted(self: &Arc<Self>, response: Response<Body>, asked: Arc<Asked>, outcome: Outcome) -> Response<Body> {
+    fn counted(
+        self: &Arc<Self>,
+        response: Response<Body>,
+        asked: Arc<Asked>,
+        outcome: Outcome,
+    ) -> Response<Body> {
         let proxy = self.clone();
         let site = proxy.statistics.site(asked.key.host());
         response.map(|body| {

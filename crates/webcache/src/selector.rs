@@ -73,7 +73,8 @@ impl Selector {
             IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
         };
         let socket = UdpSocket::bind((any, mesh.port)).await;
-        let socket = socket.map_err(|why| format!("no UDP socket on port {}: {why}; choose another port", mesh.port))?;
+        let socket = socket
+            .map_err(|why| format!("no UDP socket on port {}: {why}; choose another port", mesh.port))?;
         socket.set_broadcast(true).map_err(|why| format!("cannot broadcast: {why}"))?;
         let routes = match &mesh.routing {
             Some(routing) => source::read(routing).await?,

@@ -1,6 +1,6 @@
 //! What was done, counted: by outcome, by site, by neighbour.
 
-use crate::proxy::{Asked, Door, Outcome, Way};
+use crate::proxy::{Asked, Outcome, Way};
 use hyper::StatusCode;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -130,7 +130,7 @@ impl Statistics {
     pub fn count(&self, asked: &Asked, client: IpAddr, outcome: Outcome, status: StatusCode, took: Duration) {
         let site = self.site(asked.key.host());
         let mut counters = self.counters();
-        if asked.door == Door::Peer {
+        if asked.is_from_router() {
             let known = counters.neighbours.len() < MOST_SITES || counters.neighbours.contains_key(&client);
             if known {
                 counters.neighbours.entry(client).or_default().asked_us += 1;

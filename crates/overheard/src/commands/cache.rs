@@ -41,7 +41,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 
 fn print_rules(path: &Path, config: &Config) -> anyhow::Result<()> {
     let Some((plan, _)) = &config.transparent else {
-        return Err(Mistake::at(path, "[transparent]", "is not there, so that no rules are needed; add it").into());
+        return Err(
+            Mistake::at(path, "[transparent]", "is not there, so that no rules are needed; add it").into()
+        );
     };
     println!("# nft -f\n{}# and\n{}", plan.ruleset(), plan.commands().trim_end());
     Ok(())

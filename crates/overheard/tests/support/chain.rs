@@ -100,13 +100,15 @@ impl Chain {
             self.configurations[router - 1]
         );
         std::fs::write(folder.join("cache.toml"), config).unwrap();
+        let opened = |chain: &Self| chain.log(router).matches("the cache is open").count();
+        let before = opened(self);
         let log = std::fs::File::options().create(true).append(true).open(folder.join("log")).unwrap();
         let mut command = Command::new(PROGRAM);
         command.args(["cache", "cache.toml", "--socket", "status"]).current_dir(&folder);
         command.env("OVERHEARD_LOG", "debug,hyper_util=info").stderr(log);
         let mut program = Program::start(&self.places[router], command, "overheard").unwrap();
         let until = Instant::now() + Duration::from_secs(20);
-        while !std::fs::read_to_string(folder.join("log")).unwrap().contains("the cache is open") {
+        while opened(self) == before {
             let ended = program.wait_until(Instant::now() + Duration::from_millis(20)).unwrap();
             assert!(ended.is_none() && Instant::now() < until, "{}", self.log(router));
         }

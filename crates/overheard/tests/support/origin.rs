@@ -58,9 +58,12 @@ impl Origin {
     /// `None`: the connection ends.
     fn answer(&self, mut stream: &TcpStream, head: &str) -> Option<()> {
         let path = head.split_whitespace().nth(1)?.to_owned();
-        let path = path.strip_prefix("http://").map_or(path.clone(), |rest| rest[rest.find('/').unwrap()..].to_owned());
+        let path = path
+            .strip_prefix("http://")
+            .map_or(path.clone(), |rest| rest[rest.find('/').unwrap()..].to_owned());
         let field = |name: &str| {
-            let line = head.lines().find(|line| line.to_ascii_lowercase().starts_with(&format!("{name}:")))?;
+            let line =
+                head.lines().find(|line| line.to_ascii_lowercase().starts_with(&format!("{name}:")))?;
             Some(line.split_once(':')?.1.trim().to_owned())
         };
         let nth = {
@@ -72,7 +75,8 @@ impl Origin {
             *count
         };
         let mut parts = path.trim_start_matches('/').split('/');
-        let (kind, length) = (parts.next()?, parts.next().and_then(|bytes| bytes.parse().ok()).unwrap_or(0_usize));
+        let (kind, length) =
+            (parts.next()?, parts.next().and_then(|bytes| bytes.parse().ok()).unwrap_or(0_usize));
         let etag = format!("\"{}\"", path.len() * 31 + length);
         let lifetime = if matches!(kind, "stale" | "failing") { 1 } else { 3600 };
         let mut fields = format!("ETag: {etag}\r\nCache-Control: max-age={lifetime}\r\n");
@@ -94,9 +98,12 @@ impl Origin {
         if kind == "vary" {
             body = field("accept-language").unwrap_or_default().into_bytes();
         }
-        let asked = field("range").filter(|_| kind != "private" && field("if-range").is_none_or(|tag| tag == etag));
+        let asked =
+            field("range").filter(|_| kind != "private" && field("if-range").is_none_or(|tag| tag == etag));
         let mut status = "200 OK".to_owned();
-        if let Some((first, last)) = asked.as_deref().and_then(|range| range.strip_prefix("bytes=")?.split_once('-')) {
+        if let Some((first, last)) =
+            asked.as_deref().and_then(|range| range.strip_prefix("bytes=")?.split_once('-'))
+        {
             let first: usize = first.parse().ok()?;
             let last = last.parse().unwrap_or(usize::MAX).min(length - 1);
             status = "206 Part".to_owned();
@@ -166,7 +173,9 @@ fn read_head(reader: &mut BufReader<TcpStream>) -> Option<String> {
             break;
         }
     }
-    let length = head.lines().find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length:")?.trim().parse().ok());
+    let length = head
+        .lines()
+        .find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length:")?.trim().parse().ok());
     let mut body = vec![0; length.unwrap_or(0)];
     reader.read_exact(&mut body).ok()?;
     Some(head)

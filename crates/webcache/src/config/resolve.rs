@@ -108,11 +108,17 @@ pub fn resolve(path: &Path, file: File) -> Result<Config, Mistake> {
     };
     let token = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
     if name.is_empty() || name.len() > 64 || !name.bytes().all(token) {
-        return mistake("[cache] name", format!("{name:?} is no name; use up to 64 letters, digits, '-', '.' or '_'"));
+        return mistake(
+            "[cache] name",
+            format!("{name:?} is no name; use up to 64 letters, digits, '-', '.' or '_'"),
+        );
     }
     let clients = networks("[cache] clients", &file.cache.clients)?;
     if clients.is_empty() {
-        return mistake("[cache] clients", "nobody is served; name the networks of the clients, as [\"10.0.0.0/8\"]");
+        return mistake(
+            "[cache] clients",
+            "nobody is served; name the networks of the clients, as [\"10.0.0.0/8\"]",
+        );
     }
     let limits = limits(path, &file)?;
     let transparent = file.transparent.as_ref().map(|taken| {
@@ -131,7 +137,10 @@ pub fn resolve(path: &Path, file: File) -> Result<Config, Mistake> {
     }
     let reverse = match &file.reverse {
         Some(reverse) if reverse.upstream.is_empty() => {
-            return mistake("[reverse] upstream", "there is none; add a table [[reverse.upstream]] with a url");
+            return mistake(
+                "[reverse] upstream",
+                "there is none; add a table [[reverse.upstream]] with a url",
+            );
         }
         Some(reverse) => {
             let rewrites = reverse.upstream.iter().map(rewrite).collect::<Result<Vec<Rewrite>, Mistake>>()?;
@@ -141,7 +150,10 @@ pub fn resolve(path: &Path, file: File) -> Result<Config, Mistake> {
     };
     let mesh = mesh(path, &file)?;
     if transparent.is_none() && file.forward.is_none() && reverse.is_none() && mesh.is_none() {
-        return mistake("[transparent]", "nothing is served; add [transparent], [forward], [reverse] or [peers]");
+        return mistake(
+            "[transparent]",
+            "nothing is served; add [transparent], [forward], [reverse] or [peers]",
+        );
     }
     let management = match &file.management {
         Some(management) => Some((management.listen, management_token(path, management)?)),
@@ -180,7 +192,11 @@ fn networks(key: &'static str, texts: &[String]) -> Result<Vec<IpNet>, Mistake> 
 fn limits(path: &Path, file: &File) -> Result<Limits, Mistake> {
     let store = &file.store;
     let least = |key, given: u64, least: u64| {
-        if given < least { mistake(key, format!("{given} is too little; give at least {least}")) } else { Ok(given) }
+        if given < least {
+            mistake(key, format!("{given} is too little; give at least {least}"))
+        } else {
+            Ok(given)
+        }
     };
     least("[store] memory_mib", store.memory_mib, 1)?;
     least("[store] objects", store.objects as u64, 16)?;
@@ -190,7 +206,10 @@ fn limits(path: &Path, file: &File) -> Result<Limits, Mistake> {
     }
     Ok(Limits {
         memory_bytes: store.memory_mib.saturating_mul(MIB),
-        directory: store.directory.as_ref().map(|named| (beside(path, named), store.disk_mib.saturating_mul(MIB))),
+        directory: store
+            .directory
+            .as_ref()
+            .map(|named| (beside(path, named), store.disk_mib.saturating_mul(MIB))),
         objects: store.objects,
         object_bytes: store.object_mib.saturating_mul(MIB),
         policy: store.policy,
@@ -204,15 +223,25 @@ fn check_plan(plan: &Plan) -> Result<(), Mistake> {
     if plan.ports.contains(&443) {
         return mistake("[transparent] origin_ports", "443 is HTTPS, which passes untouched; take it out");
     }
-    let named = |name: &String| !name.is_empty() && name.len() < 16 && name.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'"');
+    let named = |name: &String| {
+        !name.is_empty()
+            && name.len() < 16
+            && name.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'"')
+    };
     if let Some(name) = plan.interfaces.iter().find(|name| !named(name)) {
-        return mistake("[transparent] interfaces", format!("{name:?} is no name of an interface; see `ip link`"));
+        return mistake(
+            "[transparent] interfaces",
+            format!("{name:?} is no name of an interface; see `ip link`"),
+        );
     }
     if plan.mark == 0 {
         return mistake("[transparent] mark", "0 is what unmarked packets have; choose another number");
     }
     if matches!(plan.table, 0 | 253..=255) {
-        return mistake("[transparent] table", format!("table {} is the kernel's own; choose another", plan.table));
+        return mistake(
+            "[transparent] table",
+            format!("table {} is the kernel's own; choose another", plan.table),
+        );
     }
     Ok(())
 }
@@ -220,11 +249,15 @@ fn check_plan(plan: &Plan) -> Result<(), Mistake> {
 fn rewrite(upstream: &Upstream) -> Result<Rewrite, Mistake> {
     let key = "[[reverse.upstream]] url";
     if !upstream.url.ends_with('/') || Key::parse(&upstream.url).is_err() {
-        let what = format!("{:?} is no upstream; write one as \"http://deb.debian.org/debian/\"", upstream.url);
+        let what =
+            format!("{:?} is no upstream; write one as \"http://deb.debian.org/debian/\"", upstream.url);
         return mistake(key, what);
     }
     if !upstream.path.starts_with('/') || !upstream.path.ends_with('/') {
-        return mistake("[[reverse.upstream]] path", format!("{:?} must begin and end with /", upstream.path));
+        return mistake(
+            "[[reverse.upstream]] path",
+            format!("{:?} must begin and end with /", upstream.path),
+        );
     }
     Ok(Rewrite { host: upstream.host.clone(), path: upstream.path.clone(), upstream: upstream.url.clone() })
 }
@@ -304,14 +337,22 @@ fn management_token(path: &Path, management: &super::file::Management) -> Result
         Some(named) => {
             let file = beside(path, named);
             let text = std::fs::read_to_string(&file);
-            let text = text.or_else(|why| mistake("[management] token_file", format!("cannot read {}: {why}", file.display())))?;
+            let text = text.or_else(|why| {
+                mistake("[management] token_file", format!("cannot read {}: {why}", file.display()))
+            })?;
             let token = text.trim().to_owned();
             if token.len() < SHORTEST_KEY_BYTES {
-                return mistake("[management] token_file", format!("{} is too short; write 16 characters or more", file.display()));
+                return mistake(
+                    "[management] token_file",
+                    format!("{} is too short; write 16 characters or more", file.display()),
+                );
             }
             Ok(Some(token))
         }
         None if management.listen.ip().is_loopback() => Ok(None),
-        None => mistake("[management] token_file", "is needed where others can ask; add it, or listen on 127.0.0.1"),
+        None => mistake(
+            "[management] token_file",
+            "is needed where others can ask; add it, or listen on 127.0.0.1",
+        ),
     }
 }

@@ -10,6 +10,9 @@ use hyper::{Response, StatusCode, Version};
 /// RFC 9211.
 pub const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
 
+/// A parameter of our own in Cache-Status: origins have caches before them too, whose hits do not relieve the gateway.
+const ROUTER: &str = "overheard";
+
 /// How a request was answered; each is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
@@ -33,13 +36,13 @@ impl Outcome {
     /// What Cache-Status says of it.
     fn status(self) -> &'static str {
         match self {
-            Outcome::Local => "hit",
+            Outcome::Local => "hit; detail=local",
             Outcome::PhLocal => "hit; detail=ph-local",
-            Outcome::Validated => "hit; fwd=stale; fwd-status=304",
+            Outcome::Validated => "hit; detail=validated",
             Outcome::Stale => "hit; detail=stale",
             Outcome::Remote => "fwd=uri-miss; stored; detail=remote",
-            Outcome::Miss => "fwd=uri-miss; stored",
-            Outcome::Pass => "fwd=bypass",
+            Outcome::Miss => "fwd=uri-miss; stored; detail=miss",
+            Outcome::Pass => "fwd=bypass; detail=pass",
         }
     }
 }
@@ -56,7 +59,7 @@ impl Proxy {
     /// Adds Via and Cache-Status to the fields of a response that is passed on.
     pub(super) fn sign(&self, headers: &mut HeaderMap, outcome: Outcome) {
         crate::semantics::fields::add_via(headers, Version::HTTP_11, &self.settings.name);
-        let said = format!("{}; {}", self.settings.name, outcome.status());
+        let said = format!("{}; {}; {ROUTER}", self.settings.name, outcome.status());
         if let Ok(said) = HeaderValue::try_from(said) {
             headers.append(CACHE_STATUS, said);
         }
@@ -71,10 +74,11 @@ impl Proxy {
     }
 }
 
-/// Whether a response came out of a cache on its way.
+/// Whether a response came out of another router's cache.
 pub(super) fn was_hit(headers: &HeaderMap) -> bool {
     let lines = headers.get_all(CACHE_STATUS).iter().filter_map(|line| line.to_str().ok());
     lines.flat_map(crate::semantics::directives::members).any(|member| {
-        member.split(';').skip(1).any(|parameter| parameter.trim() == "hit")
+        let says = |wanted: &str| member.split(';').skip(1).any(|parameter| parameter.trim() == wanted);
+        says("hit") && says(ROUTER)
     })
 }

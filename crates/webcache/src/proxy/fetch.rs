@@ -2,21 +2,26 @@
 
 use super::answer::{Outcome, refusal, was_hit};
 use super::request::Asked;
-use super::upstream::{Kind, NoResponse, Way};
-use super::{Abort, Body, Door, Proxy, full, now};
+use super::upstream::{self, Kind, NoResponse, Way};
+use super::{Abort, Body, Proxy, full, now};
 use crate::semantics::freshness::{Freshness, Reuse, is_storable};
 use crate::semantics::{UnixSeconds, fields, packages, range, validators, vary};
 use crate::store::{Fill, Head, Object, Reader};
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
-use hyper::header::{CONTENT_LENGTH, CONTENT_LOCATION, CONTENT_RANGE, HeaderMap, HeaderName, LOCATION, RANGE};
+use hyper::header::{
+    CONTENT_LENGTH, CONTENT_LOCATION, CONTENT_RANGE, HeaderMap, HeaderName, LOCATION, RANGE,
+};
 use hyper::{Method, Response, StatusCode};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long one request waits for another's answer before it asks by itself.
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// How long the head of an answer may take where something stale can stand in for it.
+const IMPATIENCE: Duration = Duration::from_secs(4);
 
 /// A response, and how it came about.
 pub(super) type Answered = (Response<Body>, Outcome);
@@ -51,7 +56,7 @@ impl Proxy {
         outcome: Option<Outcome>,
         abort: &Abort,
     ) -> Answered {
-        let wanted_before = asked.door == Door::Peer || object.want_here();
+        let wanted_before = asked.is_from_router() || object.want_here();
         let usual = if wanted_before { Outcome::Local } else { Outcome::PhLocal };
         let outcome = outcome.unwrap_or(usual);
         self.wait_for_length(object, asked.version).await;
@@ -77,11 +82,11 @@ impl Proxy {
         if self.is_known_uncacheable(&asked.key) {
             drop(turn);
         }
-        let (way, answer, asked_at) = match self.request(asked, stored.as_deref()).await {
+        let (answer, asked_at) = match self.request(asked, stored.as_deref()).await {
             Ok(answered) => answered,
             Err(error) => return self.failed(stored, asked, &error, abort),
         };
-        let outcome = if way.kind != Kind::Origin && was_hit(answer.headers()) { Outcome::Remote } else { Outcome::Miss };
+        let outcome = if was_hit(answer.headers()) { Outcome::Remote } else { Outcome::Miss };
         self.learn(asked, stored, answer, outcome, asked_at, abort).await
     }
 
@@ -90,7 +95,7 @@ impl Proxy {
         self: &Arc<Self>,
         asked: &Asked,
         stored: Option<&Object>,
-    ) -> Result<(Way, Response<Incoming>, UnixSeconds), NoResponse> {
+    ) -> Result<(Response<Incoming>, UnixSeconds), NoResponse> {
         let mut headers = asked.headers.clone();
         validators::remove_conditions(&mut headers);
         let whole = stored.is_some() || asked.method == Method::HEAD;
@@ -101,15 +106,21 @@ impl Proxy {
         if let Some(stored) = stored {
             validators::make_conditional(&mut headers, &stored.head().headers);
         }
+        // What may stand in need not be waited for long.
+        let stands_in = stored.is_some_and(|stored| {
+            let otherwise = self.settings.stale_if_unreachable;
+            stored.head().freshness.covers_failure(&asked.directives, otherwise, now())
+        });
+        let patience = if stands_in { IMPATIENCE } else { upstream::HEAD };
         let mut last = NoResponse::NoWay;
         for way in self.ways(asked).await {
             let (asked_at, began) = (now(), Instant::now());
-            match self.ask_along(way, asked, &headers).await {
+            match self.ask_along(way, asked, &headers, patience).await {
                 Ok(answer) => {
                     if let Some(selector) = &self.settings.selector {
                         selector.took(way, began.elapsed());
                     }
-                    return Ok((way, answer, asked_at));
+                    return Ok((answer, asked_at));
                 }
                 Err(error) => {
                     self.note_failure(way, &asked.key);
@@ -129,12 +140,23 @@ impl Proxy {
         }
     }
 
-    async fn ask_along(&self, way: Way, asked: &Asked, headers: &HeaderMap) -> Result<Response<Incoming>, NoResponse> {
+    async fn ask_along(
+        &self,
+        way: Way,
+        asked: &Asked,
+        headers: &HeaderMap,
+        patience: Duration,
+    ) -> Result<Response<Incoming>, NoResponse> {
         let mut headers = headers.clone();
         if way.kind == Kind::Holder {
-            headers.insert(hyper::header::CACHE_CONTROL, hyper::header::HeaderValue::from_static("only-if-cached"));
+            headers.insert(
+                hyper::header::CACHE_CONTROL,
+                hyper::header::HeaderValue::from_static("only-if-cached"),
+            );
         }
-        let answer = self.upstream.send(way, asked.method.clone(), &asked.key, &headers, full(Bytes::new())).await?;
+        let sent = self.upstream.send(way, asked.method.clone(), &asked.key, &headers, full(Bytes::new()));
+        let answer =
+            tokio::time::timeout(patience, sent).await.map_err(|_| NoResponse::Late(way.address))??;
         // A neighbour that no longer has it, or cannot get it, is not the last word.
         let helpless = [StatusCode::GATEWAY_TIMEOUT, StatusCode::BAD_GATEWAY, StatusCode::LOOP_DETECTED];
         if way.kind != Kind::Origin && helpless.contains(&answer.status()) {
@@ -170,7 +192,7 @@ impl Proxy {
         match self.to_store(asked, &answer, asked_at, received) {
             Some(incoming) => {
                 let object = self.keep(asked, incoming, answer.into_body());
-                if asked.door != Door::Peer {
+                if !asked.is_from_router() {
                     object.want_here();
                 }
                 self.wait_for_length(&object.object, asked.version).await;
@@ -200,13 +222,15 @@ impl Proxy {
             let (part, length) = range::parse_content_range(headers.get(CONTENT_RANGE)?.as_bytes())?;
             // Parts can only be joined by what names their content.
             validators::strong_validator(&headers)?;
-            let length = length.filter(|_| declared.is_none_or(|declared| declared == part.end - part.start))?;
+            let length =
+                length.filter(|_| declared.is_none_or(|declared| declared == part.end - part.start))?;
             // Somebody who was asked for this range and answers another is not believed.
             asked.headers.get(RANGE)?;
             (StatusCode::OK, part.start, Some(part.end), Some(length))
         } else {
             // What ends with its connection may have ended early (RFC 9112 section 8).
-            let framed = declared.is_some() || answer.headers().contains_key(hyper::header::TRANSFER_ENCODING);
+            let framed =
+                declared.is_some() || answer.headers().contains_key(hyper::header::TRANSFER_ENCODING);
             let empty = matches!(answer.status().as_u16(), 204 | 304);
             if !framed && !empty {
                 return None;
@@ -217,7 +241,8 @@ impl Proxy {
         for of_the_message in [CONTENT_RANGE, CONTENT_LENGTH] {
             headers.remove(of_the_message);
         }
-        let storable = is_storable(&asked.method, &asked.headers, status, &headers) && self.store.has_room_for(length);
+        let storable =
+            is_storable(&asked.method, &asked.headers, status, &headers) && self.store.has_room_for(length);
         let nominated = vary::nominated(&asked.headers, &headers).filter(|_| storable)?;
         let freshness = self.freshness(asked, status, &headers, asked_at, received);
         let head = Head { status, headers, freshness };
@@ -264,7 +289,9 @@ impl Proxy {
         abort: &Abort,
     ) -> Answered {
         let otherwise = self.settings.stale_if_unreachable;
-        let covers = |object: &Arc<Object>| object.head().freshness.covers_failure(&asked.directives, otherwise, now());
+        let covers = |object: &Arc<Object>| {
+            object.head().freshness.covers_failure(&asked.directives, otherwise, now())
+        };
         if let Some(object) = stored.filter(covers) {
             return (self.serve(&object, asked, Outcome::Stale, abort), Outcome::Stale);
         }
@@ -276,15 +303,25 @@ impl Proxy {
     }
 
     /// Passes a request on as it is, and its answer back.
-    pub(super) async fn pass(self: &Arc<Self>, asked: &Arc<Asked>, body: Incoming, abort: &Abort) -> Answered {
+    pub(super) async fn pass(
+        self: &Arc<Self>,
+        asked: &Arc<Asked>,
+        body: Incoming,
+        abort: &Abort,
+    ) -> Answered {
         let body = body.map_err(|error| -> Box<dyn std::error::Error + Send + Sync> { error.into() });
         let Some(way) = self.ways_to_origin(asked).await.into_iter().next() else {
             return self.failed(None, asked, &NoResponse::NoWay, abort);
         };
-        let sent = self.upstream.send(way, asked.method.clone(), &asked.key, &asked.headers, body.boxed_unsync()).await;
+        let sent = self
+            .upstream
+            .send(way, asked.method.clone(), &asked.key, &asked.headers, body.boxed_unsync())
+            .await;
         match sent {
             Ok(answer) => {
-                if !asked.method.is_safe() && (answer.status().is_success() || answer.status().is_redirection()) {
+                if !asked.method.is_safe()
+                    && (answer.status().is_success() || answer.status().is_redirection())
+                {
                     self.invalidate(asked, answer.headers());
                 }
                 (self.relay(asked, answer, abort), Outcome::Pass)

@@ -1,8 +1,8 @@
 //! The doors: sockets that clients and other routers come to, each for the networks it serves.
 
+use super::Proxy;
 use super::abortable::{Abort, Abortable};
 use super::request::Door;
-use super::Proxy;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -54,7 +54,8 @@ impl Listener {
     /// ([`Door::Transparent`] with any address).
     pub fn open(address: SocketAddr, door: Door, networks: Vec<IpNet>) -> Result<Self, NoListener> {
         let failed = |source| NoListener::Address { address, source };
-        let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP)).map_err(failed)?;
+        let socket =
+            Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP)).map_err(failed)?;
         if matches!(door, Door::Transparent(_)) {
             // The option of IPv4 sets the flag of an IPv6 socket too; IPv6's own has no safe wrapper.
             socket.set_ip_transparent_v4(true).map_err(NoListener::NoRight)?;

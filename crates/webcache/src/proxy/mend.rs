@@ -45,7 +45,8 @@ impl Stream {
 
     pub(super) fn into_frames(
         self,
-    ) -> impl futures_util::Stream<Item = Result<Frame<Bytes>, Box<dyn std::error::Error + Send + Sync>>> {
+    ) -> impl futures_util::Stream<Item = Result<Frame<Bytes>, Box<dyn std::error::Error + Send + Sync>>>
+    {
         futures_util::stream::unfold(Some(self), |stream| async move {
             let mut stream = stream?;
             match stream.next().await {
@@ -121,8 +122,13 @@ impl Proxy {
                     continue;
                 }
             };
-            let part = answer.headers().get(CONTENT_RANGE).and_then(|part| range::parse_content_range(part.as_bytes()));
-            let (StatusCode::PARTIAL_CONTENT, Some((part, length))) = (answer.status(), part) else { continue };
+            let part = answer
+                .headers()
+                .get(CONTENT_RANGE)
+                .and_then(|part| range::parse_content_range(part.as_bytes()));
+            let (StatusCode::PARTIAL_CONTENT, Some((part, length))) = (answer.status(), part) else {
+                continue;
+            };
             let joins = part.start == start
                 && validators::is_same_content(&stored.headers, answer.headers())
                 && length.is_some_and(|length| object.learn_length(length));
@@ -135,7 +141,9 @@ impl Proxy {
             // It changed at its origin: what is here is history.
             self.store.remove(object);
         }
-        if ways.iter().any(|way| matches!(way, Way { kind: Kind::Origin | Kind::Peer, .. })) && attempt < ATTEMPTS {
+        if ways.iter().any(|way| matches!(way, Way { kind: Kind::Origin | Kind::Peer, .. }))
+            && attempt < ATTEMPTS
+        {
             tokio::time::sleep(Duration::from_millis(200) * attempt).await;
             return Ok(());
         }
@@ -165,7 +173,8 @@ pub(super) async fn pump(proxy: Arc<Proxy>, mut body: Incoming, mut fill: Fill) 
     };
     if let Err(why) = ended {
         tracing::debug!("{}: {why}", object.key.as_str());
-        let resumable = validators::strong_validator(&object.head().headers).is_some() && object.length().is_some();
+        let resumable =
+            validators::strong_validator(&object.head().headers).is_some() && object.length().is_some();
         if !resumable {
             proxy.store.remove(&object);
         }

@@ -43,7 +43,8 @@ impl Asked {
     /// Reads a request's head.
     pub fn of(parts: Parts, door: Door) -> Result<Self, NoTarget> {
         let Parts { method, uri, version, mut headers, .. } = parts;
-        if let (Door::Transparent(destination), false, None) = (&door, headers.contains_key(HOST), uri.authority()) {
+        let unnamed = version == Version::HTTP_10 && !headers.contains_key(HOST) && uri.authority().is_none();
+        if let (Door::Transparent(destination), true) = (&door, unnamed) {
             // HTTP/1.0 need not say the host; the connection does.
             let named = HeaderValue::try_from(destination.to_string()).map_err(|_| NoTarget::Host)?;
             headers.insert(HOST, named);
@@ -51,6 +52,11 @@ impl Asked {
         let key = Key::of(&uri, &headers)?;
         let directives = Directives::of_request(&headers);
         Ok(Asked { door, method, key, headers, directives, version, trusted: true })
+    }
+
+    /// Whether another router asks, and not a client of this one.
+    pub fn is_from_router(&self) -> bool {
+        self.door == Door::Peer || self.headers.contains_key(hyper::header::VIA)
     }
 
     /// Whether the address that the client went to is written in the URI itself.

@@ -10,7 +10,11 @@ use hyper_util::rt::TokioIo;
 use std::sync::Arc;
 
 impl Proxy {
-    pub(super) async fn tunnel(self: &Arc<Self>, mut request: Request<Incoming>, door: &Door) -> Response<Body> {
+    pub(super) async fn tunnel(
+        self: &Arc<Self>,
+        mut request: Request<Incoming>,
+        door: &Door,
+    ) -> Response<Body> {
         let target = request.uri().authority().cloned();
         let Some(target) = target.filter(|_| *door == Door::Forward) else {
             return refusal(StatusCode::METHOD_NOT_ALLOWED, "this is no forward proxy");

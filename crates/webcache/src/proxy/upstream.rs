@@ -17,9 +17,11 @@ use std::time::Duration;
 use tokio::net::{TcpSocket, TcpStream};
 
 /// How long a connection may take to come about.
-const CONNECT: Duration = Duration::from_secs(10);
+const CONNECT: Duration = Duration::from_secs(6);
+/// How long what was sent may be unacknowledged: longer, and whoever was there is gone.
+const UNACKNOWLEDGED: Duration = Duration::from_secs(20);
 /// How long the head of a response may take.
-const HEAD: Duration = Duration::from_secs(60);
+pub(super) const HEAD: Duration = Duration::from_secs(60);
 /// Connections kept for each address, and for how long.
 const IDLE: usize = 16;
 const IDLE_FOR: Duration = Duration::from_secs(20);
@@ -102,7 +104,8 @@ impl Upstream {
         let answer = tokio::time::timeout(HEAD, self.client.request(request)).await;
         let answer = answer.map_err(|_| NoResponse::Late(way.address))?;
         answer.map_err(|error| {
-            let cause = std::error::Error::source(&error).map_or_else(String::new, |cause| format!(": {cause}"));
+            let cause =
+                std::error::Error::source(&error).map_or_else(String::new, |cause| format!(": {cause}"));
             failed(format!("{error}{cause}"))
         })
     }
@@ -134,5 +137,6 @@ impl tower_service::Service<Uri> for Connector {
 pub(super) async fn connect(address: SocketAddr) -> io::Result<TcpStream> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
     socket.set_nodelay(true)?;
+    socket2::SockRef::from(&socket).set_tcp_user_timeout(Some(UNACKNOWLEDGED))?;
     tokio::time::timeout(CONNECT, socket.connect(address)).await?
 }

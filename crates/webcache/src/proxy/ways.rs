@@ -69,9 +69,8 @@ impl Proxy {
             Some(selector) if asked.trusted => selector.ways(&asked.key, asked.door == Door::Peer).await,
             _ => Vec::new(),
         };
-        if ways.is_empty() || !ways.iter().any(|way| way.kind == Kind::Peer) {
-            ways.extend(self.ways_to_origin(asked).await);
-        }
+        // Routers that are all gone still may route.
+        ways.extend(self.ways_to_origin(asked).await);
         ways
     }
 

@@ -48,14 +48,18 @@ mod tests {
     }
 
     fn positions(count: u8) -> BTreeMap<IpAddr, [f64; 2]> {
-        (0..count).map(|last| (node(last), [f64::from(last % 5) * 100.0, f64::from(last / 5) * 100.0])).collect()
+        (0..count)
+            .map(|last| (node(last), [f64::from(last % 5) * 100.0, f64::from(last / 5) * 100.0]))
+            .collect()
     }
 
     #[test]
     fn only_routers_of_the_own_square_are_homes_and_all_of_it_agree() {
         let positions = positions(25);
-        let square: Vec<IpAddr> = positions.iter().filter(|(_, [x, y])| *x < 250.0 && *y < 250.0).map(|(node, _)| *node).collect();
-        let grids: Vec<Grid> = square.iter().map(|node| Grid::around(*node, &positions, 250.0).unwrap()).collect();
+        let square: Vec<IpAddr> =
+            positions.iter().filter(|(_, [x, y])| *x < 250.0 && *y < 250.0).map(|(node, _)| *node).collect();
+        let grids: Vec<Grid> =
+            square.iter().map(|node| Grid::around(*node, &positions, 250.0).unwrap()).collect();
         for number in 0..100 {
             let key = format!("http://a/{number}");
             let homes: Vec<IpAddr> = grids.iter().map(|grid| grid.home(&key).unwrap()).collect();
@@ -68,7 +72,8 @@ mod tests {
     fn a_router_that_leaves_takes_only_its_own_contents_along() {
         let (all, mut fewer) = (positions(25), positions(25));
         fewer.remove(&node(7));
-        let (all, fewer) = (Grid::around(node(0), &all, 1e9).unwrap(), Grid::around(node(0), &fewer, 1e9).unwrap());
+        let (all, fewer) =
+            (Grid::around(node(0), &all, 1e9).unwrap(), Grid::around(node(0), &fewer, 1e9).unwrap());
         for number in 0..500 {
             let key = format!("http://a/{number}");
             if all.home(&key) != Some(node(7)) {

@@ -83,7 +83,13 @@ impl NetworkKey {
     #[must_use]
     pub fn new(shared: &[u8]) -> Self {
         use blake2::{Blake2s256, Digest};
-        NetworkKey(Blake2s256::new().chain_update(b"overheard cache selection").chain_update(shared).finalize().into())
+        NetworkKey(
+            Blake2s256::new()
+                .chain_update(b"overheard cache selection")
+                .chain_update(shared)
+                .finalize()
+                .into(),
+        )
     }
 
     fn mac(&self, bytes: &[u8]) -> Option<Blake2sMac<U16>> {
@@ -121,7 +127,8 @@ impl<'a> Message<'a> {
             3 => Kind::SetupHome,
             _ => return None,
         };
-        let number = |at: usize| u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+        let number =
+            |at: usize| u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
         let address = |at: usize| {
             let octets: [u8; 16] = header[at..at + 16].try_into().unwrap_or_default();
             Ipv6Addr::from(octets).to_canonical()

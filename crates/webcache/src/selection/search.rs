@@ -282,7 +282,9 @@ impl Searches {
     /// A token bucket for each router.
     fn allows(&mut self, origin: IpAddr, now: Duration) -> bool {
         if self.allowances.len() >= MOST_ORIGINS && !self.allowances.contains_key(&origin) {
-            let full = |(tokens, at): &(f64, Duration)| tokens + now.saturating_sub(*at).as_secs_f64() * RATE >= BURST;
+            let full = |(tokens, at): &(f64, Duration)| {
+                tokens + now.saturating_sub(*at).as_secs_f64() * RATE >= BURST
+            };
             self.allowances.retain(|_, allowance| !full(allowance));
             if self.allowances.len() >= MOST_ORIGINS {
                 return false;

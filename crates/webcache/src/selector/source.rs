@@ -35,7 +35,8 @@ pub(super) async fn read(routing: &Routing) -> Result<Routes, String> {
     let routes = match routing.source {
         Source::Static => {
             let text = std::fs::read_to_string(&routing.file);
-            let text = text.map_err(|why| format!("[routing] file: cannot read {}: {why}", routing.file.display()))?;
+            let text =
+                text.map_err(|why| format!("[routing] file: cannot read {}: {why}", routing.file.display()))?;
             fixed::parse(&text).map_err(|why| format!("[routing] file: {}: {why}", routing.file.display()))?
         }
         Source::Kernel => kernel().await?,
@@ -46,14 +47,17 @@ pub(super) async fn read(routing: &Routing) -> Result<Routes, String> {
 
 async fn babeld(socket: &str) -> Result<Vec<Route>, String> {
     let unanswered = |why: &dyn std::fmt::Display| {
-        format!("[routing] socket: babeld does not answer on {socket}: {why}; start it with -G and that path or port")
+        format!(
+            "[routing] socket: babeld does not answer on {socket}: {why}; start it with -G and that path or port"
+        )
     };
     let asked = async {
         let dump = if socket.contains('/') {
             ask(tokio::net::UnixStream::connect(socket).await?).await
         } else {
             let port: u16 = socket.parse().map_err(std::io::Error::other)?;
-            ask(tokio::net::TcpStream::connect((IpAddr::from(std::net::Ipv6Addr::LOCALHOST), port)).await?).await
+            ask(tokio::net::TcpStream::connect((IpAddr::from(std::net::Ipv6Addr::LOCALHOST), port)).await?)
+                .await
         };
         dump
     };

@@ -42,7 +42,8 @@ pub fn parse(dump: &str, mut interface: impl FnMut(&str) -> u32) -> Vec<Route> {
         let used = value(line, "installed")? == "yes" && metric < INFINITE;
         // An IPv4 next hop is not how neighbours are named; its interface has to have one that is.
         let known = both_ways.contains(&(via.clone(), name.clone()))
-            || via.parse::<IpAddr>().is_ok_and(|via| via.is_ipv4()) && both_ways.iter().any(|(_, other)| *other == name);
+            || via.parse::<IpAddr>().is_ok_and(|via| via.is_ipv4())
+                && both_ways.iter().any(|(_, other)| *other == name);
         let next_hop: IpAddr = via.parse().ok()?;
         // What a neighbour announces as its own has no cost beyond the link.
         let is_neighbour = refmetric == 0.0 && next_hop.is_ipv4() && to.addr() == next_hop;
@@ -74,8 +75,10 @@ add route 8 prefix nonsense
 ok
 ";
         let routes = parse(dump, |name| u32::from(name == "radio") * 7);
-        let told: Vec<_> =
-            routes.iter().map(|route| (route.to.to_string(), route.next_hop.map(|next| next.to_string()))).collect();
+        let told: Vec<_> = routes
+            .iter()
+            .map(|route| (route.to.to_string(), route.next_hop.map(|next| next.to_string())))
+            .collect();
         let expected = [
             ("10.0.0.2/32".to_owned(), None),
             ("10.0.0.9/32".to_owned(), Some("10.0.0.2".to_owned())),
