@@ -22,6 +22,7 @@ pub mod datagrams;
 pub mod frames;
 pub mod headers;
 pub mod hello;
+pub mod icp;
 pub mod inner;
 pub mod link_config;
 pub mod literals;
@@ -93,6 +94,7 @@ targets! {
     frames: 200_000,
     headers: 100_000,
     hello: 200_000,
+    icp: 200_000,
     inner: 200_000,
     link_config: 20_000,
     literals: 20_000,

@@ -177,3 +177,159 @@ fn strangers_and_forgers_change_nothing() {
     assert!(traffic["forged"].as_u64().unwrap() > 100, "{traffic}");
     assert_eq!(traffic["set_up"], 0);
 }
+
+/// Whether a program is installed; says so in a line where it is not.
+fn has(program: &str, package: &str) -> bool {
+    let found = std::env::var_os("PATH")
+        .is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(program).exists()));
+    if !found {
+        println!("left out: {program} is not installed (package {package})");
+    }
+    found
+}
+
+#[test]
+fn routes_are_learnt_from_babeld_and_a_search_goes_by_them() {
+    if !has("babeld", "babeld") {
+        return;
+    }
+    let Some(mut chain) = Chain::of(3) else { return };
+    let mut daemons = Vec::new();
+    for own in 1..=3 {
+        let folder = chain.folder(own);
+        // what each is known by, since addresses of links are not announced
+        chain.places[own].ip(&format!("addr add 10.88.0.{own}/32 dev lo\n")).unwrap();
+        let mut command = std::process::Command::new("babeld");
+        command.args([
+            "-G",
+            "3300",
+            "-I",
+            "babeld.pid",
+            "-S",
+            "babeld.state",
+            "-h",
+            "1",
+            "-H",
+            "1",
+            "-M",
+            "1",
+        ]);
+        command.args(["-C", "redistribute ip 10.88.0.0/24 allow", "-C", "redistribute local deny"]);
+        let interfaces: &[&str] = if own == 1 {
+            &["right"]
+        } else if own == 3 {
+            &["left"]
+        } else {
+            &["left", "right"]
+        };
+        command
+            .args(["-C", "redistribute local ip 10.88.0.0/24 allow"])
+            .args(interfaces)
+            .current_dir(&folder);
+        let log = std::fs::File::create(folder.join("babeld.log")).unwrap();
+        command.stdout(log.try_clone().unwrap()).stderr(log);
+        daemons.push(lab::Program::start(&chain.places[own], command, "babeld").unwrap());
+    }
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(40);
+    let known = |chain: &Chain| {
+        String::from_utf8(chain.at(1, "ip", &["route"]).stdout).unwrap().contains("10.88.0.3 ")
+    };
+    while !known(&chain) {
+        assert!(std::time::Instant::now() < until, "babeld found no route");
+        std::thread::sleep(std::time::Duration::from_millis(200));
+    }
+    for own in 1..=3 {
+        std::fs::write(chain.folder(own).join("network.key"), "a key that all routers share\n").unwrap();
+        let transparent = if own == 1 { "[transparent]\n" } else { "" };
+        chain.configurations[own - 1] = format!(
+            "gateway = {}\nselection = \"broadcast\"\n{transparent}[peers]\naddress = \"10.88.0.{own}\"\n\
+             networks = [\"10.77.0.0/16\", \"10.88.0.0/16\"]\nnetwork_key_file = \"network.key\"\n\
+             search_timeout_milliseconds = 300\nbroadcast = [\"10.77.{}.255\", \"10.77.{own}.255\"]\n\
+             [routing]\nsource = \"babeld\"\nsocket = \"3300\"\ngateways = [\"10.88.0.3\"]\n",
+            own == 3,
+            own - 1,
+        );
+        chain.start(own);
+    }
+    let mesh = chain.status(1)["mesh"].clone();
+    assert_eq!(
+        (mesh["gateway"].as_str(), mesh["gateway_hops"].as_u64()),
+        (Some("10.88.0.3"), Some(2)),
+        "{mesh}"
+    );
+    let (path, length) = ("/fixed/300000", 300_000);
+    fetch(&chain, path, length);
+    assert_eq!(objects(&chain), [1, 1, 1], "hop by hop, by babeld's next hops");
+    chain.stop(1);
+    chain.start(1);
+    let head = fetch(&chain, path, length);
+    assert!(head.contains("detail=remote"), "{head}");
+    assert_eq!(chain.origin.requests(path), 1);
+    drop(daemons);
+}
+
+#[test]
+fn a_squid_is_a_sibling_both_ways() {
+    if !has("squid", "squid") {
+        return;
+    }
+    let Some(mut chain) = Chain::of(2) else { return };
+    // router 1 is ours, router 2 a Squid
+    let folder = chain.folder(2);
+    let config = "http_port 10.77.0.9:3128\nhttp_port 10.77.1.1:3128\nicp_port 3130\nicp_access allow all\n\
+         http_access allow all\nvisible_hostname squid\npid_filename none\ncache_mem 16 MB\n\
+         cache_log squid.log\naccess_log none\ncache_store_log none\nmime_table mime.conf\n\
+         error_directory .\nminimum_direct_rtt 0\nminimum_direct_hops 0\nprefer_direct off\n\
+         cache_peer 10.77.1.1 sibling 3128 3130 proxy-only\ncoredump_dir .\ncache_effective_user root\n\
+         shutdown_lifetime 0 seconds\n"
+        .replace("10.77.0.9", "10.77.1.2")
+        .replace("http_port 10.77.1.1:3128\n", "");
+    std::fs::write(folder.join("squid.conf"), config).unwrap();
+    std::fs::write(folder.join("mime.conf"), "").unwrap();
+    for page in ["ERR_CANNOT_FORWARD", "error-details.txt"] {
+        std::fs::write(folder.join(page), "").unwrap();
+    }
+    let mut command = std::process::Command::new("squid");
+    command.args(["-N", "-f", "squid.conf"]).current_dir(&folder);
+    let log = std::fs::File::create(folder.join("out.log")).unwrap();
+    command.stdout(log.try_clone().unwrap()).stderr(log);
+    let squid = lab::Program::start(&chain.places[2], command, "squid").unwrap();
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    let listens = |chain: &Chain| {
+        chain.places[2].enter(|| std::net::TcpStream::connect("10.77.1.2:3128").is_ok()).unwrap()
+    };
+    while !listens(&chain) {
+        assert!(
+            std::time::Instant::now() < until,
+            "{}",
+            std::fs::read_to_string(folder.join("squid.log")).unwrap_or_default()
+        );
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    chain.configurations[0] = "[transparent]\n[forward]\nlisten = \"10.77.1.1:3128\"\n[icp]\n\
+         listen = \"10.77.1.1:3130\"\n[[icp.neighbour]]\naddress = \"10.77.1.2\"\n"
+        .to_owned();
+    chain.start(1);
+    // the Squid has it; our client is served from there
+    let via_squid = |chain: &Chain, path: &str| {
+        let url = chain.url(path);
+        let args = ["--disable", "--silent", "--max-time", "20", "--proxy", "http://10.77.1.2:3128", &url];
+        chain.at(2, "curl", &args).stdout
+    };
+    let (path, length) = ("/fixed/20000", 20_000);
+    assert!(via_squid(&chain, path) == content(path, length));
+    let (body, code) = chain.curl(&[&chain.url(path)]);
+    assert_eq!((body == content(path, length), code), (true, 0), "{}", chain.log(1));
+    assert_eq!(chain.origin.requests(path), 1, "{}", chain.log(1));
+    // we have it; the Squid's client is served from here
+    let (path, length) = ("/fixed/21000", 21_000);
+    chain.curl(&[&chain.url(path)]);
+    assert!(via_squid(&chain, path) == content(path, length));
+    assert_eq!(
+        chain.origin.requests(path),
+        1,
+        "{}",
+        std::fs::read_to_string(folder.join("squid.log")).unwrap()
+    );
+    drop(squid);
+}

@@ -58,6 +58,8 @@ pub struct Settings {
     pub connect_ports: Vec<u16>,
     /// Which other routers are asked, where there are any.
     pub selector: Option<Arc<crate::selector::Selector>>,
+    /// Which caches of other kinds are asked, where there are any.
+    pub icp: Option<Arc<crate::icp::Icp>>,
     /// The upstreams of the reverse proxy.
     pub rewrites: Rewrites,
 }

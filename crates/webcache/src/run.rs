@@ -1,6 +1,7 @@
 //! Runs a cache: opens what the configuration names, all of it or nothing, and serves until told to stop.
 
 use crate::config::Config;
+use crate::icp::Icp;
 use crate::interception::{Interception, NoInterception};
 use crate::management::{Page, StatusSocket};
 use crate::proxy::{Door, Listener, NoListener, Proxy, Settings};
@@ -45,6 +46,10 @@ async fn serve(config: Config, status_socket: &Path, ready: impl FnOnce()) -> Re
         Some(mesh) => Some(Selector::start(mesh, store.clone()).await.map_err(NotStarted::Mesh)?),
         None => None,
     };
+    let icp = match config.icp {
+        Some((listen, neighbours)) => Some(Icp::start(listen, neighbours, store.clone()).await?),
+        None => None,
+    };
     let mut doors: Vec<Listener> = Vec::new();
     if let Some((plan, _)) = &config.transparent {
         for any in [IpAddr::from(Ipv4Addr::UNSPECIFIED), IpAddr::from(Ipv6Addr::UNSPECIFIED)] {
@@ -75,6 +80,7 @@ async fn serve(config: Config, status_socket: &Path, ready: impl FnOnce()) -> Re
             packages: config.packages,
             connect_ports: config.forward.map(|(_, ports)| ports).unwrap_or_default(),
             selector,
+            icp,
             rewrites: config.reverse.map_or_else(Rewrites::default, |(_, rewrites)| rewrites),
         },
     );

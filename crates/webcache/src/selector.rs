@@ -160,7 +160,7 @@ impl Selector {
         let mut state = self.state();
         match way.kind {
             Kind::Holder => state.worth.holder_took(took),
-            Kind::Peer | Kind::Origin => state.worth.gateway_took(took),
+            _ => state.worth.gateway_took(took),
         }
     }
 

@@ -25,6 +25,8 @@ pub struct File {
     pub peers: Option<Peers>,
     /// Where routes are learnt.
     pub routing: Option<Routing>,
+    /// Caches of other kinds.
+    pub icp: Option<Icp>,
     /// The page and the counters.
     pub management: Option<Management>,
 }
@@ -227,6 +229,33 @@ pub enum Source {
     Babeld,
 }
 
+/// `[icp]`
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Icp {
+    /// Address and port.
+    pub listen: SocketAddr,
+    /// Who is asked, and answered.
+    pub neighbour: Vec<IcpNeighbour>,
+}
+
+/// `[[icp.neighbour]]`
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct IcpNeighbour {
+    /// Its address.
+    pub address: IpAddr,
+    /// Where it is asked.
+    #[serde(default = "icp_port")]
+    pub icp_port: u16,
+    /// Where it serves.
+    #[serde(default = "squid_port")]
+    pub http_port: u16,
+    /// Whether it fetches for us what it lacks.
+    #[serde(default)]
+    pub parent: bool,
+}
+
 /// `[management]`
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -258,6 +287,12 @@ const fn search_timeout() -> u64 {
 }
 const fn grid_metres() -> f64 {
     500.0
+}
+const fn icp_port() -> u16 {
+    3130
+}
+const fn squid_port() -> u16 {
+    3128
 }
 fn http_ports() -> Vec<u16> {
     vec![80]

@@ -1,6 +1,7 @@
 //! What the file means. Everything is checked before anything is started.
 
 use super::file::{Architecture, File, Protocol, Source, Upstream};
+use crate::icp::Neighbour;
 use crate::interception::Plan;
 use crate::semantics::key::Key;
 use crate::site::{Rewrite, Rewrites};
@@ -54,6 +55,8 @@ pub struct Config {
     pub reverse: Option<(SocketAddr, Rewrites)>,
     /// The other routers.
     pub mesh: Option<Mesh>,
+    /// Caches of other kinds.
+    pub icp: Option<(SocketAddr, Vec<Neighbour>)>,
     /// The page, and the token that questions bear.
     pub management: Option<(SocketAddr, Option<String>)>,
 }
@@ -159,6 +162,24 @@ pub fn resolve(path: &Path, file: File) -> Result<Config, Mistake> {
         Some(management) => Some((management.listen, management_token(path, management)?)),
         None => None,
     };
+    let icp = match file.icp {
+        Some(icp) if icp.neighbour.is_empty() => {
+            return mistake(
+                "[icp] neighbour",
+                "there is none; add a table [[icp.neighbour]] with an address",
+            );
+        }
+        Some(icp) => {
+            let neighbours = icp.neighbour.iter().map(|neighbour| Neighbour {
+                address: neighbour.address,
+                icp_port: neighbour.icp_port,
+                http_port: neighbour.http_port,
+                parent: neighbour.parent,
+            });
+            Some((icp.listen, neighbours.collect()))
+        }
+        None => None,
+    };
     Ok(Config {
         name,
         clients,
@@ -170,6 +191,7 @@ pub fn resolve(path: &Path, file: File) -> Result<Config, Mistake> {
         forward: file.forward.map(|forward| (forward.listen, forward.connect_ports)),
         reverse,
         mesh,
+        icp,
         management,
     })
 }

@@ -148,7 +148,7 @@ impl Proxy {
         patience: Duration,
     ) -> Result<Response<Incoming>, NoResponse> {
         let mut headers = headers.clone();
-        if way.kind == Kind::Holder {
+        if way.kind.holds() {
             headers.insert(
                 hyper::header::CACHE_CONTROL,
                 hyper::header::HeaderValue::from_static("only-if-cached"),

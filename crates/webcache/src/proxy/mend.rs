@@ -2,7 +2,6 @@
 //! by range along the next best way; what cannot be had breaks the client's connection off. It is never completed short.
 
 use super::request::Asked;
-use super::upstream::{Kind, Way};
 use super::{Abort, Proxy, full};
 use crate::semantics::{range, validators};
 use crate::store::{Fill, Next, Object, Reader};
@@ -138,12 +137,9 @@ impl Proxy {
                 tokio::spawn(pump(self.clone(), answer.into_body(), fill));
                 return Ok(());
             }
-            // It changed at its origin: what is here is history.
             self.store.remove(object);
         }
-        if ways.iter().any(|way| matches!(way, Way { kind: Kind::Origin | Kind::Peer, .. }))
-            && attempt < ATTEMPTS
-        {
+        if attempt < ATTEMPTS {
             tokio::time::sleep(Duration::from_millis(200) * attempt).await;
             return Ok(());
         }

@@ -44,6 +44,17 @@ pub enum Kind {
     Peer,
     /// Another router's cache, which said that it has it, and is asked for that only.
     Holder,
+    /// A cache of another kind, which fetches what it lacks.
+    Proxy,
+    /// A cache of another kind, which said that it has it.
+    ProxyHolder,
+}
+
+impl Kind {
+    /// Whether it is asked for what it has only.
+    pub(super) fn holds(self) -> bool {
+        matches!(self, Kind::Holder | Kind::ProxyHolder)
+    }
 }
 
 /// Why there is no response.
@@ -89,9 +100,14 @@ impl Upstream {
         body: Body,
     ) -> Result<Response<Incoming>, NoResponse> {
         let failed = |why: String| NoResponse::Failed(way.address, why);
-        let uri: Uri = format!("http://{}{}", way.address, key.path_and_query())
-            .parse()
-            .map_err(|error| failed(format!("{error}")))?;
+        // A router understands requests as an origin gets them; a proxy of another kind wants the whole URI.
+        let is_proxy = matches!(way.kind, Kind::Proxy | Kind::ProxyHolder);
+        let uri = if is_proxy {
+            key.as_str().parse()
+        } else {
+            format!("http://{}{}", way.address, key.path_and_query()).parse()
+        };
+        let uri: Uri = uri.map_err(|error| failed(format!("{error}")))?;
         let mut request = Request::new(body);
         *request.method_mut() = method;
         *request.uri_mut() = uri;
@@ -101,14 +117,29 @@ impl Upstream {
         let host = HeaderValue::try_from(key.authority()).map_err(|error| failed(error.to_string()))?;
         fields.insert(HOST, host);
         fields::add_via(fields, hyper::Version::HTTP_11, &self.pseudonym);
-        let answer = tokio::time::timeout(HEAD, self.client.request(request)).await;
-        let answer = answer.map_err(|_| NoResponse::Late(way.address))?;
-        answer.map_err(|error| {
-            let cause =
-                std::error::Error::source(&error).map_or_else(String::new, |cause| format!(": {cause}"));
-            failed(format!("{error}{cause}"))
-        })
+        let answer = async {
+            match is_proxy {
+                true => send_once(way.address, request).await,
+                false => self.client.request(request).await.map_err(|error| told(&error)),
+            }
+        };
+        let answer = tokio::time::timeout(HEAD, answer).await.map_err(|_| NoResponse::Late(way.address))?;
+        answer.map_err(failed)
     }
+}
+
+/// An error with its cause.
+fn told(error: &dyn std::error::Error) -> String {
+    error.source().map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"))
+}
+
+/// Sends a request as it is, on a connection of its own.
+async fn send_once(address: SocketAddr, request: Request<Body>) -> Result<Response<Incoming>, String> {
+    let stream = connect(address).await.map_err(|error| told(&error))?;
+    let (mut sender, connection) =
+        hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(|error| told(&error))?;
+    tokio::spawn(connection);
+    sender.send_request(request).await.map_err(|error| told(&error))
 }
 
 /// Opens connections to the address that stands in the URI.

@@ -69,6 +69,9 @@ impl Proxy {
             Some(selector) if asked.trusted => selector.ways(&asked.key, asked.door == Door::Peer).await,
             _ => Vec::new(),
         };
+        if let Some(icp) = self.settings.icp.as_ref().filter(|_| asked.trusted && !asked.is_from_router()) {
+            ways.extend(icp.ways(&asked.key).await);
+        }
         // Routers that are all gone still may route.
         ways.extend(self.ways_to_origin(asked).await);
         ways
