@@ -214,7 +214,8 @@ fn routes_are_learnt_from_babeld_and_a_search_goes_by_them() {
             "-M",
             "1",
         ]);
-        command.args(["-C", "redistribute ip 10.88.0.0/24 allow", "-C", "redistribute local deny"]);
+        // the first rule that fits counts
+        command.args(["-C", "redistribute local ip 10.88.0.0/24 allow", "-C", "redistribute local deny"]);
         let interfaces: &[&str] = if own == 1 {
             &["right"]
         } else if own == 3 {
@@ -235,7 +236,7 @@ fn routes_are_learnt_from_babeld_and_a_search_goes_by_them() {
         String::from_utf8(chain.at(1, "ip", &["route"]).stdout).unwrap().contains("10.88.0.3 ")
     };
     while !known(&chain) {
-        assert!(std::time::Instant::now() < until, "babeld found no route");
+        assert!(std::time::Instant::now() < until, "babeld found no route: {}", std::fs::read_to_string(chain.folder(1).join("babeld.log")).unwrap());
         std::thread::sleep(std::time::Duration::from_millis(200));
     }
     for own in 1..=3 {

@@ -185,7 +185,7 @@ mod tests {
         #[test]
         fn a_message_is_read_as_it_was_written_and_any_change_is_seen(
             kind in prop::sample::select(vec![Kind::Locate, Kind::Found, Kind::SetupHolder, Kind::SetupHome]),
-            ttl: u8, boot: u32, sequence: u32, origin: u32, target: u128, uri in "[a-z/:.]{0,200}", at: usize, bit in 0..8,
+            ttl: u8, boot: u32, sequence: u32, origin: u32, target: u128, uri in "[a-z/:.]{0,200}", at: usize, bit in 0_u8..8,
         ) {
             let key = NetworkKey::new(b"shared");
             let target = IpAddr::from(Ipv6Addr::from(target)).to_canonical();
@@ -195,7 +195,7 @@ mod tests {
             prop_assert_eq!(Message::parse(&datagram, &key), Ok(message));
             prop_assert_eq!(Message::parse(&datagram, &NetworkKey::new(b"other")), Err(NotAMessage::Check));
             let at = at % datagram.len();
-            datagram[at] ^= 1 << bit;
+            datagram[at] ^= 1_u8 << bit;
             prop_assert!(Message::parse(&datagram, &key).is_err());
         }
     }

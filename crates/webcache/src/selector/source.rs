@@ -52,14 +52,13 @@ async fn babeld(socket: &str) -> Result<Vec<Route>, String> {
         )
     };
     let asked = async {
-        let dump = if socket.contains('/') {
+        if socket.contains('/') {
             ask(tokio::net::UnixStream::connect(socket).await?).await
         } else {
             let port: u16 = socket.parse().map_err(std::io::Error::other)?;
             ask(tokio::net::TcpStream::connect((IpAddr::from(std::net::Ipv6Addr::LOCALHOST), port)).await?)
                 .await
-        };
-        dump
+        }
     };
     let dump = tokio::time::timeout(PATIENCE, asked).await.map_err(|late| unanswered(&late))?;
     let dump = dump.map_err(|why| unanswered(&why))?;
