@@ -13,6 +13,7 @@
 pub mod byte_caching;
 pub mod contents;
 pub mod estimate;
+pub mod mesh_cache;
 pub mod pair;
 pub mod report;
 pub mod row;

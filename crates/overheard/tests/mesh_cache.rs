@@ -236,7 +236,11 @@ fn routes_are_learnt_from_babeld_and_a_search_goes_by_them() {
         String::from_utf8(chain.at(1, "ip", &["route"]).stdout).unwrap().contains("10.88.0.3 ")
     };
     while !known(&chain) {
-        assert!(std::time::Instant::now() < until, "babeld found no route: {}", std::fs::read_to_string(chain.folder(1).join("babeld.log")).unwrap());
+        assert!(
+            std::time::Instant::now() < until,
+            "babeld found no route: {}",
+            std::fs::read_to_string(chain.folder(1).join("babeld.log")).unwrap()
+        );
         std::thread::sleep(std::time::Duration::from_millis(200));
     }
     for own in 1..=3 {
@@ -260,7 +264,7 @@ fn routes_are_learnt_from_babeld_and_a_search_goes_by_them() {
     );
     let (path, length) = ("/fixed/300000", 300_000);
     fetch(&chain, path, length);
-    assert_eq!(objects(&chain), [1, 1, 1], "hop by hop, by babeld's next hops");
+    assert_eq!(objects(&chain), [1, 1, 1], "hop by hop, by babeld's next hops\n{}", chain.log(1));
     chain.stop(1);
     chain.start(1);
     let head = fetch(&chain, path, length);
@@ -279,9 +283,9 @@ fn a_squid_is_a_sibling_both_ways() {
     let folder = chain.folder(2);
     let config = "http_port 10.77.0.9:3128\nhttp_port 10.77.1.1:3128\nicp_port 3130\nicp_access allow all\n\
          http_access allow all\nvisible_hostname squid\npid_filename none\ncache_mem 16 MB\n\
-         cache_log squid.log\naccess_log none\ncache_store_log none\nmime_table mime.conf\n\
-         error_directory .\nminimum_direct_rtt 0\nminimum_direct_hops 0\nprefer_direct off\n\
-         cache_peer 10.77.1.1 sibling 3128 3130 proxy-only\ncoredump_dir .\ncache_effective_user root\n\
+         cache_log /dev/stderr\naccess_log none\ncache_store_log none\nmime_table mime.conf\n\
+         error_directory .\nicon_directory .\npinger_enable off\nminimum_direct_rtt 0\nminimum_direct_hops 0\nprefer_direct off\n\
+         cache_peer 10.77.1.1 sibling 3128 3130 proxy-only\ncoredump_dir .\ncache_effective_user nobody\n\
          shutdown_lifetime 0 seconds\n"
         .replace("10.77.0.9", "10.77.1.2")
         .replace("http_port 10.77.1.1:3128\n", "");
@@ -290,11 +294,16 @@ fn a_squid_is_a_sibling_both_ways() {
     for page in ["ERR_CANNOT_FORWARD", "error-details.txt"] {
         std::fs::write(folder.join(page), "").unwrap();
     }
+    // it will not run as root
+    use std::os::unix::fs::PermissionsExt as _;
+    for (path, mode) in [(chain.run.folder(), 0o755), (folder.as_path(), 0o777)] {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    }
     let mut command = std::process::Command::new("squid");
-    command.args(["-N", "-f", "squid.conf"]).current_dir(&folder);
+    command.args(["-N", "-n", "overheardtest", "-f", "squid.conf"]).current_dir(&folder);
     let log = std::fs::File::create(folder.join("out.log")).unwrap();
     command.stdout(log.try_clone().unwrap()).stderr(log);
-    let squid = lab::Program::start(&chain.places[2], command, "squid").unwrap();
+    let mut squid = lab::Program::start(&chain.places[2], command, "squid").unwrap();
     let until = std::time::Instant::now() + std::time::Duration::from_secs(30);
     let listens = |chain: &Chain| {
         chain.places[2].enter(|| std::net::TcpStream::connect("10.77.1.2:3128").is_ok()).unwrap()
@@ -303,7 +312,7 @@ fn a_squid_is_a_sibling_both_ways() {
         assert!(
             std::time::Instant::now() < until,
             "{}",
-            std::fs::read_to_string(folder.join("squid.log")).unwrap_or_default()
+            std::fs::read_to_string(folder.join("out.log")).unwrap_or_default()
         );
         std::thread::sleep(std::time::Duration::from_millis(100));
     }
@@ -330,7 +339,8 @@ fn a_squid_is_a_sibling_both_ways() {
         chain.origin.requests(path),
         1,
         "{}",
-        std::fs::read_to_string(folder.join("squid.log")).unwrap()
+        std::fs::read_to_string(folder.join("out.log")).unwrap()
     );
-    drop(squid);
+    // in its own way: killed, it leaves shared memory behind
+    squid.stop();
 }

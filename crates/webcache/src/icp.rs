@@ -78,6 +78,7 @@ impl Icp {
         let mut ways = Vec::new();
         let mut missing = 0;
         while let Some((from, opcode)) = answers.receiver.recv().await {
+            tracing::debug!("{} at {from}: {opcode:?}", key.as_str());
             missing += 1;
             let holder = self.neighbours.iter().find(|neighbour| neighbour.address == from);
             if let (Some(holder), Opcode::Hit) = (holder, opcode) {

@@ -68,7 +68,10 @@ async fn serve(config: Config, status_socket: &Path, ready: impl FnOnce()) -> Re
         doors.push(Listener::open(*address, Door::Reverse, config.clients.clone())?);
     }
     if let Some(mesh) = &config.mesh {
-        let address = SocketAddr::new(mesh.address, mesh.port);
+        // Neighbours come to whichever address of ours is on their link.
+        let any =
+            if mesh.address.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+        let address = SocketAddr::new(any, mesh.port);
         doors.push(Listener::open(address, Door::Peer, mesh.networks.clone())?);
     }
     let proxy = Proxy::new(

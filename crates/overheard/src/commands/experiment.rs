@@ -8,6 +8,7 @@ use experiments::byte_caching::plan::{Extent, Plan, Traced};
 use experiments::byte_caching::scheme::Scheme;
 use experiments::byte_caching::{self, must_show};
 use experiments::contents::Contents;
+use experiments::mesh_cache;
 use experiments::report::{Claim, Heading};
 use experiments::row::{Driver, Row};
 use experiments::run::{self, Runner};
@@ -27,6 +28,27 @@ pub struct Args {
 enum Paper {
     /// Byte Caching in Wireless Networks (Le, Srivatsa, Iyengar, ICDCS 2012)
     ByteCaching(ByteCaching),
+    /// Mitigating the Gateway Bottleneck via Transparent Cooperative Caching (Das, Pucha, Hu, Purdue 2006)
+    Meshcache(Meshcache),
+}
+
+#[derive(clap::Args)]
+struct Meshcache {
+    /// Only this figure (may be given several times): 4, 5 or 6
+    #[arg(long, value_name = "ID", value_parser = mesh_cache::FIGURES)]
+    figure: Vec<String>,
+    /// What runs it: `virtual` is the virtual-time kernel, `lab` this one (needs root)
+    #[arg(long, default_value = "virtual")]
+    driver: Driver,
+    /// How many seeds in every cell
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    seeds: Option<u32>,
+    /// The ends of every axis and few seeds
+    #[arg(long)]
+    quick: bool,
+    /// Print the rows as a JSON array
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(clap::Args)]
@@ -67,7 +89,31 @@ struct ByteCaching {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let Paper::ByteCaching(args) = &args.paper;
+    match &args.paper {
+        Paper::ByteCaching(args) => byte_caching(args),
+        Paper::Meshcache(args) => meshcache(args),
+    }
+}
+
+fn meshcache(args: &Meshcache) -> anyhow::Result<()> {
+    let exe = std::env::current_exe().context("cannot find this program's own file")?;
+    let guest = vec![exe.to_string_lossy().into_owned(), "lab-guest".to_owned()];
+    let runner = Runner { driver: args.driver, exe, guest };
+    let mut figures: Vec<&str> = args.figure.iter().map(String::as_str).collect();
+    if figures.is_empty() {
+        figures = mesh_cache::FIGURES.to_vec();
+    }
+    let rows = mesh_cache::run(&figures, args.seeds, args.quick, &runner, &ProgressBar::new(0))?;
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        serde_json::to_writer_pretty(&mut out, &rows)?;
+        writeln!(out)?;
+        return Ok(());
+    }
+    Ok(table(&rows).write(&mut out)?)
+}
+
+fn byte_caching(args: &ByteCaching) -> anyhow::Result<()> {
     let figures = byte_caching::chosen(&args.figure).map_err(|why| Mistake::new(why.to_string()))?;
     if !(0.0..=100.0).contains(&args.trace_loss) {
         return Err(Mistake::new(format!("--trace-loss {} is no percentage", args.trace_loss)).into());

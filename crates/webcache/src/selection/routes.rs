@@ -45,7 +45,8 @@ impl Routes {
         routes.retain(|route| route.metric.is_finite() && route.metric >= 0.0);
         // the longest prefix wins, then the least metric
         routes.sort_by(|a, b| b.to.prefix_len().cmp(&a.to.prefix_len()).then(a.metric.total_cmp(&b.metric)));
-        let neighbours = routes.iter().filter(|route| route.next_hop.is_none() && route.metric > 0.0);
+        let is_neighbour = |route: &&Route| route.next_hop.is_none() || route.hops == Some(1);
+        let neighbours = routes.iter().filter(is_neighbour).filter(|route| route.metric > 0.0);
         let hop_cost = neighbours.map(|route| route.metric).min_by(f64::total_cmp).unwrap_or(1.0);
         Routes { routes, gateways, hop_cost }
     }
@@ -109,7 +110,9 @@ impl Routes {
     #[must_use]
     pub fn next_hop_for_node(&self, node: IpAddr) -> Option<(IpAddr, u32)> {
         let route = self.to(node)?;
-        Some((route.next_hop.unwrap_or(node), route.interface))
+        // A neighbour is itself the next hop, whatever address of its the routing protocol goes by.
+        let next_hop = route.next_hop.filter(|_| route.hops != Some(1));
+        Some((next_hop.unwrap_or(node), route.interface))
     }
 }
 
