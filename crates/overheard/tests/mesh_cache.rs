@@ -233,7 +233,11 @@ fn routes_are_learnt_from_babeld_and_a_search_goes_by_them() {
     }
     let until = std::time::Instant::now() + std::time::Duration::from_secs(40);
     let known = |chain: &Chain| {
-        String::from_utf8(chain.at(1, "ip", &["route"]).stdout).unwrap().contains("10.88.0.3 ")
+        let routes = |at| String::from_utf8(chain.at(at, "ip", &["route"]).stdout).unwrap();
+        let (first, last) = (routes(1), routes(3));
+        [("10.88.0.2 ", &first), ("10.88.0.3 ", &first), ("10.88.0.1 ", &last)]
+            .iter()
+            .all(|(to, at)| at.contains(to))
     };
     while !known(&chain) {
         assert!(

@@ -1,8 +1,9 @@
-//! `overheard bench`: how fast this machine does the work, without sockets, devices or air.
+//! `overheard bench`: how fast this machine does the work, without devices or air; but for `cache`, without sockets.
 //!
 //! A fixed amount of work is done several times, and the median of the processor times taken: what other programs
 //! do meanwhile counts as little as can be. One thread does everything.
 
+mod cache;
 mod codec;
 mod node;
 
@@ -30,6 +31,8 @@ enum Name {
     Codec,
     /// Two whole nodes, what one sends being received by the other, and where the time goes
     Node,
+    /// Hits of the web cache, beside nginx and Squid where they are installed
+    Cache,
 }
 
 /// One figure.
@@ -50,6 +53,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let rows = match args.name {
         Name::Codec => codec::measure(args.runs)?,
         Name::Node => node::measure(args.runs)?,
+        Name::Cache => cache::measure(args.runs)?,
     };
     let mut out = std::io::stdout().lock();
     if args.json {

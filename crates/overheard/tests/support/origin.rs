@@ -79,7 +79,8 @@ impl Origin {
             (parts.next()?, parts.next().and_then(|bytes| bytes.parse().ok()).unwrap_or(0_usize));
         let etag = format!("\"{}\"", path.len() * 31 + length);
         let lifetime = if matches!(kind, "stale" | "failing") { 1 } else { 3600 };
-        let mut fields = format!("ETag: {etag}\r\nCache-Control: max-age={lifetime}\r\n");
+        let date = httpdate::fmt_http_date(std::time::SystemTime::now());
+        let mut fields = format!("Date: {date}\r\nETag: {etag}\r\nCache-Control: max-age={lifetime}\r\n");
         if kind == "private" {
             fields = "Cache-Control: private\r\n".to_owned();
         }

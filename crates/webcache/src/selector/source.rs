@@ -10,7 +10,7 @@ use rtnetlink::packet_route::route::{RouteAddress, RouteAttribute, RouteHeader, 
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
 /// How often.
 const EVERY: Duration = Duration::from_secs(1);
@@ -68,12 +68,20 @@ async fn babeld(socket: &str) -> Result<Vec<Route>, String> {
     }))
 }
 
-/// Asks for everything and goes: after the greeting and after the dump, an `ok` each.
+/// Asks for everything. After the greeting and after the dump there is an `ok` each.
 async fn ask(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> std::io::Result<String> {
-    stream.write_all(b"dump\nquit\n").await?;
-    let mut dump = Vec::new();
-    stream.take(ANSWER_BYTES).read_to_end(&mut dump).await?;
-    Ok(String::from_utf8_lossy(&dump).into_owned())
+    stream.write_all(b"dump\n").await?;
+    let mut lines = tokio::io::BufReader::new(stream).take(ANSWER_BYTES).lines();
+    let (mut dump, mut oks) = (String::new(), 0);
+    while let Some(line) = lines.next_line().await? {
+        oks += usize::from(line == "ok");
+        dump += &line;
+        dump.push('\n');
+        if oks == 2 {
+            return Ok(dump);
+        }
+    }
+    Err(std::io::Error::other("its answer was cut short"))
 }
 
 /// The kernel's main table. It knows next hops but neither costs nor hops: what is on a link costs 1, what is behind a
