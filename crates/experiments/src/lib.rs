@@ -18,6 +18,7 @@ pub mod contents;
 pub mod estimate;
 pub mod experiment;
 pub mod figure;
+pub mod mesh_cache;
 pub mod no_harm;
 pub mod pair;
 pub mod plan;

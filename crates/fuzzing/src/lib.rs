@@ -11,6 +11,10 @@
 
 #![forbid(unsafe_code)]
 
+pub mod babeld_dump;
+pub mod cache_fields;
+pub mod cache_index;
+pub mod cache_message;
 pub mod capacity_trace;
 pub mod capture_file;
 pub mod compact_shim;
@@ -18,6 +22,7 @@ pub mod datagrams;
 pub mod frames;
 pub mod headers;
 pub mod hello;
+pub mod icp;
 pub mod inner;
 pub mod link_config;
 pub mod literals;
@@ -80,6 +85,10 @@ macro_rules! targets {
 }
 
 targets! {
+    babeld_dump: 20_000,
+    cache_fields: 50_000,
+    cache_index: 50_000,
+    cache_message: 10_000,
     capacity_trace: 200_000,
     capture_file: 2_000,
     compact_shim: 200_000,
@@ -87,6 +96,7 @@ targets! {
     frames: 200_000,
     headers: 100_000,
     hello: 200_000,
+    icp: 200_000,
     inner: 200_000,
     link_config: 20_000,
     literals: 20_000,

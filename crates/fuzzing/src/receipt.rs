@@ -12,7 +12,7 @@ pub fn check(bytes: &[u8]) -> bool {
     assert_eq!(Receipt::parse(&out), Ok(receipt));
     assert!(receipt.span() <= 8 * MAX_BITMAP_BYTES as u64);
     let held = (0..receipt.span()).filter(|&back| receipt.holds(back) == Some(true)).count();
-    assert_eq!(held, receipt.held.iter().map(|byte| byte.count_ones() as usize).sum());
+    assert_eq!(held, receipt.held.iter().map(|byte| byte.count_ones() as usize).sum::<usize>());
     for beyond in [receipt.span(), receipt.span() + 7, u64::MAX] {
         assert_eq!(receipt.holds(beyond), None);
     }

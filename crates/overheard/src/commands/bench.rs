@@ -4,6 +4,7 @@
 //! programs do meanwhile counts as little as can be. One thread does everything, except where several are compared.
 //! With: [`tunnel`].
 
+mod cache;
 mod codec;
 mod node;
 mod scaling;
@@ -38,6 +39,8 @@ enum Name {
     Scaling,
     /// Tunnels between two network namespaces, beside wireguard-go and the bare cable; needs root
     Tunnel,
+    /// Hits of the web cache, beside nginx and Squid where they are installed
+    Cache,
 }
 
 /// One figure.
@@ -60,6 +63,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Name::Node => node::measure(args.runs)?,
         Name::Scaling => scaling::measure(args.runs)?,
         Name::Tunnel => return tunnel::run(args.runs, args.json),
+        Name::Cache => cache::measure(args.runs)?,
     };
     let mut out = std::io::stdout().lock();
     if args.json {

@@ -6,6 +6,7 @@ use anyhow::{Context, bail};
 use experiments::cell::File;
 use experiments::contents::Contents;
 use experiments::experiment::{self, Experiment};
+use experiments::mesh_cache;
 use experiments::plan::{Extent, Plan, Traced};
 use experiments::report::{Claim, Heading};
 use experiments::row::{Driver, Row};
@@ -30,6 +31,27 @@ enum Paper {
     ByteCaching(ByteCaching),
     /// What the default tunnel saves beyond that paper, and that it harms nobody
     NoHarm(Options),
+    /// Mitigating the Gateway Bottleneck via Transparent Cooperative Caching (Das, Pucha, Hu, Purdue 2006)
+    Meshcache(Meshcache),
+}
+
+#[derive(clap::Args)]
+struct Meshcache {
+    /// Only this figure (may be given several times): 4, 5 or 6
+    #[arg(long, value_name = "ID", value_parser = mesh_cache::FIGURES)]
+    figure: Vec<String>,
+    /// What runs it: `virtual` is the virtual-time kernel, `lab` this one (needs root)
+    #[arg(long, default_value = "virtual")]
+    driver: Driver,
+    /// How many seeds in every cell
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    seeds: Option<u32>,
+    /// The ends of every axis and few seeds
+    #[arg(long)]
+    quick: bool,
+    /// Print the rows as a JSON array
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(clap::Args)]
@@ -88,7 +110,26 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             run_experiment(&byte_caching::EXPERIMENT, &args.options, traced(args))
         }
         Paper::NoHarm(options) => run_experiment(&no_harm::EXPERIMENT, options, Traced::default()),
+        Paper::Meshcache(args) => meshcache(args),
     }
+}
+
+fn meshcache(args: &Meshcache) -> anyhow::Result<()> {
+    let exe = std::env::current_exe().context("cannot find this program's own file")?;
+    let guest = vec![exe.to_string_lossy().into_owned(), "lab-guest".to_owned()];
+    let runner = Runner { driver: args.driver, exe, guest, kept: None };
+    let mut figures: Vec<&str> = args.figure.iter().map(String::as_str).collect();
+    if figures.is_empty() {
+        figures = mesh_cache::FIGURES.to_vec();
+    }
+    let rows = mesh_cache::run(&figures, args.seeds, args.quick, &runner, &ProgressBar::new(0))?;
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        serde_json::to_writer_pretty(&mut out, &rows)?;
+        writeln!(out)?;
+        return Ok(());
+    }
+    Ok(table(&rows).write(&mut out)?)
 }
 
 fn run_experiment(experiment: &Experiment, args: &Options, trace: Traced) -> anyhow::Result<()> {

@@ -3,6 +3,7 @@
 
 mod analyze;
 mod bench;
+mod cache;
 mod demo;
 mod doctor;
 mod experiment;
@@ -33,6 +34,7 @@ macro_rules! commands {
 commands! {
     Demo in demo,
     Up in up,
+    Cache in cache,
     Status in status,
     Keygen in keygen,
     Doctor in doctor,

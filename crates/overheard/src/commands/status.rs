@@ -1,4 +1,6 @@
-//! `overheard status`: asks a running node how it is.
+//! `overheard status`: asks the nodes and web caches that run here how they are.
+
+mod cache;
 
 use crate::config::{self, SOCKET_DIRECTORY};
 use crate::status_socket::{Report, ask};
@@ -9,7 +11,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Show peers, bytes in and out, savings, misses, loss and RTT of the nodes that run here
+/// Show peers, bytes in and out, savings, misses, loss and RTT of the nodes that run here, and the hits of
+/// web caches
 #[derive(clap::Args)]
 pub struct Args {
     /// The configuration of the node to ask; without it all nodes that run here are asked
@@ -26,9 +29,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let sockets = match (&args.socket, &args.config) {
         (Some(socket), _) => vec![socket.clone()],
         (None, Some(config)) => vec![config::status_socket(config)?],
-        (None, None) => sockets_here(),
+        (None, None) => sockets_here("sock"),
     };
-    if sockets.is_empty() {
+    let only_nodes = args.socket.is_some() || args.config.is_some();
+    let caches = if only_nodes { Vec::new() } else { sockets_here("cache") };
+    if sockets.is_empty() && caches.is_empty() {
         bail!("no node runs here: there is no socket in {SOCKET_DIRECTORY}; start one with `overheard up`");
     }
     let mut out = std::io::stdout().lock();
@@ -43,14 +48,25 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             print(&mut out, &report)?;
         }
     }
+    for (at, socket) in caches.iter().enumerate() {
+        let report = cache::ask(socket)?;
+        if args.json {
+            writeln!(out, "{report}")?;
+            continue;
+        }
+        if at + sockets.len() > 0 {
+            writeln!(out)?;
+        }
+        cache::print(&mut out, &report)?;
+    }
     Ok(())
 }
 
-fn sockets_here() -> Vec<PathBuf> {
+fn sockets_here(ending: &str) -> Vec<PathBuf> {
     let Ok(directory) = std::fs::read_dir(Path::new(SOCKET_DIRECTORY)) else { return Vec::new() };
     let mut sockets: Vec<PathBuf> = directory
         .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.extension().is_some_and(|extension| extension == "sock"))
+        .filter(|path| path.extension().is_some_and(|extension| extension == ending))
         .collect();
     sockets.sort();
     sockets

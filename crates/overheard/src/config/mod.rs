@@ -54,6 +54,11 @@ pub fn status_socket(path: &Path) -> Result<PathBuf, Mistake> {
 }
 
 fn read(path: &Path) -> Result<file::File, Mistake> {
+    read_toml(path)
+}
+
+/// Reads a configuration file of any form; mistakes in it are told as those of a node's are.
+pub fn read_toml<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, Mistake> {
     let text = fs::read_to_string(path)
         .map_err(|why| Mistake::new(format!("cannot read the configuration {}: {why}", path.display())))?;
     toml::from_str(&text).map_err(|error| mistake::from_toml(path, &text, &error))

@@ -5,7 +5,9 @@
 // What only serves tests may fail by panicking, and waits for real programs.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
+pub mod chain;
 pub mod namespaces;
+pub mod origin;
 pub mod traffic;
 
 use std::fs;

@@ -1,0 +1,350 @@
+//! Cache selection between real routers: searches by UDP, requests hop by hop, the paper's hits.
+
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+
+mod support;
+
+use std::fmt::Write as _;
+use support::chain::Chain;
+use support::origin::content;
+
+/// The configuration of router `own` of `routers` in a row whose last one has the uplink, and its routes.
+fn router(own: usize, routers: usize, architecture: &str, selection: &str) -> (String, String) {
+    let address = |router: usize| format!("10.77.{}.2", router - 1);
+    let mut routes = String::new();
+    for other in (1..=routers).filter(|other| *other != own) {
+        // towards the origin the neighbour's left side, towards the client its address too: each has one in the mesh
+        let via = if other > own { own + 1 } else { own - 1 };
+        let _ = writeln!(
+            routes,
+            "[[route]]\nto = \"{}\"\nvia = \"{}\"\nhops = {}",
+            address(other),
+            address(via),
+            other.abs_diff(own)
+        );
+    }
+    let gateway = own == routers;
+    let mut text =
+        format!("architecture = \"{architecture}\"\nselection = \"{selection}\"\ngateway = {gateway}\n");
+    if own == 1 {
+        text += "[transparent]\n";
+    }
+    let mut positions = String::new();
+    for other in 1..=routers {
+        let _ = write!(positions, "\"{}\" = [{}, 0], ", address(other), other * 10);
+    }
+    let _ = writeln!(
+        text,
+        "[peers]\naddress = \"{}\"\nnetworks = [\"10.77.0.0/16\"]\nnetwork_key_file = \"network.key\"\n\
+         search_timeout_milliseconds = 200\nbroadcast = [\"10.77.{}.255\", \"10.77.{}.255\"]\npositions = {{ {} }}\n\
+         [routing]\nsource = \"static\"\nfile = \"routes.toml\"\ngateways = [\"{}\"]",
+        address(own),
+        own - 1,
+        own,
+        positions.trim_end_matches(", "),
+        address(routers),
+    );
+    (text, routes)
+}
+
+/// Routers in a row that run this protocol; the first one takes its client's connections on their way.
+fn mesh(routers: usize, architecture: &str, selection: &str) -> Option<Chain> {
+    let mut chain = Chain::of(routers)?;
+    for own in 1..=routers {
+        let (configuration, routes) = router(own, routers, architecture, selection);
+        chain.configurations[own - 1] = configuration;
+        let folder = chain.folder(own);
+        std::fs::write(folder.join("network.key"), "a key that all routers share\n").unwrap();
+        std::fs::write(folder.join("routes.toml"), routes).unwrap();
+        chain.start(own);
+    }
+    Some(chain)
+}
+
+fn fetch(chain: &Chain, path: &str, length: usize) -> String {
+    let (answer, code) = chain.curl(&["--include", &chain.url(path)]);
+    assert_eq!(code, 0, "{}", chain.log(1));
+    let at = answer.windows(4).position(|end| end == b"\r\n\r\n").unwrap() + 4;
+    assert!(answer[at..] == content(path, length), "{}", String::from_utf8_lossy(&answer[..at]));
+    String::from_utf8_lossy(&answer[..at]).into_owned()
+}
+
+fn objects(chain: &Chain) -> Vec<u64> {
+    (1..=chain.caches.len())
+        .map(|router| chain.status(router)["store"]["objects"].as_u64().unwrap())
+        .collect()
+}
+
+#[test]
+fn ph_thcp_goes_from_router_to_router_and_leaves_a_copy_at_each() {
+    let Some(chain) = mesh(3, "hop-by-hop", "tree") else { return };
+    fetch(&chain, "/fixed/300000", 300_000);
+    assert_eq!(objects(&chain), [1, 1, 1]);
+    assert_eq!(chain.status(2)["counters"]["neighbours"]["10.77.1.1"]["asked_us"], 1, "{}", chain.status(2));
+}
+
+#[test]
+fn thcp_asks_the_gateway_alone() {
+    let Some(chain) = mesh(3, "access", "tree") else { return };
+    fetch(&chain, "/fixed/300000", 300_000);
+    assert_eq!(objects(&chain), [1, 0, 1]);
+}
+
+#[test]
+fn ph_bcp_finds_a_copy_that_a_neighbour_has_and_sets_up_the_way_to_it() {
+    let Some(mut chain) = mesh(4, "hop-by-hop", "broadcast") else { return };
+    let (path, length) = ("/fixed/300000", 300_000);
+    fetch(&chain, path, length);
+    assert_eq!(objects(&chain), [1, 1, 1, 1]);
+    // routers 1 and 2 lose their copies, and the gateway its uplink
+    for router in [1, 2] {
+        chain.stop(router);
+        chain.start(router);
+    }
+    chain.places[4].ip("link set right down\n").unwrap();
+    let head = fetch(&chain, path, length);
+    assert!(head.contains("detail=remote"), "{head}");
+    assert_eq!(objects(&chain), [1, 1, 1, 1]);
+    let status = chain.status(1);
+    assert_eq!(
+        (status["mesh"]["traffic"]["searches"].as_u64(), status["mesh"]["searches_won"].as_u64()),
+        (Some(1), Some(1))
+    );
+    assert_eq!(status["counters"]["requests"]["remote"], 1);
+    assert_eq!(chain.status(2)["mesh"]["traffic"]["set_up"], 1, "{}", chain.status(2));
+    assert_eq!(chain.origin.requests(path), 1);
+}
+
+#[test]
+fn bcp_fetches_end_to_end_from_whoever_has_it() {
+    let Some(mut chain) = mesh(3, "access", "broadcast") else { return };
+    let (path, length) = ("/fixed/300000", 300_000);
+    fetch(&chain, path, length);
+    assert_eq!(objects(&chain), [1, 0, 1], "nobody on the way keeps it");
+    chain.stop(1);
+    chain.start(1);
+    let head = fetch(&chain, path, length);
+    assert!(head.contains("detail=remote"), "{head}");
+    assert_eq!(chain.origin.requests(path), 1);
+}
+
+#[test]
+fn ph_ghcp_asks_the_router_that_a_uri_belongs_to_and_it_asks_the_gateway() {
+    let Some(chain) = mesh(3, "hop-by-hop", "grid") else { return };
+    for number in 0..8 {
+        let path = format!("/fixed/2000/{number}");
+        fetch(&chain, &path, 2000);
+        assert_eq!(chain.origin.requests(&path), 1);
+    }
+    assert_eq!(objects(&chain), [8, 8, 8], "in a row every way to the gateway is the same one");
+    assert!(chain.status(2)["mesh"]["traffic"]["set_up"].as_u64().unwrap() <= 8);
+}
+
+#[test]
+fn a_router_that_dies_in_the_middle_costs_no_client_its_content() {
+    let Some(mut chain) = mesh(3, "hop-by-hop", "auto") else { return };
+    let (path, length) = ("/slow/2000000", 2_000_000);
+    let url = chain.url(path);
+    let mut victim = chain.caches[1].take();
+    let (body, code) = std::thread::scope(|scope| {
+        let client = scope.spawn(|| chain.curl(&[&url]));
+        std::thread::sleep(std::time::Duration::from_millis(800));
+        // dropped, it is killed
+        drop(victim.take());
+        client.join().unwrap()
+    });
+    let whole = body == content(path, length);
+    assert!(whole && code == 0 || !whole && code != 0, "a part was presented as whole: {code}");
+    assert!(whole, "the rest was to be had from the origin\n{}", chain.log(1));
+}
+
+#[test]
+fn strangers_and_forgers_change_nothing() {
+    let Some(chain) = mesh(2, "hop-by-hop", "broadcast") else { return };
+    fetch(&chain, "/fixed/1000", 1000);
+    let flood = chain.places[0].enter(|| {
+        let socket = std::net::UdpSocket::bind("10.77.0.1:0").unwrap();
+        for number in 0..20_000_u32 {
+            let mut datagram = [7; 300];
+            datagram[..8].copy_from_slice(&[1, 0, 9, 0, 0, 0, 0, 0]);
+            datagram[8..12].copy_from_slice(&number.to_be_bytes());
+            let _ = socket.send_to(&datagram, "10.77.0.2:4783");
+        }
+    });
+    flood.unwrap();
+    fetch(&chain, "/fixed/1001", 1001);
+    let traffic = chain.status(1)["mesh"]["traffic"].clone();
+    assert!(traffic["forged"].as_u64().unwrap() > 100, "{traffic}");
+    assert_eq!(traffic["set_up"], 0);
+}
+
+/// Whether a program is installed; says so in a line where it is not.
+fn has(program: &str, package: &str) -> bool {
+    let found = std::env::var_os("PATH")
+        .is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(program).exists()));
+    if !found {
+        println!("left out: {program} is not installed (package {package})");
+    }
+    found
+}
+
+#[test]
+fn routes_are_learnt_from_babeld_and_a_search_goes_by_them() {
+    if !has("babeld", "babeld") {
+        return;
+    }
+    let Some(mut chain) = Chain::of(3) else { return };
+    let mut daemons = Vec::new();
+    for own in 1..=3 {
+        let folder = chain.folder(own);
+        // what each is known by, since addresses of links are not announced
+        chain.places[own].ip(&format!("addr add 10.88.0.{own}/32 dev lo\n")).unwrap();
+        let mut command = std::process::Command::new("babeld");
+        command.args([
+            "-G",
+            "3300",
+            "-I",
+            "babeld.pid",
+            "-S",
+            "babeld.state",
+            "-h",
+            "1",
+            "-H",
+            "1",
+            "-M",
+            "1",
+        ]);
+        // the first rule that fits counts
+        command.args(["-C", "redistribute local ip 10.88.0.0/24 allow", "-C", "redistribute local deny"]);
+        let interfaces: &[&str] = if own == 1 {
+            &["right"]
+        } else if own == 3 {
+            &["left"]
+        } else {
+            &["left", "right"]
+        };
+        command
+            .args(["-C", "redistribute local ip 10.88.0.0/24 allow"])
+            .args(interfaces)
+            .current_dir(&folder);
+        let log = std::fs::File::create(folder.join("babeld.log")).unwrap();
+        command.stdout(log.try_clone().unwrap()).stderr(log);
+        daemons.push(lab::Program::start(&chain.places[own], command, "babeld").unwrap());
+    }
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(40);
+    let known = |chain: &Chain| {
+        let routes = |at| String::from_utf8(chain.at(at, "ip", &["route"]).stdout).unwrap();
+        let (first, last) = (routes(1), routes(3));
+        [("10.88.0.2 ", &first), ("10.88.0.3 ", &first), ("10.88.0.1 ", &last)]
+            .iter()
+            .all(|(to, at)| at.contains(to))
+    };
+    while !known(&chain) {
+        assert!(
+            std::time::Instant::now() < until,
+            "babeld found no route: {}",
+            std::fs::read_to_string(chain.folder(1).join("babeld.log")).unwrap()
+        );
+        std::thread::sleep(std::time::Duration::from_millis(200));
+    }
+    for own in 1..=3 {
+        std::fs::write(chain.folder(own).join("network.key"), "a key that all routers share\n").unwrap();
+        let transparent = if own == 1 { "[transparent]\n" } else { "" };
+        chain.configurations[own - 1] = format!(
+            "gateway = {}\nselection = \"broadcast\"\n{transparent}[peers]\naddress = \"10.88.0.{own}\"\n\
+             networks = [\"10.77.0.0/16\", \"10.88.0.0/16\"]\nnetwork_key_file = \"network.key\"\n\
+             search_timeout_milliseconds = 300\nbroadcast = [\"10.77.{}.255\", \"10.77.{own}.255\"]\n\
+             [routing]\nsource = \"babeld\"\nsocket = \"3300\"\ngateways = [\"10.88.0.3\"]\n",
+            own == 3,
+            own - 1,
+        );
+        chain.start(own);
+    }
+    let mesh = chain.status(1)["mesh"].clone();
+    assert_eq!(
+        (mesh["gateway"].as_str(), mesh["gateway_hops"].as_u64()),
+        (Some("10.88.0.3"), Some(2)),
+        "{mesh}"
+    );
+    let (path, length) = ("/fixed/300000", 300_000);
+    fetch(&chain, path, length);
+    assert_eq!(objects(&chain), [1, 1, 1], "hop by hop, by babeld's next hops\n{}", chain.log(1));
+    chain.stop(1);
+    chain.start(1);
+    let head = fetch(&chain, path, length);
+    assert!(head.contains("detail=remote"), "{head}");
+    assert_eq!(chain.origin.requests(path), 1);
+    drop(daemons);
+}
+
+#[test]
+fn a_squid_is_a_sibling_both_ways() {
+    if !has("squid", "squid") {
+        return;
+    }
+    let Some(mut chain) = Chain::of(2) else { return };
+    // router 1 is ours, router 2 a Squid
+    let folder = chain.folder(2);
+    let config = "http_port 10.77.0.9:3128\nhttp_port 10.77.1.1:3128\nicp_port 3130\nicp_access allow all\n\
+         http_access allow all\nvisible_hostname squid\npid_filename none\ncache_mem 16 MB\n\
+         cache_log /dev/stderr\naccess_log none\ncache_store_log none\nmime_table mime.conf\n\
+         error_directory .\nicon_directory .\npinger_enable off\nminimum_direct_rtt 0\nminimum_direct_hops 0\nprefer_direct off\n\
+         cache_peer 10.77.1.1 sibling 3128 3130 proxy-only\ncoredump_dir .\ncache_effective_user nobody\n\
+         shutdown_lifetime 0 seconds\n"
+        .replace("10.77.0.9", "10.77.1.2")
+        .replace("http_port 10.77.1.1:3128\n", "");
+    std::fs::write(folder.join("squid.conf"), config).unwrap();
+    std::fs::write(folder.join("mime.conf"), "").unwrap();
+    for page in ["ERR_CANNOT_FORWARD", "error-details.txt"] {
+        std::fs::write(folder.join(page), "").unwrap();
+    }
+    // it will not run as root
+    use std::os::unix::fs::PermissionsExt as _;
+    for (path, mode) in [(chain.run.folder(), 0o755), (folder.as_path(), 0o777)] {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let mut command = std::process::Command::new("squid");
+    command.args(["-N", "-n", "overheardtest", "-f", "squid.conf"]).current_dir(&folder);
+    let log = std::fs::File::create(folder.join("out.log")).unwrap();
+    command.stdout(log.try_clone().unwrap()).stderr(log);
+    let mut squid = lab::Program::start(&chain.places[2], command, "squid").unwrap();
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    let listens = |chain: &Chain| {
+        chain.places[2].enter(|| std::net::TcpStream::connect("10.77.1.2:3128").is_ok()).unwrap()
+    };
+    while !listens(&chain) {
+        assert!(
+            std::time::Instant::now() < until,
+            "{}",
+            std::fs::read_to_string(folder.join("out.log")).unwrap_or_default()
+        );
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    chain.configurations[0] = "[transparent]\n[forward]\nlisten = \"10.77.1.1:3128\"\n[icp]\n\
+         listen = \"10.77.1.1:3130\"\n[[icp.neighbour]]\naddress = \"10.77.1.2\"\n"
+        .to_owned();
+    chain.start(1);
+    // the Squid has it; our client is served from there
+    let via_squid = |chain: &Chain, path: &str| {
+        let url = chain.url(path);
+        let args = ["--disable", "--silent", "--max-time", "20", "--proxy", "http://10.77.1.2:3128", &url];
+        chain.at(2, "curl", &args).stdout
+    };
+    let (path, length) = ("/fixed/20000", 20_000);
+    assert!(via_squid(&chain, path) == content(path, length));
+    let (body, code) = chain.curl(&[&chain.url(path)]);
+    assert_eq!((body == content(path, length), code), (true, 0), "{}", chain.log(1));
+    assert_eq!(chain.origin.requests(path), 1, "{}", chain.log(1));
+    // we have it; the Squid's client is served from here
+    let (path, length) = ("/fixed/21000", 21_000);
+    chain.curl(&[&chain.url(path)]);
+    assert!(via_squid(&chain, path) == content(path, length));
+    assert_eq!(
+        chain.origin.requests(path),
+        1,
+        "{}",
+        std::fs::read_to_string(folder.join("out.log")).unwrap()
+    );
+    // in its own way: killed, it leaves shared memory behind
+    squid.stop();
+}

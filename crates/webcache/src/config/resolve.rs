@@ -1,0 +1,380 @@
+//! What the file means. Everything is checked before anything is started.
+
+use super::file::{Architecture, File, Protocol, Source, Upstream};
+use crate::icp::Neighbour;
+use crate::interception::Plan;
+use crate::semantics::key::Key;
+use crate::site::{Rewrite, Rewrites};
+use crate::store::Limits;
+use ipnet::IpNet;
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A day: an uplink that is down is mended in that time, or content is old.
+const STALE_SECONDS: u32 = 86_400;
+const SHORTEST_KEY_BYTES: usize = 16;
+const LONGEST_SEARCH: Duration = Duration::from_secs(5);
+const MIB: u64 = 1 << 20;
+
+/// A mistake: the key, and a sentence with the mend.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{key}: {sentence}")]
+pub struct Mistake {
+    /// Which key, with its table.
+    pub key: &'static str,
+    /// What is wrong and what to do.
+    pub sentence: String,
+}
+
+fn mistake<T>(key: &'static str, sentence: impl Into<String>) -> Result<T, Mistake> {
+    Err(Mistake { key, sentence: sentence.into() })
+}
+
+/// A configuration that makes sense.
+#[derive(Debug)]
+pub struct Config {
+    /// This router's name on the way of a request.
+    pub name: String,
+    /// Whom it serves.
+    pub clients: Vec<IpNet>,
+    /// How stale content may be when its origin cannot be reached.
+    pub stale_if_unreachable: u32,
+    /// Whether package repositories are known.
+    pub packages: bool,
+    /// What is kept.
+    pub limits: Limits,
+    /// What is taken on its way, and whether the rules are put in.
+    pub transparent: Option<(Plan, bool)>,
+    /// Whether Host must resolve to where a taken request was going.
+    pub verify_host: bool,
+    /// The forward proxy, and the ports of its CONNECT.
+    pub forward: Option<(SocketAddr, Vec<u16>)>,
+    /// The reverse proxy.
+    pub reverse: Option<(SocketAddr, Rewrites)>,
+    /// The other routers.
+    pub mesh: Option<Mesh>,
+    /// Caches of other kinds.
+    pub icp: Option<(SocketAddr, Vec<Neighbour>)>,
+    /// The page, and the token that questions bear.
+    pub management: Option<(SocketAddr, Option<String>)>,
+}
+
+/// What is known of the other routers.
+#[derive(Debug, Clone)]
+pub struct Mesh {
+    /// Where content is kept.
+    pub architecture: Architecture,
+    /// How copies are found.
+    pub protocol: Protocol,
+    /// Whether this router has the uplink.
+    pub gateway: bool,
+    /// This router's address.
+    pub address: IpAddr,
+    /// The port of all routers.
+    pub port: u16,
+    /// Their networks.
+    pub networks: Vec<IpNet>,
+    /// The key that all share.
+    pub key: Vec<u8>,
+    /// How long a search waits.
+    pub search_timeout: Duration,
+    /// Where searches are broadcast.
+    pub broadcast: Vec<IpAddr>,
+    /// Positions in metres.
+    pub positions: BTreeMap<IpAddr, [f64; 2]>,
+    /// The side of a square of the grid.
+    pub grid_metres: f64,
+    /// Where routes are learnt.
+    pub routing: Option<Routing>,
+}
+
+/// Where routes are learnt.
+#[derive(Debug, Clone)]
+pub struct Routing {
+    /// Which source.
+    pub source: Source,
+    /// The routers with an uplink.
+    pub gateways: Vec<IpAddr>,
+    /// The file of a static source.
+    pub file: PathBuf,
+    /// The socket of a daemon.
+    pub socket: String,
+}
+
+/// Makes sense of a file that is at `path`.
+pub fn resolve(path: &Path, file: File) -> Result<Config, Mistake> {
+    let name = match &file.cache.name {
+        Some(name) => name.clone(),
+        None => std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned(),
+    };
+    let token = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+    if name.is_empty() || name.len() > 64 || !name.bytes().all(token) {
+        return mistake(
+            "[cache] name",
+            format!("{name:?} is no name; use up to 64 letters, digits, '-', '.' or '_'"),
+        );
+    }
+    let clients = networks("[cache] clients", &file.cache.clients)?;
+    if clients.is_empty() {
+        return mistake(
+            "[cache] clients",
+            "nobody is served; name the networks of the clients, as [\"10.0.0.0/8\"]",
+        );
+    }
+    let limits = limits(path, &file)?;
+    let transparent = file.transparent.as_ref().map(|taken| {
+        let plan = Plan {
+            door: taken.port,
+            ports: taken.origin_ports.clone(),
+            networks: clients.clone(),
+            interfaces: taken.interfaces.clone(),
+            mark: taken.mark,
+            table: taken.table,
+        };
+        (plan, taken.rules)
+    });
+    if let Some((plan, _)) = &transparent {
+        check_plan(plan)?;
+    }
+    let reverse = match &file.reverse {
+        Some(reverse) if reverse.upstream.is_empty() => {
+            return mistake(
+                "[reverse] upstream",
+                "there is none; add a table [[reverse.upstream]] with a url",
+            );
+        }
+        Some(reverse) => {
+            let rewrites = reverse.upstream.iter().map(rewrite).collect::<Result<Vec<Rewrite>, Mistake>>()?;
+            Some((reverse.listen, Rewrites::new(rewrites)))
+        }
+        None => None,
+    };
+    let mesh = mesh(path, &file)?;
+    if transparent.is_none() && file.forward.is_none() && reverse.is_none() && mesh.is_none() {
+        return mistake(
+            "[transparent]",
+            "nothing is served; add [transparent], [forward], [reverse] or [peers]",
+        );
+    }
+    let management = match &file.management {
+        Some(management) => Some((management.listen, management_token(path, management)?)),
+        None => None,
+    };
+    let icp = match file.icp {
+        Some(icp) if icp.neighbour.is_empty() => {
+            return mistake(
+                "[icp] neighbour",
+                "there is none; add a table [[icp.neighbour]] with an address",
+            );
+        }
+        Some(icp) => {
+            let neighbours = icp.neighbour.iter().map(|neighbour| Neighbour {
+                address: neighbour.address,
+                icp_port: neighbour.icp_port,
+                http_port: neighbour.http_port,
+                parent: neighbour.parent,
+            });
+            Some((icp.listen, neighbours.collect()))
+        }
+        None => None,
+    };
+    Ok(Config {
+        name,
+        clients,
+        stale_if_unreachable: file.cache.stale_if_unreachable_seconds.unwrap_or(STALE_SECONDS),
+        packages: file.cache.packages,
+        limits,
+        transparent,
+        verify_host: file.transparent.as_ref().is_none_or(|taken| taken.verify_host),
+        forward: file.forward.map(|forward| (forward.listen, forward.connect_ports)),
+        reverse,
+        mesh,
+        icp,
+        management,
+    })
+}
+
+fn beside(path: &Path, named: &Path) -> PathBuf {
+    path.parent().unwrap_or(Path::new("")).join(named)
+}
+
+fn networks(key: &'static str, texts: &[String]) -> Result<Vec<IpNet>, Mistake> {
+    let network = |text: &String| {
+        let alone = || text.parse::<IpAddr>().ok().map(IpNet::from);
+        text.parse().ok().or_else(alone).map_or_else(
+            || mistake(key, format!("{text:?} is no network; write one as \"10.0.0.0/8\" or \"fd00::/8\"")),
+            Ok,
+        )
+    };
+    texts.iter().map(network).collect()
+}
+
+fn limits(path: &Path, file: &File) -> Result<Limits, Mistake> {
+    let store = &file.store;
+    let least = |key, given: u64, least: u64| {
+        if given < least {
+            mistake(key, format!("{given} is too little; give at least {least}"))
+        } else {
+            Ok(given)
+        }
+    };
+    least("[store] memory_mib", store.memory_mib, 1)?;
+    least("[store] objects", store.objects as u64, 16)?;
+    least("[store] object_mib", store.object_mib, 1)?;
+    if store.directory.is_some() {
+        least("[store] disk_mib", store.disk_mib, 4)?;
+    }
+    Ok(Limits {
+        memory_bytes: store.memory_mib.saturating_mul(MIB),
+        directory: store
+            .directory
+            .as_ref()
+            .map(|named| (beside(path, named), store.disk_mib.saturating_mul(MIB))),
+        objects: store.objects,
+        object_bytes: store.object_mib.saturating_mul(MIB),
+        policy: store.policy,
+    })
+}
+
+fn check_plan(plan: &Plan) -> Result<(), Mistake> {
+    if plan.ports.is_empty() || plan.ports.contains(&0) {
+        return mistake("[transparent] origin_ports", "no port is taken; name some, as [80]");
+    }
+    if plan.ports.contains(&443) {
+        return mistake("[transparent] origin_ports", "443 is HTTPS, which passes untouched; take it out");
+    }
+    let named = |name: &String| {
+        !name.is_empty()
+            && name.len() < 16
+            && name.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'"')
+    };
+    if let Some(name) = plan.interfaces.iter().find(|name| !named(name)) {
+        return mistake(
+            "[transparent] interfaces",
+            format!("{name:?} is no name of an interface; see `ip link`"),
+        );
+    }
+    if plan.mark == 0 {
+        return mistake("[transparent] mark", "0 is what unmarked packets have; choose another number");
+    }
+    if matches!(plan.table, 0 | 253..=255) {
+        return mistake(
+            "[transparent] table",
+            format!("table {} is the kernel's own; choose another", plan.table),
+        );
+    }
+    Ok(())
+}
+
+fn rewrite(upstream: &Upstream) -> Result<Rewrite, Mistake> {
+    let key = "[[reverse.upstream]] url";
+    if !upstream.url.ends_with('/') || Key::parse(&upstream.url).is_err() {
+        let what =
+            format!("{:?} is no upstream; write one as \"http://deb.debian.org/debian/\"", upstream.url);
+        return mistake(key, what);
+    }
+    if !upstream.path.starts_with('/') || !upstream.path.ends_with('/') {
+        return mistake(
+            "[[reverse.upstream]] path",
+            format!("{:?} must begin and end with /", upstream.path),
+        );
+    }
+    Ok(Rewrite { host: upstream.host.clone(), path: upstream.path.clone(), upstream: upstream.url.clone() })
+}
+
+fn mesh(path: &Path, file: &File) -> Result<Option<Mesh>, Mistake> {
+    let Some(peers) = &file.peers else {
+        if file.routing.is_some() {
+            return mistake("[routing]", "there are no [peers] to route to; add them, or take [routing] out");
+        }
+        return Ok(None);
+    };
+    let key_file = beside(path, &peers.network_key_file);
+    let key = std::fs::read(&key_file).or_else(|why| {
+        mistake("[peers] network_key_file", format!("cannot read {}: {why}", key_file.display()))
+    })?;
+    let key = key.trim_ascii().to_vec();
+    if key.len() < SHORTEST_KEY_BYTES {
+        let what = format!("{} is no key; make one with `overheard keygen --network`", key_file.display());
+        return mistake("[peers] network_key_file", what);
+    }
+    let search_timeout = Duration::from_millis(peers.search_timeout_milliseconds);
+    if search_timeout.is_zero() || search_timeout > LONGEST_SEARCH {
+        return mistake("[peers] search_timeout_milliseconds", "must be 1 to 5000");
+    }
+    let grid = peers.grid_metres;
+    if !(grid.is_finite() && grid > 0.0) {
+        return mistake("[peers] grid_metres", "must be a positive number of metres");
+    }
+    if peers.positions.values().flatten().any(|metres| !metres.is_finite()) {
+        return mistake("[peers] positions", "must be finite numbers of metres");
+    }
+    let protocol = file.cache.selection;
+    if protocol == Protocol::Grid && !peers.positions.contains_key(&peers.address) {
+        let what = format!("{} has none, and selection = \"grid\" goes by it; add it", peers.address);
+        return mistake("[peers] positions", what);
+    }
+    if protocol == Protocol::Broadcast && peers.broadcast.is_empty() {
+        let what = "there are none, and selection = \"broadcast\" searches through them; add the mesh's broadcast addresses";
+        return mistake("[peers] broadcast", what);
+    }
+    let routing = match &file.routing {
+        Some(routing) => {
+            let (is_static, is_daemon) = (routing.source == Source::Static, routing.source == Source::Babeld);
+            if is_static != routing.file.is_some() {
+                return mistake("[routing] file", "goes with source = \"static\", and only with it");
+            }
+            if is_daemon != routing.socket.is_some() {
+                return mistake("[routing] socket", "goes with source = \"babeld\", and only with it");
+            }
+            Some(Routing {
+                source: routing.source,
+                gateways: routing.gateways.clone(),
+                file: routing.file.as_ref().map(|named| beside(path, named)).unwrap_or_default(),
+                socket: routing.socket.clone().unwrap_or_default(),
+            })
+        }
+        None => None,
+    };
+    Ok(Some(Mesh {
+        architecture: file.cache.architecture,
+        protocol,
+        gateway: file.cache.gateway,
+        address: peers.address,
+        port: peers.port,
+        networks: networks("[peers] networks", &peers.networks)?,
+        key,
+        search_timeout,
+        broadcast: peers.broadcast.clone(),
+        positions: peers.positions.clone(),
+        grid_metres: grid,
+        routing,
+    }))
+}
+
+fn management_token(path: &Path, management: &super::file::Management) -> Result<Option<String>, Mistake> {
+    match &management.token_file {
+        Some(named) => {
+            let file = beside(path, named);
+            let text = std::fs::read_to_string(&file);
+            let text = text.or_else(|why| {
+                mistake("[management] token_file", format!("cannot read {}: {why}", file.display()))
+            })?;
+            let token = text.trim().to_owned();
+            if token.len() < SHORTEST_KEY_BYTES {
+                return mistake(
+                    "[management] token_file",
+                    format!("{} is too short; write 16 characters or more", file.display()),
+                );
+            }
+            Ok(Some(token))
+        }
+        None if management.listen.ip().is_loopback() => Ok(None),
+        None => mistake(
+            "[management] token_file",
+            "is needed where others can ask; add it, or listen on 127.0.0.1",
+        ),
+    }
+}

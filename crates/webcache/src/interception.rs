@@ -1,0 +1,251 @@
+//! Takes connections on their way: nftables' TPROXY leads them to the transparent door with their addresses unchanged,
+//! a routing rule makes the kernel deliver them here. Without a listener the kernel lets them pass, so that a router
+//! whose cache ended still is a router.
+//!
+//! Only connections that begin are taken: those that are under way when the cache starts go on as they were.
+//!
+//! The rules go when this is dropped; what a killed process left is replaced at the next start.
+
+use ipnet::IpNet;
+use rtnetlink::packet_route::AddressFamily;
+use rtnetlink::packet_route::route::{RouteAttribute, RouteMessage, RouteProtocol, RouteScope, RouteType};
+use rtnetlink::packet_route::rule::{RuleAction, RuleAttribute, RuleMessage};
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::process::{Command, Stdio};
+
+/// What is taken, and where it is led.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// The port of the transparent door.
+    pub door: u16,
+    /// The ports of origins.
+    pub ports: Vec<u16>,
+    /// From which networks.
+    pub networks: Vec<IpNet>,
+    /// Through which interfaces; all where none is named.
+    pub interfaces: Vec<String>,
+    /// The mark on what is taken.
+    pub mark: u32,
+    /// The routing table that delivers it here.
+    pub table: u32,
+}
+
+/// Why nothing is taken; a sentence with the mend.
+#[derive(Debug, thiserror::Error)]
+pub enum NoInterception {
+    /// `nft` is not there.
+    #[error(
+        "there is no program nft; install the package nftables, or put in the rules of --print-nft otherwise"
+    )]
+    NoNft,
+    /// `nft` refused.
+    #[error("nft refuses the rules: {0}; run as root, and see that the kernel has nft_tproxy")]
+    Nft(String),
+    /// The kernel refused the routing rule.
+    #[error("cannot add the routing rule of table {table}: {why}; run as root, or choose another table")]
+    Rule {
+        /// The table.
+        table: u32,
+        /// What the kernel said.
+        why: String,
+    },
+}
+
+impl Plan {
+    fn name(&self) -> String {
+        format!("overheard_cache_{}", self.door)
+    }
+
+    /// The rules as `nft -f` reads them.
+    #[must_use]
+    pub fn ruleset(&self) -> String {
+        let list = |items: Vec<String>| items.join(", ");
+        let ports = list(self.ports.iter().map(u16::to_string).collect());
+        let interfaces = if self.interfaces.is_empty() {
+            String::new()
+        } else {
+            let names = self.interfaces.iter().map(|name| format!("\"{name}\""));
+            format!("iifname {{ {} }} ", list(names.collect()))
+        };
+        let mut rules = String::new();
+        for (family, wanted) in [("ip", true), ("ip6", false)] {
+            let networks: Vec<String> = self
+                .networks
+                .iter()
+                .filter(|network| network.addr().is_ipv4() == wanted)
+                .map(|network| network.trunc().to_string())
+                .collect();
+            if !networks.is_empty() {
+                let _ = writeln!(
+                    rules,
+                    "    {interfaces}{family} saddr {{ {} }} tcp dport {{ {ports} }} tcp flags & (fin | syn | rst | ack) == syn tproxy {family} to :{} meta mark set {:#x} accept",
+                    list(networks),
+                    self.door,
+                    self.mark
+                );
+            }
+        }
+        let (name, mark) = (self.name(), self.mark);
+        format!(
+            "table inet {name}\n\
+             delete table inet {name}\n\
+             table inet {name} {{\n  \
+               chain prerouting {{\n    \
+                 type filter hook prerouting priority mangle; policy accept;\n    \
+                 fib daddr type local accept\n    \
+                 meta l4proto tcp socket transparent 1 meta mark set {mark:#x} accept\n\
+             {rules}  \
+               }}\n\
+             }}\n"
+        )
+    }
+
+    /// The commands beside the rules, for those who run their own.
+    #[must_use]
+    pub fn commands(&self) -> String {
+        let (mark, table) = (self.mark, self.table);
+        format!(
+            "ip -4 rule add fwmark {mark:#x} lookup {table}\n\
+             ip -4 route replace local 0.0.0.0/0 dev lo table {table}\n\
+             ip -6 rule add fwmark {mark:#x} lookup {table}\n\
+             ip -6 route replace local ::/0 dev lo table {table}\n"
+        )
+    }
+}
+
+/// The rules in place.
+#[derive(Debug)]
+pub struct Interception {
+    plan: Plan,
+}
+
+impl Interception {
+    /// Puts the rules in.
+    pub fn install(plan: Plan) -> Result<Self, NoInterception> {
+        // Routing first: marked packets must not go astray even for a moment.
+        let why = |why| NoInterception::Rule { table: plan.table, why };
+        with_netlink(|handle| route(handle, plan.clone(), true)).map_err(why)?;
+        let installed = Interception { plan };
+        nft(&installed.plan.ruleset())?;
+        Ok(installed)
+    }
+}
+
+impl Drop for Interception {
+    fn drop(&mut self) {
+        let name = self.plan.name();
+        if let Err(error) = nft(&format!("table inet {name}\ndelete table inet {name}\n")) {
+            tracing::warn!("{error}");
+        }
+        let plan = self.plan.clone();
+        if let Err(error) = with_netlink(|handle| route(handle, plan, false)) {
+            tracing::warn!("the routing rule stays: {error}");
+        }
+    }
+}
+
+fn nft(rules: &str) -> Result<(), NoInterception> {
+    let said = |error: io::Error| match error.kind() {
+        io::ErrorKind::NotFound => NoInterception::NoNft,
+        _ => NoInterception::Nft(error.to_string()),
+    };
+    let mut child = Command::new("nft")
+        .args(["-f", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(said)?;
+    if let Some(mut input) = child.stdin.take() {
+        let _ = input.write_all(rules.as_bytes());
+    }
+    let output = child.wait_with_output().map_err(said)?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    Err(NoInterception::Nft(complaint.lines().next().unwrap_or("it failed").trim().to_owned()))
+}
+
+/// Does `work` on a netlink connection of the calling thread's namespace, whether or not a runtime drives the thread.
+fn with_netlink<F>(work: impl FnOnce(rtnetlink::Handle) -> F + Send) -> Result<(), String>
+where
+    F: Future<Output = Result<(), rtnetlink::Error>>,
+{
+    let thread = || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .build()
+            .map_err(|why| why.to_string())?;
+        runtime.block_on(async {
+            let (connection, handle, _) = rtnetlink::new_connection().map_err(|why| why.to_string())?;
+            tokio::spawn(connection);
+            work(handle).await.map_err(|why| why.to_string())
+        })
+    };
+    std::thread::scope(|scope| scope.spawn(thread).join())
+        .unwrap_or_else(|_| Err("a thread failed".to_owned()))
+}
+
+/// Adds or removes the routing rules and routes of both families.
+async fn route(handle: rtnetlink::Handle, plan: Plan, add: bool) -> Result<(), rtnetlink::Error> {
+    let loopback = 1;
+    for family in [AddressFamily::Inet, AddressFamily::Inet6] {
+        let mut rule = RuleMessage::default();
+        rule.header.family = family;
+        rule.header.action = RuleAction::ToTable;
+        rule.attributes.push(RuleAttribute::FwMark(plan.mark));
+        rule.attributes.push(RuleAttribute::Table(plan.table));
+        let mut local = RouteMessage::default();
+        local.header.address_family = family;
+        local.header.kind = RouteType::Local;
+        local.header.scope = RouteScope::Host;
+        local.header.protocol = RouteProtocol::Static;
+        local.attributes.push(RouteAttribute::Table(plan.table));
+        local.attributes.push(RouteAttribute::Oif(loopback));
+        let done = if add {
+            // A rule that a killed process left is the same one; removed first, it never is there twice.
+            let _ = handle.rule().del(rule.clone()).execute().await;
+            let mut request = handle.rule().add();
+            *request.message_mut() = rule;
+            match request.execute().await {
+                Ok(()) => handle.route().add(local).replace().execute().await,
+                refused => refused,
+            }
+        } else {
+            let _ = handle.rule().del(rule).execute().await;
+            handle.route().del(local).execute().await
+        };
+        match done {
+            Ok(()) => {}
+            // a kernel without IPv6 has nothing to take there
+            Err(error) if family == AddressFamily::Inet6 => tracing::debug!("IPv6 is not taken: {error}"),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rules_name_what_is_taken_and_nothing_else() {
+        let plan = Plan {
+            door: 4782,
+            ports: vec![80, 8080],
+            networks: vec!["10.1.2.3/8".parse().unwrap(), "fd00::/8".parse().unwrap()],
+            interfaces: vec!["wlan0".to_owned()],
+            mark: 0x4f48,
+            table: 4782,
+        };
+        let rules = plan.ruleset();
+        let of_ipv4 = "iifname { \"wlan0\" } ip saddr { 10.0.0.0/8 } tcp dport { 80, 8080 } tcp flags & (fin | syn | rst | ack) == syn tproxy ip to :4782 meta mark set 0x4f48 accept";
+        assert!(rules.contains(of_ipv4), "{rules}");
+        assert!(rules.contains("ip6 saddr { fd00::/8 }"), "{rules}");
+        let only_ipv6 = Plan { networks: vec!["fd00::/8".parse().unwrap()], ..plan };
+        assert!(!only_ipv6.ruleset().contains("tproxy ip to"));
+    }
+}

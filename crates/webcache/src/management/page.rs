@@ -1,0 +1,56 @@
+//! The page.
+
+use crate::proxy::Report;
+use crate::statistics::Answered;
+use maud::{DOCTYPE, html};
+
+/// Sites shown.
+const SITES: usize = 50;
+
+/// The state for a reader.
+pub(super) fn page(report: &Report) -> String {
+    let counters = &report.counters;
+    let mut sites: Vec<_> = counters.sites.iter().collect();
+    sites.sort_by_key(|(_, site)| std::cmp::Reverse(site.bytes.all()));
+    let share = |answered: &Answered| match answered.all() {
+        0 => "-".to_owned(),
+        all => format!("{:.1}%", 100.0 * answered.kept_off() as f64 / all as f64),
+    };
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                title { "Overheard cache " (report.name) }
+                style { "body{font-family:sans-serif;margin:2em}td,th{padding:.2em 1em;text-align:right}th:first-child,td:first-child{text-align:left}" }
+            }
+            body {
+                h1 { "Cache " (report.name) }
+                p { "Plain HTTP is served from here, from a neighbour, or from its origin. HTTPS passes untouched: nothing of it can be kept, and nothing of it is counted here." }
+                table {
+                    tr { th { "answered" } th { "local" } th { "ph-local" } th { "validated" } th { "stale" } th { "remote" } th { "miss" } th { "not kept" } th { "off the gateway" } }
+                    @for (name, answered) in [("requests", &counters.requests), ("bytes", &counters.bytes)] {
+                        tr { td { (name) } td { (answered.local) } td { (answered.ph_local) } td { (answered.validated) } td { (answered.stale) } td { (answered.remote) } td { (answered.miss) } td { (answered.pass) } td { (share(answered)) } }
+                    }
+                }
+                h2 { "Kept" }
+                p { (report.store.objects) " responses, " (report.store.memory_bytes) " bytes in memory, " (report.store.disk_bytes) " on disk, " (report.store.deduplicated_bytes) " not kept twice." }
+                h2 { "Sites" }
+                table {
+                    tr { th { "site" } th { "requests" } th { "bytes" } th { "off the gateway" } }
+                    @for (name, site) in sites.iter().take(SITES) {
+                        tr { td { (name) } td { (site.requests.all()) } td { (site.bytes.all()) } td { (share(&site.bytes)) } }
+                    }
+                }
+                h2 { "Neighbours" }
+                table {
+                    tr { th { "address" } th { "asked us" } th { "failed us" } }
+                    @for (address, neighbour) in &counters.neighbours {
+                        tr { td { (address) } td { (neighbour.asked_us) } td { (neighbour.failed) } }
+                    }
+                }
+            }
+        }
+    };
+    page.into_string()
+}

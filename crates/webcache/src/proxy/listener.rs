@@ -1,0 +1,135 @@
+//! The doors: sockets that clients and other routers come to, each for the networks it serves.
+
+use super::Proxy;
+use super::abortable::{Abort, Abortable};
+use super::request::Door;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use ipnet::IpNet;
+use socket2::{Domain, Protocol, SockRef, Socket, Type};
+use std::convert::Infallible;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+
+/// How long the head of a request may take.
+const HEAD: Duration = Duration::from_secs(15);
+/// How long a client may leave sent bytes unacknowledged, or its window shut.
+const UNACKNOWLEDGED: Duration = Duration::from_secs(60);
+/// Octets of a request's head, at most.
+const HEAD_BYTES: usize = 64 << 10;
+const BACKLOG: i32 = 1024;
+/// Connections at a time, for each door.
+const MOST_CONNECTIONS: usize = 4096;
+
+/// An open door.
+pub struct Listener {
+    socket: TcpListener,
+    door: Door,
+    networks: Vec<IpNet>,
+}
+
+/// Why a door could not be opened; a sentence with the mend.
+#[derive(Debug, thiserror::Error)]
+pub enum NoListener {
+    /// The address or port is taken, or not this machine's.
+    #[error("cannot listen on {address}: {source}; choose another address or port")]
+    Address {
+        /// Where.
+        address: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Transparent sockets may not be made by this process.
+    #[error("no right to take connections on their way ({0}); run as root or give the program CAP_NET_ADMIN")]
+    NoRight(io::Error),
+}
+
+impl Listener {
+    /// Opens a door at `address` for clients in `networks`. A transparent one takes connections to anybody
+    /// ([`Door::Transparent`] with any address).
+    pub fn open(address: SocketAddr, door: Door, networks: Vec<IpNet>) -> Result<Self, NoListener> {
+        let failed = |source| NoListener::Address { address, source };
+        let socket =
+            Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP)).map_err(failed)?;
+        if matches!(door, Door::Transparent(_)) {
+            // The option of IPv4 sets the flag of an IPv6 socket too; IPv6's own has no safe wrapper.
+            socket.set_ip_transparent_v4(true).map_err(NoListener::NoRight)?;
+        }
+        if address.is_ipv6() {
+            socket.set_only_v6(true).map_err(failed)?;
+        }
+        socket.set_reuse_address(true).map_err(failed)?;
+        socket.set_nonblocking(true).map_err(failed)?;
+        socket.bind(&address.into()).map_err(failed)?;
+        socket.listen(BACKLOG).map_err(failed)?;
+        let socket = TcpListener::from_std(socket.into()).map_err(failed)?;
+        Ok(Listener { socket, door, networks })
+    }
+
+    /// Where it is.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.socket.local_addr()
+    }
+
+    /// Serves whoever comes, for ever.
+    pub async fn serve(self, proxy: Arc<Proxy>) {
+        let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+        loop {
+            let Ok(place) = places.clone().acquire_owned().await else { return };
+            let (stream, client) = match self.socket.accept().await {
+                Ok(accepted) => accepted,
+                Err(error) => {
+                    // Out of descriptors or memory: others have to end first.
+                    tracing::warn!("no connection can be taken: {error}");
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                    continue;
+                }
+            };
+            let client = canonical(client.ip());
+            if !client.is_loopback() && !self.networks.iter().any(|network| network.contains(&client)) {
+                proxy.statistics.refuse("foreign");
+                continue;
+            }
+            let door = match (&self.door, stream.local_addr()) {
+                (Door::Transparent(_), Ok(destination)) => Door::Transparent(destination),
+                (door, _) => door.clone(),
+            };
+            let proxy = proxy.clone();
+            tokio::spawn(async move {
+                serve(proxy, stream, door, client).await;
+                drop(place);
+            });
+        }
+    }
+}
+
+async fn serve(proxy: Arc<Proxy>, stream: TcpStream, door: Door, client: IpAddr) {
+    let _ = stream.set_nodelay(true);
+    let _ = SockRef::from(&stream).set_tcp_user_timeout(Some(UNACKNOWLEDGED));
+    let abort = Abort::default();
+    let answering = abort.clone();
+    let service = service_fn(move |request| {
+        let (proxy, door, abort) = (proxy.clone(), door.clone(), answering.clone());
+        async move { Ok::<_, Infallible>(proxy.answer(request, door, client, abort).await) }
+    });
+    let served = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD)
+        .max_buf_size(HEAD_BYTES)
+        .serve_connection(TokioIo::new(Abortable::new(stream, abort)), service)
+        .with_upgrades()
+        .await;
+    if let Err(error) = served {
+        tracing::debug!("connection of {client}: {error}");
+    }
+}
+
+/// An IPv4 address as itself.
+fn canonical(address: IpAddr) -> IpAddr {
+    address.to_canonical()
+}

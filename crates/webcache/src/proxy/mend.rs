@@ -1,0 +1,178 @@
+//! Content on its way to a client. Where it stops because a hop, a neighbour or the origin failed, the rest is asked for
+//! by range along the next best way; what cannot be had breaks the client's connection off. It is never completed short.
+
+use super::request::Asked;
+use super::{Abort, Proxy, full};
+use crate::semantics::{range, validators};
+use crate::store::{Fill, Next, Object, Reader};
+use bytes::Bytes;
+use hyper::StatusCode;
+use hyper::body::{Body as _, Frame, Incoming};
+use hyper::header::{CONTENT_RANGE, HeaderValue, IF_RANGE, RANGE};
+use std::ops::Range;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a sender may be silent.
+const SILENCE: Duration = Duration::from_secs(60);
+/// How often in a row the rest is asked for without a byte of it.
+const ATTEMPTS: u32 = 4;
+/// What is fetched to its end though nobody waits for it any more, in octets.
+const FINISHED_ALONE_BYTES: u64 = 16 << 20;
+
+/// Why a content stopped.
+#[derive(Debug, thiserror::Error)]
+enum Stopped {
+    #[error("the rest of the content cannot be had")]
+    NoRest,
+}
+
+/// Reads a content for one client, and has mended what is missing.
+pub(super) struct Stream {
+    proxy: Arc<Proxy>,
+    asked: Arc<Asked>,
+    reader: Reader,
+    abort: Abort,
+    attempts: u32,
+}
+
+impl Stream {
+    pub(super) fn new(proxy: Arc<Proxy>, asked: Arc<Asked>, reader: Reader, abort: Abort) -> Self {
+        Stream { proxy, asked, reader, abort, attempts: 0 }
+    }
+
+    pub(super) fn into_frames(
+        self,
+    ) -> impl futures_util::Stream<Item = Result<Frame<Bytes>, Box<dyn std::error::Error + Send + Sync>>>
+    {
+        futures_util::stream::unfold(Some(self), |stream| async move {
+            let mut stream = stream?;
+            match stream.next().await {
+                Ok(Some(bytes)) => Some((Ok(Frame::data(bytes)), Some(stream))),
+                Ok(None) => None,
+                Err(stopped) => {
+                    stream.abort.set();
+                    stream.proxy.statistics.cut_off();
+                    Some((Err(stopped.into()), None))
+                }
+            }
+        })
+    }
+
+    async fn next(&mut self) -> Result<Option<Bytes>, Stopped> {
+        loop {
+            match self.reader.next().await {
+                Next::Bytes(bytes) => {
+                    self.attempts = 0;
+                    return Ok(Some(bytes));
+                }
+                Next::End => return Ok(None),
+                Next::Missing(missing) => {
+                    self.attempts += 1;
+                    if self.attempts > ATTEMPTS {
+                        return Err(Stopped::NoRest);
+                    }
+                    let object = self.reader.object().clone();
+                    let Ok(_turn) = object.mending.try_lock() else {
+                        // somebody else has it mended; let there be something new
+                        self.attempts -= 1;
+                        drop(object.mending.lock().await);
+                        continue;
+                    };
+                    self.proxy.mend(&object, &self.asked, missing, self.attempts).await?;
+                }
+            }
+        }
+    }
+}
+
+impl Proxy {
+    /// Has the `missing` bytes of an object fetched; returns as soon as they come.
+    async fn mend(
+        self: &Arc<Self>,
+        object: &Arc<Object>,
+        asked: &Asked,
+        missing: Range<u64>,
+        attempt: u32,
+    ) -> Result<(), Stopped> {
+        let stored = object.head();
+        let validator = validators::strong_validator(&stored.headers).ok_or(Stopped::NoRest)?;
+        let start = object.joins_at(missing.start);
+        let wanted = match missing.end {
+            u64::MAX => HeaderValue::try_from(format!("bytes={start}-")).map_err(|_| Stopped::NoRest)?,
+            end => range::request_for(&(start..end)),
+        };
+        let mut headers = asked.headers.clone();
+        validators::remove_conditions(&mut headers);
+        headers.insert(RANGE, wanted);
+        headers.insert(IF_RANGE, validator);
+        let ways = self.ways(asked).await;
+        // Another way each time: the last one may have died.
+        let turn = (attempt as usize).saturating_sub(1) % ways.len().max(1);
+        for way in ways.iter().cycle().skip(turn).take(ways.len()) {
+            let answer =
+                self.upstream.send(*way, hyper::Method::GET, &asked.key, &headers, full(Bytes::new())).await;
+            let answer = match answer {
+                Ok(answer) => answer,
+                Err(error) => {
+                    self.note_failure(*way, &asked.key);
+                    tracing::debug!("{} from {start} by {way:?}: {error}", asked.key.as_str());
+                    continue;
+                }
+            };
+            let part = answer
+                .headers()
+                .get(CONTENT_RANGE)
+                .and_then(|part| range::parse_content_range(part.as_bytes()));
+            let (StatusCode::PARTIAL_CONTENT, Some((part, length))) = (answer.status(), part) else {
+                continue;
+            };
+            let joins = part.start == start
+                && validators::is_same_content(&stored.headers, answer.headers())
+                && length.is_some_and(|length| object.learn_length(length));
+            if joins {
+                self.statistics.mended();
+                let fill = Fill::begin(self.store.clone(), object.clone(), part.start, Some(part.end));
+                tokio::spawn(pump(self.clone(), answer.into_body(), fill));
+                return Ok(());
+            }
+            self.store.remove(object);
+        }
+        if attempt < ATTEMPTS {
+            tokio::time::sleep(Duration::from_millis(200) * attempt).await;
+            return Ok(());
+        }
+        Err(Stopped::NoRest)
+    }
+}
+
+/// Fills an object from a body. What breaks off stays if it can be continued.
+pub(super) async fn pump(proxy: Arc<Proxy>, mut body: Incoming, mut fill: Fill) {
+    let object = fill.object().clone();
+    let ended = loop {
+        let frame = std::future::poll_fn(|cx| Pin::new(&mut body).poll_frame(cx));
+        let frame = match tokio::time::timeout(SILENCE, frame).await {
+            Ok(Some(Ok(frame))) => frame,
+            Ok(None) => break fill.finish().await.map_err(|broken| broken.to_string()),
+            Ok(Some(Err(error))) => break Err(error.to_string()),
+            Err(_) => break Err("the sender is silent".to_owned()),
+        };
+        let Ok(bytes) = frame.into_data() else { continue };
+        if let Err(broken) = fill.push(bytes).await {
+            break Err(broken.to_string());
+        }
+        let left = fill.left();
+        if fill.readers() == 0 && left.end - left.start > FINISHED_ALONE_BYTES {
+            break Err("nobody is left to read it".to_owned());
+        }
+    };
+    if let Err(why) = ended {
+        tracing::debug!("{}: {why}", object.key.as_str());
+        let resumable =
+            validators::strong_validator(&object.head().headers).is_some() && object.length().is_some();
+        if !resumable {
+            proxy.store.remove(&object);
+        }
+    }
+}

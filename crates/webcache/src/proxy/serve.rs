@@ -1,0 +1,99 @@
+//! Serves stored responses: whole, in part, or by saying that the client has them already.
+
+use super::answer::{Outcome, refusal};
+use super::mend::Stream;
+use super::request::Asked;
+use super::{Abort, Body, Proxy, full, now};
+use crate::semantics::{range, validators};
+use crate::store::{Object, Reader};
+use bytes::Bytes;
+use http_body_util::{BodyExt, StreamBody};
+use hyper::header::{
+    ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RANGE,
+};
+use hyper::{Method, Response, StatusCode, Version};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What describes the content that a 304 does not carry.
+const OF_THE_CONTENT: [HeaderName; 2] = [CONTENT_LENGTH, CONTENT_TYPE];
+
+impl Proxy {
+    /// Serves `object`.
+    pub(super) fn serve(
+        self: &Arc<Self>,
+        object: &Arc<Object>,
+        asked: &Arc<Asked>,
+        outcome: Outcome,
+        abort: &Abort,
+    ) -> Response<Body> {
+        let (head, now) = (object.head(), now());
+        let mut headers = self.fields_of(&head, outcome, now);
+        let length = object.length();
+        if head.status == StatusCode::OK {
+            if validators::is_not_modified(&asked.headers, &head.headers, head.freshness.received) {
+                OF_THE_CONTENT.iter().for_each(|name| drop(headers.remove(name)));
+                return with(StatusCode::NOT_MODIFIED, headers, full(Bytes::new()));
+            }
+            headers.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+            if let (Some(wanted), Some(length)) = (self.range_of(asked, &head.headers), length) {
+                let Some(range) = wanted.of(length) else {
+                    let mut refused = refusal(StatusCode::RANGE_NOT_SATISFIABLE, "there are no such bytes");
+                    if let Ok(all) = HeaderValue::try_from(format!("bytes */{length}")) {
+                        refused.headers_mut().insert(CONTENT_RANGE, all);
+                    }
+                    return refused;
+                };
+                headers.insert(CONTENT_RANGE, range::content_range(&range, length));
+                headers.insert(CONTENT_LENGTH, HeaderValue::from(range.end - range.start));
+                let body = self.body_of(object, asked, Some(range), abort);
+                return with(StatusCode::PARTIAL_CONTENT, headers, body);
+            }
+        }
+        if let Some(length) = length {
+            headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
+        }
+        let body = self.body_of(object, asked, None, abort);
+        with(head.status, headers, body)
+    }
+
+    /// The range that a request wants of a stored content, where it counts.
+    pub(super) fn range_of(&self, asked: &Asked, stored: &HeaderMap) -> Option<range::ByteRange> {
+        let wanted = asked.headers.get(RANGE).filter(|_| asked.method == Method::GET)?;
+        let wanted = range::ByteRange::parse(wanted.as_bytes())?;
+        validators::range_applies(&asked.headers, stored).then_some(wanted)
+    }
+
+    fn body_of(
+        self: &Arc<Self>,
+        object: &Arc<Object>,
+        asked: &Arc<Asked>,
+        range: Option<Range<u64>>,
+        abort: &Abort,
+    ) -> Body {
+        if asked.method == Method::HEAD {
+            return full(Bytes::new());
+        }
+        if let Some(bytes) = self.store.small(object) {
+            let part = range.map_or(0..bytes.len(), |range| range.start as usize..range.end as usize);
+            return full(bytes.slice(part));
+        }
+        let reader = Reader::new(self.store.clone(), object.clone(), range);
+        let stream = Stream::new(self.clone(), asked.clone(), reader, abort.clone());
+        StreamBody::new(stream.into_frames()).boxed_unsync()
+    }
+
+    /// Waits until the end of a content is known, for a client that only the connection's end could tell.
+    pub(super) async fn wait_for_length(&self, object: &Arc<Object>, version: Version) {
+        if version == Version::HTTP_10 {
+            object.settled().await;
+        }
+    }
+}
+
+fn with(status: StatusCode, headers: HeaderMap, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    *response.headers_mut() = headers;
+    response
+}

@@ -1,0 +1,44 @@
+//! CONNECT: a forward proxy's clients reach HTTPS through it, untouched and unseen.
+
+use super::answer::refusal;
+use super::upstream::connect;
+use super::{Body, Door, Proxy, full};
+use bytes::Bytes;
+use hyper::body::Incoming;
+use hyper::{Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
+use std::sync::Arc;
+
+impl Proxy {
+    pub(super) async fn tunnel(
+        self: &Arc<Self>,
+        mut request: Request<Incoming>,
+        door: &Door,
+    ) -> Response<Body> {
+        let target = request.uri().authority().cloned();
+        let Some(target) = target.filter(|_| *door == Door::Forward) else {
+            return refusal(StatusCode::METHOD_NOT_ALLOWED, "this is no forward proxy");
+        };
+        let Some(port) = target.port_u16().filter(|port| self.settings.connect_ports.contains(port)) else {
+            return refusal(StatusCode::FORBIDDEN, "CONNECT to that port is not allowed here");
+        };
+        let host = target.host().trim_start_matches('[').trim_end_matches(']').to_owned();
+        let mut stream = None;
+        for address in self.names_of(&host).await {
+            if let Ok(open) = connect((address, port).into()).await {
+                stream = Some(open);
+                break;
+            }
+        }
+        let Some(mut stream) = stream else {
+            return refusal(StatusCode::BAD_GATEWAY, "cannot be reached");
+        };
+        let upgrade = hyper::upgrade::on(&mut request);
+        tokio::spawn(async move {
+            if let Ok(client) = upgrade.await {
+                let _ = tokio::io::copy_bidirectional(&mut TokioIo::new(client), &mut stream).await;
+            }
+        });
+        Response::new(full(Bytes::new()))
+    }
+}

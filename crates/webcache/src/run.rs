@@ -1,0 +1,109 @@
+//! Runs a cache: opens what the configuration names, all of it or nothing, and serves until told to stop.
+
+use crate::config::Config;
+use crate::icp::Icp;
+use crate::interception::{Interception, NoInterception};
+use crate::management::{Page, StatusSocket};
+use crate::proxy::{Door, Listener, NoListener, Proxy, Settings};
+use crate::selector::Selector;
+use crate::site::Rewrites;
+use crate::store::{NoDirectory, Store};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::Path;
+use std::sync::Arc;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// Why a cache did not start; each is a sentence with the mend.
+#[derive(Debug, thiserror::Error)]
+pub enum NotStarted {
+    /// The store.
+    #[error("[store] directory: {0}")]
+    Directory(#[from] NoDirectory),
+    /// A door.
+    #[error("{0}")]
+    Listener(#[from] NoListener),
+    /// The rules.
+    #[error("[transparent]: {0}")]
+    Interception(#[from] NoInterception),
+    /// The mesh.
+    #[error("[peers]: {0}")]
+    Mesh(String),
+    /// The system.
+    #[error("{0}")]
+    System(#[from] io::Error),
+}
+
+/// Runs until SIGINT or SIGTERM, answering for its state on `status_socket`; `ready` is told when everything is open.
+pub fn run(config: Config, status_socket: &Path, ready: impl FnOnce()) -> Result<(), NotStarted> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(serve(config, status_socket, ready))
+}
+
+async fn serve(config: Config, status_socket: &Path, ready: impl FnOnce()) -> Result<(), NotStarted> {
+    let store = Store::open(config.limits)?;
+    let selector = match &config.mesh {
+        Some(mesh) => Some(Selector::start(mesh, store.clone()).await.map_err(NotStarted::Mesh)?),
+        None => None,
+    };
+    let icp = match config.icp {
+        Some((listen, neighbours)) => Some(Icp::start(listen, neighbours, store.clone()).await?),
+        None => None,
+    };
+    let mut doors: Vec<Listener> = Vec::new();
+    if let Some((plan, _)) = &config.transparent {
+        for any in [IpAddr::from(Ipv4Addr::UNSPECIFIED), IpAddr::from(Ipv6Addr::UNSPECIFIED)] {
+            let address = SocketAddr::new(any, plan.door);
+            match Listener::open(address, Door::Transparent(address), config.clients.clone()) {
+                Ok(door) => doors.push(door),
+                Err(error) if any.is_ipv6() => tracing::info!("no IPv6 here: {error}"),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+    if let Some((address, _)) = &config.forward {
+        doors.push(Listener::open(*address, Door::Forward, config.clients.clone())?);
+    }
+    if let Some((address, _)) = &config.reverse {
+        doors.push(Listener::open(*address, Door::Reverse, config.clients.clone())?);
+    }
+    if let Some(mesh) = &config.mesh {
+        // Neighbours come to whichever address of ours is on their link.
+        let any =
+            if mesh.address.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+        let address = SocketAddr::new(any, mesh.port);
+        doors.push(Listener::open(address, Door::Peer, mesh.networks.clone())?);
+    }
+    let proxy = Proxy::new(
+        store,
+        Settings {
+            name: config.name,
+            verify_host: config.verify_host,
+            stale_if_unreachable: config.stale_if_unreachable,
+            packages: config.packages,
+            connect_ports: config.forward.map(|(_, ports)| ports).unwrap_or_default(),
+            selector,
+            icp,
+            rewrites: config.reverse.map_or_else(Rewrites::default, |(_, rewrites)| rewrites),
+        },
+    );
+    if let Some((address, token)) = config.management {
+        tokio::spawn(Page::open(address, token, proxy.clone())?.serve());
+    }
+    let status = StatusSocket::open(status_socket)?;
+    let _removed_at_the_end = status.removal();
+    tokio::spawn(status.serve(proxy.clone()));
+    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    // Last: from here on others' connections come.
+    let _interception = match config.transparent {
+        Some((plan, true)) => Some(Interception::install(plan)?),
+        _ => None,
+    };
+    doors.into_iter().for_each(|door| drop(tokio::spawn(door.serve(Arc::clone(&proxy)))));
+    ready();
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,13 @@
+//! Cache selection (MeshCache section 4) without a socket or a clock: `now` is a [`Duration`](std::time::Duration) since
+//! an origin that the driver chooses.
+//!
+//! [`message`] is what routers say to each other, [`search`] the broadcast search (BCP), [`mapping`] what searches and
+//! setup messages leave behind, [`grid`] consistent hashing within a virtual grid (GHCP), [`worth`] whether a search
+//! pays, [`routes`] what the routing protocol knows (the paper's cross-layer module).
+
+pub mod grid;
+pub mod mapping;
+pub mod message;
+pub mod routes;
+pub mod search;
+pub mod worth;

@@ -1,0 +1,153 @@
+//! What the routing protocol knows, for cache selection: the paper's cross-layer module (section 7) with its four
+//! questions, answered from one table whatever the source.
+//!
+//! Only routers that are reached in both directions are in it: a TCP connection needs both.
+
+pub mod babeld;
+pub mod fixed;
+
+use ipnet::IpNet;
+use serde::Serialize;
+use std::net::IpAddr;
+
+/// Routes beyond this are not looked at.
+pub const MOST_ROUTES: usize = 16_384;
+
+/// The way to some addresses.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Route {
+    /// To which addresses.
+    pub to: IpNet,
+    /// The next router, or `None` where they are neighbours themselves.
+    pub next_hop: Option<IpAddr>,
+    /// The interface of a link-local next hop.
+    pub interface: u32,
+    /// The cost of the way; smaller is better.
+    pub metric: f64,
+    /// How many hops, where the source tells.
+    pub hops: Option<u32>,
+}
+
+/// The table, and who has an uplink.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Routes {
+    routes: Vec<Route>,
+    gateways: Vec<IpAddr>,
+    /// What one hop costs: the cheapest neighbour's cost.
+    hop_cost: f64,
+}
+
+impl Routes {
+    /// A table of these routes; routers in `gateways` have an uplink.
+    #[must_use]
+    pub fn new(mut routes: Vec<Route>, gateways: Vec<IpAddr>) -> Self {
+        routes.truncate(MOST_ROUTES);
+        routes.retain(|route| route.metric.is_finite() && route.metric >= 0.0);
+        // the longest prefix wins, then the least metric
+        routes.sort_by(|a, b| b.to.prefix_len().cmp(&a.to.prefix_len()).then(a.metric.total_cmp(&b.metric)));
+        let is_neighbour = |route: &&Route| route.next_hop.is_none() || route.hops == Some(1);
+        let neighbours = routes.iter().filter(is_neighbour).filter(|route| route.metric > 0.0);
+        let hop_cost = neighbours.map(|route| route.metric).min_by(f64::total_cmp).unwrap_or(1.0);
+        Routes { routes, gateways, hop_cost }
+    }
+
+    /// How many routes there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.routes.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.routes.is_empty()
+    }
+
+    fn to(&self, node: IpAddr) -> Option<&Route> {
+        self.routes.iter().find(|route| route.to.contains(&node))
+    }
+
+    /// The cost of the way to a router.
+    #[must_use]
+    pub fn metric(&self, node: IpAddr) -> Option<f64> {
+        self.to(node).map(|route| route.metric)
+    }
+
+    /// *BestGateway()*: the gateway that is reached at the least cost.
+    #[must_use]
+    pub fn best_gateway(&self) -> Option<IpAddr> {
+        self.best_node(&self.gateways)
+    }
+
+    /// *BestGatewayHopCount()*. Where the source does not count hops, the cost is taken for as many hops of the cheapest
+    /// neighbour's: with a metric that only grows that is never too few.
+    #[must_use]
+    pub fn best_gateway_hop_count(&self) -> Option<u32> {
+        self.best_gateway().and_then(|gateway| self.hops(gateway))
+    }
+
+    /// How many hops a router is away.
+    #[must_use]
+    pub fn hops(&self, node: IpAddr) -> Option<u32> {
+        let route = self.to(node)?;
+        Some(match (route.hops, route.next_hop) {
+            (Some(hops), _) => hops.max(1),
+            (None, None) => 1,
+            // Costs are small numbers, and a search never reaches 64 hops.
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+            (None, Some(_)) => (route.metric / self.hop_cost).ceil().clamp(2.0, 64.0) as u32,
+        })
+    }
+
+    /// *BestNode(list)*: the one that is reached at the least cost.
+    #[must_use]
+    pub fn best_node(&self, nodes: &[IpAddr]) -> Option<IpAddr> {
+        let reached = nodes.iter().filter_map(|node| Some((*node, self.metric(*node)?)));
+        reached.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(node, _)| node)
+    }
+
+    /// *GetNextHopForNode(node)*: the neighbour on the way there, and the interface to it.
+    #[must_use]
+    pub fn next_hop_for_node(&self, node: IpAddr) -> Option<(IpAddr, u32)> {
+        let route = self.to(node)?;
+        // A neighbour is itself the next hop, whatever address of its the routing protocol goes by.
+        let next_hop = route.next_hop.filter(|_| route.hops != Some(1));
+        Some((next_hop.unwrap_or(node), route.interface))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    pub(super) fn route(to: &str, next_hop: Option<&str>, metric: f64) -> Route {
+        let next_hop = next_hop.map(|next| next.parse().unwrap());
+        Route { to: to.parse().unwrap(), next_hop, interface: 0, metric, hops: None }
+    }
+
+    fn address(text: &str) -> IpAddr {
+        text.parse().unwrap()
+    }
+
+    fn table() -> Routes {
+        let routes = vec![
+            route("10.0.0.0/8", Some("10.0.0.2"), 900.0),
+            route("10.0.0.2/32", None, 96.0),
+            route("10.0.0.9/32", Some("10.0.0.2"), 280.0),
+            route("10.0.0.8/32", Some("10.0.0.3"), 500.0),
+        ];
+        Routes::new(routes, vec![address("10.0.0.8"), address("10.0.0.9")])
+    }
+
+    #[test]
+    fn the_four_questions_are_answered_by_cost() {
+        let table = table();
+        assert_eq!(table.best_gateway(), Some(address("10.0.0.9")));
+        assert_eq!(table.best_gateway_hop_count(), Some(3));
+        assert_eq!(table.next_hop_for_node(address("10.0.0.9")).unwrap().0, address("10.0.0.2"));
+        assert_eq!(table.next_hop_for_node(address("10.0.0.2")).unwrap().0, address("10.0.0.2"));
+        assert_eq!(table.best_node(&[address("10.0.0.8"), address("10.0.0.2")]), Some(address("10.0.0.2")));
+        assert_eq!(table.next_hop_for_node(address("10.7.7.7")).unwrap().0, address("10.0.0.2"), "by prefix");
+        assert_eq!(table.best_node(&[address("192.0.2.1")]), None);
+    }
+}

@@ -1,0 +1,300 @@
+//! Which other router is asked: drives [`selection`](crate::selection) over sockets and the routing protocol's table.
+
+mod source;
+
+use crate::config::{Architecture, Mesh, Protocol};
+use crate::proxy::{Kind, Way, now as wall_now};
+use crate::selection::grid::Grid;
+use crate::selection::mapping::Target;
+use crate::selection::message::{LONGEST_BYTES, NetworkKey};
+use crate::selection::routes::Routes;
+use crate::selection::search::{SearchId, Searches, Traffic};
+use crate::selection::worth::Worth;
+use crate::semantics::key::Key;
+use crate::store::Store;
+use hyper::StatusCode;
+use serde::Serialize;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+use tokio::net::UdpSocket;
+use tokio::sync::Notify;
+
+/// A search goes this much farther than the gateway (MeshCache section 4.2.2).
+const BEYOND_THE_GATEWAY: u32 = 2;
+/// How far a search goes where the gateway's distance is not known.
+const UNKNOWN_DISTANCE: u32 = 4;
+
+/// What is known of the other routers.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// What was sent and heard.
+    pub traffic: Traffic,
+    /// Searches that found somebody better than the gateway.
+    pub searches_won: u64,
+    /// The best gateway.
+    pub gateway: Option<IpAddr>,
+    /// How many hops it is away.
+    pub gateway_hops: Option<u32>,
+    /// Routes.
+    pub routes: usize,
+}
+
+/// Chooses.
+pub struct Selector {
+    mesh: Mesh,
+    store: Arc<Store>,
+    socket: UdpSocket,
+    origin: Instant,
+    state: Mutex<State>,
+    /// Rings when a router was found.
+    found: Notify,
+    routes: RwLock<Arc<Routes>>,
+    grid: Option<Grid>,
+}
+
+struct State {
+    searches: Searches,
+    worth: Worth,
+    won: u64,
+}
+
+impl std::fmt::Debug for Selector {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Selector").field("mesh", &self.mesh.address).finish_non_exhaustive()
+    }
+}
+
+impl Selector {
+    /// Opens the socket, reads the routes, and listens from then on. An error is a sentence.
+    pub async fn start(mesh: &Mesh, store: Arc<Store>) -> Result<Arc<Self>, String> {
+        let any: IpAddr = match mesh.address {
+            IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+            IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+        };
+        let socket = UdpSocket::bind((any, mesh.port)).await;
+        let socket = socket
+            .map_err(|why| format!("no UDP socket on port {}: {why}; choose another port", mesh.port))?;
+        socket.set_broadcast(true).map_err(|why| format!("cannot broadcast: {why}"))?;
+        let routes = match &mesh.routing {
+            Some(routing) => source::read(routing).await?,
+            None => Routes::default(),
+        };
+        let searches = Searches::new(mesh.address, NetworkKey::new(&mesh.key), rand::random());
+        let selector = Arc::new(Selector {
+            grid: Grid::around(mesh.address, &mesh.positions, mesh.grid_metres),
+            mesh: mesh.clone(),
+            store,
+            socket,
+            origin: Instant::now(),
+            state: Mutex::new(State { searches, worth: Worth::default(), won: 0 }),
+            found: Notify::new(),
+            routes: RwLock::new(Arc::new(routes)),
+        });
+        tokio::spawn(selector.clone().listen());
+        if let Some(routing) = mesh.routing.clone() {
+            tokio::spawn(source::follow(selector.clone(), routing));
+        }
+        Ok(selector)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn routes(&self) -> Arc<Routes> {
+        self.routes.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set_routes(&self, routes: Routes) {
+        *self.routes.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(routes);
+    }
+
+    fn now(&self) -> Duration {
+        self.origin.elapsed()
+    }
+
+    /// What is known.
+    pub fn report(&self) -> Report {
+        let (routes, state) = (self.routes(), self.state());
+        Report {
+            traffic: state.searches.traffic(),
+            searches_won: state.won,
+            gateway: routes.best_gateway(),
+            gateway_hops: routes.best_gateway_hop_count(),
+            routes: routes.len(),
+        }
+    }
+
+    /// The ways to ask for `key`, best first; none: the origin is asked. A request that came from another router follows
+    /// what was set up for it and never begins a search.
+    pub async fn ways(&self, key: &Key, from_peer: bool) -> Vec<Way> {
+        if self.mesh.gateway || self.mesh.architecture == Architecture::Gateway {
+            return Vec::new();
+        }
+        let key = key.as_str();
+        let set_up = self.state().searches.mappings().get(key, self.now());
+        let target = match self.mesh.protocol {
+            _ if set_up.is_some() => set_up,
+            Protocol::Broadcast if !from_peer => self.search(key).await,
+            Protocol::Auto if !from_peer && self.is_search_worth_it() => self.search(key).await,
+            Protocol::Grid if !from_peer => self.home(key),
+            _ => None,
+        };
+        let mut ways = Vec::new();
+        if let Some(target) = target {
+            ways.extend(self.way_to(key, target));
+        }
+        ways.extend(self.way_to_gateway());
+        ways.dedup();
+        ways
+    }
+
+    fn is_search_worth_it(&self) -> bool {
+        let alone = self.mesh.broadcast.is_empty();
+        !alone && self.state().worth.decide(self.mesh.search_timeout)
+    }
+
+    /// Notes how long the head of an answer took.
+    pub fn took(&self, way: Way, took: Duration) {
+        let mut state = self.state();
+        match way.kind {
+            Kind::Holder => state.worth.holder_took(took),
+            _ => state.worth.gateway_took(took),
+        }
+    }
+
+    /// Forgets who was to have `key`: it had not.
+    pub fn forget(&self, key: &Key) {
+        self.state().searches.mappings().remove(key.as_str());
+    }
+
+    fn way_to_gateway(&self) -> Option<Way> {
+        let routes = self.routes();
+        let gateway = routes.best_gateway()?;
+        let node = match self.mesh.architecture {
+            Architecture::HopByHop => reachable(routes.next_hop_for_node(gateway)?.0)?,
+            _ => gateway,
+        };
+        Some(Way { address: SocketAddr::new(node, self.mesh.port), kind: Kind::Peer })
+    }
+
+    fn way_to(&self, key: &str, target: Target) -> Option<Way> {
+        let node = match self.mesh.architecture {
+            Architecture::HopByHop => reachable(self.routes().next_hop_for_node(target.node)?.0)?,
+            _ => target.node,
+        };
+        {
+            let mut state = self.state();
+            let now = self.now();
+            state.searches.set_up(key, target, node, now);
+        }
+        self.flush();
+        let kind = if target.holds && node == target.node { Kind::Holder } else { Kind::Peer };
+        Some(Way { address: SocketAddr::new(node, self.mesh.port), kind })
+    }
+
+    /// GHCP: who is responsible for `key` in our square, unless the gateway is nearer, or it is us.
+    fn home(&self, key: &str) -> Option<Target> {
+        let home = self.grid.as_ref()?.home(key).filter(|home| *home != self.mesh.address)?;
+        self.is_better_than_gateway(home).then_some(Target { node: home, holds: false })
+    }
+
+    fn is_better_than_gateway(&self, node: IpAddr) -> bool {
+        let routes = self.routes();
+        let gateway = routes.best_gateway().and_then(|gateway| routes.metric(gateway));
+        match (routes.metric(node), gateway) {
+            (Some(node), Some(gateway)) => node <= gateway,
+            (Some(_), None) => true,
+            (None, _) => false,
+        }
+    }
+
+    /// BCP: searches, and waits for answers.
+    async fn search(&self, key: &str) -> Option<Target> {
+        let routes = self.routes();
+        let hops = routes.best_gateway_hop_count().unwrap_or(UNKNOWN_DISTANCE) + BEYOND_THE_GATEWAY;
+        let search = self.state().searches.begin(key, u8::try_from(hops).unwrap_or(u8::MAX))?;
+        self.flush();
+        let until = tokio::time::Instant::now() + self.mesh.search_timeout;
+        loop {
+            let mut found = std::pin::pin!(self.found.notified());
+            found.as_mut().enable();
+            if self.has_neighbour(search, &routes) || tokio::time::timeout_at(until, found).await.is_err() {
+                break;
+            }
+        }
+        let mut state = self.state();
+        let holders = state.searches.end(search);
+        let best = routes.best_node(&holders);
+        state.worth.searched(best.is_some());
+        drop(state);
+        let best = best.filter(|best| self.is_better_than_gateway(*best))?;
+        self.state().won += 1;
+        Some(Target { node: best, holds: true })
+    }
+
+    /// Whether a neighbour answered: nobody who answers later is nearer.
+    fn has_neighbour(&self, search: SearchId, routes: &Routes) -> bool {
+        let state = self.state();
+        state.searches.holders(search).iter().any(|holder| routes.hops(*holder) == Some(1))
+    }
+
+    /// Sends what waits.
+    fn flush(&self) {
+        loop {
+            let Some(transmit) = self.state().searches.poll_transmit() else { return };
+            let to = match transmit.to {
+                Some(node) => vec![node],
+                None => self.mesh.broadcast.clone(),
+            };
+            for node in to {
+                // A datagram that the socket does not take now is one that the air lost.
+                let _ = self.socket.try_send_to(&transmit.datagram, SocketAddr::new(node, self.mesh.port));
+            }
+        }
+    }
+
+    async fn listen(self: Arc<Self>) {
+        let mut datagram = vec![0; LONGEST_BYTES + 1];
+        loop {
+            let Ok((length, from)) = self.socket.recv_from(&mut datagram).await else {
+                // an error of an earlier datagram; the socket is as good as before
+                tokio::task::yield_now().await;
+                continue;
+            };
+            let from = from.ip().to_canonical();
+            if !self.mesh.networks.iter().any(|network| network.contains(&from)) {
+                continue;
+            }
+            let routes = self.routes();
+            let now = self.now();
+            {
+                let mut state = self.state();
+                let has = |key: &str| self.has(key);
+                let next_hop = |node| routes.next_hop_for_node(node).map(|(next, _)| next);
+                state.searches.handle_datagram(&datagram[..length], now, has, next_hop);
+                while state.searches.poll_found().is_some() {
+                    self.found.notify_waiters();
+                }
+            }
+            self.flush();
+        }
+    }
+
+    /// Whether a neighbour would get `key` from here.
+    fn has(&self, key: &str) -> bool {
+        let Ok(key) = Key::parse(key) else { return false };
+        let now = wall_now();
+        self.store.any(&key, |object| {
+            let head = object.head();
+            head.status == StatusCode::OK && head.freshness.is_fresh(now) && object.is_coming()
+        })
+    }
+}
+
+/// A next hop that has an address of its own; one with a link-local address is reached by the way of the origin.
+fn reachable(node: IpAddr) -> Option<IpAddr> {
+    let is_link_local = matches!(node, IpAddr::V6(node) if node.is_unicast_link_local());
+    (!is_link_local).then_some(node)
+}

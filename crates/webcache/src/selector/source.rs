@@ -1,0 +1,142 @@
+//! Where routes are learnt, and that they are learnt anew.
+
+use super::Selector;
+use crate::config::{Routing, Source};
+use crate::selection::routes::{Route, Routes, babeld, fixed};
+use futures_util::TryStreamExt as _;
+use ipnet::IpNet;
+use rtnetlink::packet_route::AddressFamily;
+use rtnetlink::packet_route::route::{RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteType};
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+
+/// How often.
+const EVERY: Duration = Duration::from_secs(1);
+/// How long a daemon may take to answer.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Octets of an answer, at most.
+const ANSWER_BYTES: u64 = 4 << 20;
+
+/// Keeps the selector's table as the source has it. A source that does not answer leaves the table as it was.
+pub(super) async fn follow(selector: Arc<Selector>, routing: Routing) {
+    loop {
+        tokio::time::sleep(EVERY).await;
+        match read(&routing).await {
+            Ok(routes) => selector.set_routes(routes),
+            Err(why) => tracing::debug!("routes: {why}"),
+        }
+    }
+}
+
+/// Reads the source once; an error is a sentence.
+pub(super) async fn read(routing: &Routing) -> Result<Routes, String> {
+    let routes = match routing.source {
+        Source::Static => {
+            let text = std::fs::read_to_string(&routing.file);
+            let text =
+                text.map_err(|why| format!("[routing] file: cannot read {}: {why}", routing.file.display()))?;
+            fixed::parse(&text).map_err(|why| format!("[routing] file: {}: {why}", routing.file.display()))?
+        }
+        Source::Kernel => kernel().await?,
+        Source::Babeld => babeld(&routing.socket).await?,
+    };
+    Ok(Routes::new(routes, routing.gateways.clone()))
+}
+
+async fn babeld(socket: &str) -> Result<Vec<Route>, String> {
+    let unanswered = |why: &dyn std::fmt::Display| {
+        format!(
+            "[routing] socket: babeld does not answer on {socket}: {why}; start it with -G and that path or port"
+        )
+    };
+    let asked = async {
+        if socket.contains('/') {
+            ask(tokio::net::UnixStream::connect(socket).await?).await
+        } else {
+            let port: u16 = socket.parse().map_err(std::io::Error::other)?;
+            ask(tokio::net::TcpStream::connect((IpAddr::from(std::net::Ipv6Addr::LOCALHOST), port)).await?)
+                .await
+        }
+    };
+    let dump = tokio::time::timeout(PATIENCE, asked).await.map_err(|late| unanswered(&late))?;
+    let dump = dump.map_err(|why| unanswered(&why))?;
+    let any = rustix::net::socket(rustix::net::AddressFamily::INET, rustix::net::SocketType::DGRAM, None);
+    Ok(babeld::parse(&dump, |name| {
+        any.as_ref().ok().and_then(|any| rustix::net::netdevice::name_to_index(any, name).ok()).unwrap_or(0)
+    }))
+}
+
+/// Asks for everything. After the greeting and after the dump there is an `ok` each.
+async fn ask(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> std::io::Result<String> {
+    stream.write_all(b"dump\n").await?;
+    let mut lines = tokio::io::BufReader::new(stream).take(ANSWER_BYTES).lines();
+    let (mut dump, mut oks) = (String::new(), 0);
+    while let Some(line) = lines.next_line().await? {
+        oks += usize::from(line == "ok");
+        dump += &line;
+        dump.push('\n');
+        if oks == 2 {
+            return Ok(dump);
+        }
+    }
+    Err(std::io::Error::other("its answer was cut short"))
+}
+
+/// The kernel's main table. It knows next hops but neither costs nor hops: what is on a link costs 1, what is behind a
+/// router its priority, or 2.
+async fn kernel() -> Result<Vec<Route>, String> {
+    let (connection, handle, _) =
+        rtnetlink::new_connection().map_err(|why| format!("no netlink socket for the routes: {why}"))?;
+    let connection = tokio::spawn(connection);
+    let mut routes = Vec::new();
+    for family in [AddressFamily::Inet, AddressFamily::Inet6] {
+        let mut message = RouteMessage::default();
+        message.header.address_family = family;
+        let listed: Result<Vec<RouteMessage>, _> = handle.route().get(message).execute().try_collect().await;
+        match listed {
+            Ok(listed) => routes.extend(listed.iter().filter_map(route_of)),
+            Err(why) if family == AddressFamily::Inet6 => tracing::debug!("no IPv6 routes: {why}"),
+            Err(why) => return Err(format!("the kernel does not list its routes: {why}")),
+        }
+    }
+    connection.abort();
+    Ok(routes)
+}
+
+fn route_of(message: &RouteMessage) -> Option<Route> {
+    let table = message.attributes.iter().find_map(|attribute| match attribute {
+        RouteAttribute::Table(table) => Some(*table),
+        _ => None,
+    });
+    let table = table.unwrap_or_else(|| u32::from(message.header.table));
+    if table != u32::from(RouteHeader::RT_TABLE_MAIN) || message.header.kind != RouteType::Unicast {
+        return None;
+    }
+    let address = |address: &RouteAddress| match address {
+        RouteAddress::Inet(address) => Some(IpAddr::V4(*address)),
+        RouteAddress::Inet6(address) => Some(IpAddr::V6(*address)),
+        _ => None,
+    };
+    let any: IpAddr = match message.header.address_family {
+        AddressFamily::Inet => std::net::Ipv4Addr::UNSPECIFIED.into(),
+        _ => std::net::Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let (mut to, mut next_hop, mut interface, mut priority) = (any, None, 0, 0);
+    for attribute in &message.attributes {
+        match attribute {
+            RouteAttribute::Destination(destination) => to = address(destination)?,
+            RouteAttribute::Gateway(gateway) => next_hop = address(gateway),
+            RouteAttribute::Oif(index) => interface = *index,
+            RouteAttribute::Priority(given) => priority = *given,
+            _ => {}
+        }
+    }
+    let to = IpNet::new(to, message.header.destination_prefix_length).ok()?;
+    let metric = match next_hop {
+        None => 1.0,
+        Some(_) => f64::from(priority.max(2)),
+    };
+    Some(Route { to, next_hop, interface, metric, hops: None })
+}

@@ -1,0 +1,16 @@
+//! What HTTP says about requests and responses, without a socket or a clock: RFC 9110 (semantics), RFC 9111
+//! (caching, as a shared cache), RFC 5861 (stale content), RFC 9213 (targeted cache control).
+//!
+//! Times are Unix seconds, given by whoever asks.
+
+pub mod directives;
+pub mod fields;
+pub mod freshness;
+pub mod key;
+pub mod packages;
+pub mod range;
+pub mod validators;
+pub mod vary;
+
+/// Seconds since 1970.
+pub type UnixSeconds = u64;

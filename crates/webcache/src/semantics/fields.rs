@@ -1,0 +1,128 @@
+//! Fields that end at each hop, and the one that each hop adds: RFC 9110 section 7.6.
+
+use super::directives::members;
+use hyper::Version;
+use hyper::header::{
+    CONNECTION, CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION,
+    TE, TRAILER, TRANSFER_ENCODING, UPGRADE, VIA,
+};
+
+/// More hops than this are a loop, whatever the names in Via.
+const MOST_HOPS: usize = 64;
+
+const HOP_BY_HOP: [HeaderName; 9] = [
+    CONNECTION,
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
+    PROXY_AUTHENTICATE,
+    PROXY_AUTHORIZATION,
+    TE,
+    TRAILER,
+    TRANSFER_ENCODING,
+    UPGRADE,
+];
+
+/// Takes out the fields that concern one connection, those that Connection names among them. Whoever sends the message
+/// on frames it anew.
+pub fn remove_hop_by_hop(headers: &mut HeaderMap) {
+    let lines = headers.get_all(CONNECTION).iter().filter_map(|line| line.to_str().ok());
+    let named: Vec<HeaderName> =
+        lines.flat_map(members).filter_map(|name| name.trim().parse().ok()).collect();
+    for name in named {
+        // The framing is not for a sender to deny (RFC 9110 section 7.6.1 forbids naming end-to-end fields).
+        if name != CONTENT_LENGTH && name != hyper::header::HOST {
+            headers.remove(name);
+        }
+    }
+    for name in &HOP_BY_HOP {
+        headers.remove(name);
+    }
+}
+
+/// Adds this hop's name to Via.
+pub fn add_via(headers: &mut HeaderMap, version: Version, pseudonym: &str) {
+    let version = if version == Version::HTTP_10 { "1.0" } else { "1.1" };
+    if let Ok(value) = HeaderValue::try_from(format!("{version} {pseudonym}")) {
+        headers.append(VIA, value);
+    }
+}
+
+/// Whether a request has been here before, or has come too far.
+#[must_use]
+pub fn is_loop(headers: &HeaderMap, pseudonym: &str) -> bool {
+    let lines = headers.get_all(VIA).iter().map(|line| String::from_utf8_lossy(line.as_bytes()));
+    let mut hops = 0;
+    for line in lines {
+        for member in members(&line) {
+            hops += 1;
+            if hops > MOST_HOPS || member.split_whitespace().nth(1) == Some(pseudonym) {
+                return true;
+            }
+        }
+    }
+    false
+}
+
+/// The declared length of a content; `Err`: several that differ, or no number (RFC 9110 section 8.6).
+pub fn content_length(headers: &HeaderMap) -> Result<Option<u64>, MalformedLength> {
+    let mut length = None;
+    for line in headers.get_all(CONTENT_LENGTH) {
+        for member in line.to_str().map_err(|_| MalformedLength)?.split(',').map(str::trim) {
+            if member.is_empty() || !member.bytes().all(|byte| byte.is_ascii_digit()) {
+                return Err(MalformedLength);
+            }
+            let given = member.parse().map_err(|_| MalformedLength)?;
+            if length.replace(given).is_some_and(|before: u64| before != given) {
+                return Err(MalformedLength);
+            }
+        }
+    }
+    Ok(length)
+}
+
+/// A Content-Length that is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("malformed or conflicting Content-Length")]
+pub struct MalformedLength;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fields(lines: &[(&str, &'static str)]) -> HeaderMap {
+        lines.iter().map(|(name, value)| (name.parse().unwrap(), HeaderValue::from_static(value))).collect()
+    }
+
+    #[test]
+    fn what_concerns_one_connection_stays_there() {
+        let mut headers = fields(&[
+            ("connection", "close, X-Secret"),
+            ("x-secret", "1"),
+            ("keep-alive", "5"),
+            ("transfer-encoding", "chunked"),
+            ("content-type", "a/b"),
+        ]);
+        remove_hop_by_hop(&mut headers);
+        assert_eq!(headers, fields(&[("content-type", "a/b")]));
+    }
+
+    #[test]
+    fn a_request_that_was_here_is_known_again() {
+        let mut headers = fields(&[("via", "1.1 a, 1.0 b (comment)")]);
+        assert!(!is_loop(&headers, "c"));
+        assert!(is_loop(&headers, "b"));
+        add_via(&mut headers, Version::HTTP_11, "c");
+        assert!(is_loop(&headers, "c"));
+        assert!(!is_loop(&headers, "comment"));
+    }
+
+    #[test]
+    fn lengths_that_differ_are_malformed() {
+        assert_eq!(content_length(&fields(&[("content-length", "5, 5")])), Ok(Some(5)));
+        for bad in ["5, 6", "+5", "", "0x5", "99999999999999999999"] {
+            let headers = [(CONTENT_LENGTH, HeaderValue::from_str(bad).unwrap())].into_iter().collect();
+            assert_eq!(content_length(&headers), Err(MalformedLength), "{bad:?}");
+        }
+        assert_eq!(content_length(&fields(&[])), Ok(None));
+    }
+}

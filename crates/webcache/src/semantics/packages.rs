@@ -1,0 +1,84 @@
+//! What is known of package repositories, whatever their servers say: an index must never be stale, a package never
+//! changes. Debian (`InRelease`, `dists/`, `pool/`, `by-hash/`), Alpine, Fedora, OpenWrt, Arch.
+
+use super::freshness::Freshness;
+
+/// A package under a name with its version, or a file under its own hash, is good for this long.
+const KEPT_SECONDS: u32 = 90 * 86_400;
+
+/// What a path holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Changes in place: validated every time.
+    Index,
+    /// Never changes.
+    Package,
+}
+
+/// What a path holds, if it is a repository's.
+#[must_use]
+pub fn kind_of(path_and_query: &str) -> Option<Kind> {
+    let path = path_and_query.split('?').next().unwrap_or_default();
+    if path.contains("/by-hash/") {
+        return Some(Kind::Package);
+    }
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let bare = [".gz", ".xz", ".bz2", ".zst", ".lzma"].iter().find_map(|packed| name.strip_suffix(packed));
+    let bare = bare.unwrap_or(name);
+    let of_debian =
+        matches!(bare, "InRelease" | "Release" | "Release.gpg" | "Packages" | "Sources" | "Index")
+            || path.contains("/dists/")
+            || bare.starts_with("Contents-") && !path.contains("/pool/");
+    let of_others = matches!(
+        name,
+        "APKINDEX.tar.gz" | "repomd.xml" | "repomd.xml.asc" | "Packages.sig" | "Packages.manifest"
+    ) || name.ends_with(".db") && path.contains("/os/");
+    if of_debian || of_others {
+        return Some(Kind::Index);
+    }
+    let package = [".deb", ".udeb", ".dsc", ".rpm", ".apk", ".ipk", ".pkg.tar.zst", ".pkg.tar.xz"];
+    let pooled = path.contains("/pool/") && (name.contains(".orig.tar") || name.contains(".debian.tar"));
+    (pooled || package.iter().any(|ending| name.ends_with(ending))).then_some(Kind::Package)
+}
+
+/// Makes the freshness of a stored file what its kind demands.
+pub fn apply(kind: Kind, freshness: &mut Freshness) {
+    match kind {
+        Kind::Index => {
+            freshness.always_validate = true;
+            freshness.must_revalidate = true;
+        }
+        Kind::Package => {
+            freshness.lifetime = freshness.lifetime.max(KEPT_SECONDS);
+            freshness.always_validate = false;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn indexes_and_packages_are_told_apart() {
+        for index in [
+            "/debian/dists/bookworm/InRelease",
+            "/debian/dists/bookworm/main/binary-amd64/Packages.xz",
+            "/alpine/v3.20/main/x86_64/APKINDEX.tar.gz",
+            "/fedora/repodata/repomd.xml",
+            "/openwrt/packages/mips/base/Packages.gz",
+        ] {
+            assert_eq!(kind_of(index), Some(Kind::Index), "{index}");
+        }
+        for package in [
+            "/debian/dists/bookworm/main/binary-amd64/by-hash/SHA256/abcd",
+            "/debian/pool/main/c/curl/curl_8.0-1_amd64.deb",
+            "/debian/pool/main/c/curl/curl_8.0.orig.tar.gz",
+            "/fedora/x.rpm?mirror=1",
+        ] {
+            assert_eq!(kind_of(package), Some(Kind::Package), "{package}");
+        }
+        assert_eq!(kind_of("/index.html"), None);
+        assert_eq!(kind_of("/releases/photo.jpg"), None);
+    }
+}

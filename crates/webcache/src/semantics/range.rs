@@ -1,0 +1,123 @@
+//! Byte ranges: RFC 9110 section 14.
+
+use hyper::header::HeaderValue;
+use std::ops::Range;
+
+/// What a Range field asks for. Several ranges at once are not served as such: the whole is a proper answer to them,
+/// and the only one whose cost the client cannot inflate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ByteRange {
+    /// From `first` to `last`, both in; without `last` to the end.
+    From {
+        /// The first byte.
+        first: u64,
+        /// The last byte.
+        last: Option<u64>,
+    },
+    /// The last so many bytes.
+    Suffix(u64),
+}
+
+impl ByteRange {
+    /// Reads the value of a Range field; `None`: it does not count (another unit, malformed, several).
+    #[must_use]
+    pub fn parse(value: &[u8]) -> Option<Self> {
+        let text = std::str::from_utf8(value).ok()?.trim();
+        let (unit, set) = text.split_once('=')?;
+        let (first, last) = set.trim().split_once('-').filter(|_| unit.eq_ignore_ascii_case("bytes"))?;
+        match (first, last) {
+            ("", length) => Some(ByteRange::Suffix(number(length)?)),
+            (first, "") => Some(ByteRange::From { first: number(first)?, last: None }),
+            (first, last) => {
+                let (first, last) = (number(first)?, number(last)?);
+                (first <= last).then_some(ByteRange::From { first, last: Some(last) })
+            }
+        }
+    }
+
+    /// The bytes of a content of this length; `None`: not satisfiable (416).
+    #[must_use]
+    pub fn of(self, length: u64) -> Option<Range<u64>> {
+        let range = match self {
+            ByteRange::From { first, last } => {
+                first..last.map_or(length, |last| last.saturating_add(1).min(length))
+            }
+            ByteRange::Suffix(bytes) => length.saturating_sub(bytes)..length,
+        };
+        (range.start < range.end).then_some(range)
+    }
+}
+
+/// A Range field for these bytes.
+#[must_use]
+pub fn request_for(range: &Range<u64>) -> HeaderValue {
+    HeaderValue::try_from(format!("bytes={}-{}", range.start, range.end.saturating_sub(1)))
+        .unwrap_or(HeaderValue::from_static("bytes=0-"))
+}
+
+/// A Content-Range field, of a 206.
+#[must_use]
+pub fn content_range(range: &Range<u64>, length: u64) -> HeaderValue {
+    let text = format!("bytes {}-{}/{length}", range.start, range.end.saturating_sub(1));
+    HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static("bytes */*"))
+}
+
+/// Reads the Content-Range of a 206: which bytes, and of how many if that is known.
+#[must_use]
+pub fn parse_content_range(value: &[u8]) -> Option<(Range<u64>, Option<u64>)> {
+    let (unit, rest) = std::str::from_utf8(value).ok()?.trim().split_once(' ')?;
+    let (range, length) = rest.split_once('/').filter(|_| unit.eq_ignore_ascii_case("bytes"))?;
+    let (first, last) = range.split_once('-')?;
+    let (first, last) = (number(first)?, number(last)?);
+    let length = if length == "*" { None } else { Some(number(length)?) };
+    let end = last.checked_add(1)?;
+    (first <= last && length.is_none_or(|length| end <= length)).then_some((first..end, length))
+}
+
+/// Digits only: `parse` would take a sign.
+fn number(text: &str) -> Option<u64> {
+    (!text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())).then(|| text.parse().ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn single_ranges_are_read_and_everything_else_does_not_count() {
+        let from = |first, last| Some(ByteRange::From { first, last });
+        assert_eq!(ByteRange::parse(b"bytes=0-99"), from(0, Some(99)));
+        assert_eq!(ByteRange::parse(b"Bytes = 5-").map(|_| ()), None, "no space before the sign");
+        assert_eq!(ByteRange::parse(b"bytes=5-"), from(5, None));
+        assert_eq!(ByteRange::parse(b"bytes=-5"), Some(ByteRange::Suffix(5)));
+        for bad in [
+            "bytes=5-4",
+            "bytes=1-2,3-4",
+            "items=1-2",
+            "bytes=+1-2",
+            "bytes=-",
+            "bytes=99999999999999999999-",
+        ] {
+            assert_eq!(ByteRange::parse(bad.as_bytes()), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn ranges_are_cut_to_the_content() {
+        assert_eq!(ByteRange::From { first: 5, last: Some(u64::MAX) }.of(10), Some(5..10));
+        assert_eq!(ByteRange::From { first: 10, last: None }.of(10), None);
+        assert_eq!(ByteRange::Suffix(20).of(10), Some(0..10));
+        assert_eq!(ByteRange::Suffix(0).of(10), None);
+        assert_eq!(ByteRange::Suffix(1).of(0), None);
+    }
+
+    #[test]
+    fn what_an_origin_says_it_sends_must_make_sense() {
+        assert_eq!(parse_content_range(b"bytes 5-9/10"), Some((5..10, Some(10))));
+        assert_eq!(parse_content_range(b"bytes 5-9/*"), Some((5..10, None)));
+        for bad in ["bytes 5-10/10", "bytes 9-5/10", "bytes */10", "bytes 0-18446744073709551615/*"] {
+            assert_eq!(parse_content_range(bad.as_bytes()), None, "{bad}");
+        }
+        assert_eq!(content_range(&(5..10), 10), "bytes 5-9/10");
+    }
+}

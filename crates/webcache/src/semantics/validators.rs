@@ -1,0 +1,144 @@
+//! Validators and conditional requests: RFC 9110 sections 8.8 and 13, RFC 9111 section 4.3.
+
+use super::UnixSeconds;
+use super::directives::members;
+use super::freshness::date_of;
+use hyper::header::{
+    CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, DATE, ETAG, HeaderMap, HeaderName,
+    HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, LAST_MODIFIED, TRAILER, TRANSFER_ENCODING,
+};
+
+/// RFC 9110 section 8.8.2.2: from this long after the last change on, the date of it tells contents apart.
+const STRONG_DATE_SECONDS: u64 = 60;
+/// What a 304 does not change in the stored response: it describes the content that is here (RFC 9111 section 3.2).
+const OF_THE_CONTENT: [HeaderName; 6] =
+    [CONTENT_LENGTH, CONTENT_ENCODING, CONTENT_TYPE, CONTENT_RANGE, TRANSFER_ENCODING, TRAILER];
+
+/// What names a content exactly, so that parts of it may be put together.
+#[must_use]
+pub fn strong_validator(response: &HeaderMap) -> Option<HeaderValue> {
+    if let Some(etag) = response.get(ETAG) {
+        return is_strong(etag.as_bytes()).then(|| etag.clone());
+    }
+    let (date, changed) = (date_of(response, &DATE)?, date_of(response, &LAST_MODIFIED)?);
+    (date >= changed + STRONG_DATE_SECONDS).then(|| response.get(LAST_MODIFIED).cloned()).flatten()
+}
+
+fn is_strong(etag: &[u8]) -> bool {
+    etag.len() >= 2 && etag.starts_with(b"\"") && etag.ends_with(b"\"")
+}
+
+/// Makes a request ask whether the stored response is still good. `false`: there is nothing to ask by.
+pub fn make_conditional(request: &mut HeaderMap, stored: &HeaderMap) -> bool {
+    remove_conditions(request);
+    let etag = stored.get(ETAG).cloned();
+    let changed = stored.get(LAST_MODIFIED).cloned();
+    let asks = etag.is_some() || changed.is_some();
+    etag.map(|etag| request.insert(IF_NONE_MATCH, etag));
+    changed.map(|changed| request.insert(IF_MODIFIED_SINCE, changed));
+    asks
+}
+
+/// Takes out the conditions that a cache answers by itself.
+pub fn remove_conditions(request: &mut HeaderMap) {
+    for condition in [IF_NONE_MATCH, IF_MODIFIED_SINCE, IF_RANGE] {
+        request.remove(condition);
+    }
+}
+
+/// Whether the client has what is stored already (RFC 9110 section 13.2.2): 304 is the answer then.
+#[must_use]
+pub fn is_not_modified(request: &HeaderMap, stored: &HeaderMap, received: UnixSeconds) -> bool {
+    if request.contains_key(IF_NONE_MATCH) {
+        let wanted = request.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
+        let etag = stored.get(ETAG).and_then(|etag| etag.to_str().ok());
+        return wanted
+            .flat_map(members)
+            .map(str::trim)
+            .any(|wanted| wanted == "*" || etag.is_some_and(|etag| opaque(etag) == opaque(wanted)));
+    }
+    let Some(since) = date_of(request, &IF_MODIFIED_SINCE) else { return false };
+    let changed = date_of(stored, &LAST_MODIFIED).or_else(|| date_of(stored, &DATE));
+    changed.unwrap_or(received) <= since
+}
+
+/// The weak comparison looks at the opaque tag alone (RFC 9110 section 8.8.3.2).
+fn opaque(etag: &str) -> &str {
+    etag.strip_prefix("W/").unwrap_or(etag)
+}
+
+/// Whether a Range counts in spite of an If-Range (RFC 9110 section 13.1.5).
+#[must_use]
+pub fn range_applies(request: &HeaderMap, stored: &HeaderMap) -> bool {
+    let Some(condition) = request.get(IF_RANGE) else { return true };
+    strong_validator(stored).is_some_and(|validator| validator == *condition)
+}
+
+/// Whether `answer` speaks of another content than `stored` (a 206 that is to join what is stored).
+#[must_use]
+pub fn is_same_content(stored: &HeaderMap, answer: &HeaderMap) -> bool {
+    let known = strong_validator(stored);
+    known.is_some() && known == strong_validator(answer)
+}
+
+/// Updates a stored head from a 304 (RFC 9111 section 3.2).
+pub fn freshen(stored: &mut HeaderMap, not_modified: &HeaderMap) {
+    for name in not_modified.keys().filter(|name| !OF_THE_CONTENT.contains(name)) {
+        stored.remove(name);
+        for value in not_modified.get_all(name) {
+            stored.append(name, value.clone());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fields(lines: &[(&str, &'static str)]) -> HeaderMap {
+        lines.iter().map(|(name, value)| (name.parse().unwrap(), HeaderValue::from_static(value))).collect()
+    }
+
+    #[test]
+    fn only_what_names_a_content_exactly_joins_parts() {
+        assert_eq!(strong_validator(&fields(&[("etag", "\"a\"")])).unwrap(), "\"a\"");
+        assert_eq!(strong_validator(&fields(&[("etag", "W/\"a\"")])), None);
+        let changed = ("last-modified", "Sun, 06 Nov 1994 08:49:37 GMT");
+        assert_eq!(strong_validator(&fields(&[changed])), None);
+        assert!(strong_validator(&fields(&[changed, ("date", "Sun, 06 Nov 1994 08:50:37 GMT")])).is_some());
+        assert_eq!(strong_validator(&fields(&[changed, ("date", "Sun, 06 Nov 1994 08:50:36 GMT")])), None);
+        assert!(!is_same_content(&fields(&[]), &fields(&[])), "nothing names nothing");
+    }
+
+    #[test]
+    fn a_tag_outranks_a_date_and_weak_tags_match() {
+        let stored = fields(&[("etag", "W/\"a\""), ("last-modified", "Sun, 06 Nov 1994 08:49:37 GMT")]);
+        let has = |lines: &[(&str, &'static str)]| is_not_modified(&fields(lines), &stored, 0);
+        assert!(has(&[("if-none-match", "\"x\", \"a\"")]));
+        assert!(has(&[("if-none-match", "*")]));
+        let since = ("if-modified-since", "Sun, 06 Nov 1994 08:49:37 GMT");
+        assert!(!has(&[("if-none-match", "\"x\""), since]));
+        assert!(has(&[since]));
+        assert!(!has(&[("if-modified-since", "Sun, 06 Nov 1994 08:49:36 GMT")]));
+        assert!(!has(&[("if-modified-since", "yesterday")]));
+    }
+
+    #[test]
+    fn a_304_renews_the_head_but_not_what_describes_the_content() {
+        let mut stored = fields(&[("etag", "\"a\""), ("content-length", "5"), ("x", "1"), ("x", "2")]);
+        freshen(&mut stored, &fields(&[("x", "3"), ("content-length", "0"), ("cache-control", "max-age=9")]));
+        assert_eq!(
+            stored,
+            fields(&[("etag", "\"a\""), ("content-length", "5"), ("x", "3"), ("cache-control", "max-age=9")])
+        );
+    }
+
+    #[test]
+    fn a_range_counts_only_of_the_content_that_was_meant() {
+        let stored = fields(&[("etag", "\"a\"")]);
+        assert!(range_applies(&fields(&[]), &stored));
+        assert!(range_applies(&fields(&[("if-range", "\"a\"")]), &stored));
+        assert!(!range_applies(&fields(&[("if-range", "\"b\"")]), &stored));
+        assert!(!range_applies(&fields(&[("if-range", "W/\"a\"")]), &fields(&[("etag", "W/\"a\"")])));
+    }
+}

@@ -1,0 +1,178 @@
+//! What was done, counted: by outcome, by site, by neighbour.
+
+use crate::proxy::{Asked, Outcome, Way};
+use hyper::StatusCode;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Sites and neighbours that are counted by themselves; the others together.
+const MOST_SITES: usize = 1000;
+const OTHERS: &str = "(others)";
+
+/// Requests and octets sent to clients, by how they were answered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Answered {
+    /// From here, where a client of this router had asked before.
+    pub local: u64,
+    /// From here, where it was kept on its way to another router.
+    pub ph_local: u64,
+    /// From here, after validation.
+    pub validated: u64,
+    /// From here, stale.
+    pub stale: u64,
+    /// From another router.
+    pub remote: u64,
+    /// From the origin, and kept.
+    pub miss: u64,
+    /// From the origin, and not kept.
+    pub pass: u64,
+}
+
+impl Answered {
+    fn of(&mut self, outcome: Outcome) -> &mut u64 {
+        match outcome {
+            Outcome::Local => &mut self.local,
+            Outcome::PhLocal => &mut self.ph_local,
+            Outcome::Validated => &mut self.validated,
+            Outcome::Stale => &mut self.stale,
+            Outcome::Remote => &mut self.remote,
+            Outcome::Miss => &mut self.miss,
+            Outcome::Pass => &mut self.pass,
+        }
+    }
+
+    /// What did not come from the origin.
+    #[must_use]
+    pub fn kept_off(&self) -> u64 {
+        self.local + self.ph_local + self.validated + self.stale + self.remote
+    }
+
+    /// All of it.
+    #[must_use]
+    pub fn all(&self) -> u64 {
+        self.kept_off() + self.miss + self.pass
+    }
+}
+
+/// One site.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Site {
+    /// Requests.
+    pub requests: Answered,
+    /// Octets of contents.
+    pub bytes: Answered,
+}
+
+/// One neighbour.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Neighbour {
+    /// Its requests, answered here.
+    pub asked_us: u64,
+    /// Requests to it that failed.
+    pub failed: u64,
+}
+
+/// All counters, at one moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Counters {
+    /// Requests of clients.
+    pub requests: Answered,
+    /// Octets of contents sent, to clients and neighbours.
+    pub bytes: Answered,
+    /// By host.
+    pub sites: BTreeMap<String, Site>,
+    /// By address.
+    pub neighbours: BTreeMap<IpAddr, Neighbour>,
+    /// What was refused, by why.
+    pub refused: BTreeMap<&'static str, u64>,
+    /// Responses that were broken off.
+    pub cut_off: u64,
+    /// Contents that were continued by range.
+    pub mended: u64,
+    /// Answers of status 5xx.
+    pub server_errors: u64,
+    /// Time to the head of an answer, all requests together, in microseconds.
+    pub head_microseconds: u64,
+}
+
+/// The counters.
+#[derive(Debug, Default)]
+pub struct Statistics(Mutex<Counters>);
+
+impl Statistics {
+    fn counters(&self) -> MutexGuard<'_, Counters> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// All counters now.
+    #[must_use]
+    pub fn snapshot(&self) -> Counters {
+        self.counters().clone()
+    }
+
+    /// The name under which a host is counted.
+    #[must_use]
+    pub fn site(&self, host: &str) -> Arc<str> {
+        let mut counters = self.counters();
+        if !counters.sites.contains_key(host) {
+            if counters.sites.len() >= MOST_SITES {
+                return OTHERS.into();
+            }
+            counters.sites.insert(host.to_owned(), Site::default());
+        }
+        host.into()
+    }
+
+    /// Counts a request when its answer begins.
+    pub fn count(&self, asked: &Asked, client: IpAddr, outcome: Outcome, status: StatusCode, took: Duration) {
+        let site = self.site(asked.key.host());
+        let mut counters = self.counters();
+        if asked.is_from_router() {
+            let known = counters.neighbours.len() < MOST_SITES || counters.neighbours.contains_key(&client);
+            if known {
+                counters.neighbours.entry(client).or_default().asked_us += 1;
+            }
+        } else {
+            *counters.requests.of(outcome) += 1;
+            *counters.sites.entry(site.to_string()).or_default().requests.of(outcome) += 1;
+        }
+        counters.server_errors += u64::from(status.is_server_error());
+        counters.head_microseconds += u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+    }
+
+    /// Counts octets of a content as they leave.
+    pub fn sent(&self, site: &str, outcome: Outcome, bytes: u64) {
+        let mut counters = self.counters();
+        *counters.bytes.of(outcome) += bytes;
+        if let Some(site) = counters.sites.get_mut(site) {
+            *site.bytes.of(outcome) += bytes;
+        }
+    }
+
+    /// Counts what was refused.
+    pub fn refuse(&self, why: &'static str) {
+        *self.counters().refused.entry(why).or_default() += 1;
+    }
+
+    /// Counts a way that did not answer.
+    pub fn way_failed(&self, way: Way) {
+        let mut counters = self.counters();
+        let address = way.address.ip();
+        if counters.neighbours.len() < MOST_SITES && way.kind != crate::proxy::Kind::Origin {
+            counters.neighbours.entry(address).or_default().failed += 1;
+        }
+    }
+
+    /// Counts a response that was broken off.
+    pub fn cut_off(&self) {
+        self.counters().cut_off += 1;
+    }
+
+    /// Counts a content that was continued by range.
+    pub fn mended(&self) {
+        self.counters().mended += 1;
+    }
+}

@@ -1,0 +1,472 @@
+//! What is kept: responses by URI, their contents in chunks by hash, in memory and on disk, within hard limits.
+//!
+//! A content streams: readers follow a [`Fill`] byte by byte, and whoever is late reads from memory or disk. Chunks are
+//! written as they become full, so that an object may be larger than memory; one that is larger than the limits, or that
+//! a full disk does not take, passes through a few chunks and is not kept.
+//!
+//! With a directory, memory holds what is asked for most and the index outlives a crash. Without one, memory is all.
+
+pub mod chunk;
+mod disk;
+pub mod eviction;
+mod fill;
+pub mod journal;
+mod object;
+mod reader;
+mod restore;
+#[cfg(test)]
+mod tests;
+
+pub use disk::NoDirectory;
+pub use eviction::Policy;
+pub use fill::{Broken, Fill};
+pub use object::{Head, Object};
+pub use reader::{Next, Reader};
+
+use crate::semantics::key::Key;
+use crate::semantics::vary::{self, Nominated};
+use bytes::Bytes;
+use chunk::ChunkId;
+use disk::{Directory, on_disk};
+use eviction::Eviction;
+use hyper::header::HeaderMap;
+use journal::{Journal, Record, Stored};
+use object::Slot;
+use serde::Serialize;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Responses under one URI that differ by what Vary nominates.
+const MOST_VARIANTS: usize = 16;
+/// How much history the index may carry before it is written anew.
+const HISTORY_BYTES: u64 = 32 << 20;
+
+/// What may be kept.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Contents in memory, in octets.
+    pub memory_bytes: u64,
+    /// The directory, and what its files may take together, in octets.
+    pub directory: Option<(PathBuf, u64)>,
+    /// Responses.
+    pub objects: usize,
+    /// The largest content, in octets.
+    pub object_bytes: u64,
+    /// What goes first.
+    pub policy: Policy,
+}
+
+/// How full the store is, and what became of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Usage {
+    /// Responses.
+    pub objects: u64,
+    /// Chunks, each counted once.
+    pub chunks: u64,
+    /// Octets of contents in memory.
+    pub memory_bytes: u64,
+    /// Octets on disk.
+    pub disk_bytes: u64,
+    /// Octets of contents that were here already under another URI.
+    pub deduplicated_bytes: u64,
+    /// Responses that went for want of room.
+    pub evicted: u64,
+    /// Chunks that the disk did not take.
+    pub disk_refused: u64,
+    /// Chunks that the disk lost or changed.
+    pub disk_damaged: u64,
+}
+
+/// The store.
+pub struct Store {
+    state: Mutex<State>,
+    directory: Option<Directory>,
+    limits: Limits,
+}
+
+struct State {
+    next_id: u64,
+    objects: HashMap<Key, Vec<Arc<Object>>>,
+    by_id: HashMap<u64, Arc<Object>>,
+    order: Eviction<u64>,
+    chunks: HashMap<ChunkId, Chunk>,
+    memory: Eviction<ChunkId>,
+    journal: Option<Journal>,
+    /// The index's length when it was last without history.
+    journal_floor: u64,
+    usage: Usage,
+}
+
+struct Chunk {
+    references: u32,
+    length: u32,
+    bytes: Option<Bytes>,
+    on_disk: bool,
+}
+
+impl Store {
+    /// Opens a store; with a directory, what it holds is there again.
+    pub fn open(limits: Limits) -> Result<Arc<Self>, NoDirectory> {
+        let mut state = State {
+            next_id: 1,
+            objects: HashMap::new(),
+            by_id: HashMap::new(),
+            order: Eviction::new(limits.policy),
+            chunks: HashMap::new(),
+            memory: Eviction::new(limits.policy),
+            journal: None,
+            journal_floor: 0,
+            usage: Usage::default(),
+        };
+        let directory = match &limits.directory {
+            Some((path, _)) => Some(restore::restore(path, &limits, &mut state)?),
+            None => None,
+        };
+        let store = Store { state: Mutex::new(state), directory, limits };
+        store.make_room(&mut store.state());
+        Ok(Arc::new(store))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How full it is.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        let state = self.state();
+        Usage {
+            objects: state.by_id.len() as u64,
+            chunks: state.chunks.len() as u64,
+            memory_bytes: state.memory.cost(),
+            ..state.usage
+        }
+    }
+
+    /// The stored response that answers a request for `key` with these fields.
+    #[must_use]
+    pub fn lookup(&self, key: &Key, request: &HeaderMap) -> Option<Arc<Object>> {
+        let mut state = self.state();
+        let variants = state.objects.get(key)?;
+        let object = variants.iter().rev().find(|object| vary::matches(&object.nominated, request))?.clone();
+        state.order.touch(&object.id);
+        Some(object)
+    }
+
+    /// Whether any response under `key` satisfies `test`.
+    pub fn any(&self, key: &Key, test: impl Fn(&Object) -> bool) -> bool {
+        let variants = self.state().objects.get(key).cloned();
+        variants.is_some_and(|variants| variants.iter().any(|object| test(object)))
+    }
+
+    /// Whether a content of this length is worth beginning to keep.
+    #[must_use]
+    pub fn has_room_for(&self, length: Option<u64>) -> bool {
+        let whole = self.limits.directory.as_ref().map_or(self.limits.memory_bytes, |(_, bytes)| *bytes);
+        whole > 0 && length.is_none_or(|length| length <= self.limits.object_bytes.min(whole))
+    }
+
+    /// Stores a response whose content is to come, in the place of the one that answered the same requests.
+    pub fn insert(&self, key: Key, nominated: Nominated, head: Head, length: Option<u64>) -> Arc<Object> {
+        let mut state = self.state();
+        let id = state.next_id;
+        state.next_id += 1;
+        let object = Arc::new(Object::new(id, key.clone(), nominated, head, length));
+        let variants = state.objects.entry(key).or_default();
+        let mut superseded: Vec<Arc<Object>> =
+            variants.iter().filter(|old| old.nominated == object.nominated).cloned().collect();
+        if variants.len() >= MOST_VARIANTS {
+            superseded.extend(variants.first().cloned());
+        }
+        variants.push(object.clone());
+        state.by_id.insert(id, object.clone());
+        state.order.insert(id, 0);
+        state.note(&Record::Object(stored_of(&object)));
+        superseded.iter().for_each(|old| self.drop_object(&mut state, old));
+        self.make_room(&mut state);
+        object
+    }
+
+    /// Renews the head of a stored response, after it was validated.
+    pub fn freshen(&self, object: &Arc<Object>, head: Head) {
+        object.set_head(head);
+        let mut state = self.state();
+        if state.by_id.contains_key(&object.id) {
+            state.note(&Record::Object(stored_of(object)));
+        }
+    }
+
+    /// Forgets one response.
+    pub fn remove(&self, object: &Arc<Object>) {
+        let mut state = self.state();
+        self.drop_object(&mut state, object);
+    }
+
+    /// Forgets every response under a URI.
+    pub fn invalidate(&self, key: &Key) {
+        let mut state = self.state();
+        for object in state.objects.get(key).cloned().unwrap_or_default() {
+            self.drop_object(&mut state, &object);
+        }
+    }
+
+    /// A content of one chunk that is in memory.
+    #[must_use]
+    pub fn small(&self, object: &Object) -> Option<Bytes> {
+        let id = object.only_chunk()?;
+        let mut state = self.state();
+        let bytes = state.chunks.get(&id)?.bytes.clone()?;
+        state.memory.touch(&id);
+        Some(bytes)
+    }
+
+    async fn chunk(self: &Arc<Self>, id: ChunkId) -> Option<Bytes> {
+        {
+            let mut state = self.state();
+            if let Some(bytes) = state.chunks.get(&id)?.bytes.clone() {
+                state.memory.touch(&id);
+                return Some(bytes);
+            }
+        }
+        let store = self.clone();
+        tokio::task::spawn_blocking(move || store.read_chunk(id)).await.ok()?
+    }
+
+    fn read_chunk(&self, id: ChunkId) -> Option<Bytes> {
+        let read = self.directory.as_ref()?.read(&id).map(Bytes::from);
+        let mut state = self.state();
+        let Some(bytes) = read else {
+            state.usage.disk_damaged += 1;
+            if let Some(gone) = state.chunks.remove(&id) {
+                state.usage.disk_bytes -= on_disk(u64::from(gone.length));
+            }
+            return None;
+        };
+        if let Some(chunk) = state.chunks.get_mut(&id) {
+            chunk.bytes = Some(bytes.clone());
+            state.memory.insert(id, bytes.len() as u64);
+            self.make_room(&mut state);
+        }
+        Some(bytes)
+    }
+
+    /// Keeps a full chunk of an object; `false`: it does not.
+    async fn keep(self: &Arc<Self>, object: &Arc<Object>, number: usize, bytes: Bytes) -> bool {
+        let (store, object) = (self.clone(), object.clone());
+        let work = move || store.keep_now(&object, number, bytes);
+        if self.directory.is_none() {
+            work()
+        } else {
+            tokio::task::spawn_blocking(work).await.unwrap_or(false)
+        }
+    }
+
+    fn keep_now(&self, object: &Arc<Object>, number: usize, bytes: Bytes) -> bool {
+        if chunk::start_of(number) + bytes.len() as u64 > self.limits.object_bytes {
+            self.remove(object);
+            return false;
+        }
+        let id = ChunkId::of(&bytes);
+        let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+        let is_new = {
+            let mut state = self.state();
+            if !state.by_id.contains_key(&object.id) {
+                return false;
+            }
+            match state.chunks.get_mut(&id) {
+                Some(chunk) => {
+                    chunk.references += 1;
+                    state.usage.deduplicated_bytes += u64::from(length);
+                    false
+                }
+                None => {
+                    let chunk = Chunk { references: 1, length, bytes: Some(bytes.clone()), on_disk: false };
+                    state.chunks.insert(id, chunk);
+                    true
+                }
+            }
+        };
+        let written = match &self.directory {
+            Some(directory) if is_new => directory.write(&id, &bytes),
+            _ => Ok(()),
+        };
+        let mut state = self.state();
+        if let Err(error) = written {
+            tracing::warn!("the disk does not take a chunk, {} is not kept: {error}", object.key.as_str());
+            state.usage.disk_refused += 1;
+            self.release(&mut state, id);
+            self.drop_object(&mut state, object);
+            return false;
+        }
+        if is_new {
+            if self.directory.is_some() {
+                state.usage.disk_bytes += on_disk(u64::from(length));
+            }
+            if let Some(chunk) = state.chunks.get_mut(&id) {
+                chunk.on_disk = self.directory.is_some();
+            }
+            state.memory.insert(id, u64::from(length));
+        }
+        let cost = {
+            let mut content = object.content();
+            let Some(slot) = content.slots.get_mut(number).filter(|_| state.by_id.contains_key(&object.id))
+            else {
+                drop(content);
+                self.release(&mut state, id);
+                return false;
+            };
+            let replaced = std::mem::replace(slot, Slot::Held(id, length));
+            let cost = content
+                .slots
+                .iter()
+                .map(|slot| if let Slot::Held(_, length) = slot { u64::from(*length) } else { 0 });
+            let cost = cost.sum();
+            drop(content);
+            if let Slot::Held(before, _) = replaced {
+                self.release(&mut state, before);
+            }
+            cost
+        };
+        state.order.insert(object.id, cost);
+        let number = u32::try_from(number).unwrap_or(u32::MAX);
+        state.note(&Record::Chunk { object: object.id, number, length, id });
+        self.make_room(&mut state);
+        // it may have been the one to go
+        state.by_id.contains_key(&object.id)
+    }
+
+    fn note_length(&self, object: &Arc<Object>, length: u64) {
+        let mut state = self.state();
+        if state.by_id.contains_key(&object.id) {
+            state.note(&Record::Length { object: object.id, length });
+        }
+    }
+
+    fn release(&self, state: &mut State, id: ChunkId) {
+        let Some(chunk) = state.chunks.get_mut(&id) else { return };
+        chunk.references -= 1;
+        if chunk.references > 0 {
+            return;
+        }
+        let (on_disk_here, length) = (chunk.on_disk, chunk.length);
+        state.chunks.remove(&id);
+        state.memory.remove(&id);
+        if let Some(directory) = self.directory.as_ref().filter(|_| on_disk_here) {
+            directory.delete(&id);
+            state.usage.disk_bytes -= on_disk(u64::from(length));
+        }
+    }
+
+    fn drop_object(&self, state: &mut State, object: &Arc<Object>) {
+        if state.by_id.remove(&object.id).is_none() {
+            return;
+        }
+        state.order.remove(&object.id);
+        if let Some(variants) = state.objects.get_mut(&object.key) {
+            variants.retain(|other| other.id != object.id);
+            if variants.is_empty() {
+                state.objects.remove(&object.key);
+            }
+        }
+        let mut held = Vec::new();
+        {
+            let mut content = object.content();
+            content.kept = false;
+            let read = content.readers > 0;
+            // Whoever is reading it gets on with what is in memory, as far as a content that is not kept may reach.
+            let mut bridge = if read { object::LOOSE_CHUNKS } else { 0 };
+            let near = usize::try_from(content.furthest / chunk::CHUNK_BYTES as u64).unwrap_or(usize::MAX);
+            for (number, slot) in content.slots.iter_mut().enumerate() {
+                let Slot::Held(id, _) = slot else { continue };
+                held.push(*id);
+                let bytes = state.chunks.get(id).and_then(|chunk| chunk.bytes.clone());
+                *slot = match bytes.filter(|_| number >= near && bridge > 0) {
+                    Some(bytes) => {
+                        bridge -= 1;
+                        Slot::Loose(bytes)
+                    }
+                    None => Slot::Absent,
+                };
+            }
+        }
+        held.into_iter().for_each(|id| self.release(state, id));
+        state.note(&Record::Removed { object: object.id });
+        object.changed.notify_waiters();
+    }
+
+    fn make_room(&self, state: &mut State) {
+        if let Some((_, most)) = &self.limits.directory {
+            while state.memory.cost() > self.limits.memory_bytes {
+                let Some(id) = state.memory.pop() else { break };
+                if let Some(chunk) = state.chunks.get_mut(&id) {
+                    chunk.bytes = None;
+                }
+            }
+            let index = state.journal.as_ref().map_or(0, |journal| on_disk(journal.bytes()));
+            while state.usage.disk_bytes + index > *most && self.evict_one(state) {}
+        } else {
+            while state.memory.cost() > self.limits.memory_bytes && self.evict_one(state) {}
+        }
+        while state.by_id.len() > self.limits.objects && self.evict_one(state) {}
+    }
+
+    fn evict_one(&self, state: &mut State) -> bool {
+        let Some(object) = state.order.pop().and_then(|id| state.by_id.get(&id).cloned()) else {
+            return false;
+        };
+        state.usage.evicted += 1;
+        self.drop_object(state, &object);
+        true
+    }
+}
+
+impl State {
+    /// Adds to the index. One that cannot be written is given up: what is kept from now on is forgotten at the end.
+    fn note(&mut self, record: &Record) {
+        let Some(journal) = &mut self.journal else { return };
+        let mut written = journal.append(record);
+        if written.is_ok() && journal.bytes() > 2 * self.journal_floor + HISTORY_BYTES {
+            written = self.forget_history();
+        }
+        if let Err(error) = written {
+            self.usage.disk_refused += 1;
+            tracing::debug!("the index is not written: {error}");
+        }
+    }
+
+    fn forget_history(&mut self) -> std::io::Result<()> {
+        let mut ids: Vec<u64> = self.by_id.keys().copied().collect();
+        ids.sort_unstable();
+        let objects: Vec<Arc<Object>> = ids.iter().filter_map(|id| self.by_id.get(id).cloned()).collect();
+        let Some(journal) = &mut self.journal else { return Ok(()) };
+        journal.rewrite(objects.iter().flat_map(records_of))?;
+        self.journal_floor = journal.bytes();
+        Ok(())
+    }
+}
+
+fn records_of(object: &Arc<Object>) -> Vec<Record> {
+    let mut records = vec![Record::Object(stored_of(object))];
+    let content = object.content();
+    records.extend(content.slots.iter().zip(0..).filter_map(|(slot, number)| match slot {
+        Slot::Held(id, length) => Some(Record::Chunk { object: object.id, number, length: *length, id: *id }),
+        _ => None,
+    }));
+    records
+}
+
+fn stored_of(object: &Object) -> Stored {
+    let head = object.head();
+    let latin1 = |value: &[u8]| value.iter().map(|octet| char::from(*octet)).collect();
+    let headers = head.headers.iter();
+    Stored {
+        object: object.id,
+        key: object.key.as_str().to_owned(),
+        nominated: object.nominated.iter().map(|(name, value)| (name.to_string(), value.clone())).collect(),
+        status: head.status.as_u16(),
+        headers: headers.map(|(name, value)| (name.to_string(), latin1(value.as_bytes()))).collect(),
+        freshness: head.freshness,
+        length: object.length(),
+    }
+}

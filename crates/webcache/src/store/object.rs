@@ -1,0 +1,228 @@
+//! A stored response: its head, and its content in chunks, some of which may be absent or just coming in.
+
+use super::chunk::{CHUNK_BYTES, ChunkId, count_of, number_of, start_of};
+use crate::semantics::freshness::Freshness;
+use crate::semantics::key::Key;
+use crate::semantics::vary::Nominated;
+use bytes::Bytes;
+use hyper::StatusCode;
+use hyper::header::HeaderMap;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use tokio::sync::Notify;
+
+/// Chunks of a content that is not kept, which wait for readers.
+pub const LOOSE_CHUNKS: usize = 16;
+/// A reader waits for a fill that is at most so many chunks behind; farther ahead it has the bytes fetched itself.
+const PATIENCE_CHUNKS: usize = 16;
+
+/// Status, fields, and what they allow.
+#[derive(Debug, Clone)]
+pub struct Head {
+    /// The status.
+    pub status: StatusCode,
+    /// The fields, without those of one connection.
+    pub headers: HeaderMap,
+    /// What it may be used for.
+    pub freshness: Freshness,
+}
+
+/// A stored response.
+pub struct Object {
+    /// Its number.
+    pub id: u64,
+    /// Its URI.
+    pub key: Key,
+    /// What its Vary nominated.
+    pub nominated: Nominated,
+    head: RwLock<Arc<Head>>,
+    content: Mutex<Content>,
+    /// Rings whenever the content changes.
+    pub(super) changed: Notify,
+    /// Held by the one reader that has missing bytes fetched.
+    pub mending: tokio::sync::Mutex<()>,
+    /// Whether a client of this router asked for it, and not only a neighbour.
+    pub wanted_here: AtomicBool,
+}
+
+pub(super) enum Slot {
+    Absent,
+    /// Coming in; what is there so far.
+    Filling(Vec<u8>),
+    Held(ChunkId, u32),
+    /// There, but not kept.
+    Loose(Bytes),
+}
+
+/// The content of an [`Object`].
+pub struct Content {
+    pub(super) length: Option<u64>,
+    /// As many as there were chunks so far: a length is declared easily.
+    pub(super) slots: Vec<Slot>,
+    /// Whether the store keeps it; what it does not keep is dropped behind its readers.
+    pub(super) kept: bool,
+    /// What is being fetched, in chunks; an end that is not known is the greatest number.
+    pub(super) fills: Vec<(u64, Range<usize>)>,
+    pub(super) next_fill: u64,
+    /// The byte that the reader farthest on is at.
+    pub(super) furthest: u64,
+    pub(super) readers: usize,
+}
+
+/// What is at a place of a content.
+pub(super) enum Place {
+    Bytes(Bytes),
+    /// In the store under this name, from this octet of the chunk on.
+    Chunk(ChunkId, usize),
+    /// Somebody is fetching it.
+    Wait,
+    /// Nobody is; up to this byte.
+    Missing(u64),
+    End,
+}
+
+impl Object {
+    pub(super) fn new(id: u64, key: Key, nominated: Nominated, head: Head, length: Option<u64>) -> Self {
+        let content = Content {
+            length,
+            slots: Vec::new(),
+            kept: true,
+            fills: Vec::new(),
+            next_fill: 0,
+            furthest: 0,
+            readers: 0,
+        };
+        Object {
+            id,
+            key,
+            nominated,
+            head: RwLock::new(Arc::new(head)),
+            content: Mutex::new(content),
+            changed: Notify::new(),
+            mending: tokio::sync::Mutex::new(()),
+            wanted_here: AtomicBool::new(false),
+        }
+    }
+
+    /// Its head.
+    #[must_use]
+    pub fn head(&self) -> Arc<Head> {
+        self.head.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn set_head(&self, head: Head) {
+        *self.head.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(head);
+    }
+
+    pub(super) fn content(&self) -> MutexGuard<'_, Content> {
+        self.content.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Its length in octets, if known.
+    #[must_use]
+    pub fn length(&self) -> Option<u64> {
+        self.content().length
+    }
+
+    /// Whether all of it is here.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.content().is_whole()
+    }
+
+    /// Whether all of it is here or coming in.
+    #[must_use]
+    pub fn is_coming(&self) -> bool {
+        let content = self.content();
+        content.is_whole()
+            || content.fills.iter().any(|(_, range)| range.start == 0 || range.end == usize::MAX)
+    }
+
+    /// Waits until its length is known, or nobody is finding it out.
+    pub async fn settled(&self) {
+        loop {
+            let mut changed = std::pin::pin!(self.changed.notified());
+            changed.as_mut().enable();
+            {
+                let content = self.content();
+                if content.length.is_some() || content.fills.is_empty() {
+                    return;
+                }
+            }
+            changed.await;
+        }
+    }
+
+    /// Notes how long it is, as a part of it told. `false`: another length is known.
+    pub fn learn_length(&self, length: u64) -> bool {
+        *self.content().length.get_or_insert(length) == length
+    }
+
+    /// Where bytes that join what is here have to begin, so that the byte at `at` comes.
+    #[must_use]
+    pub fn joins_at(&self, at: u64) -> u64 {
+        let content = self.content();
+        let start = start_of(number_of(at));
+        match content.slots.get(number_of(at)) {
+            Some(Slot::Filling(begun)) => (start + begun.len() as u64).min(at),
+            _ => start,
+        }
+    }
+
+    /// Notes that a client of this router wanted it; whether one had before.
+    pub fn want_here(&self) -> bool {
+        self.wanted_here.swap(true, Ordering::Relaxed)
+    }
+
+    /// The only chunk of a small content, where it is kept whole.
+    pub(super) fn only_chunk(&self) -> Option<ChunkId> {
+        let content = self.content();
+        match content.slots.as_slice() {
+            [Slot::Held(id, length)] if content.length == Some(u64::from(*length)) => Some(*id),
+            _ => None,
+        }
+    }
+}
+
+impl Content {
+    pub(super) fn is_whole(&self) -> bool {
+        self.length.is_some_and(|length| self.slots.len() >= count_of(length))
+            && self.slots.iter().all(|slot| matches!(slot, Slot::Held(..)))
+    }
+
+    /// The slot of a chunk, made if need be.
+    pub(super) fn slot(&mut self, number: usize) -> &mut Slot {
+        while self.slots.len() <= number {
+            self.slots.push(Slot::Absent);
+        }
+        &mut self.slots[number]
+    }
+
+    /// What is at byte `at`, no farther than `end`.
+    pub(super) fn place(&self, at: u64, end: Option<u64>) -> Place {
+        let end = end.or(self.length);
+        if end.is_some_and(|end| at >= end) {
+            return Place::End;
+        }
+        let (number, offset) = (number_of(at), (at % CHUNK_BYTES as u64) as usize);
+        match self.slots.get(number) {
+            Some(Slot::Held(id, _)) => return Place::Chunk(*id, offset),
+            Some(Slot::Loose(bytes)) if offset < bytes.len() => return Place::Bytes(bytes.slice(offset..)),
+            Some(Slot::Filling(bytes)) if offset < bytes.len() => {
+                return Place::Bytes(Bytes::copy_from_slice(&bytes[offset..]));
+            }
+            _ => {}
+        }
+        if self.fills.iter().any(|(_, fill)| fill.contains(&number) && number - fill.start <= PATIENCE_CHUNKS)
+        {
+            return Place::Wait;
+        }
+        let missing = |slot: &Slot| matches!(slot, Slot::Absent | Slot::Filling(_));
+        let after = self.slots.iter().enumerate().skip(number + 1).find(|(_, slot)| !missing(slot));
+        let next_fill = self.fills.iter().map(|(_, fill)| fill.start).filter(|start| *start > number).min();
+        let stop = after.map(|(after, _)| after).into_iter().chain(next_fill).min();
+        let stop = stop.map(start_of).into_iter().chain(end).min().unwrap_or(u64::MAX);
+        Place::Missing(stop)
+    }
+}

@@ -1,0 +1,107 @@
+//! Reads a stored content in order, while it may still be coming in.
+
+use super::Store;
+use super::chunk::CHUNK_BYTES;
+use super::object::{Object, Place, Slot};
+use bytes::Bytes;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Reads the bytes from one place of a content to another.
+pub struct Reader {
+    store: Arc<Store>,
+    object: Arc<Object>,
+    at: u64,
+    end: Option<u64>,
+}
+
+/// What comes next.
+pub enum Next {
+    /// Bytes.
+    Bytes(Bytes),
+    /// Nothing; all was read.
+    End,
+    /// These bytes, which nobody is fetching; an end that is not known is the greatest number.
+    Missing(Range<u64>),
+}
+
+impl Reader {
+    /// Of `range`, or from the start to the end.
+    #[must_use]
+    pub fn new(store: Arc<Store>, object: Arc<Object>, range: Option<Range<u64>>) -> Self {
+        object.content().readers += 1;
+        let (at, end) = range.map_or((0, None), |range| (range.start, Some(range.end)));
+        Reader { store, object, at, end }
+    }
+
+    /// What is read.
+    #[must_use]
+    pub fn object(&self) -> &Arc<Object> {
+        &self.object
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn at(&self) -> u64 {
+        self.at
+    }
+
+    /// Waits for what comes next.
+    pub async fn next(&mut self) -> Next {
+        loop {
+            let object = self.object.clone();
+            let mut changed = std::pin::pin!(object.changed.notified());
+            changed.as_mut().enable();
+            let place = self.object.content().place(self.at, self.end);
+            let bytes = match place {
+                Place::Bytes(bytes) => bytes,
+                Place::Chunk(id, offset) => match self.store.chunk(id).await {
+                    Some(bytes) if offset < bytes.len() => bytes.slice(offset..),
+                    _ => {
+                        self.store.lose(&self.object, id);
+                        continue;
+                    }
+                },
+                Place::Wait => {
+                    changed.await;
+                    continue;
+                }
+                Place::Missing(end) => return Next::Missing(self.at..end),
+                Place::End => return Next::End,
+            };
+            return Next::Bytes(self.take(bytes));
+        }
+    }
+
+    fn take(&mut self, bytes: Bytes) -> Bytes {
+        let most = self.end.map_or(u64::MAX, |end| end - self.at);
+        let length = (bytes.len() as u64).min(most).min(CHUNK_BYTES as u64);
+        self.at += length;
+        let mut content = self.object.content();
+        content.furthest = content.furthest.max(self.at);
+        if !content.kept {
+            drop(content);
+            // the fill may wait for its readers
+            self.object.changed.notify_waiters();
+        }
+        bytes.slice(..usize::try_from(length).unwrap_or(0))
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.object.content().readers -= 1;
+        self.object.changed.notify_waiters();
+    }
+}
+
+impl Store {
+    /// Notes that a chunk of an object is gone.
+    fn lose(&self, object: &Arc<Object>, lost: super::chunk::ChunkId) {
+        for slot in &mut object.content().slots {
+            if matches!(slot, Slot::Held(id, _) if *id == lost) {
+                *slot = Slot::Absent;
+            }
+        }
+    }
+}

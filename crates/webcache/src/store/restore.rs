@@ -1,0 +1,102 @@
+//! What a directory held when the process that wrote it ended, however it ended.
+
+use super::chunk::{ChunkId, count_of, length_of};
+use super::disk::{Directory, NoDirectory, on_disk};
+use super::journal::{Record, Stored};
+use super::object::{Head, Object, Slot};
+use super::{Chunk, Limits, State};
+use crate::semantics::key::Key;
+use crate::semantics::validators::strong_validator;
+use hyper::StatusCode;
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+use std::sync::Arc;
+
+struct Found {
+    stored: Stored,
+    chunks: BTreeMap<u32, (ChunkId, u32)>,
+}
+
+/// Reads the directory at `path` into an empty `state`. Chunks that nothing names are deleted.
+pub(super) fn restore(path: &Path, limits: &Limits, state: &mut State) -> Result<Directory, NoDirectory> {
+    let mut found: BTreeMap<u64, Found> = BTreeMap::new();
+    let (directory, journal, files) = Directory::open(path, |record| match record {
+        Record::Object(stored) => match found.get_mut(&stored.object) {
+            Some(before) => before.stored = stored,
+            None => drop(found.insert(stored.object, Found { stored, chunks: BTreeMap::new() })),
+        },
+        Record::Chunk { object, number, length, id } => {
+            if let Some(found) = found.get_mut(&object) {
+                found.chunks.insert(number, (id, length));
+            }
+        }
+        Record::Length { object, length } => {
+            if let Some(found) = found.get_mut(&object) {
+                found.stored.length = Some(length);
+            }
+        }
+        Record::Removed { object } => drop(found.remove(&object)),
+    })?;
+    for (id, found) in found {
+        state.next_id = state.next_id.max(id + 1);
+        if let Some(object) = revive(found, limits, &files) {
+            adopt(state, object, &files);
+        }
+    }
+    for id in files.keys().filter(|id| !state.chunks.contains_key(*id)) {
+        directory.delete(id);
+    }
+    state.journal = Some(journal);
+    if let Err(error) = state.forget_history() {
+        tracing::warn!("the index of {} cannot be written anew: {error}", path.display());
+    }
+    Ok(directory)
+}
+
+/// `None`: what is left of it cannot be used.
+fn revive(found: Found, limits: &Limits, files: &HashMap<ChunkId, u64>) -> Option<Arc<Object>> {
+    let stored = found.stored;
+    let length = stored.length.filter(|length| *length <= limits.object_bytes)?;
+    let key = Key::parse(&stored.key).ok()?;
+    let nominated = stored.nominated.into_iter().map(|(name, value)| Some((name.parse().ok()?, value)));
+    let mut headers = HeaderMap::new();
+    for (name, value) in stored.headers {
+        let octets: Vec<u8> = value.chars().filter_map(|octet| u8::try_from(u32::from(octet)).ok()).collect();
+        headers.append(name.parse::<HeaderName>().ok()?, HeaderValue::from_bytes(&octets).ok()?);
+    }
+    let head =
+        Head { status: StatusCode::from_u16(stored.status).ok()?, headers, freshness: stored.freshness };
+    let resumable = strong_validator(&head.headers).is_some();
+    let object = Object::new(stored.object, key, nominated.collect::<Option<_>>()?, head, Some(length));
+    let held = {
+        let mut content = object.content();
+        for (number, (id, chunk_length)) in found.chunks {
+            let number = number as usize;
+            let right = files.get(&id) == Some(&u64::from(chunk_length))
+                && chunk_length as usize == length_of(number, length);
+            if right && number < count_of(length) {
+                *content.slot(number) = Slot::Held(id, chunk_length);
+            }
+        }
+        content.slots.iter().filter(|slot| matches!(slot, Slot::Held(..))).count()
+    };
+    // Parts can only be joined by what names their content.
+    (held == count_of(length) || held > 0 && resumable).then(|| Arc::new(object))
+}
+
+fn adopt(state: &mut State, object: Arc<Object>, files: &HashMap<ChunkId, u64>) {
+    let mut cost = 0;
+    for slot in &object.content().slots {
+        let Slot::Held(id, length) = slot else { continue };
+        cost += u64::from(*length);
+        let chunk = state.chunks.entry(*id).or_insert_with(|| {
+            state.usage.disk_bytes += on_disk(files.get(id).copied().unwrap_or(0));
+            Chunk { references: 0, length: *length, bytes: None, on_disk: true }
+        });
+        chunk.references += 1;
+    }
+    state.order.insert(object.id, cost);
+    state.objects.entry(object.key.clone()).or_default().push(object.clone());
+    state.by_id.insert(object.id, object);
+}

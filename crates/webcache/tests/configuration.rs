@@ -1,0 +1,106 @@
+//! Mistakes in a configuration: each names its key and the mend, and a configuration that makes sense is understood.
+
+#![allow(clippy::unwrap_used)]
+
+use std::path::{Path, PathBuf};
+use webcache::config::{Config, File, Mistake, resolve};
+
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("network.key"), "a key that is long enough\n").unwrap();
+        std::fs::write(folder.path().join("short.key"), "short").unwrap();
+        Folder(folder)
+    }
+
+    fn resolve(&self, text: &str) -> Result<Config, Mistake> {
+        resolve(&self.path(), toml::from_str::<File>(text).unwrap())
+    }
+
+    fn path(&self) -> PathBuf {
+        self.0.path().join("cache.toml")
+    }
+}
+
+const CACHE: &str = "[cache]\nname = \"r\"\nclients = [\"10.0.0.0/8\"]\n";
+const PEERS: &str =
+    "[peers]\naddress = \"10.0.0.1\"\nnetworks = [\"10.0.0.0/8\"]\nnetwork_key_file = \"network.key\"\n";
+
+#[test]
+fn a_mistake_names_its_key_and_the_mend() {
+    let folder = Folder::new();
+    let with = |rest: &str| format!("{CACHE}{rest}");
+    for (text, key, mend) in [
+        ("[cache]\nname = \"a b\"\nclients = [\"10.0.0.0/8\"]".to_owned(), "[cache] name", "use up to 64"),
+        ("[cache]\nclients = []".to_owned(), "[cache] clients", "name the networks"),
+        ("[cache]\nclients = [\"everybody\"]".to_owned(), "[cache] clients", "write one as"),
+        (with(""), "[transparent]", "add [transparent], [forward], [reverse] or [peers]"),
+        (with("[transparent]\norigin_ports = [80, 443]"), "[transparent] origin_ports", "HTTPS"),
+        (with("[transparent]\norigin_ports = []"), "[transparent] origin_ports", "name some"),
+        (
+            with("[transparent]\ninterfaces = [\"a\\\"; flush ruleset\"]"),
+            "[transparent] interfaces",
+            "ip link",
+        ),
+        (with("[transparent]\nmark = 0"), "[transparent] mark", "choose another"),
+        (with("[transparent]\ntable = 254"), "[transparent] table", "choose another"),
+        (with("[transparent]\n[store]\nmemory_mib = 0"), "[store] memory_mib", "at least 1"),
+        (with("[transparent]\n[store]\ndirectory = \"d\"\ndisk_mib = 1"), "[store] disk_mib", "at least 4"),
+        (with("[reverse]\nlisten = \"127.0.0.1:1\"\nupstream = []"), "[reverse] upstream", "add a table"),
+        (
+            with("[reverse]\nlisten = \"127.0.0.1:1\"\n[[reverse.upstream]]\nurl = \"https://a/\""),
+            "[[reverse.upstream]] url",
+            "http://deb",
+        ),
+        (with("[transparent]\n[management]\nlisten = \"0.0.0.0:1\""), "[management] token_file", "127.0.0.1"),
+        (
+            with("[transparent]\n[management]\nlisten = \"0.0.0.0:1\"\ntoken_file = \"short.key\""),
+            "[management] token_file",
+            "16 characters",
+        ),
+        (with(&PEERS.replace("network.key", "none.key")), "[peers] network_key_file", "cannot read"),
+        (with(&PEERS.replace("network.key", "short.key")), "[peers] network_key_file", "overheard keygen"),
+        (
+            with(&format!("{PEERS}search_timeout_milliseconds = 0")),
+            "[peers] search_timeout_milliseconds",
+            "1 to 5000",
+        ),
+        (with(&format!("{PEERS}grid_metres = nan")), "[peers] grid_metres", "positive"),
+        (
+            format!("[cache]\nname = \"r\"\nclients = [\"10.0.0.0/8\"]\nselection = \"grid\"\n{PEERS}"),
+            "[peers] positions",
+            "add it",
+        ),
+        (
+            format!("[cache]\nname = \"r\"\nclients = [\"10.0.0.0/8\"]\nselection = \"broadcast\"\n{PEERS}"),
+            "[peers] broadcast",
+            "add the mesh's",
+        ),
+        (with("[transparent]\n[routing]\nsource = \"kernel\""), "[routing]", "take [routing] out"),
+        (with(&format!("{PEERS}[routing]\nsource = \"static\"")), "[routing] file", "source = \"static\""),
+        (with(&format!("{PEERS}[routing]\nsource = \"babeld\"")), "[routing] socket", "source = \"babeld\""),
+    ] {
+        let mistake = folder.resolve(&text).unwrap_err();
+        assert_eq!(mistake.key, key, "{text}: {mistake}");
+        assert!(mistake.sentence.contains(mend), "{text}: {mistake}");
+        assert!(!mistake.sentence.contains('\n'), "{mistake}");
+    }
+}
+
+#[test]
+fn paths_are_beside_the_file_and_defaults_are_small() {
+    let folder = Folder::new();
+    let text = format!(
+        "{CACHE}[transparent]\n[store]\ndirectory = \"kept\"\n{PEERS}[routing]\nsource = \"kernel\"\n[management]\n"
+    );
+    let config = folder.resolve(&text).unwrap();
+    let (directory, disk_bytes) = config.limits.directory.unwrap();
+    assert_eq!((directory, disk_bytes), (Path::new(&folder.path()).with_file_name("kept"), 4 << 30));
+    assert_eq!(config.limits.memory_bytes, 64 << 20);
+    let (plan, rules) = config.transparent.unwrap();
+    assert_eq!((plan.ports, rules, config.verify_host), (vec![80], true, true));
+    assert_eq!(config.mesh.unwrap().search_timeout.as_millis(), 25);
+    assert_eq!(config.management.unwrap().0.to_string(), "127.0.0.1:4784");
+}
