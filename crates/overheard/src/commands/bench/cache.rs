@@ -42,9 +42,17 @@ pub fn measure(runs: u32) -> anyhow::Result<Vec<Row>> {
         sorted.sort_by(f64::total_cmp);
         let middle = sorted.get(sorted.len() / 2).copied().unwrap_or(0.0);
         rows.push(Row::new(format!("{name}: hits of 10 KB"), middle, "a second"));
-        rows.push(Row::new(format!("{name}: hits by its own processor time"), all / took.max(1e-3), "a second"));
+        rows.push(Row::new(
+            format!("{name}: hits by its own processor time"),
+            all / took.max(1e-3),
+            "a second",
+        ));
         let content = (OBJECTS * OBJECT_BYTES) as f64;
-        rows.push(Row::new(format!("{name}: memory with 10,000 objects"), resident as f64 / content, "of their bytes"));
+        rows.push(Row::new(
+            format!("{name}: memory with 10,000 objects"),
+            resident as f64 / content,
+            "of their bytes",
+        ));
         let _ = cache.kill();
         let _ = cache.wait();
     }
@@ -68,7 +76,8 @@ fn origin() -> anyhow::Result<u16> {
                     let mut body = body;
                     let path = request.split(|byte| *byte == b' ').nth(1).unwrap_or_default();
                     body.iter_mut().zip(path).for_each(|(to, from)| *to = *from);
-                    if stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&body)).is_err() {
+                    // At once: two writes would wait for each other's acknowledgment.
+                    if stream.write_all(&[head.as_bytes(), &body].concat()).is_err() {
                         return;
                     }
                 }
@@ -149,7 +158,8 @@ fn ask(stream: &mut TcpStream, request: &[u8], buffer: &mut [u8]) -> anyhow::Res
             bail!("the connection ended in an answer");
         }
         filled += length;
-        head = head.or_else(|| buffer[..filled].windows(4).position(|end| end == b"\r\n\r\n").map(|at| at + 4));
+        head =
+            head.or_else(|| buffer[..filled].windows(4).position(|end| end == b"\r\n\r\n").map(|at| at + 4));
         if head.is_some_and(|head| filled >= head + OBJECT_BYTES) {
             if !buffer.starts_with(b"HTTP/1.1 200") {
                 bail!("answered {}", String::from_utf8_lossy(&buffer[..20]));
