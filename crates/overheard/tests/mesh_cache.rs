@@ -268,7 +268,14 @@ fn routes_are_learnt_from_babeld_and_a_search_goes_by_them() {
     );
     let (path, length) = ("/fixed/300000", 300_000);
     fetch(&chain, path, length);
-    assert_eq!(objects(&chain), [1, 1, 1], "hop by hop, by babeld's next hops\n{}", chain.log(1));
+    assert_eq!(
+        objects(&chain),
+        [1, 1, 1],
+        "hop by hop, by babeld's next hops\n{}\n{}\n{}",
+        chain.log(1),
+        chain.status(1),
+        chain.status(2)
+    );
     chain.stop(1);
     chain.start(1);
     let head = fetch(&chain, path, length);

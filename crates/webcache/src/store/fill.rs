@@ -99,12 +99,15 @@ impl Fill {
                     let mut content = self.object.content();
                     content.length = Some(self.at);
                     match content.slots.get_mut(number) {
-                        Some(Slot::Filling(bytes)) => Some(std::mem::take(bytes)),
+                        Some(slot @ Slot::Filling(_)) => match std::mem::replace(slot, Slot::Absent) {
+                            Slot::Filling(bytes) => Some(bytes),
+                            _ => None,
+                        },
                         _ => None,
                     }
                 };
                 if let Some(last) = last.filter(|last| !last.is_empty()) {
-                    self.settle(number, last).await?;
+                    self.settle(number, Bytes::from(last.into_boxed_slice())).await?;
                 }
                 self.store.note_length(&self.object, self.at);
                 Ok(())
@@ -113,26 +116,33 @@ impl Fill {
     }
 
     /// Adds to a chunk; returns it when it is full.
-    fn add(&mut self, number: usize, offset: usize, bytes: &[u8]) -> Option<Vec<u8>> {
+    fn add(&mut self, number: usize, offset: usize, bytes: &[u8]) -> Option<Bytes> {
         let mut content = self.object.content();
         let whole = content.length.map_or(CHUNK_BYTES, |length| length_of(number, length));
+        // Exactly what comes, where that is known: room to spare would be kept with it.
+        let expected = if content.length.is_some() { whole } else { bytes.len() };
         if let Some((_, fill)) = content.fills.iter_mut().find(|(id, _)| *id == self.id) {
             fill.start = number;
         }
         let slot = content.slot(number);
         if matches!(slot, Slot::Absent) {
-            *slot = Slot::Filling(Vec::with_capacity(whole.min(64 << 10)));
+            *slot = Slot::Filling(Vec::with_capacity(expected));
         }
         let Slot::Filling(begun) = slot else { return None };
         // Another fill may have brought some of these already.
         let known = begun.len().saturating_sub(offset).min(bytes.len());
         begun.extend_from_slice(&bytes[known..]);
-        (begun.len() >= whole).then(|| begun.clone())
+        if begun.len() < whole {
+            return None;
+        }
+        let full = Bytes::from(std::mem::take(begun).into_boxed_slice());
+        // Readers go on with it while it is being kept.
+        *slot = Slot::Loose(full.clone());
+        Some(full)
     }
 
     /// Gives a full chunk to the store, or leaves it to the readers if the store does not take it.
-    async fn settle(&mut self, number: usize, chunk: Vec<u8>) -> Result<(), Broken> {
-        let chunk = Bytes::from(chunk.into_boxed_slice());
+    async fn settle(&mut self, number: usize, chunk: Bytes) -> Result<(), Broken> {
         if self.store.keep(&self.object, number, chunk.clone()).await {
             self.object.changed.notify_waiters();
             return Ok(());

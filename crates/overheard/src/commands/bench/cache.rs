@@ -76,7 +76,8 @@ fn origin() -> anyhow::Result<u16> {
                     let mut body = body;
                     let path = request.split(|byte| *byte == b' ').nth(1).unwrap_or_default();
                     body.iter_mut().zip(path).for_each(|(to, from)| *to = *from);
-                    if stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&body)).is_err() {
+                    // At once: two writes would wait for each other's acknowledgment.
+                    if stream.write_all(&[head.as_bytes(), &body].concat()).is_err() {
                         return;
                     }
                 }

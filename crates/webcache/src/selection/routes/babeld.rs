@@ -10,7 +10,7 @@
 
 use super::Route;
 use ipnet::IpNet;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 
 /// babeld's infinite cost: unreachable, or heard in one direction only.
@@ -34,22 +34,30 @@ pub fn parse(dump: &str, mut interface: impl FnMut(&str) -> u32) -> Vec<Route> {
             both_ways.insert((address, name));
         }
     }
+    // A neighbour is named by its link-local address. What it announces at no cost of its own, for one address, is itself.
+    let mut own: HashMap<(String, String, bool), IpAddr> = HashMap::new();
+    for line in lines.iter().filter(|line| is(line, "route")) {
+        let to: Option<IpNet> = value(line, "prefix").and_then(|prefix| prefix.parse().ok());
+        let Some(to) = to.filter(|to| to.prefix_len() == to.max_prefix_len()) else { continue };
+        if let (Some(via), Some(name), Some("0")) =
+            (value(line, "via"), value(line, "if"), value(line, "refmetric").as_deref())
+        {
+            own.entry((via, name, to.addr().is_ipv4())).or_insert(to.addr());
+        }
+    }
     let route = |line: &Vec<&str>| {
         let (via, name) = (value(line, "via")?, value(line, "if")?);
         let metric: f64 = value(line, "metric")?.parse().ok()?;
         let to: IpNet = value(line, "prefix")?.parse().ok()?;
-        let refmetric: f64 = value(line, "refmetric")?.parse().ok()?;
         let used = value(line, "installed")? == "yes" && metric < INFINITE;
-        // An IPv4 next hop is not how neighbours are named; its interface has to have one that is.
-        let known = both_ways.contains(&(via.clone(), name.clone()))
-            || via.parse::<IpAddr>().is_ok_and(|via| via.is_ipv4())
-                && both_ways.iter().any(|(_, other)| *other == name);
         let next_hop: IpAddr = via.parse().ok()?;
-        // What a neighbour announces as its own has no cost beyond the link.
-        let is_neighbour = refmetric == 0.0 && next_hop.is_ipv4() && to.addr() == next_hop;
-        let next_hop = if is_neighbour { None } else { Some(next_hop) };
-        let hops = (refmetric == 0.0).then_some(1);
-        (used && known).then(|| Route { to, next_hop, interface: interface(&name), metric, hops })
+        let known = both_ways.contains(&(via.clone(), name.clone()))
+            || next_hop.is_ipv4() && both_ways.iter().any(|(_, other)| *other == name);
+        let hops = (value(line, "refmetric")? == "0").then_some(1);
+        let index = interface(&name);
+        let next_hop = own.get(&(via, name, to.addr().is_ipv4())).copied().unwrap_or(next_hop);
+        let next_hop = Some(next_hop).filter(|next_hop| *next_hop != to.addr());
+        (used && known).then_some(Route { to, next_hop, interface: index, metric, hops })
     };
     lines.iter().filter(|line| is(line, "route")).filter_map(route).take(super::MOST_ROUTES).collect()
 }
@@ -70,6 +78,7 @@ add route 3 prefix 10.0.0.2/32 from 0.0.0.0/0 installed yes id aa metric 96 refm
 add route 4 prefix 10.0.0.9/32 from 0.0.0.0/0 installed yes id bb metric 192 refmetric 96 via 10.0.0.2 if radio
 add route 5 prefix 10.0.0.8/32 from 0.0.0.0/0 installed no id cc metric 192 refmetric 96 via 10.0.0.2 if radio
 add route 6 prefix 10.0.0.3/32 from 0.0.0.0/0 installed yes id dd metric 96 refmetric 0 via 10.0.0.3 if other
+add route 9 prefix fd00::2/128 from ::/0 installed yes id aa metric 96 refmetric 0 via fe80::2 if radio
 add route 7 prefix fd00::9/128 from ::/0 installed yes id bb metric 192 refmetric 96 via fe80::2 if radio
 add route 8 prefix nonsense
 ok
@@ -82,7 +91,8 @@ ok
         let expected = [
             ("10.0.0.2/32".to_owned(), None),
             ("10.0.0.9/32".to_owned(), Some("10.0.0.2".to_owned())),
-            ("fd00::9/128".to_owned(), Some("fe80::2".to_owned())),
+            ("fd00::2/128".to_owned(), None),
+            ("fd00::9/128".to_owned(), Some("fd00::2".to_owned())),
         ];
         assert_eq!(told, expected);
         assert!(routes.iter().all(|route| route.interface == 7));
