@@ -24,8 +24,9 @@ test: ## Install what is missing, then formatting, lints, every test and the qui
 	@scripts/setup.sh build lab test
 	@scripts/test.sh
 
-experiments: setup build ## The papers' experiments, whole, with a report in target/byte-caching.html
+experiments: setup build ## The experiments, whole, with reports in target: byte-caching.html and no-harm.html
 	$(OVERHEARD) experiment byte-caching --report $(TARGET)/byte-caching.html
+	$(OVERHEARD) experiment no-harm --report $(TARGET)/no-harm.html --resume $(TARGET)/no-harm
 
 bench: build ## Measure how fast this machine does the work of a node, and whole tunnels
 	@scripts/setup.sh bench

@@ -35,11 +35,13 @@ cargo "${runner[@]}" test --workspace --locked --no-fail-fast 2>&1 | tee "$log" 
 
 # In the kernel of virtual time: bit for bit repeatable, whatever else this machine does meanwhile.
 if [ "$status" -eq 0 ] && [ -n "$kernel" ]; then
-    step "the paper's experiments, a few cells of each"
     target=${CARGO_TARGET_DIR:-target}
-    "$target/debug/overheard" experiment byte-caching --quick --report "$target/byte-caching-quick.html" ||
-        status=$?
-    echo "the report: $target/byte-caching-quick.html"
+    for experiment in byte-caching no-harm; do
+        step "the experiment $experiment, a few cells of each figure"
+        "$target/debug/overheard" experiment "$experiment" --quick --report "$target/$experiment-quick.html" ||
+            status=$?
+        echo "the report: $target/$experiment-quick.html"
+    done
 fi
 
 step "summary"

@@ -87,7 +87,7 @@ pub enum File {
     Ebook,
     /// As long as file 1, and nothing in it repeats or compresses.
     Random,
-    /// Random bytes for more than a minute.
+    /// Random bytes for more than half a minute.
     Long,
 }
 

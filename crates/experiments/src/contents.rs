@@ -46,8 +46,8 @@ struct Slice {
 
 /// What file 1 has.
 pub const FILE_1_BYTES: usize = 587_567;
-/// More than a link of 1 MByte/s carries in a minute.
-pub const LONG_BYTES: usize = 64 << 20;
+/// More than a link of 1 MByte/s carries in half a minute.
+pub const LONG_BYTES: usize = 32 << 20;
 
 /// The byte-caching paper's file 1 has 587,567 bytes (section IV-C), of which its encoder left .55 (section VI), and
 /// an encoded packet of it referred to 4 others on average. So does this slice of web pages, at the paper's own

@@ -260,7 +260,7 @@ fn parameters_of_the_reduction_are_checked() {
     refused(
         "[tunnel]",
         "[reduce]\nk = 8\n\n[tunnel]",
-        "gateway.toml: [reduce] k: belongs to policy = \"k-distance\", and the policy is acked; take it out",
+        "gateway.toml: [reduce] k: belongs to policy = \"k-distance\", and the policy is adaptive; take it out",
     );
     refused(
         "[tunnel]",

@@ -18,7 +18,8 @@ pub const FIGURE: Figure = Figure {
     x: "packets lost, %",
     remark: "1000 datagrams of 1200 bytes at 300 kByte/s. Lost beyond the link's: what the application lost less what the \
              link did; below 0 where the hop repairs. Later than bare: the 99th percentile of the one-way delay, less the \
-             bare path's with the same seed. A packet waits at most two round trips and 40 ms behind one that is sent again.",
+             bare path's with the same seed. On the bare path what is lost never comes; here it comes late, each \
+             repair taking up to one and a half round trips and 25 ms.",
     needs,
     rows,
 };

@@ -126,7 +126,12 @@ mod tests {
         let mut adaptive = Adaptive::default();
         assert_eq!(allowed(&adaptive), [false, true, false, true]);
         adaptive.losses_are_repaired(true);
-        assert_eq!(allowed(&adaptive), [true, true, false, true]);
+        let mut inner = segment(80, 1).1;
+        for is_tcp in [true, false] {
+            inner.flow.protocol = if is_tcp { wire::inner::TCP } else { wire::inner::UDP };
+            assert!(adaptive.admit(2, &inner));
+            assert_eq!(allowed(&adaptive), [is_tcp, true, false, true]);
+        }
         assert_eq!(allowed(&InformedMarking::default()), [true, true, false, false]);
         assert_eq!(allowed(&RetrieveOnMiss), [true; 4]);
         assert_eq!(allowed(&Naive), [true; 4]);
