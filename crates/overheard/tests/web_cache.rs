@@ -198,7 +198,7 @@ fn requests_that_could_smuggle_or_poison_are_refused_or_change_nothing() {
     chain.say(smuggled.as_bytes());
     assert_eq!(chain.origin.requests("/fixed/666"), 0);
     // Another's Host on a connection to our origin: answered by where it went, and not kept under that name
-    let forged = format!("GET /fixed/77 HTTP/1.1\r\nHost: 192.0.2.7\r\nConnection: close\r\n\r\n");
+    let forged = "GET /fixed/77 HTTP/1.1\r\nHost: 192.0.2.7\r\nConnection: close\r\n\r\n".to_owned();
     assert!(chain.say(forged.as_bytes()).starts_with("HTTP/1.1 200"));
     assert_eq!(chain.status(1)["store"]["objects"], 0, "{}", chain.status(1));
     assert_eq!(chain.status(1)["counters"]["refused"]["host-mismatch"], 1);

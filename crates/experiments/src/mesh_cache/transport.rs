@@ -60,8 +60,7 @@ impl Transport {
 fn cells(figure: &str, quick: bool) -> Vec<(String, f64, Cell)> {
     let cell = |hops, most_loss, kilobytes| Cell { hops, most_loss, kilobytes };
     let some = |values: &[usize]| -> Vec<usize> {
-        let chosen = if quick { [values[0], values[values.len() - 1]].to_vec() } else { values.to_vec() };
-        chosen
+        if quick { [values[0], values[values.len() - 1]].to_vec() } else { values.to_vec() }
     };
     match figure {
         "4" => {

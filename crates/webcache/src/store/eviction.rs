@@ -240,7 +240,7 @@ mod tests {
             };
             let mut hits = 0;
             for round in 0..20 {
-                hits += (0..50).map(|popular| ask(popular)).sum::<u32>();
+                hits += (0..50).map(&mut ask).sum::<u32>();
                 (0..60).for_each(|once| {
                     ask(1000 + round * 60 + once);
                 });
