@@ -1,8 +1,8 @@
 //! Release: hop ARQ's receiving side. Packets are handed on in the order in which they were sent, within a bound.
 //!
 //! A packet behind a gap waits until the gap is filled, so that the end hosts see no reordering where the sender repairs
-//! its losses. Nothing waits longer than the bound that the caller gives, and no more than so many packets and bytes
-//! wait at all.
+//! its losses soon enough ([`crate::link::Link::patience`]). Nothing waits longer than the bound that the caller gives,
+//! which may be none at all, and no more than so many packets and bytes wait.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};

@@ -4,6 +4,7 @@
 use hyper::Uri;
 use hyper::header::{HOST, HeaderMap};
 use hyper::http::uri::Authority;
+use std::net::Ipv6Addr;
 use std::sync::Arc;
 
 /// No longer URI is stored or searched for.
@@ -60,6 +61,17 @@ impl Key {
 
     fn at(authority: &Authority, path: &str) -> Result<Self, NoTarget> {
         let host = authority.host().to_ascii_lowercase();
+        let is_host = match host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            Some(address) => address.parse::<Ipv6Addr>().is_ok(),
+            // reg-name, RFC 3986 section 3.2.2
+            None => {
+                let belongs = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+,;=".contains(&byte);
+                !host.is_empty() && host.bytes().all(belongs)
+            }
+        };
+        if !is_host || authority.port_u16() == Some(0) {
+            return Err(NoTarget::Host);
+        }
         let port = authority.port_u16().filter(|port| *port != 80);
         let port = port.map_or_else(String::new, |port| format!(":{port}"));
         let path = if path.starts_with('/') { path } else { "/" };
