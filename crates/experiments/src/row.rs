@@ -39,6 +39,12 @@ pub fn of<'a>(rows: &'a [Row], figure: &'a str) -> impl Iterator<Item = &'a Row>
     rows.iter().filter(move |row| row.figure == figure)
 }
 
+/// The value at one place of one series of a figure.
+#[must_use]
+pub fn value(rows: &[Row], figure: &str, series: &str, x: f64) -> Option<f64> {
+    of(rows, figure).find(|row| row.series == series && row.x == X::Number(x))?.value
+}
+
 impl Row {
     /// A row without a value yet.
     #[must_use]

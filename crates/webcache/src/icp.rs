@@ -2,10 +2,10 @@
 
 pub mod message;
 
+use crate::datagrams::receive;
 use crate::proxy::{Kind, Way, now};
 use crate::semantics::key::Key;
 use crate::store::Store;
-use hyper::StatusCode;
 use message::{LONGEST_BYTES, Message, Opcode};
 use std::collections::HashMap;
 use std::io;
@@ -126,10 +126,7 @@ impl Icp {
     async fn listen(self: Arc<Self>) {
         let mut datagram = vec![0; LONGEST_BYTES + 1];
         loop {
-            let Ok((length, from)) = self.socket.recv_from(&mut datagram).await else {
-                tokio::task::yield_now().await;
-                continue;
-            };
+            let (length, from) = receive(&self.socket, &mut datagram).await;
             let address = from.ip().to_canonical();
             // Answers are larger than nothing: strangers get none, and nobody is flooded through us.
             let known = self.neighbours.iter().any(|neighbour| neighbour.address == address);
@@ -152,12 +149,7 @@ impl Icp {
 
     fn answer(&self, url: &str) -> Opcode {
         let Ok(key) = Key::parse(url) else { return Opcode::Err };
-        let now = now();
-        let has = self.store.any(&key, |object| {
-            let head = object.head();
-            head.status == StatusCode::OK && head.freshness.is_fresh(now) && object.is_coming()
-        });
-        if has { Opcode::Hit } else { Opcode::Miss }
+        if self.store.has_fresh(&key, now()) { Opcode::Hit } else { Opcode::Miss }
     }
 }
 

@@ -9,6 +9,7 @@
 #![allow(clippy::disallowed_methods)]
 
 pub mod config;
+mod datagrams;
 pub mod icp;
 pub mod interception;
 pub mod management;

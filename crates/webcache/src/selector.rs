@@ -3,6 +3,7 @@
 mod source;
 
 use crate::config::{Architecture, Mesh, Protocol};
+use crate::datagrams::receive;
 use crate::proxy::{Kind, Way, now as wall_now};
 use crate::selection::grid::Grid;
 use crate::selection::mapping::Target;
@@ -12,7 +13,6 @@ use crate::selection::search::{SearchId, Searches, Traffic};
 use crate::selection::worth::Worth;
 use crate::semantics::key::Key;
 use crate::store::Store;
-use hyper::StatusCode;
 use serde::Serialize;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -258,11 +258,7 @@ impl Selector {
     async fn listen(self: Arc<Self>) {
         let mut datagram = vec![0; LONGEST_BYTES + 1];
         loop {
-            let Ok((length, from)) = self.socket.recv_from(&mut datagram).await else {
-                // an error of an earlier datagram; the socket is as good as before
-                tokio::task::yield_now().await;
-                continue;
-            };
+            let (length, from) = receive(&self.socket, &mut datagram).await;
             let from = from.ip().to_canonical();
             if !self.mesh.networks.iter().any(|network| network.contains(&from)) {
                 continue;
@@ -284,12 +280,7 @@ impl Selector {
 
     /// Whether a neighbour would get `key` from here.
     fn has(&self, key: &str) -> bool {
-        let Ok(key) = Key::parse(key) else { return false };
-        let now = wall_now();
-        self.store.any(&key, |object| {
-            let head = object.head();
-            head.status == StatusCode::OK && head.freshness.is_fresh(now) && object.is_coming()
-        })
+        Key::parse(key).is_ok_and(|key| self.store.has_fresh(&key, wall_now()))
     }
 }
 

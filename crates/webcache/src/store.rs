@@ -23,12 +23,14 @@ pub use fill::{Broken, Fill};
 pub use object::{Head, Object};
 pub use reader::{Next, Reader};
 
+use crate::semantics::UnixSeconds;
 use crate::semantics::key::Key;
 use crate::semantics::vary::{self, Nominated};
 use bytes::Bytes;
 use chunk::ChunkId;
 use disk::{Directory, on_disk};
 use eviction::Eviction;
+use hyper::StatusCode;
 use hyper::header::HeaderMap;
 use journal::{Journal, Record, Stored};
 use object::Slot;
@@ -154,10 +156,16 @@ impl Store {
         Some(object)
     }
 
-    /// Whether any response under `key` satisfies `test`.
-    pub fn any(&self, key: &Key, test: impl Fn(&Object) -> bool) -> bool {
+    /// Whether another cache that asks for `key` would get a response from here: one that is fresh, and whole or coming.
+    #[must_use]
+    pub fn has_fresh(&self, key: &Key, now: UnixSeconds) -> bool {
         let variants = self.state().objects.get(key).cloned();
-        variants.is_some_and(|variants| variants.iter().any(|object| test(object)))
+        variants.is_some_and(|variants| {
+            variants.iter().any(|object| {
+                let head = object.head();
+                head.status == StatusCode::OK && head.freshness.is_fresh(now) && object.is_coming()
+            })
+        })
     }
 
     /// Whether a content of this length is worth beginning to keep.

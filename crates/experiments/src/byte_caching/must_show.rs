@@ -3,7 +3,7 @@
 use super::table_2;
 use crate::cell::Stack;
 use crate::report::Claim;
-use crate::row::{Row, X, of};
+use crate::row::{Row, X, of, value};
 use crate::scheme::Scheme;
 
 /// How far bytes may be from the paper's (Table II).
@@ -34,11 +34,6 @@ pub fn claims(rows: &[Row]) -> Vec<Claim> {
         connections_survive(rows),
     ]);
     claims
-}
-
-/// The value at one place of one series.
-fn value(rows: &[Row], figure: &str, series: &str, x: f64) -> Option<f64> {
-    of(rows, figure).find(|row| row.series == series && row.x == X::Number(x))?.value
 }
 
 fn naive_stalls(rows: &[Row]) -> Claim {

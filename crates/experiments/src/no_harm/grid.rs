@@ -55,13 +55,23 @@ fn cells(plan: &Plan) -> Vec<(File, u32, f64, Cell)> {
     cells
 }
 
-fn needs(setting: &Setting<'_>) -> Vec<Need> {
-    let plan = &setting.plan;
-    let (least, most) = plan.seeds.map_or(plan.choose((30, 200), (3, 3), (15, 15)), |seeds| (seeds, seeds));
+/// Cells against both baselines, with at least and at most so many seeds, unless the user wants another number.
+pub(super) fn against_baselines(
+    plan: &Plan,
+    (least, most): (u32, u32),
+    cells: impl Iterator<Item = Cell>,
+) -> Vec<Need> {
+    let (least, most) = plan.seeds.map_or((least, most), |seeds| (seeds, seeds));
     let pair = |cell: Cell| {
         BASELINES.map(|(baseline, _)| Need::Pair { cell, baseline: cell.with(baseline), least, most })
     };
-    cells(plan).into_iter().flat_map(|(.., cell)| pair(cell)).collect()
+    cells.flat_map(pair).collect()
+}
+
+fn needs(setting: &Setting<'_>) -> Vec<Need> {
+    let plan = &setting.plan;
+    let seeds = plan.choose((30, 200), (3, 3), (15, 15));
+    against_baselines(plan, seeds, cells(plan).into_iter().map(|(.., cell)| cell))
 }
 
 fn rows(results: &Results<'_>) -> Result<Vec<Row>> {

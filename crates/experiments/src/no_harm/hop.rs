@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::grid::{BASELINES, FILES};
+use super::grid::{BASELINES, FILES, against_baselines};
 use crate::cell::{Cell, File, Path};
 use crate::figure::{Figure, Need, Results, Setting};
 use crate::plan::Plan;
@@ -39,11 +39,8 @@ fn cells(plan: &Plan) -> Vec<(File, f64, Cell)> {
 
 fn needs(setting: &Setting<'_>) -> Vec<Need> {
     let plan = &setting.plan;
-    let (least, most) = plan.seeds.map_or(plan.choose((30, 200), (3, 3), (4, 4)), |seeds| (seeds, seeds));
-    let pair = |cell: Cell| {
-        BASELINES.map(|(baseline, _)| Need::Pair { cell, baseline: cell.with(baseline), least, most })
-    };
-    cells(plan).into_iter().flat_map(|(.., cell)| pair(cell)).collect()
+    let seeds = plan.choose((30, 200), (3, 3), (4, 4));
+    against_baselines(plan, seeds, cells(plan).into_iter().map(|(.., cell)| cell))
 }
 
 fn rows(results: &Results<'_>) -> Result<Vec<Row>> {

@@ -5,7 +5,7 @@ use super::grid::{self, FILES};
 use super::{hop, udp};
 use crate::cell::File;
 use crate::report::Claim;
-use crate::row::{Row, X, of};
+use crate::row::{Row, X, of, value};
 
 /// How much slower than with redundancy elimination off a download may be, with 95% confidence.
 const OFF_AT_MOST: f64 = 1.02;
@@ -35,10 +35,6 @@ pub fn claims(rows: &[Row]) -> Vec<Claim> {
         fair(rows),
     ]);
     claims
-}
-
-fn value(rows: &[Row], figure: &str, series: &str, x: f64) -> Option<f64> {
-    of(rows, figure).find(|row| row.series == series && row.x == X::Number(x))?.value
 }
 
 fn bytes(rows: &[Row], scheme: &str, marks: &[(f64, f64)]) -> Claim {

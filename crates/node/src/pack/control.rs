@@ -50,12 +50,13 @@ impl Peer {
             return;
         }
         let room = limit.saturating_sub(out.len() + last.map_or(0, |_| frame::MAX_LENGTH_BYTES));
-        link.receipt_had_no_room = due && link.received.frame_bytes() > room;
-        if link.received.frame_bytes() <= room {
+        let frame_bytes = link.received.frame_bytes();
+        link.receipt_had_no_room = due && frame_bytes > room;
+        if frame_bytes <= room {
             if let Some(last) = last {
                 frame::give_length(last, out);
             }
-            let mut body = Vec::with_capacity(link.received.frame_bytes());
+            let mut body = Vec::with_capacity(frame_bytes);
             link.received.write(now, link.restore.generation(), &mut body);
             frame::emit(FrameType::Receipt, &body, out);
             self.counters.receipts_sent += 1;

@@ -2,8 +2,8 @@
 //!
 //! A packet that did not fit into the datagram before goes first, then [control](control) frames, then what is sent
 //! [again](again), then [packets](packets). A receipt rides along in the room that they leave, and goes alone when nothing
-//! else leaves in time; one that found no room goes before the packets of the next datagram. Packets share a datagram only where its outer header can speak for
-//! all of them ([`crate::encapsulation`]).
+//! else leaves in time; one that found no room goes before the packets of the next datagram. Packets share a datagram
+//! only where its outer header can speak for all of them ([`crate::encapsulation`]).
 
 mod again;
 mod control;
@@ -31,7 +31,6 @@ use wire::unit::{SEALED_HEADER_BYTES, TAG_BYTES, emit_header};
 pub const AROUND_FRAMES: usize = SEALED_HEADER_BYTES + SEQUENCE_BYTES + TAG_BYTES;
 /// The most bytes around an inner packet that is alone in a datagram: sent again on request, it is named.
 pub const AROUND_PACKET: usize = AROUND_FRAMES + 1 + SEQUENCE_BYTES;
-
 /// Bytes that a datagram says its lane with.
 pub const LANE_BYTES: usize = 3;
 

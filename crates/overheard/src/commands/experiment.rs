@@ -115,30 +115,39 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 fn meshcache(args: &Meshcache) -> anyhow::Result<()> {
-    let exe = std::env::current_exe().context("cannot find this program's own file")?;
-    let guest = vec![exe.to_string_lossy().into_owned(), "lab-guest".to_owned()];
-    let runner = Runner { driver: args.driver, exe, guest, kept: None };
+    let runner = runner(args.driver, None)?;
     let mut figures: Vec<&str> = args.figure.iter().map(String::as_str).collect();
     if figures.is_empty() {
         figures = mesh_cache::FIGURES.to_vec();
     }
     let rows = mesh_cache::run(&figures, args.seeds, args.quick, &runner, &ProgressBar::new(0))?;
+    print(&rows, args.json)
+}
+
+/// What runs scenarios, this program being the one that runs in them.
+fn runner(driver: Driver, kept: Option<Kept>) -> anyhow::Result<Runner> {
+    let exe = std::env::current_exe().context("cannot find this program's own file")?;
+    let guest = vec![exe.to_string_lossy().into_owned(), "lab-guest".to_owned()];
+    Ok(Runner { driver, exe, guest, kept })
+}
+
+/// Rows for people or for machines.
+fn print(rows: &[Row], json: bool) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
-    if args.json {
-        serde_json::to_writer_pretty(&mut out, &rows)?;
+    if json {
+        serde_json::to_writer_pretty(&mut out, rows)?;
         writeln!(out)?;
-        return Ok(());
+    } else {
+        table(rows).write(&mut out)?;
     }
-    Ok(table(&rows).write(&mut out)?)
+    Ok(())
 }
 
 fn run_experiment(experiment: &Experiment, args: &Options, trace: Traced) -> anyhow::Result<()> {
     let figures = experiment.chosen(&args.figure).map_err(|why| Mistake::new(why.to_string()))?;
     let plan = Plan { extent: extent(args), seeds: args.seeds, trace };
     let kept = args.resume.clone().map(Kept::in_folder).transpose()?;
-    let exe = std::env::current_exe().context("cannot find this program's own file")?;
-    let guest = vec![exe.to_string_lossy().into_owned(), "lab-guest".to_owned()];
-    let runner = Runner { driver: args.driver, exe, guest, kept };
+    let runner = runner(args.driver, kept)?;
     let progress = ProgressBar::new(0).with_style(
         ProgressStyle::with_template("{wide_bar} {pos}/{len} runs, {elapsed} of {duration}  {msg:40!}")
             .context("the progress bar")?,
@@ -158,13 +167,7 @@ fn run_experiment(experiment: &Experiment, args: &Options, trace: Traced) -> any
         let html = experiment.report(&figures, &rows, &heading);
         std::fs::write(path, html).with_context(|| format!("cannot write {}", path.display()))?;
     }
-    let mut out = std::io::stdout().lock();
-    if args.json {
-        serde_json::to_writer_pretty(&mut out, &rows)?;
-        writeln!(out)?;
-    } else {
-        table(&rows).write(&mut out)?;
-    }
+    print(&rows, args.json)?;
     if args.check { check(&(experiment.claims)(&rows)) } else { Ok(()) }
 }
 
