@@ -106,7 +106,7 @@ targets! {
     inner: 200_000,
     link_config: 20_000,
     literals: 20_000,
-    overhearing: 600,
+    overhearing: 300,
     paper_shim: 200_000,
     peer_frames: 300,
     receipt: 150_000,

@@ -13,8 +13,12 @@ const LAGGARD: StationId = STATIONS[2];
 const NOW: Duration = Duration::ZERO;
 
 fn network(after: FlushAfter) -> (Gateway, [Station; 3]) {
-    let settings =
-        Settings { slot_bits: 14, removal: Removal::Greedy, collisions: Collisions::Mark(after), ..settings() };
+    let settings = Settings {
+        slot_bits: 14,
+        removal: Removal::Greedy,
+        collisions: Collisions::Mark(after),
+        ..settings()
+    };
     let mut gateway = Gateway::new(settings.clone()).unwrap();
     let stations = STATIONS.map(|id| {
         let association = Association { slot_bits: 14, ..association(id) };

@@ -76,6 +76,12 @@ impl Knowledge {
         }
     }
 
+    /// Whether stations are taken to have heard what they said nothing of.
+    #[inline]
+    pub(crate) fn guesses(&self) -> bool {
+        !matches!(self, Knowledge::Receipts(_))
+    }
+
     /// Stations came, went or changed their rates.
     pub(crate) fn stations_are(&mut self, stations: impl Iterator<Item = Listener> + Clone) {
         let Knowledge::ByRate { fractions, heard, .. } = self else { return };
