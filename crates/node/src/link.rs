@@ -1,7 +1,7 @@
 //! A link: all that two nodes share from one boot of either to the next. It outlives sessions; when one of the
 //! two starts anew, it begins again from nothing.
 
-use crate::pack::Overflow;
+use crate::pack::{Heads, Overflow};
 use crate::path_delay::PathDelay;
 use crate::path_mtu::Measured;
 use crate::receipts::{GAP_TOLD_AFTER, Outstanding, Received};
@@ -13,7 +13,7 @@ use crate::shorten::Shortening;
 use re::{Form, Parameters, Policy};
 use std::collections::VecDeque;
 use std::time::Duration;
-use wire::hello::{ANSWERS_REQUESTS, HEARS_LANES, Hello, LENGTHENS, RECOVERS};
+use wire::hello::{ANSWERS_REQUESTS, HEARS_LANES, Hello, JOINS, LENGTHENS, RECOVERS};
 use wire::unit::PLAIN;
 
 /// Replies that wait to be sent at once.
@@ -23,6 +23,9 @@ const MAX_PONGS: usize = 8;
 /// The share of the whole path's round trip within which end hosts take what comes late for reordered and not for lost
 /// (RACK, RFC 8985, section 6.2).
 const REORDERING_SHARE: u32 = 4;
+/// The share of lost datagrams from which on no packet is cut: what sharing saves (a datagram's 50 bytes for every two or
+/// three packets) is lost again with the packets of which one half was lost.
+const MOST_LOSS_TO_CUT: f64 = 0.005;
 /// The longest that a packet waits behind a gap.
 const MAX_PATIENCE: Duration = Duration::from_millis(300);
 /// A first guess of the round trip, until it is measured.
@@ -53,6 +56,10 @@ pub struct Link {
     pub path_delay: PathDelay,
     /// A packet's frame that waits for the next datagram.
     pub overflow: Option<Overflow>,
+    /// Whether the peer joins packets that were cut.
+    peer_joins: bool,
+    /// Packets that were cut, and of which the rest is to come.
+    pub heads: Heads,
     /// Bytes of the last packet's frame: the next one's are likely about as many.
     pub usual_frame_bytes: usize,
     /// A receipt is due and did not fit into the datagram before.
@@ -70,6 +77,7 @@ pub struct Link {
 pub fn capabilities(parameters: &Parameters) -> u32 {
     LENGTHENS
         | HEARS_LANES
+        | JOINS
         | match parameters.policy {
             Policy::RetrieveOnMiss => ANSWERS_REQUESTS,
             _ if sends_again(parameters) => RECOVERS,
@@ -115,6 +123,8 @@ impl Link {
             release: recovers.then(Release::default),
             path_delay: PathDelay::default(),
             overflow: None,
+            peer_joins: hello.capabilities & JOINS != 0,
+            heads: Heads::default(),
             usual_frame_bytes: usize::MAX,
             receipt_had_no_room: false,
             replies: VecDeque::new(),
@@ -141,6 +151,13 @@ impl Link {
         let in_time = (path / REORDERING_SHARE).min(MAX_PATIENCE);
         let repair = srtt * 3 / 2 + GAP_TOLD_AFTER;
         if repair <= in_time { in_time } else { Duration::ZERO }
+    }
+
+    /// Whether packets are cut where a datagram ends: all datagrams of a row are then of one length, which the kernel sends
+    /// with one call. Not where the air loses much, because what travels in two datagrams is lost with either.
+    #[must_use]
+    pub fn cuts(&self) -> bool {
+        self.peer_joins && self.outstanding.loss().is_none_or(|loss| loss < MOST_LOSS_TO_CUT)
     }
 
     /// Queues an answer to a request, within the bound.

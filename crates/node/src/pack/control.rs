@@ -150,7 +150,9 @@ impl Peer {
             | FrameType::StoreReduced
             | FrameType::Short
             | FrameType::AgainShort
-            | FrameType::StoreShort => false,
+            | FrameType::StoreShort
+            | FrameType::Head
+            | FrameType::Tail => false,
         }
     }
 }

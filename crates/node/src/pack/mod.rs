@@ -7,9 +7,11 @@
 
 mod again;
 mod control;
+mod heads;
 mod packets;
 mod probe;
 
+pub use heads::Heads;
 pub use packets::Overflow;
 use packets::Row;
 
@@ -75,8 +77,8 @@ impl Peer {
         let limit = self.path.limit() - TAG_BYTES;
         let overflow = if due.alone { None } else { link.overflow.take() };
         let overflow = overflow.filter(|overflow| overflow.fits(limit - lane_bytes));
-        let first =
-            overflow.as_ref().map_or_else(|| link.outstanding.send(now), |overflow| overflow.sequence);
+        let own_sequence = overflow.as_ref().and_then(Overflow::own_sequence);
+        let first = own_sequence.unwrap_or_else(|| link.outstanding.send(now));
         frame::emit_sequence(first, out);
         link.reduce.losses_are_repaired(link.repairs_losses());
         if let port @ 1.. = self.lanes.source_port(due.lane) {
@@ -84,7 +86,8 @@ impl Peer {
         }
         let class = OuterClass::new(outside.config.copies_dscp);
         let (lane, session) = (due.lane, session_id);
-        let mut row = Row { first: Some(first), session, mac: &mac, limit, lane, lane_bytes, class };
+        let mut row =
+            Row { first: Some(first), session, mac: &mac, limit, lane, lane_bytes, class, packets: 0 };
         if let Some(overflow) = overflow {
             self.write_overflow(&mut row, overflow, outside, out);
         }
@@ -178,7 +181,8 @@ impl Peer {
         }
         let first = link.received.widen(truncated);
         let mut next = first;
-        link.received.arrive(now, first);
+        let cut = first.checked_sub(1).filter(|_| heads::begins_with_tail(plaintext));
+        link.received.reach(now, cut.unwrap_or(first));
         let is_plain = link.is_plain;
         for frame in Frames::new(plaintext) {
             let Ok(Frame { frame_type, body }) = frame else {
@@ -188,12 +192,10 @@ impl Peer {
             // what is not of the session's version is as unknown as what no version has yet
             let frame_type = frame_type.filter(|known| !is_plain || known.is_plain());
             let sequence = next;
-            if frame_type.is_some_and(FrameType::is_packet) {
-                if next != first
-                    && let Some(link) = &mut self.link
-                {
-                    link.received.arrive(now, sequence);
-                }
+            if frame_type.is_some_and(FrameType::is_packet)
+                && let Some(link) = &mut self.link
+            {
+                link.received.arrive(now, sequence);
                 next += 1;
             }
             let shape = frame_type.and_then(Shape::of);
@@ -209,6 +211,13 @@ impl Peer {
                 Some(frame_type) if frame_type.is_packet() => take(self, sequence, body),
                 Some(frame_type) if frame_type.is_again() => self.take_again(now, body, take),
                 Some(FrameType::Reply) => self.take_reply(now, body, to, outside),
+                Some(FrameType::Head) => {
+                    next += 1; // it arrives with its tail
+                    self.take_head(sequence, session, ecn, body, outside)
+                }
+                Some(FrameType::Tail) => {
+                    cut.is_some_and(|cut| self.take_tail(now, cut, (session, mac), ecn, body, outside))
+                }
                 Some(other) => self.take_control(now, other, body),
                 None => true,
             };
@@ -218,6 +227,7 @@ impl Peer {
         }
         if next == first {
             if let Some(link) = &mut self.link {
+                link.received.arrive(now, first);
                 link.received.hold(first); // nothing of it is missing
             }
             self.release(now, first, None, outside);
