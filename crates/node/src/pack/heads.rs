@@ -3,11 +3,12 @@
 //! A packet that lost one half is lost as a whole and is sent again as a whole, like any other: nobody asks for halves.
 
 use crate::deliveries::Deliveries;
+use crate::ecn;
 use crate::node::Outside;
 use crate::peer::Peer;
 use crate::reduce::Shape;
 use crate::repair::{Arrival, Recipient};
-use crate::{ecn, mac::PacketMac};
+use re::mac::PacketMac;
 use std::collections::VecDeque;
 use std::time::Duration;
 use wire::frame::{FrameType, Frames};
