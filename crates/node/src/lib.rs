@@ -33,6 +33,7 @@ mod ecn;
 mod encapsulation;
 mod event;
 mod fragment;
+mod group;
 mod handshake;
 mod icmp;
 mod keyring;
@@ -61,7 +62,7 @@ mod shorten;
 mod status;
 mod too_large;
 
-pub use config::{Config, ConfigError, PeerConfig};
+pub use config::{Config, ConfigError, Group, PeerConfig};
 pub use event::{Event, Outcome, SentPacket};
 pub use keys::{NetworkKey, NotAKey, PrivateKey, PublicKey};
 pub use lanes::MAX_LANES;

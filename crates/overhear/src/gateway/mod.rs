@@ -134,6 +134,12 @@ impl Gateway {
         &self.statistics
     }
 
+    /// The number of what is sent next.
+    #[must_use]
+    pub fn next_number(&self) -> PacketNumber {
+        self.sent.next()
+    }
+
     /// Bytes of what is known of stations.
     #[must_use]
     pub fn knowledge_bytes(&self) -> usize {
