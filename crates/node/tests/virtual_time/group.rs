@@ -2,6 +2,7 @@
 
 use crate::pair::{repetitive, tcp_between};
 use node::{Config, Group, NetworkKey, Node, PeerConfig, PrivateKey, Shortening};
+use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
 use std::collections::{BTreeMap, BTreeSet};
@@ -277,4 +278,58 @@ fn text_that_repeats_within_a_station_is_removed_as_without_a_group() {
         costs.push(cost);
     }
     assert!(costs[1] < costs[0] * 13 / 10, "{costs:?}");
+}
+
+/// Frames that a member of the group would like to put into another's mouth.
+fn any_forgery() -> impl Strategy<Value = Vec<u8>> {
+    let frame = (0u8..32, proptest::collection::vec(any::<u8>(), 0..80));
+    let frames = proptest::collection::vec(frame, 0..4);
+    let forged =
+        (0u8..3, any::<[u8; 8]>(), any::<[u8; 3]>(), frames).prop_map(|(member, mac, sequence, frames)| {
+            let mut plaintext = vec![member];
+            plaintext.extend_from_slice(&mac);
+            plaintext.extend_from_slice(&sequence);
+            for (number, body) in frames {
+                plaintext.push(number);
+                plaintext.push(body.len() as u8);
+                plaintext.extend_from_slice(&body);
+            }
+            plaintext
+        });
+    prop_oneof![3 => forged, 1 => proptest::collection::vec(any::<u8>(), 0..200)]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    /// Who has the group's key can write units that everybody opens; what is in them is believed by nobody.
+    #[test]
+    fn a_member_can_forge_nothing(forgeries in proptest::collection::vec(any_forgery(), 1..8)) {
+        let mut cell = Cell::new(11, 2, &[1, 2], Air { loss: 0.0, unheard: 0.0 });
+        let payloads = random(11, 12);
+        cell.fetch(1, &payloads[..4]);
+        let before = cell.delivered[1].len();
+        let mut datagram = Vec::new();
+        for (index, forgery) in forgeries.iter().enumerate() {
+            // the gateway's own unit gives the header and the seal
+            let packet = tcp_between(200, 1, 90_000 + index as u32, b"taken from its sender");
+            cell.nodes[GATEWAY].handle_packet(cell.now, &packet);
+            while let Some(transmit) = cell.nodes[GATEWAY].poll_transmit(cell.now, &mut datagram) {
+                if datagram[0] & 7 != 4 {
+                    continue;
+                }
+                datagram.truncate(wire::unit::SEALED_HEADER_BYTES);
+                datagram.extend_from_slice(forgery);
+                transmit.seal(&mut datagram);
+                cell.nodes[1].handle_datagram(cell.now, address(GATEWAY), 0, &mut datagram.clone());
+                cell.nodes[2].handle_overheard(cell.now, address(GATEWAY), &mut datagram);
+            }
+        }
+        cell.poll(1);
+        prop_assert_eq!(cell.delivered[1].len(), before, "something was believed");
+        for station in [1, 2] {
+            let (_, sent) = cell.fetch(station, &payloads[4..]);
+            prop_assert!(sent.is_subset(&cell.delivered(station)));
+        }
+    }
 }
