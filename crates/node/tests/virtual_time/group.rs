@@ -20,14 +20,17 @@ struct Air {
     unheard: f64,
 }
 
+/// To whom a datagram is under way, whether it is overheard, from where, and what it says.
+type UnderWay = (usize, bool, SocketAddr, Vec<u8>);
+
 struct Cell {
     now: Duration,
     air: Air,
     rng: ChaCha12Rng,
     nodes: Vec<Node>,
     configs: Vec<Config>,
-    /// By arrival and number: for whom, whether it is overheard, from where, what.
-    under_way: BTreeMap<(Duration, u64), (usize, bool, SocketAddr, Vec<u8>)>,
+    /// By arrival and number.
+    under_way: BTreeMap<(Duration, u64), UnderWay>,
     number: u64,
     delivered: Vec<Vec<Vec<u8>>>,
     /// Bytes of datagrams that the gateway sent to each.
