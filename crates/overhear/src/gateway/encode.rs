@@ -184,7 +184,6 @@ impl Gateway {
         let slot_bits = self.settings.slot_bits;
         let (marks, caches) = (self.marks(), !self.flush.runs());
         let Gateway { cache, knowledge, stations, sent, statistics, chunks, .. } = self;
-        let mut narrow = stations.of_column_mut(column).and_then(|associated| associated.narrow.as_mut());
         for chunk in chunks.iter() {
             let slot = chunk.address.slot(slot_bits);
             statistics.collisions += u64::from(chunk.found == Holds::Another);
@@ -207,7 +206,13 @@ impl Gateway {
             cache.note_addressee(slot, column);
             if chunk.removed.is_none() {
                 knowledge.transmitted(slot, number.0, column);
-                if let Some(narrow) = &mut narrow {
+                if knowledge.guesses() {
+                    stations
+                        .iter_mut()
+                        .filter_map(|station| station.narrow.as_mut())
+                        .for_each(|narrow| narrow.fill(slot));
+                } else if let Some(narrow) = stations.of_column_mut(column).and_then(|to| to.narrow.as_mut())
+                {
                     narrow.fill(slot);
                 }
             }
