@@ -11,8 +11,8 @@ const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 #[inline]
 pub fn hashes(bytes: &[u8], min_bytes: usize) -> impl Iterator<Item = u64> {
     bytes[min_bytes - WINDOW_BYTES..].windows(WINDOW_BYTES).map(|window| {
-        let word = window.first_chunk().map_or(0, |eight| u64::from_le_bytes(*eight));
-        let product = word.wrapping_mul(MULTIPLIER);
+        let product =
+            u64::from_le_bytes(window.try_into().expect("windows of eight bytes")).wrapping_mul(MULTIPLIER);
         // the product's low bits follow from the window's first bytes alone
         product ^ product >> 32
     })
