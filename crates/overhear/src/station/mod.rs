@@ -125,7 +125,7 @@ impl Station {
     }
 
     /// Takes a packet that was sent to this station as `number`. Packets of one `flow` are delivered in the order in
-    /// which they came.
+    /// which they came, if [`poll_deliver`](Station::poll_deliver) has given all it has before the next is received.
     pub fn receive(
         &mut self,
         number: PacketNumber,
