@@ -541,7 +541,8 @@ impl Node {
             boot: self.boot,
             uptime_seconds: now.saturating_sub(self.started).as_secs_f64(),
             policy: self.config.reduce.policy.to_string(),
-            peers: self.peers.iter().map(|peer| peer.status(now)).collect(),
+            peers: self.peers.iter().map(|peer| peer.status(now, self.sharing.as_ref())).collect(),
+            collisions: self.sharing.as_ref().map_or(0, |sharing| sharing.codec.statistics().collisions),
             refused: self.refused,
         }
     }

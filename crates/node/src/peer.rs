@@ -2,7 +2,7 @@
 
 use crate::config::{Config, PeerConfig};
 use crate::event::Event;
-use crate::group::Member;
+use crate::group::{Member, Sharing};
 use crate::lanes::Lanes;
 use crate::link::Link;
 use crate::node::Outside;
@@ -12,6 +12,7 @@ use crate::reachability::{DOUBTED_KEEPALIVE, Reachability};
 use crate::receipts::Fate;
 use crate::sessions::Sessions;
 use crate::status::{PeerCounters, PeerStatus, outer_header_bytes};
+use overhear::StationId;
 use std::net::SocketAddr;
 use std::time::Duration;
 use wire::hello::{HEARS_LANES, LISTENS};
@@ -231,7 +232,7 @@ impl Peer {
         .min()
     }
 
-    pub fn status(&self, now: Duration) -> PeerStatus {
+    pub fn status(&self, now: Duration, sharing: Option<&Sharing>) -> PeerStatus {
         let link = self.link.as_ref();
         let heard = link.and_then(|link| Some(*link.listener.as_ref()?.statistics())).unwrap_or_default();
         PeerStatus {
@@ -250,6 +251,8 @@ impl Peer {
             path_mtu_bytes: self.endpoint.map(|to| self.path.limit() as u64 + outer_header_bytes(to)),
             path_mtu_confirmed: self.path.is_confirmed(),
             version: self.sessions.version(),
+            overheard_share: link
+                .and_then(|link| sharing?.codec.overheard_share(StationId(link.member.as_ref()?.id))),
             queue_bytes: self.queue.bytes(),
             counters: PeerCounters {
                 queue_dropped: self.queue.dropped,

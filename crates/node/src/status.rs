@@ -22,6 +22,9 @@ pub struct Status {
     pub policy: String,
     /// Its peers, as configured.
     pub peers: Vec<PeerStatus>,
+    /// Chunks that took another's place in the gateway's cache.
+    #[serde(default)]
+    pub collisions: u64,
     /// What was refused.
     pub refused: Refused,
 }
@@ -53,6 +56,9 @@ pub struct PeerStatus {
     pub path_mtu_confirmed: bool,
     /// The share of what we sent lately that the air lost.
     pub loss: Option<f64>,
+    /// The share of what was sent to other members of the group that it overheard lately; none if it is no member.
+    #[serde(default)]
+    pub overheard_share: Option<f64>,
     /// Bytes that wait to be sent.
     pub queue_bytes: usize,
     /// What has been counted since the start.

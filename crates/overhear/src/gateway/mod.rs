@@ -134,6 +134,12 @@ impl Gateway {
         &self.statistics
     }
 
+    /// The share of what was sent to others lately that a station overheard.
+    #[must_use]
+    pub fn overheard_share(&self, by: StationId) -> Option<f64> {
+        self.stations.iter().find(|of| of.station == by).map(|of| of.listener.overheard_share)
+    }
+
     /// The number of what is sent next.
     #[must_use]
     pub fn next_number(&self) -> PacketNumber {
