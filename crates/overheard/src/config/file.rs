@@ -17,9 +17,11 @@ pub struct File {
     /// How repeated bytes are removed.
     #[serde(default)]
     pub reduce: Reduce,
-    /// How repeated bytes are removed.
+    /// How headers and literals are made shorter.
     #[serde(default)]
     pub shorten: Shorten,
+    /// Where what is sent to others is heard; by default nowhere.
+    pub overhear: Option<Overhear>,
 }
 
 /// `[node]`
@@ -138,6 +140,14 @@ pub struct Shorten {
     pub literals: Option<bool>,
     /// Whether packets that wait share a datagram; by default where the policy is `adaptive`.
     pub packing: Option<bool>,
+}
+
+/// `[overhear]`
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Overhear {
+    /// The interface that is listened on: a Wi-Fi one in monitor mode, or one like Ethernet on a shared medium.
+    pub interface: String,
 }
 
 fn yes() -> bool {

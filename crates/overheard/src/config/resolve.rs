@@ -2,6 +2,7 @@
 
 use super::file::{File, Peer, Reduce, Role, Tunnel, WhenDown};
 use super::mtu::{largest_datagram_bytes, mtu};
+use super::overhear::overhear;
 use super::{Config, Mistake, Policies, SOCKET_DIRECTORY, overlap};
 use anyhow::Context;
 use ipnet::IpNet;
@@ -76,6 +77,7 @@ pub fn resolve(path: &Path, file: File, policies: Policies) -> anyhow::Result<Co
         endpoints: endpoints.iter().map(SocketAddr::ip).collect(),
         listen,
         source_ports,
+        overhear: overhear(path, &file, &endpoints)?,
         mss_clamp: file.tunnel.mss_clamp,
     };
     Ok(Config { path: path.to_owned(), role: file.node.role, node, system, status_socket })
