@@ -70,7 +70,7 @@ impl Overhearing {
 }
 
 /// Bit errors by which so many full packets are lost; a shorter one is lost less often.
-fn bit_errors(full_packet_loss: f64) -> LossConfig {
+pub fn bit_errors(full_packet_loss: f64) -> LossConfig {
     let bits = (FULL_PACKET_BYTES * 8) as f64;
     LossConfig::BitErrors { rate: -((-full_packet_loss).ln_1p() / bits).exp_m1() }
 }

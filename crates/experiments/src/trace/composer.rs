@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
@@ -56,6 +57,14 @@ struct Piece {
     cut: (usize, usize),
 }
 
+/// Whether something fresh comes again.
+#[derive(Debug, Clone, Copy)]
+enum Future {
+    AtTheOther,
+    AtTheSame,
+    Never,
+}
+
 /// What is going to a client.
 struct Delivery {
     flow: Flow,
@@ -68,10 +77,12 @@ struct Delivery {
 
 /// Composes a trace; see [`super`].
 pub struct Composer {
-    fresh: Fresh,
+    fresh: Arc<Fresh>,
     kind: Kind,
-    /// That something fresh comes again, at the other client and at the same.
+    /// The shares of fresh bytes that come again, at the other client and at the same.
     chances: (f64, f64),
+    /// Fresh bytes so far, by their [`Future`].
+    planned_bytes: [u64; 3],
     length_bytes: u64,
     latest_bytes: f64,
     rng: ChaCha8Rng,
@@ -83,7 +94,7 @@ pub struct Composer {
 impl Composer {
     /// A trace with so many bytes of payload. Equal arguments compose equally.
     #[must_use]
-    pub fn new(fresh: Fresh, mix: Mix, kind: Kind, length_bytes: u64, seed: u64) -> Self {
+    pub fn new(fresh: Arc<Fresh>, mix: Mix, kind: Kind, length_bytes: u64, seed: u64) -> Self {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let mean = |range: &Range<usize>| range.start.midpoint(range.end) as f64;
         let own_share = mean(&OWN_BYTES) / mean(&OBJECT_BYTES);
@@ -97,6 +108,7 @@ impl Composer {
             fresh,
             kind,
             chances: mix.chances(own_share),
+            planned_bytes: [0; 3],
             length_bytes,
             latest_bytes: (length_bytes as f64 * LATEST_SHARE).clamp(2.0 * SOONEST_BYTES, LATEST_BYTES),
             rng,
@@ -136,15 +148,30 @@ impl Composer {
         }
         let length_bytes = self.rng.random_range(length_bytes);
         let piece = Piece { due_bytes: 0, place: self.take_fresh(length_bytes), length_bytes, cut };
-        let (inter, intra) = self.chances;
-        let chance = self.rng.random::<f64>();
         let wait_bytes = log_uniform(&(SOONEST_BYTES..self.latest_bytes), &mut self.rng) as u64;
-        if chance < inter + intra {
-            let again = if chance < inter { (client + 1) % CLIENTS } else { client };
-            let due_bytes = self.composed_bytes + wait_bytes;
-            self.deliveries[again].due.push(Reverse(Piece { due_bytes, ..piece }));
-        }
+        let again = match self.future(length_bytes) {
+            Future::AtTheOther => (client + 1) % CLIENTS,
+            Future::AtTheSame => client,
+            Future::Never => return piece,
+        };
+        let due_bytes = self.composed_bytes + wait_bytes;
+        self.deliveries[again].due.push(Reverse(Piece { due_bytes, ..piece }));
         piece
+    }
+
+    /// What is to become of something fresh: that of which there is too little so far. Objects are few, and drawn at
+    /// random they would miss a mix's small shares by far.
+    fn future(&mut self, length_bytes: usize) -> Future {
+        let (inter, intra) = self.chances;
+        let meant = [(Future::AtTheOther, inter), (Future::AtTheSame, intra), (Future::Never, 1.0 - inter - intra)];
+        let fresh_bytes = self.planned_bytes.iter().sum::<u64>() + length_bytes as u64;
+        let lack = |future: Future, share: f64| {
+            share * fresh_bytes as f64 - self.planned_bytes[future as usize] as f64
+        };
+        let most = meant.into_iter().max_by(|one, other| lack(one.0, one.1).total_cmp(&lack(other.0, other.1)));
+        let future = most.map_or(Future::Never, |(future, _)| future);
+        self.planned_bytes[future as usize] += length_bytes as u64;
+        future
     }
 
     fn take_fresh(&mut self, length_bytes: usize) -> u64 {
@@ -204,7 +231,7 @@ mod tests {
     const BYTES: u64 = 8 << 20;
 
     fn compose(mix: Mix, kind: Kind) -> Composer {
-        Composer::new(Fresh::random(1), mix, kind, BYTES, 7)
+        Composer::new(Arc::new(Fresh::random(1)), mix, kind, BYTES, 7)
     }
 
     #[test]
@@ -245,7 +272,7 @@ mod tests {
     #[test]
     fn equal_seeds_compose_equally_and_others_do_not() {
         let first = |seed| -> Vec<_> {
-            Composer::new(Fresh::random(1), Mix::High, Kind::Fine, BYTES, seed).take(100).collect()
+            Composer::new(Arc::new(Fresh::random(1)), Mix::High, Kind::Fine, BYTES, seed).take(100).collect()
         };
         assert_eq!(first(1), first(1));
         assert_ne!(first(1), first(2));

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -163,7 +164,7 @@ fn compose(args: &Compose, fresh: Fresh, out: impl Write) -> std::io::Result<Com
     /// A packet a millisecond, so that tools that show time have some.
     const INTERVAL: Duration = Duration::from_millis(1);
     let content_bytes = fresh.content_bytes();
-    let composer = Composer::new(fresh, args.mix.into(), args.kind.into(), args.bytes, args.seed);
+    let composer = Composer::new(Arc::new(fresh), args.mix.into(), args.kind.into(), args.bytes, args.seed);
     let (mut writer, mut meter) = (CaptureWriter::new(out, LinkType::RAW)?, Meter::default());
     let (mut at, mut packets, mut payload_bytes) = (Duration::ZERO, 0, 0);
     let progress = progress(args.bytes);

@@ -1,0 +1,187 @@
+//! The codec as a run drives it: one gateway, its stations, and what must come out at them.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail, ensure};
+pub use overhear::PacketNumber;
+use overhear::flush::FlushAfter;
+use overhear::knowledge::{KnowledgeKind, OverheardFractions};
+use overhear::removal::{Removal, Threshold};
+use overhear::{
+    AirTime, Answer, Association, Collisions, Gateway, Received, Settings, Station, StationId,
+};
+
+use super::air_time::AirTimes;
+use super::run::Run;
+use super::scheme::{Estimates, Scheme};
+
+/// Keys of a run; nothing here is secret.
+const NETWORK_KEY: [u8; 32] = [7; 32];
+/// Traffic after which the paper's caches are flushed, for caches of this many slots (section 5.2: 200 to 300 MB).
+const FLUSH: (u64, u32) = (250_000_000, 22);
+
+/// A gateway and its stations.
+pub struct Codec {
+    gateway: Gateway,
+    stations: Vec<Station>,
+}
+
+/// A request for missing chunks, and what the gateway answered.
+pub struct Exchange {
+    /// The request's length.
+    pub request_bytes: usize,
+    /// The reply.
+    pub reply: Vec<u8>,
+    /// Its number.
+    pub number: PacketNumber,
+}
+
+impl Codec {
+    /// For a run's stations.
+    ///
+    /// # Errors
+    ///
+    /// When its settings make no sense.
+    pub fn new(run: &Run<'_>, air_times: &[AirTimes]) -> Result<Self> {
+        let settings = settings(run);
+        let mut gateway = Gateway::new(settings.clone())?;
+        let mut stations = Vec::new();
+        for (number, (radio, air_time)) in run.radios.iter().zip(air_times).enumerate() {
+            let (id, mac_key) = (StationId(number as u8), Some([number as u8; 32]));
+            let association = Association {
+                slot_bits: run.slot_bits,
+                rate_bits_per_second: radio.rate.bits_per_second(),
+                air_time: AirTime {
+                    header: air_time.header(),
+                    per_byte_seconds: air_time.per_byte_seconds(),
+                },
+                mac_key,
+            };
+            gateway.join(id, association, Duration::ZERO)?;
+            stations.push(Station::new(settings.clone(), id, mac_key)?);
+        }
+        Ok(Self { gateway, stations })
+    }
+
+    /// Encodes a payload; returns under which number, and how many of its bytes are left out.
+    pub fn encode(
+        &mut self,
+        to: usize,
+        payload: &[u8],
+        now: Duration,
+        out: &mut Vec<u8>,
+    ) -> (PacketNumber, usize) {
+        let sent = self.gateway.encode(id(to), payload, now, out);
+        (sent.number, sent.removed_bytes)
+    }
+
+    /// A station overhears what another is sent.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot read it.
+    pub fn overhear(&mut self, by: usize, encoded: &[u8]) -> Result<()> {
+        self.stations[by].overhear(encoded).context("what was overheard is refused")
+    }
+
+    /// A station overhears a chunk reply.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot read it.
+    pub fn overhear_reply(&mut self, by: usize, reply: &[u8]) -> Result<()> {
+        self.stations[by].overhear_reply(reply).context("an overheard reply is refused")
+    }
+
+    /// Stations have said which packets they overheard, of all so far.
+    pub fn told(&mut self, by: usize, numbers: impl Iterator<Item = PacketNumber>) {
+        for number in numbers {
+            self.gateway.overheard(id(by), number);
+        }
+        self.gateway.heard_until(id(by), PacketNumber(u64::MAX));
+    }
+
+    /// A packet arrives at its station. Returns whether it waits for chunks.
+    ///
+    /// # Errors
+    ///
+    /// When it is refused, or comes out other than it was.
+    pub fn receive(
+        &mut self,
+        at: usize,
+        number: PacketNumber,
+        encoded: &[u8],
+        payload: &[u8],
+        now: Duration,
+    ) -> Result<bool> {
+        let waits = match self.stations[at].receive(number, 0, encoded, now) {
+            Received::Restored(restored) => {
+                ensure!(restored == payload, "wrong bytes at station {at}, packet {number:?}");
+                false
+            }
+            Received::Held => true,
+            Received::Queued => bail!("a packet waits behind another, though none was left waiting"),
+            Received::Refused(refusal) => bail!("packet {number:?} is refused: {refusal}"),
+        };
+        self.gateway.acknowledged(id(at), number, now);
+        Ok(waits)
+    }
+
+    /// A station asks for what it lacks, and the gateway answers.
+    ///
+    /// # Errors
+    ///
+    /// When it does not ask, or is not answered.
+    pub fn ask(&mut self, by: usize, now: Duration) -> Result<Exchange> {
+        let (mut request, mut reply) = (Vec::new(), Vec::new());
+        let asked = self.stations[by].poll_request(now, &mut request);
+        ensure!(asked.is_some(), "a packet waits, and nothing is asked for");
+        match self.gateway.requested(id(by), &request, &mut reply) {
+            Answer::Supplied { number, .. } => Ok(Exchange { request_bytes: request.len(), reply, number }),
+            other => bail!("a request is not answered: {other:?}"),
+        }
+    }
+
+    /// The reply arrives. Returns whether the packet waits still.
+    ///
+    /// # Errors
+    ///
+    /// When the packet comes out other than it was.
+    pub fn supply(&mut self, at: usize, exchange: &Exchange, payload: &[u8], now: Duration) -> Result<bool> {
+        let station = &mut self.stations[at];
+        station.supplied(&exchange.reply, now).context("a reply is refused")?;
+        let delivered = station.poll_deliver(now);
+        if let Some(delivered) = &delivered {
+            ensure!(delivered.packet == payload, "wrong bytes at station {at} after a chunk reply");
+        }
+        self.gateway.acknowledged(id(at), exchange.number, now);
+        Ok(delivered.is_none())
+    }
+}
+
+fn id(station: usize) -> StationId {
+    StationId(station as u8)
+}
+
+fn settings(run: &Run<'_>) -> Settings {
+    let mut settings = Settings { slot_bits: run.slot_bits, ..Settings::new(NETWORK_KEY) };
+    let model = |threshold| Removal::Model { others_load: 0.0, threshold };
+    match run.scheme {
+        Scheme::Greedy => settings.removal = Removal::Greedy,
+        Scheme::Model(_) => {
+            settings.knowledge = KnowledgeKind::ByRate(OverheardFractions::default());
+            settings.removal = model(Threshold::Seconds(0.0));
+        }
+        Scheme::PerfectOverhearing => {
+            let (traffic_bytes, slot_bits) = FLUSH;
+            settings.knowledge = KnowledgeKind::Everything;
+            settings.removal = Removal::Greedy;
+            settings.collisions = Collisions::Mark(FlushAfter {
+                traffic_bytes: traffic_bytes << run.slot_bits >> slot_bits,
+                ..FlushAfter::default()
+            });
+        }
+        Scheme::Nothing | Scheme::Perfect | Scheme::Receipts | Scheme::Packed => {}
+    }
+    settings
+}
