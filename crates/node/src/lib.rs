@@ -39,7 +39,6 @@ mod keyring;
 mod keys;
 mod lanes;
 mod link;
-mod mac;
 mod node;
 mod pack;
 mod path_delay;

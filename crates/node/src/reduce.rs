@@ -4,8 +4,8 @@
 //! What does not restore to exactly these bytes is a miss, whatever the reason: another generation, a packet
 //! that never arrived, a store that holds something else.
 
-use crate::mac::PacketMac;
 use crate::shorten::{Lengthen, NotLengthened, Reduction, Shorten, Shortening};
+use re::mac::PacketMac;
 use re::{AbsentSequences, Decoder, Encoded, Encoder, Form, Miss, Parameters, Policy};
 use wire::frame::{FrameType, PACKET_MAC_BYTES, Reduced, emit_last};
 use wire::inner::Inner;

@@ -1,9 +1,9 @@
 //! A session: the keys of one handshake, the counters under them, and when they were made.
 
 use crate::handshake::{Keys, derive};
-use crate::mac::PacketMac;
 use crate::replay::ReplayWindow;
 use crate::seal::{COUNTER_LIMIT, Seal, TrafficKey};
+use re::mac::PacketMac;
 use std::sync::Arc;
 use std::time::Duration;
 use wire::hello::Hello;

@@ -11,7 +11,7 @@ use std::ops::{Deref, DerefMut};
 const LARGE_BYTES: usize = 4 << 20;
 
 /// Zeros at first; in large pages where there are many bytes, and the system has such pages.
-pub(crate) enum Pages {
+pub enum Pages {
     /// By the allocator.
     Allocated(Vec<u8>),
     /// By the kernel.
@@ -20,7 +20,8 @@ pub(crate) enum Pages {
 
 impl Pages {
     /// So many bytes.
-    pub(crate) fn zeroed(count: usize) -> Self {
+    #[must_use]
+    pub fn zeroed(count: usize) -> Self {
         let mapped = if count < LARGE_BYTES { None } else { MmapMut::map_anon(count).ok() };
         let Some(mapped) = mapped else { return Pages::Allocated(vec![0; count]) };
         // without large pages it is memory like any other

@@ -15,6 +15,8 @@
 
 #![forbid(unsafe_code)]
 
+pub mod chunk_reply;
+pub mod chunk_request;
 pub mod frame;
 pub mod handshake;
 pub mod headers;

@@ -14,13 +14,13 @@ pub use packets::Overflow;
 use packets::Row;
 
 use crate::encapsulation::OuterClass;
-use crate::mac::PacketMac;
 use crate::node::Outside;
 use crate::peer::Peer;
 use crate::recover::Recover;
 use crate::reduce::Shape;
 use crate::repair::{Arrival, Recipient};
 use crate::seal::Seal;
+use re::mac::PacketMac;
 use std::time::Duration;
 use wire::frame::{self, Frame, FrameType, Frames, SEQUENCE_BYTES};
 use wire::inner::Inner;

@@ -1,15 +1,17 @@
 //! The shims of a reduced packet: which regions were removed and where the receiver finds them.
 //!
 //! A shim stands in front of the packet's *literals*, the bytes that were not removed, in their order.
-//! Two forms exist. The [`paper`] form is that of the byte-caching paper: 14 bytes a region, which name the
+//! Two forms exist for one receiver. The [`paper`] form is that of the byte-caching paper: 14 bytes a region, which name the
 //! stored packet by a fingerprint of its content; experiments use it. The [`compact`] form names the stored
-//! packet by its distance in link sequence and takes 4 to 8 bytes a region; real traffic uses it.
+//! packet by its distance in link sequence and takes 4 to 8 bytes a region; real traffic uses it. Where several
+//! stations hear the same air, [`slots`] name chunks by where any of them keeps it.
 //!
-//! Both parsers check everything that can be checked without the store: regions in order, no more literals
+//! The parsers check everything that can be checked without the store: regions in order, no more literals
 //! asked for than there are, no more bytes restored than an IP packet can have.
 
 pub mod compact;
 pub mod paper;
+pub mod slots;
 
 use crate::Malformed;
 

@@ -1,0 +1,40 @@
+//! Gear: a rolling sum of one random number a byte, doubled at every step, so that old bytes leave at the top.
+
+/// Bit b of the sum depends on the last b + 1 bytes; the bits looked at end below this one.
+const WINDOW_BYTES: usize = 32;
+
+/// One random number a byte: those of SplitMix64 (Steele, Lea, Flood 2014) from zero on.
+static NUMBERS: [u64; 256] = {
+    let mut numbers = [0; 256];
+    let (mut state, mut at) = (0u64, 0);
+    while at < 256 {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = state;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        numbers[at] = z ^ z >> 31;
+        at += 1;
+    }
+    numbers
+};
+
+/// How long the first chunk of `bytes` is, which are more than `MIN_BYTES`. Behind those, one position in `MIN_BYTES`
+/// fits, or one in 64 if they are more.
+#[inline]
+pub fn cut<const MIN_BYTES: usize>(bytes: &[u8]) -> usize {
+    let bits = if MIN_BYTES < 64 { MIN_BYTES } else { 64 }.ilog2();
+    let mask = ((1u64 << bits) - 1) << (WINDOW_BYTES as u32 - bits);
+    let (window, region) = bytes[MIN_BYTES - WINDOW_BYTES..].split_at(WINDOW_BYTES);
+    let step = |sum: u64, byte: u8| (sum << 1).wrapping_add(NUMBERS[usize::from(byte)]);
+    let mut sum = window.iter().fold(0, |sum, &byte| step(sum, byte));
+    if sum & mask == 0 {
+        return MIN_BYTES;
+    }
+    for (at, &byte) in region.iter().enumerate() {
+        sum = step(sum, byte);
+        if sum & mask == 0 {
+            return MIN_BYTES + at + 1;
+        }
+    }
+    bytes.len()
+}

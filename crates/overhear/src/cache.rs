@@ -1,0 +1,214 @@
+//! The slot cache of a gateway or a station (REfactor, sections 3.1.1 and 3.3).
+//!
+//! ```text
+//! head, 64 bits a slot:  | tag (32) | addressee (8) | - (14) | marked (1) | length (9) |
+//! content:               | 256 bytes a slot |
+//! ```
+//!
+//! Memory is taken when a slot is first written. 2^16 slots come to 17 MB, 2^20 to 276 MB.
+
+use crate::address::Address;
+use re::pages::Pages;
+use wire::shim::slots::MAX_CHUNK_BYTES;
+
+const HEAD_BYTES: usize = size_of::<u64>();
+const LENGTH_BITS: u32 = 9;
+const MARKED: u64 = 1 << LENGTH_BITS;
+const ADDRESSEE_SHIFT: u32 = 24;
+const TAG_SHIFT: u32 = 32;
+
+/// What is known of a slot without looking at its content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Head(u64);
+
+impl Head {
+    /// Bytes of the chunk; 0: the slot is empty.
+    #[inline]
+    #[must_use]
+    pub fn chunk_bytes(self) -> usize {
+        (self.0 & ((1 << LENGTH_BITS) - 1)) as usize
+    }
+
+    /// The chunk's tag.
+    #[inline]
+    #[must_use]
+    pub fn tag(self) -> u32 {
+        (self.0 >> TAG_SHIFT) as u32
+    }
+
+    /// Different chunks have met here, and none is kept until the cache is flushed.
+    #[inline]
+    #[must_use]
+    pub fn is_marked(self) -> bool {
+        self.0 & MARKED != 0
+    }
+
+    /// What was noted of whom the chunk was sent to last.
+    #[inline]
+    #[must_use]
+    pub fn addressee(self) -> u8 {
+        (self.0 >> ADDRESSEE_SHIFT) as u8
+    }
+}
+
+/// What a slot holds, seen from a chunk that belongs there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Holds {
+    /// Nothing.
+    Nothing,
+    /// This very chunk.
+    Chunk,
+    /// Another chunk.
+    Another,
+    /// Nothing, and nothing is to be put there.
+    Mark,
+}
+
+/// The cache.
+#[derive(Debug)]
+pub struct SlotCache {
+    slot_bits: u8,
+    heads: Pages,
+    contents: Pages,
+    marked: usize,
+}
+
+impl SlotCache {
+    /// An empty cache of 2^`slot_bits` slots.
+    #[must_use]
+    pub fn new(slot_bits: u8) -> Self {
+        let heads = Pages::zeroed(HEAD_BYTES << slot_bits);
+        let contents = Pages::zeroed(MAX_CHUNK_BYTES << slot_bits);
+        SlotCache { slot_bits, heads, contents, marked: 0 }
+    }
+
+    /// How many bits a slot has.
+    #[inline]
+    #[must_use]
+    pub fn slot_bits(&self) -> u8 {
+        self.slot_bits
+    }
+
+    /// A slot's head.
+    #[inline]
+    #[must_use]
+    pub fn head(&self, slot: u32) -> Head {
+        Head(u64::from_ne_bytes(self.heads.as_chunks::<HEAD_BYTES>().0[slot as usize]))
+    }
+
+    #[inline]
+    fn set_head(&mut self, slot: u32, head: Head) {
+        self.heads.as_chunks_mut::<HEAD_BYTES>().0[slot as usize] = head.0.to_ne_bytes();
+    }
+
+    #[inline]
+    fn room(&self, slot: u32) -> &[u8; MAX_CHUNK_BYTES] {
+        &self.contents.as_chunks::<MAX_CHUNK_BYTES>().0[slot as usize]
+    }
+
+    /// The chunk that a slot holds; none is empty.
+    #[inline]
+    #[must_use]
+    pub fn chunk(&self, slot: u32) -> Option<&[u8]> {
+        let count = self.head(slot).chunk_bytes();
+        (count > 0).then(|| &self.room(slot)[..count])
+    }
+
+    /// Waits for a slot's memory. Several slots are waited for together, whoever looks at them next finds them near.
+    #[inline]
+    #[must_use]
+    pub fn fetch(&self, slot: u32) -> u8 {
+        let room = self.room(slot);
+        room[0] ^ room[64]
+    }
+
+    /// What a chunk's slot holds.
+    #[inline]
+    #[must_use]
+    pub fn holds(&self, address: Address, chunk: &[u8]) -> Holds {
+        let slot = address.slot(self.slot_bits);
+        let head = self.head(slot);
+        if head.is_marked() {
+            Holds::Mark
+        } else if head.chunk_bytes() == 0 {
+            Holds::Nothing
+        } else if head.tag() == address.tag() && self.chunk(slot) == Some(chunk) {
+            Holds::Chunk
+        } else {
+            Holds::Another
+        }
+    }
+
+    /// Puts a chunk of at most [`MAX_CHUNK_BYTES`] into its slot, in place of what was there.
+    #[inline]
+    pub fn put(&mut self, address: Address, chunk: &[u8]) {
+        let slot = address.slot(self.slot_bits);
+        self.set_head(slot, Head(u64::from(address.tag()) << TAG_SHIFT | chunk.len() as u64));
+        self.contents.as_chunks_mut::<MAX_CHUNK_BYTES>().0[slot as usize][..chunk.len()]
+            .copy_from_slice(chunk);
+    }
+
+    /// Notes whom a slot's chunk was sent to.
+    #[inline]
+    pub fn note_addressee(&mut self, slot: u32, addressee: u8) {
+        let head = self.head(slot).0 & !(0xff << ADDRESSEE_SHIFT) | u64::from(addressee) << ADDRESSEE_SHIFT;
+        self.set_head(slot, Head(head));
+    }
+
+    /// Marks a slot in which two chunks have met.
+    pub fn mark(&mut self, slot: u32) {
+        self.marked += usize::from(!self.head(slot).is_marked());
+        self.set_head(slot, Head(MARKED));
+    }
+
+    /// By how many of the slots are marked, of all.
+    #[must_use]
+    pub fn marked_share(&self) -> f64 {
+        self.marked as f64 / (1u64 << self.slot_bits) as f64
+    }
+
+    /// Empties every slot.
+    pub fn clear(&mut self) {
+        self.heads.fill(0);
+        self.marked = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::address::Addresses;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_was_put_last_is_held_until_it_is_marked_or_cleared(
+            chunks in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 1..=256), 1..40),
+            addressee: u8,
+        ) {
+            let addresses = Addresses::new(&[9; 32]);
+            let mut cache = SlotCache::new(14);
+            for chunk in &chunks {
+                let address = addresses.of(chunk);
+                cache.put(address, chunk);
+                cache.note_addressee(address.slot(14), addressee);
+                prop_assert_eq!(cache.holds(address, chunk), Holds::Chunk);
+                prop_assert_eq!(cache.chunk(address.slot(14)), Some(&chunk[..]));
+                prop_assert_eq!(cache.head(address.slot(14)).addressee(), addressee);
+                prop_assert_eq!(cache.head(address.slot(14)).tag(), address.tag());
+            }
+            let address = addresses.of(&chunks[0]);
+            let other = if chunks[0] == [0] { [1] } else { [0] };
+            cache.put(address, &other);
+            prop_assert_eq!(cache.holds(address, &chunks[0]), Holds::Another);
+            cache.mark(address.slot(14));
+            cache.mark(address.slot(14));
+            prop_assert_eq!(cache.holds(address, &chunks[0]), Holds::Mark);
+            prop_assert_eq!(cache.chunk(address.slot(14)), None);
+            prop_assert_eq!(cache.marked_share(), 1.0 / f64::from(1 << 14));
+            cache.clear();
+            prop_assert_eq!(cache.holds(address, &chunks[0]), Holds::Nothing);
+            prop_assert_eq!(cache.marked_share(), 0.0);
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! The encoder, at a gateway.
+
+mod encode;
+mod narrow;
+mod requests;
+mod sent;
+mod stations;
+
+pub use encode::Sent;
+pub use requests::Answer;
+
+use crate::address::{Address, Addresses};
+use crate::cache::{Holds, SlotCache};
+use crate::knowledge::{Knowledge, Listener, MAX_STATIONS};
+use crate::names::{PacketNumber, StationId};
+use crate::removal::{Origin, Profile};
+use crate::settings::{Association, Collisions, Settings, SettingsError};
+use narrow::NarrowCache;
+use re::mac::PacketMac;
+use sent::{SentChunk, SentPacket, SentPackets};
+use stations::{Associated, Stations};
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::time::Duration;
+use wire::shim::slots::{MIN_SLOT_BITS, Run};
+
+/// So long after its acknowledgment a packet for which nothing was requested is taken for restored ("a few seconds",
+/// REfactor, section 3.2.1).
+pub const SETTLED_AFTER: Duration = Duration::from_secs(2);
+
+/// Whose a packet is that is for no station known.
+const NOBODY: u8 = MAX_STATIONS as u8;
+
+/// Over how many packets of others the share that a station overhears is averaged.
+const SHARE_PACKETS: f64 = 128.0;
+
+/// What was counted since the gateway was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct GatewayStatistics {
+    /// Packets.
+    pub packets: u64,
+    /// Their bytes.
+    pub packet_bytes: u64,
+    /// Packets from which something was removed.
+    pub encoded_packets: u64,
+    /// What they became, all of them, in bytes.
+    pub sent_bytes: u64,
+    /// Chunks.
+    pub chunks: u64,
+    /// Of them, those that the cache held.
+    pub found_chunks: u64,
+    /// Bytes of those.
+    pub found_bytes: u64,
+    /// Chunks removed.
+    pub removed_chunks: u64,
+    /// Bytes of those.
+    pub removed_bytes: u64,
+    /// Chunks whose slot held another.
+    pub collisions: u64,
+    /// Requests answered.
+    pub answered_requests: u64,
+    /// Requests that were not.
+    pub refused_requests: u64,
+    /// Bytes of replies.
+    pub reply_bytes: u64,
+}
+
+/// Why a station cannot associate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum JoinError {
+    /// Its cache is too small.
+    #[error("a cache of 2^{0} slots is too small; at least 2^{MIN_SLOT_BITS} are needed")]
+    SlotBits(u8),
+    /// There are too many.
+    #[error("{MAX_STATIONS} stations are associated already")]
+    Full,
+}
+
+/// A chunk of the packet that is being encoded.
+#[derive(Debug)]
+struct Chunk {
+    range: Range<usize>,
+    address: Address,
+    found: Holds,
+    removed: bool,
+}
+
+/// Encodes what is sent to stations.
+#[derive(Debug)]
+pub struct Gateway {
+    settings: Settings,
+    addresses: Addresses,
+    cache: SlotCache,
+    knowledge: Knowledge,
+    stations: Stations,
+    sent: SentPackets,
+    /// Acknowledged packets from which something was removed, and when they are settled.
+    settling: VecDeque<(Duration, PacketNumber)>,
+    statistics: GatewayStatistics,
+    chunks: Vec<Chunk>,
+    runs: Vec<Run>,
+    slots: Vec<u32>,
+    /// Sum of what was looked at only to have it near.
+    fetched: u8,
+}
+
+impl Gateway {
+    /// A gateway without stations, with an empty cache.
+    pub fn new(settings: Settings) -> Result<Self, SettingsError> {
+        settings.validate()?;
+        Ok(Gateway {
+            addresses: Addresses::new(&settings.network_key),
+            cache: SlotCache::new(settings.slot_bits),
+            knowledge: Knowledge::new(settings.knowledge, settings.slot_bits),
+            stations: Stations::new(),
+            sent: SentPackets::new(),
+            settling: VecDeque::new(),
+            statistics: GatewayStatistics::default(),
+            chunks: Vec::new(),
+            runs: Vec::new(),
+            slots: Vec::new(),
+            fetched: 0,
+            settings,
+        })
+    }
+
+    /// What was counted.
+    #[must_use]
+    pub fn statistics(&self) -> &GatewayStatistics {
+        &self.statistics
+    }
+
+    /// Bytes of what is known of stations.
+    #[must_use]
+    pub fn knowledge_bytes(&self) -> usize {
+        self.knowledge.size_bytes()
+    }
+
+    /// A station associates, with an empty cache. What was known of an earlier association is forgotten.
+    pub fn join(
+        &mut self,
+        station: StationId,
+        association: Association,
+        _now: Duration,
+    ) -> Result<(), JoinError> {
+        if association.slot_bits < MIN_SLOT_BITS {
+            return Err(JoinError::SlotBits(association.slot_bits));
+        }
+        self.stations.remove(station);
+        let (column, cleaned) = self.stations.free_column().ok_or(JoinError::Full)?;
+        if cleaned != 0 {
+            self.knowledge.forget_columns(cleaned);
+        }
+        let narrow = association.slot_bits < self.settings.slot_bits;
+        let next = self.sent.next().0;
+        let listener = Listener {
+            column,
+            rate_bits_per_second: association.rate_bits_per_second,
+            reported_until: next,
+            overheard_share: 0.0,
+        };
+        self.stations.insert(Associated {
+            station,
+            listener,
+            joined_at: next,
+            mac: association.mac_key.map(|key| PacketMac::new(&key)),
+            narrow: narrow.then(|| NarrowCache::new(association.slot_bits)),
+            profile: Profile::default(),
+            flush_pending: false,
+            heard: 0,
+            association,
+        });
+        self.knowledge.stations_are(self.stations.iter().map(|station| station.listener));
+        Ok(())
+    }
+
+    /// A station has left. What it had is forgotten.
+    pub fn leave(&mut self, station: StationId) {
+        self.stations.remove(station);
+        self.knowledge.stations_are(self.stations.iter().map(|station| station.listener));
+    }
+
+    /// A station's rate has changed, and what transmissions to it take.
+    pub fn rate_changed(&mut self, station: StationId, rate_bits_per_second: u64, air_time: crate::AirTime) {
+        let Some(associated) = self.stations.get_mut(station) else { return };
+        associated.association.air_time = air_time;
+        associated.association.rate_bits_per_second = rate_bits_per_second;
+        associated.listener.rate_bits_per_second = rate_bits_per_second;
+        self.knowledge.stations_are(self.stations.iter().map(|station| station.listener));
+    }
+
+    /// The station has received a packet or a reply that was sent to it: what it carried, the station has. What was
+    /// removed from it the station has too, unless it asks for it within [`SETTLED_AFTER`].
+    pub fn acknowledged(&mut self, by: StationId, number: PacketNumber, now: Duration) {
+        self.settle(now);
+        let Some((packet, column)) = self.packet_of(by, number) else { return };
+        self.station_has(column, packet, false);
+        if !packet.acknowledged && self.sent.chunks(packet).any(SentChunk::was_removed) {
+            self.settling.push_back((now + SETTLED_AFTER, number));
+        }
+        self.sent.note_acknowledgment(number);
+    }
+
+    /// The station has overheard a packet or a reply that was sent to another: what it carried, the station has. Of
+    /// packets before this one of which it has said nothing, it is taken to have heard none.
+    pub fn overheard(&mut self, by: StationId, number: PacketNumber) {
+        let Some(packet) = self.sent.packet(number) else { return };
+        let Some(associated) = self.stations.get_mut(by) else { return };
+        let column = associated.listener.column;
+        if number.0 < associated.joined_at || packet.column == column {
+            return;
+        }
+        associated.heard += 1;
+        self.heard_until(by, PacketNumber(number.0 + 1));
+        self.station_has(column, packet, false);
+    }
+
+    /// The station has said of every packet before `until` whether it heard it.
+    pub fn heard_until(&mut self, by: StationId, until: PacketNumber) {
+        let until = until.0.min(self.sent.next().0);
+        let oldest = self.sent.oldest().0;
+        let Some(associated) = self.stations.get_mut(by) else { return };
+        let listener = &mut associated.listener;
+        if until <= listener.reported_until {
+            return;
+        }
+        let reported = listener.reported_until.max(oldest)..until;
+        listener.reported_until = until;
+        let column = listener.column;
+        let packets = reported.filter_map(|number| self.sent.packet(PacketNumber(number)));
+        let of_others = packets.filter(|packet| packet.column != column).count() as f64;
+        let heard = f64::from(std::mem::take(&mut associated.heard)).min(of_others);
+        if of_others > 0.0 {
+            let share = &mut associated.listener.overheard_share;
+            *share += (heard / of_others - *share) * (of_others / SHARE_PACKETS).min(1.0);
+        }
+    }
+
+    /// A packet that was sent to a station since it associated, and the station's column.
+    fn packet_of(&self, station: StationId, number: PacketNumber) -> Option<(SentPacket, u8)> {
+        let column = self.stations.column(station)?;
+        let packet = self.sent.packet(number)?;
+        // a column's earlier station is no other
+        let joined_at = self.stations.iter().find(|of| of.listener.column == column)?.joined_at;
+        (packet.column == column && number.0 >= joined_at).then_some((packet, column))
+    }
+
+    /// A station has what a packet carried, or with `removed` what was removed from it.
+    fn station_has(&mut self, column: u8, packet: SentPacket, removed: bool) {
+        let Gateway { cache, knowledge, stations, sent, .. } = self;
+        let Some(associated) = stations.of_column_mut(column) else { return };
+        if packet.number.0 < associated.joined_at {
+            return;
+        }
+        for chunk in sent.chunks(packet).filter(|chunk| chunk.was_removed() == removed) {
+            let slot = chunk.slot();
+            let head = cache.head(slot);
+            if !removed && let Some(narrow) = &mut associated.narrow {
+                narrow.fill(slot);
+            }
+            if head.chunk_bytes() > 0 && head.tag() == chunk.tag() {
+                knowledge.set(slot, column, true);
+            }
+        }
+    }
+
+    /// Takes packets for restored for which nothing was requested in time.
+    fn settle(&mut self, now: Duration) {
+        while let Some(&(at, number)) = self.settling.front() {
+            if at > now {
+                break;
+            }
+            self.settling.pop_front();
+            let Some(packet) = self.sent.packet(number).filter(|packet| packet.requests == 0) else {
+                continue;
+            };
+            self.had_what_was_removed(packet);
+        }
+    }
+
+    fn had_what_was_removed(&mut self, packet: SentPacket) {
+        self.station_has(packet.column, packet, true);
+        let removed = self.sent.chunks(packet).filter(|chunk| chunk.was_removed()).count();
+        if let Some(associated) = self.stations.of_column_mut(packet.column) {
+            (0..removed).for_each(|_| associated.profile.chunk_was(true));
+        }
+    }
+
+    /// Whether two chunks in one slot leave it marked.
+    fn marks(&self) -> bool {
+        matches!(self.settings.collisions, Collisions::Mark(_))
+    }
+
+    /// Nothing is kept while stations empty their caches.
+    fn flush_runs(&self) -> bool {
+        false
+    }
+
+    /// Whose content a slot's chunk is, seen from the station of a column.
+    fn origin(&self, slot: u32, column: u8) -> Origin {
+        if self.cache.head(slot).addressee() == column { Origin::Own } else { Origin::Other }
+    }
+}

@@ -1,0 +1,90 @@
+//! Chunks that a station lacked (REfactor, section 3.1.1).
+
+use super::Gateway;
+use super::sent::SentChunk;
+use crate::names::{PacketNumber, StationId};
+use wire::chunk_reply;
+use wire::chunk_request::ChunkRequest;
+use wire::number::{SEQUENCE_BITS, widen};
+
+/// What comes of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// A chunk reply was appended, to be sent to the station.
+    Supplied {
+        /// Under which number it is sent.
+        number: PacketNumber,
+        /// How many chunks it carries.
+        chunks: usize,
+    },
+    /// Not all of what was asked for is there any more. Whoever still has the packet may send all of it again.
+    Gone {
+        /// The packet.
+        number: PacketNumber,
+    },
+    /// Nothing is done: it is no request, or for no packet that was sent to this station lately, or for what was not
+    /// removed from it, or was answered often enough.
+    Refused,
+}
+
+impl Gateway {
+    /// Answers a station's request.
+    pub fn requested(&mut self, by: StationId, request: &[u8], out: &mut Vec<u8>) -> Answer {
+        let start = out.len();
+        let answer = self.answer(by, request, out);
+        match answer {
+            Answer::Supplied { .. } => {
+                self.statistics.answered_requests += 1;
+                self.statistics.reply_bytes += (out.len() - start) as u64;
+            }
+            Answer::Gone { .. } | Answer::Refused => self.statistics.refused_requests += 1,
+        }
+        answer
+    }
+
+    fn answer(&mut self, by: StationId, request: &[u8], out: &mut Vec<u8>) -> Answer {
+        let Ok(request) = ChunkRequest::parse(request) else { return Answer::Refused };
+        let number = PacketNumber(widen(request.number.into(), SEQUENCE_BITS, self.sent.next().0));
+        let Some((packet, column)) = self.packet_of(by, number) else { return Answer::Refused };
+        if packet.requests >= self.settings.misses.tries {
+            return Answer::Refused;
+        }
+        let removed: Vec<SentChunk> = self.sent.chunks(packet).filter(|chunk| chunk.was_removed()).collect();
+        let missing: Vec<usize> = request.missing().collect();
+        if missing.last().is_none_or(|&last| last >= removed.len()) {
+            return Answer::Refused;
+        }
+        self.sent.note_request(number);
+        if packet.requests == 0 {
+            self.note_misses(column, &removed, &missing);
+        }
+        let chunk_of = |index: &usize| {
+            let chunk = removed[*index];
+            let there = self.cache.head(chunk.slot()).tag() == chunk.tag();
+            self.cache.chunk(chunk.slot()).filter(|_| there)
+        };
+        let Some(chunks) = missing.iter().map(chunk_of).collect::<Option<Vec<&[u8]>>>() else {
+            return Answer::Gone { number };
+        };
+        chunk_reply::emit(number.0, chunks.iter().copied(), out);
+        for index in &missing {
+            let chunk = removed[*index].carried();
+            self.knowledge.transmitted(chunk.slot(), self.sent.next().0, column);
+            self.sent.push_chunk(chunk);
+        }
+        let number = self.sent.push_packet(column, missing.len());
+        Answer::Supplied { number, chunks: missing.len() }
+    }
+
+    /// What was asked for the station has not; the rest it had.
+    fn note_misses(&mut self, column: u8, removed: &[SentChunk], missing: &[usize]) {
+        let Some(associated) = self.stations.of_column_mut(column) else { return };
+        for (index, chunk) in removed.iter().enumerate() {
+            let there = missing.binary_search(&index).is_err();
+            associated.profile.chunk_was(there);
+            if self.cache.head(chunk.slot()).tag() == chunk.tag() {
+                self.knowledge.set(chunk.slot(), column, there);
+            }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The stations of a gateway.
+
+use super::narrow::NarrowCache;
+use crate::knowledge::{Listener, MAX_STATIONS};
+use crate::names::StationId;
+use crate::removal::Profile;
+use crate::settings::Association;
+use re::mac::PacketMac;
+
+/// One station.
+#[derive(Debug)]
+pub struct Associated {
+    pub station: StationId,
+    pub association: Association,
+    pub listener: Listener,
+    /// What was sent before is not its concern.
+    pub joined_at: u64,
+    pub mac: Option<PacketMac>,
+    pub narrow: Option<NarrowCache>,
+    pub profile: Profile,
+    /// It has not acknowledged a flush.
+    pub flush_pending: bool,
+    /// Packets of others that it heard since its last report.
+    pub heard: u32,
+}
+
+/// All of them, by column.
+#[derive(Debug)]
+pub struct Stations {
+    by_column: [Option<Box<Associated>>; MAX_STATIONS],
+    /// Columns by station, plus 1; 0: none.
+    columns: [u8; 256],
+    /// Columns whose knowledge is another station's.
+    dirty: u64,
+}
+
+impl Stations {
+    /// None.
+    pub fn new() -> Self {
+        Stations { by_column: [const { None }; MAX_STATIONS], columns: [0; 256], dirty: 0 }
+    }
+
+    /// A station's column.
+    #[inline]
+    pub fn column(&self, station: StationId) -> Option<u8> {
+        self.columns[usize::from(station.0)].checked_sub(1)
+    }
+
+    /// A station.
+    #[inline]
+    pub fn get_mut(&mut self, station: StationId) -> Option<&mut Associated> {
+        let column = self.column(station)?;
+        self.by_column[usize::from(column)].as_deref_mut()
+    }
+
+    /// The station of a column.
+    pub fn of_column_mut(&mut self, column: u8) -> Option<&mut Associated> {
+        self.by_column.get_mut(usize::from(column))?.as_deref_mut()
+    }
+
+    /// All.
+    pub fn iter(&self) -> impl Iterator<Item = &Associated> + Clone {
+        self.by_column.iter().filter_map(Option::as_deref)
+    }
+
+    /// All, to be changed.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Associated> {
+        self.by_column.iter_mut().filter_map(Option::as_deref_mut)
+    }
+
+    /// A column for a new station, and which columns must be cleaned before it is used.
+    pub fn free_column(&mut self) -> Option<(u8, u64)> {
+        let taken = self.iter().fold(0u64, |taken, station| taken | 1 << station.listener.column);
+        if taken == u64::MAX {
+            return None;
+        }
+        let clean = !(taken | self.dirty);
+        if clean != 0 {
+            return Some((clean.trailing_zeros() as u8, 0));
+        }
+        let cleaned = std::mem::take(&mut self.dirty);
+        Some((cleaned.trailing_zeros() as u8, cleaned))
+    }
+
+    /// Adds a station in its column.
+    pub fn insert(&mut self, associated: Associated) {
+        let column = associated.listener.column;
+        self.columns[usize::from(associated.station.0)] = column + 1;
+        self.by_column[usize::from(column)] = Some(Box::new(associated));
+    }
+
+    /// Takes a station out.
+    pub fn remove(&mut self, station: StationId) -> Option<Box<Associated>> {
+        let column = std::mem::take(&mut self.columns[usize::from(station.0)]).checked_sub(1)?;
+        self.dirty |= 1 << column;
+        self.by_column[usize::from(column)].take()
+    }
+}

@@ -1,0 +1,157 @@
+//! What a gateway knows of its stations' caches.
+//!
+//! A station has a *column* here, one of 64. Columns of stations that left are cleaned together when no clean one is
+//! left, so that associations cost little however many come.
+
+mod by_rate;
+mod overhearing;
+mod receipts;
+
+pub use overhearing::OverheardFractions;
+
+use crate::settings::SettingsError;
+use by_rate::{ByRate, VECTOR_BYTES, Vector};
+use receipts::Receipts;
+
+/// The most stations at a time.
+pub const MAX_STATIONS: usize = 64;
+
+/// How a gateway knows what its stations have.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum KnowledgeKind {
+    /// Stations say what they overheard.
+    #[default]
+    Receipts,
+    /// By the rates at which the gateway speaks to each (REfactor, section 3.2.1).
+    ByRate(OverheardFractions),
+    /// Every station hears everything: the paper's ceiling "perfect overhearing with collisions".
+    Everything,
+}
+
+impl KnowledgeKind {
+    pub(crate) fn validate(&self) -> Result<(), SettingsError> {
+        match self {
+            KnowledgeKind::ByRate(fractions) => fractions.validate(),
+            KnowledgeKind::Receipts | KnowledgeKind::Everything => Ok(()),
+        }
+    }
+}
+
+/// What of a station bears on what it overhears.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Listener {
+    pub column: u8,
+    pub rate_bits_per_second: u64,
+    /// Below this number the station has said of every packet whether it heard it.
+    pub reported_until: u64,
+    /// Of what others were sent, how much it overheard lately.
+    pub overheard_share: f64,
+}
+
+/// What is known.
+#[derive(Debug)]
+pub(crate) enum Knowledge {
+    Receipts(Receipts),
+    ByRate {
+        vectors: ByRate,
+        fractions: OverheardFractions,
+        /// For each addressee's column, how likely each station overhears what is sent to it.
+        heard: Box<[Vector; MAX_STATIONS]>,
+    },
+    Everything,
+}
+
+impl Knowledge {
+    pub(crate) fn new(kind: KnowledgeKind, slot_bits: u8) -> Self {
+        match kind {
+            KnowledgeKind::Receipts => Knowledge::Receipts(Receipts::new(slot_bits)),
+            KnowledgeKind::ByRate(fractions) => Knowledge::ByRate {
+                vectors: ByRate::new(slot_bits),
+                fractions,
+                heard: Box::new([[0; VECTOR_BYTES]; MAX_STATIONS]),
+            },
+            KnowledgeKind::Everything => Knowledge::Everything,
+        }
+    }
+
+    /// Stations came, went or changed their rates.
+    pub(crate) fn stations_are(&mut self, stations: impl Iterator<Item = Listener> + Clone) {
+        let Knowledge::ByRate { fractions, heard, .. } = self else { return };
+        **heard = [[0; VECTOR_BYTES]; MAX_STATIONS];
+        for to in stations.clone() {
+            for by in stations.clone().filter(|by| by.column != to.column) {
+                let probability = fractions.probability(by.rate_bits_per_second, to.rate_bits_per_second);
+                by_rate::set_level(
+                    &mut heard[usize::from(to.column)],
+                    by.column,
+                    by_rate::level(probability),
+                );
+            }
+        }
+    }
+
+    /// The slot has another chunk now.
+    #[inline]
+    pub(crate) fn forget_slot(&mut self, slot: u32) {
+        match self {
+            Knowledge::Receipts(receipts) => receipts.forget_slot(slot),
+            Knowledge::ByRate { vectors, .. } => vectors.forget_slot(slot),
+            Knowledge::Everything => {}
+        }
+    }
+
+    /// The slot's chunk is sent to the station of column `to`, with its bytes, in packet `number`.
+    #[inline]
+    pub(crate) fn transmitted(&mut self, slot: u32, number: u64, to: u8) {
+        match self {
+            Knowledge::Receipts(receipts) => receipts.transmitted(slot, number),
+            Knowledge::ByRate { vectors, heard, .. } => {
+                vectors.transmitted(slot, &heard[usize::from(to) % MAX_STATIONS])
+            }
+            Knowledge::Everything => {}
+        }
+    }
+
+    /// A station has the slot's chunk for certain, or has it not.
+    #[inline]
+    pub(crate) fn set(&mut self, slot: u32, column: u8, has: bool) {
+        match self {
+            Knowledge::Receipts(receipts) => receipts.set(slot, column, has),
+            Knowledge::ByRate { vectors, .. } => vectors.set(slot, column, has),
+            Knowledge::Everything => {}
+        }
+    }
+
+    /// How likely a station has the slot's chunk (paper: V). `next` is the number of the packet that is sent next.
+    #[inline]
+    pub(crate) fn probability(&self, slot: u32, listener: &Listener, next: u64) -> f64 {
+        match self {
+            Knowledge::Receipts(receipts) if receipts.has(slot, listener.column) => 1.0,
+            Knowledge::Receipts(receipts) => {
+                let back = (next as u32).wrapping_sub(receipts.carrier(slot));
+                let carrier = next.saturating_sub(back.into());
+                if back > 0 && carrier >= listener.reported_until { listener.overheard_share } else { 0.0 }
+            }
+            Knowledge::ByRate { vectors, .. } => vectors.probability(slot, listener.column),
+            Knowledge::Everything => 1.0,
+        }
+    }
+
+    /// Forgets what the stations of these columns have.
+    pub(crate) fn forget_columns(&mut self, columns: u64) {
+        match self {
+            Knowledge::Receipts(receipts) => receipts.forget_columns(columns),
+            Knowledge::ByRate { vectors, .. } => vectors.forget_columns(columns),
+            Knowledge::Everything => {}
+        }
+    }
+
+    /// Bytes of the tables.
+    pub(crate) fn size_bytes(&self) -> usize {
+        match self {
+            Knowledge::Receipts(receipts) => receipts.size_bytes(),
+            Knowledge::ByRate { vectors, .. } => vectors.size_bytes(),
+            Knowledge::Everything => 0,
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! What redundancy a station's packets have, and how often it had what it was thought to have (REfactor, sections 5.3.1
+//! to 5.3.3).
+
+/// Of old packets, one in so many bytes is forgotten with each new packet.
+const REMEMBERED_PACKETS: f64 = 512.0;
+/// Over how many chunks sent as slots their hits are averaged.
+const REMEMBERED_CHUNKS: f64 = 64.0;
+/// After so many chunks that were left in, what is thought of a station has all but recovered.
+const RECOVERY_CHUNKS: f64 = 2048.0;
+/// From here on one kind of redundancy predominates.
+const PREDOMINATES: f64 = 2.0 / 3.0;
+/// Below this a station misses too much of what it should have overheard.
+const POOR_HITS: f64 = 0.7;
+/// Up to this rate a station overhears half or less in the paper's settings.
+const POOR_RATE_BITS_PER_SECOND: u64 = 24_000_000;
+
+/// Whose content it is that repeats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// The station was sent it before.
+    Own,
+    /// Another station was.
+    Other,
+}
+
+/// How much removal is risked.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Risk {
+    /// The model is off: what the station may have at all is removed.
+    Any,
+    /// Removal must be expected to save at least this share of the chunk's own air time.
+    Saving(f64),
+}
+
+/// One station's.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Profile {
+    own_bytes: f64,
+    others_bytes: f64,
+    hits: f64,
+}
+
+impl Default for Profile {
+    fn default() -> Self {
+        Profile { own_bytes: 0.0, others_bytes: 0.0, hits: 1.0 }
+    }
+}
+
+impl Profile {
+    /// A packet repeats so many bytes of each origin.
+    pub fn packet(&mut self, own_bytes: usize, others_bytes: usize) {
+        let kept = 1.0 - 1.0 / REMEMBERED_PACKETS;
+        self.own_bytes = self.own_bytes * kept + own_bytes as f64;
+        self.others_bytes = self.others_bytes * kept + others_bytes as f64;
+    }
+
+    /// The station had a chunk that was sent as a slot, or had it not.
+    pub fn chunk_was(&mut self, there: bool) {
+        self.hits += (f64::from(u8::from(there)) - self.hits) / REMEMBERED_CHUNKS;
+    }
+
+    /// A chunk of another's was left in for want of trust. What was thought of the station is given up little by little.
+    pub fn left_in(&mut self) {
+        self.hits += (1.0 - self.hits) / RECOVERY_CHUNKS;
+    }
+
+    /// How often the station had what it was thought to have, lately.
+    #[must_use]
+    pub fn hits(&self) -> f64 {
+        self.hits
+    }
+
+    /// The share of the repeated bytes that the station itself was sent before; 0 if nothing repeats.
+    #[must_use]
+    pub fn own_share(&self) -> f64 {
+        self.own_bytes / (self.own_bytes + self.others_bytes).max(1.0)
+    }
+
+    /// What may be risked for this station. "Be conservative when link quality is poor and inter-client redundancy is
+    /// high"; with less of it, "use a lax threshold"; "when intra-client redundancy is predominant, turn off
+    /// model-driven RE".
+    #[must_use]
+    pub fn risk(&self, rate_bits_per_second: u64) -> Risk {
+        let own = self.own_share();
+        let poor = self.hits < POOR_HITS || rate_bits_per_second <= POOR_RATE_BITS_PER_SECOND;
+        if own >= PREDOMINATES {
+            Risk::Any
+        } else if own > 1.0 - PREDOMINATES {
+            Risk::Saving(-0.1)
+        } else if poor {
+            Risk::Saving(0.3)
+        } else {
+            Risk::Saving(0.0)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_threshold_follows_the_mix_and_the_link() {
+        let mixed = |own, others| {
+            let mut profile = Profile::default();
+            (0..100).for_each(|_| profile.packet(own, others));
+            profile
+        };
+        assert_eq!(mixed(10, 490).risk(11_000_000), Risk::Saving(0.3));
+        assert_eq!(mixed(10, 490).risk(54_000_000), Risk::Saving(0.0));
+        assert_eq!(mixed(240, 230).risk(11_000_000), Risk::Saving(-0.1));
+        assert_eq!(mixed(460, 40).risk(11_000_000), Risk::Any);
+    }
+
+    #[test]
+    fn misses_cost_trust_and_time_gives_it_back() {
+        let mut profile = Profile::default();
+        (0..200).for_each(|at| profile.chunk_was(at % 4 == 0));
+        assert!((0.15..0.4).contains(&profile.hits()), "{}", profile.hits());
+        profile.packet(0, 1000);
+        assert_eq!(profile.risk(54_000_000), Risk::Saving(0.3));
+        (0..4 * 2048).for_each(|_| profile.left_in());
+        assert!(profile.hits() > 0.95);
+    }
+}

@@ -1,0 +1,201 @@
+//! Packets that wait: for missing chunks, or behind such a packet of their flow.
+
+use super::Refusal;
+use crate::names::PacketNumber;
+use crate::settings::MissBounds;
+use std::collections::VecDeque;
+use std::time::Duration;
+use wire::chunk_request;
+
+/// A packet with gaps.
+#[derive(Debug)]
+pub struct Gaps {
+    /// As it was received.
+    pub encoded: Vec<u8>,
+    /// The chunks that stood in the cache when it came, one behind the other. The cache moves on.
+    pub present: Vec<u8>,
+    /// For each slot in the packet's order, how long its chunk in `present` is; `None`: it is missing.
+    pub lengths: Vec<Option<u16>>,
+}
+
+impl Gaps {
+    /// Which slots are missing, by their place in the packet.
+    pub fn missing(&self) -> impl Iterator<Item = usize> + '_ {
+        self.lengths.iter().enumerate().filter(|(_, length)| length.is_none()).map(|(index, _)| index)
+    }
+
+    /// Nothing that stood in the cache is believed any more.
+    pub fn distrust(&mut self) {
+        self.present.clear();
+        self.lengths.fill(None);
+    }
+}
+
+#[derive(Debug)]
+enum State {
+    Incomplete(Gaps),
+    Restored(Vec<u8>),
+}
+
+#[derive(Debug)]
+struct Held {
+    number: PacketNumber,
+    flow: u64,
+    state: State,
+    give_up_at: Duration,
+    ask_at: Duration,
+    tries_left: u8,
+}
+
+impl Held {
+    fn is_incomplete(&self) -> bool {
+        matches!(self.state, State::Incomplete(_))
+    }
+}
+
+/// The packets, in the order in which they came.
+#[derive(Debug)]
+pub struct HeldPackets {
+    bounds: MissBounds,
+    packets: VecDeque<Held>,
+    incomplete: usize,
+}
+
+impl HeldPackets {
+    /// None.
+    pub fn new(bounds: MissBounds) -> Self {
+        HeldPackets { bounds, packets: VecDeque::new(), incomplete: 0 }
+    }
+
+    /// Whether a packet of the flow is incomplete, so that later ones wait behind it.
+    pub fn blocks(&self, flow: u64) -> bool {
+        self.incomplete > 0 && self.packets.iter().any(|held| held.flow == flow && held.is_incomplete())
+    }
+
+    /// Holds a packet with gaps; [`ask`](HeldPackets::ask) will say what to request.
+    pub fn hold(
+        &mut self,
+        number: PacketNumber,
+        flow: u64,
+        gaps: Gaps,
+        now: Duration,
+    ) -> Result<(), Refusal> {
+        if self.packets.len() >= self.bounds.held_packets {
+            return Err(Refusal::TooManyHeld);
+        }
+        if gaps.lengths.len() > chunk_request::MAX_SLOTS {
+            return Err(Refusal::TooManyMissing);
+        }
+        let give_up_at = now + self.bounds.held_for;
+        let tries_left = self.bounds.tries;
+        self.packets.push_back(Held {
+            number,
+            flow,
+            state: State::Incomplete(gaps),
+            give_up_at,
+            ask_at: now,
+            tries_left,
+        });
+        self.incomplete += 1;
+        Ok(())
+    }
+
+    /// Holds a restored packet behind those of its flow. Where there is no room, those are given up.
+    pub fn queue(&mut self, number: PacketNumber, flow: u64, packet: &[u8], now: Duration) {
+        if self.packets.len() >= self.bounds.held_packets {
+            self.give_up_where(|held| held.flow == flow);
+        }
+        let state = State::Restored(packet.to_vec());
+        let give_up_at = now + self.bounds.held_for;
+        self.packets.push_back(Held { number, flow, state, give_up_at, ask_at: give_up_at, tries_left: 0 });
+    }
+
+    fn give_up_where(&mut self, which: impl Fn(&Held) -> bool) -> usize {
+        let before = self.packets.len();
+        self.packets.retain(|held| !(held.is_incomplete() && which(held)));
+        let given_up = before - self.packets.len();
+        self.incomplete -= given_up;
+        given_up
+    }
+
+    /// Gives up packets that were held for too long; says how many.
+    pub fn expire(&mut self, now: Duration) -> usize {
+        if self.incomplete == 0 { 0 } else { self.give_up_where(|held| held.give_up_at <= now) }
+    }
+
+    /// Writes the next request that is due.
+    pub fn ask(&mut self, now: Duration, out: &mut Vec<u8>) -> Option<PacketNumber> {
+        if self.incomplete == 0 {
+            return None;
+        }
+        let due = |held: &&mut Held| held.is_incomplete() && held.tries_left > 0 && held.ask_at <= now;
+        let held = self.packets.iter_mut().find(due)?;
+        held.tries_left -= 1;
+        held.ask_at = now + self.bounds.retry_after;
+        if let State::Incomplete(gaps) = &held.state {
+            chunk_request::emit(held.number.0, gaps.missing(), out);
+        }
+        Some(held.number)
+    }
+
+    /// The gaps of the packet whose number has these low 24 bits.
+    pub fn gaps(&mut self, low_bits: u32) -> Option<(PacketNumber, &mut Gaps)> {
+        self.packets.iter_mut().find_map(|held| match &mut held.state {
+            State::Incomplete(gaps) if held.number.0 & 0xff_ffff == u64::from(low_bits) => {
+                Some((held.number, gaps))
+            }
+            _ => None,
+        })
+    }
+
+    /// The packet is restored.
+    pub fn complete(&mut self, number: PacketNumber, packet: Vec<u8>) {
+        let incomplete = self.packets.iter_mut().find(|held| held.number == number && held.is_incomplete());
+        if let Some(held) = incomplete {
+            held.state = State::Restored(packet);
+            self.incomplete -= 1;
+        }
+    }
+
+    /// The packet is asked for anew, all of it.
+    pub fn ask_again(&mut self, number: PacketNumber, now: Duration) {
+        if let Some(held) = self.packets.iter_mut().find(|held| held.number == number && held.is_incomplete())
+        {
+            held.ask_at = now;
+        }
+    }
+
+    /// The packet cannot be restored.
+    pub fn give_up(&mut self, number: PacketNumber) {
+        self.give_up_where(|held| held.number == number);
+    }
+
+    /// Takes the first packet behind which no incomplete one of its flow stands.
+    pub fn deliver(&mut self) -> Option<(PacketNumber, Vec<u8>)> {
+        let at = (0..self.packets.len()).find(|&at| {
+            let held = &self.packets[at];
+            let blocked = || {
+                self.packets.iter().take(at).any(|before| before.flow == held.flow && before.is_incomplete())
+            };
+            !held.is_incomplete() && !blocked()
+        })?;
+        match self.packets.remove(at)? {
+            Held { number, state: State::Restored(packet), .. } => Some((number, packet)),
+            Held { .. } => None,
+        }
+    }
+
+    /// When something is due next.
+    pub fn next_timeout(&self) -> Option<Duration> {
+        let due = |held: &Held| {
+            if held.tries_left > 0 { held.ask_at.min(held.give_up_at) } else { held.give_up_at }
+        };
+        self.packets.iter().filter(|held| held.is_incomplete()).map(due).min()
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.packets.clear();
+        self.incomplete = 0;
+    }
+}
