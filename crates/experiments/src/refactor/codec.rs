@@ -13,7 +13,7 @@ use overhear::{
 
 use super::air_time::AirTimes;
 use super::run::Run;
-use super::scheme::{Estimates, Scheme};
+use super::scheme::Scheme;
 
 /// Keys of a run; nothing here is secret.
 const NETWORK_KEY: [u8; 32] = [7; 32];
@@ -114,31 +114,40 @@ impl Codec {
         payload: &[u8],
         now: Duration,
     ) -> Result<bool> {
-        let waits = match self.stations[at].receive(number, 0, encoded, now) {
+        let waits = match self.stations[at].receive(number, number.0, encoded, now) {
             Received::Restored(restored) => {
                 ensure!(restored == payload, "wrong bytes at station {at}, packet {number:?}");
                 false
             }
             Received::Held => true,
-            Received::Queued => bail!("a packet waits behind another, though none was left waiting"),
+            Received::Queued => bail!("packet {number:?} waits behind another of a flow of its own"),
             Received::Refused(refusal) => bail!("packet {number:?} is refused: {refusal}"),
         };
         self.gateway.acknowledged(id(at), number, now);
         Ok(waits)
     }
 
-    /// A station asks for what it lacks, and the gateway answers.
+    /// A station asks for what a packet lacks, and the gateway answers; nothing if it has not got that any more either.
     ///
     /// # Errors
     ///
-    /// When it does not ask, or is not answered.
-    pub fn ask(&mut self, by: usize, now: Duration) -> Result<Exchange> {
+    /// When the station does not ask, or is not answered.
+    pub fn ask(&mut self, by: usize, number: PacketNumber, now: Duration) -> Result<Option<Exchange>> {
         let (mut request, mut reply) = (Vec::new(), Vec::new());
-        let asked = self.stations[by].poll_request(now, &mut request);
-        ensure!(asked.is_some(), "a packet waits, and nothing is asked for");
+        loop {
+            request.clear();
+            match self.stations[by].poll_request(now, &mut request) {
+                Some(asked) if asked == number => break,
+                Some(_) => {} // was sent anew in the meantime
+                None => bail!("packet {number:?} waits, and nothing is asked for"),
+            }
+        }
         match self.gateway.requested(id(by), &request, &mut reply) {
-            Answer::Supplied { number, .. } => Ok(Exchange { request_bytes: request.len(), reply, number }),
-            other => bail!("a request is not answered: {other:?}"),
+            Answer::Supplied { number, .. } => {
+                Ok(Some(Exchange { request_bytes: request.len(), reply, number }))
+            }
+            Answer::Gone { .. } => Ok(None),
+            Answer::Refused => bail!("a request for packet {number:?} is refused"),
         }
     }
 

@@ -247,7 +247,9 @@ impl AccessPoint {
         while waits {
             let now = Duration::from_secs_f64(self.now);
             let Reduction::Codec(codec) = &mut self.reduction else { return Ok(()) };
-            let exchange = codec.ask(to, now)?;
+            let Some(exchange) = codec.ask(to, number, now)? else {
+                return self.send_anew(to, coded);
+            };
             // A place of its own for each, behind all packets of any trace.
             let place = coded.trace_number | (2 * exchanges + 1) << 40;
             self.transmit(to, place, CONTROL_BYTES + exchange.request_bytes);
@@ -263,6 +265,16 @@ impl AccessPoint {
         }
         self.tally.stations[to].requests += u64::from(exchanges > 0);
         Ok(())
+    }
+
+    /// What a packet lacks has been displaced meanwhile: it is sent as if it had not been.
+    fn send_anew(&mut self, to: usize, coded: &Coded) -> Result<()> {
+        self.tally.stations[to].requests += 1;
+        let again = self.encode(coded.trace_number, coded.packet.clone())?;
+        // it meets other air than the first time
+        let fate = self.transmit(to, coded.trace_number | 1 << 50, again.bytes());
+        self.tally.stations[to].encoded_bytes += again.encoded.len() as u64;
+        self.arrive(to, &again, fate.overheard_by)
     }
 
     /// Stations say what they overheard.

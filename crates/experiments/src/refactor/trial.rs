@@ -16,7 +16,7 @@ use crate::parallel;
 use crate::trace::{Composer, Fresh, Kind, Mix};
 
 /// What is carried.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Trial {
     /// How much repeats for whom.
     pub mix: Mix,
