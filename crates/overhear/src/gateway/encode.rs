@@ -32,6 +32,7 @@ impl Gateway {
     /// from their beginning. For a station that is not associated nothing is removed.
     pub fn encode(&mut self, to: StationId, packet: &[u8], now: Duration, out: &mut Vec<u8>) -> Sent {
         self.settle(now);
+        self.flush.count(packet.len());
         let packet = &packet[..packet.len().min(MAX_RESTORED_BYTES)];
         self.find(packet);
         let column = self.stations.column(to).unwrap_or(NOBODY);
@@ -93,9 +94,9 @@ impl Gateway {
     /// Decides which chunks are removed.
     fn choose(&mut self, to: StationId, column: u8, found_bytes: usize) {
         self.slots.clear();
-        let Gateway { settings, cache, knowledge, stations, sent, chunks, slots, .. } = self;
+        let Gateway { settings, cache, knowledge, stations, sent, chunks, slots, flush, .. } = self;
         let Some(associated) = stations.get_mut(to) else { return };
-        if associated.flush_pending || found_bytes == 0 {
+        if associated.flush_pending || flush.runs() || found_bytes == 0 {
             return;
         }
         let narrow_bits = associated.narrow.as_ref().map_or(settings.slot_bits, |narrow| narrow.slot_bits());
@@ -180,7 +181,7 @@ impl Gateway {
     fn remember(&mut self, packet: &[u8], column: u8) -> PacketNumber {
         let number = self.sent.next();
         let slot_bits = self.settings.slot_bits;
-        let (marks, caches) = (self.marks(), !self.flush_runs());
+        let (marks, caches) = (self.marks(), !self.flush.runs());
         let Gateway { cache, knowledge, stations, sent, statistics, chunks, .. } = self;
         let mut narrow = stations.of_column_mut(column).and_then(|associated| associated.narrow.as_mut());
         for chunk in chunks.iter() {

@@ -1,6 +1,7 @@
 //! The encoder, at a gateway.
 
 mod encode;
+mod flushing;
 mod narrow;
 mod requests;
 mod sent;
@@ -11,6 +12,7 @@ pub use requests::Answer;
 
 use crate::address::{Address, Addresses};
 use crate::cache::{Holds, SlotCache};
+use crate::flush::Flush;
 use crate::knowledge::{Knowledge, Listener, MAX_STATIONS};
 use crate::names::{PacketNumber, StationId};
 use crate::removal::{Origin, Profile};
@@ -96,6 +98,7 @@ pub struct Gateway {
     sent: SentPackets,
     /// Acknowledged packets from which something was removed, and when they are settled.
     settling: VecDeque<(Duration, PacketNumber)>,
+    flush: Flush,
     statistics: GatewayStatistics,
     chunks: Vec<Chunk>,
     runs: Vec<Run>,
@@ -115,6 +118,7 @@ impl Gateway {
             stations: Stations::new(),
             sent: SentPackets::new(),
             settling: VecDeque::new(),
+            flush: Flush::default(),
             statistics: GatewayStatistics::default(),
             chunks: Vec::new(),
             runs: Vec::new(),
@@ -289,11 +293,6 @@ impl Gateway {
     /// Whether two chunks in one slot leave it marked.
     fn marks(&self) -> bool {
         matches!(self.settings.collisions, Collisions::Mark(_))
-    }
-
-    /// Nothing is kept while stations empty their caches.
-    fn flush_runs(&self) -> bool {
-        false
     }
 
     /// Whose content a slot's chunk is, seen from the station of a column.
