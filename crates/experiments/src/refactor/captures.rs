@@ -105,7 +105,8 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
             let run = |scheme: Scheme, overheard: f64| -> Result<Vec<Tally>> {
                 let radios = radios(count, overheard);
                 parallel::map(1..=u64::from(seeds), &indicatif::ProgressBar::hidden(), |seed| {
-                    let run = Run { radios: &radios, scheme, clock: Clock::Standard, slot_bits: SLOT_BITS, seed };
+                    let run =
+                        Run { radios: &radios, scheme, clock: Clock::Standard, slot_bits: SLOT_BITS, seed };
                     run.of(packets.iter().cloned())
                 })
             };

@@ -11,7 +11,6 @@ use wire::shim::slots::{MAC_BYTES, Run, Slots};
 const LEAST_CHUNK_BYTES: usize = 8;
 
 /// Chunks by their own bytes, without end.
-#[derive(Default)]
 pub struct Ceiling {
     boundaries: Boundaries,
     known: HashSet<Box<[u8]>, foldhash::fast::FixedState>,
@@ -24,6 +23,13 @@ pub struct Ceiling {
 const SLOT_BITS: u8 = 20;
 
 impl Ceiling {
+    /// Of chunks with these boundaries.
+    #[must_use]
+    pub fn new(boundaries: Boundaries) -> Self {
+        let known = HashSet::default();
+        Self { boundaries, known, runs: Vec::new(), slots: Vec::new(), literals: Vec::new() }
+    }
+
     /// Writes a packet without what was ever sent; returns how many of its bytes are left out.
     pub fn encode(&mut self, payload: &[u8], out: &mut Vec<u8>) -> usize {
         self.runs.clear();
@@ -60,7 +66,7 @@ mod tests {
 
     #[test]
     fn what_was_sent_once_costs_a_shim_ever_after() {
-        let (mut ceiling, mut packet) = (Ceiling::default(), Vec::new());
+        let (mut ceiling, mut packet) = (Ceiling::new(Boundaries::default()), Vec::new());
         Fresh::random(1).read(0, 1360, &mut packet);
         let (mut first, mut second) = (Vec::new(), Vec::new());
         assert_eq!(ceiling.encode(&packet, &mut first), 0);

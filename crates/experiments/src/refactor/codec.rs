@@ -2,18 +2,19 @@
 
 use std::time::Duration;
 
+use air::Bitrate;
 use anyhow::{Context as _, Result, bail, ensure};
 pub use overhear::PacketNumber;
 use overhear::flush::FlushAfter;
 use overhear::knowledge::{KnowledgeKind, OverheardFractions};
 use overhear::removal::{Removal, Threshold};
-use overhear::{
-    AirTime, Answer, Association, Collisions, Gateway, Received, Settings, Station, StationId,
-};
+use overhear::{AirTime, Answer, Association, Collisions, Gateway, Received, Settings, Station, StationId};
 
 use super::air_time::AirTimes;
+use super::medium::Medium;
+use super::overhearing::FULL_PACKET_BYTES;
 use super::run::Run;
-use super::scheme::Scheme;
+use super::scheme::{Estimates, Scheme};
 
 /// Keys of a run; nothing here is secret.
 const NETWORK_KEY: [u8; 32] = [7; 32];
@@ -43,14 +44,18 @@ impl Codec {
     ///
     /// When its settings make no sense.
     pub fn new(run: &Run<'_>, air_times: &[AirTimes]) -> Result<Self> {
-        let settings = settings(run);
+        let estimate = estimate(run);
+        let settings = settings(run, estimate);
         let mut gateway = Gateway::new(settings.clone())?;
         let mut stations = Vec::new();
         for (number, (radio, air_time)) in run.radios.iter().zip(air_times).enumerate() {
             let (id, mac_key) = (StationId(number as u8), Some([number as u8; 32]));
             let association = Association {
                 slot_bits: run.slot_bits,
-                rate_bits_per_second: radio.rate.bits_per_second(),
+                rate_bits_per_second: match estimate {
+                    Some(_) if number > 0 => FARTHER.bits_per_second(),
+                    _ => radio.rate.bits_per_second(),
+                },
                 air_time: AirTime {
                     header: air_time.header(),
                     per_byte_seconds: air_time.per_byte_seconds(),
@@ -99,6 +104,17 @@ impl Codec {
             self.gateway.overheard(id(by), number);
         }
         self.gateway.heard_until(id(by), PacketNumber(u64::MAX));
+    }
+
+    /// The number of a flush that stations are to be asked for now.
+    pub fn flush_wanted(&mut self, now: Duration) -> Option<u32> {
+        self.gateway.poll_flush(now)
+    }
+
+    /// A station flushes its cache, and the gateway knows.
+    pub fn flush(&mut self, at: usize, flush: u32, now: Duration) {
+        self.stations[at].flush(flush);
+        self.gateway.flushed(id(at), flush, now);
     }
 
     /// A packet arrives at its station. Returns whether it waits for chunks.
@@ -172,13 +188,43 @@ fn id(station: usize) -> StationId {
     StationId(station as u8)
 }
 
-fn settings(run: &Run<'_>) -> Settings {
+/// How likely the farther station overhears a full packet to the nearer, where the model is not told by Table 1.
+fn estimate(run: &Run<'_>) -> Option<f64> {
+    /// Full packets by which it is learnt.
+    const LEARNT_OF: u64 = 512;
+    let Scheme::Model(estimates) = run.scheme else { return None };
+    let farther = run.radios.get(1)?;
+    let loss = farther.overhearing_loss.as_ref().unwrap_or(&farther.loss);
+    let probability = match estimates {
+        Estimates::TableOne => return None,
+        Estimates::TrueAnd(points) => 1.0 - loss.mean_loss(FULL_PACKET_BYTES) + points / 100.0,
+        Estimates::Learnt => {
+            // other packets than those of the run
+            let mut medium = Medium::new(run.radios, !run.seed);
+            let overheard =
+                |number: &u64| medium.send(0, *number, FULL_PACKET_BYTES).overheard_by & 0b10 != 0;
+            (0..LEARNT_OF).filter(overheard).count() as f64 / LEARNT_OF as f64
+        }
+    };
+    Some(probability.clamp(0.0, OverheardFractions::NEARER))
+}
+
+/// The rate under which the farther station associates where an estimate is given, so that the formula of rates
+/// (section 3.2.1) yields that estimate. What its packets take of the air is said apart.
+const FARTHER: Bitrate = Bitrate::from_megabits_per_second(36);
+
+fn settings(run: &Run<'_>, estimate: Option<f64>) -> Settings {
     let mut settings = Settings { slot_bits: run.slot_bits, ..Settings::new(NETWORK_KEY) };
+    settings.boundaries.min_chunk = run.scheme.min_chunk();
     let model = |threshold| Removal::Model { others_load: 0.0, threshold };
     match run.scheme {
         Scheme::Greedy => settings.removal = Removal::Greedy,
         Scheme::Model(_) => {
-            settings.knowledge = KnowledgeKind::ByRate(OverheardFractions::default());
+            let table_one = OverheardFractions::default();
+            settings.knowledge = KnowledgeKind::ByRate(match estimate {
+                Some(share) => OverheardFractions { at_36_mbit: 1.0, at_54_mbit: share, ..table_one },
+                None => table_one,
+            });
             settings.removal = model(Threshold::Seconds(0.0));
         }
         Scheme::PerfectOverhearing => {
@@ -190,7 +236,7 @@ fn settings(run: &Run<'_>) -> Settings {
                 ..FlushAfter::default()
             });
         }
-        Scheme::Nothing | Scheme::Perfect | Scheme::Receipts | Scheme::Packed => {}
+        Scheme::Nothing | Scheme::Perfect | Scheme::Receipts | Scheme::LongerChunks | Scheme::Packed => {}
     }
     settings
 }

@@ -14,11 +14,7 @@ const PLACES: [f64; 5] = [90.0, 70.0, 50.0, 30.0, 10.0];
 /// Holds rows against every claim.
 #[must_use]
 pub fn claims(rows: &[Row]) -> Vec<Claim> {
-    let mut claims = vec![
-        single_chunks_pay_from_nine_in_ten(rows),
-        ceiling(rows),
-        standard_times(rows),
-    ];
+    let mut claims = vec![single_chunks_pay_from_nine_in_ten(rows), ceiling(rows), standard_times(rows)];
     for (scheme, kind, bounds) in [
         (TABLE_ONE, Kind::Whole, [0.85, 0.97]),
         (TABLE_ONE, Kind::Fine, [0.93, 0.98]),
@@ -30,7 +26,13 @@ pub fn claims(rows: &[Row]) -> Vec<Claim> {
         claims.push(at_most(rows, scheme, kind, &[(90.0, bounds[0]), (10.0, bounds[1])]));
     }
     claims.push(at_most(rows, Scheme::Receipts, Kind::Whole, &[(70.0, 0.83)]));
-    claims.extend([goodput(rows), wrong_estimates(rows), never_worse(rows), near_the_best(rows), greedy_loses(rows)]);
+    claims.extend([
+        goodput(rows),
+        wrong_estimates(rows),
+        never_worse(rows),
+        near_the_best(rows),
+        greedy_loses(rows),
+    ]);
     claims.extend(Kind::ALL.map(|kind| fewer_losses(rows, kind)));
     claims.extend([devices(rows), nothing_to_save(rows)]);
     claims
@@ -66,7 +68,8 @@ fn ceiling(rows: &[Row]) -> Claim {
         .into_iter()
         .filter_map(|(kind, meant)| Some(format!("{:.3} {kind} (about {meant})", at(kind)?)))
         .collect();
-    let holds = bounds.into_iter().all(|(kind, meant)| at(kind).is_some_and(|found| (found - meant).abs() <= 0.03));
+    let holds =
+        bounds.into_iter().all(|(kind, meant)| at(kind).is_some_and(|found| (found - meant).abs() <= 0.03));
     let claim = "the ceiling at 90% with the paper's 290 µs, .80 whole and .86 fine: 20% less air time is out of reach \
                  under the paper's own parameters";
     Claim::judged(claim, found, holds)
@@ -138,8 +141,10 @@ fn cells(rows: &[Row]) -> Vec<(f64, f64, String)> {
 fn never_worse(rows: &[Row]) -> Claim {
     let cells = cells(rows);
     let worst = cells.iter().max_by(|one, other| one.0.total_cmp(&other.0));
-    let found: Vec<String> =
-        worst.iter().map(|(ratio, _, cell)| format!("{ratio:.3} at worst ({cell}), of {} cells", cells.len())).collect();
+    let found: Vec<String> = worst
+        .iter()
+        .map(|(ratio, _, cell)| format!("{ratio:.3} at worst ({cell}), of {} cells", cells.len()))
+        .collect();
     let holds = worst.is_some_and(|(ratio, ..)| *ratio <= 1.0);
     Claim::judged("receipts and the adaptive threshold are never below no RE", found, holds)
 }
@@ -164,9 +169,9 @@ fn greedy_loses(rows: &[Row]) -> Claim {
         .flat_map(|kind| [50.0, 30.0, 10.0].map(|place| (kind, place)))
         .filter_map(|(kind, place)| Some(format!("{:.3} at {place}% {kind}", at(kind, place)?)))
         .collect();
-    let holds = Kind::ALL
-        .into_iter()
-        .all(|kind| [50.0, 30.0, 10.0].into_iter().all(|place| at(kind, place).is_some_and(|gain| gain < 1.0)));
+    let holds = Kind::ALL.into_iter().all(|kind| {
+        [50.0, 30.0, 10.0].into_iter().all(|place| at(kind, place).is_some_and(|gain| gain < 1.0))
+    });
     Claim::judged("greedy RE loses goodput of C2 at 50% and below in the high mix", found, holds)
 }
 
@@ -180,8 +185,10 @@ fn fewer_losses(rows: &[Row], kind: Kind) -> Claim {
         .iter()
         .filter_map(|(place, paper)| Some(format!("{:.1} at {place}% ({paper})", at(*place)?)))
         .collect();
-    let holds = FEWER.iter().all(|(place, paper)| at(*place).is_some_and(|ours| ours >= paper - WITHIN_POINTS));
-    let claim = format!("table 4, {kind}, receipts: at least as many fewer losses as the paper's, less 3 points");
+    let holds =
+        FEWER.iter().all(|(place, paper)| at(*place).is_some_and(|ours| ours >= paper - WITHIN_POINTS));
+    let claim =
+        format!("table 4, {kind}, receipts: at least as many fewer losses as the paper's, less 3 points");
     Claim::judged(claim, found, holds)
 }
 
@@ -194,7 +201,8 @@ fn of_capture(rows: &[Row], series: &str, capture: &str) -> Option<f64> {
 fn devices(rows: &[Row]) -> Claim {
     let saved = of_capture(rows, captures::SAVED_HTTP, "iot-dlink-1round-A");
     let found = saved.iter().map(|share| format!("{:.1}%", 100.0 * share)).collect();
-    let claim = "devices that fetch one firmware: at least 45% of the HTTP bytes are saved with 90% overhearing";
+    let claim =
+        "devices that fetch one firmware: at least 45% of the HTTP bytes are saved with 90% overhearing";
     Claim::judged(claim, found, saved >= Some(0.45))
 }
 

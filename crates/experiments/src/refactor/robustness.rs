@@ -41,7 +41,13 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
     for kind in Kind::ALL {
         for overhearing in Overhearing::PAPER {
             for scheme in &schemes {
-                trials.push(Trial { mix: Mix::High, kind, overhearing, scheme: *scheme, clock: Clock::Paper });
+                trials.push(Trial {
+                    mix: Mix::High,
+                    kind,
+                    overhearing,
+                    scheme: *scheme,
+                    clock: Clock::Paper,
+                });
             }
         }
     }

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use anyhow::Result;
+use overhear::boundaries::Boundaries;
 
 use super::air_time::{AirTimes, Clock};
 use super::ceiling::Ceiling;
@@ -138,7 +139,11 @@ impl AccessPoint {
             medium: Medium::new(run.radios, run.seed),
             reduction: match run.scheme {
                 Scheme::Nothing => Reduction::Nothing,
-                Scheme::Perfect => Reduction::Ceiling(Box::default()),
+                Scheme::Perfect => {
+                    let min_chunk = run.scheme.min_chunk();
+                    let boundaries = Boundaries { min_chunk, ..Boundaries::default() };
+                    Reduction::Ceiling(Box::new(Ceiling::new(boundaries)))
+                }
                 _ => Reduction::Codec(Box::new(Codec::new(run, &air_times)?)),
             },
             air_times,
@@ -225,6 +230,7 @@ impl AccessPoint {
         for coded in &frame.packets {
             self.arrive(frame.to, coded, fate.overheard_by)?;
         }
+        self.flush();
         self.frames += 1;
         if self.tells && self.frames.is_multiple_of(RECEIPT_FRAMES) {
             self.tell();
@@ -275,6 +281,22 @@ impl AccessPoint {
         let fate = self.transmit(to, coded.trace_number | 1 << 50, again.bytes());
         self.tally.stations[to].encoded_bytes += again.encoded.len() as u64;
         self.arrive(to, &again, fate.overheard_by)
+    }
+
+    /// Caches are flushed if it is time to (section 3.3): every station is asked, and acknowledges.
+    fn flush(&mut self) {
+        let now = Duration::from_secs_f64(self.now);
+        let Reduction::Codec(codec) = &mut self.reduction else { return };
+        let Some(flush) = codec.flush_wanted(now) else { return };
+        for station in 0..self.untold.len() {
+            let place = u64::from(flush) | 1 << 60;
+            for place in [place, place | 1 << 59] {
+                self.transmit(station, place, CONTROL_BYTES + size_of_val(&flush));
+            }
+            let now = Duration::from_secs_f64(self.now);
+            let Reduction::Codec(codec) = &mut self.reduction else { return };
+            codec.flush(station, flush, now);
+        }
     }
 
     /// Stations say what they overheard.

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use overhear::boundaries::MinChunk;
+
 /// A bar of the paper's figures 5 to 7, or one beyond them.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub enum Scheme {
@@ -13,7 +15,10 @@ pub enum Scheme {
     Model(Estimates),
     /// The default: stations say what they overheard, and the threshold adapts.
     Receipts,
-    /// The same, and packets to the same station share a datagram.
+    /// The same with the default's smallest chunk of 64 bytes. All others here cut chunks of 32 bytes and more, 64 in
+    /// the mean as the paper's are.
+    LongerChunks,
+    /// Receipts, and packets to the same station share a datagram.
     Packed,
     /// Everybody overhears everything, in caches that are too small (*perfect overhearing with collisions*).
     PerfectOverhearing,
@@ -26,20 +31,21 @@ pub enum Scheme {
 pub enum Estimates {
     /// Section 3.2.1: by the rates of both and the paper's Table 1.
     TableOne,
-    /// What is true of full packets, and so many points more.
+    /// What is true of full packets, and so many percentage points more.
     TrueAnd(f64),
-    /// What receipts taught in this run, from nothing on.
+    /// What was overheard of some full packets before.
     Learnt,
 }
 
 impl Scheme {
     /// Those of figures 5 to 7, in the order of a legend.
-    pub const OF_FIGURES: [Self; 8] = [
+    pub const OF_FIGURES: [Self; 9] = [
         Self::Nothing,
         Self::Greedy,
         Self::Model(Estimates::TableOne),
         Self::Model(Estimates::Learnt),
         Self::Receipts,
+        Self::LongerChunks,
         Self::Packed,
         Self::PerfectOverhearing,
         Self::Perfect,
@@ -48,7 +54,13 @@ impl Scheme {
     /// Whether stations have to say what they overheard.
     #[must_use]
     pub fn needs_receipts(self) -> bool {
-        matches!(self, Self::Receipts | Self::Packed | Self::Model(Estimates::Learnt))
+        matches!(self, Self::Receipts | Self::LongerChunks | Self::Packed)
+    }
+
+    /// The smallest chunk.
+    #[must_use]
+    pub fn min_chunk(self) -> MinChunk {
+        if self == Self::LongerChunks { MinChunk::Bytes64 } else { MinChunk::Bytes32 }
     }
 
     /// Whether packets to the same station share a datagram.
@@ -65,6 +77,7 @@ impl fmt::Display for Scheme {
             Self::Greedy => f.write_str("greedy RE"),
             Self::Model(estimates) => write!(f, "{estimates}"),
             Self::Receipts => f.write_str("receipts"),
+            Self::LongerChunks => f.write_str("receipts, chunks from 64 B on"),
             Self::Packed => f.write_str("receipts, packed"),
             Self::PerfectOverhearing => f.write_str("perfect overhearing with collisions"),
             Self::Perfect => f.write_str("perfect RE"),

@@ -43,7 +43,8 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
         .into_iter()
         .flat_map(|kind| Overhearing::PAPER.map(|overhearing| (kind, overhearing)))
         .flat_map(|(kind, overhearing)| {
-            let trial = move |scheme| Trial { mix: Mix::High, kind, overhearing, scheme, clock: Clock::Paper };
+            let trial =
+                move |scheme| Trial { mix: Mix::High, kind, overhearing, scheme, clock: Clock::Paper };
             SCHEMES.map(trial)
         })
         .collect();
@@ -65,7 +66,8 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
         if trial.scheme == Scheme::Nothing {
             continue;
         }
-        let pairs = tallies.pairs(trial, &trial.under(Scheme::Nothing), |tally| tally.stations[1].loss_rate());
+        let pairs =
+            tallies.pairs(trial, &trial.under(Scheme::Nothing), |tally| tally.stations[1].loss_rate());
         let fewer_lost = Estimate::paired_ratio(&pairs).map(|ratio| Estimate {
             value: 100.0 * (1.0 - ratio.value),
             interval: ratio.interval.map(|(low, high)| (100.0 * (1.0 - high), 100.0 * (1.0 - low))),

@@ -35,7 +35,7 @@ pub struct Traffic {
     fresh: Arc<Fresh>,
     /// Payload of a trace.
     bytes: u64,
-    /// Caches of two to this many slots: four for each chunk of the trace that is no repetition, so that the ways in
+    /// Caches of two to this many slots: four to eight for each chunk of the trace that is no repetition, so that the ways in
     /// which collisions are met do not decide figures that are about something else.
     slot_bits: u8,
     seeds: u64,
@@ -43,7 +43,7 @@ pub struct Traffic {
 }
 
 /// Bytes of a chunk in the mean.
-const CHUNK_BYTES: u64 = 128;
+const CHUNK_BYTES: u64 = 64;
 
 impl Traffic {
     /// As much as the plan wants.
@@ -52,7 +52,7 @@ impl Traffic {
     ///
     /// When there is no content.
     pub fn of(setting: &Setting<'_>) -> Result<Self> {
-        let bytes: u64 = setting.plan.choose(64 << 20, 4 << 20, 4 << 20);
+        let bytes: u64 = setting.plan.choose(32 << 20, 8 << 20, 8 << 20);
         let seeds = setting.plan.seeds(3, 1, 1);
         let fresh = fresh(setting)?;
         let slots = (2 * bytes / CHUNK_BYTES).next_power_of_two();
@@ -82,8 +82,8 @@ impl Traffic {
     pub fn run_all(&self, trials: impl IntoIterator<Item = Trial>) -> Result<Tallies> {
         let trials: Vec<Trial> = trials.into_iter().collect();
         let runs = trials.iter().flat_map(|trial| (1..=self.seeds).map(move |seed| (trial, seed)));
-        let mut tallies = parallel::map(runs, &ProgressBar::hidden(), |(trial, seed)| self.run(trial, seed))?
-            .into_iter();
+        let mut tallies =
+            parallel::map(runs, &ProgressBar::hidden(), |(trial, seed)| self.run(trial, seed))?.into_iter();
         let mut of_trials = BTreeMap::new();
         for trial in trials {
             of_trials.insert(trial.key(), tallies.by_ref().take(self.seeds as usize).collect());
@@ -127,7 +127,12 @@ impl Tallies {
     }
 
     /// Pairs of a quantity of one trial and of another with the same seeds.
-    pub fn pairs(&self, trial: &Trial, baseline: &Trial, quantity: impl Fn(&Tally) -> f64) -> Vec<(f64, f64)> {
+    pub fn pairs(
+        &self,
+        trial: &Trial,
+        baseline: &Trial,
+        quantity: impl Fn(&Tally) -> f64,
+    ) -> Vec<(f64, f64)> {
         let (ours, theirs) = (self.of(trial).iter(), self.of(baseline).iter());
         ours.zip(theirs).map(|(one, other)| (quantity(one), quantity(other))).collect()
     }

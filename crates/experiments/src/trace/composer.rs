@@ -163,12 +163,14 @@ impl Composer {
     /// random they would miss a mix's small shares by far.
     fn future(&mut self, length_bytes: usize) -> Future {
         let (inter, intra) = self.chances;
-        let meant = [(Future::AtTheOther, inter), (Future::AtTheSame, intra), (Future::Never, 1.0 - inter - intra)];
+        let meant =
+            [(Future::AtTheOther, inter), (Future::AtTheSame, intra), (Future::Never, 1.0 - inter - intra)];
         let fresh_bytes = self.planned_bytes.iter().sum::<u64>() + length_bytes as u64;
         let lack = |future: Future, share: f64| {
             share * fresh_bytes as f64 - self.planned_bytes[future as usize] as f64
         };
-        let most = meant.into_iter().max_by(|one, other| lack(one.0, one.1).total_cmp(&lack(other.0, other.1)));
+        let most =
+            meant.into_iter().max_by(|one, other| lack(one.0, one.1).total_cmp(&lack(other.0, other.1)));
         let future = most.map_or(Future::Never, |(future, _)| future);
         self.planned_bytes[future as usize] += length_bytes as u64;
         future

@@ -21,7 +21,9 @@ impl Gateway {
     /// A station has emptied its cache for flush `number`.
     pub fn flushed(&mut self, by: StationId, number: u32, _now: Duration) {
         let current = self.flush.number();
-        let Some(associated) = self.stations.get_mut(by).filter(|station| station.flush_pending) else { return };
+        let Some(associated) = self.stations.get_mut(by).filter(|station| station.flush_pending) else {
+            return;
+        };
         if number != current {
             return;
         }
@@ -40,9 +42,10 @@ impl Gateway {
     }
 
     fn end_flush_if_most_have(&mut self) {
-        let (all, pending) = self.stations.iter().fold((0, 0), |(all, pending), station| {
-            (all + 1, pending + usize::from(station.flush_pending))
-        });
+        let (all, pending) = self
+            .stations
+            .iter()
+            .fold((0, 0), |(all, pending), station| (all + 1, pending + usize::from(station.flush_pending)));
         if 2 * pending <= all {
             self.cache.clear();
             self.knowledge.forget_columns(u64::MAX);
