@@ -11,7 +11,7 @@ pub use encode::Sent;
 pub use requests::Answer;
 
 use crate::address::{Address, Addresses};
-use crate::cache::{Holds, SlotCache};
+use crate::cache::{Head, Holds, SlotCache};
 use crate::flush::Flush;
 use crate::knowledge::{Knowledge, Listener, MAX_STATIONS};
 use crate::names::{PacketNumber, StationId};
@@ -84,7 +84,7 @@ struct Chunk {
     range: Range<usize>,
     address: Address,
     found: Holds,
-    removed: bool,
+    removed: Option<Origin>,
 }
 
 /// Encodes what is sent to stations.
@@ -284,9 +284,9 @@ impl Gateway {
 
     fn had_what_was_removed(&mut self, packet: SentPacket) {
         self.station_has(packet.column, packet, true);
-        let removed = self.sent.chunks(packet).filter(|chunk| chunk.was_removed()).count();
-        if let Some(associated) = self.stations.of_column_mut(packet.column) {
-            (0..removed).for_each(|_| associated.profile.chunk_was(true));
+        let Some(associated) = self.stations.of_column_mut(packet.column) else { return };
+        for chunk in self.sent.chunks(packet).filter(|chunk| chunk.was_removed()) {
+            associated.profile.chunk_was(chunk.origin(), true);
         }
     }
 
@@ -294,9 +294,9 @@ impl Gateway {
     fn marks(&self) -> bool {
         matches!(self.settings.collisions, Collisions::Mark(_))
     }
+}
 
-    /// Whose content a slot's chunk is, seen from the station of a column.
-    fn origin(&self, slot: u32, column: u8) -> Origin {
-        if self.cache.head(slot).addressee() == column { Origin::Own } else { Origin::Other }
-    }
+/// Whose content a slot's chunk is, seen from the station of a column.
+fn origin(head: Head, column: u8) -> Origin {
+    if head.addressee() == column { Origin::Own } else { Origin::Other }
 }
