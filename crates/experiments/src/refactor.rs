@@ -9,10 +9,10 @@
 
 mod air_time;
 mod captures;
-mod ceiling;
 mod codec;
+mod detection;
 mod figure_3;
-//mod figure_4;
+mod figure_4;
 mod medium;
 mod mixes;
 pub mod must_show;
@@ -21,8 +21,8 @@ mod receptions;
 mod robustness;
 mod run;
 mod scheme;
-//mod table_2;
-//mod table_3;
+mod table_2;
+mod table_3;
 mod table_4;
 mod tally;
 mod trial;
@@ -40,11 +40,11 @@ pub const EXPERIMENT: Experiment = Experiment {
 };
 
 /// All figures and tables, in the paper's order, and what is added to them.
-const FIGURES: [Figure; 9] = [
+const FIGURES: [Figure; 12] = [
     figure_3::FIGURE,
-    //    table_2::FIGURE,
-    //    table_3::FIGURE,
-    //    figure_4::FIGURE,
+    table_2::FIGURE,
+    table_3::FIGURE,
+    figure_4::FIGURE,
     mixes::FIGURE_5,
     mixes::FIGURE_6,
     mixes::FIGURE_7,

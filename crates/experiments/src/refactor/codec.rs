@@ -5,6 +5,8 @@ use std::time::Duration;
 use air::Bitrate;
 use anyhow::{Context as _, Result, bail, ensure};
 pub use overhear::PacketNumber;
+use overhear::boundaries::{Boundaries, MinChunk};
+use overhear::comparators::Ideal;
 use overhear::flush::FlushAfter;
 use overhear::knowledge::{KnowledgeKind, OverheardFractions};
 use overhear::removal::{Removal, Threshold};
@@ -182,6 +184,13 @@ impl Codec {
         self.gateway.acknowledged(id(at), exchange.number, now);
         Ok(delivered.is_none())
     }
+}
+
+/// The ceiling: chunks that nobody forgets, and that all have heard.
+#[must_use]
+pub fn ideal(min_chunk: MinChunk) -> Ideal {
+    let Settings { boundaries, slot_bits, .. } = Settings::new(NETWORK_KEY);
+    Ideal::new(Boundaries { min_chunk, ..boundaries }, slot_bits, &NETWORK_KEY)
 }
 
 fn id(station: usize) -> StationId {

@@ -3,7 +3,7 @@
 use super::air_time::Clock;
 use super::mixes::{Metric, series};
 use super::scheme::{Estimates, Scheme};
-use super::{captures, figure_3, robustness, table_4};
+use super::{captures, figure_3, robustness, table_3, table_4};
 use crate::report::Claim;
 use crate::row::{Row, X, of, value};
 use crate::trace::{Kind, Mix};
@@ -14,7 +14,13 @@ const PLACES: [f64; 5] = [90.0, 70.0, 50.0, 30.0, 10.0];
 /// Holds rows against every claim.
 #[must_use]
 pub fn claims(rows: &[Row]) -> Vec<Claim> {
-    let mut claims = vec![single_chunks_pay_from_nine_in_ten(rows), ceiling(rows), standard_times(rows)];
+    let mut claims = vec![
+        single_chunks_pay_from_nine_in_ten(rows),
+        table_3::slots_find_what_hashes_find(rows),
+        table_3::slots_save_more_than_hashes(rows),
+        ceiling(rows),
+        standard_times(rows),
+    ];
     for (scheme, kind, bounds) in [
         (TABLE_ONE, Kind::Whole, [0.85, 0.97]),
         (TABLE_ONE, Kind::Fine, [0.93, 0.98]),

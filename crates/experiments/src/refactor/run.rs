@@ -4,11 +4,10 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use anyhow::Result;
-use overhear::boundaries::Boundaries;
+use overhear::comparators::Ideal;
 
 use super::air_time::{AirTimes, Clock};
-use super::ceiling::Ceiling;
-use super::codec::{Codec, PacketNumber};
+use super::codec::{self, Codec, PacketNumber};
 use super::medium::{Fate, Medium};
 use super::overhearing::Radio;
 use super::scheme::Scheme;
@@ -112,7 +111,7 @@ impl Frame {
 
 enum Reduction {
     Nothing,
-    Ceiling(Box<Ceiling>),
+    Ideal(Box<Ideal>),
     Codec(Box<Codec>),
 }
 
@@ -139,11 +138,7 @@ impl AccessPoint {
             medium: Medium::new(run.radios, run.seed),
             reduction: match run.scheme {
                 Scheme::Nothing => Reduction::Nothing,
-                Scheme::Perfect => {
-                    let min_chunk = run.scheme.min_chunk();
-                    let boundaries = Boundaries { min_chunk, ..Boundaries::default() };
-                    Reduction::Ceiling(Box::new(Ceiling::new(boundaries)))
-                }
+                Scheme::Perfect => Reduction::Ideal(Box::new(codec::ideal(run.scheme.min_chunk()))),
                 _ => Reduction::Codec(Box::new(Codec::new(run, &air_times)?)),
             },
             air_times,
@@ -164,7 +159,12 @@ impl AccessPoint {
                 encoded.extend_from_slice(packet.payload());
                 (None, 0)
             }
-            Reduction::Ceiling(ceiling) => (None, ceiling.encode(packet.payload(), &mut encoded)),
+            Reduction::Ideal(ideal) => {
+                let counted = ideal.encode(packet.payload(), true);
+                // nobody has to decode it, so that only its length is made
+                encoded.resize(counted.sent_bytes as usize, 0);
+                (None, counted.found_bytes as usize)
+            }
             Reduction::Codec(codec) => {
                 let (number, removed_bytes) =
                     codec.encode(packet.client, packet.payload(), now, &mut encoded);
