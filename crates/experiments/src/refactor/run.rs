@@ -310,3 +310,62 @@ impl AccessPoint {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::refactor::overhearing::Overhearing;
+    use crate::refactor::scheme::Estimates;
+    use crate::trace::{Composer, Fresh, Kind, Mix};
+
+    fn tally(scheme: Scheme, setting: usize, clock: Clock) -> Tally {
+        let fresh = Arc::new(Fresh::random(3));
+        let trace = Composer::new(fresh, Mix::High, Kind::Whole, 3 << 20, 5);
+        let radios = Overhearing::PAPER[setting].radios();
+        Run { radios: &radios, scheme, clock, slot_bits: 17, seed: 5 }.of(trace).unwrap()
+    }
+
+    #[test]
+    fn every_packet_comes_out_as_it_was_under_every_scheme() {
+        let whole = tally(Scheme::Nothing, 2, Clock::Paper);
+        let mut schemes = Scheme::OF_FIGURES.to_vec();
+        schemes.push(Scheme::Model(Estimates::TrueAnd(-20.0)));
+        for scheme in schemes {
+            let tally = tally(scheme, 2, Clock::Paper);
+            for (ours, plain) in tally.stations.iter().zip(&whole.stations) {
+                assert_eq!(
+                    (ours.packets, ours.packet_bytes),
+                    (plain.packets, plain.packet_bytes),
+                    "{scheme}"
+                );
+            }
+            assert_eq!(scheme == Scheme::Nothing, tally.saved_share() <= 0.0, "{scheme}");
+        }
+    }
+
+    #[test]
+    fn air_time_is_never_less_than_the_ceilings_and_with_receipts_less_than_without_re() {
+        for setting in [0, 4] {
+            let air = |scheme| tally(scheme, setting, Clock::Standard).air_seconds();
+            let (nothing, receipts, perfect) =
+                (air(Scheme::Nothing), air(Scheme::Receipts), air(Scheme::Perfect));
+            assert!(perfect < receipts && receipts < nothing, "{perfect} {receipts} {nothing}");
+        }
+    }
+
+    #[test]
+    fn packed_packets_share_transmissions() {
+        let tries = |scheme| -> u64 {
+            tally(scheme, 0, Clock::Paper).stations.iter().map(|station| station.tries).sum()
+        };
+        let (single, packed) = (tries(Scheme::Receipts), tries(Scheme::Packed));
+        assert!(packed * 10 < single * 9, "{packed} of {single}");
+    }
+
+    #[test]
+    fn equal_seeds_give_equal_tallies() {
+        assert_eq!(tally(Scheme::Receipts, 1, Clock::Paper), tally(Scheme::Receipts, 1, Clock::Paper));
+    }
+}
