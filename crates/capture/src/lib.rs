@@ -58,13 +58,14 @@ mod report;
 mod savings;
 mod sequence;
 mod source;
+mod writer;
 
 pub use analysis::Options;
 pub use dissect::{CLIENT_BYTES, Dissector, TrafficCounts};
 pub use encryption::Encryption;
 pub use error::{CaptureError, Damage};
 pub use flow::Toward;
-pub use link::{FrameCounts, LinkLayer, LinkType};
+pub use link::{FrameCounts, LinkLayer};
 pub use method::{
     ByteCaching, Chunk, ChunkParameters, MaxMatch, MaxMatchParameters, Method, WholePacket, ZstdAlone,
 };
@@ -73,6 +74,8 @@ pub use reader::{CaptureReader, Frame};
 pub use report::{MethodReport, Report, Shares};
 pub use savings::{Savings, Tally};
 pub use source::{Progress, Source};
+pub use wire::link::LinkType;
+pub use writer::CaptureWriter;
 
 /// The level of zstd that the figures are for unless another is asked for: zstd's own default.
 pub const DEFAULT_ZSTD_LEVEL: i32 = 3;

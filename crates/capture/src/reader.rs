@@ -1,8 +1,8 @@
 //! Reading pcap and pcapng, frame by frame, in bounded memory.
 
-use crate::link::LinkType;
 use crate::{CaptureError, Damage, Source};
 use pcap_parser::{Block, PcapBlockOwned, PcapError, create_reader, traits::PcapReaderIterator};
+use wire::link::LinkType;
 
 /// How much of the file is held at first; it must be at least one record.
 const BUFFER_BYTES: usize = 1 << 20;

@@ -169,7 +169,7 @@ pub fn seeds() -> Vec<Seed> {
                 for round in 0..4 {
                     for step in 0..8u8 {
                         let trouble = if round == 2 { 1 << (step % 8) } else { 0 };
-                        out.extend_from_slice(&[trouble | round % 2, step * 8, 170]);
+                        out.extend_from_slice(&[trouble | (round % 2), step * 8, 170]);
                     }
                 }
             })

@@ -1,6 +1,7 @@
 //! How other threads talk to the one that drives the node: a request, and a bell.
 
 use crate::Error;
+use crate::ear::Heard;
 use crate::reactor::Bell;
 use serde::{Deserialize, Serialize};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -29,6 +30,8 @@ pub struct Snapshot {
     pub node: node::Status,
     /// What the system refused.
     pub io: Counters,
+    /// What was sent to others and heard, where the node listens.
+    pub overheard: Option<Heard>,
 }
 
 pub(crate) enum Request {

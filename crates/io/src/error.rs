@@ -37,6 +37,23 @@ pub enum Error {
         /// What the system said.
         source: std::io::Error,
     },
+    /// There is no such interface to listen on.
+    #[error("there is no interface {0}; name one that `ip link` shows")]
+    NoInterface(String),
+    /// Packet sockets may not be made by this process.
+    #[error("no right to open a packet socket; run as root or give the program CAP_NET_RAW")]
+    NoPacketRight,
+    /// The interface has no frames in which others' could be read.
+    #[error(
+        "nothing of others can be heard on interface {interface}, whose kind is {hardware} (ARPHRD); name a Wi-Fi \
+         interface in monitor mode, or one like Ethernet"
+    )]
+    CannotOverhear {
+        /// Its name.
+        interface: String,
+        /// Its kind, by the kernel's number.
+        hardware: u16,
+    },
     /// The kernel does not let the interface have IPv6.
     #[error(
         "{0} cannot be set: IPv6 is switched off here; take it out, or set net.ipv6.conf.default.disable_ipv6 = 0"

@@ -10,17 +10,19 @@
 //! of nanoseconds and requests of other threads ([`control`]), hands them to the node and carries out what the
 //! node says. Datagrams that leave in a row to one peer share a system call ([`outbox`]).
 //!
+//! What is sent to others is heard by an [`ear`], where there is an interface that brings it by.
+//!
 //! TCP's segments have to fit the tunnel also where hosts behind this one open the connection: their SYNs are
 //! clamped on the way in ([`mss`]), here and not by firewall rules, so that nothing has to be installed for it
 //! and nothing can be left behind.
 
-#![forbid(unsafe_code)]
 // This crate is where the sans-IO rule ends: it is the one that reads the clock and waits.
 #![allow(clippy::disallowed_methods)]
 
 pub mod clock;
 pub mod control;
 pub mod drive;
+pub mod ear;
 mod error;
 pub mod mss;
 pub mod netlink;
@@ -38,4 +40,4 @@ pub mod udp;
 pub use control::{Control, Counters, Snapshot, control};
 pub use drive::drive;
 pub use error::Error;
-pub use system::{Settings, System};
+pub use system::{Overhear, Settings, System};

@@ -8,7 +8,7 @@ use crate::Error;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::io::Errno;
 use rustix::time::Timespec;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,6 +21,8 @@ pub struct Ready {
     pub socket_out: bool,
     /// The device has packets, or is gone.
     pub device_in: bool,
+    /// The ear has frames, or something to say of its interface.
+    pub heard: bool,
     /// Another thread rang.
     pub woken: bool,
 }
@@ -60,6 +62,8 @@ pub struct Reactor<'a, S, D> {
     pub wants_out: Option<usize>,
     /// The device.
     pub device: D,
+    /// Where what is sent to others is heard.
+    pub ear: Option<BorrowedFd<'a>>,
     /// Where other threads ring.
     pub bell: &'a Bell,
 }
@@ -68,22 +72,29 @@ impl<S: AsFd, D: AsFd> Reactor<'_, S, D> {
     /// Waits until there is something to do, or `patience` is over.
     pub fn wait(self, patience: Option<Duration>) -> Result<Ready, Error> {
         let count = self.sockets.len().min(MAX_SOCKETS);
-        let mut watched: [PollFd<'_>; 2 + MAX_SOCKETS] = std::array::from_fn(|at| match at.checked_sub(2) {
+        let bell = self.bell.0.as_fd();
+        let mut watched: [PollFd<'_>; 3 + MAX_SOCKETS] = std::array::from_fn(|at| match at.checked_sub(3) {
             None if at == 0 => PollFd::new(&self.device, PollFlags::IN),
+            None if at == 1 => PollFd::from_borrowed_fd(bell, PollFlags::IN),
+            // without an ear nothing is asked of what stands in its place
+            None => match self.ear {
+                Some(ear) => PollFd::from_borrowed_fd(ear, PollFlags::IN),
+                None => PollFd::from_borrowed_fd(bell, PollFlags::empty()),
+            },
             Some(at) if at < count => {
                 let out = if self.wants_out == Some(at) { PollFlags::OUT } else { PollFlags::empty() };
                 PollFd::new(&self.sockets[at], PollFlags::IN | out)
             }
-            _ => PollFd::new(&*self.bell.0, PollFlags::IN),
+            Some(_) => PollFd::from_borrowed_fd(bell, PollFlags::IN),
         });
         // what no clock can count to never comes
         let patience = patience.and_then(|patience| Timespec::try_from(patience).ok());
-        match poll(&mut watched[..2 + count], patience.as_ref()) {
+        match poll(&mut watched[..3 + count], patience.as_ref()) {
             Ok(_) => {}
             Err(Errno::INTR) => return Ok(Ready::default()),
             Err(error) => return Err(Error::call("wait for packets")(error)),
         }
-        let [device, bell, sockets @ ..] = watched.map(|watched| watched.revents());
+        let [device, bell, ear, sockets @ ..] = watched.map(|watched| watched.revents());
         let socket = sockets[..count].iter().fold(PollFlags::empty(), |all, one| all | *one);
         // An error or hang-up shows as readable: reading it tells what it is.
         let readable = PollFlags::IN | PollFlags::ERR | PollFlags::HUP;
@@ -95,6 +106,7 @@ impl<S: AsFd, D: AsFd> Reactor<'_, S, D> {
             socket_in: socket.intersects(readable),
             socket_out: socket.intersects(PollFlags::OUT),
             device_in: device.intersects(readable),
+            heard: self.ear.is_some() && ear.intersects(readable),
             woken,
         })
     }
@@ -109,6 +121,7 @@ mod tests {
     struct Fixture {
         socket: UdpSocket,
         device: UdpSocket,
+        ear: UdpSocket,
         bell: Bell,
     }
 
@@ -116,13 +129,16 @@ mod tests {
         fn new() -> Self {
             let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
             let device = UdpSocket::bind("127.0.0.1:0").unwrap();
-            Fixture { socket, device, bell: Bell::new().unwrap() }
+            let ear = UdpSocket::bind("127.0.0.1:0").unwrap();
+            Fixture { socket, device, ear, bell: Bell::new().unwrap() }
         }
 
         fn wait(&self, wants_out: bool, patience: Option<Duration>) -> Ready {
-            let Fixture { socket, device, bell } = self;
+            let Fixture { socket, device, ear, bell } = self;
             let (sockets, wants_out) = ([socket], wants_out.then_some(0));
-            Reactor { sockets: &sockets, wants_out, device, bell }.wait(patience).unwrap()
+            Reactor { sockets: &sockets, wants_out, device, ear: Some(ear.as_fd()), bell }
+                .wait(patience)
+                .unwrap()
         }
     }
 

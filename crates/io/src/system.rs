@@ -1,6 +1,7 @@
 //! Everything a node needs of the machine, set up as a whole or not at all.
 
 use crate::Error;
+use crate::ear::Ear;
 use crate::netlink::Netlink;
 use crate::ports::Ports;
 use crate::routes::{Plan, Routes};
@@ -29,8 +30,19 @@ pub struct Settings {
     pub listen: SocketAddr,
     /// From how many ports datagrams leave: the one that is listened on and those behind it.
     pub source_ports: usize,
+    /// Where what is sent to others is heard.
+    pub overhear: Option<Overhear>,
     /// Whether TCP's maximum segment size is clamped to the MTU.
     pub mss_clamp: bool,
+}
+
+/// Where what is sent to others is heard.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Overhear {
+    /// The interface that is listened on.
+    pub interface: String,
+    /// The ports of other nodes. Our own is listened for besides: a gateway's is mostly that of other gateways too.
+    pub ports: Vec<u16>,
 }
 
 /// What was set up. Dropping it takes everything out again: rules first, then the device with its addresses and
@@ -42,6 +54,7 @@ pub struct System {
     pub(crate) going_routes: Vec<Vec<IpNet>>,
     pub(crate) tun: Tun,
     pub(crate) ports: Ports,
+    pub(crate) ear: Option<Ear>,
     pub(crate) mss_clamp: Option<u16>,
 }
 
@@ -51,6 +64,15 @@ impl System {
         // The socket comes first: it changes nothing for others, and fails for the reason that is found last
         // when it comes last.
         let ports = Ports::bind(settings.listen, settings.source_ports)?;
+        let ear = match &settings.overhear {
+            Some(overhear) => {
+                let mut to_hear = [overhear.ports.as_slice(), &[ports.local().port()]].concat();
+                to_hear.sort_unstable();
+                to_hear.dedup();
+                Some(Ear::open(&overhear.interface, &to_hear)?)
+            }
+            None => None,
+        };
         let netlink = Netlink::open()?;
         let tun = Tun::create(&netlink, &settings.interface, settings.mtu, &settings.addresses)?;
         let routes = if settings.routes {
@@ -65,7 +87,7 @@ impl System {
         if let Some(routes) = &routes {
             routes.withdraw(&going_routes.concat())?;
         }
-        Ok(System { routes, going_routes, tun, ports, mss_clamp })
+        Ok(System { routes, going_routes, tun, ports, ear, mss_clamp })
     }
 
     /// Does what the tunnel's state asks of the routes.

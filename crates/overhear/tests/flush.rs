@@ -1,6 +1,6 @@
 //! The paper's way with collisions: marked slots, and flushes in three phases.
 
-#![allow(clippy::unwrap_used)] // A test that cannot go on has failed.
+#![allow(clippy::unwrap_used)] // a harness fails by panicking
 
 mod content;
 

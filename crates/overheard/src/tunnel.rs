@@ -78,6 +78,7 @@ fn explain(config: &Config, why: io::Error) -> anyhow::Error {
         NoTunDevice | NoTunRight | InterfaceTaken(_) | InterfaceName(_) | TableTaken { .. } => {
             "[tunnel] interface"
         }
+        NoInterface(_) | NoPacketRight | CannotOverhear { .. } => "[overhear] interface",
         NoIpv6(_) => "[tunnel] addresses",
         RouteTaken(_) => "[[peer]] allowed_ips",
         _ => return anyhow::Error::new(why).context(format!("{}", config.path.display())),

@@ -10,8 +10,11 @@
 //! sequence; the receiver answers with a [`receipt::Receipt`] now and then, in traffic that flows anyway
 //! where there is some.
 //!
-//! Nothing here allocates for parsing, keeps state or panics on any input: `parse` borrows from the bytes
-//! it is given and says [`Malformed`] with the name of what was wrong.
+//! Below all this are other people's formats, which a node meets when it overhears: frames of the [`link`], and
+//! [`udp`] datagrams in IP packets.
+//!
+//! Nothing here allocates for parsing, keeps state (but for [`link::Unpacker`], which knows retries) or panics on any
+//! input: `parse` borrows from the bytes it is given and says [`Malformed`] with the name of what was wrong.
 
 #![forbid(unsafe_code)]
 
@@ -23,11 +26,13 @@ pub mod handshake;
 pub mod headers;
 pub mod hello;
 pub mod inner;
+pub mod link;
 pub mod number;
 pub mod receipt;
 pub mod request;
 pub mod reset;
 pub mod shim;
+pub mod udp;
 pub mod unit;
 pub mod varint;
 

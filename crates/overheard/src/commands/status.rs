@@ -6,6 +6,7 @@ use crate::config::{self, SOCKET_DIRECTORY};
 use crate::status_socket::{Report, ask};
 use crate::table::{Table, bytes, duration};
 use anyhow::bail;
+use io::ear::Heard;
 use serde::Serialize;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -125,7 +126,62 @@ fn print(out: &mut impl Write, report: &Report) -> std::io::Result<()> {
     writeln!(out)?;
     print_group(out, node)?;
     writeln!(out, "refused:         {}", counted(&node.refused))?;
-    writeln!(out, "by the system:   {}", counted(io))
+    writeln!(out, "by the system:   {}", counted(io))?;
+    match &report.snapshot.overheard {
+        Some(heard) => writeln!(out, "overheard:       {}", overheard(heard)),
+        None => Ok(()),
+    }
+}
+
+/// What was heard of others, and why it is nothing where the radio encrypts all of it.
+fn overheard(heard: &Heard) -> String {
+    let Heard { interface, link, counters } = heard;
+    let for_nothing = if counters.protected > 0 && counters.datagrams == 0 {
+        "; nothing can be overheard where the radio encrypts (WPA)"
+    } else {
+        ""
+    };
+    format!("{} on {interface} ({link}){for_nothing}", counted(counters))
+}
+
+/// What stations overhear of each other, where they do: what a gateway does not send them therefore, and what this node
+/// itself heard.
+fn print_group(out: &mut impl Write, node: &node::Status) -> std::io::Result<()> {
+    let in_group = |peer: &&node::PeerStatus| {
+        let it = &peer.counters;
+        peer.overheard_share.is_some() || it.shared_packets + it.overheard_datagrams + it.chunks_hit > 0
+    };
+    let peers: Vec<_> = node.peers.iter().filter(in_group).collect();
+    if peers.is_empty() {
+        return Ok(());
+    }
+    let mut table = Table::new(&[
+        "group",
+        "overhears",
+        "shared",
+        "not sent again",
+        "chunks sent after all",
+        "overheard",
+        "chunks hit",
+        "missed",
+        "asked for",
+    ]);
+    for peer in peers {
+        let it = &peer.counters;
+        table.row([
+            peer.name.clone(),
+            peer.overheard_share.map_or_else(nothing, |share| format!("{:.0}%", share * 100.0)),
+            it.shared_packets.to_string(),
+            bytes(it.overheard_removed_bytes),
+            it.chunk_replies.to_string(),
+            it.overheard_datagrams.to_string(),
+            it.chunks_hit.to_string(),
+            it.chunks_missed.to_string(),
+            it.chunk_requests.to_string(),
+        ]);
+    }
+    table.write(out)?;
+    writeln!(out, "collisions in the cache: {}\n", node.collisions)
 }
 
 /// What stations overhear of each other, where they do: what a gateway does not send them therefore, and what this node
@@ -200,6 +256,19 @@ mod tests {
         assert_eq!(saved(1000, 450), "55.0%");
         assert_eq!(saved(1000, 1040), "-4.0%");
         assert_eq!(saved(0, 400), "-");
+    }
+
+    #[test]
+    fn a_radio_that_encrypts_everything_is_told() {
+        let mut heard = Heard {
+            interface: "wlan0mon".to_owned(),
+            link: "802.11".to_owned(),
+            counters: io::ear::Counters { frames: 7, protected: 7, ..Default::default() },
+        };
+        let nothing = "7 frames, 7 protected on wlan0mon (802.11); nothing can be overheard where the radio encrypts (WPA)";
+        assert_eq!(overheard(&heard), nothing);
+        heard.counters = io::ear::Counters { frames: 7, protected: 6, datagrams: 1, ..Default::default() };
+        assert_eq!(overheard(&heard), "1 datagrams, 7 frames, 6 protected on wlan0mon (802.11)");
     }
 
     #[test]

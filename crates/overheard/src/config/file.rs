@@ -17,7 +17,7 @@ pub struct File {
     /// How repeated bytes are removed.
     #[serde(default)]
     pub reduce: Reduce,
-    /// How repeated bytes are removed.
+    /// How headers and literals are made shorter.
     #[serde(default)]
     pub shorten: Shorten,
     /// What stations overhear of each other; left out: nothing.
@@ -143,14 +143,15 @@ pub struct Shorten {
 }
 
 /// `[overhear]`
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Overhear {
-    /// Where what is sent to others is heard.
+    /// The interface that is listened on: a Wi-Fi one in monitor mode, or one like Ethernet on a shared medium; without it
+    /// nothing is overheard here.
     pub interface: Option<String>,
-    /// The cache has two to this many slots.
+    /// The cache has two to this many slots: 18 by default.
     pub slot_bits: Option<u8>,
-    /// At which rate the gateway's radio sends.
+    /// At which rate the gateway's radio sends, in Mbit/s: 24 by default.
     pub rate_mbps: Option<f64>,
 }
 

@@ -5,6 +5,7 @@
 mod file;
 mod mistake;
 mod mtu;
+mod overhear;
 mod overlap;
 mod resolve;
 

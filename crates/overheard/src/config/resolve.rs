@@ -1,11 +1,12 @@
 //! What a configuration file means: paths, keys, addresses, defaults.
 
-use super::file::{File, Overhear, Peer, Reduce, Role, Tunnel, WhenDown};
+use super::file::{File, Peer, Reduce, Role, Tunnel, WhenDown};
 use super::mtu::{largest_datagram_bytes, mtu};
+use super::overhear::{group, overhear};
 use super::{Config, Mistake, Policies, SOCKET_DIRECTORY, overlap};
 use anyhow::Context;
 use ipnet::IpNet;
-use node::{AROUND_PACKET, Group, LANE_BYTES, MAX_LANES, PeerConfig, SHARING_BYTES, Shortening};
+use node::{AROUND_PACKET, LANE_BYTES, MAX_LANES, PeerConfig, SHARING_BYTES, Shortening};
 use re::{Form, Policy};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
@@ -80,28 +81,10 @@ pub fn resolve(path: &Path, file: File, policies: Policies) -> anyhow::Result<Co
         endpoints: endpoints.iter().map(SocketAddr::ip).collect(),
         listen,
         source_ports,
+        overhear: overhear(path, &file, &endpoints)?,
         mss_clamp: file.tunnel.mss_clamp,
     };
     Ok(Config { path: path.to_owned(), role: file.node.role, node, system, status_socket })
-}
-
-/// What is shared with stations that overhear, or kept of what is overheard.
-fn group(path: &Path, overhear: &Overhear) -> Result<Group, Mistake> {
-    let default = Group::default();
-    let rate_bits_per_second = match overhear.rate_mbps {
-        None => default.rate_bits_per_second,
-        Some(rate) if (0.001..=1e6).contains(&rate) => (rate * 1e6) as u64,
-        Some(rate) => {
-            let what = format!("{rate} is no rate of a radio in Mbit/s; write one from 0.001 to 1000000");
-            return Err(Mistake::at(path, "[overhear] rate_mbps", what));
-        }
-    };
-    let slot_bits = overhear.slot_bits.unwrap_or(default.slot_bits);
-    if !(14..=24).contains(&slot_bits) {
-        let what = format!("{slot_bits} is not from 14 to 24; a cache has two to this many slots");
-        return Err(Mistake::at(path, "[overhear] slot_bits", what));
-    }
-    Ok(Group { slot_bits, rate_bits_per_second })
 }
 
 /// Where the node answers `overheard status`.

@@ -2,6 +2,7 @@
 
 mod kernel;
 mod lab;
+mod overhearing;
 mod radio;
 mod rights;
 
@@ -63,6 +64,7 @@ pub fn examine() -> Vec<Finding> {
     let mut findings = rights::examine();
     findings.extend(kernel::examine());
     findings.extend(radio::examine());
+    findings.extend(overhearing::examine());
     findings.extend(lab::examine());
     findings
 }

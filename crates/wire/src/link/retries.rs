@@ -5,7 +5,7 @@
 //! sequence control of the last one from the same transmitter and traffic class is a duplicate. A monitor
 //! may have missed the first; then the retry is news.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// The most transmitters and traffic classes that are told apart.
 const MAX_TRANSMITTERS: usize = 4096;
@@ -21,8 +21,8 @@ pub(super) enum Repetition {
 
 /// Remembers the last sequence control of each transmitter and traffic class.
 #[derive(Debug, Default)]
-pub(super) struct RetryFilter {
-    last: HashMap<([u8; 6], u8), u16>,
+pub struct RetryFilter {
+    last: BTreeMap<([u8; 6], u8), u16>,
 }
 
 impl RetryFilter {

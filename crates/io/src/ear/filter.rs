@@ -1,0 +1,421 @@
+//! What the kernel lets through to an [`Ear`](super::Ear): a program for the classic BPF machine
+//! (Linux, Documentation/networking/filter.rst).
+//!
+//! A busy interface carries many times what the ear wants, and each frame that need not be copied saves a node what
+//! it has least of. So the program looks as deep as it can. What it cannot follow (mesh headers, aggregates, padding,
+//! MPLS and PPPoE) it passes: the parser looks again. It never drops what the parser would find, with one exception:
+//! where a radio pads its headers, padding that looks like the start of a packet.
+
+use super::LinkType;
+use socket2::SockFilter;
+
+/// More ports than this are told apart by the parser alone: the machine's jumps reach 255 instructions.
+const MAX_PORTS: usize = 32;
+/// Of a frame that the radio encrypted, this much behind radiotap's header tells that it is one.
+const PROTECTED_BYTES: u32 = 32;
+/// Longer than any frame.
+const WHOLE: u32 = 1 << 18;
+
+/// Where the machine finds a frame's packet type: `SKF_AD_OFF + SKF_AD_PKTTYPE`.
+const PACKET_TYPE: u32 = (-0x1000_i32 + 4) as u32;
+const TO_THIS_HOST: u32 = 0;
+const OUTGOING: u32 = 4;
+
+const IPV4: u32 = 0x0800;
+const IPV6: u32 = 0x86dd;
+const TAGS: [u32; 3] = [0x8100, 0x88a8, 0x9100];
+/// MPLS and PPPoE.
+const FURTHER: [u32; 3] = [0x8847, 0x8848, 0x8864];
+const UDP: u32 = 17;
+
+// The machine's instructions.
+const LOAD_WORD: u16 = 0x20;
+const LOAD_BYTE_AT_X: u16 = 0x50;
+const LOAD_HALF_AT_X: u16 = 0x48;
+const LOAD_WORD_AT_X: u16 = 0x40;
+const LOAD_CONSTANT: u16 = 0x00;
+const LOAD_X_CONSTANT: u16 = 0x01;
+const LOAD_X_MEMORY: u16 = 0x61;
+const STORE: u16 = 0x02;
+const STORE_X: u16 = 0x03;
+const ADD: u16 = 0x04;
+const ADD_X: u16 = 0x0c;
+const AND: u16 = 0x54;
+const SHIFT_LEFT: u16 = 0x64;
+const JUMP: u16 = 0x05;
+const IF_EQUAL: u16 = 0x15;
+const IF_BITS: u16 = 0x45;
+const RETURN: u16 = 0x06;
+const RETURN_A: u16 = 0x16;
+const A_TO_X: u16 = 0x07;
+const X_TO_A: u16 = 0x87;
+
+// The machine's memory.
+const FRAME_START: u32 = 0;
+const BODY_START: u32 = 1;
+
+/// Places in the program, and what may become of a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Next,
+    Pass,
+    Drop,
+    /// The first bytes, enough to be counted.
+    PassBriefly,
+    FirstTag,
+    SecondTag,
+    FourAddresses,
+    Header,
+    Qos,
+    HtControl,
+    AddQos,
+    Body,
+    Snap,
+    /// With X at an EtherType.
+    EtherType,
+    Ipv4,
+    Ipv6,
+    /// With X two bytes before a UDP header.
+    Udp,
+}
+use Place::*;
+
+/// The whole program for frames of `link_type`, with UDP from or to one of `ports`; all UDP if there are none.
+pub fn program(link_type: LinkType, ports: &[u16]) -> Vec<SockFilter> {
+    let mut program = Program::default();
+    program.step(LOAD_WORD, PACKET_TYPE);
+    program.when(IF_EQUAL, OUTGOING, Drop, Next);
+    if link_type == LinkType::ETHERNET {
+        // A monitor says of no frame whom it is for.
+        program.when(IF_EQUAL, TO_THIS_HOST, Drop, Next);
+    }
+    program.look_into(link_type, ports);
+    program.assemble()
+}
+
+#[derive(Default)]
+struct Program {
+    steps: Vec<(u16, u32, Place, Place)>,
+    places: Vec<(Place, usize)>,
+}
+
+impl Program {
+    fn step(&mut self, code: u16, operand: u32) {
+        self.steps.push((code, operand, Next, Next));
+    }
+
+    fn when(&mut self, code: u16, operand: u32, yes: Place, no: Place) {
+        self.steps.push((code, operand, yes, no));
+    }
+
+    fn go(&mut self, place: Place) {
+        self.steps.push((JUMP, 0, place, Next));
+    }
+
+    fn here(&mut self, place: Place) {
+        self.places.push((place, self.steps.len()));
+    }
+
+    fn look_into(&mut self, link_type: LinkType, ports: &[u16]) {
+        match link_type {
+            LinkType::ETHERNET => self.ethernet(),
+            LinkType::IEEE802_11_RADIOTAP => {
+                // its length, in little-endian order
+                self.step(LOAD_X_CONSTANT, 0);
+                self.step(LOAD_BYTE_AT_X, 3);
+                self.step(SHIFT_LEFT, 8);
+                self.step(STORE, FRAME_START);
+                self.step(LOAD_BYTE_AT_X, 2);
+                self.step(LOAD_X_MEMORY, FRAME_START);
+                self.step(ADD_X, 0);
+                self.step(A_TO_X, 0);
+                self.ieee80211();
+            }
+            _ => {
+                self.step(LOAD_X_CONSTANT, 0);
+                self.ieee80211();
+            }
+        }
+        self.ip(ports);
+    }
+
+    fn ethernet(&mut self) {
+        const TYPE_AT: u32 = 12;
+        for (at, tagged) in [(TYPE_AT, FirstTag), (TYPE_AT + 4, SecondTag), (TYPE_AT + 8, Pass)] {
+            self.step(LOAD_X_CONSTANT, at);
+            self.step(LOAD_HALF_AT_X, 0);
+            for tag in TAGS {
+                self.when(IF_EQUAL, tag, tagged, Next);
+            }
+            for further in FURTHER {
+                self.when(IF_EQUAL, further, Pass, Next);
+            }
+            self.go(EtherType);
+            if tagged != Pass {
+                self.here(tagged);
+            }
+        }
+    }
+
+    /// With X at the frame control field: as [`wire::link`] reads it.
+    fn ieee80211(&mut self) {
+        self.step(STORE_X, FRAME_START);
+        // data, and with a body
+        self.step(LOAD_BYTE_AT_X, 0);
+        self.step(AND, 0x4f);
+        self.when(IF_EQUAL, 0x08, Next, Drop);
+        self.step(LOAD_BYTE_AT_X, 1);
+        self.when(IF_BITS, 0x40, PassBriefly, Next);
+        self.step(AND, 3);
+        self.when(IF_EQUAL, 3, FourAddresses, Next);
+        self.step(LOAD_CONSTANT, 24);
+        self.go(Header);
+        self.here(FourAddresses);
+        self.step(LOAD_CONSTANT, 30);
+        self.here(Header);
+        self.step(ADD_X, 0);
+        self.step(STORE, BODY_START);
+        self.step(LOAD_BYTE_AT_X, 0);
+        self.when(IF_BITS, 0x80, Qos, Body);
+        self.here(Qos);
+        self.step(LOAD_X_MEMORY, BODY_START);
+        self.step(LOAD_BYTE_AT_X, 0);
+        // an aggregate
+        self.when(IF_BITS, 0x80, Pass, Next);
+        self.step(LOAD_X_MEMORY, FRAME_START);
+        self.step(LOAD_BYTE_AT_X, 1);
+        self.when(IF_BITS, 0x80, HtControl, Next);
+        self.step(LOAD_CONSTANT, 2);
+        self.go(AddQos);
+        self.here(HtControl);
+        self.step(LOAD_CONSTANT, 6);
+        self.here(AddQos);
+        self.step(LOAD_X_MEMORY, BODY_START);
+        self.step(ADD_X, 0);
+        self.step(STORE, BODY_START);
+        self.here(Body);
+        self.step(LOAD_X_MEMORY, BODY_START);
+        self.step(LOAD_WORD_AT_X, 0);
+        self.when(IF_EQUAL, 0xaaaa_0300, Next, Pass);
+        self.step(LOAD_HALF_AT_X, 4);
+        self.when(IF_EQUAL, 0, Snap, Next);
+        self.when(IF_EQUAL, 0x00f8, Snap, Pass);
+        self.here(Snap);
+        self.advance(6);
+        self.step(LOAD_HALF_AT_X, 0);
+        for further in TAGS.into_iter().chain(FURTHER) {
+            self.when(IF_EQUAL, further, Pass, Next);
+        }
+    }
+
+    /// With X at the EtherType and A holding it.
+    fn ip(&mut self, ports: &[u16]) {
+        self.here(EtherType);
+        self.when(IF_EQUAL, IPV4, Ipv4, Next);
+        self.when(IF_EQUAL, IPV6, Ipv6, Drop);
+        self.here(Ipv4);
+        self.step(LOAD_BYTE_AT_X, 2 + 9);
+        self.when(IF_EQUAL, UDP, Next, Drop);
+        // a fragment
+        self.step(LOAD_HALF_AT_X, 2 + 6);
+        self.when(IF_BITS, 0x3fff, Drop, Next);
+        self.step(LOAD_BYTE_AT_X, 2);
+        self.step(AND, 0x0f);
+        self.step(SHIFT_LEFT, 2);
+        self.step(ADD_X, 0);
+        self.step(A_TO_X, 0);
+        self.go(Udp);
+        self.here(Ipv6);
+        self.step(LOAD_BYTE_AT_X, 2 + 6);
+        self.when(IF_EQUAL, UDP, Next, Drop);
+        self.advance(40);
+        self.here(Udp);
+        if ports.is_empty() || ports.len() > MAX_PORTS {
+            self.go(Pass);
+        } else {
+            for port_at in [2, 4] {
+                self.step(LOAD_HALF_AT_X, port_at);
+                for port in ports {
+                    self.when(IF_EQUAL, u32::from(*port), Pass, Next);
+                }
+            }
+            self.go(Drop);
+        }
+        self.here(PassBriefly);
+        self.step(LOAD_X_MEMORY, FRAME_START);
+        self.step(X_TO_A, 0);
+        self.step(ADD, PROTECTED_BYTES);
+        self.step(RETURN_A, 0);
+        self.here(Pass);
+        self.step(RETURN, WHOLE);
+        self.here(Drop);
+        self.step(RETURN, 0);
+    }
+
+    fn advance(&mut self, bytes: u32) {
+        self.step(X_TO_A, 0);
+        self.step(ADD, bytes);
+        self.step(A_TO_X, 0);
+    }
+
+    /// Resolves the places. A jump counts from the instruction behind it, and goes forward only.
+    fn assemble(&self) -> Vec<SockFilter> {
+        let distance = |from: usize, place: Place| {
+            let found = self.places.iter().find(|(named, _)| *named == place);
+            found.map_or(0, |(_, at)| at - from - 1)
+        };
+        let byte = |distance: usize| u8::try_from(distance).unwrap_or(u8::MAX);
+        let instruction = |(at, &(code, operand, yes, no)): (usize, &(u16, u32, Place, Place))| {
+            let (yes, no) = (distance(at, yes), distance(at, no));
+            if code == JUMP {
+                SockFilter::new(code, 0, 0, yes as u32)
+            } else {
+                SockFilter::new(code, byte(yes), byte(no), operand)
+            }
+        };
+        self.steps.iter().enumerate().map(instruction).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use etherparse::PacketBuilder;
+    use proptest::prelude::*;
+    use socket2::SockRef;
+    use std::os::unix::net::UnixDatagram;
+    use wire::link::Unpacker;
+    use wire::udp::Datagram;
+
+    const PORT: u16 = 4780;
+
+    /// What the kernel makes of frames: the program at one end of a pair of sockets. These have no packet type.
+    struct Kernel {
+        from: UnixDatagram,
+        to: UnixDatagram,
+    }
+
+    impl Kernel {
+        fn with(link_type: LinkType, ports: &[u16]) -> Self {
+            let (from, to) = UnixDatagram::pair().unwrap();
+            to.set_nonblocking(true).unwrap();
+            let mut program = Program::default();
+            program.look_into(link_type, ports);
+            SockRef::from(&to).attach_filter(&program.assemble()).unwrap();
+            Kernel { from, to }
+        }
+
+        /// How many bytes of it pass.
+        fn passed(&self, frame: &[u8]) -> usize {
+            self.from.send(frame).unwrap();
+            self.to.recv(&mut [0; 4096]).unwrap_or(0)
+        }
+    }
+
+    fn udp(v6: bool, source: u16, destination: u16) -> Vec<u8> {
+        let mut packet = Vec::new();
+        if v6 {
+            let builder = PacketBuilder::ipv6([0xfd; 16], [0xfc; 16], 64).udp(source, destination);
+            builder.write(&mut packet, b"said to others").unwrap();
+        } else {
+            let builder = PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64).udp(source, destination);
+            builder.write(&mut packet, b"said to others").unwrap();
+        }
+        packet
+    }
+
+    /// Headers of every shape, each up to the EtherType.
+    fn headers() -> Vec<(LinkType, Vec<u8>)> {
+        const SNAP: [u8; 6] = [0xaa, 0xaa, 3, 0, 0, 0];
+        let addresses = [2; 22];
+        let data =
+            |control: u8, flags: u8, more: &[u8]| [&[control, flags][..], &addresses, more, &SNAP].concat();
+        let wireless = [
+            data(0x08, 2, &[]),
+            data(0x88, 2, &[0, 0]),
+            data(0x88, 0x82, &[0; 6]),
+            data(0x08, 3, &[9; 6]),
+            data(0x88, 0x83, &[&[9; 6][..], &[0; 6]].concat()),
+            // behind a mesh control field
+            data(0x88, 2, &[0, 1, 0, 31, 0, 0, 0, 7]),
+        ];
+        let mut all = vec![
+            (LinkType::ETHERNET, vec![2; 12]),
+            (LinkType::ETHERNET, [&[2; 12][..], &[0x81, 0, 0, 5]].concat()),
+            (LinkType::ETHERNET, [&[2; 12][..], &[0x88, 0xa8, 0, 5, 0x81, 0, 0, 6]].concat()),
+            (LinkType::ETHERNET, [&[2; 12][..], &[0x81, 0, 0, 5, 0x81, 0, 0, 6, 0x81, 0, 0, 7]].concat()),
+        ];
+        for frame in wireless {
+            let tapped = |tap: &[u8]| [tap, &frame].concat();
+            all.push((LinkType::IEEE802_11_RADIOTAP, tapped(&[0, 0, 8, 0, 0, 0, 0, 0])));
+            all.push((LinkType::IEEE802_11_RADIOTAP, tapped(&[0, 0, 13, 0, 4, 0, 0, 0, 2, 9, 9, 9, 9])));
+            all.push((LinkType::IEEE802_11, frame));
+        }
+        all
+    }
+
+    fn frame(header: &[u8], packet: &[u8]) -> Vec<u8> {
+        let ether_type = if packet[0] >> 4 == 4 { [0x08, 0x00] } else { [0x86, 0xdd] };
+        [header, &ether_type, packet].concat()
+    }
+
+    fn found(link_type: LinkType, frame: &[u8], ports: &[u16]) -> bool {
+        let mut found = false;
+        let _ = Unpacker::default().unpack(link_type, frame, &mut |packet| {
+            found |= Datagram::parse(packet).is_ok_and(|it| it.is_some_and(|it| it.concerns(ports)));
+        });
+        found
+    }
+
+    #[test]
+    fn datagrams_of_the_ports_pass_whole_and_others_do_not() {
+        for (link_type, header) in headers() {
+            let kernel = Kernel::with(link_type, &[PORT, 4790]);
+            for v6 in [false, true] {
+                for (source, destination) in [(PORT, 1), (1, PORT), (4790, 1)] {
+                    let frame = frame(&header, &udp(v6, source, destination));
+                    assert!(found(link_type, &frame, &[PORT, 4790]), "{link_type} {header:02x?}");
+                    assert_eq!(kernel.passed(&frame), frame.len(), "{link_type} {header:02x?}");
+                }
+            }
+            let followed = kernel.passed(&frame(&header, &udp(false, 1, 2))) == 0;
+            let is_deep =
+                header.len() == 24 || header.ends_with(&[0, 31, 0, 0, 0, 7, 0xaa, 0xaa, 3, 0, 0, 0]);
+            assert_eq!(followed, !is_deep, "{link_type} {header:02x?}");
+            let any = Kernel::with(link_type, &[]);
+            assert!(any.passed(&frame(&header, &udp(true, 1, 2))) > 0);
+            let many: Vec<u16> = (1..=300).collect();
+            assert!(Kernel::with(link_type, &many).passed(&frame(&header, &udp(true, 1, 2))) > 0);
+        }
+    }
+
+    #[test]
+    fn of_what_the_radio_encrypted_only_the_start_passes_and_of_beacons_nothing() {
+        let kernel = Kernel::with(LinkType::IEEE802_11_RADIOTAP, &[PORT]);
+        let tapped = |frame: &[u8]| [&[0, 0, 8, 0, 0, 0, 0, 0][..], frame, &[7; 1000]].concat();
+        assert_eq!(kernel.passed(&tapped(&[0x88, 0x42])), 8 + PROTECTED_BYTES as usize);
+        for other in [0x80, 0xd4, 0x48, 0xc8] {
+            assert_eq!(kernel.passed(&tapped(&[other, 2])), 0, "{other:x}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_the_parser_finds_passes(
+            shape in 0..headers().len(),
+            v6: bool,
+            changes in proptest::collection::vec((0usize..90, any::<u8>()), 0..4),
+        ) {
+            let (link_type, header) = headers().swap_remove(shape);
+            let mut frame = frame(&header, &udp(v6, PORT, 1));
+            for (at, byte) in changes {
+                if let Some(place) = frame.get_mut(at) {
+                    *place = byte;
+                }
+            }
+            if found(link_type, &frame, &[PORT]) {
+                prop_assert_eq!(Kernel::with(link_type, &[PORT]).passed(&frame), frame.len(), "{:02x?}", frame);
+            }
+        }
+    }
+}

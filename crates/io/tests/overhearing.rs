@@ -1,0 +1,220 @@
+//! An ear hears what others say to each other, and nothing else: on a bridge that floods, and on an interface whose
+//! frames are 802.11's.
+
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test may fail by panicking, and waits
+
+mod monitor;
+
+use io::Error;
+use io::clock::Clock;
+use io::ear::{Counters, Ear};
+use io::udp::Udp;
+use lab::{Namespace, Run};
+use monitor::Monitor;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+const PORT: u16 = 4780;
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What an ear hands on: from where, and what.
+type Said = (SocketAddr, Vec<u8>);
+
+/// A run, if this machine lets us; says why not.
+fn run() -> Option<Run> {
+    let run = Run::begin();
+    if let Err(why) = &run {
+        println!("skipped: namespaces cannot be made: {why}");
+    }
+    run.ok()
+}
+
+fn receive(ear: &mut Ear, into: &mut Vec<Said>) -> bool {
+    let now = Clock::start().now();
+    ear.receive(now, |overheard| into.push((overheard.from, overheard.datagram.to_vec()))).unwrap()
+}
+
+/// Waits for `count` datagrams, and a little for what should not come.
+fn hear(ear: &mut Ear, count: usize) -> Vec<Said> {
+    let (mut heard, patience) = (Vec::new(), Instant::now() + PATIENCE);
+    while heard.len() < count && Instant::now() < patience {
+        if !receive(ear, &mut heard) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+    std::thread::sleep(Duration::from_millis(100));
+    while receive(ear, &mut heard) {}
+    heard
+}
+
+/// A bridge that floods, and on it a gateway, a station, and a third.
+struct Hub {
+    gateway: Namespace,
+    station: Namespace,
+    third: Namespace,
+    _hub: Namespace,
+}
+
+impl Hub {
+    fn make(run: &Run) -> Self {
+        let made = Namespace::make(run, &["hub", "gateway", "station", "third"]).unwrap();
+        let [hub, gateway, station, third] = <[Namespace; 4]>::try_from(made).ok().unwrap();
+        hub.ip("link add hub type bridge ageing_time 0 mcast_snooping 0\nlink set hub up").unwrap();
+        for (last, host) in (1..).zip([&gateway, &station, &third]) {
+            let name = host.name();
+            hub.ip(&format!(
+                "link add port{last} type veth peer name lan netns {name}\n\
+                 link set port{last} master hub\nlink set port{last} up"
+            ))
+            .unwrap();
+            host.ip(&format!(
+                "addr add 192.0.2.{last}/24 dev lan\naddr add 2001:db8::{last}/64 dev lan nodad\nlink set lan up\n\
+                 link add link lan name tagged type vlan id 5\naddr add 198.51.100.{last}/24 dev tagged\n\
+                 link set tagged up"
+            ))
+            .unwrap();
+        }
+        Hub { gateway, station, third, _hub: hub }
+    }
+}
+
+fn at(address: &str, port: u16) -> SocketAddr {
+    SocketAddr::new(address.parse().unwrap(), port)
+}
+
+#[test]
+fn a_third_host_hears_what_two_others_say_on_the_port_and_nothing_else() {
+    let Some(run) = run() else { return };
+    let hub = Hub::make(&run);
+    let socket = |host: &Namespace, port: u16| host.enter(|| Udp::bind(at("::", port)).unwrap()).unwrap();
+    let (mut gateway, mut station) = (socket(&hub.gateway, PORT), socket(&hub.station, 5000));
+    let (mut other, mut third) = (socket(&hub.gateway, 53), socket(&hub.third, PORT));
+    let mut ear = hub.third.enter(|| Ear::open("lan", &[PORT]).unwrap()).unwrap();
+
+    // several datagrams that the sender's kernel does not cut, because no device asks for it
+    let row: Vec<u8> = (0..2500u32).map(|number| (number % 251) as u8).collect();
+    let mut datagram_bytes = 0;
+    for (gateway_ip, station_ip, third_ip) in [
+        ("192.0.2.1", "192.0.2.2", "192.0.2.3"),
+        ("2001:db8::1", "2001:db8::2", "2001:db8::3"),
+        // these two behind a VLAN tag
+        ("198.51.100.1", "198.51.100.2", "198.51.100.3"),
+    ] {
+        // to and from the third itself, and of another service
+        third.send(at(gateway_ip, PORT), 0, b"by the third", 100).unwrap();
+        gateway.send(at(third_ip, PORT), 0, b"to the third", 100).unwrap();
+        other.send(at(station_ip, 5000), 0, b"of another service", 100).unwrap();
+        let up = format!("up from {station_ip}").into_bytes();
+        station.send(at(gateway_ip, PORT), 0, &up, 100).unwrap();
+        assert_eq!(hear(&mut ear, 1), [(at(station_ip, 5000), up.clone())]);
+
+        gateway.send(at(station_ip, 5000), 0, &row, 1000).unwrap();
+        gateway.send(at(station_ip, 5000), 0, &[7; 1400], 1400).unwrap();
+        let down = [&row[..1000], &row[1000..2000], &row[2000..], &[7; 1400]];
+        assert_eq!(hear(&mut ear, 4), down.map(|datagram| (at(gateway_ip, PORT), datagram.to_vec())));
+        datagram_bytes += (up.len() + row.len() + 1400) as u64;
+    }
+    let counters = ear.heard().counters;
+    // all the rest was kept out by the kernel
+    let expected = Counters { frames: counters.frames, datagrams: 15, datagram_bytes, ..Counters::default() };
+    assert_eq!(counters, expected);
+    assert!(counters.frames <= 15);
+}
+
+#[test]
+fn an_interface_that_cannot_be_heard_is_told() {
+    let Some(run) = run() else { return };
+    let [alone] = <[Namespace; 1]>::try_from(Namespace::make(&run, &["alone"]).unwrap()).ok().unwrap();
+    let refused = |name: &str| alone.enter(|| Ear::open(name, &[PORT]).err().unwrap()).unwrap();
+    assert!(matches!(refused("lan"), Error::NoInterface(name) if name == "lan"));
+    assert!(matches!(refused("lo"), Error::CannotOverhear { interface, hardware: 772 } if interface == "lo"));
+}
+
+#[test]
+fn an_interface_that_goes_away_is_an_error_once_and_then_silence() {
+    let Some(run) = run() else { return };
+    let [alone] = <[Namespace; 1]>::try_from(Namespace::make(&run, &["alone"]).unwrap()).ok().unwrap();
+    alone.ip("link add here type veth peer name there\nlink set here up\nlink set there up").unwrap();
+    let mut ear = alone.enter(|| Ear::open("here", &[PORT]).unwrap()).unwrap();
+    let now = Clock::start().now();
+    while ear.receive(now, |_| {}).unwrap() {}
+    alone.ip("link delete here").unwrap();
+    assert!(ear.receive(now, |_| {}).is_err());
+    assert!(!ear.receive(now, |_| {}).unwrap());
+}
+
+#[test]
+fn what_a_monitor_receives_is_read_through_radiotap_and_802_11() {
+    let Some(run) = run() else { return };
+    let monitor = Monitor::make(&run, monitor::RADIOTAP);
+    monitor.namespace.ip("addr add 192.0.2.9/32 dev lo").unwrap();
+    let mut ear = monitor.ear(&[PORT]);
+    let to = |destination: [u8; 4], port: u16, payload: &[u8]| {
+        let mut packet = Vec::new();
+        let builder = etherparse::PacketBuilder::ipv4([192, 0, 2, 1], destination, 64).udp(port, 5000);
+        builder.write(&mut packet, payload).unwrap();
+        packet
+    };
+    let others = |payload: &[u8]| to([192, 0, 2, 2], PORT, payload);
+    let plain = |packet: &[u8]| monitor::tapped(0, &monitor::data(0x08, 0x02, &[], packet));
+    monitor.receives(&plain(&others(b"plain")));
+    monitor.receives(&monitor::tapped(0, &monitor::data(0x88, 0x02, &[0, 0], &others(b"with QoS"))));
+    // a check sequence at the end, which is no part of the frame
+    let checked = [monitor::data(0x08, 0x02, &[], &others(b"checked")), vec![1, 2, 3, 4]].concat();
+    monitor.receives(&monitor::tapped(0x10, &checked));
+    let aggregate = monitor::aggregate(&[others(b"first of two"), others(b"second of two")]);
+    monitor.receives(&monitor::tapped(0, &aggregate));
+    // what is not to be heard
+    monitor.receives(&monitor::tapped(0x40, &monitor::data(0x08, 0x02, &[], &others(b"damaged"))));
+    monitor.receives(&monitor::tapped(0, &monitor::data(0x08, 0x42, &[], &others(b"encrypted"))));
+    monitor.receives(&plain(&to([192, 0, 2, 9], PORT, b"to this host")));
+    monitor.receives(&plain(&to([192, 0, 2, 2], 53, b"another service")));
+    monitor.receives(&monitor::tapped(0, &[0x80; 60]));
+
+    // this host's addresses are those where it listens
+    let heard = monitor.namespace.enter(|| hear(&mut ear, 5)).unwrap();
+    let heard: Vec<Vec<u8>> = heard.into_iter().map(|(_, datagram)| datagram).collect();
+    let expected: [&[u8]; 5] = [b"plain", b"with QoS", b"checked", b"first of two", b"second of two"];
+    assert_eq!(heard, expected);
+    let counters = ear.heard().counters;
+    let refused = (counters.malformed, counters.protected, counters.own, counters.not_ours);
+    assert_eq!((counters.frames, refused), (7, (1, 1, 1, 0)), "{counters:?}");
+}
+
+#[test]
+fn recordings_of_real_radios_give_what_is_in_them() {
+    let Some(run) = run() else { return };
+    // DNS stands for the port: there is no tunnel in the recording
+    if let Some(frames) = monitor::recorded("wifi-open-bss.pcapng.xz") {
+        let (heard, expected, counters) = replay(&run, &frames, &[53]);
+        assert!(!expected.is_empty());
+        assert_eq!(heard, expected);
+        assert_eq!(counters.datagrams, expected.len() as u64);
+    }
+    if let Some(frames) = monitor::recorded("wpa-induction.pcap.gz") {
+        let (heard, _, counters) = replay(&run, &frames, &[]);
+        assert_eq!(heard, []);
+        assert!(counters.protected > 100, "{counters:?}");
+    }
+}
+
+/// What an ear hears when a monitor receives these frames; and what is in them by the parsers alone.
+fn replay(run: &Run, frames: &monitor::Frames, ports: &[u16]) -> (Vec<Said>, Vec<Said>, Counters) {
+    let monitor = Monitor::make(run, frames.hardware());
+    let mut ear = monitor.ear(ports);
+    let (mut heard, mut expected) = (Vec::new(), Vec::new());
+    let mut unpacker = wire::link::Unpacker::default();
+    for frame in &frames.frames {
+        let _ = unpacker.unpack(frames.link_type, frame, &mut |packet| {
+            if let Ok(Some(datagram)) = wire::udp::Datagram::parse(packet)
+                && (ports.is_empty() || datagram.concerns(ports))
+            {
+                expected.push((datagram.source, datagram.payload.to_vec()));
+            }
+        });
+        monitor.receives(frame);
+        receive(&mut ear, &mut heard);
+    }
+    while receive(&mut ear, &mut heard) {}
+    (heard, expected, ear.heard().counters)
+}
