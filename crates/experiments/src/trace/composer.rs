@@ -20,7 +20,7 @@ const OBJECT_BYTES: Range<usize> = 4_000..60_000;
 /// A piece that repeats, or stands between such.
 const PIECE_BYTES: Range<usize> = 80..780;
 /// What a flow begins with, its own.
-const OWN_BYTES: Range<usize> = 20..220;
+const OWN_BYTES: Range<usize> = 20..180;
 /// How soon something may come again, in bytes of payload: when whatever carried it has long arrived.
 const SOONEST_BYTES: f64 = 128.0 * 1024.0;
 /// How late at the latest, unless the trace is short.
@@ -88,6 +88,8 @@ pub struct Composer {
     rng: ChaCha8Rng,
     next_place: u64,
     composed_bytes: u64,
+    /// All that is still to come again.
+    due_bytes: u64,
     deliveries: [Delivery; CLIENTS],
 }
 
@@ -114,6 +116,7 @@ impl Composer {
             rng,
             next_place: 0,
             composed_bytes: 0,
+            due_bytes: 0,
             deliveries,
         }
     }
@@ -140,10 +143,13 @@ impl Composer {
 
     /// What a client gets next: what comes again there and is due, or something fresh.
     fn piece(&mut self, client: usize, length_bytes: Range<usize>, cut: (usize, usize)) -> Piece {
+        // towards the end sooner, so that nothing is left that was to come again
+        let is_ending = self.composed_bytes + self.due_bytes >= self.length_bytes;
         let due = &mut self.deliveries[client].due;
-        if due.peek().is_some_and(|Reverse(piece)| piece.due_bytes <= self.composed_bytes)
+        if due.peek().is_some_and(|Reverse(piece)| is_ending || piece.due_bytes <= self.composed_bytes)
             && let Some(Reverse(piece)) = due.pop()
         {
+            self.due_bytes -= piece.length_bytes as u64;
             return piece;
         }
         let length_bytes = self.rng.random_range(length_bytes);
@@ -154,6 +160,7 @@ impl Composer {
             Future::AtTheSame => client,
             Future::Never => return piece,
         };
+        self.due_bytes += length_bytes as u64;
         let due_bytes = self.composed_bytes + wait_bytes;
         self.deliveries[again].due.push(Reverse(Piece { due_bytes, ..piece }));
         piece
