@@ -30,7 +30,8 @@ pub struct Ready {
 pub struct Bell(Arc<OwnedFd>);
 
 impl Bell {
-    pub(crate) fn new() -> Result<Self, Error> {
+    /// A bell that nobody has rung.
+    pub fn new() -> Result<Self, Error> {
         let fd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
             .map_err(Error::call("make an eventfd"))?;
         Ok(Bell(Arc::new(fd)))

@@ -1,7 +1,8 @@
 //! A link: all that two nodes share from one boot of either to the next. It outlives sessions; when one of the
 //! two starts anew, it begins again from nothing.
 
-use crate::pack::Overflow;
+use crate::group::{Listener, Member};
+use crate::pack::{Heads, Overflow};
 use crate::path_delay::PathDelay;
 use crate::path_mtu::Measured;
 use crate::receipts::{GAP_TOLD_AFTER, Outstanding, Received};
@@ -13,7 +14,7 @@ use crate::shorten::Shortening;
 use re::{Form, Parameters, Policy};
 use std::collections::VecDeque;
 use std::time::Duration;
-use wire::hello::{ANSWERS_REQUESTS, HEARS_LANES, Hello, LENGTHENS, RECOVERS};
+use wire::hello::{ANSWERS_REQUESTS, HEARS_LANES, Hello, JOINS, LENGTHENS, LISTENS, RECOVERS};
 use wire::unit::PLAIN;
 
 /// Replies that wait to be sent at once.
@@ -23,6 +24,9 @@ const MAX_PONGS: usize = 8;
 /// The share of the whole path's round trip within which end hosts take what comes late for reordered and not for lost
 /// (RACK, RFC 8985, section 6.2).
 const REORDERING_SHARE: u32 = 4;
+/// The share of lost datagrams from which on no packet is cut: what sharing saves (a datagram's 50 bytes for every two or
+/// three packets) is lost again with the packets of which one half was lost.
+const MOST_LOSS_TO_CUT: f64 = 0.005;
 /// The longest that a packet waits behind a gap.
 const MAX_PATIENCE: Duration = Duration::from_millis(300);
 /// A first guess of the round trip, until it is measured.
@@ -53,6 +57,14 @@ pub struct Link {
     pub path_delay: PathDelay,
     /// A packet's frame that waits for the next datagram.
     pub overflow: Option<Overflow>,
+    /// Whether the peer joins packets that were cut.
+    peer_joins: bool,
+    /// Packets that were cut, and of which the rest is to come.
+    pub heads: Heads,
+    /// The peer is a station of this node's group.
+    pub member: Option<Member>,
+    /// This node is a station of the peer's group.
+    pub listener: Option<Listener>,
     /// Bytes of the last packet's frame: the next one's are likely about as many.
     pub usual_frame_bytes: usize,
     /// A receipt is due and did not fit into the datagram before.
@@ -67,9 +79,11 @@ pub struct Link {
 
 /// What this node answers to and stores, as it says in its hello.
 #[must_use]
-pub fn capabilities(parameters: &Parameters) -> u32 {
+pub fn capabilities(parameters: &Parameters, listens: bool) -> u32 {
     LENGTHENS
+        | if listens { LISTENS } else { 0 }
         | HEARS_LANES
+        | JOINS
         | match parameters.policy {
             Policy::RetrieveOnMiss => ANSWERS_REQUESTS,
             _ if sends_again(parameters) => RECOVERS,
@@ -90,9 +104,15 @@ pub fn store_kib(parameters: &Parameters) -> u32 {
 }
 
 impl Link {
-    /// A new link with the peer that said `hello`, in a session of this version.
+    /// A new link with the peer that said `hello`, in a session of this version, of a node that shares or does not.
     #[must_use]
-    pub fn new(parameters: &Parameters, shortening: Shortening, hello: &Hello, version: u8) -> Self {
+    pub fn new(
+        parameters: &Parameters,
+        shortening: Shortening,
+        hello: &Hello,
+        version: u8,
+        shares: bool,
+    ) -> Self {
         let is_plain = version == PLAIN;
         let off = (
             Parameters { policy: Policy::Off, ..*parameters },
@@ -103,6 +123,9 @@ impl Link {
         let (answers, recovers) =
             (hello.capabilities & ANSWERS_REQUESTS != 0, hello.capabilities & RECOVERS != 0);
         let shortening = if hello.capabilities & LENGTHENS != 0 { shortening } else { Shortening::NONE };
+        // what is compressed repeats nothing that others could have heard
+        let literals = shortening.literals && !(shares && hello.capabilities & LISTENS != 0);
+        let shortening = Shortening { literals, ..shortening };
         Link {
             peer_boot: hello.boot,
             is_plain,
@@ -115,6 +138,10 @@ impl Link {
             release: recovers.then(Release::default),
             path_delay: PathDelay::default(),
             overflow: None,
+            peer_joins: hello.capabilities & JOINS != 0,
+            heads: Heads::default(),
+            member: None,
+            listener: None,
             usual_frame_bytes: usize::MAX,
             receipt_had_no_room: false,
             replies: VecDeque::new(),
@@ -141,6 +168,13 @@ impl Link {
         let in_time = (path / REORDERING_SHARE).min(MAX_PATIENCE);
         let repair = srtt * 3 / 2 + GAP_TOLD_AFTER;
         if repair <= in_time { in_time } else { Duration::ZERO }
+    }
+
+    /// Whether packets are cut where a datagram ends: all datagrams of a row are then of one length, which the kernel sends
+    /// with one call. Not where the air loses much, because what travels in two datagrams is lost with either.
+    #[must_use]
+    pub fn cuts(&self) -> bool {
+        self.peer_joins && self.outstanding.loss().is_none_or(|loss| loss < MOST_LOSS_TO_CUT)
     }
 
     /// Queues an answer to a request, within the bound.

@@ -226,21 +226,32 @@ impl Received {
     pub fn arrive(&mut self, now: Duration, sequence: u64) {
         self.received = self.received.wrapping_add(1);
         if sequence >= self.next {
-            if sequence > self.next && self.sender_recovers {
-                self.miss(now);
-                self.unreported_since.get_or_insert(now);
-            }
-            if sequence - self.next >= HISTORY as u64 {
-                self.held.fill(0);
-            } else {
-                for passed in self.next..=sequence {
-                    self.set(passed, false);
-                }
-            }
+            self.reach(now, sequence);
+            self.set(sequence, false);
             self.next = sequence + 1;
             self.newest_at = now;
             self.move_to_gap();
         }
+    }
+
+    /// Notes that everything before `sequence` was sent before now.
+    pub fn reach(&mut self, now: Duration, sequence: u64) {
+        if sequence <= self.next {
+            return;
+        }
+        if self.sender_recovers {
+            self.miss(now);
+            self.unreported_since.get_or_insert(now);
+        }
+        if sequence - self.next >= HISTORY as u64 {
+            self.held.fill(0);
+        } else {
+            for passed in self.next..sequence {
+                self.set(passed, false);
+            }
+        }
+        self.next = sequence;
+        self.move_to_gap();
     }
 
     /// Notes that the packet `sequence` waits for what it refers to.

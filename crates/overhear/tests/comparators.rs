@@ -1,5 +1,7 @@
 //! What the comparators find, restore and send.
 
+#![allow(clippy::unwrap_used)] // a harness fails by panicking
+
 mod content;
 
 use content::Content;

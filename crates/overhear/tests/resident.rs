@@ -1,5 +1,7 @@
 //! What a small station takes of memory.
 
+#![allow(clippy::unwrap_used)] // a harness fails by panicking
+
 mod content;
 
 use content::{Content, association, settings};

@@ -2,7 +2,7 @@
 //!
 //! Two ways to choose and name them. The paper's form needs [`Rabin`] fingerprints, since they travel. The
 //! compact form is free to be quick: whether a window is kept depends on a multiplicative hash of its first
-//! eight bytes, which is computed for every position on its own, without the chain of dependent steps that a
+//! eight bytes, which is computed for many positions at once, without the chain of dependent steps that a
 //! rolling hash is; and the branch that would be mispredicted once an anchor is replaced by arithmetic.
 
 use crate::rabin::Rabin;
@@ -10,6 +10,8 @@ use std::ops::Range;
 
 /// An odd constant with well-mixed bits: the golden ratio's fraction.
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
+/// The same in four odd pieces, one for each pair of a window's first eight bytes.
+const MULTIPLIERS: [u16; 4] = [0x9e37, 0x79b9, 0x7f4b, 0x7c15];
 
 /// See [`AnchorFinder::find_thinly`].
 pub const THIN_BYTES: usize = 256;
@@ -18,6 +20,8 @@ pub const THIN_WINDOWS: usize = 64;
 
 /// Windows whose fate fits into a word.
 const BITS: usize = 64;
+/// Bytes that the first eight bytes of so many windows take.
+const BLOCK_BYTES: usize = BITS + 7;
 
 /// One kept window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,9 +38,10 @@ pub struct AnchorFinder {
     window_bytes: usize,
     /// Rabin fingerprints are kept where these bits are zero.
     mask: u64,
-    /// Quick hashes are kept up to this value. A comparison, not a shift by `sample_bits`, which the
-    /// compiler would make it if it saw where this comes from: the shift took two and a half times as long.
-    bound: u64,
+    /// Quick hashes are kept up to this value.
+    bound: u16,
+    /// How often the number of anchors is halved.
+    halvings: u32,
     method: Method,
 }
 
@@ -66,7 +71,12 @@ impl AnchorFinder {
 
     fn new(window_bytes: usize, sample_bits: u32, method: Method) -> Self {
         let mask = (1 << sample_bits.min(32)) - 1;
-        AnchorFinder { window_bytes, mask, bound: u64::MAX >> sample_bits.min(32), method }
+        AnchorFinder { window_bytes, mask, bound: u16::MAX >> sample_bits.min(15), halvings: 0, method }
+    }
+
+    /// From now on finds half as many anchors, or half of that, and so on: some of those that it would find otherwise.
+    pub fn halve(&mut self, halvings: u32) {
+        self.halvings = halvings.min(16);
     }
 
     /// The window's size.
@@ -108,13 +118,14 @@ impl AnchorFinder {
         }
         match &mut self.method {
             Method::Rabin(rabin) => {
-                let kept = rabin.windows(payload).filter(|(_, fingerprint)| fingerprint & self.mask == 0);
+                let mask = ((self.mask + 1) << self.halvings) - 1;
+                let kept = rabin.windows(payload).filter(|(_, fingerprint)| fingerprint & mask == 0);
                 anchors.extend(
                     kept.map(|(at, fingerprint)| Anchor { fingerprint, offset: (start + at) as u16 }),
                 );
             }
             Method::Quick { positions } => {
-                let count = sample(payload, self.window_bytes, self.bound, positions);
+                let count = sample(payload, self.window_bytes, self.bound >> self.halvings, positions);
                 anchors.extend(positions[..count].iter().map(|&at| {
                     let at = usize::from(at);
                     let window = &payload[at..at + self.window_bytes];
@@ -129,25 +140,70 @@ impl AnchorFinder {
 ///
 /// In two steps, each without a branch that cannot be foreseen: a bit for each of 64 windows, then a position for each
 /// bit that is set.
-fn sample(payload: &[u8], window_bytes: usize, bound: u64, positions: &mut [u16; 1 << 16]) -> usize {
+fn sample(payload: &[u8], window_bytes: usize, bound: u16, positions: &mut [u16; 1 << 16]) -> usize {
     let windows = payload.len() - window_bytes + 1;
     let mut count = 0;
     for start in (0..windows).step_by(BITS) {
-        let end = windows.min(start + BITS);
-        let mut kept = 0u64;
-        for first in payload[start..end + 7].windows(8) {
-            let first = u64::from_le_bytes(first.try_into().expect("eight bytes"));
-            kept = kept << 1 | u64::from(first.wrapping_mul(MULTIPLIER) <= bound);
+        let rest = &payload[start..];
+        let mut kept = match rest.first_chunk() {
+            Some(block) => kept_windows(block, bound),
+            None => {
+                let mut block = [0; BLOCK_BYTES];
+                block[..rest.len()].copy_from_slice(rest);
+                kept_windows(&block, bound)
+            }
+        };
+        if windows - start < BITS {
+            kept &= (1 << (windows - start)) - 1;
         }
-        kept <<= BITS - (end - start);
         while kept != 0 {
-            let at = kept.leading_zeros();
-            positions[count & 0xffff] = (start + at as usize) as u16;
+            positions[count & 0xffff] = (start + kept.trailing_zeros() as usize) as u16;
             count += 1;
-            kept &= !(1 << 63 >> at);
+            kept &= kept - 1;
         }
     }
     count
+}
+
+/// A bit for each window that starts in the block, the first one lowest.
+fn kept_windows(block: &[u8; BLOCK_BYTES], bound: u16) -> u64 {
+    let [even, odd] = [0, 1].map(|start| kept_every_second(&block[start..], bound));
+    spread(even) | spread(odd) << 1
+}
+
+/// A bit for every second window. Lanes of 16 bits, with nothing that passes from one to another but neighbours' values,
+/// are what a compiler makes vectors of on any processor.
+fn kept_every_second(block: &[u8], bound: u16) -> u32 {
+    const WINDOWS: usize = BITS / 2;
+    let mut pairs = [0u16; WINDOWS + MULTIPLIERS.len() - 1];
+    for (pair, bytes) in pairs.iter_mut().zip(block.as_chunks().0) {
+        *pair = u16::from_le_bytes(*bytes);
+    }
+    let mut kept = [0u8; WINDOWS];
+    for (window, kept) in kept.iter_mut().enumerate() {
+        let mut hash = 0u16;
+        for (place, multiplier) in MULTIPLIERS.iter().enumerate() {
+            hash = hash.wrapping_add(pairs[window + place].wrapping_mul(*multiplier));
+        }
+        *kept = u8::from(hash <= bound);
+    }
+    // eight bytes of 0 or 1 become eight bits: each lands in the highest byte, at its place
+    let mut bits = 0;
+    for (place, eight) in kept.as_chunks().0.iter().enumerate() {
+        let gathered = u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+        bits |= (gathered as u32) << (8 * place);
+    }
+    bits
+}
+
+/// Moves bit `i` to place `2 i`.
+fn spread(bits: u32) -> u64 {
+    let mut bits = u64::from(bits);
+    bits = (bits | bits << 16) & 0x0000_ffff_0000_ffff;
+    bits = (bits | bits << 8) & 0x00ff_00ff_00ff_00ff;
+    bits = (bits | bits << 4) & 0x0f0f_0f0f_0f0f_0f0f;
+    bits = (bits | bits << 2) & 0x3333_3333_3333_3333;
+    (bits | bits << 1) & 0x5555_5555_5555_5555
 }
 
 /// Mixes the first and the last eight bytes of a window.
@@ -203,6 +259,21 @@ mod tests {
                 finder.find_thinly(&bytes, start..bytes.len(), &mut some);
                 all.retain(|anchor| (usize::from(anchor.offset) - start) % THIN_BYTES < THIN_WINDOWS);
                 prop_assert_eq!(some, all);
+            }
+        }
+
+        #[test]
+        fn half_as_many_are_some_of_all(bytes in proptest::collection::vec(any::<u8>(), 0..2000), halvings in 0u32..4) {
+            for mut finder in both(16, 2) {
+                let (mut all, mut some, mut few) = (Vec::new(), Vec::new(), Vec::new());
+                finder.find(&bytes, 0..bytes.len(), &mut all);
+                finder.halve(halvings);
+                finder.find(&bytes, 0..bytes.len(), &mut some);
+                finder.halve(halvings + 1);
+                finder.find(&bytes, 0..bytes.len(), &mut few);
+                prop_assert!(some.iter().all(|anchor| all.contains(anchor)));
+                prop_assert!(few.iter().all(|anchor| some.contains(anchor)));
+                prop_assert!(halvings > 0 || some == all);
             }
         }
 

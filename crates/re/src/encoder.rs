@@ -3,6 +3,7 @@
 mod search;
 
 use crate::anchors::{Anchor, AnchorFinder};
+use crate::density::Density;
 use crate::eligible_payload;
 use crate::index::Index;
 use crate::parameters::{Form, Parameters, Policy};
@@ -45,6 +46,7 @@ pub struct Encoder {
     index: Index,
     store: PacketStore,
     sparing: Sparing,
+    density: Density,
     statistics: EncoderStatistics,
     anchors: Vec<Anchor>,
     waiting: WaitingAnchors,
@@ -61,9 +63,12 @@ impl Encoder {
     pub fn new(parameters: &Parameters) -> Self {
         let Parameters { policy, form, window_bytes, sample_bits, store_bytes } = *parameters;
         let store_bytes = if policy == Policy::Off { 0 } else { store_bytes };
-        let (finder, sparing) = match form {
-            Form::Compact => (AnchorFinder::quick(window_bytes, sample_bits), Sparing::on()),
-            Form::Paper => (AnchorFinder::rabin(window_bytes, sample_bits), Sparing::off()),
+        let (finder, sparing, density) = match form {
+            Form::Compact => {
+                let finder = AnchorFinder::quick(window_bytes, sample_bits);
+                (finder, Sparing::on(), Density::adaptive(sample_bits))
+            }
+            Form::Paper => (AnchorFinder::rabin(window_bytes, sample_bits), Sparing::off(), Density::fixed()),
         };
         let policy = policy.build();
         Encoder {
@@ -73,6 +78,7 @@ impl Encoder {
             index: Index::new(store_bytes, sample_bits),
             store: PacketStore::new(store_bytes),
             sparing,
+            density,
             statistics: EncoderStatistics::default(),
             anchors: Vec::new(),
             waiting: WaitingAnchors::default(),
@@ -124,6 +130,7 @@ impl Encoder {
 
     /// Finds the packet's anchors, and by them what it repeats.
     fn search(&mut self, sequence: u64, packet: &[u8], payload: Range<usize>) {
+        self.finder.halve(self.density.halvings());
         self.finder.find(packet, payload.clone(), &mut self.anchors);
         self.matches.clear();
         let search = Search {
@@ -140,6 +147,7 @@ impl Encoder {
             Form::Compact => search.for_compact_form(&mut self.matches),
             Form::Paper => search.for_paper_form(&mut self.matches),
         }
+        self.matches.iter().for_each(|found| self.density.found(found.length));
     }
 
     /// Writes the matches down, if that makes the packet shorter.

@@ -25,6 +25,7 @@
 
 pub mod anchors;
 mod decoder;
+mod density;
 mod encoder;
 pub mod extent;
 pub mod index;

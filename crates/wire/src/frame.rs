@@ -74,6 +74,26 @@ pub enum FrameType {
     /// Which of the sender's lanes the unit travels on, if it is not the first: its number (8 bits), from 1. It comes
     /// first in its unit. By it a receiver tells a peer that uses several ports from one that has moved.
     Lane = 19,
+    /// The front of a packet's frame that did not fit as a whole: that frame's type (8 bits), then as much of its body as
+    /// fills the unit. Takes the packet's link sequence; [`FrameType::Tail`] follows in the next unit.
+    Head = 20,
+    /// The rest of the frame whose [`FrameType::Head`] closed the unit before. It takes no link sequence: the packet's is
+    /// the one before the unit's first.
+    Tail = 21,
+    /// A packet's frame of which chunks that its receiver has were removed: [`crate::group::Shared`]. Takes a link
+    /// sequence. It stands in units under a group's key only.
+    Shared = 22,
+    /// Makes the receiver a member of the sender's group: [`crate::group::Membership`].
+    Membership = 23,
+    /// The sender is a member now: [`crate::group::Joined`].
+    Joined = 24,
+    /// What the sender overheard of what was sent to others of its group: [`crate::group::Heard`].
+    Heard = 25,
+    /// Chunks that the sender lacks: [`crate::chunk_request`].
+    ChunkRequest = 26,
+    /// Chunks that were asked for: the number (24 bits) under which they are sent, then a [`crate::chunk_reply`]. It
+    /// stands in units under a group's key only.
+    ChunkReply = 27,
 }
 
 impl FrameType {
@@ -81,7 +101,7 @@ impl FrameType {
     #[must_use]
     pub fn from_number(number: u8) -> Option<Self> {
         use FrameType::*;
-        const TYPES: [FrameType; 20] = [
+        const TYPES: [FrameType; 28] = [
             Padding,
             Packet,
             ReducedCompact,
@@ -102,6 +122,14 @@ impl FrameType {
             StoreShort,
             Probe,
             Lane,
+            Head,
+            Tail,
+            Shared,
+            Membership,
+            Joined,
+            Heard,
+            ChunkRequest,
+            ChunkReply,
         ];
         TYPES.get(usize::from(number)).copied()
     }
@@ -120,11 +148,12 @@ impl FrameType {
         matches!(self, AgainPacket | AgainReduced | AgainShort | StorePacket | StoreReduced | StoreShort)
     }
 
-    /// Whether a frame of this type takes a link sequence.
+    /// Whether a frame of this type is a packet that is sent for the first time, whole. It takes a link sequence, as
+    /// does a [`FrameType::Head`].
     #[must_use]
     pub fn is_packet(self) -> bool {
         use FrameType::*;
-        matches!(self, Packet | ReducedCompact | ReducedPaper | Short)
+        matches!(self, Packet | ReducedCompact | ReducedPaper | Short | Shared)
     }
 }
 
@@ -220,6 +249,19 @@ pub fn give_length(start: usize, out: &mut Vec<u8>) {
     out[start] &= !TO_THE_END;
 }
 
+/// Cuts the frame that begins at `start`, and says no length, so that the unit ends at `limit`: what stays is its
+/// [`FrameType::Head`]. How many bytes of the body stay; there must be room for one.
+pub fn cut(start: usize, limit: usize, out: &mut Vec<u8>) -> usize {
+    let frame_type = out[start] & !TO_THE_END;
+    out[start] = FrameType::Head as u8 | TO_THE_END;
+    out.truncate(limit - 1);
+    out.insert(start + 1, frame_type);
+    limit - start - HEAD_FRONT_BYTES
+}
+
+/// Bytes of a [`FrameType::Head`] before the piece of the body.
+const HEAD_FRONT_BYTES: usize = 2;
+
 /// The frames of a plaintext, behind its link sequence. Ends after the first error.
 #[derive(Debug, Clone)]
 pub struct Frames<'a> {
@@ -265,7 +307,7 @@ mod tests {
     proptest! {
         #[test]
         fn frames_round_trip(
-            bodies in proptest::collection::vec((0u8..20, proptest::collection::vec(any::<u8>(), 0..200)), 0..6),
+            bodies in proptest::collection::vec((0u8..28, proptest::collection::vec(any::<u8>(), 0..200)), 0..6),
             last in proptest::collection::vec(any::<u8>(), 0..200),
         ) {
             let mut out = Vec::new();
@@ -288,6 +330,22 @@ mod tests {
                 prop_assert_eq!(frame.body, &body[..]);
             }
             prop_assert_eq!(read[bodies.len()].body, &last[..]);
+        }
+
+        #[test]
+        fn a_cut_frame_fills_its_unit_and_is_whole_with_its_tail(
+            front in proptest::collection::vec(any::<u8>(), 0..50),
+            body in proptest::collection::vec(any::<u8>(), 20..200),
+            room in 3usize..20,
+        ) {
+            let mut out = front.clone();
+            emit_last(FrameType::Short, &mut out);
+            out.extend_from_slice(&body);
+            let stays = cut(front.len(), front.len() + room, &mut out);
+            prop_assert_eq!(out.len(), front.len() + room);
+            let Frame { frame_type, body: head } = Frames::new(&out[front.len()..]).next().unwrap().unwrap();
+            prop_assert_eq!(frame_type, Some(FrameType::Head));
+            prop_assert_eq!(head.split_first(), Some((&(FrameType::Short as u8), &body[..stays])));
         }
 
         #[test]

@@ -1,6 +1,6 @@
 //! Packets: as many as fit go into a datagram, of those that wait now.
 
-use super::AROUND_FRAMES;
+use super::{AROUND_FRAMES, shared};
 use crate::ecn;
 use crate::encapsulation::{self, OuterClass};
 use crate::event::{Event, Outcome, SentPacket};
@@ -14,6 +14,12 @@ use std::time::Duration;
 use wire::frame::{self, FrameType};
 use wire::inner::Inner;
 use wire::unit::TAG_BYTES;
+
+/// Room that a datagram must have beside a packet that is alone in it, for another to be cut: what does not shrink
+/// travels one by one.
+const LEAST_ROOM_TO_CUT: usize = 64;
+/// Room in which a piece of a packet stands, in a datagram that others share already.
+const LEAST_ROOM_FOR_A_PIECE: usize = 4;
 
 /// The packets of one datagram, while it is written.
 pub(super) struct Row<'a> {
@@ -31,6 +37,16 @@ pub(super) struct Row<'a> {
     pub lane_bytes: usize,
     /// Of the packets that are in it.
     pub class: OuterClass,
+    /// How many those are, the rest of one that was cut among them.
+    pub packets: usize,
+    /// It is for the group to hear.
+    pub is_shared: bool,
+}
+
+impl Row<'_> {
+    fn least_room_to_cut(&self) -> usize {
+        if self.packets > 1 { LEAST_ROOM_FOR_A_PIECE } else { LEAST_ROOM_TO_CUT }
+    }
 }
 
 /// A packet's frame that turned out too long for the datagram it was made for.
@@ -45,10 +61,36 @@ pub struct Overflow {
     class: u8,
     frame_type: FrameType,
     body: Vec<u8>,
+    /// Bytes of the body that are on their way already.
+    gone_bytes: usize,
     packet: Vec<u8>,
 }
 
+/// Makes a datagram that has no room for a piece of a packet as long as one that had, if there is room to say so. Where its
+/// last frame begins, if that says no length yet.
+fn fill_up(last: usize, limit: usize, out: &mut Vec<u8>) -> Option<usize> {
+    if out.len() + frame::MAX_LENGTH_BYTES > limit {
+        return Some(last);
+    }
+    frame::give_length(last, out);
+    if out.len() < limit {
+        frame::emit_last(FrameType::Padding, out);
+        out.resize(limit, 0);
+    }
+    None
+}
+
 impl Overflow {
+    /// The link sequence of the datagram it goes into, if that is its own: what was cut has travelled under it before.
+    pub fn own_sequence(&self) -> Option<u64> {
+        (self.gone_bytes == 0).then_some(self.sequence)
+    }
+
+    /// Whether it was to be shared: then its session is a group's key.
+    pub fn is_shared(&self) -> bool {
+        self.frame_type == FrameType::Shared
+    }
+
     /// Whether it fits into a datagram with so many bytes for header and plaintext. If it does not, the path has become
     /// too narrow for it since.
     pub fn fits(&self, limit: usize) -> bool {
@@ -66,14 +108,21 @@ impl Peer {
         outside: &mut Outside<'_>,
         out: &mut Vec<u8>,
     ) {
-        row.first = None;
         let is_admitted = row.class.admit(overflow.class);
         debug_assert!(is_admitted, "nothing is in the datagram yet");
-        let (frame_type, body) = match overflow.session == row.session {
-            true => (overflow.frame_type, &overflow.body),
-            false => (FrameType::Packet, &overflow.packet), // the frame's MAC is the earlier session's
-        };
-        frame::emit(frame_type, body, out);
+        let is_ours = overflow.session == row.session;
+        row.packets += 1;
+        if overflow.gone_bytes == 0 {
+            row.first = None;
+            // the frame's MAC may be the earlier session's
+            let (frame_type, body) = match is_ours {
+                true => (overflow.frame_type, &overflow.body),
+                false => (FrameType::Packet, &overflow.packet),
+            };
+            frame::emit(frame_type, body, out);
+        } else if is_ours {
+            frame::emit(FrameType::Tail, &overflow.body[overflow.gone_bytes..], out);
+        } // and else it is as good as lost
         outside.deliveries.recycle(overflow.body);
         self.queue.recycle(overflow.packet);
     }
@@ -96,13 +145,21 @@ impl Peer {
             let Some(packet) = self.queue.peek(now) else { return last };
             let packet_bytes = packet.len();
             // the frame before, once it is not the last any more, says its length
-            let taken = out.len() + last.map_or(0, |_| frame::MAX_LENGTH_BYTES);
+            let taken = out.len() + last.map_or(0, |_| frame::MAX_LENGTH_BYTES) + row.around_packet();
             let room = row.limit.saturating_sub(taken);
             let fits = packet_bytes < room;
+            let packs = outside.config.shorten.packing;
             // one that has no sequence yet may turn out too long: it goes into the next datagram
-            let may_fit =
-                row.first.is_none() && outside.config.shorten.packing && link.usual_frame_bytes <= room;
-            if !fits && !may_fit || !row.class.admit(ecn::traffic_class(packet)) {
+            let may_fit = packs && row.first.is_none() && link.usual_frame_bytes <= room;
+            let cuts = packs && !row.is_shared && link.cuts();
+            let may_be_cut = cuts && room >= row.least_room_to_cut();
+            if !row.class.admit(ecn::traffic_class(packet)) {
+                return last;
+            }
+            if !fits && !may_fit && !may_be_cut {
+                if cuts && row.packets > 1 {
+                    last = last.and_then(|last| fill_up(last, row.limit, out));
+                }
                 return last;
             }
             let Some(packet) = self.queue.pop(now) else { return last };
@@ -115,8 +172,8 @@ impl Peer {
             }
             let sequence = row.first.take().unwrap_or_else(|| link.outstanding.send(now));
             let start = out.len();
-            let written = link.reduce.write(sequence, &packet, &inner, row.mac, out);
-            link.usual_frame_bytes = written.frame_bytes;
+            row.packets += 1;
+            let mut written = link.reduce.write(sequence, &packet, &inner, row.mac, out);
             link.path_delay.leaves(now, &inner.flow, &packet);
             let repairs_losses = link.repairs_losses();
             if let Some(recover) = link.recover.as_mut().filter(|_| repairs_losses) {
@@ -125,10 +182,18 @@ impl Peer {
                     link.reduce.references().iter().for_each(|&sequence| recover.refers_to(sequence));
                 }
             }
+            if row.is_shared
+                && let (Some(member), Some(sharing)) = (&mut link.member, outside.sharing.as_deref_mut())
+            {
+                let whole = (sequence, start);
+                shared::share(now, member, sharing, whole, &mut written, outside.deliveries, out);
+            }
+            link.usual_frame_bytes = written.frame_bytes;
             self.count_packet(sequence, &inner, &written, outside);
             self.unanswered_since.get_or_insert(now);
             if out.len() > row.limit {
-                self.overflow(row, (sequence, written.frame_type), start, packet, outside, out);
+                let frame = (sequence, written.frame_type);
+                self.overflow(row, frame, start, may_be_cut, packet, outside, out);
                 return None;
             }
             self.queue.recycle(packet);
@@ -139,12 +204,15 @@ impl Peer {
         }
     }
 
-    /// Takes the frame from `start` on back out of the datagram, for the next one.
+    /// Takes the frame from `start` on back out of the datagram, for the next one; or what there is no room for, if it may
+    /// be cut.
+    #[expect(clippy::too_many_arguments, reason = "the frame, its packet, and where it stands")]
     fn overflow(
         &mut self,
         row: &Row<'_>,
         (sequence, frame_type): (u64, FrameType),
         start: usize,
+        may_be_cut: bool,
         packet: Vec<u8>,
         outside: &mut Outside<'_>,
         out: &mut Vec<u8>,
@@ -152,13 +220,21 @@ impl Peer {
         let Some(link) = &mut self.link else { return };
         let mut body = outside.deliveries.buffer();
         body.extend_from_slice(&out[start + 1..]);
-        out.truncate(start);
+        let gone_bytes = if may_be_cut {
+            frame::cut(start, row.limit, out)
+        } else {
+            out.truncate(start);
+            0
+        };
         let (session, lane, class) = (row.session, row.lane, ecn::traffic_class(&packet));
-        link.overflow = Some(Overflow { sequence, lane, session, class, frame_type, body, packet });
+        link.overflow =
+            Some(Overflow { sequence, lane, session, class, frame_type, body, gone_bytes, packet });
     }
 
     fn count_packet(&mut self, sequence: u64, inner: &Inner, written: &Written, outside: &mut Outside<'_>) {
-        let &Written { reduced, shortened_bytes, packet_bytes, frame_bytes, .. } = written;
+        let &Written { reduced, shortened_bytes, packet_bytes, frame_bytes, chunk_bytes, .. } = written;
+        self.counters.shared_packets += u64::from(written.frame_type == FrameType::Shared);
+        self.counters.overheard_removed_bytes += chunk_bytes as u64;
         self.counters.inner_sent_packets += 1;
         self.counters.inner_sent_bytes += packet_bytes as u64;
         if reduced {

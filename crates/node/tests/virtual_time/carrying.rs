@@ -239,6 +239,7 @@ proptest! {
         loss in 0.0..0.4f64, duplicate in 0.0..0.3f64, reorder in 0.0..0.5f64, corrupt in 0.0..0.2f64,
         store_kib in prop_oneof![Just(8usize), Just(64), Just(1024)],
         mishaps in proptest::collection::vec((0usize..150, any_mishap()), 0..4),
+        burst in 1usize..6,
     ) {
         let form = if paper { Form::Paper } else { Form::Compact };
         let reduce = Parameters { store_bytes: store_kib << 10, ..parameters(policy, form) };
@@ -262,8 +263,12 @@ proptest! {
             }
             // the sequence makes every packet its own, so that a duplicate shows
             let packet = tcp(STATION, index as u32 * 2000, payload);
-            pair.send(GATEWAY, &packet);
+            pair.nodes[GATEWAY].handle_packet(pair.now, &packet);
             sent.insert(packet);
+            if index % burst != 0 {
+                continue; // it waits for the others
+            }
+            pair.poll(GATEWAY);
             if index % 3 == 0 {
                 pair.send(STATION, &tcp(GATEWAY, index as u32, b"ack"));
             }

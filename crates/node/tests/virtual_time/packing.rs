@@ -77,3 +77,64 @@ fn keys_may_change_while_a_packet_waits_for_the_next_datagram() {
     assert_eq!(pair.delivered[STATION], sent);
     assert_eq!(pair.status(STATION).peers[0].counters.missed, 0);
 }
+
+#[test]
+fn datagrams_of_a_backlog_are_of_one_length() {
+    let mut pair = adaptive(4);
+    let mut sent = Vec::new();
+    let mut count = [0, 0];
+    for payloads in repetitive(4, 600).chunks(60) {
+        for payload in payloads {
+            let packet = tcp(STATION, sent.len() as u32 * 1200, payload);
+            pair.nodes[GATEWAY].handle_packet(pair.now, &packet);
+            sent.push(packet);
+        }
+        pair.recording = Some(Vec::new());
+        pair.poll(GATEWAY);
+        let datagrams = datagrams_from(&pair, GATEWAY);
+        let (last, others) = datagrams.split_last().unwrap();
+        assert!(others.iter().all(|bytes| (1449..=1452).contains(bytes)) && *last <= 1452, "{datagrams:?}");
+        assert!(datagrams.len() > 4, "several for {} packets", payloads.len());
+        count[0] += others.len();
+        count[1] += others.iter().filter(|&&bytes| bytes < 1452).count();
+        pair.run(5 * MS);
+    }
+    pair.run(SECOND);
+    assert_eq!(pair.delivered[STATION], sent);
+    assert_eq!(
+        pair.status(GATEWAY).peers[0].counters.recovered,
+        0,
+        "half a packet is not taken for a lost one"
+    );
+}
+
+#[test]
+fn packets_that_lost_one_half_are_sent_again_and_nothing_is_cut_while_the_air_loses_much() {
+    let mut pair = adaptive(5);
+    let mut sent = Vec::new();
+    let mut burst = |pair: &mut Pair, loss: f64| {
+        pair.road.loss = loss;
+        for payload in repetitive(sent.len() as u64, 30) {
+            let packet = tcp(STATION, sent.len() as u32 * 1200, &payload);
+            pair.nodes[GATEWAY].handle_packet(pair.now, &packet);
+            sent.push(packet);
+        }
+        pair.recording = Some(Vec::new());
+        pair.poll(GATEWAY);
+        let mut datagrams = datagrams_from(pair, GATEWAY);
+        datagrams.pop();
+        pair.run(50 * MS);
+        datagrams.iter().filter(|&&bytes| bytes != 1452).count()
+    };
+    for _ in 0..20 {
+        burst(&mut pair, 0.0);
+    }
+    assert_eq!(burst(&mut pair, 0.3), 0, "all are full");
+    let short: usize = (0..40).map(|_| burst(&mut pair, 0.1)).sum();
+    assert!(short > 20, "{short} datagrams end with a packet");
+    pair.road.loss = 0.0;
+    pair.run(5 * SECOND);
+    pair.delivered[STATION].sort_unstable();
+    sent.sort_unstable();
+    assert_eq!(pair.delivered[STATION], sent);
+}

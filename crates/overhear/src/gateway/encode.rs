@@ -66,7 +66,8 @@ impl Gateway {
             self.chunks.push(Chunk { range, address, found: Holds::Nothing, removed: None });
         }
         for chunk in &self.chunks {
-            self.fetched ^= self.cache.fetch(chunk.address.slot(slot_bits));
+            let slot = chunk.address.slot(slot_bits);
+            self.fetched ^= self.cache.fetch(slot, chunk.range.len()) ^ self.knowledge.fetch(slot);
         }
         for chunk in &mut self.chunks {
             chunk.found = self.cache.holds(chunk.address, &packet[chunk.range.clone()]);
@@ -184,7 +185,6 @@ impl Gateway {
         let slot_bits = self.settings.slot_bits;
         let (marks, caches) = (self.marks(), !self.flush.runs());
         let Gateway { cache, knowledge, stations, sent, statistics, chunks, .. } = self;
-        let mut narrow = stations.of_column_mut(column).and_then(|associated| associated.narrow.as_mut());
         for chunk in chunks.iter() {
             let slot = chunk.address.slot(slot_bits);
             statistics.collisions += u64::from(chunk.found == Holds::Another);
@@ -207,7 +207,13 @@ impl Gateway {
             cache.note_addressee(slot, column);
             if chunk.removed.is_none() {
                 knowledge.transmitted(slot, number.0, column);
-                if let Some(narrow) = &mut narrow {
+                if knowledge.guesses() {
+                    stations
+                        .iter_mut()
+                        .filter_map(|station| station.narrow.as_mut())
+                        .for_each(|narrow| narrow.fill(slot));
+                } else if let Some(narrow) = stations.of_column_mut(column).and_then(|to| to.narrow.as_mut())
+                {
                     narrow.fill(slot);
                 }
             }

@@ -13,7 +13,7 @@ pub use requests::Answer;
 use crate::address::{Address, Addresses};
 use crate::cache::{Head, Holds, SlotCache};
 use crate::flush::Flush;
-use crate::knowledge::{Knowledge, Listener, MAX_STATIONS};
+use crate::knowledge::{Knowledge, Listener, MAX_STATIONS, OverheardFractions};
 use crate::names::{PacketNumber, StationId};
 use crate::removal::{Origin, Profile};
 use crate::settings::{Association, Collisions, Settings, SettingsError};
@@ -134,6 +134,18 @@ impl Gateway {
         &self.statistics
     }
 
+    /// The share of what was sent to others lately that a station overheard.
+    #[must_use]
+    pub fn overheard_share(&self, by: StationId) -> Option<f64> {
+        self.stations.iter().find(|of| of.station == by).map(|of| of.listener.overheard_share)
+    }
+
+    /// The number of what is sent next.
+    #[must_use]
+    pub fn next_number(&self) -> PacketNumber {
+        self.sent.next()
+    }
+
     /// Bytes of what is known of stations.
     #[must_use]
     pub fn knowledge_bytes(&self) -> usize {
@@ -162,6 +174,7 @@ impl Gateway {
             rate_bits_per_second: association.rate_bits_per_second,
             reported_until: next,
             overheard_share: 0.0,
+            estimate: None,
         };
         self.stations.insert(Associated {
             station,
@@ -190,6 +203,14 @@ impl Gateway {
         associated.association.air_time = air_time;
         associated.association.rate_bits_per_second = rate_bits_per_second;
         associated.listener.rate_bits_per_second = rate_bits_per_second;
+        self.knowledge.stations_are(self.stations.iter().map(|station| station.listener));
+    }
+
+    /// By rates, a station is taken to overhear this share of what is sent to others, instead of what the table says;
+    /// `None`: what the table says. By receipts nothing needs to be said: the share follows from them.
+    pub fn estimate_overhearing(&mut self, of: StationId, share: Option<f64>) {
+        let Some(associated) = self.stations.get_mut(of) else { return };
+        associated.listener.estimate = share.map(|share| share.clamp(0.0, OverheardFractions::NEARER));
         self.knowledge.stations_are(self.stations.iter().map(|station| station.listener));
     }
 
@@ -242,11 +263,11 @@ impl Gateway {
 
     /// A packet that was sent to a station since it associated, and the station's column.
     fn packet_of(&self, station: StationId, number: PacketNumber) -> Option<(SentPacket, u8)> {
-        let column = self.stations.column(station)?;
+        let associated = self.stations.get(station)?;
         let packet = self.sent.packet(number)?;
-        // a column's earlier station is no other
-        let joined_at = self.stations.iter().find(|of| of.listener.column == column)?.joined_at;
-        (packet.column == column && number.0 >= joined_at).then_some((packet, column))
+        let column = associated.listener.column;
+        // of a column's earlier station it is no news
+        (packet.column == column && number.0 >= associated.joined_at).then_some((packet, column))
     }
 
     /// A station has what a packet carried, or with `removed` what was removed from it.

@@ -17,6 +17,9 @@ use wire::chunk_reply::ChunkReply;
 use wire::shim::MAX_RESTORED_BYTES;
 use wire::shim::slots::{Encoded, Stretch};
 
+/// How much of a slot is fetched whose chunk's length is not known yet.
+const USUAL_CHUNK_BYTES: usize = 128;
+
 /// What became of a packet.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Received<'a> {
@@ -109,6 +112,12 @@ impl Station {
         self.station
     }
 
+    /// Its cache has two to this many slots.
+    #[must_use]
+    pub fn slot_bits(&self) -> u8 {
+        self.cache.slot_bits()
+    }
+
     /// What was counted.
     #[must_use]
     pub fn statistics(&self) -> &StationStatistics {
@@ -174,7 +183,7 @@ impl Station {
     /// Puts together what is there, and says how many chunks are not.
     fn restore(&mut self, encoded: &Encoded<'_>) -> Result<usize, Refusal> {
         for slot in encoded.slots() {
-            self.fetched ^= self.cache.fetch(slot);
+            self.fetched ^= self.cache.fetch(slot, USUAL_CHUNK_BYTES);
         }
         self.restored.clear();
         let mut missing = 0;
@@ -327,8 +336,8 @@ impl Station {
             let address = self.addresses.of(&literals[chunk.clone()]);
             chunks.push((chunk, address));
         }
-        for (_, address) in &chunks {
-            self.fetched ^= self.cache.fetch(address.slot(slot_bits));
+        for (chunk, address) in &chunks {
+            self.fetched ^= self.cache.fetch(address.slot(slot_bits), chunk.len());
         }
         for (chunk, address) in &chunks {
             self.keep(*address, &literals[chunk.clone()]);

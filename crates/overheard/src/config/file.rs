@@ -20,6 +20,8 @@ pub struct File {
     /// How repeated bytes are removed.
     #[serde(default)]
     pub shorten: Shorten,
+    /// What stations overhear of each other; left out: nothing.
+    pub overhear: Option<Overhear>,
 }
 
 /// `[node]`
@@ -138,6 +140,18 @@ pub struct Shorten {
     pub literals: Option<bool>,
     /// Whether packets that wait share a datagram; by default where the policy is `adaptive`.
     pub packing: Option<bool>,
+}
+
+/// `[overhear]`
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Overhear {
+    /// Where what is sent to others is heard.
+    pub interface: Option<String>,
+    /// The cache has two to this many slots.
+    pub slot_bits: Option<u8>,
+    /// At which rate the gateway's radio sends.
+    pub rate_mbps: Option<f64>,
 }
 
 fn yes() -> bool {

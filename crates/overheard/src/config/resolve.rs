@@ -1,11 +1,11 @@
 //! What a configuration file means: paths, keys, addresses, defaults.
 
-use super::file::{File, Peer, Reduce, Role, Tunnel, WhenDown};
+use super::file::{File, Overhear, Peer, Reduce, Role, Tunnel, WhenDown};
 use super::mtu::{largest_datagram_bytes, mtu};
 use super::{Config, Mistake, Policies, SOCKET_DIRECTORY, overlap};
 use anyhow::Context;
 use ipnet::IpNet;
-use node::{AROUND_PACKET, LANE_BYTES, MAX_LANES, PeerConfig, Shortening};
+use node::{AROUND_PACKET, Group, LANE_BYTES, MAX_LANES, PeerConfig, SHARING_BYTES, Shortening};
 use re::{Form, Policy};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
@@ -50,8 +50,11 @@ pub fn resolve(path: &Path, file: File, policies: Policies) -> anyhow::Result<Co
     let allowed_ips: Vec<Vec<IpNet>> = peers.iter().map(|peer| peer.allowed_ips.clone()).collect();
     let inner_ipv6 = addresses.iter().chain(allowed_ips.iter().flatten()).any(|net| net.addr().is_ipv6());
     let source_ports = source_ports(path, &file, &peers)?;
+    let group = file.overhear.as_ref().map(|overhear| group(path, overhear)).transpose()?;
+    let shares = group.is_some() && peers.len() > 1;
     let lane_bytes = if source_ports > 1 { LANE_BYTES } else { 0 };
-    let mtu = mtu(path, &file.tunnel, &endpoints, listen, inner_ipv6, lane_bytes)?;
+    let around_bytes = lane_bytes + if shares { SHARING_BYTES } else { 0 };
+    let mtu = mtu(path, &file.tunnel, &endpoints, listen, inner_ipv6, around_bytes)?;
 
     let mut node = node::Config::new(private_key, network_key, peers);
     let by_default = reduce.policy == Policy::Adaptive;
@@ -63,7 +66,8 @@ pub fn resolve(path: &Path, file: File, policies: Policies) -> anyhow::Result<Co
     node.reduce = reduce;
     node.copies_dscp = file.tunnel.copy_dscp;
     node.source_ports = source_ports;
-    node.max_datagram_bytes = usize::from(mtu) + AROUND_PACKET + lane_bytes;
+    node.group = group;
+    node.max_datagram_bytes = usize::from(mtu) + AROUND_PACKET + around_bytes;
     node.largest_datagram_bytes = largest_datagram_bytes(&endpoints, listen).max(node.max_datagram_bytes);
     node.validate().map_err(|why| Mistake::new(format!("{}: {why}", path.display())))?;
     let system = io::Settings {
@@ -79,6 +83,25 @@ pub fn resolve(path: &Path, file: File, policies: Policies) -> anyhow::Result<Co
         mss_clamp: file.tunnel.mss_clamp,
     };
     Ok(Config { path: path.to_owned(), role: file.node.role, node, system, status_socket })
+}
+
+/// What is shared with stations that overhear, or kept of what is overheard.
+fn group(path: &Path, overhear: &Overhear) -> Result<Group, Mistake> {
+    let default = Group::default();
+    let rate_bits_per_second = match overhear.rate_mbps {
+        None => default.rate_bits_per_second,
+        Some(rate) if (0.001..=1e6).contains(&rate) => (rate * 1e6) as u64,
+        Some(rate) => {
+            let what = format!("{rate} is no rate of a radio in Mbit/s; write one from 0.001 to 1000000");
+            return Err(Mistake::at(path, "[overhear] rate_mbps", what));
+        }
+    };
+    let slot_bits = overhear.slot_bits.unwrap_or(default.slot_bits);
+    if !(14..=24).contains(&slot_bits) {
+        let what = format!("{slot_bits} is not from 14 to 24; a cache has two to this many slots");
+        return Err(Mistake::at(path, "[overhear] slot_bits", what));
+    }
+    Ok(Group { slot_bits, rate_bits_per_second })
 }
 
 /// Where the node answers `overheard status`.

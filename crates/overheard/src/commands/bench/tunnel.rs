@@ -7,6 +7,7 @@
 mod bulk;
 mod echo;
 mod ground;
+mod relay;
 
 use super::Progress;
 use crate::table::Table;
@@ -65,6 +66,7 @@ struct Round {
     echo_bare: f64,
     echo_tunnel: f64,
     echo_wireguard: Option<f64>,
+    echo_empty: f64,
 }
 
 pub fn run(rounds: u32, json: bool) -> anyhow::Result<()> {
@@ -75,7 +77,8 @@ pub fn run(rounds: u32, json: bool) -> anyhow::Result<()> {
     let mut all = Vec::new();
     for number in 0..rounds {
         let mut round = Round::default();
-        let mut steps: Vec<(Way, usize)> = ways.iter().map(|way| (*way, 0)).collect();
+        let carrying = ways.iter().filter(|way| **way != Way::Empty);
+        let mut steps: Vec<(Way, usize)> = carrying.map(|way| (*way, 0)).collect();
         steps.push((Way::Overheard, 1));
         let count = steps.len();
         steps.rotate_left(number as usize % count);
@@ -87,6 +90,7 @@ pub fn run(rounds: u32, json: bool) -> anyhow::Result<()> {
                 (Way::Overheard, _) => round.half_repeating = rate,
                 (Way::Wireguard, _) => round.wireguard = Some(rate),
                 (Way::Bare, _) => round.bare = rate,
+                (Way::Empty, _) => {}
             }
         }
         progress.say(format!("round {} of {rounds}: echoes", number + 1));
@@ -96,6 +100,7 @@ pub fn run(rounds: u32, json: bool) -> anyhow::Result<()> {
             match way {
                 Way::Overheard => round.echo_tunnel = micros,
                 Way::Wireguard => round.echo_wireguard = Some(micros),
+                Way::Empty => round.echo_empty = micros,
                 Way::Bare => round.echo_bare = micros,
             }
         }
@@ -120,7 +125,13 @@ fn figures(all: &[Round]) -> Vec<Figure> {
         )
         .wanted("1 or more"),
         Figure::of("echo, bare cable", sample(&|round| round.echo_bare), "µs"),
-        Figure::of("echo, added by overheard", sample(&|round| round.echo_tunnel - round.echo_bare), "µs")
+        Figure::of("echo, added by overheard", sample(&|round| round.echo_tunnel - round.echo_bare), "µs"),
+        Figure::of(
+            "echo, added by an empty tunnel",
+            sample(&|round| round.echo_empty - round.echo_bare),
+            "µs",
+        ),
+        Figure::of("echo, the node's own share", sample(&|round| round.echo_tunnel - round.echo_empty), "µs")
             .wanted("below 100"),
     ];
     if all.iter().any(|round| round.wireguard.is_some()) {

@@ -1,6 +1,7 @@
 //! Two namespaces with a cable between them, and over it the tunnels that are compared.
 
 use super::echo;
+use super::relay::Relay;
 use anyhow::{Context, bail};
 use experiments::pair::{self, Pair, Role};
 use lab::{Namespace, Program, Run};
@@ -27,6 +28,8 @@ pub enum Way {
     Overheard,
     /// Through two of wireguard-go.
     Wireguard,
+    /// Through two ends of a tunnel that does nothing.
+    Empty,
     /// As they are.
     Bare,
 }
@@ -37,6 +40,7 @@ impl Way {
         match self {
             Way::Overheard => IpAddr::from([10, 80, 0, 1]),
             Way::Wireguard => IpAddr::from([10, 79, 0, 1]),
+            Way::Empty => IpAddr::from([10, 78, 0, 1]),
             Way::Bare => IpAddr::from([192, 0, 2, 1]),
         }
     }
@@ -47,6 +51,7 @@ impl std::fmt::Display for Way {
         f.write_str(match self {
             Way::Overheard => "overheard",
             Way::Wireguard => "wireguard-go",
+            Way::Empty => "empty tunnel",
             Way::Bare => "bare cable",
         })
     }
@@ -55,6 +60,7 @@ impl std::fmt::Display for Way {
 /// Everything that the measurements stand on. Dropped, all of it goes: programs first.
 pub struct Ground {
     programs: Vec<Program>,
+    _relays: [Relay; 2],
     /// Why there is no wireguard-go.
     wireguard_absent: Option<String>,
     /// Where transfers end.
@@ -87,7 +93,13 @@ impl Ground {
             }
             Err(why) => Some(format!("{why:#}")),
         };
-        let ground = Ground { programs, wireguard_absent, gateway, station, _keys: keys, _run: run };
+        let end = |namespace, own: u8, other: u8| {
+            let cable = |host| IpAddr::from([192, 0, 2, host]);
+            Relay::start(namespace, cable(own), cable(other), IpAddr::from([10, 78, 0, own]))
+        };
+        let relays = [end(&gateway, 1, 2)?, end(&station, 2, 1)?];
+        let ground =
+            Ground { programs, _relays: relays, wireguard_absent, gateway, station, _keys: keys, _run: run };
         for way in ground.ways() {
             if !echo::answers(&ground.station, way.gateway(), PATIENCE)? {
                 bail!("the gateway does not answer by {way}");
@@ -98,7 +110,7 @@ impl Ground {
 
     /// The ways that there are.
     pub fn ways(&self) -> Vec<Way> {
-        let all = [Way::Overheard, Way::Wireguard, Way::Bare].into_iter();
+        let all = [Way::Overheard, Way::Wireguard, Way::Empty, Way::Bare].into_iter();
         all.filter(|way| *way != Way::Wireguard || self.wireguard_absent.is_none()).collect()
     }
 

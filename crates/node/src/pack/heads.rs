@@ -1,0 +1,131 @@
+//! Packets that were cut where their datagram ended: fronts wait here for the rest, which comes in the next datagram.
+//!
+//! A packet that lost one half is lost as a whole and is sent again as a whole, like any other: nobody asks for halves.
+
+use crate::deliveries::Deliveries;
+use crate::ecn;
+use crate::node::Outside;
+use crate::peer::Peer;
+use crate::reduce::Shape;
+use crate::repair::{Arrival, Recipient};
+use re::mac::PacketMac;
+use std::collections::VecDeque;
+use std::time::Duration;
+use wire::frame::{FrameType, Frames};
+
+/// Fronts that wait at once: the rest comes with the next datagram, or one that was overtaken by a few.
+const MAX_HEADS: usize = 8;
+
+/// The front of a frame.
+struct Head {
+    /// The packet's link sequence.
+    sequence: u64,
+    /// The session that its MAC belongs to.
+    session: u32,
+    frame_type: FrameType,
+    /// Of the datagram that brought it.
+    ecn: u8,
+    body: Vec<u8>,
+}
+
+/// The fronts that wait, oldest first.
+#[derive(Default)]
+pub struct Heads(VecDeque<Head>);
+
+impl Heads {
+    fn keep(&mut self, head: Head, deliveries: &mut Deliveries) {
+        if self.0.len() == MAX_HEADS
+            && let Some(given_up) = self.0.pop_front()
+        {
+            deliveries.recycle(given_up.body);
+        }
+        self.0.push_back(head);
+    }
+
+    fn take(&mut self, sequence: u64) -> Option<Head> {
+        let at = self.0.iter().position(|head| head.sequence == sequence)?;
+        self.0.remove(at)
+    }
+}
+
+/// Whether a unit with these frames begins with the rest of a packet. Only its lane may stand before that.
+pub(super) fn begins_with_tail(plaintext: &[u8]) -> bool {
+    let mut frames = Frames::new(plaintext).map_while(Result::ok).map(|frame| frame.frame_type);
+    match frames.next() {
+        Some(Some(FrameType::Lane)) => frames.next() == Some(Some(FrameType::Tail)),
+        first => first == Some(Some(FrameType::Tail)),
+    }
+}
+
+impl Peer {
+    /// The front of a packet.
+    pub(super) fn take_head(
+        &mut self,
+        sequence: u64,
+        session: u32,
+        ecn: u8,
+        body: &[u8],
+        outside: &mut Outside<'_>,
+    ) -> bool {
+        let Some((&number, piece)) = body.split_first() else { return false };
+        let frame_type = FrameType::from_number(number).filter(|known| known.is_packet());
+        let (Some(frame_type), Some(link)) = (frame_type, &mut self.link) else { return false };
+        let mut body = outside.deliveries.buffer();
+        body.extend_from_slice(piece);
+        link.heads.keep(Head { sequence, session, frame_type, ecn, body }, outside.deliveries);
+        true
+    }
+
+    /// The rest of the packet `sequence`: it arrives with this.
+    pub(super) fn take_tail(
+        &mut self,
+        now: Duration,
+        sequence: u64,
+        (session, mac): (u32, &PacketMac),
+        ecn: u8,
+        rest: &[u8],
+        outside: &mut Outside<'_>,
+    ) -> bool {
+        let Some(link) = &mut self.link else { return false };
+        let Some(head) = link.heads.take(sequence) else { return true }; // the front was lost
+        let mut body = head.body;
+        body.extend_from_slice(rest);
+        let marked = if head.ecn == ecn::CE { ecn::CE } else { ecn };
+        let to = Recipient::EndHosts { ecn: marked };
+        // under another session's MAC it could not be proven: it counts as lost
+        let understood = head.session != session || {
+            link.received.arrive(now, sequence);
+            match Shape::of(head.frame_type) {
+                Some(shape) => {
+                    let arrival = Arrival { sequence, shape, body: &body, session, to };
+                    self.take_reduced(now, &arrival, mac, outside)
+                }
+                None => self.take_plain(now, sequence, &body, to, outside),
+            }
+        };
+        outside.deliveries.recycle(body);
+        understood
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wire::frame;
+
+    #[test]
+    fn only_its_lane_may_stand_before_a_tail() {
+        let unit = |types: &[FrameType]| {
+            let mut out = Vec::new();
+            types.iter().for_each(|&frame_type| frame::emit(frame_type, &[1], &mut out));
+            out
+        };
+        use FrameType::{Lane, Packet, Ping, Tail};
+        assert!(begins_with_tail(&unit(&[Tail, Packet])));
+        assert!(begins_with_tail(&unit(&[Lane, Tail])));
+        assert!(!begins_with_tail(&unit(&[Ping, Tail])));
+        assert!(!begins_with_tail(&unit(&[Lane])));
+        assert!(!begins_with_tail(&[]));
+        assert!(!begins_with_tail(&[FrameType::Tail as u8, 9]), "its length is wrong");
+    }
+}

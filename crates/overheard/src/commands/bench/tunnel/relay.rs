@@ -1,0 +1,68 @@
+//! A tunnel that does nothing: what the device gives goes into a datagram as it is, and back.
+//!
+//! It waits, reads and writes as a node does. What an echo takes longer through it than on the bare cable is what waking
+//! and calling the kernel cost on this machine; what it takes longer still through a node is the node's own.
+
+use anyhow::Context;
+use io::netlink::Netlink;
+use io::reactor::{Bell, Reactor};
+use io::tun::Tun;
+use io::udp::Udp;
+use lab::Namespace;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+/// Where its ends meet.
+const PORT: u16 = 4799;
+/// What is left of Ethernet's 1500 bytes.
+const MTU: u16 = 1472;
+
+/// One end, on a thread of its own until it is dropped.
+pub struct Relay {
+    stop: Arc<AtomicBool>,
+    bell: Bell,
+    thread: Option<JoinHandle<anyhow::Result<()>>>,
+}
+
+impl Relay {
+    /// Makes the end of `namespace`, at `own` on the cable and `inside` in the tunnel, towards `other` on the cable.
+    pub fn start(namespace: &Namespace, own: IpAddr, other: IpAddr, inside: IpAddr) -> anyhow::Result<Self> {
+        let network = ipnet::IpNet::new(inside, 24).context("24 bits are a prefix")?;
+        let (mut tun, mut udp) = namespace.enter(|| -> Result<_, io::Error> {
+            let tun = Tun::create(&Netlink::open()?, "relay", MTU, &[network])?;
+            Ok((tun, Udp::bind(SocketAddr::new(own, PORT))?))
+        })??;
+        let to = SocketAddr::new(other, PORT);
+        let (stop, bell) = (Arc::new(AtomicBool::new(false)), Bell::new()?);
+        let (stopped, rung) = (stop.clone(), bell.clone());
+        let relay = move || -> anyhow::Result<()> {
+            while !stopped.load(Ordering::Relaxed) {
+                let sockets = std::slice::from_ref(&udp);
+                let ready = Reactor { sockets, wants_out: None, device: &tun, bell: &rung }.wait(None)?;
+                if ready.socket_in {
+                    // what the kernel does not take is lost, as on any link
+                    udp.receive(|received| drop(tun.write(received.datagram)))?;
+                    drop(tun.flush());
+                }
+                if ready.device_in {
+                    tun.read(|packet| drop(udp.send(to, 0, packet, packet.len())))?;
+                }
+            }
+            Ok(())
+        };
+        let thread = std::thread::Builder::new().name("relay".into()).spawn(relay)?;
+        Ok(Relay { stop, bell, thread: Some(thread) })
+    }
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.bell.ring();
+        if let Some(Err(error)) = self.thread.take().and_then(|thread| thread.join().ok()) {
+            tracing::warn!("the empty tunnel broke down: {error:#}");
+        }
+    }
+}
