@@ -41,7 +41,9 @@ fn content_that_cannot_be_read_or_only_repeats_is_refused_by_a_sentence() {
     let folder = tempfile::tempdir().unwrap();
     let (file, zeros) = (folder.path().join("trace.pcap"), folder.path().join("zeros"));
     std::fs::write(&zeros, vec![0; 1 << 20]).unwrap();
-    for (content, said) in [("/nowhere/at/all", "cannot be read"), (zeros.to_str().unwrap(), "repeat nothing")] {
+    for (content, said) in
+        [("/nowhere/at/all", "cannot be read"), (zeros.to_str().unwrap(), "repeat nothing")]
+    {
         let refused = compose(&file, &[content]);
         let error = String::from_utf8_lossy(&refused.stderr).into_owned();
         assert_eq!(refused.status.code(), Some(2), "{error}");

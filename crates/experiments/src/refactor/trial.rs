@@ -57,7 +57,7 @@ impl Traffic {
         let fresh = fresh(setting)?;
         let slots = (4 * bytes / CHUNK_BYTES).next_power_of_two();
         let slot_bits = slots.trailing_zeros().clamp(14, 24) as u8;
-        let megabytes = bytes as f64 / (1 << 20) as f64;
+        let megabytes = bytes >> 20;
         let note = format!("{megabytes} MiB of payload a trace, caches of 2^{slot_bits} slots");
         Ok(Self { fresh, bytes, slot_bits, seeds: seeds.into(), note })
     }
