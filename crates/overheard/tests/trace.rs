@@ -29,7 +29,7 @@ fn a_composed_trace_holds_what_is_printed_beside_it() {
     let analyzed: serde_json::Value = serde_json::from_slice(&analyzed.stdout).unwrap();
     let bytes = composed["payload_bytes"].as_u64().unwrap();
     assert!((2_000_000..2_001_400).contains(&bytes), "{bytes}");
-    assert_eq!(analyzed["traffic"]["to_client_bytes"].as_u64(), Some(bytes), "{analyzed}");
+    assert_eq!(analyzed["to_client_bytes"].as_u64(), Some(bytes), "{analyzed}");
     for share in ["inter", "intra"] {
         let share = composed["max_match"][share].as_f64().unwrap();
         assert!((0.15..0.32).contains(&share), "{composed}");
