@@ -27,6 +27,7 @@ pub mod inner;
 pub mod link_config;
 pub mod literals;
 pub mod mutation;
+pub mod overheard_frames;
 mod pair;
 pub mod paper_shim;
 pub mod peer_frames;
@@ -100,6 +101,7 @@ targets! {
     inner: 200_000,
     link_config: 20_000,
     literals: 20_000,
+    overheard_frames: 100_000,
     paper_shim: 200_000,
     peer_frames: 300,
     receipt: 150_000,

@@ -3,7 +3,6 @@
 #![allow(unsafe_code)] // Options and addresses of packet sockets are in no safe interface.
 
 use nix::libc;
-use nix::sys::socket::{LinkAddr, getsockname};
 use rustix::io::Errno;
 use socket2::{Domain, SockAddr, Socket, Type};
 use std::ffi::c_int;
@@ -45,7 +44,11 @@ impl PacketSocket {
 
     /// The kind of the chosen interface: ARPHRD_ETHER and so on.
     pub fn hardware_type(&self) -> io::Result<u16> {
-        Ok(getsockname::<LinkAddr>(self.socket.as_raw_fd())?.hatype())
+        let address = self.socket.local_addr()?;
+        // SAFETY: the storage is as large and as aligned as any address, all of it is initialised, and a packet socket's
+        // address is a `sockaddr_ll`, of integers only.
+        let link = unsafe { &*address.as_ptr().cast::<libc::sockaddr_ll>() };
+        Ok(link.sll_hatype)
     }
 
     /// Lets through only what `filter` passes, and begins.
