@@ -72,10 +72,10 @@ fn listen(interfaces: &[String]) -> Result<Vec<Heard>, io::Error> {
 fn tell(heard: &Heard) -> String {
     let Heard { interface, link, counters } = heard;
     let said = match counters {
-        Counters { datagrams: 1.., datagrams, protected, .. } => {
+        Counters { datagrams: datagrams @ 1.., protected, .. } => {
             format!("{datagrams} datagrams for others in a second, {protected} frames encrypted by the radio")
         }
-        Counters { protected: 1.., protected, .. } => {
+        Counters { protected: protected @ 1.., .. } => {
             format!(
                 "{protected} frames in a second, all encrypted by the radio (WPA): nothing can be overheard"
             )
