@@ -24,7 +24,8 @@ test: ## Install what is missing, then formatting, lints, every test and the qui
 	@scripts/setup.sh build lab test
 	@scripts/test.sh
 
-experiments: setup build ## The experiments, whole, with reports in target: byte-caching.html and no-harm.html
+experiments: setup build ## The experiments, whole, with reports in target: refactor.html, byte-caching.html, no-harm.html
+	$(OVERHEARD) experiment refactor --report $(TARGET)/refactor.html
 	$(OVERHEARD) experiment byte-caching --report $(TARGET)/byte-caching.html
 	$(OVERHEARD) experiment no-harm --report $(TARGET)/no-harm.html --resume $(TARGET)/no-harm
 

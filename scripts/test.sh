@@ -33,9 +33,16 @@ trap 'rm -f "$log"' EXIT
 status=0
 cargo "${runner[@]}" test --workspace --locked --no-fail-fast 2>&1 | tee "$log" || status=$?
 
+target=${CARGO_TARGET_DIR:-target}
+# In one process: a minute or two, and nothing is needed.
+if [ "$status" -eq 0 ]; then
+    step "the experiment refactor, with short traces"
+    "$target/debug/overheard" experiment refactor --quick --report "$target/refactor-quick.html" >/dev/null || status=$?
+    echo "the report: $target/refactor-quick.html"
+fi
+
 # In the kernel of virtual time: bit for bit repeatable, whatever else this machine does meanwhile.
 if [ "$status" -eq 0 ] && [ -n "$kernel" ]; then
-    target=${CARGO_TARGET_DIR:-target}
     for experiment in byte-caching no-harm; do
         step "the experiment $experiment, a few cells of each figure"
         "$target/debug/overheard" experiment "$experiment" --quick --report "$target/$experiment-quick.html" ||

@@ -58,6 +58,7 @@ mod report;
 mod savings;
 mod sequence;
 mod source;
+mod writer;
 
 pub use analysis::Options;
 pub use dissect::{CLIENT_BYTES, Dissector, TrafficCounts};
@@ -74,6 +75,7 @@ pub use report::{MethodReport, Report, Shares};
 pub use savings::{Savings, Tally};
 pub use source::{Progress, Source};
 pub use wire::link::LinkType;
+pub use writer::CaptureWriter;
 
 /// The level of zstd that the figures are for unless another is asked for: zstd's own default.
 pub const DEFAULT_ZSTD_LEVEL: i32 = 3;

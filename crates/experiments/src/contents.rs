@@ -115,6 +115,37 @@ impl Contents {
         Content { name: "random bytes", bytes, origin, substitute: false }
     }
 
+    /// All there is, for whoever wants variety: texts, pages, pictures.
+    pub fn all(&self) -> Result<Vec<Content>> {
+        let mut all = vec![self.ebook()?, self.video()?];
+        if let Some(data) = &self.data {
+            for file in ["content/photo-IMG_20200124.jpg", "content/debian-packages-10M.txt"] {
+                let bytes = unpack(data, file)?;
+                all.push(Content { name: "content", bytes, origin: file.to_owned(), substitute: false });
+            }
+        }
+        all.extend(self.web_pages(0)?);
+        Ok(all)
+    }
+
+    /// A capture of the evaluation data: its file, packed or not. None where there is none.
+    #[must_use]
+    pub fn capture(&self, name: &str) -> Option<PathBuf> {
+        let file = self.data.as_ref()?.join("pcap").join(format!("{name}.pcap"));
+        [file.clone(), file.with_extension("pcap.xz")].into_iter().find(|file| file.is_file())
+    }
+
+    /// A table of recorded receptions of the evaluation data, if it is there.
+    pub fn receptions(&self, name: &str) -> Result<Option<String>> {
+        let Some(data) = &self.data else { return Ok(None) };
+        let file = format!("links/{name}.csv");
+        if !data.join(&file).is_file() && !data.join(format!("{file}.xz")).is_file() {
+            return Ok(None);
+        }
+        let table = unpack(data, &file)?;
+        Ok(Some(String::from_utf8(table).with_context(|| format!("{name} is no text"))?))
+    }
+
     /// Web pages of at least `least_bytes`, one content each.
     pub fn web_pages(&self, least_bytes: u64) -> Result<Vec<Content>> {
         let Some(data) = &self.data else {

@@ -91,7 +91,7 @@ pub fn run(
     progress: &ProgressBar,
 ) -> Result<Vec<Row>> {
     let testbed = Testbed::new(contents)?;
-    let setting = Setting { plan, testbed: &testbed, driver: runner.driver };
+    let setting = Setting { plan, testbed: &testbed, contents, driver: runner.driver };
     let (mut cells, mut pairs, mut scenarios) = (BTreeMap::new(), Vec::new(), Vec::new());
     let mut want = |cell: Cell, seeds: u32| {
         let (_, most) = cells.entry(cell.name()).or_insert((cell, 0));

@@ -6,6 +6,7 @@ use anyhow::{Context as _, Result};
 use lab::{Outcome, Scenario};
 
 use crate::cell::{Cell, File, Traffic};
+use crate::contents::Contents;
 use crate::estimate::Estimate;
 use crate::plan::Plan;
 use crate::reading::Reading;
@@ -57,6 +58,8 @@ pub struct Setting<'a> {
     pub plan: Plan,
     /// Contents and keys.
     pub testbed: &'a Testbed,
+    /// All that contents can be had of.
+    pub contents: &'a Contents,
     /// What runs it.
     pub driver: Driver,
 }

@@ -4,7 +4,7 @@
 //! it has come out: it shows what a scheme does to bytes and to loss at a load that does not depend on it, and whether
 //! it stalls; it says nothing of time.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
@@ -12,6 +12,7 @@ use indicatif::ProgressBar;
 use sim::trial::{Stream, Trial};
 
 use crate::cell::{Cell, Traffic};
+use crate::parallel;
 use crate::reading::Reading;
 use crate::scheme::Scheme;
 use crate::testbed::{STREAM_DATAGRAMS, STREAM_INTERVAL_MILLISECONDS, STREAM_PAYLOAD_BYTES, Testbed};
@@ -62,25 +63,7 @@ pub fn run_all(
 ) -> Result<Vec<(Cell, Vec<Reading>)>> {
     progress.set_length(cells.iter().map(|(_, seeds)| u64::from(*seeds)).sum());
     let runs = cells.iter().flat_map(|(cell, seeds)| (1..=u64::from(*seeds)).map(move |seed| (cell, seed)));
-    let queue = Mutex::new(runs.enumerate());
-    let work = || -> Result<Vec<(usize, Reading)>> {
-        let mut readings = Vec::new();
-        loop {
-            let next = queue.lock().ok().and_then(|mut queue| queue.next());
-            let Some((index, (cell, seed))) = next else { return Ok(readings) };
-            readings.push((index, run(cell, testbed, seed)?));
-            progress.inc(1);
-        }
-    };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut readings: Vec<(usize, Reading)> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        let joined = threads
-            .into_iter()
-            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        Ok::<_, anyhow::Error>(joined.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
-    })?;
-    readings.sort_by_key(|(index, _)| *index);
-    let mut readings = readings.into_iter().map(|(_, reading)| reading);
+    let readings = parallel::map(runs, progress, |(cell, seed)| run(cell, testbed, seed))?;
+    let mut readings = readings.into_iter();
     Ok(cells.iter().map(|(cell, seeds)| (*cell, readings.by_ref().take(*seeds as usize).collect())).collect())
 }

@@ -2,6 +2,7 @@
 
 use crate::{Seed, receipt, request};
 use wire::frame::{self, Frame, FrameType, Frames, Reduced};
+use wire::group::{Heard, Joined, MAX_HEARD_BYTES, Membership, Shared};
 
 /// Frames that are read and written again read the same, and each body goes to the target that is its own.
 pub fn check(bytes: &[u8]) -> bool {
@@ -39,6 +40,28 @@ fn check_body(frame: &Frame<'_>) {
                 assert_eq!(out, frame.body);
             }
         }
+        Some(FrameType::Shared) => {
+            if let Ok(shared) = Shared::parse(frame.body) {
+                let mut out = Vec::new();
+                let number_at = Shared::emit_front(shared.frame_type, shared.front, &mut out);
+                Shared::set_number(shared.number.into(), number_at, &mut out);
+                out.extend_from_slice(shared.rest);
+                assert_eq!(Shared::parse(&out), Ok(shared));
+            }
+        }
+        Some(FrameType::Membership) => {
+            if let Ok(membership) = Membership::parse(frame.body) {
+                let mut out = Vec::new();
+                membership.emit(&mut out);
+                assert_eq!(out, frame.body[..Membership::BYTES]);
+            }
+        }
+        Some(FrameType::Heard) => {
+            if let Ok(heard) = Heard::parse(frame.body) {
+                assert!(heard.back().all(|back| back < 8 * MAX_HEARD_BYTES as u64));
+            }
+        }
+        Some(FrameType::Joined) => drop(Joined::parse(frame.body)),
         _ => {}
     }
 }
@@ -60,6 +83,30 @@ pub fn seeds() -> Vec<Seed> {
             frame::emit(FrameType::ReducedCompact, &[3; 40], out);
             frame::emit_last(FrameType::ReducedPaper, out);
             out.extend_from_slice(&[4; 40]);
+        }),
+        Seed::of("group", |out| {
+            frame::emit_sequence(3, out);
+            let membership = Membership {
+                member: 1,
+                slot_bits: 18,
+                key_id: 7,
+                traffic_key: [1; 32],
+                address_key: [2; 32],
+                mac_key: [3; 32],
+            };
+            let mut body = Vec::new();
+            membership.emit(&mut body);
+            frame::emit(FrameType::Membership, &body, out);
+            body.clear();
+            Joined { key_id: 7, slot_bits: 16, keeps_cache: true }.emit(&mut body);
+            frame::emit(FrameType::Joined, &body, out);
+            body.clear();
+            Heard::emit(300, &[0x5a; 20], &mut body);
+            frame::emit(FrameType::Heard, &body, out);
+            frame::emit_last(FrameType::Shared, out);
+            let number_at = Shared::emit_front(FrameType::Packet, &packet[..40], out);
+            Shared::set_number(301, number_at, out);
+            out.extend_from_slice(&packet[40..]);
         }),
         Seed::of("control", |out| {
             frame::emit_sequence(2, out);

@@ -17,6 +17,8 @@ pub mod cache_index;
 pub mod cache_message;
 pub mod capacity_trace;
 pub mod capture_file;
+pub mod chunk_reply;
+pub mod chunk_request;
 pub mod compact_shim;
 pub mod datagrams;
 pub mod frames;
@@ -28,6 +30,7 @@ pub mod link_config;
 pub mod literals;
 pub mod mutation;
 pub mod overheard_frames;
+pub mod overhearing;
 mod pair;
 pub mod paper_shim;
 pub mod peer_frames;
@@ -36,6 +39,7 @@ pub mod recorded_paths;
 pub mod reduction;
 pub mod request;
 pub mod restore;
+pub mod slots_shim;
 pub mod super_segments;
 pub mod too_large;
 pub mod unit;
@@ -92,6 +96,8 @@ targets! {
     cache_message: 10_000,
     capacity_trace: 200_000,
     capture_file: 2_000,
+    chunk_reply: 100_000,
+    chunk_request: 200_000,
     compact_shim: 200_000,
     datagrams: 300,
     frames: 200_000,
@@ -102,6 +108,7 @@ targets! {
     link_config: 20_000,
     literals: 20_000,
     overheard_frames: 100_000,
+    overhearing: 300,
     paper_shim: 200_000,
     peer_frames: 300,
     receipt: 150_000,
@@ -109,6 +116,7 @@ targets! {
     reduction: 4_000,
     request: 200_000,
     restore: 20_000,
+    slots_shim: 200_000,
     super_segments: 50_000,
     too_large: 300,
     unit: 200_000,

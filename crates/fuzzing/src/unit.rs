@@ -44,7 +44,7 @@ fn writes_its_header_again(unit: &Unit<'_>, last: bool) {
 fn check_body(unit: &Unit<'_>) -> bool {
     let mut out = Vec::new();
     match unit.kind {
-        Kind::Sealed { .. } => return true,
+        Kind::Sealed { .. } | Kind::Group { .. } => return true,
         Kind::Initiation => match Initiation::parse(unit.body) {
             Ok(initiation) => initiation.emit(&mut out),
             Err(_) => return false,
@@ -69,6 +69,10 @@ pub fn seeds() -> Vec<Seed> {
     vec![
         Seed::of("sealed", |out| {
             unit::emit_header(sealed, 7, None, out);
+            out.extend_from_slice(&body);
+        }),
+        Seed::of("group", |out| {
+            unit::emit_header(Kind::Group { counter: 5 }, 6, None, out);
             out.extend_from_slice(&body);
         }),
         Seed::of("two-units", |out| {

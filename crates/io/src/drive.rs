@@ -140,8 +140,9 @@ impl<F: FnMut(node::Event)> Driver<'_, F> {
     /// the tunnel works without.
     fn overhear(&mut self, now: Duration) {
         let Some(ear) = &mut self.system.ear else { return };
-        // Where the node is to take them. The ear counts.
-        let heard = ear.receive(now, |_overheard| {});
+        let node = &mut *self.node;
+        let heard =
+            ear.receive(now, |overheard| node.handle_overheard(now, overheard.from, overheard.datagram));
         if let Err(error) = heard {
             tracing::warn!("nothing is overheard: {error}");
         }

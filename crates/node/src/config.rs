@@ -36,6 +36,8 @@ pub struct Config {
     /// The versions of the formats that the node says it speaks. It says the truth unless one wants to see how nodes
     /// of other versions get on with it.
     pub versions: RangeInclusive<u8>,
+    /// Whether it becomes a member of groups, and has one of its own where it has several peers.
+    pub group: Option<Group>,
     /// Whether [`crate::Event::Sent`] and [`crate::Event::Arrived`] are told, one for every packet.
     pub trace: bool,
 }
@@ -56,8 +58,24 @@ impl Config {
             source_ports: 1,
             copies_dscp: true,
             versions: VERSION..=VERSION,
+            group: None,
             trace: false,
         }
+    }
+}
+
+/// What a node does with what its peers could overhear.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Group {
+    /// Its caches have two to this many slots, each of 256 bytes of address space and as much memory as is used.
+    pub slot_bits: u8,
+    /// At which rate its radio sends, in bits a second: what a request for what was missing costs is reckoned by it.
+    pub rate_bits_per_second: u64,
+}
+
+impl Default for Group {
+    fn default() -> Self {
+        Group { slot_bits: 18, rate_bits_per_second: 24_000_000 }
     }
 }
 
@@ -77,7 +95,7 @@ pub struct PeerConfig {
 }
 
 /// What is wrong with a configuration, with the mend.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ConfigError {
     /// The same key twice.
     #[error("peers {0:?} and {1:?} have the same public key; give each peer its own")]
@@ -100,9 +118,18 @@ pub enum ConfigError {
     /// The redundancy elimination's parameters.
     #[error(transparent)]
     Reduce(#[from] re::ParameterError),
+    /// What is shared.
+    #[error(transparent)]
+    Group(#[from] overhear::SettingsError),
 }
 
 impl Config {
+    /// What is shared among the peers, if there are several.
+    #[must_use]
+    pub fn sharing(&self) -> Option<Group> {
+        self.group.filter(|_| self.peers.len() > 1)
+    }
+
     /// Says what is wrong, if anything is.
     pub fn validate(&self) -> Result<(), ConfigError> {
         let mut keys = BTreeMap::from([(self.private_key.public(), None)]);
@@ -131,6 +158,10 @@ impl Config {
         }
         if self.queue_bytes < 65_536 {
             return Err(ConfigError::QueueSize(self.queue_bytes));
+        }
+        if let Some(group) = &self.group {
+            overhear::Settings { slot_bits: group.slot_bits, ..overhear::Settings::new([0; 32]) }
+                .validate()?;
         }
         Ok(self.reduce.validate()?)
     }

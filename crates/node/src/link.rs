@@ -1,6 +1,7 @@
 //! A link: all that two nodes share from one boot of either to the next. It outlives sessions; when one of the
 //! two starts anew, it begins again from nothing.
 
+use crate::group::{Listener, Member};
 use crate::pack::{Heads, Overflow};
 use crate::path_delay::PathDelay;
 use crate::path_mtu::Measured;
@@ -13,7 +14,7 @@ use crate::shorten::Shortening;
 use re::{Form, Parameters, Policy};
 use std::collections::VecDeque;
 use std::time::Duration;
-use wire::hello::{ANSWERS_REQUESTS, HEARS_LANES, Hello, JOINS, LENGTHENS, RECOVERS};
+use wire::hello::{ANSWERS_REQUESTS, HEARS_LANES, Hello, JOINS, LENGTHENS, LISTENS, RECOVERS};
 use wire::unit::PLAIN;
 
 /// Replies that wait to be sent at once.
@@ -60,6 +61,10 @@ pub struct Link {
     peer_joins: bool,
     /// Packets that were cut, and of which the rest is to come.
     pub heads: Heads,
+    /// The peer is a station of this node's group.
+    pub member: Option<Member>,
+    /// This node is a station of the peer's group.
+    pub listener: Option<Listener>,
     /// Bytes of the last packet's frame: the next one's are likely about as many.
     pub usual_frame_bytes: usize,
     /// A receipt is due and did not fit into the datagram before.
@@ -74,8 +79,9 @@ pub struct Link {
 
 /// What this node answers to and stores, as it says in its hello.
 #[must_use]
-pub fn capabilities(parameters: &Parameters) -> u32 {
+pub fn capabilities(parameters: &Parameters, listens: bool) -> u32 {
     LENGTHENS
+        | if listens { LISTENS } else { 0 }
         | HEARS_LANES
         | JOINS
         | match parameters.policy {
@@ -98,9 +104,15 @@ pub fn store_kib(parameters: &Parameters) -> u32 {
 }
 
 impl Link {
-    /// A new link with the peer that said `hello`, in a session of this version.
+    /// A new link with the peer that said `hello`, in a session of this version, of a node that shares or does not.
     #[must_use]
-    pub fn new(parameters: &Parameters, shortening: Shortening, hello: &Hello, version: u8) -> Self {
+    pub fn new(
+        parameters: &Parameters,
+        shortening: Shortening,
+        hello: &Hello,
+        version: u8,
+        shares: bool,
+    ) -> Self {
         let is_plain = version == PLAIN;
         let off = (
             Parameters { policy: Policy::Off, ..*parameters },
@@ -111,6 +123,9 @@ impl Link {
         let (answers, recovers) =
             (hello.capabilities & ANSWERS_REQUESTS != 0, hello.capabilities & RECOVERS != 0);
         let shortening = if hello.capabilities & LENGTHENS != 0 { shortening } else { Shortening::NONE };
+        // what is compressed repeats nothing that others could have heard
+        let literals = shortening.literals && !(shares && hello.capabilities & LISTENS != 0);
+        let shortening = Shortening { literals, ..shortening };
         Link {
             peer_boot: hello.boot,
             is_plain,
@@ -125,6 +140,8 @@ impl Link {
             overflow: None,
             peer_joins: hello.capabilities & JOINS != 0,
             heads: Heads::default(),
+            member: None,
+            listener: None,
             usual_frame_bytes: usize::MAX,
             receipt_had_no_room: false,
             replies: VecDeque::new(),

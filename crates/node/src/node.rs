@@ -4,10 +4,11 @@ use crate::allowance::Allowance;
 use crate::config::{Config, ConfigError};
 use crate::deliveries::Deliveries;
 use crate::event::Event;
+use crate::group::{Reached, Sharing};
 use crate::handshake::{Identity, Refused as HandshakeRefused};
 use crate::keyring::Keyring;
 use crate::link::{capabilities, store_kib};
-use crate::pack::{AROUND_PACKET, Packed};
+use crate::pack::{AROUND_PACKET, Packed, SHARING_BYTES};
 use crate::peer::Peer;
 use crate::route::Routes;
 use crate::seal::Seal;
@@ -94,6 +95,8 @@ pub(crate) struct Outside<'a> {
     pub deliveries: &'a mut Deliveries,
     pub events: &'a mut Events,
     pub messages: &'a mut Allowance,
+    /// What is shared with the group, if there is one.
+    pub sharing: Option<&'a mut Sharing>,
 }
 
 /// A node.
@@ -115,6 +118,7 @@ pub struct Node {
     handshakes: Allowance,
     resets: Allowance,
     messages: Allowance,
+    sharing: Option<Sharing>,
     refused: Refused,
 }
 
@@ -127,6 +131,7 @@ macro_rules! outside {
             deliveries: &mut $node.deliveries,
             events: &mut $node.events,
             messages: &mut $node.messages,
+            sharing: $node.sharing.as_mut(),
         }
     };
 }
@@ -151,6 +156,7 @@ impl Node {
         // from a stream of their own: what is drawn for one purpose does not change what is drawn for another
         let mut salts = rng.clone();
         salts.set_stream(1);
+        let sharing = config.sharing().map(|group| Sharing::new(group, salts.random(), now)).transpose()?;
         let peers = config.peers.iter().cloned().enumerate();
         let peers = peers.map(|(index, peer)| Peer::new(index, peer, &config, salts.random()));
         Ok(Node {
@@ -168,6 +174,7 @@ impl Node {
             handshakes: Allowance::new(HANDSHAKES_PER_SECOND, now),
             resets: Allowance::new(RESETS_PER_SECOND, now),
             messages: Allowance::new(MESSAGES_PER_SECOND, now),
+            sharing,
             refused: Refused::default(),
             config,
         })
@@ -181,7 +188,8 @@ impl Node {
     /// The largest inner packet that fits in a datagram, where the path carries what it is thought to.
     #[must_use]
     pub fn max_packet_bytes(&self) -> usize {
-        self.config.max_datagram_bytes - AROUND_PACKET
+        let sharing_bytes = if self.sharing.is_some() { SHARING_BYTES } else { 0 };
+        self.config.max_datagram_bytes - AROUND_PACKET - sharing_bytes
     }
 
     /// Takes a packet from the TUN.
@@ -231,6 +239,11 @@ impl Node {
                     let arrival = Sealed { from, ecn, key_id: unit.key_id, version, counter };
                     let (header, body) = datagram[start..end].split_at_mut(header_bytes);
                     self.handle_sealed(now, &arrival, header, body);
+                }
+                Kind::Group { counter } => {
+                    let arrival = Sealed { from, ecn, key_id: unit.key_id, version: unit::VERSION, counter };
+                    let (header, body) = datagram[start..end].split_at_mut(header_bytes);
+                    self.handle_group(now, &arrival, Reached::Sent, header, body);
                 }
                 Kind::Initiation => self.handle_initiation(now, from, &unit),
                 Kind::Response => self.handle_response(now, from, &unit),
@@ -287,6 +300,56 @@ impl Node {
             peer.use_session(now, key_id, &mut outside);
         }
         peer.unpack(now, key_id, &mac, ecn, &body[..opened.plain_bytes], &mut outside);
+    }
+
+    /// Takes a datagram that was overheard on its way from `from` to another node. Only what is for a group of which this
+    /// node is a member means anything here.
+    pub fn handle_overheard(&mut self, now: Duration, from: SocketAddr, datagram: &mut [u8]) {
+        let mut rest = &*datagram;
+        let Ok(Unit { kind: Kind::Group { counter }, key_id, header, body }) = unit::parse(&mut rest) else {
+            return;
+        };
+        let (header_bytes, end) = (header.len(), header.len() + body.len());
+        let arrival = Sealed { from, ecn: 0, key_id, version: unit::VERSION, counter };
+        let (header, body) = datagram[..end].split_at_mut(header_bytes);
+        self.handle_group(now, &arrival, Reached::Overheard, header, body);
+    }
+
+    fn handle_group(
+        &mut self,
+        now: Duration,
+        arrival: &Sealed,
+        way: Reached,
+        header: &[u8],
+        body: &mut [u8],
+    ) {
+        let &Sealed { from, ecn, key_id, counter, .. } = arrival;
+        let mut listener =
+            |peer: &mut Peer| peer.link.as_mut()?.listener.as_mut()?.open(key_id, counter, way, header, body);
+        let mut peers = self.peers.iter_mut().enumerate();
+        let Some((index, opened)) = peers.find_map(|(index, peer)| Some((index, listener(peer)?))) else {
+            // what others say to their groups is none of ours
+            self.refused.unknown_key += u64::from(way == Reached::Sent);
+            return;
+        };
+        let (plain_bytes, counter) = match opened {
+            Ok(opened) => opened,
+            Err(NotOpened::Replay) => {
+                self.refused.replay += 1;
+                return;
+            }
+            Err(_) => {
+                self.refused.authentication += 1;
+                return;
+            }
+        };
+        let peer = &mut self.peers[index];
+        let mut outside = outside!(self);
+        if way == Reached::Sent {
+            // any member can write an address: what is for the group moves nobody
+            peer.heard_from(now, from, false, header.len() + body.len(), &mut outside);
+        }
+        peer.unpack_group(now, (way, counter, ecn), &body[..plain_bytes], &mut outside);
     }
 
     fn handle_initiation(&mut self, now: Duration, from: SocketAddr, unit: &Unit<'_>) {
@@ -389,6 +452,13 @@ impl Node {
 
     /// Does what is due at `now`.
     pub fn handle_timeout(&mut self, now: Duration) {
+        if let Some(sharing) = &mut self.sharing
+            && sharing.handle_timeout(now)
+        {
+            for link in self.peers.iter_mut().filter_map(|peer| peer.link.as_mut()) {
+                link.member.iter_mut().for_each(|member| member.follow(now, sharing));
+            }
+        }
         for index in 0..self.peers.len() {
             if self.peers[index].handle_timeout(now, &mut outside!(self)) {
                 self.initiate(now, index);
@@ -433,7 +503,8 @@ impl Node {
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Duration> {
         // a peer that wants a session and has no handshake under way asks for one at once
-        self.peers.iter().filter_map(Peer::timeout).min()
+        let sharing = self.sharing.as_ref().map(Sharing::timeout);
+        self.peers.iter().filter_map(Peer::timeout).chain(sharing).min()
     }
 
     /// The next thing that happened.
@@ -470,7 +541,8 @@ impl Node {
             boot: self.boot,
             uptime_seconds: now.saturating_sub(self.started).as_secs_f64(),
             policy: self.config.reduce.policy.to_string(),
-            peers: self.peers.iter().map(|peer| peer.status(now)).collect(),
+            peers: self.peers.iter().map(|peer| peer.status(now, self.sharing.as_ref())).collect(),
+            collisions: self.sharing.as_ref().map_or(0, |sharing| sharing.codec.statistics().collisions),
             refused: self.refused,
         }
     }
@@ -483,7 +555,7 @@ fn own_hello(config: &Config, boot: u64) -> Hello {
         boot,
         number: 0,
         store_kib: store_kib(&config.reduce),
-        capabilities: capabilities(&config.reduce),
+        capabilities: capabilities(&config.reduce, config.group.is_some()),
         window_bytes: u8::try_from(config.reduce.window_bytes).unwrap_or(u8::MAX),
         sample_bits: u8::try_from(config.reduce.sample_bits).unwrap_or(u8::MAX),
         reset_token: [0; wire::reset::RESET_TOKEN_BYTES],

@@ -2,6 +2,7 @@
 
 use crate::config::{Config, PeerConfig};
 use crate::event::Event;
+use crate::group::{Member, Sharing};
 use crate::lanes::Lanes;
 use crate::link::Link;
 use crate::node::Outside;
@@ -11,9 +12,10 @@ use crate::reachability::{DOUBTED_KEEPALIVE, Reachability};
 use crate::receipts::Fate;
 use crate::sessions::Sessions;
 use crate::status::{PeerCounters, PeerStatus, outer_header_bytes};
+use overhear::StationId;
 use std::net::SocketAddr;
 use std::time::Duration;
-use wire::hello::HEARS_LANES;
+use wire::hello::{HEARS_LANES, LISTENS};
 use wire::unit::PLAIN;
 
 /// A peer that answers nothing for so long gets a new handshake.
@@ -92,8 +94,17 @@ impl Peer {
         if new_boot {
             self.path.begin_anew();
             self.lanes.close();
-            self.link =
-                Some(Link::new(&outside.config.reduce, outside.config.shorten, &session.hello, version));
+            let shares = outside.sharing.is_some();
+            let Config { reduce, shorten, .. } = outside.config;
+            let mut link = Link::new(reduce, *shorten, &session.hello, version, shares);
+            if let Some(sharing) = outside.sharing.as_deref_mut() {
+                let id = self.index as u8;
+                sharing.leave(id);
+                let listens = !link.is_plain && session.hello.capabilities & LISTENS != 0;
+                let mac_key = sharing.mac_key(id, session.hello.boot);
+                link.member = listens.then(|| Member::new(id, mac_key, now));
+            }
+            self.link = Some(link);
         }
         let spreads = self.config.endpoint.is_some()
             && version != PLAIN
@@ -133,7 +144,12 @@ impl Peer {
     /// The peer's sessions are over: what was shared with that boot is void.
     pub fn end(&mut self, now: Duration, outside: &mut Outside<'_>) {
         self.sessions.end(outside.keyring);
-        self.link = None;
+        if let Some(Link { member: Some(member), .. }) = self.link.take()
+            && let Some(sharing) = outside.sharing.as_deref_mut()
+        {
+            sharing.leave(member.id);
+            sharing.rekey(now); // whoever is gone shall read no more
+        }
         self.lanes.close();
         self.ping_at = None;
         self.unanswered_since = None;
@@ -155,6 +171,7 @@ impl Peer {
         if let Some(Link { repair: Some(repair), received, .. }) = &mut self.link {
             repair.give_up(now, |sequence| received.unpark(sequence));
         }
+        self.take_completed(now, outside);
         if let Some(link) = &mut self.link {
             let patience = link.patience();
             self.path.handle_timeout(now, &link.measured());
@@ -205,6 +222,9 @@ impl Peer {
             link.and_then(Link::receipt_at),
             link.and_then(|link| link.repair.as_ref()?.timeout()),
             link.and_then(|link| link.recover.as_ref()?.timeout()),
+            link.and_then(|link| link.member.as_ref()?.tell_at()),
+            link.and_then(|link| link.listener.as_ref()?.speaks_at()),
+            link.and_then(|link| link.listener.as_ref()?.gives_up_at()),
             link.and_then(|link| Some(link.release.as_ref()?.first_waits_since()? + link.patience())),
         ]
         .into_iter()
@@ -212,8 +232,9 @@ impl Peer {
         .min()
     }
 
-    pub fn status(&self, now: Duration) -> PeerStatus {
+    pub fn status(&self, now: Duration, sharing: Option<&Sharing>) -> PeerStatus {
         let link = self.link.as_ref();
+        let heard = link.and_then(|link| Some(*link.listener.as_ref()?.statistics())).unwrap_or_default();
         PeerStatus {
             name: self.config.name.clone(),
             public_key: self.config.public_key.to_string(),
@@ -230,6 +251,8 @@ impl Peer {
             path_mtu_bytes: self.endpoint.map(|to| self.path.limit() as u64 + outer_header_bytes(to)),
             path_mtu_confirmed: self.path.is_confirmed(),
             version: self.sessions.version(),
+            overheard_share: link
+                .and_then(|link| sharing?.codec.overheard_share(StationId(link.member.as_ref()?.id))),
             queue_bytes: self.queue.bytes(),
             counters: PeerCounters {
                 queue_dropped: self.queue.dropped,
@@ -237,6 +260,8 @@ impl Peer {
                 queue_marked: self.queue.marked,
                 path_probes: self.path.probes,
                 black_holes: self.path.black_holes,
+                chunks_hit: heard.hit_chunks,
+                chunks_missed: heard.missed_chunks,
                 ..self.counters
             },
         }

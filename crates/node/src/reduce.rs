@@ -57,6 +57,10 @@ pub struct Written {
     pub packet_bytes: usize,
     /// Bytes of the frame it became.
     pub frame_bytes: usize,
+    /// Bytes at the end of the frame that are the packet's payload, as far as it was not removed.
+    pub payload_bytes: usize,
+    /// Bytes of chunks that were removed from those.
+    pub chunk_bytes: usize,
 }
 
 impl Reduce {
@@ -85,7 +89,8 @@ impl Reduce {
         out: &mut Vec<u8>,
     ) -> Written {
         let start = out.len();
-        let reduced = self.write_reduced(sequence, packet, inner, mac, out);
+        let removed_bytes = self.write_reduced(sequence, packet, inner, mac, out);
+        let reduced = removed_bytes.is_some();
         if !reduced {
             out.truncate(start);
             emit_last(FrameType::Packet, out);
@@ -102,6 +107,8 @@ impl Reduce {
             shortened_bytes: 0,
             packet_bytes: packet.len(),
             frame_bytes: out.len() - start,
+            payload_bytes: inner.payload_bytes().saturating_sub(removed_bytes.unwrap_or(0)),
+            chunk_bytes: 0,
         };
         if self.shorten(sequence, packet, inner, reduced, &out[start + 1..]) {
             out.truncate(start);
@@ -129,6 +136,7 @@ impl Reduce {
         shorten.write(sequence, packet, &inner.flow, self.generation, &reduction, &mut self.short)
     }
 
+    /// The packet as a reduced frame: how many bytes were removed; `None`: it does not pay.
     fn write_reduced(
         &mut self,
         sequence: u64,
@@ -136,10 +144,8 @@ impl Reduce {
         inner: &Inner,
         mac: &PacketMac,
         out: &mut Vec<u8>,
-    ) -> bool {
-        let Some(encoder) = &mut self.encoder else {
-            return false;
-        };
+    ) -> Option<usize> {
+        let encoder = self.encoder.as_mut()?;
         let frame_type = match self.form {
             Form::Compact => FrameType::ReducedCompact,
             Form::Paper => FrameType::ReducedPaper,
@@ -148,10 +154,10 @@ impl Reduce {
         let front = out.len();
         Reduced { generation: self.generation, mac: [0; PACKET_MAC_BYTES], shim: &[] }.emit(out);
         match encoder.encode(sequence, packet, inner, out) {
-            Encoded::Plain => false,
-            Encoded::Reduced { .. } => {
+            Encoded::Plain => None,
+            Encoded::Reduced { removed_bytes, .. } => {
                 out[front + 1..front + 1 + PACKET_MAC_BYTES].copy_from_slice(&mac.of(sequence, packet));
-                true
+                Some(removed_bytes)
             }
         }
     }

@@ -5,6 +5,7 @@ use crate::handshake::{Identity, Keys};
 use crate::keyring::Keyring;
 use crate::session::{REKEY_AFTER, Session};
 use rand::{Rng, RngExt};
+use re::mac::PacketMac;
 use snow::HandshakeState;
 use std::time::Duration;
 use wire::hello::Hello;
@@ -67,6 +68,12 @@ impl Sessions {
     #[must_use]
     pub fn by_remote_id(&self, remote_id: u32) -> Option<&Session> {
         self.list.iter().find(|session| session.remote_id == remote_id)
+    }
+
+    /// The session with whose MAC for what comes in `proves` is satisfied, and that MAC.
+    pub fn proving(&self, proves: impl Fn(&PacketMac) -> bool) -> Option<(u32, PacketMac)> {
+        let session = self.list.iter().find(|session| session.confirmed && proves(&session.receive_mac))?;
+        Some((session.local_id, session.receive_mac.clone()))
     }
 
     /// When the session in use was established.

@@ -108,7 +108,8 @@ impl Shards {
         let Ok(unit) = unit::parse(&mut datagram) else { return Concerns::One(0) };
         match unit.kind {
             Kind::Sealed { .. } | Kind::Response => Concerns::One(unit.key_id as usize % self.count),
-            Kind::Initiation | Kind::Reset => Concerns::Every,
+            // a group's key is named by its gateway, in whichever shard here that peer is
+            Kind::Initiation | Kind::Reset | Kind::Group { .. } => Concerns::Every,
         }
     }
 }

@@ -22,6 +22,9 @@ pub struct Status {
     pub policy: String,
     /// Its peers, as configured.
     pub peers: Vec<PeerStatus>,
+    /// Chunks that took another's place in the gateway's cache.
+    #[serde(default)]
+    pub collisions: u64,
     /// What was refused.
     pub refused: Refused,
 }
@@ -53,6 +56,9 @@ pub struct PeerStatus {
     pub path_mtu_confirmed: bool,
     /// The share of what we sent lately that the air lost.
     pub loss: Option<f64>,
+    /// The share of what was sent to other members of the group that it overheard lately; none if it is no member.
+    #[serde(default)]
+    pub overheard_share: Option<f64>,
     /// Bytes that wait to be sent.
     pub queue_bytes: usize,
     /// What has been counted since the start.
@@ -136,6 +142,27 @@ pub struct PeerCounters {
     pub bad_frames: u64,
     /// Packets whose source address does not belong to the peer.
     pub wrong_source: u64,
+    /// Packets sent for others to overhear.
+    #[serde(default)]
+    pub shared_packets: u64,
+    /// Bytes of chunks that the peer had, from its own packets or overheard, and that were not sent.
+    #[serde(default)]
+    pub overheard_removed_bytes: u64,
+    /// Datagrams for others that were overheard.
+    #[serde(default)]
+    pub overheard_datagrams: u64,
+    /// Chunks that were put back from what this node had heard.
+    #[serde(default)]
+    pub chunks_hit: u64,
+    /// Chunks that it lacked.
+    #[serde(default)]
+    pub chunks_missed: u64,
+    /// Requests for chunks that were missing.
+    #[serde(default)]
+    pub chunk_requests: u64,
+    /// Chunk requests answered.
+    #[serde(default)]
+    pub chunk_replies: u64,
 }
 
 /// Datagrams and packets refused before they changed anything.

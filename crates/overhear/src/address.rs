@@ -12,6 +12,11 @@ use rapidhash::v3::{RapidSecrets, rapidhash_v3_inline};
 pub struct Address(u64);
 
 impl Address {
+    /// All of it.
+    pub(crate) fn bits(self) -> u64 {
+        self.0
+    }
+
     /// The slot among 2^`slot_bits`. With fewer bits it is the low bits of what it is with more.
     #[inline]
     #[must_use]

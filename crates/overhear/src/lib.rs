@@ -20,6 +20,7 @@
 pub mod address;
 pub mod boundaries;
 pub mod cache;
+pub mod comparators;
 pub mod flush;
 mod gateway;
 pub mod knowledge;

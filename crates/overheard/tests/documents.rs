@@ -142,6 +142,8 @@ fn the_table_of_the_readme_names_keys_that_a_configuration_may_have() {
         ("literals", "true"),
         ("packing", "true"),
         ("interface", "\"wlan0mon\""),
+        ("slot_bits", "18"),
+        ("rate_mbps", "24.0"),
     ];
     let rows: Vec<String> = of_the_tunnel().lines().filter_map(row).collect();
     assert_eq!(rows.len(), values.len(), "{rows:?}");

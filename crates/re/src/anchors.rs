@@ -118,7 +118,7 @@ impl AnchorFinder {
         }
         match &mut self.method {
             Method::Rabin(rabin) => {
-                let mask = (self.mask + 1 << self.halvings) - 1;
+                let mask = ((self.mask + 1) << self.halvings) - 1;
                 let kept = rabin.windows(payload).filter(|(_, fingerprint)| fingerprint & mask == 0);
                 anchors.extend(
                     kept.map(|(at, fingerprint)| Anchor { fingerprint, offset: (start + at) as u16 }),

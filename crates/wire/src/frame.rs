@@ -80,6 +80,20 @@ pub enum FrameType {
     /// The rest of the frame whose [`FrameType::Head`] closed the unit before. It takes no link sequence: the packet's is
     /// the one before the unit's first.
     Tail = 21,
+    /// A packet's frame of which chunks that its receiver has were removed: [`crate::group::Shared`]. Takes a link
+    /// sequence. It stands in units under a group's key only.
+    Shared = 22,
+    /// Makes the receiver a member of the sender's group: [`crate::group::Membership`].
+    Membership = 23,
+    /// The sender is a member now: [`crate::group::Joined`].
+    Joined = 24,
+    /// What the sender overheard of what was sent to others of its group: [`crate::group::Heard`].
+    Heard = 25,
+    /// Chunks that the sender lacks: [`crate::chunk_request`].
+    ChunkRequest = 26,
+    /// Chunks that were asked for: the number (24 bits) under which they are sent, then a [`crate::chunk_reply`]. It
+    /// stands in units under a group's key only.
+    ChunkReply = 27,
 }
 
 impl FrameType {
@@ -87,7 +101,7 @@ impl FrameType {
     #[must_use]
     pub fn from_number(number: u8) -> Option<Self> {
         use FrameType::*;
-        const TYPES: [FrameType; 22] = [
+        const TYPES: [FrameType; 28] = [
             Padding,
             Packet,
             ReducedCompact,
@@ -110,6 +124,12 @@ impl FrameType {
             Lane,
             Head,
             Tail,
+            Shared,
+            Membership,
+            Joined,
+            Heard,
+            ChunkRequest,
+            ChunkReply,
         ];
         TYPES.get(usize::from(number)).copied()
     }
@@ -133,7 +153,7 @@ impl FrameType {
     #[must_use]
     pub fn is_packet(self) -> bool {
         use FrameType::*;
-        matches!(self, Packet | ReducedCompact | ReducedPaper | Short)
+        matches!(self, Packet | ReducedCompact | ReducedPaper | Short | Shared)
     }
 }
 
@@ -287,7 +307,7 @@ mod tests {
     proptest! {
         #[test]
         fn frames_round_trip(
-            bodies in proptest::collection::vec((0u8..22, proptest::collection::vec(any::<u8>(), 0..200)), 0..6),
+            bodies in proptest::collection::vec((0u8..28, proptest::collection::vec(any::<u8>(), 0..200)), 0..6),
             last in proptest::collection::vec(any::<u8>(), 0..200),
         ) {
             let mut out = Vec::new();

@@ -57,6 +57,8 @@ pub const LENGTHENS: u32 = 4;
 pub const HEARS_LANES: u32 = 8;
 /// Joins packets that were cut where their datagram ended ([`crate::frame::FrameType::Head`]).
 pub const JOINS: u32 = 16;
+/// Becomes a member of groups ([`crate::group`]): it keeps what it hears of what is sent to others.
+pub const LISTENS: u32 = 32;
 
 impl Hello {
     /// The version of a session between this node and `other`.

@@ -21,6 +21,7 @@
 pub mod chunk_reply;
 pub mod chunk_request;
 pub mod frame;
+pub mod group;
 pub mod handshake;
 pub mod headers;
 pub mod hello;

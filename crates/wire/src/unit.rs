@@ -6,7 +6,7 @@
 //! +-------+-+-----+-----------------------------------------------+
 //! |version|L| kind|              key id (receiver's)              |
 //! +-------+-+-----+-----------------------------------------------+
-//! |         counter, low 24 bits (kind 0)         |
+//! |       counter, low 24 bits (kinds 0, 4)       |
 //! +-------------------------------+---------------+
 //! |  length of what follows, if L |  ciphertext and tag, a handshake message, a token ...
 //! +-------------------------------+
@@ -18,7 +18,7 @@
 //! version, and so is everything up to the ciphertext: by them nodes of any two versions meet, and agree on one that both
 //! speak or on [`PLAIN`].
 //!
-//! The key id is chosen by whoever opens the unit; for a handshake's first message it is the
+//! The key id is chosen by whoever opens the unit; for a handshake's first message and a group's key it is the
 //! sender's, and for a reset the one that was not known.
 
 use crate::number::{from_u24, to_u24};
@@ -54,6 +54,12 @@ pub enum Kind {
     Response,
     /// The key id that somebody used is not known: [`crate::reset`].
     Reset,
+    /// Frames under the key of a group, which all of its members can open: [`crate::group`]. The key id is its
+    /// sender's choice.
+    Group {
+        /// The low 24 bits of the sender's counter under this key.
+        counter: u32,
+    },
 }
 
 /// One unit of a datagram.
@@ -94,6 +100,7 @@ pub fn parse<'a>(datagram: &mut &'a [u8]) -> Result<Unit<'a>, NotAUnit> {
         1 => Kind::Initiation,
         2 => Kind::Response,
         3 => Kind::Reset,
+        4 => Kind::Group { counter: from_u24(take_array(datagram, "counter")?) },
         _ => return Err(Malformed("unit kind").into()),
     };
     let body_bytes = if first & LENGTH_FOLLOWS != 0 {
@@ -113,11 +120,12 @@ pub fn emit_header(kind: Kind, key_id: u32, followed_by: Option<u16>, out: &mut 
         Kind::Initiation => (HANDSHAKE_VERSION, 1),
         Kind::Response => (HANDSHAKE_VERSION, 2),
         Kind::Reset => (HANDSHAKE_VERSION, 3),
+        Kind::Group { .. } => (VERSION, 4),
     };
     let length_flag = if followed_by.is_some() { LENGTH_FOLLOWS } else { 0 };
     out.push(version << 4 | length_flag | code);
     out.extend_from_slice(&to_u24(u64::from(key_id)));
-    if let Kind::Sealed { counter, .. } = kind {
+    if let Kind::Sealed { counter, .. } | Kind::Group { counter } = kind {
         out.extend_from_slice(&to_u24(counter.into()));
     }
     if let Some(length) = followed_by {
@@ -136,6 +144,7 @@ mod tests {
             Just(Kind::Initiation),
             Just(Kind::Response),
             Just(Kind::Reset),
+            (0u32..1 << 24).prop_map(|counter| Kind::Group { counter }),
         ]
     }
 

@@ -256,9 +256,10 @@ mod tests {
 
     #[test]
     fn both_ways_are_scenarios_that_make_sense() {
-        let testbed = Testbed::new(&Contents::substitutes()).unwrap();
+        let contents = Contents::substitutes();
+        let testbed = Testbed::new(&contents).unwrap();
         let plan = Plan { extent: Extent::Quick, seeds: None, trace: Traced::default() };
-        let setting = Setting { plan, testbed: &testbed, driver: Driver::Virtual };
+        let setting = Setting { plan, testbed: &testbed, contents: &contents, driver: Driver::Virtual };
         Way::BOTH.into_iter().for_each(|way| scenario(&setting, way).check().unwrap());
     }
 }

@@ -3,6 +3,7 @@
 use super::Due;
 use super::probe::{read_token, token};
 use crate::link::Link;
+use crate::node::Outside;
 use crate::peer::Peer;
 use crate::receipts::Fate;
 use crate::recover::Recover;
@@ -64,13 +65,19 @@ impl Peer {
     }
 
     /// What is neither packet nor reply.
-    pub(super) fn take_control(&mut self, now: Duration, frame_type: FrameType, body: &[u8]) -> bool {
+    pub(super) fn take_control(
+        &mut self,
+        now: Duration,
+        frame_type: FrameType,
+        body: &[u8],
+        outside: &mut Outside<'_>,
+    ) -> bool {
         let Some(link) = &mut self.link else { return false };
         match frame_type {
             FrameType::Receipt => {
                 let Ok(receipt) = Receipt::parse(body) else { return false };
                 self.counters.receipts_received += 1;
-                let Link { outstanding, reduce, recover, .. } = link;
+                let Link { outstanding, reduce, recover, member, .. } = link;
                 if !reduce.generation(receipt.generation) {
                     return true;
                 }
@@ -82,6 +89,11 @@ impl Peer {
                     match fate {
                         Fate::Held => {
                             reduce.confirm(sequence);
+                            if let (Some(member), Some(sharing)) =
+                                (&mut *member, outside.sharing.as_deref_mut())
+                            {
+                                member.confirmed(now, sequence, sharing);
+                            }
                             self.path.held(now, sequence);
                         }
                         Fate::Parked => {}
@@ -139,6 +151,9 @@ impl Peer {
                 self.closed = true;
                 true
             }
+            FrameType::Membership | FrameType::Joined | FrameType::Heard | FrameType::ChunkRequest => {
+                self.take_group_control(now, frame_type, body, outside)
+            }
             FrameType::Padding | FrameType::Probe | FrameType::Lane => true,
             FrameType::Packet
             | FrameType::ReducedCompact
@@ -152,7 +167,9 @@ impl Peer {
             | FrameType::AgainShort
             | FrameType::StoreShort
             | FrameType::Head
-            | FrameType::Tail => false,
+            | FrameType::Tail
+            | FrameType::Shared
+            | FrameType::ChunkReply => false,
         }
     }
 }

@@ -10,12 +10,15 @@ mod control;
 mod heads;
 mod packets;
 mod probe;
+mod shared;
 
 pub use heads::Heads;
 pub use packets::Overflow;
 use packets::Row;
+pub use shared::SHARING_BYTES;
 
 use crate::encapsulation::OuterClass;
+use crate::group::Member;
 use crate::node::Outside;
 use crate::peer::Peer;
 use crate::recover::Recover;
@@ -47,6 +50,8 @@ pub(crate) struct Packed {
 /// What is to be said to the peer now, beside packets.
 struct Due {
     lane: usize,
+    /// There is something that is not for the group to hear.
+    control: bool,
     ping: bool,
     /// The ping is to leave without packets, which would be lost with what is too large for the path.
     alone: bool,
@@ -68,6 +73,10 @@ impl Peer {
         }
         self.take_out_too_large(now, outside);
         let due = self.due(now)?;
+        if let Some(packed) = self.pack_shared(now, &due, outside, out) {
+            return Some(packed);
+        }
+        let is_shared = self.is_shared(outside);
         let lane_bytes = self.lane_bytes();
         let session = self.sessions.sending(now)?;
         let link = self.link.as_mut()?;
@@ -75,7 +84,8 @@ impl Peer {
         out.clear();
         emit_header(session.unit_kind(&seal), session.remote_id, None, out);
         let limit = self.path.limit() - TAG_BYTES;
-        let overflow = if due.alone { None } else { link.overflow.take() };
+        let waits = |overflow: &Overflow| due.alone || is_shared && overflow.is_shared();
+        let overflow = link.overflow.take_if(|overflow| !waits(overflow));
         let overflow = overflow.filter(|overflow| overflow.fits(limit - lane_bytes));
         let own_sequence = overflow.as_ref().and_then(Overflow::own_sequence);
         let first = own_sequence.unwrap_or_else(|| link.outstanding.send(now));
@@ -86,18 +96,30 @@ impl Peer {
         }
         let class = OuterClass::new(outside.config.copies_dscp);
         let (lane, session) = (due.lane, session_id);
-        let mut row =
-            Row { first: Some(first), session, mac: &mac, limit, lane, lane_bytes, class, packets: 0 };
+        let mut row = Row {
+            first: Some(first),
+            session,
+            mac: &mac,
+            limit,
+            lane,
+            lane_bytes,
+            class,
+            packets: 0,
+            is_shared: false,
+        };
         if let Some(overflow) = overflow {
             self.write_overflow(&mut row, overflow, outside, out);
         }
         self.write_control(now, &due, out);
+        self.write_group_control(now, outside, out);
         if self.queue.is_empty() || self.link.as_ref().is_some_and(|link| link.receipt_had_no_room) {
             self.write_receipt(now, due.receipt, None, limit, out);
         }
         let full = due.alone || self.write_replies(&mut row, out) || self.write_again(now, &mut row, out);
         if !full {
-            let last = self.write_packets(now, &mut row, outside, out);
+            // what can be shared goes without control beside it
+            let no_packets = is_shared && due.control;
+            let last = if no_packets { None } else { self.write_packets(now, &mut row, outside, out) };
             self.write_receipt(now, due.receipt, last, limit, out);
         }
         if let Some(link) = &mut self.link
@@ -122,23 +144,26 @@ impl Peer {
         let lane = left_over.or(pinging).unwrap_or_else(|| self.next_lane(now));
         let link = self.link.as_mut()?;
         let retry = link.retry_after();
-        let due = Due {
+        let mut due = Due {
             lane,
+            control: false,
             ping: pinging.is_some_and(|port| port == self.lanes.source_port(lane)),
             alone,
             receipt: link.receipt_at().is_some_and(|at| at <= now),
             asked: link.repair.as_mut().map_or(Vec::new(), |repair| repair.ask(now, retry, MAX_SEQUENCES)),
         };
-        let anything = due.ping
+        due.control = due.ping
             || due.receipt
             || !due.asked.is_empty()
             || !link.replies.is_empty()
             || link.recover.as_ref().is_some_and(Recover::has_again)
             || !link.pongs.is_empty()
             || link.flushed
-            || link.overflow.is_some()
             || self.closing
-            || !self.queue.is_empty();
+            || link.member.as_ref().and_then(Member::tell_at).is_some_and(|at| at <= now)
+            || link.listener.as_ref().is_some_and(|listener| listener.speaks(now));
+        let chunks = link.member.as_ref().is_some_and(Member::has_replies);
+        let anything = due.control || chunks || link.overflow.is_some() || !self.queue.is_empty();
         anything.then_some(due)
     }
 
@@ -208,6 +233,10 @@ impl Peer {
                 None => peer.take_plain(now, sequence, body, to, outside),
             };
             let understood = match frame_type {
+                Some(FrameType::Shared) => {
+                    self.take_shared(now, sequence, (session, mac), ecn, body, outside)
+                }
+                Some(FrameType::ChunkReply) => self.take_chunk_reply(now, body, outside),
                 Some(frame_type) if frame_type.is_packet() => take(self, sequence, body),
                 Some(frame_type) if frame_type.is_again() => self.take_again(now, body, take),
                 Some(FrameType::Reply) => self.take_reply(now, body, to, outside),
@@ -218,7 +247,7 @@ impl Peer {
                 Some(FrameType::Tail) => {
                     cut.is_some_and(|cut| self.take_tail(now, cut, (session, mac), ecn, body, outside))
                 }
-                Some(other) => self.take_control(now, other, body),
+                Some(other) => self.take_control(now, other, body, outside),
                 None => true,
             };
             if !understood {

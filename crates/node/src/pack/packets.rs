@@ -1,6 +1,6 @@
 //! Packets: as many as fit go into a datagram, of those that wait now.
 
-use super::AROUND_FRAMES;
+use super::{AROUND_FRAMES, shared};
 use crate::ecn;
 use crate::encapsulation::{self, OuterClass};
 use crate::event::{Event, Outcome, SentPacket};
@@ -39,6 +39,8 @@ pub(super) struct Row<'a> {
     pub class: OuterClass,
     /// How many those are, the rest of one that was cut among them.
     pub packets: usize,
+    /// It is for the group to hear.
+    pub is_shared: bool,
 }
 
 impl Row<'_> {
@@ -82,6 +84,11 @@ impl Overflow {
     /// The link sequence of the datagram it goes into, if that is its own: what was cut has travelled under it before.
     pub fn own_sequence(&self) -> Option<u64> {
         (self.gone_bytes == 0).then_some(self.sequence)
+    }
+
+    /// Whether it was to be shared: then its session is a group's key.
+    pub fn is_shared(&self) -> bool {
+        self.frame_type == FrameType::Shared
     }
 
     /// Whether it fits into a datagram with so many bytes for header and plaintext. If it does not, the path has become
@@ -138,13 +145,13 @@ impl Peer {
             let Some(packet) = self.queue.peek(now) else { return last };
             let packet_bytes = packet.len();
             // the frame before, once it is not the last any more, says its length
-            let taken = out.len() + last.map_or(0, |_| frame::MAX_LENGTH_BYTES);
+            let taken = out.len() + last.map_or(0, |_| frame::MAX_LENGTH_BYTES) + row.around_packet();
             let room = row.limit.saturating_sub(taken);
             let fits = packet_bytes < room;
             let packs = outside.config.shorten.packing;
             // one that has no sequence yet may turn out too long: it goes into the next datagram
             let may_fit = packs && row.first.is_none() && link.usual_frame_bytes <= room;
-            let cuts = packs && link.cuts();
+            let cuts = packs && !row.is_shared && link.cuts();
             let may_be_cut = cuts && room >= row.least_room_to_cut();
             if !row.class.admit(ecn::traffic_class(packet)) {
                 return last;
@@ -166,8 +173,7 @@ impl Peer {
             let sequence = row.first.take().unwrap_or_else(|| link.outstanding.send(now));
             let start = out.len();
             row.packets += 1;
-            let written = link.reduce.write(sequence, &packet, &inner, row.mac, out);
-            link.usual_frame_bytes = written.frame_bytes;
+            let mut written = link.reduce.write(sequence, &packet, &inner, row.mac, out);
             link.path_delay.leaves(now, &inner.flow, &packet);
             let repairs_losses = link.repairs_losses();
             if let Some(recover) = link.recover.as_mut().filter(|_| repairs_losses) {
@@ -176,6 +182,13 @@ impl Peer {
                     link.reduce.references().iter().for_each(|&sequence| recover.refers_to(sequence));
                 }
             }
+            if row.is_shared
+                && let (Some(member), Some(sharing)) = (&mut link.member, outside.sharing.as_deref_mut())
+            {
+                let whole = (sequence, start);
+                shared::share(now, member, sharing, whole, &mut written, outside.deliveries, out);
+            }
+            link.usual_frame_bytes = written.frame_bytes;
             self.count_packet(sequence, &inner, &written, outside);
             self.unanswered_since.get_or_insert(now);
             if out.len() > row.limit {
@@ -219,7 +232,9 @@ impl Peer {
     }
 
     fn count_packet(&mut self, sequence: u64, inner: &Inner, written: &Written, outside: &mut Outside<'_>) {
-        let &Written { reduced, shortened_bytes, packet_bytes, frame_bytes, .. } = written;
+        let &Written { reduced, shortened_bytes, packet_bytes, frame_bytes, chunk_bytes, .. } = written;
+        self.counters.shared_packets += u64::from(written.frame_type == FrameType::Shared);
+        self.counters.overheard_removed_bytes += chunk_bytes as u64;
         self.counters.inner_sent_packets += 1;
         self.counters.inner_sent_bytes += packet_bytes as u64;
         if reduced {

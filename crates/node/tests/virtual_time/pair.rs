@@ -236,10 +236,14 @@ impl Pair {
 
 /// A TCP packet to the station, or from it.
 pub fn tcp(to: usize, sequence: u32, payload: &[u8]) -> Vec<u8> {
-    let (gateway, station) = ([10, 0, 0, 1], [10, 0, 0, 2]);
-    let (source, destination) = if to == STATION { (gateway, station) } else { (station, gateway) };
+    let (source, destination) = if to == STATION { (1, 2) } else { (2, 1) };
+    tcp_between(source, destination, sequence, payload)
+}
+
+/// A TCP packet from 10.0.0.`source` to 10.0.0.`destination`.
+pub fn tcp_between(source: u8, destination: u8, sequence: u32, payload: &[u8]) -> Vec<u8> {
     let mut packet = Vec::new();
-    etherparse::PacketBuilder::ipv4(source, destination, 64)
+    etherparse::PacketBuilder::ipv4([10, 0, 0, source], [10, 0, 0, destination], 64)
         .tcp(80, 4242, sequence, 1000)
         .write(&mut packet, payload)
         .unwrap();

@@ -10,8 +10,9 @@ const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 /// The hashes of the windows that end where chunks of `bytes` of at least `min_bytes` may end, shortest first.
 #[inline]
 pub fn hashes(bytes: &[u8], min_bytes: usize) -> impl Iterator<Item = u64> {
-    bytes[min_bytes - WINDOW_BYTES..].array_windows().map(|window: &[u8; WINDOW_BYTES]| {
-        let product = u64::from_le_bytes(*window).wrapping_mul(MULTIPLIER);
+    bytes[min_bytes - WINDOW_BYTES..].windows(WINDOW_BYTES).map(|window| {
+        let product =
+            u64::from_le_bytes(window.try_into().expect("windows of eight bytes")).wrapping_mul(MULTIPLIER);
         // the product's low bits follow from the window's first bytes alone
         product ^ product >> 32
     })

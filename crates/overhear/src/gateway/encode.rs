@@ -1,6 +1,6 @@
 //! One packet's way through the encoder.
 
-use super::{Chunk, Gateway, NOBODY};
+use super::{Chunk, Gateway, NOBODY, origin};
 use crate::cache::Holds;
 use crate::gateway::sent::SentChunk;
 use crate::names::{PacketNumber, StationId};
@@ -63,7 +63,7 @@ impl Gateway {
         self.chunks.clear();
         for range in self.settings.boundaries.chunks(packet) {
             let address = self.addresses.of(&packet[range.clone()]);
-            self.chunks.push(Chunk { range, address, found: Holds::Nothing, removed: false });
+            self.chunks.push(Chunk { range, address, found: Holds::Nothing, removed: None });
         }
         for chunk in &self.chunks {
             self.fetched ^= self.cache.fetch(chunk.address.slot(slot_bits));
@@ -78,7 +78,7 @@ impl Gateway {
         let (mut own_bytes, mut others_bytes, mut found) = (0, 0, 0);
         for chunk in self.chunks.iter().filter(|chunk| chunk.found == Holds::Chunk) {
             found += 1;
-            match self.origin(chunk.address.slot(self.settings.slot_bits), column) {
+            match origin(self.cache.head(chunk.address.slot(self.settings.slot_bits)), column) {
                 Origin::Own => own_bytes += chunk.range.len(),
                 Origin::Other => others_bytes += chunk.range.len(),
             }
@@ -117,19 +117,20 @@ impl Gateway {
                 shim_bytes: f64::from(narrow_bits) / 8.0 + front_bytes * chunk_bytes / found_bytes as f64,
                 redundant_bytes: found_bytes as f64,
             };
-            let origin = if cache.head(slot).addressee() == column { Origin::Own } else { Origin::Other };
+            let origin = origin(cache.head(slot), column);
             let association = &associated.association;
-            chunk.removed = settings.removal.removes(
+            let removes = settings.removal.removes(
                 &candidate,
                 origin,
                 &associated.profile,
                 &association.air_time,
                 association.rate_bits_per_second,
             );
-            if chunk.removed {
+            if removes {
+                chunk.removed = Some(origin);
                 slots.push(chunk.address.slot(narrow_bits));
-            } else if origin == Origin::Other && candidate.probability > 0.0 {
-                associated.profile.left_in();
+            } else if candidate.probability > 0.0 {
+                associated.profile.left_in(origin);
             }
         }
     }
@@ -141,15 +142,15 @@ impl Gateway {
         let (mut literal_bytes, mut behind_slot) = (0, false);
         for chunk in &self.chunks {
             match self.runs.last_mut() {
-                Some(run) if chunk.removed && behind_slot => run.slots += 1,
-                _ if chunk.removed => {
+                Some(run) if chunk.removed.is_some() && behind_slot => run.slots += 1,
+                _ if chunk.removed.is_some() => {
                     self.runs.push(Run { literal_bytes, slots: 1 });
                     literal_bytes = 0;
                 }
                 _ => literal_bytes += chunk.range.len() as u32,
             }
-            behind_slot = chunk.removed;
-            removed_bytes += if chunk.removed { chunk.range.len() } else { 0 };
+            behind_slot = chunk.removed.is_some();
+            removed_bytes += if behind_slot { chunk.range.len() } else { 0 };
         }
         let number = self.sent.next();
         let associated = self.stations.get_mut(to);
@@ -160,7 +161,7 @@ impl Gateway {
         let shim = Slots { slot_bits, mac, runs: &self.runs, slots: &self.slots };
         if removed_bytes <= shim.encoded_len() {
             // not worth it
-            self.chunks.iter_mut().for_each(|chunk| chunk.removed = false);
+            self.chunks.iter_mut().for_each(|chunk| chunk.removed = None);
             self.runs.clear();
             self.slots.clear();
             Slots { slot_bits, mac: None, runs: &[], slots: &[] }.emit(out);
@@ -169,7 +170,7 @@ impl Gateway {
         }
         shim.emit(out);
         let mut literals_from = 0;
-        for chunk in self.chunks.iter().filter(|chunk| chunk.removed) {
+        for chunk in self.chunks.iter().filter(|chunk| chunk.removed.is_some()) {
             out.extend_from_slice(&packet[literals_from..chunk.range.start]);
             literals_from = chunk.range.end;
         }
@@ -183,7 +184,6 @@ impl Gateway {
         let slot_bits = self.settings.slot_bits;
         let (marks, caches) = (self.marks(), !self.flush.runs());
         let Gateway { cache, knowledge, stations, sent, statistics, chunks, .. } = self;
-        let mut narrow = stations.of_column_mut(column).and_then(|associated| associated.narrow.as_mut());
         for chunk in chunks.iter() {
             let slot = chunk.address.slot(slot_bits);
             statistics.collisions += u64::from(chunk.found == Holds::Another);
@@ -204,9 +204,15 @@ impl Gateway {
                 continue;
             }
             cache.note_addressee(slot, column);
-            if !chunk.removed {
+            if chunk.removed.is_none() {
                 knowledge.transmitted(slot, number.0, column);
-                if let Some(narrow) = &mut narrow {
+                if knowledge.guesses() {
+                    stations
+                        .iter_mut()
+                        .filter_map(|station| station.narrow.as_mut())
+                        .for_each(|narrow| narrow.fill(slot));
+                } else if let Some(narrow) = stations.of_column_mut(column).and_then(|to| to.narrow.as_mut())
+                {
                     narrow.fill(slot);
                 }
             }

@@ -11,9 +11,9 @@ pub use encode::Sent;
 pub use requests::Answer;
 
 use crate::address::{Address, Addresses};
-use crate::cache::{Holds, SlotCache};
+use crate::cache::{Head, Holds, SlotCache};
 use crate::flush::Flush;
-use crate::knowledge::{Knowledge, Listener, MAX_STATIONS};
+use crate::knowledge::{Knowledge, Listener, MAX_STATIONS, OverheardFractions};
 use crate::names::{PacketNumber, StationId};
 use crate::removal::{Origin, Profile};
 use crate::settings::{Association, Collisions, Settings, SettingsError};
@@ -84,7 +84,7 @@ struct Chunk {
     range: Range<usize>,
     address: Address,
     found: Holds,
-    removed: bool,
+    removed: Option<Origin>,
 }
 
 /// Encodes what is sent to stations.
@@ -134,6 +134,18 @@ impl Gateway {
         &self.statistics
     }
 
+    /// The share of what was sent to others lately that a station overheard.
+    #[must_use]
+    pub fn overheard_share(&self, by: StationId) -> Option<f64> {
+        self.stations.iter().find(|of| of.station == by).map(|of| of.listener.overheard_share)
+    }
+
+    /// The number of what is sent next.
+    #[must_use]
+    pub fn next_number(&self) -> PacketNumber {
+        self.sent.next()
+    }
+
     /// Bytes of what is known of stations.
     #[must_use]
     pub fn knowledge_bytes(&self) -> usize {
@@ -162,6 +174,7 @@ impl Gateway {
             rate_bits_per_second: association.rate_bits_per_second,
             reported_until: next,
             overheard_share: 0.0,
+            estimate: None,
         };
         self.stations.insert(Associated {
             station,
@@ -190,6 +203,14 @@ impl Gateway {
         associated.association.air_time = air_time;
         associated.association.rate_bits_per_second = rate_bits_per_second;
         associated.listener.rate_bits_per_second = rate_bits_per_second;
+        self.knowledge.stations_are(self.stations.iter().map(|station| station.listener));
+    }
+
+    /// By rates, a station is taken to overhear this share of what is sent to others, instead of what the table says;
+    /// `None`: what the table says. By receipts nothing needs to be said: the share follows from them.
+    pub fn estimate_overhearing(&mut self, of: StationId, share: Option<f64>) {
+        let Some(associated) = self.stations.get_mut(of) else { return };
+        associated.listener.estimate = share.map(|share| share.clamp(0.0, OverheardFractions::NEARER));
         self.knowledge.stations_are(self.stations.iter().map(|station| station.listener));
     }
 
@@ -242,11 +263,11 @@ impl Gateway {
 
     /// A packet that was sent to a station since it associated, and the station's column.
     fn packet_of(&self, station: StationId, number: PacketNumber) -> Option<(SentPacket, u8)> {
-        let column = self.stations.column(station)?;
+        let associated = self.stations.get(station)?;
         let packet = self.sent.packet(number)?;
-        // a column's earlier station is no other
-        let joined_at = self.stations.iter().find(|of| of.listener.column == column)?.joined_at;
-        (packet.column == column && number.0 >= joined_at).then_some((packet, column))
+        let column = associated.listener.column;
+        // of a column's earlier station it is no news
+        (packet.column == column && number.0 >= associated.joined_at).then_some((packet, column))
     }
 
     /// A station has what a packet carried, or with `removed` what was removed from it.
@@ -284,9 +305,9 @@ impl Gateway {
 
     fn had_what_was_removed(&mut self, packet: SentPacket) {
         self.station_has(packet.column, packet, true);
-        let removed = self.sent.chunks(packet).filter(|chunk| chunk.was_removed()).count();
-        if let Some(associated) = self.stations.of_column_mut(packet.column) {
-            (0..removed).for_each(|_| associated.profile.chunk_was(true));
+        let Some(associated) = self.stations.of_column_mut(packet.column) else { return };
+        for chunk in self.sent.chunks(packet).filter(|chunk| chunk.was_removed()) {
+            associated.profile.chunk_was(chunk.origin(), true);
         }
     }
 
@@ -294,9 +315,9 @@ impl Gateway {
     fn marks(&self) -> bool {
         matches!(self.settings.collisions, Collisions::Mark(_))
     }
+}
 
-    /// Whose content a slot's chunk is, seen from the station of a column.
-    fn origin(&self, slot: u32, column: u8) -> Origin {
-        if self.cache.head(slot).addressee() == column { Origin::Own } else { Origin::Other }
-    }
+/// Whose content a slot's chunk is, seen from the station of a column.
+fn origin(head: Head, column: u8) -> Origin {
+    if head.addressee() == column { Origin::Own } else { Origin::Other }
 }

@@ -81,7 +81,7 @@ impl Gateway {
         let Some(associated) = self.stations.of_column_mut(column) else { return };
         for (index, chunk) in removed.iter().enumerate() {
             let there = missing.binary_search(&index).is_err();
-            associated.profile.chunk_was(there);
+            associated.profile.chunk_was(chunk.origin(), there);
             if self.cache.head(chunk.slot()).tag() == chunk.tag() {
                 self.knowledge.set(chunk.slot(), column, there);
             }

@@ -5,6 +5,7 @@
 
 use crate::address::Address;
 use crate::names::PacketNumber;
+use crate::removal::Origin;
 
 /// Packets remembered.
 const PACKETS: usize = 1 << 13;
@@ -14,32 +15,44 @@ const CHUNKS: usize = 1 << 17;
 /// A chunk of a packet.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SentChunk {
-    slot_and_removed: u32,
+    /// The slot, and how it was sent.
+    slot: u32,
     tag: u32,
 }
 
 const REMOVED: u32 = 1 << 31;
+const OWN: u32 = 1 << 30;
+const SLOT: u32 = OWN - 1;
 
 impl SentChunk {
-    /// A chunk that belongs into a slot of 2^`slot_bits`.
-    pub fn new(address: Address, slot_bits: u8, removed: bool) -> Self {
-        let slot_and_removed = address.slot(slot_bits) | if removed { REMOVED } else { 0 };
-        SentChunk { slot_and_removed, tag: address.tag() }
+    /// A chunk that belongs into a slot of 2^`slot_bits`, and whose content it was if it was removed.
+    pub fn new(address: Address, slot_bits: u8, removed: Option<Origin>) -> Self {
+        let how = match removed {
+            None => 0,
+            Some(Origin::Own) => REMOVED | OWN,
+            Some(Origin::Other) => REMOVED,
+        };
+        SentChunk { slot: address.slot(slot_bits) | how, tag: address.tag() }
     }
 
     /// The same chunk, sent with its bytes.
     pub fn carried(self) -> Self {
-        SentChunk { slot_and_removed: self.slot_and_removed & !REMOVED, ..self }
+        SentChunk { slot: self.slot(), ..self }
     }
 
     /// Its slot at the gateway.
     pub fn slot(self) -> u32 {
-        self.slot_and_removed & !REMOVED
+        self.slot & SLOT
     }
 
     /// Only its slot was sent.
     pub fn was_removed(self) -> bool {
-        self.slot_and_removed & REMOVED != 0
+        self.slot & REMOVED != 0
+    }
+
+    /// Whose content it was, if it was removed.
+    pub fn origin(self) -> Origin {
+        if self.slot & OWN != 0 { Origin::Own } else { Origin::Other }
     }
 
     /// Its tag, by which is known whether the slot holds it still.
@@ -118,7 +131,8 @@ impl SentPackets {
     /// A packet, if it is still remembered.
     pub fn packet(&self, number: PacketNumber) -> Option<SentPacket> {
         let packet = self.packets[number.0 as usize % PACKETS];
-        (packet.number == number && self.written - packet.start <= CHUNKS as u64).then_some(packet)
+        let sent = number.0 < self.next && packet.number == number;
+        (sent && self.written - packet.start <= CHUNKS as u64).then_some(packet)
     }
 
     /// Notes that a packet's chunks were asked for.

@@ -47,6 +47,11 @@ impl Stations {
     }
 
     /// A station.
+    pub fn get(&self, station: StationId) -> Option<&Associated> {
+        self.by_column[usize::from(self.column(station)?)].as_deref()
+    }
+
+    /// A station, to be changed.
     #[inline]
     pub fn get_mut(&mut self, station: StationId) -> Option<&mut Associated> {
         let column = self.column(station)?;

@@ -46,6 +46,8 @@ pub(crate) struct Listener {
     pub reported_until: u64,
     /// Of what others were sent, how much it overheard lately.
     pub overheard_share: f64,
+    /// What is said of that from outside.
+    pub estimate: Option<f64>,
 }
 
 /// What is known.
@@ -74,13 +76,20 @@ impl Knowledge {
         }
     }
 
+    /// Whether stations are taken to have heard what they said nothing of.
+    #[inline]
+    pub(crate) fn guesses(&self) -> bool {
+        !matches!(self, Knowledge::Receipts(_))
+    }
+
     /// Stations came, went or changed their rates.
     pub(crate) fn stations_are(&mut self, stations: impl Iterator<Item = Listener> + Clone) {
         let Knowledge::ByRate { fractions, heard, .. } = self else { return };
         **heard = [[0; VECTOR_BYTES]; MAX_STATIONS];
         for to in stations.clone() {
             for by in stations.clone().filter(|by| by.column != to.column) {
-                let probability = fractions.probability(by.rate_bits_per_second, to.rate_bits_per_second);
+                let by_table = || fractions.probability(by.rate_bits_per_second, to.rate_bits_per_second);
+                let probability = by.estimate.unwrap_or_else(by_table);
                 by_rate::set_level(
                     &mut heard[usize::from(to.column)],
                     by.column,

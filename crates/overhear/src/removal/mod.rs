@@ -60,10 +60,10 @@ impl Removal {
                 candidate.expected_benefit_seconds(others_load, air_time) > threshold
             }
             Removal::Model { others_load, threshold: Threshold::Adaptive } => {
-                let hits = if origin == Origin::Other { profile.hits() } else { 1.0 };
+                let hits = profile.hits(origin);
                 let believed = Candidate { probability: candidate.probability * hits, ..*candidate };
                 match profile.risk(rate_bits_per_second) {
-                    Risk::Any => candidate.probability > 0.0,
+                    Risk::Any => candidate.probability > 0.0 && hits >= Profile::MOSTLY,
                     Risk::Saving(share) => {
                         let threshold = share * candidate.chunk_bytes * air_time.per_byte_seconds;
                         believed.expected_benefit_seconds(others_load, air_time) > threshold

@@ -37,16 +37,20 @@ pub enum Risk {
 pub struct Profile {
     own_bytes: f64,
     others_bytes: f64,
-    hits: f64,
+    own_hits: f64,
+    others_hits: f64,
 }
 
 impl Default for Profile {
     fn default() -> Self {
-        Profile { own_bytes: 0.0, others_bytes: 0.0, hits: 1.0 }
+        Profile { own_bytes: 0.0, others_bytes: 0.0, own_hits: 1.0, others_hits: 1.0 }
     }
 }
 
 impl Profile {
+    /// With fewer hits than these even a station that is sent its own content again costs more than it saves.
+    pub const MOSTLY: f64 = 0.5;
+
     /// A packet repeats so many bytes of each origin.
     pub fn packet(&mut self, own_bytes: usize, others_bytes: usize) {
         let kept = 1.0 - 1.0 / REMEMBERED_PACKETS;
@@ -54,20 +58,32 @@ impl Profile {
         self.others_bytes = self.others_bytes * kept + others_bytes as f64;
     }
 
-    /// The station had a chunk that was sent as a slot, or had it not.
-    pub fn chunk_was(&mut self, there: bool) {
-        self.hits += (f64::from(u8::from(there)) - self.hits) / REMEMBERED_CHUNKS;
+    fn hits_mut(&mut self, origin: Origin) -> &mut f64 {
+        match origin {
+            Origin::Own => &mut self.own_hits,
+            Origin::Other => &mut self.others_hits,
+        }
     }
 
-    /// A chunk of another's was left in for want of trust. What was thought of the station is given up little by little.
-    pub fn left_in(&mut self) {
-        self.hits += (1.0 - self.hits) / RECOVERY_CHUNKS;
+    /// The station had a chunk that was sent as a slot, or had it not.
+    pub fn chunk_was(&mut self, origin: Origin, there: bool) {
+        let hits = self.hits_mut(origin);
+        *hits += (f64::from(u8::from(there)) - *hits) / REMEMBERED_CHUNKS;
+    }
+
+    /// A chunk that the station may have was left in. What was thought of the station is given up little by little.
+    pub fn left_in(&mut self, origin: Origin) {
+        let hits = self.hits_mut(origin);
+        *hits += (1.0 - *hits) / RECOVERY_CHUNKS;
     }
 
     /// How often the station had what it was thought to have, lately.
     #[must_use]
-    pub fn hits(&self) -> f64 {
-        self.hits
+    pub fn hits(&self, origin: Origin) -> f64 {
+        match origin {
+            Origin::Own => self.own_hits,
+            Origin::Other => self.others_hits,
+        }
     }
 
     /// The share of the repeated bytes that the station itself was sent before; 0 if nothing repeats.
@@ -82,7 +98,7 @@ impl Profile {
     #[must_use]
     pub fn risk(&self, rate_bits_per_second: u64) -> Risk {
         let own = self.own_share();
-        let poor = self.hits < POOR_HITS || rate_bits_per_second <= POOR_RATE_BITS_PER_SECOND;
+        let poor = self.others_hits < POOR_HITS || rate_bits_per_second <= POOR_RATE_BITS_PER_SECOND;
         if own >= PREDOMINATES {
             Risk::Any
         } else if own > 1.0 - PREDOMINATES {
@@ -115,11 +131,11 @@ mod tests {
     #[test]
     fn misses_cost_trust_and_time_gives_it_back() {
         let mut profile = Profile::default();
-        (0..200).for_each(|at| profile.chunk_was(at % 4 == 0));
-        assert!((0.15..0.4).contains(&profile.hits()), "{}", profile.hits());
+        (0..200).for_each(|at| profile.chunk_was(Origin::Other, at % 4 == 0));
+        assert!((0.15..0.4).contains(&profile.hits(Origin::Other)), "{}", profile.hits(Origin::Other));
         profile.packet(0, 1000);
         assert_eq!(profile.risk(54_000_000), Risk::Saving(0.3));
-        (0..4 * 2048).for_each(|_| profile.left_in());
-        assert!(profile.hits() > 0.95);
+        (0..4 * 2048).for_each(|_| profile.left_in(Origin::Other));
+        assert!(profile.hits(Origin::Other) > 0.95);
     }
 }

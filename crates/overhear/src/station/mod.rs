@@ -109,6 +109,12 @@ impl Station {
         self.station
     }
 
+    /// Its cache has two to this many slots.
+    #[must_use]
+    pub fn slot_bits(&self) -> u8 {
+        self.cache.slot_bits()
+    }
+
     /// What was counted.
     #[must_use]
     pub fn statistics(&self) -> &StationStatistics {

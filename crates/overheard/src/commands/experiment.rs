@@ -12,7 +12,7 @@ use experiments::report::{Claim, Heading};
 use experiments::row::{Driver, Row};
 use experiments::run::{self, Kept, Runner};
 use experiments::scheme::Scheme;
-use experiments::{byte_caching, no_harm};
+use experiments::{byte_caching, no_harm, refactor};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::Write;
 use std::path::PathBuf;
@@ -31,6 +31,8 @@ enum Paper {
     ByteCaching(ByteCaching),
     /// What the default tunnel saves beyond that paper, and that it harms nobody
     NoHarm(Options),
+    /// REfactor-ing Content Overhearing to Improve Wireless Performance (Shen, Gember, Anand, Akella, MobiCom 2011)
+    Refactor(Wanted),
     /// Mitigating the Gateway Bottleneck via Transparent Cooperative Caching (Das, Pucha, Hu, Purdue 2006)
     Meshcache(Meshcache),
 }
@@ -74,12 +76,23 @@ struct ByteCaching {
 
 #[derive(clap::Args)]
 struct Options {
-    /// Only this figure or table (may be given several times): table-1, 6, grid and so on
-    #[arg(long, value_name = "ID")]
-    figure: Vec<String>,
+    #[command(flatten)]
+    wanted: Wanted,
     /// What runs it: `virtual` is the virtual-time kernel, `lab` this one (needs root), `sim` has no TCP
     #[arg(long, default_value = "virtual")]
     driver: Driver,
+    /// Keep what was run in this folder, and run only what is not there: goes on with what was interrupted. Use a new
+    /// folder for another version
+    #[arg(long, value_name = "DIR")]
+    resume: Option<PathBuf>,
+}
+
+/// What is wanted of an experiment, whatever runs it.
+#[derive(clap::Args)]
+struct Wanted {
+    /// Only this figure or table (may be given several times): table-1, 6, grid and so on
+    #[arg(long, value_name = "ID")]
+    figure: Vec<String>,
     /// How many seeds in every cell, instead of each figure's own number
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     seeds: Option<u32>,
@@ -95,10 +108,6 @@ struct Options {
     /// Say which claims show in the rows, and fail if one does not
     #[arg(long)]
     check: bool,
-    /// Keep what was run in this folder, and run only what is not there: goes on with what was interrupted. Use a new
-    /// folder for another version
-    #[arg(long, value_name = "DIR")]
-    resume: Option<PathBuf>,
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
@@ -107,9 +116,13 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             if !(0.0..=100.0).contains(&args.trace_loss) {
                 return Err(Mistake::new(format!("--trace-loss {} is no percentage", args.trace_loss)).into());
             }
-            run_experiment(&byte_caching::EXPERIMENT, &args.options, traced(args))
+            run_in_lab(&byte_caching::EXPERIMENT, &args.options, traced(args))
         }
-        Paper::NoHarm(options) => run_experiment(&no_harm::EXPERIMENT, options, Traced::default()),
+        Paper::NoHarm(options) => run_in_lab(&no_harm::EXPERIMENT, options, Traced::default()),
+        // in process, whatever it is
+        Paper::Refactor(wanted) => {
+            run_experiment(&refactor::EXPERIMENT, wanted, Traced::default(), &runner(Driver::Sim, None)?)
+        }
         Paper::Meshcache(args) => meshcache(args),
     }
 }
@@ -143,23 +156,31 @@ fn print(rows: &[Row], json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn run_experiment(experiment: &Experiment, args: &Options, trace: Traced) -> anyhow::Result<()> {
-    let figures = experiment.chosen(&args.figure).map_err(|why| Mistake::new(why.to_string()))?;
-    let plan = Plan { extent: extent(args), seeds: args.seeds, trace };
+fn run_in_lab(experiment: &Experiment, args: &Options, trace: Traced) -> anyhow::Result<()> {
     let kept = args.resume.clone().map(Kept::in_folder).transpose()?;
-    let runner = runner(args.driver, kept)?;
+    run_experiment(experiment, &args.wanted, trace, &runner(args.driver, kept)?)
+}
+
+fn run_experiment(
+    experiment: &Experiment,
+    args: &Wanted,
+    trace: Traced,
+    runner: &Runner,
+) -> anyhow::Result<()> {
+    let figures = experiment.chosen(&args.figure).map_err(|why| Mistake::new(why.to_string()))?;
+    let plan = Plan { extent: extent(args.quick, runner.driver), seeds: args.seeds, trace };
     let progress = ProgressBar::new(0).with_style(
         ProgressStyle::with_template("{wide_bar} {pos}/{len} runs, {elapsed} of {duration}  {msg:40!}")
             .context("the progress bar")?,
     );
     let started = Instant::now();
-    let rows = experiment::run(&figures, plan, &Contents::find(), &runner, &progress)?;
+    let rows = experiment::run(&figures, plan, &Contents::find(), runner, &progress)?;
     progress.finish_and_clear();
     if let Some(path) = &args.report {
         let heading = Heading {
             title: experiment.title.to_owned(),
             source: experiment.source.to_owned(),
-            driver: args.driver,
+            driver: runner.driver,
             kernel: runner.kernel(),
             commit: run::commit(),
             took_seconds: started.elapsed().as_secs_f64(),
@@ -171,8 +192,8 @@ fn run_experiment(experiment: &Experiment, args: &Options, trace: Traced) -> any
     if args.check { check(&(experiment.claims)(&rows)) } else { Ok(()) }
 }
 
-fn extent(args: &Options) -> Extent {
-    match (args.quick, args.driver) {
+fn extent(quick: bool, driver: Driver) -> Extent {
+    match (quick, driver) {
         (true, _) => Extent::Quick,
         (false, Driver::Lab) => Extent::Corner,
         (false, _) => Extent::Whole,

@@ -11,6 +11,7 @@ mod keygen;
 mod lab_guest;
 mod lab_node;
 mod status;
+mod trace;
 mod up;
 
 macro_rules! commands {
@@ -41,6 +42,7 @@ commands! {
     Analyze in analyze,
     Experiment in experiment,
     Bench in bench,
+    Trace in trace,
     LabNode in lab_node,
     LabGuest in lab_guest,
 }

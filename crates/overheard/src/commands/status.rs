@@ -124,6 +124,7 @@ fn print(out: &mut impl Write, report: &Report) -> std::io::Result<()> {
     }
     table.write(out)?;
     writeln!(out)?;
+    print_group(out, node)?;
     writeln!(out, "refused:         {}", counted(&node.refused))?;
     writeln!(out, "by the system:   {}", counted(io))?;
     match &report.snapshot.overheard {
@@ -141,6 +142,46 @@ fn overheard(heard: &Heard) -> String {
         ""
     };
     format!("{} on {interface} ({link}){for_nothing}", counted(counters))
+}
+
+/// What stations overhear of each other, where they do: what a gateway does not send them therefore, and what this node
+/// itself heard.
+fn print_group(out: &mut impl Write, node: &node::Status) -> std::io::Result<()> {
+    let in_group = |peer: &&node::PeerStatus| {
+        let it = &peer.counters;
+        peer.overheard_share.is_some() || it.shared_packets + it.overheard_datagrams + it.chunks_hit > 0
+    };
+    let peers: Vec<_> = node.peers.iter().filter(in_group).collect();
+    if peers.is_empty() {
+        return Ok(());
+    }
+    let mut table = Table::new(&[
+        "group",
+        "overhears",
+        "shared",
+        "not sent again",
+        "chunks sent after all",
+        "overheard",
+        "chunks hit",
+        "missed",
+        "asked for",
+    ]);
+    for peer in peers {
+        let it = &peer.counters;
+        table.row([
+            peer.name.clone(),
+            peer.overheard_share.map_or_else(nothing, |share| format!("{:.0}%", share * 100.0)),
+            it.shared_packets.to_string(),
+            bytes(it.overheard_removed_bytes),
+            it.chunk_replies.to_string(),
+            it.overheard_datagrams.to_string(),
+            it.chunks_hit.to_string(),
+            it.chunks_missed.to_string(),
+            it.chunk_requests.to_string(),
+        ]);
+    }
+    table.write(out)?;
+    writeln!(out, "collisions in the cache: {}\n", node.collisions)
 }
 
 /// What the tunnel saved of what it was offered, headers and all; less than nothing where little repeats.

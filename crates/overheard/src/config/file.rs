@@ -20,7 +20,7 @@ pub struct File {
     /// How headers and literals are made shorter.
     #[serde(default)]
     pub shorten: Shorten,
-    /// Where what is sent to others is heard; by default nowhere.
+    /// What stations overhear of each other; left out: nothing.
     pub overhear: Option<Overhear>,
 }
 
@@ -146,8 +146,13 @@ pub struct Shorten {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Overhear {
-    /// The interface that is listened on: a Wi-Fi one in monitor mode, or one like Ethernet on a shared medium.
-    pub interface: String,
+    /// The interface that is listened on: a Wi-Fi one in monitor mode, or one like Ethernet on a shared medium; without it
+    /// nothing is overheard here.
+    pub interface: Option<String>,
+    /// The cache has two to this many slots: 18 by default.
+    pub slot_bits: Option<u8>,
+    /// At which rate the gateway's radio sends, in Mbit/s: 24 by default.
+    pub rate_mbps: Option<f64>,
 }
 
 fn yes() -> bool {

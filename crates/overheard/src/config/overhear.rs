@@ -1,7 +1,8 @@
-//! Where a node listens to what is sent to others.
+//! Groups: what is shared with stations that overhear, and where a node listens to what is sent to others.
 
 use super::Mistake;
-use super::file::File;
+use super::file::{File, Overhear};
+use node::Group;
 use std::net::SocketAddr;
 use std::path::Path;
 
@@ -9,7 +10,7 @@ use std::path::Path;
 pub fn overhear(path: &Path, file: &File, endpoints: &[SocketAddr]) -> Result<Option<io::Overhear>, Mistake> {
     let Some(overhear) = &file.overhear else { return Ok(None) };
     let mistake = |what: String| Mistake::at(path, "[overhear] interface", what);
-    let interface = overhear.interface.clone();
+    let Some(interface) = overhear.interface.clone() else { return Ok(None) };
     if interface == file.tunnel.interface {
         let what = format!("{interface} is the tunnel itself; name the interface on which others are heard");
         return Err(mistake(what));
@@ -18,4 +19,23 @@ pub fn overhear(path: &Path, file: &File, endpoints: &[SocketAddr]) -> Result<Op
         return Err(mistake(io::Error::InterfaceName(interface).to_string()));
     }
     Ok(Some(io::Overhear { interface, ports: endpoints.iter().map(SocketAddr::port).collect() }))
+}
+
+/// What is shared with stations that overhear, or kept of what is overheard.
+pub fn group(path: &Path, overhear: &Overhear) -> Result<Group, Mistake> {
+    let default = Group::default();
+    let rate_bits_per_second = match overhear.rate_mbps {
+        None => default.rate_bits_per_second,
+        Some(rate) if (0.001..=1e6).contains(&rate) => (rate * 1e6) as u64,
+        Some(rate) => {
+            let what = format!("{rate} is no rate of a radio in Mbit/s; write one from 0.001 to 1000000");
+            return Err(Mistake::at(path, "[overhear] rate_mbps", what));
+        }
+    };
+    let slot_bits = overhear.slot_bits.unwrap_or(default.slot_bits);
+    if !(14..=24).contains(&slot_bits) {
+        let what = format!("{slot_bits} is not from 14 to 24; a cache has two to this many slots");
+        return Err(Mistake::at(path, "[overhear] slot_bits", what));
+    }
+    Ok(Group { slot_bits, rate_bits_per_second })
 }

@@ -2,11 +2,11 @@
 
 use super::file::{File, Peer, Reduce, Role, Tunnel, WhenDown};
 use super::mtu::{largest_datagram_bytes, mtu};
-use super::overhear::overhear;
+use super::overhear::{group, overhear};
 use super::{Config, Mistake, Policies, SOCKET_DIRECTORY, overlap};
 use anyhow::Context;
 use ipnet::IpNet;
-use node::{AROUND_PACKET, LANE_BYTES, MAX_LANES, PeerConfig, Shortening};
+use node::{AROUND_PACKET, LANE_BYTES, MAX_LANES, PeerConfig, SHARING_BYTES, Shortening};
 use re::{Form, Policy};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
@@ -51,8 +51,11 @@ pub fn resolve(path: &Path, file: File, policies: Policies) -> anyhow::Result<Co
     let allowed_ips: Vec<Vec<IpNet>> = peers.iter().map(|peer| peer.allowed_ips.clone()).collect();
     let inner_ipv6 = addresses.iter().chain(allowed_ips.iter().flatten()).any(|net| net.addr().is_ipv6());
     let source_ports = source_ports(path, &file, &peers)?;
+    let group = file.overhear.as_ref().map(|overhear| group(path, overhear)).transpose()?;
+    let shares = group.is_some() && peers.len() > 1;
     let lane_bytes = if source_ports > 1 { LANE_BYTES } else { 0 };
-    let mtu = mtu(path, &file.tunnel, &endpoints, listen, inner_ipv6, lane_bytes)?;
+    let around_bytes = lane_bytes + if shares { SHARING_BYTES } else { 0 };
+    let mtu = mtu(path, &file.tunnel, &endpoints, listen, inner_ipv6, around_bytes)?;
 
     let mut node = node::Config::new(private_key, network_key, peers);
     let by_default = reduce.policy == Policy::Adaptive;
@@ -64,7 +67,8 @@ pub fn resolve(path: &Path, file: File, policies: Policies) -> anyhow::Result<Co
     node.reduce = reduce;
     node.copies_dscp = file.tunnel.copy_dscp;
     node.source_ports = source_ports;
-    node.max_datagram_bytes = usize::from(mtu) + AROUND_PACKET + lane_bytes;
+    node.group = group;
+    node.max_datagram_bytes = usize::from(mtu) + AROUND_PACKET + around_bytes;
     node.largest_datagram_bytes = largest_datagram_bytes(&endpoints, listen).max(node.max_datagram_bytes);
     node.validate().map_err(|why| Mistake::new(format!("{}: {why}", path.display())))?;
     let system = io::Settings {

@@ -39,6 +39,14 @@ impl Site {
         Site { folder, gateway_public, station_public }
     }
 
+    /// Makes the keys of one more node, in a folder of this name: its public key.
+    pub fn key(&self, name: &str) -> String {
+        let out = self.folder.path().join(name);
+        let made = Command::new(PROGRAM).args(["keygen", "--out"]).arg(&out).output().unwrap();
+        assert!(made.status.success(), "{made:?}");
+        fs::read_to_string(out.join("public.key")).unwrap().trim().to_owned()
+    }
+
     /// A site whose gateway listens on any address, and whose station knows it at `endpoint` and leads `allowed` there.
     pub fn tunnel(endpoint: &str, allowed: &str) -> Self {
         let site = Site::new();

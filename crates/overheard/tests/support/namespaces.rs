@@ -108,6 +108,33 @@ impl Cabled {
     }
 }
 
+/// Machines on a medium where everybody hears everything: a bridge that learns no addresses. They are 192.0.2.1 and so on.
+pub struct Medium {
+    pub machines: Vec<Machine>,
+    _air: Machine,
+}
+
+impl Medium {
+    pub fn new(count: usize) -> Self {
+        let air = Machine::new("air");
+        air.ip("link add air type bridge ageing_time 0");
+        air.ip("link set air up");
+        let machines = (1..=count).map(|number| {
+            let machine = Machine::new(&number.to_string());
+            let cable = format!(
+                "link add port{number} netns {} type veth peer name cable netns {}",
+                air.name, machine.name
+            );
+            run("ip", &cable.split(' ').collect::<Vec<_>>());
+            air.ip(&format!("link set port{number} master air up"));
+            machine.ip(&format!("addr add 192.0.2.{number}/24 dev cable"));
+            machine.ip("link set cable up");
+            machine
+        });
+        Medium { machines: machines.collect(), _air: air }
+    }
+}
+
 fn run(program: &str, args: &[&str]) -> String {
     let output = Command::new(program).args(args).output().unwrap();
     assert!(output.status.success(), "{program} {args:?}: {}", String::from_utf8_lossy(&output.stderr));

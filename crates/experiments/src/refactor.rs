@@ -1,0 +1,56 @@
+//! *REfactor-ing Content Overhearing to Improve Wireless Performance* (S.-H. Shen, A. Gember, A. Anand, A. Akella,
+//! MobiCom 2011), run again.
+//!
+//! Section 5.3's setting in one process: an access point, C1 beside it, C2 farther away ([`overhearing`]); the air
+//! ([`medium`]) loses and lets overhear by the length of what is sent; losses are sent again; air time is reckoned by the
+//! paper's parameters and by the standard ([`air_time`]). What is sent is what the codec of [`overhear`] emits, and what
+//! arrives is compared with what was meant ([`run`]): a wrong byte ends the run. Traffic is composed to the paper's mixes
+//! ([`crate::trace`]). There is no TCP.
+
+mod air_time;
+mod captures;
+mod codec;
+mod detection;
+mod figure_3;
+mod figure_4;
+mod medium;
+mod mixes;
+pub mod must_show;
+mod overhearing;
+mod receptions;
+mod robustness;
+mod run;
+mod scheme;
+mod table_2;
+mod table_3;
+mod table_4;
+mod tally;
+mod trial;
+
+use crate::experiment::Experiment;
+use crate::figure::Figure;
+
+/// The paper, run again.
+pub const EXPERIMENT: Experiment = Experiment {
+    title: "REfactor, run again",
+    source: "S.-H. Shen, A. Gember, A. Anand, A. Akella: REfactor-ing Content Overhearing to Improve Wireless \
+             Performance. MobiCom 2011.",
+    figures: &FIGURES,
+    claims: must_show::claims,
+};
+
+/// All figures and tables, in the paper's order, and what is added to them.
+const FIGURES: [Figure; 12] = [
+    figure_3::FIGURE,
+    table_2::FIGURE,
+    table_3::FIGURE,
+    figure_4::FIGURE,
+    mixes::FIGURE_5,
+    mixes::FIGURE_6,
+    mixes::FIGURE_7,
+    mixes::AGGREGATED,
+    table_4::FIGURE,
+    robustness::FIGURE,
+    receptions::FIGURE,
+    captures::FIGURE,
+];

@@ -1,0 +1,251 @@
+//! The codec as a run drives it: one gateway, its stations, and what must come out at them.
+
+use std::time::Duration;
+
+use air::Bitrate;
+use anyhow::{Context as _, Result, bail, ensure};
+pub use overhear::PacketNumber;
+use overhear::boundaries::{Boundaries, MinChunk};
+use overhear::comparators::Ideal;
+use overhear::flush::FlushAfter;
+use overhear::knowledge::{KnowledgeKind, OverheardFractions};
+use overhear::removal::{Removal, Threshold};
+use overhear::{AirTime, Answer, Association, Collisions, Gateway, Received, Settings, Station, StationId};
+
+use super::air_time::AirTimes;
+use super::medium::Medium;
+use super::overhearing::FULL_PACKET_BYTES;
+use super::run::Run;
+use super::scheme::{Estimates, Scheme};
+
+/// Keys of a run; nothing here is secret.
+const NETWORK_KEY: [u8; 32] = [7; 32];
+/// Traffic after which the paper's caches are flushed, for caches of this many slots (section 5.2: 200 to 300 MB).
+const FLUSH: (u64, u32) = (250_000_000, 22);
+
+/// A gateway and its stations.
+pub struct Codec {
+    gateway: Gateway,
+    stations: Vec<Station>,
+}
+
+/// A request for missing chunks, and what the gateway answered.
+pub struct Exchange {
+    /// The request's length.
+    pub request_bytes: usize,
+    /// The reply.
+    pub reply: Vec<u8>,
+    /// Its number.
+    pub number: PacketNumber,
+}
+
+impl Codec {
+    /// For a run's stations.
+    ///
+    /// # Errors
+    ///
+    /// When its settings make no sense.
+    pub fn new(run: &Run<'_>, air_times: &[AirTimes]) -> Result<Self> {
+        let estimate = estimate(run);
+        let settings = settings(run, estimate);
+        let mut gateway = Gateway::new(settings.clone())?;
+        let mut stations = Vec::new();
+        for (number, (radio, air_time)) in run.radios.iter().zip(air_times).enumerate() {
+            let (id, mac_key) = (StationId(number as u8), Some([number as u8; 32]));
+            let association = Association {
+                slot_bits: run.slot_bits,
+                rate_bits_per_second: match estimate {
+                    Some(_) if number > 0 => FARTHER.bits_per_second(),
+                    _ => radio.rate.bits_per_second(),
+                },
+                air_time: AirTime {
+                    header: air_time.header(),
+                    per_byte_seconds: air_time.per_byte_seconds(),
+                },
+                mac_key,
+            };
+            gateway.join(id, association, Duration::ZERO)?;
+            stations.push(Station::new(settings.clone(), id, mac_key)?);
+        }
+        Ok(Self { gateway, stations })
+    }
+
+    /// Encodes a payload; returns under which number, and how many of its bytes are left out.
+    pub fn encode(
+        &mut self,
+        to: usize,
+        payload: &[u8],
+        now: Duration,
+        out: &mut Vec<u8>,
+    ) -> (PacketNumber, usize) {
+        let sent = self.gateway.encode(id(to), payload, now, out);
+        (sent.number, sent.removed_bytes)
+    }
+
+    /// A station overhears what another is sent.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot read it.
+    pub fn overhear(&mut self, by: usize, encoded: &[u8]) -> Result<()> {
+        self.stations[by].overhear(encoded).context("what was overheard is refused")
+    }
+
+    /// A station overhears a chunk reply.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot read it.
+    pub fn overhear_reply(&mut self, by: usize, reply: &[u8]) -> Result<()> {
+        self.stations[by].overhear_reply(reply).context("an overheard reply is refused")
+    }
+
+    /// Stations have said which packets they overheard, of all so far.
+    pub fn told(&mut self, by: usize, numbers: impl Iterator<Item = PacketNumber>) {
+        for number in numbers {
+            self.gateway.overheard(id(by), number);
+        }
+        self.gateway.heard_until(id(by), PacketNumber(u64::MAX));
+    }
+
+    /// The number of a flush that stations are to be asked for now.
+    pub fn flush_wanted(&mut self, now: Duration) -> Option<u32> {
+        self.gateway.poll_flush(now)
+    }
+
+    /// A station flushes its cache, and the gateway knows.
+    pub fn flush(&mut self, at: usize, flush: u32, now: Duration) {
+        self.stations[at].flush(flush);
+        self.gateway.flushed(id(at), flush, now);
+    }
+
+    /// A packet arrives at its station. Returns whether it waits for chunks.
+    ///
+    /// # Errors
+    ///
+    /// When it is refused, or comes out other than it was.
+    pub fn receive(
+        &mut self,
+        at: usize,
+        number: PacketNumber,
+        encoded: &[u8],
+        payload: &[u8],
+        now: Duration,
+    ) -> Result<bool> {
+        let waits = match self.stations[at].receive(number, number.0, encoded, now) {
+            Received::Restored(restored) => {
+                ensure!(restored == payload, "wrong bytes at station {at}, packet {number:?}");
+                false
+            }
+            Received::Held => true,
+            Received::Queued => bail!("packet {number:?} waits behind another of a flow of its own"),
+            Received::Refused(refusal) => bail!("packet {number:?} is refused: {refusal}"),
+        };
+        self.gateway.acknowledged(id(at), number, now);
+        Ok(waits)
+    }
+
+    /// A station asks for what a packet lacks, and the gateway answers; nothing if it has not got that any more either.
+    ///
+    /// # Errors
+    ///
+    /// When the station does not ask, or is not answered.
+    pub fn ask(&mut self, by: usize, number: PacketNumber, now: Duration) -> Result<Option<Exchange>> {
+        let (mut request, mut reply) = (Vec::new(), Vec::new());
+        loop {
+            request.clear();
+            match self.stations[by].poll_request(now, &mut request) {
+                Some(asked) if asked == number => break,
+                Some(_) => {} // was sent anew in the meantime
+                None => bail!("packet {number:?} waits, and nothing is asked for"),
+            }
+        }
+        match self.gateway.requested(id(by), &request, &mut reply) {
+            Answer::Supplied { number, .. } => {
+                Ok(Some(Exchange { request_bytes: request.len(), reply, number }))
+            }
+            Answer::Gone { .. } => Ok(None),
+            Answer::Refused => bail!("a request for packet {number:?} is refused"),
+        }
+    }
+
+    /// The reply arrives. Returns whether the packet waits still.
+    ///
+    /// # Errors
+    ///
+    /// When the packet comes out other than it was.
+    pub fn supply(&mut self, at: usize, exchange: &Exchange, payload: &[u8], now: Duration) -> Result<bool> {
+        let station = &mut self.stations[at];
+        station.supplied(&exchange.reply, now).context("a reply is refused")?;
+        let delivered = station.poll_deliver(now);
+        if let Some(delivered) = &delivered {
+            ensure!(delivered.packet == payload, "wrong bytes at station {at} after a chunk reply");
+        }
+        self.gateway.acknowledged(id(at), exchange.number, now);
+        Ok(delivered.is_none())
+    }
+}
+
+/// The ceiling: chunks that nobody forgets, and that all have heard.
+#[must_use]
+pub fn ideal(min_chunk: MinChunk) -> Ideal {
+    let Settings { boundaries, slot_bits, .. } = Settings::new(NETWORK_KEY);
+    Ideal::new(Boundaries { min_chunk, ..boundaries }, slot_bits, &NETWORK_KEY)
+}
+
+fn id(station: usize) -> StationId {
+    StationId(station as u8)
+}
+
+/// How likely the farther station overhears a full packet to the nearer, where the model is not told by Table 1.
+fn estimate(run: &Run<'_>) -> Option<f64> {
+    /// Full packets by which it is learnt.
+    const LEARNT_OF: u64 = 512;
+    let Scheme::Model(estimates) = run.scheme else { return None };
+    let farther = run.radios.get(1)?;
+    let loss = farther.overhearing_loss.as_ref().unwrap_or(&farther.loss);
+    let probability = match estimates {
+        Estimates::TableOne => return None,
+        Estimates::TrueAnd(points) => 1.0 - loss.mean_loss(FULL_PACKET_BYTES) + points / 100.0,
+        Estimates::Learnt => {
+            // other packets than those of the run
+            let mut medium = Medium::new(run.radios, !run.seed);
+            let overheard =
+                |number: &u64| medium.send(0, *number, FULL_PACKET_BYTES).overheard_by & 0b10 != 0;
+            (0..LEARNT_OF).filter(overheard).count() as f64 / LEARNT_OF as f64
+        }
+    };
+    Some(probability.clamp(0.0, OverheardFractions::NEARER))
+}
+
+/// The rate under which the farther station associates where an estimate is given, so that the formula of rates
+/// (section 3.2.1) yields that estimate. What its packets take of the air is said apart.
+const FARTHER: Bitrate = Bitrate::from_megabits_per_second(36);
+
+fn settings(run: &Run<'_>, estimate: Option<f64>) -> Settings {
+    let mut settings = Settings { slot_bits: run.slot_bits, ..Settings::new(NETWORK_KEY) };
+    settings.boundaries.min_chunk = run.scheme.min_chunk();
+    let model = |threshold| Removal::Model { others_load: 0.0, threshold };
+    match run.scheme {
+        Scheme::Greedy => settings.removal = Removal::Greedy,
+        Scheme::Model(_) => {
+            let table_one = OverheardFractions::default();
+            settings.knowledge = KnowledgeKind::ByRate(match estimate {
+                Some(share) => OverheardFractions { at_36_mbit: 1.0, at_54_mbit: share, ..table_one },
+                None => table_one,
+            });
+            settings.removal = model(Threshold::Seconds(0.0));
+        }
+        Scheme::PerfectOverhearing => {
+            let (traffic_bytes, slot_bits) = FLUSH;
+            settings.knowledge = KnowledgeKind::Everything;
+            settings.removal = Removal::Greedy;
+            settings.collisions = Collisions::Mark(FlushAfter {
+                traffic_bytes: traffic_bytes << run.slot_bits >> slot_bits,
+                ..FlushAfter::default()
+            });
+        }
+        Scheme::Nothing | Scheme::Perfect | Scheme::Receipts | Scheme::LongerChunks | Scheme::Packed => {}
+    }
+    settings
+}

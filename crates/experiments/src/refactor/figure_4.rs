@@ -1,0 +1,69 @@
+//! Figure 4: what caches of several sizes find, by how often they are flushed.
+
+use anyhow::Result;
+use indicatif::ProgressBar;
+use overhear::boundaries::MinChunk;
+
+use super::detection::Finder;
+use super::table_3::{TRAFFIC_BYTES, scale};
+use super::trial::fresh;
+use crate::figure::{Figure, Results};
+use crate::parallel;
+use crate::row::Row;
+use crate::trace::{Composer, Kind, Mix};
+
+/// Figure 4.
+pub const FIGURE: Figure = Figure {
+    id: "4",
+    title: "Impact of cache flush rate and cache size",
+    x: "cache, MB",
+    remark: "Redundancy found, in percent of what a cache without bounds finds, for slots that are marked when they \
+             collide and flushed after so much traffic, and for slots that are replaced and never flushed. Chunks have \
+             64 bytes in the mean, as the paper's do, so that 2^23 slots are its 512 MB. Slots and flush volume are \
+             scaled to the paper's chunks per slot by the factor that each row names; caches that would have fewer \
+             than 2^14 slots are left out. The trace is of high overlap, in whole objects.",
+    needs: |_| Vec::new(),
+    rows,
+};
+
+/// Of the paper: bits, and the megabytes that they stand for.
+const CACHES: [(u32, u32); 6] = [(18, 16), (19, 32), (20, 64), (21, 128), (22, 256), (23, 512)];
+const LEAST_SLOT_BITS: u32 = 14;
+const FLUSHED_AFTER_MEGABYTES: [u64; 5] = [100, 200, 300, 500, 1500];
+const CHUNKS: MinChunk = MinChunk::Bytes32;
+
+fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
+    let (scale, fresh) = (scale(&results.setting), fresh(&results.setting)?);
+    let trace = || Composer::new(fresh.clone(), Mix::High, Kind::Whole, TRAFFIC_BYTES / scale, 2);
+    let ideal = Finder::Ideal.count(CHUNKS, trace())?.detected();
+    let mut runs = Vec::new();
+    for (paper_bits, megabytes) in CACHES {
+        let Some(slot_bits) = paper_bits.checked_sub(scale.trailing_zeros()) else { continue };
+        if slot_bits < LEAST_SLOT_BITS {
+            continue;
+        }
+        let slot_bits = slot_bits as u8;
+        for volume in FLUSHED_AFTER_MEGABYTES {
+            let flush_bytes = volume * 1_000_000 / scale;
+            let series = format!("marked: flushed every {volume} MB");
+            // what the paper's text says of its best
+            let paper = match (megabytes, volume) {
+                (512, 500) => Some(60.0),
+                (64, 300) => Some(25.0),
+                _ => None,
+            };
+            runs.push((megabytes, series, Finder::MarkedSlots { slot_bits, flush_bytes }, paper));
+        }
+        runs.push((megabytes, "replaced: never flushed".to_owned(), Finder::Slots { slot_bits }, None));
+    }
+    let found = parallel::map(&runs, &ProgressBar::hidden(), |(_, _, finder, _)| {
+        Ok(finder.count(CHUNKS, trace())?.detected())
+    })?;
+    let row = |((megabytes, series, _, paper), found): (&(u32, String, Finder, Option<f64>), f64)| {
+        Row::new(FIGURE.id, series.clone(), *megabytes, "% of ideal")
+            .exactly(100.0 * found / ideal)
+            .paper(*paper)
+            .note(format!("scale 1:{scale}"))
+    };
+    Ok(runs.iter().zip(found).map(row).collect())
+}

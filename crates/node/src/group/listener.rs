@@ -1,0 +1,257 @@
+//! A station's end: opens what is sent to the group, restores what is for it, learns from everything.
+
+use super::heard::Untold;
+use crate::replay::ReplayWindow;
+use crate::seal::TrafficKey;
+use crate::session::NotOpened;
+use overhear::{Delivered, MissBounds, PacketNumber, Received, Settings, Station, StationId};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use wire::frame::FrameType;
+use wire::group::{Joined, KEY_BYTES, Membership, Shared};
+use wire::number::{COUNTER_BITS, widen};
+
+/// Packets that wait for chunks at once, and are known here.
+const MAX_WAITING: usize = 128;
+
+/// By which way a unit came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reached {
+    /// It was sent to this node.
+    Sent,
+    /// It was sent to another.
+    Overheard,
+}
+
+/// One key of the group, with a window for each way: what is overheard may also be sent to us, and either may be lost.
+struct Keys {
+    key_id: u32,
+    key: TrafficKey,
+    sent: ReplayWindow,
+    overheard: ReplayWindow,
+}
+
+/// A packet's frame of which chunks are missing.
+pub(crate) struct Waiting {
+    pub sequence: u64,
+    pub frame_type: FrameType,
+    pub front: Vec<u8>,
+    pub session: u32,
+    pub ecn: u8,
+    until: Duration,
+}
+
+/// A membership.
+pub(crate) struct Listener {
+    membership: Membership,
+    /// The newest key, and the one before.
+    keys: [Option<Keys>; 2],
+    station: Station,
+    untold: Untold,
+    waiting: BTreeMap<u64, Waiting>,
+    /// The answer to a membership that is to be given.
+    answer: Option<Joined>,
+    misses: MissBounds,
+}
+
+/// What became of a packet's rest.
+pub(crate) enum Rest {
+    /// It was appended to the front.
+    Whole(Vec<u8>),
+    /// It waits for chunks.
+    Waits,
+    /// It is dropped.
+    Refused,
+}
+
+impl Listener {
+    /// A member with an empty cache of at most 2^`slot_bits` slots. `None`: the membership makes no sense.
+    pub fn new(membership: Membership, slot_bits: u8) -> Option<Self> {
+        let slot_bits = slot_bits.min(membership.slot_bits);
+        let settings = Settings { slot_bits, ..Settings::new(membership.address_key) };
+        let misses = settings.misses;
+        let station = Station::new(settings, StationId(membership.member), Some(membership.mac_key)).ok()?;
+        let keys = [Some(Keys::of(&membership)), None];
+        let answer = Some(Joined { key_id: membership.key_id, slot_bits, keeps_cache: false });
+        let (untold, waiting) = (Untold::default(), BTreeMap::new());
+        Some(Listener { membership, keys, station, untold, waiting, answer, misses })
+    }
+
+    /// Whether this is the same membership, but for the group's key. If so, that is taken over.
+    pub fn renew(&mut self, membership: &Membership) -> bool {
+        let same = |key: fn(&Membership) -> &[u8; KEY_BYTES]| key(&self.membership) == key(membership);
+        if !same(|membership| &membership.address_key)
+            || !same(|membership| &membership.mac_key)
+            || (self.membership.member, self.membership.slot_bits)
+                != (membership.member, membership.slot_bits)
+        {
+            return false;
+        }
+        let slot_bits = self.station.slot_bits();
+        self.answer = Some(Joined { key_id: membership.key_id, slot_bits, keeps_cache: true });
+        if self.membership.key_id != membership.key_id {
+            self.keys.swap(0, 1);
+            self.keys[0] = Some(Keys::of(membership));
+            self.membership = membership.clone();
+        }
+        true
+    }
+
+    /// Which member this is.
+    pub fn member(&self) -> u8 {
+        self.membership.member
+    }
+
+    /// Opens a unit in place: the bytes of its plaintext, and its counter. `None`: it is of another group.
+    pub fn open(
+        &mut self,
+        key_id: u32,
+        truncated: u32,
+        way: Reached,
+        header: &[u8],
+        body: &mut [u8],
+    ) -> Option<Result<(usize, u64), NotOpened>> {
+        let keys = self.keys.iter_mut().flatten().find(|keys| keys.key_id == key_id)?;
+        let Keys { key, sent, overheard, .. } = keys;
+        let expected = sent.next().max(overheard.next());
+        let counter = widen(u64::from(truncated), COUNTER_BITS, expected);
+        let window = match way {
+            Reached::Sent => sent,
+            Reached::Overheard => overheard,
+        };
+        if !window.is_fresh(counter) {
+            return Some(Err(NotOpened::Replay));
+        }
+        let Some(plain_bytes) = key.open(counter, header, body) else {
+            return Some(Err(NotOpened::Authentication));
+        };
+        window.mark(counter);
+        Some(Ok((plain_bytes, counter)))
+    }
+
+    /// A packet that was sent to this member in `session`: the frame's body that it was, if all of it is there.
+    pub fn receive(
+        &mut self,
+        now: Duration,
+        shared: &Shared<'_>,
+        sequence: u64,
+        session: u32,
+        ecn: u8,
+    ) -> Rest {
+        let number = self.untold.widen(shared.number);
+        self.untold.pass(number); // what is for us is told by receipts
+        match self.station.receive(PacketNumber(number), number, shared.rest, now) {
+            Received::Restored(rest) => {
+                let mut body = shared.front.to_vec();
+                body.extend_from_slice(rest);
+                Rest::Whole(body)
+            }
+            Received::Held => {
+                if self.waiting.len() >= MAX_WAITING {
+                    return Rest::Refused;
+                }
+                let &Shared { frame_type, front, .. } = shared;
+                let until = now + self.misses.held_for;
+                let front = front.to_vec();
+                self.waiting.insert(number, Waiting { sequence, frame_type, front, session, ecn, until });
+                Rest::Waits
+            }
+            Received::Queued | Received::Refused(_) => Rest::Refused,
+        }
+    }
+
+    /// A packet that was sent to another member.
+    pub fn overhear(&mut self, now: Duration, shared: &Shared<'_>) -> bool {
+        let number = self.untold.widen(shared.number);
+        let learnt = self.station.overhear(shared.rest).is_ok();
+        if learnt {
+            self.untold.note(now, number);
+        }
+        learnt
+    }
+
+    /// Chunks that were sent to another member under `number`.
+    pub fn overhear_reply(&mut self, now: Duration, number: u32, reply: &[u8]) -> bool {
+        let number = self.untold.widen(number);
+        let learnt = self.station.overhear_reply(reply).is_ok();
+        if learnt {
+            self.untold.note(now, number);
+        }
+        learnt
+    }
+
+    /// Chunks that this member asked for. What they complete, [`completed`](Listener::completed) gives.
+    pub fn supplied(&mut self, now: Duration, reply: &[u8]) {
+        // late, or for what was given up: nothing to do
+        let _ = self.station.supplied(reply, now);
+    }
+
+    /// The next packet that has waited and is whole: what it was of, and its frame's body.
+    pub fn completed(&mut self, now: Duration) -> Option<(Waiting, Vec<u8>)> {
+        while let Some(Delivered { number, packet }) = self.station.poll_deliver(now) {
+            if let Some(mut waiting) = self.waiting.remove(&number.0) {
+                let mut body = std::mem::take(&mut waiting.front);
+                body.extend_from_slice(&packet);
+                return Some((waiting, body));
+            }
+        }
+        None
+    }
+
+    /// The next packet that has waited for too long: its link sequence.
+    pub fn given_up(&mut self, now: Duration) -> Option<u64> {
+        let number = *self.waiting.iter().find(|(_, waiting)| waiting.until <= now)?.0;
+        self.waiting.remove(&number).map(|waiting| waiting.sequence)
+    }
+
+    /// Appends the next request for chunks; `false`: none is due.
+    pub fn request(&mut self, now: Duration, out: &mut Vec<u8>) -> bool {
+        self.station.poll_request(now, out).is_some()
+    }
+
+    /// The answer to a membership, if one is to be given.
+    pub fn answer(&mut self) -> Option<Joined> {
+        self.answer.take()
+    }
+
+    /// Appends what was heard, if there is anything.
+    pub fn tell(&mut self, out: &mut Vec<u8>) -> bool {
+        let something = !self.untold.is_empty();
+        if something {
+            self.untold.tell(out);
+        }
+        something
+    }
+
+    /// Whether something is to be said now.
+    pub fn speaks(&self, now: Duration) -> bool {
+        self.speaks_at().is_some_and(|at| at <= now)
+    }
+
+    /// When something is to be said.
+    pub fn speaks_at(&self) -> Option<Duration> {
+        let answer = self.answer.map(|_| Duration::ZERO);
+        [answer, self.untold.tell_at(), self.station.poll_timeout()].into_iter().flatten().min()
+    }
+
+    /// When something is given up.
+    pub fn gives_up_at(&self) -> Option<Duration> {
+        self.waiting.values().map(|waiting| waiting.until).min()
+    }
+
+    /// What was counted.
+    pub fn statistics(&self) -> &overhear::StationStatistics {
+        self.station.statistics()
+    }
+}
+
+impl Keys {
+    fn of(membership: &Membership) -> Self {
+        Keys {
+            key_id: membership.key_id,
+            key: TrafficKey::new(&membership.traffic_key),
+            sent: ReplayWindow::default(),
+            overheard: ReplayWindow::default(),
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! A station of the group, as its gateway sees it.
+
+use super::Sharing;
+use overhear::{Answer, PacketNumber, StationId};
+use std::collections::VecDeque;
+use std::time::Duration;
+use wire::group::{Joined, KEY_BYTES, Membership};
+
+/// A station that does not answer is told again.
+const TELL_AGAIN_AFTER: Duration = Duration::from_secs(1);
+/// Replies that wait to be sent at once.
+const MAX_REPLIES: usize = 32;
+/// Packets whose numbers are remembered until they are confirmed.
+const MAX_NUMBERS: usize = 4096;
+
+/// One member.
+pub(crate) struct Member {
+    /// Which one.
+    pub id: u8,
+    mac_key: [u8; KEY_BYTES],
+    /// When it is to be told the key.
+    tell_at: Option<Duration>,
+    /// The key that it has.
+    joined: Option<u32>,
+    associated: bool,
+    /// Link sequences, rising, and under which numbers they were shared.
+    numbers: VecDeque<(u64, PacketNumber)>,
+    replies: VecDeque<(PacketNumber, Vec<u8>)>,
+}
+
+impl Member {
+    /// Who is to be told at once.
+    pub fn new(id: u8, mac_key: [u8; KEY_BYTES], now: Duration) -> Self {
+        Member {
+            id,
+            mac_key,
+            tell_at: Some(now),
+            joined: None,
+            associated: false,
+            numbers: VecDeque::new(),
+            replies: VecDeque::new(),
+        }
+    }
+
+    /// Is told if there is another key than the one that it has.
+    pub fn follow(&mut self, now: Duration, sharing: &Sharing) {
+        if !self.has_key(sharing) {
+            self.tell_at.get_or_insert(now);
+        }
+    }
+
+    /// When it is to be told the key.
+    pub fn tell_at(&self) -> Option<Duration> {
+        self.tell_at
+    }
+
+    /// What it is to be told, if that is due.
+    pub fn tell(&mut self, now: Duration, sharing: &Sharing) -> Option<Membership> {
+        self.tell_at.filter(|&at| at <= now)?;
+        self.tell_at = Some(now + TELL_AGAIN_AFTER);
+        Some(sharing.membership(self.id, self.mac_key))
+    }
+
+    /// It says that it has a key.
+    pub fn joined(&mut self, now: Duration, joined: &Joined, sharing: &mut Sharing) {
+        if joined.key_id != sharing.key_id() {
+            return; // an older one: it hears of the new one soon
+        }
+        if self.joined == Some(joined.key_id) {
+            return; // its answer came twice
+        }
+        if !(joined.keeps_cache && self.associated) {
+            self.numbers.clear();
+            self.replies.clear();
+            self.associated = sharing.join(now, self.id, joined.slot_bits, self.mac_key);
+        }
+        self.joined = self.associated.then_some(joined.key_id);
+        self.tell_at = None;
+    }
+
+    /// Whether what is for it can be shared.
+    pub fn has_key(&self, sharing: &Sharing) -> bool {
+        self.joined == Some(sharing.key_id())
+    }
+
+    /// A packet was shared.
+    pub fn shared(&mut self, sequence: u64, number: PacketNumber) {
+        if self.numbers.len() == MAX_NUMBERS {
+            self.numbers.pop_front();
+        }
+        self.numbers.push_back((sequence, number));
+    }
+
+    /// A packet is confirmed.
+    pub fn confirmed(&mut self, now: Duration, sequence: u64, sharing: &mut Sharing) {
+        if let Ok(at) = self.numbers.binary_search_by_key(&sequence, |(sequence, _)| *sequence)
+            && let Some((_, number)) = self.numbers.get(at)
+        {
+            sharing.codec.acknowledged(StationId(self.id), *number, now);
+        }
+    }
+
+    /// It asks for chunks that it lacks.
+    pub fn requested(&mut self, request: &[u8], sharing: &mut Sharing) -> bool {
+        if self.replies.len() >= MAX_REPLIES {
+            return true;
+        }
+        let mut reply = Vec::new();
+        if let Answer::Supplied { number, .. } =
+            sharing.codec.requested(StationId(self.id), request, &mut reply)
+        {
+            self.replies.push_back((number, reply));
+        }
+        true
+    }
+
+    /// Whether chunks wait to be sent.
+    pub fn has_replies(&self) -> bool {
+        !self.replies.is_empty()
+    }
+
+    /// The next chunks to be sent, and under which number, if they take at most `room` bytes.
+    pub fn next_reply(&mut self, room: usize) -> Option<(PacketNumber, Vec<u8>)> {
+        self.replies.front().filter(|(_, reply)| reply.len() <= room)?;
+        self.replies.pop_front()
+    }
+}

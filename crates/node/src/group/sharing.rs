@@ -1,0 +1,147 @@
+//! A gateway's end: the group's key, and what is known of its members.
+
+use crate::config::Group;
+use crate::handshake::derive;
+use crate::seal::{Seal, TrafficKey};
+use overhear::{AirTime, Association, Gateway, PacketNumber, Settings, StationId};
+use std::sync::Arc;
+use std::time::Duration;
+use wire::group::{KEY_BYTES, Membership};
+use wire::unit::Kind;
+
+/// A key is replaced when it is this old.
+const REKEY_AFTER: Duration = Duration::from_secs(600);
+
+/// What is shared with the members of the group.
+pub(crate) struct Sharing {
+    /// Cuts and removes.
+    pub codec: Gateway,
+    group: Group,
+    /// From which every key is derived.
+    secret: [u8; KEY_BYTES],
+    settings: Settings,
+    epoch: u64,
+    key_id: u32,
+    key: Arc<TrafficKey>,
+    next_counter: u64,
+    rekey_at: Duration,
+    /// Members have not been looked through since the key changed.
+    is_new: bool,
+}
+
+impl Sharing {
+    /// A group without members. `secret` is random and new with each boot.
+    pub fn new(
+        group: Group,
+        secret: [u8; KEY_BYTES],
+        now: Duration,
+    ) -> Result<Self, overhear::SettingsError> {
+        let address_key = derive(&secret, b"overheard 1 slot addresses");
+        let settings = Settings { slot_bits: group.slot_bits, ..Settings::new(address_key) };
+        let mut sharing = Sharing {
+            codec: Gateway::new(settings.clone())?,
+            group,
+            secret,
+            settings,
+            epoch: 0,
+            key_id: 0,
+            key: Arc::new(TrafficKey::new(&secret)),
+            next_counter: 0,
+            rekey_at: now,
+            is_new: true,
+        };
+        sharing.rekey(now);
+        Ok(sharing)
+    }
+
+    /// Another key from now on: members are to be told.
+    pub fn rekey(&mut self, now: Duration) {
+        self.epoch += 1;
+        self.key = Arc::new(TrafficKey::new(&self.traffic_key()));
+        let [a, b, c, ..] = self.derived(b"overheard 1 group key id");
+        self.key_id = u32::from_be_bytes([0, a, b, c]);
+        self.next_counter = 0;
+        self.rekey_at = now + REKEY_AFTER;
+        self.is_new = true;
+    }
+
+    fn traffic_key(&self) -> [u8; KEY_BYTES] {
+        self.derived(b"overheard 1 group traffic")
+    }
+
+    fn derived(&self, label: &[u8]) -> [u8; KEY_BYTES] {
+        derive(&self.secret, &[label, &self.epoch.to_le_bytes()].concat())
+    }
+
+    /// When [`handle_timeout`](Sharing::handle_timeout) has something to do.
+    pub fn timeout(&self) -> Duration {
+        if self.is_new { Duration::ZERO } else { self.rekey_at }
+    }
+
+    /// Makes another key when it is time. Whether members are to be told.
+    pub fn handle_timeout(&mut self, now: Duration) -> bool {
+        if self.rekey_at <= now {
+            self.rekey(now);
+        }
+        std::mem::take(&mut self.is_new)
+    }
+
+    /// By which the key is known.
+    pub fn key_id(&self) -> u32 {
+        self.key_id
+    }
+
+    /// What a member is told, whose own MAC key is `mac_key`.
+    pub fn membership(&self, member: u8, mac_key: [u8; KEY_BYTES]) -> Membership {
+        Membership {
+            member,
+            slot_bits: self.group.slot_bits,
+            key_id: self.key_id,
+            traffic_key: self.traffic_key(),
+            address_key: self.settings.network_key,
+            mac_key,
+        }
+    }
+
+    /// A MAC key that only this member of this boot is told.
+    pub fn mac_key(&self, member: u8, boot: u64) -> [u8; KEY_BYTES] {
+        derive(&self.secret, &[&b"overheard 1 member mac"[..], &[member], &boot.to_le_bytes()].concat())
+    }
+
+    /// A member has an empty cache, of 2^`slot_bits` slots. `false`: there are as many members as can be.
+    pub fn join(&mut self, now: Duration, member: u8, slot_bits: u8, mac_key: [u8; KEY_BYTES]) -> bool {
+        let rate = self.group.rate_bits_per_second;
+        let association = Association {
+            slot_bits,
+            rate_bits_per_second: rate,
+            air_time: AirTime::of_rate(rate),
+            mac_key: Some(mac_key),
+        };
+        self.codec.join(StationId(member), association, now).is_ok()
+    }
+
+    /// A member is gone.
+    pub fn leave(&mut self, member: u8) {
+        self.codec.leave(StationId(member));
+    }
+
+    /// The seal for the next unit, and what it is; every call gives another counter.
+    pub fn next_seal(&mut self) -> (Kind, Seal) {
+        let counter = self.next_counter;
+        self.next_counter += 1;
+        (Kind::Group { counter: counter as u32 }, Seal::new(self.key.clone(), counter))
+    }
+
+    /// A member says what it heard.
+    pub fn heard(&mut self, member: u8, heard: &wire::group::Heard<'_>) {
+        let sent = self.codec.next_number().0;
+        let newest = wire::number::widen(heard.newest.into(), wire::number::SEQUENCE_BITS, sent);
+        if newest >= sent {
+            return; // what was never sent
+        }
+        for number in heard.back().filter_map(|back| newest.checked_sub(back)) {
+            self.codec.overheard(StationId(member), PacketNumber(number));
+        }
+        self.codec.heard_until(StationId(member), PacketNumber(newest + 1));
+    }
+}

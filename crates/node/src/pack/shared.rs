@@ -1,0 +1,340 @@
+//! Units under the group's key: packets whose chunks the group may have overheard ([`crate::group`]).
+
+use super::packets::Row;
+use super::{Due, Overflow, Packed};
+use crate::deliveries::Deliveries;
+use crate::encapsulation::OuterClass;
+use crate::group::{Listener, Member, Reached, Rest, Sharing};
+use crate::link::Link;
+use crate::node::Outside;
+use crate::peer::Peer;
+use crate::reduce::{Shape, Written};
+use crate::repair::{Arrival, Recipient};
+use overhear::StationId;
+use re::mac::PacketMac;
+use std::time::Duration;
+use wire::frame::{self, Frame, FrameType, Frames, SEQUENCE_BYTES};
+use wire::group::{FRONT_BYTES, Heard, Joined, Membership, Shared};
+use wire::number::{from_u24, to_u24};
+use wire::unit::{SEALED_HEADER_BYTES, TAG_BYTES, emit_header};
+
+/// Bytes that a shared packet may take beyond those of its frame: what stands before it, and the shim without chunks.
+const AROUND_SHARED: usize = Shared::MOST_FRONT_BYTES + 1;
+/// Bytes that sharing may add to a packet that is alone in a datagram.
+pub const SHARING_BYTES: usize = FRONT_BYTES + AROUND_SHARED;
+/// Keeps the MACs of units apart from those of packets, which are made with the same key.
+const UNIT: u64 = 1 << 63;
+
+impl Row<'_> {
+    /// Bytes that the next packet's frame may take beyond the packet's own.
+    pub(super) fn around_packet(&self) -> usize {
+        if self.is_shared { AROUND_SHARED } else { 0 }
+    }
+}
+
+impl Peer {
+    /// Whether what is for the peer is shared with others.
+    pub(super) fn is_shared(&self, outside: &Outside<'_>) -> bool {
+        let Some(Link { member: Some(member), .. }) = &self.link else { return false };
+        outside.sharing.as_ref().is_some_and(|sharing| member.has_key(sharing)) && self.lanes.count() == 1
+    }
+
+    /// Writes the next datagram for a member of the group; `None` if it is to be none, or not to be shared.
+    pub(super) fn pack_shared(
+        &mut self,
+        now: Duration,
+        due: &Due,
+        outside: &mut Outside<'_>,
+        out: &mut Vec<u8>,
+    ) -> Option<Packed> {
+        if !self.is_shared(outside) {
+            return None;
+        }
+        let limit = self.path.limit() - TAG_BYTES;
+        let front = SEALED_HEADER_BYTES + FRONT_BYTES + SEQUENCE_BYTES;
+        let next_fits =
+            self.queue.peek(now).is_some_and(|packet| front + AROUND_SHARED + packet.len() < limit);
+        let link = self.link.as_mut()?;
+        let left_over = link.overflow.as_ref().map(Overflow::is_shared);
+        let has_replies = link.member.as_ref()?.has_replies();
+        // control first, but for a packet that has its sequence already
+        let begins =
+            left_over == Some(true) || left_over.is_none() && !due.control && (next_fits || has_replies);
+        if !begins {
+            return None;
+        }
+        let sharing = outside.sharing.as_deref_mut()?;
+        let key_id = sharing.key_id();
+        let (kind, seal) = sharing.next_seal();
+        let session = self.sessions.sending(now)?;
+        let mac = session.send_mac.clone();
+        out.clear();
+        emit_header(kind, key_id, None, out);
+        out.push(link.member.as_ref()?.id);
+        out.extend_from_slice(&[0; FRONT_BYTES - 1]);
+        let overflow = link.overflow.take().filter(|overflow| overflow.fits(limit));
+        let own_sequence = overflow.as_ref().and_then(Overflow::own_sequence);
+        let first = own_sequence.unwrap_or_else(|| link.outstanding.send(now));
+        frame::emit_sequence(first, out);
+        link.reduce.losses_are_repaired(link.repairs_losses());
+        let (lane, class) = (due.lane, OuterClass::new(outside.config.copies_dscp));
+        let mut row = Row {
+            first: Some(first),
+            session: key_id,
+            mac: &mac,
+            limit,
+            lane,
+            lane_bytes: 0,
+            class,
+            packets: 0,
+            is_shared: true,
+        };
+        match overflow {
+            Some(overflow) => self.write_overflow(&mut row, overflow, outside, out),
+            None => self.write_chunk_reply(limit, out),
+        }
+        self.write_packets(now, &mut row, outside, out);
+        let (header, body) = out.split_at_mut(SEALED_HEADER_BYTES);
+        debug_assert_eq!(header.len(), SEALED_HEADER_BYTES);
+        let (front, proven) = body.split_at_mut(FRONT_BYTES);
+        front[1..].copy_from_slice(&mac.of(UNIT | seal.counter(), proven));
+        if let Some(link) = &mut self.link
+            && let Some(recover) = &mut link.recover
+            && let Some(srtt) = link.outstanding.srtt()
+        {
+            recover.rearm(now, srtt);
+        }
+        self.path.sent(now, first, out.len() + TAG_BYTES);
+        self.sent(now, due.lane);
+        Some(Packed { seal, class: row.class.octet(), lane: due.lane })
+    }
+
+    /// Chunks that the member asked for.
+    fn write_chunk_reply(&mut self, limit: usize, out: &mut Vec<u8>) {
+        let room = limit.saturating_sub(out.len() + 1 + frame::MAX_LENGTH_BYTES + SEQUENCE_BYTES);
+        let member = self.link.as_mut().and_then(|link| link.member.as_mut());
+        if let Some((number, reply)) = member.and_then(|member| member.next_reply(room)) {
+            frame::emit_front(FrameType::ChunkReply, 3 + reply.len(), out);
+            out.extend_from_slice(&to_u24(number.0));
+            out.extend_from_slice(&reply);
+            self.counters.chunk_replies += 1;
+        }
+    }
+
+    /// What the group is told and asked, under the pairwise key.
+    pub(super) fn write_group_control(
+        &mut self,
+        now: Duration,
+        outside: &mut Outside<'_>,
+        out: &mut Vec<u8>,
+    ) {
+        let Some(Link { member, listener, .. }) = &mut self.link else { return };
+        let mut body = Vec::new();
+        if let (Some(member), Some(sharing)) = (member, &outside.sharing)
+            && let Some(membership) = member.tell(now, sharing)
+        {
+            membership.emit(&mut body);
+            frame::emit(FrameType::Membership, &body, out);
+        }
+        let Some(listener) = listener else { return };
+        if let Some(joined) = listener.answer() {
+            body.clear();
+            joined.emit(&mut body);
+            frame::emit(FrameType::Joined, &body, out);
+        }
+        body.clear();
+        if listener.tell(&mut body) {
+            frame::emit(FrameType::Heard, &body, out);
+        }
+        body.clear();
+        while out.len() + 128 <= self.path.limit() && listener.request(now, &mut body) {
+            frame::emit(FrameType::ChunkRequest, &body, out);
+            self.counters.chunk_requests += 1;
+            body.clear();
+        }
+    }
+
+    /// What the peer says of the group, under the pairwise key.
+    pub(super) fn take_group_control(
+        &mut self,
+        now: Duration,
+        frame_type: FrameType,
+        body: &[u8],
+        outside: &mut Outside<'_>,
+    ) -> bool {
+        let Some(Link { member, listener, .. }) = &mut self.link else { return false };
+        let both = member.as_mut().zip(outside.sharing.as_deref_mut());
+        match frame_type {
+            FrameType::Membership => {
+                let Ok(membership) = Membership::parse(body) else { return false };
+                let Some(group) = outside.config.group else { return true };
+                if !listener.as_mut().is_some_and(|listener| listener.renew(&membership)) {
+                    *listener = Listener::new(membership, group.slot_bits);
+                }
+                listener.is_some()
+            }
+            FrameType::Joined => {
+                let Ok(joined) = Joined::parse(body) else { return false };
+                both.is_some_and(|(member, sharing)| {
+                    member.joined(now, &joined, sharing);
+                    true
+                })
+            }
+            FrameType::Heard => {
+                let Ok(heard) = Heard::parse(body) else { return false };
+                both.is_some_and(|(member, sharing)| {
+                    sharing.heard(member.id, &heard);
+                    true
+                })
+            }
+            FrameType::ChunkRequest => both.is_some_and(|(member, sharing)| member.requested(body, sharing)),
+            _ => false,
+        }
+    }
+
+    /// Takes an opened unit of the peer's group: `plaintext` came under `counter`.
+    pub(crate) fn unpack_group(
+        &mut self,
+        now: Duration,
+        (way, counter, ecn): (Reached, u64, u8),
+        mut plaintext: &[u8],
+        outside: &mut Outside<'_>,
+    ) {
+        let Some(Link { listener: Some(listener), .. }) = &mut self.link else { return };
+        let Ok((member, mac)) = wire::group::parse_front(&mut plaintext) else {
+            self.counters.bad_frames += 1;
+            return;
+        };
+        if way == Reached::Overheard {
+            if member != listener.member() {
+                self.counters.overheard_datagrams += 1;
+                self.counters.bad_frames += learn(listener, now, plaintext);
+            }
+            return;
+        }
+        let proves = |mac_key: &PacketMac| mac_key.verifies(UNIT | counter, plaintext, mac);
+        if member == listener.member()
+            && let Some((session, mac)) = self.sessions.proving(proves)
+        {
+            self.unpack(now, session, &mac, ecn, plaintext, outside);
+        } else {
+            self.counters.bad_frames += 1;
+        }
+    }
+
+    /// A packet that was shared.
+    pub(super) fn take_shared(
+        &mut self,
+        now: Duration,
+        sequence: u64,
+        (session, mac): (u32, &PacketMac),
+        ecn: u8,
+        body: &[u8],
+        outside: &mut Outside<'_>,
+    ) -> bool {
+        let Some(Link { listener: Some(listener), received, .. }) = &mut self.link else { return false };
+        let Ok(shared) = Shared::parse(body) else { return false };
+        match listener.receive(now, &shared, sequence, session, ecn) {
+            Rest::Whole(body) => {
+                self.take_frame(now, sequence, shared.frame_type, (session, mac), ecn, &body, outside)
+            }
+            Rest::Waits => {
+                received.want_receipt(now, body.len());
+                received.park(sequence);
+                true
+            }
+            Rest::Refused => true, // as good as lost
+        }
+    }
+
+    /// A packet's frame that is whole after all.
+    #[expect(clippy::too_many_arguments, reason = "what came, as what, and under which session")]
+    fn take_frame(
+        &mut self,
+        now: Duration,
+        sequence: u64,
+        frame_type: FrameType,
+        (session, mac): (u32, &PacketMac),
+        ecn: u8,
+        body: &[u8],
+        outside: &mut Outside<'_>,
+    ) -> bool {
+        let to = Recipient::EndHosts { ecn };
+        match Shape::of(frame_type) {
+            Some(shape) => {
+                let arrival = Arrival { sequence, shape, body, session, to };
+                self.take_reduced(now, &arrival, mac, outside)
+            }
+            None => self.take_plain(now, sequence, body, to, outside),
+        }
+    }
+
+    /// Chunks that this node asked for.
+    pub(super) fn take_chunk_reply(&mut self, now: Duration, body: &[u8], outside: &mut Outside<'_>) -> bool {
+        let Some((_, reply)) = body.split_first_chunk::<3>() else { return false };
+        let Some(Link { listener: Some(listener), .. }) = &mut self.link else { return false };
+        listener.supplied(now, reply);
+        self.take_completed(now, outside);
+        true
+    }
+
+    /// Packets whose chunks have come; and those for which they have not come in time.
+    pub(crate) fn take_completed(&mut self, now: Duration, outside: &mut Outside<'_>) {
+        while let Some(Link { listener: Some(listener), .. }) = &mut self.link
+            && let Some((waiting, body)) = listener.completed(now)
+        {
+            let Some(session) = self.sessions.by_id(waiting.session) else { continue };
+            let under = (waiting.session, &session.receive_mac.clone());
+            self.take_frame(now, waiting.sequence, waiting.frame_type, under, waiting.ecn, &body, outside);
+        }
+        while let Some(Link { listener: Some(listener), received, .. }) = &mut self.link
+            && let Some(sequence) = listener.given_up(now)
+        {
+            received.unpark(sequence);
+            received.miss(now); // now it counts as lost
+        }
+    }
+}
+
+/// Learns from what was sent to another member; how many frames made no sense.
+fn learn(listener: &mut Listener, now: Duration, mut plaintext: &[u8]) -> u64 {
+    if frame::parse_sequence(&mut plaintext).is_err() {
+        return 1;
+    }
+    let frames = Frames::new(plaintext).map(|frame| match frame {
+        Ok(Frame { frame_type: Some(FrameType::Shared), body }) => {
+            Shared::parse(body).is_ok_and(|shared| listener.overhear(now, &shared))
+        }
+        Ok(Frame { frame_type: Some(FrameType::ChunkReply), body }) => body
+            .split_first_chunk()
+            .is_some_and(|(number, reply)| listener.overhear_reply(now, from_u24(*number), reply)),
+        Ok(_) => true,
+        Err(_) => false,
+    });
+    frames.filter(|understood| !understood).count() as u64
+}
+
+/// Puts the frame of the packet `sequence`, which begins at `start` and reaches to the end, into a shared one.
+pub(super) fn share(
+    now: Duration,
+    member: &mut Member,
+    sharing: &mut Sharing,
+    (sequence, start): (u64, usize),
+    written: &mut Written,
+    deliveries: &mut Deliveries,
+    out: &mut Vec<u8>,
+) {
+    let mut frame = deliveries.buffer();
+    frame.extend_from_slice(&out[start + 1..]);
+    out.truncate(start);
+    let (front, rest) = frame.split_at(frame.len() - written.payload_bytes.min(frame.len()));
+    frame::emit_last(FrameType::Shared, out);
+    let number_at = Shared::emit_front(written.frame_type, front, out);
+    let sent = sharing.codec.encode(StationId(member.id), rest, now, out);
+    Shared::set_number(sent.number.0, number_at, out);
+    member.shared(sequence, sent.number);
+    written.chunk_bytes = sent.removed_bytes;
+    written.frame_bytes = out.len() - start;
+    written.frame_type = FrameType::Shared;
+    deliveries.recycle(frame);
+}
