@@ -100,6 +100,7 @@ fn codec(criterion: &mut Criterion) {
         encode(&mut encoder, &earlier, |number, air| {
             decoder.receive(number, 0, air, NOW);
         });
+        let before = *encoder.statistics();
         group.bench_function("decode", |bencher| {
             bencher.iter_batched_ref(
                 || {
@@ -119,10 +120,9 @@ fn codec(criterion: &mut Criterion) {
             );
         });
         let counted = encoder.statistics();
-        println!(
-            "made-{percent}: {:.3} of the bytes left",
-            counted.sent_bytes as f64 / counted.packet_bytes as f64
-        );
+        let packet_bytes = counted.packet_bytes - before.packet_bytes;
+        let left = (counted.sent_bytes - before.sent_bytes) as f64 / packet_bytes.max(1) as f64;
+        println!("made-{percent}: {left:.3} of the bytes left");
         drop((encoder, decoder));
 
         let cut = Cut::Chunks(Boundaries { method: Method::Gear, min_chunk: MinChunk::Bytes64 });

@@ -114,12 +114,15 @@ impl SlotCache {
         (count > 0).then(|| &self.room(slot)[..count])
     }
 
-    /// Waits for a slot's memory. Several slots are waited for together, whoever looks at them next finds them near.
+    /// Waits for what a slot would be compared with, or overwritten by, a chunk of so many bytes. Several slots are
+    /// waited for together, if nothing is done in between that depends on what is read.
     #[inline]
     #[must_use]
-    pub fn fetch(&self, slot: u32) -> u8 {
+    pub fn fetch(&self, slot: u32, chunk_bytes: usize) -> u8 {
         let room = self.room(slot);
-        room[0] ^ room[64]
+        // two lines and the last one, without a branch that would be mispredicted; the fourth comes with the third
+        let last = chunk_bytes.saturating_sub(1) % MAX_CHUNK_BYTES;
+        room[0] ^ room[64] ^ room[last] ^ self.head(slot).addressee()
     }
 
     /// What a chunk's slot holds.

@@ -33,6 +33,7 @@ impl Pages {
 impl Deref for Pages {
     type Target = [u8];
 
+    #[inline]
     fn deref(&self) -> &[u8] {
         match self {
             Pages::Allocated(bytes) => bytes,
@@ -42,6 +43,7 @@ impl Deref for Pages {
 }
 
 impl DerefMut for Pages {
+    #[inline]
     fn deref_mut(&mut self) -> &mut [u8] {
         match self {
             Pages::Allocated(bytes) => bytes,

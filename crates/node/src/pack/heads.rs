@@ -6,8 +6,6 @@ use crate::deliveries::Deliveries;
 use crate::ecn;
 use crate::node::Outside;
 use crate::peer::Peer;
-use crate::reduce::Shape;
-use crate::repair::{Arrival, Recipient};
 use re::mac::PacketMac;
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -91,17 +89,10 @@ impl Peer {
         let mut body = head.body;
         body.extend_from_slice(rest);
         let marked = if head.ecn == ecn::CE { ecn::CE } else { ecn };
-        let to = Recipient::EndHosts { ecn: marked };
         // under another session's MAC it could not be proven: it counts as lost
         let understood = head.session != session || {
             link.received.arrive(now, sequence);
-            match Shape::of(head.frame_type) {
-                Some(shape) => {
-                    let arrival = Arrival { sequence, shape, body: &body, session, to };
-                    self.take_reduced(now, &arrival, mac, outside)
-                }
-                None => self.take_plain(now, sequence, &body, to, outside),
-            }
+            self.take_frame(now, sequence, head.frame_type, (session, mac), marked, &body, outside)
         };
         outside.deliveries.recycle(body);
         understood

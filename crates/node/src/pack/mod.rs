@@ -122,15 +122,42 @@ impl Peer {
             let last = if no_packets { None } else { self.write_packets(now, &mut row, outside, out) };
             self.write_receipt(now, due.receipt, last, limit, out);
         }
+        self.has_left(now, first, out.len() + TAG_BYTES, due.lane);
+        Some(Packed { seal, class: row.class.octet(), lane: due.lane })
+    }
+
+    /// A datagram of so many bytes with packets from `first` on has been written.
+    fn has_left(&mut self, now: Duration, first: u64, bytes: usize, lane: usize) {
         if let Some(link) = &mut self.link
             && let Some(recover) = &mut link.recover
             && let Some(srtt) = link.outstanding.srtt()
         {
             recover.rearm(now, srtt);
         }
-        self.path.sent(now, first, out.len() + TAG_BYTES);
-        self.sent(now, due.lane);
-        Some(Packed { seal, class: row.class.octet(), lane: due.lane })
+        self.path.sent(now, first, bytes);
+        self.sent(now, lane);
+    }
+
+    /// The frame of a packet that came in pieces, and is whole now.
+    #[expect(clippy::too_many_arguments, reason = "what came, as what, and under which session")]
+    fn take_frame(
+        &mut self,
+        now: Duration,
+        sequence: u64,
+        frame_type: FrameType,
+        (session, mac): (u32, &PacketMac),
+        ecn: u8,
+        body: &[u8],
+        outside: &mut Outside<'_>,
+    ) -> bool {
+        let to = Recipient::EndHosts { ecn };
+        match Shape::of(frame_type) {
+            Some(shape) => {
+                let arrival = Arrival { sequence, shape, body, session, to };
+                self.take_reduced(now, &arrival, mac, outside)
+            }
+            None => self.take_plain(now, sequence, body, to, outside),
+        }
     }
 
     /// What is to be said now; `None` if there is nothing and no packet waits either.

@@ -8,8 +8,7 @@ use crate::group::{Listener, Member, Reached, Rest, Sharing};
 use crate::link::Link;
 use crate::node::Outside;
 use crate::peer::Peer;
-use crate::reduce::{Shape, Written};
-use crate::repair::{Arrival, Recipient};
+use crate::reduce::Written;
 use overhear::StationId;
 use re::mac::PacketMac;
 use std::time::Duration;
@@ -98,14 +97,7 @@ impl Peer {
         debug_assert_eq!(header.len(), SEALED_HEADER_BYTES);
         let (front, proven) = body.split_at_mut(FRONT_BYTES);
         front[1..].copy_from_slice(&mac.of(UNIT | seal.counter(), proven));
-        if let Some(link) = &mut self.link
-            && let Some(recover) = &mut link.recover
-            && let Some(srtt) = link.outstanding.srtt()
-        {
-            recover.rearm(now, srtt);
-        }
-        self.path.sent(now, first, out.len() + TAG_BYTES);
-        self.sent(now, due.lane);
+        self.has_left(now, first, out.len() + TAG_BYTES, due.lane);
         Some(Packed { seal, class: row.class.octet(), lane: due.lane })
     }
 
@@ -244,28 +236,6 @@ impl Peer {
                 true
             }
             Rest::Refused => true, // as good as lost
-        }
-    }
-
-    /// A packet's frame that is whole after all.
-    #[expect(clippy::too_many_arguments, reason = "what came, as what, and under which session")]
-    fn take_frame(
-        &mut self,
-        now: Duration,
-        sequence: u64,
-        frame_type: FrameType,
-        (session, mac): (u32, &PacketMac),
-        ecn: u8,
-        body: &[u8],
-        outside: &mut Outside<'_>,
-    ) -> bool {
-        let to = Recipient::EndHosts { ecn };
-        match Shape::of(frame_type) {
-            Some(shape) => {
-                let arrival = Arrival { sequence, shape, body, session, to };
-                self.take_reduced(now, &arrival, mac, outside)
-            }
-            None => self.take_plain(now, sequence, body, to, outside),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Gear: a rolling sum of one random number a byte, doubled at every step, so that old bytes leave at the top.
 
 /// Bit b of the sum depends on the last b + 1 bytes; the bits looked at end below this one.
-const WINDOW_BYTES: usize = 32;
+const WINDOW_BYTES: usize = 16;
 
 /// One random number a byte: those of SplitMix64 (Steele, Lea, Flood 2014) from zero on.
 static NUMBERS: [u64; 256] = {
@@ -30,10 +30,28 @@ pub fn cut<const MIN_BYTES: usize>(bytes: &[u8]) -> usize {
     if sum & mask == 0 {
         return MIN_BYTES;
     }
-    for (at, &byte) in region.iter().enumerate() {
+    // four at a time, each from the sum before all four: what is added does not wait for it
+    let (fours, rest) = region.as_chunks::<4>();
+    for (index, four) in fours.iter().enumerate() {
+        let one = step(0, four[0]);
+        let two = step(one, four[1]);
+        let three = step(two, four[2]);
+        let all = step(three, four[3]);
+        let sums = [
+            (sum << 1).wrapping_add(one),
+            (sum << 2).wrapping_add(two),
+            (sum << 3).wrapping_add(three),
+            (sum << 4).wrapping_add(all),
+        ];
+        if let Some(fitting) = sums.iter().position(|sum| sum & mask == 0) {
+            return MIN_BYTES + 4 * index + fitting + 1;
+        }
+        sum = sums[3];
+    }
+    for (index, &byte) in rest.iter().enumerate() {
         sum = step(sum, byte);
         if sum & mask == 0 {
-            return MIN_BYTES + at + 1;
+            return bytes.len() - rest.len() + index + 1;
         }
     }
     bytes.len()

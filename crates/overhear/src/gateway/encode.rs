@@ -66,7 +66,8 @@ impl Gateway {
             self.chunks.push(Chunk { range, address, found: Holds::Nothing, removed: None });
         }
         for chunk in &self.chunks {
-            self.fetched ^= self.cache.fetch(chunk.address.slot(slot_bits));
+            let slot = chunk.address.slot(slot_bits);
+            self.fetched ^= self.cache.fetch(slot, chunk.range.len()) ^ self.knowledge.fetch(slot);
         }
         for chunk in &mut self.chunks {
             chunk.found = self.cache.holds(chunk.address, &packet[chunk.range.clone()]);

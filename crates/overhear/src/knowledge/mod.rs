@@ -99,6 +99,15 @@ impl Knowledge {
         }
     }
 
+    /// Waits for a slot's memory, as [`SlotCache::fetch`](crate::cache::SlotCache::fetch) does.
+    #[inline]
+    pub(crate) fn fetch(&self, slot: u32) -> u8 {
+        match self {
+            Knowledge::Receipts(receipts) => receipts.fetch(slot),
+            Knowledge::ByRate { .. } | Knowledge::Everything => 0,
+        }
+    }
+
     /// The slot has another chunk now.
     #[inline]
     pub(crate) fn forget_slot(&mut self, slot: u32) {
@@ -135,9 +144,12 @@ impl Knowledge {
     #[inline]
     pub(crate) fn probability(&self, slot: u32, listener: &Listener, next: u64) -> f64 {
         match self {
-            Knowledge::Receipts(receipts) if receipts.has(slot, listener.column) => 1.0,
             Knowledge::Receipts(receipts) => {
-                let back = (next as u32).wrapping_sub(receipts.carrier(slot));
+                let (has, carrier) = receipts.has(slot, listener.column);
+                if has {
+                    return 1.0;
+                }
+                let back = (next as u32).wrapping_sub(carrier);
                 let carrier = next.saturating_sub(back.into());
                 if back > 0 && carrier >= listener.reported_until { listener.overheard_share } else { 0.0 }
             }

@@ -17,6 +17,9 @@ use wire::chunk_reply::ChunkReply;
 use wire::shim::MAX_RESTORED_BYTES;
 use wire::shim::slots::{Encoded, Stretch};
 
+/// How much of a slot is fetched whose chunk's length is not known yet.
+const USUAL_CHUNK_BYTES: usize = 128;
+
 /// What became of a packet.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Received<'a> {
@@ -122,7 +125,7 @@ impl Station {
     }
 
     /// Takes a packet that was sent to this station as `number`. Packets of one `flow` are delivered in the order in
-    /// which they came.
+    /// which they came, if [`poll_deliver`](Station::poll_deliver) has given all it has before the next is received.
     pub fn receive(
         &mut self,
         number: PacketNumber,
@@ -180,7 +183,7 @@ impl Station {
     /// Puts together what is there, and says how many chunks are not.
     fn restore(&mut self, encoded: &Encoded<'_>) -> Result<usize, Refusal> {
         for slot in encoded.slots() {
-            self.fetched ^= self.cache.fetch(slot);
+            self.fetched ^= self.cache.fetch(slot, USUAL_CHUNK_BYTES);
         }
         self.restored.clear();
         let mut missing = 0;
@@ -333,8 +336,8 @@ impl Station {
             let address = self.addresses.of(&literals[chunk.clone()]);
             chunks.push((chunk, address));
         }
-        for (_, address) in &chunks {
-            self.fetched ^= self.cache.fetch(address.slot(slot_bits));
+        for (chunk, address) in &chunks {
+            self.fetched ^= self.cache.fetch(address.slot(slot_bits), chunk.len());
         }
         for (chunk, address) in &chunks {
             self.keep(*address, &literals[chunk.clone()]);
