@@ -29,6 +29,7 @@ pub mod inner;
 pub mod link_config;
 pub mod literals;
 pub mod mutation;
+pub mod overheard_frames;
 pub mod overhearing;
 mod pair;
 pub mod paper_shim;
@@ -106,6 +107,7 @@ targets! {
     inner: 200_000,
     link_config: 20_000,
     literals: 20_000,
+    overheard_frames: 100_000,
     overhearing: 300,
     paper_shim: 200_000,
     peer_frames: 300,

@@ -34,8 +34,13 @@ fn receive(ear: &mut Ear, into: &mut Vec<Said>) -> bool {
     ear.receive(now, |overheard| into.push((overheard.from, overheard.datagram.to_vec()))).unwrap()
 }
 
-/// Waits for `count` datagrams, and a little for what should not come.
-fn hear(ear: &mut Ear, count: usize) -> Vec<Said> {
+/// Waits for `count` datagrams, and a little for what should not come. The ear asks for the addresses of the host that
+/// it is on.
+fn hear(host: &Namespace, ear: &mut Ear, count: usize) -> Vec<Said> {
+    host.enter(|| hear_here(ear, count)).unwrap()
+}
+
+fn hear_here(ear: &mut Ear, count: usize) -> Vec<Said> {
     let (mut heard, patience) = (Vec::new(), Instant::now() + PATIENCE);
     while heard.len() < count && Instant::now() < patience {
         if !receive(ear, &mut heard) {
@@ -68,9 +73,7 @@ impl Hub {
             ))
             .unwrap();
             host.ip(&format!(
-                "addr add 192.0.2.{last}/24 dev lan\naddr add 2001:db8::{last}/64 dev lan nodad\nlink set lan up\n\
-                 link add link lan name tagged type vlan id 5\naddr add 198.51.100.{last}/24 dev tagged\n\
-                 link set tagged up"
+                "addr add 192.0.2.{last}/24 dev lan\naddr add 2001:db8::{last}/64 dev lan nodad\nlink set lan up"
             ))
             .unwrap();
         }
@@ -94,31 +97,31 @@ fn a_third_host_hears_what_two_others_say_on_the_port_and_nothing_else() {
     // several datagrams that the sender's kernel does not cut, because no device asks for it
     let row: Vec<u8> = (0..2500u32).map(|number| (number % 251) as u8).collect();
     let mut datagram_bytes = 0;
-    for (gateway_ip, station_ip, third_ip) in [
-        ("192.0.2.1", "192.0.2.2", "192.0.2.3"),
-        ("2001:db8::1", "2001:db8::2", "2001:db8::3"),
-        // these two behind a VLAN tag
-        ("198.51.100.1", "198.51.100.2", "198.51.100.3"),
-    ] {
+    for (gateway_ip, station_ip, third_ip) in
+        [("192.0.2.1", "192.0.2.2", "192.0.2.3"), ("2001:db8::1", "2001:db8::2", "2001:db8::3")]
+    {
         // to and from the third itself, and of another service
         third.send(at(gateway_ip, PORT), 0, b"by the third", 100).unwrap();
         gateway.send(at(third_ip, PORT), 0, b"to the third", 100).unwrap();
         other.send(at(station_ip, 5000), 0, b"of another service", 100).unwrap();
         let up = format!("up from {station_ip}").into_bytes();
         station.send(at(gateway_ip, PORT), 0, &up, 100).unwrap();
-        assert_eq!(hear(&mut ear, 1), [(at(station_ip, 5000), up.clone())]);
+        assert_eq!(hear(&hub.third, &mut ear, 1), [(at(station_ip, 5000), up.clone())]);
 
         gateway.send(at(station_ip, 5000), 0, &row, 1000).unwrap();
         gateway.send(at(station_ip, 5000), 0, &[7; 1400], 1400).unwrap();
         let down = [&row[..1000], &row[1000..2000], &row[2000..], &[7; 1400]];
-        assert_eq!(hear(&mut ear, 4), down.map(|datagram| (at(gateway_ip, PORT), datagram.to_vec())));
+        assert_eq!(
+            hear(&hub.third, &mut ear, 4),
+            down.map(|datagram| (at(gateway_ip, PORT), datagram.to_vec()))
+        );
         datagram_bytes += (up.len() + row.len() + 1400) as u64;
     }
     let counters = ear.heard().counters;
     // all the rest was kept out by the kernel
-    let expected = Counters { frames: counters.frames, datagrams: 15, datagram_bytes, ..Counters::default() };
+    let expected = Counters { frames: counters.frames, datagrams: 10, datagram_bytes, ..Counters::default() };
     assert_eq!(counters, expected);
-    assert!(counters.frames <= 15);
+    assert!(counters.frames <= 10);
 }
 
 #[test]
@@ -143,19 +146,25 @@ fn an_interface_that_goes_away_is_an_error_once_and_then_silence() {
     assert!(!ear.receive(now, |_| {}).unwrap());
 }
 
+/// A packet of UDP from the host 192.0.2.1.
+fn to(destination: [u8; 4], port: u16, payload: &[u8]) -> Vec<u8> {
+    let mut packet = Vec::new();
+    let builder = etherparse::PacketBuilder::ipv4([192, 0, 2, 1], destination, 64).udp(port, 5000);
+    builder.write(&mut packet, payload).unwrap();
+    packet
+}
+
+/// One that is to be heard.
+fn others(payload: &[u8]) -> Vec<u8> {
+    to([192, 0, 2, 2], PORT, payload)
+}
+
 #[test]
 fn what_a_monitor_receives_is_read_through_radiotap_and_802_11() {
     let Some(run) = run() else { return };
     let monitor = Monitor::make(&run, monitor::RADIOTAP);
     monitor.namespace.ip("addr add 192.0.2.9/32 dev lo").unwrap();
     let mut ear = monitor.ear(&[PORT]);
-    let to = |destination: [u8; 4], port: u16, payload: &[u8]| {
-        let mut packet = Vec::new();
-        let builder = etherparse::PacketBuilder::ipv4([192, 0, 2, 1], destination, 64).udp(port, 5000);
-        builder.write(&mut packet, payload).unwrap();
-        packet
-    };
-    let others = |payload: &[u8]| to([192, 0, 2, 2], PORT, payload);
     let plain = |packet: &[u8]| monitor::tapped(0, &monitor::data(0x08, 0x02, &[], packet));
     monitor.receives(&plain(&others(b"plain")));
     monitor.receives(&monitor::tapped(0, &monitor::data(0x88, 0x02, &[0, 0], &others(b"with QoS"))));
@@ -171,8 +180,7 @@ fn what_a_monitor_receives_is_read_through_radiotap_and_802_11() {
     monitor.receives(&plain(&to([192, 0, 2, 2], 53, b"another service")));
     monitor.receives(&monitor::tapped(0, &[0x80; 60]));
 
-    // this host's addresses are those where it listens
-    let heard = monitor.namespace.enter(|| hear(&mut ear, 5)).unwrap();
+    let heard = hear(&monitor.namespace, &mut ear, 5);
     let heard: Vec<Vec<u8>> = heard.into_iter().map(|(_, datagram)| datagram).collect();
     let expected: [&[u8]; 5] = [b"plain", b"with QoS", b"checked", b"first of two", b"second of two"];
     assert_eq!(heard, expected);
@@ -196,6 +204,22 @@ fn recordings_of_real_radios_give_what_is_in_them() {
         assert_eq!(heard, []);
         assert!(counters.protected > 100, "{counters:?}");
     }
+}
+
+#[test]
+fn vlan_tags_stand_in_no_ones_way() {
+    let Some(run) = run() else { return };
+    let interface = Monitor::make(&run, monitor::ETHERNET);
+    let mut ear = interface.ear(&[PORT]);
+    let tags: [&[u8]; 3] = [b"", &[0x81, 0, 0, 5], &[0x88, 0xa8, 0, 5, 0x81, 0, 0, 6]];
+    for tags in tags {
+        interface.receives(&[&[2; 12][..], tags, &[8, 0], &others(&[&[9], tags].concat())].concat());
+        interface.receives(&[&[2; 12][..], tags, &[8, 0], &to([192, 0, 2, 2], 53, tags)].concat());
+    }
+    let heard: Vec<Vec<u8>> =
+        hear(&interface.namespace, &mut ear, 3).into_iter().map(|(_, datagram)| datagram).collect();
+    assert_eq!(heard, tags.map(|tags| [&[9], tags].concat()));
+    assert_eq!(ear.heard().counters.frames, 3);
 }
 
 /// What an ear hears when a monitor receives these frames; and what is in them by the parsers alone.

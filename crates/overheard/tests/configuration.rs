@@ -236,6 +236,30 @@ fn a_name_that_no_interface_can_have_is_told() {
 }
 
 #[test]
+fn an_interface_on_which_nothing_can_be_overheard_is_told() {
+    let told = |interface: &str, what: &str| {
+        let with = format!("[overhear]\ninterface = \"{interface}\"\n\n[tunnel]");
+        refused("[tunnel]", &with, &format!("gateway.toml: [overhear] interface: {what}"));
+    };
+    told("a/b", "\"a/b\" is no name for an interface; use 1 to 15 letters, digits, '-', '_' or '.'");
+    told("ohtest-gw", "ohtest-gw is the tunnel itself; name the interface on which others are heard");
+    refused(
+        "[tunnel]",
+        "[overhear]\ninterfaces = \"wlan0mon\"\n\n[tunnel]",
+        r#"gateway.toml:10: unknown key "interfaces" in [overhear]; did you mean "interface"?"#,
+    );
+    if !rustix::process::geteuid().is_root() {
+        return told("lo", "no right to open a packet socket; run as root or give the program CAP_NET_RAW");
+    }
+    told("ohtest-none", "there is no interface ohtest-none; name one that `ip link` shows");
+    told(
+        "lo",
+        "nothing of others can be heard on interface lo, whose kind is 772 (ARPHRD); name a Wi-Fi interface in monitor \
+         mode, or one like Ethernet",
+    );
+}
+
+#[test]
 fn a_station_that_knows_no_gateway_is_told() {
     refused(
         "\"gateway\"",

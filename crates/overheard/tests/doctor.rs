@@ -25,6 +25,7 @@ fn check(findings: &[serde_json::Value]) {
         "TPROXY",
         "BPF struct_ops for TCP",
         "radio that can monitor",
+        "hearing others",
         "virtual-time lab kernel",
         "programs of the lab",
     ] {

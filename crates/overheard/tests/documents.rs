@@ -141,13 +141,16 @@ fn the_table_of_the_readme_names_keys_that_a_configuration_may_have() {
         ("headers", "true"),
         ("literals", "true"),
         ("packing", "true"),
+        ("interface", "\"wlan0mon\""),
+        ("slot_bits", "18"),
+        ("rate_mbps", "24.0"),
     ];
     let rows: Vec<String> = of_the_tunnel().lines().filter_map(row).collect();
     assert_eq!(rows.len(), values.len(), "{rows:?}");
     for row in rows {
         let (table, key) = row.split_once(' ').unwrap();
         let (_, value) = values.iter().find(|(known, _)| *known == key).unwrap();
-        let config = if plain.contains(&format!("\n{key} =")) {
+        let config = if plain.contains(table) && plain.contains(&format!("\n{key} =")) {
             plain.clone()
         } else if plain.contains(table) {
             plain.replacen(table, &format!("{table}\n{key} = {value}"), 1)

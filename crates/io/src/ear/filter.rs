@@ -166,6 +166,11 @@ impl Program {
         self.when(IF_EQUAL, 0x08, Next, Drop);
         self.step(LOAD_BYTE_AT_X, 1);
         self.when(IF_BITS, 0x40, PassBriefly, Next);
+        // a fragment, by its flag or its number
+        self.when(IF_BITS, 0x04, Drop, Next);
+        self.step(LOAD_BYTE_AT_X, 22);
+        self.when(IF_BITS, 0x0f, Drop, Next);
+        self.step(LOAD_BYTE_AT_X, 1);
         self.step(AND, 3);
         self.when(IF_EQUAL, 3, FourAddresses, Next);
         self.step(LOAD_CONSTANT, 24);
@@ -327,9 +332,10 @@ mod tests {
     /// Headers of every shape, each up to the EtherType.
     fn headers() -> Vec<(LinkType, Vec<u8>)> {
         const SNAP: [u8; 6] = [0xaa, 0xaa, 3, 0, 0, 0];
-        let addresses = [2; 22];
-        let data =
-            |control: u8, flags: u8, more: &[u8]| [&[control, flags][..], &addresses, more, &SNAP].concat();
+        let addresses = [&[2; 20][..], &[0x10, 0]].concat();
+        let data = |control: u8, flags: u8, more: &[u8]| {
+            [&[control, flags][..], &addresses[..], more, &SNAP].concat()
+        };
         let wireless = [
             data(0x08, 2, &[]),
             data(0x88, 2, &[0, 0]),
@@ -394,8 +400,8 @@ mod tests {
         let kernel = Kernel::with(LinkType::IEEE802_11_RADIOTAP, &[PORT]);
         let tapped = |frame: &[u8]| [&[0, 0, 8, 0, 0, 0, 0, 0][..], frame, &[7; 1000]].concat();
         assert_eq!(kernel.passed(&tapped(&[0x88, 0x42])), 8 + PROTECTED_BYTES as usize);
-        for other in [0x80, 0xd4, 0x48, 0xc8] {
-            assert_eq!(kernel.passed(&tapped(&[other, 2])), 0, "{other:x}");
+        for other in [[0x80, 0], [0xd4, 0], [0x48, 2], [0xc8, 2], [0x08, 6]] {
+            assert_eq!(kernel.passed(&tapped(&other)), 0, "{other:x?}");
         }
     }
 

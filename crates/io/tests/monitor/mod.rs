@@ -12,6 +12,10 @@ use tun_rs::{DeviceBuilder, Layer, SyncDevice};
 pub const RADIOTAP: u16 = 803;
 /// ARPHRD_IEEE80211.
 const IEEE80211: u16 = 801;
+/// ARPHRD_ETHER.
+pub const ETHERNET: u16 = 1;
+/// Of a data frame, from its duration to its sequence control: fragment 0.
+const ADDRESSES: [u8; 22] = [0, 0, 4, 4, 4, 4, 4, 4, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 0x10, 0];
 
 pub struct Monitor {
     pub namespace: Namespace,
@@ -49,12 +53,12 @@ fn tap(hardware: u16) -> SyncDevice {
 
 /// An 802.11 data frame with these first bytes, `more` behind its header, and a packet.
 pub fn data(control: u8, flags: u8, more: &[u8], packet: &[u8]) -> Vec<u8> {
-    [&[control, flags][..], &[2; 22], more, &snap(packet)].concat()
+    [&[control, flags][..], &ADDRESSES, more, &snap(packet)].concat()
 }
 
 /// An A-MSDU.
 pub fn aggregate(packets: &[Vec<u8>]) -> Vec<u8> {
-    let mut frame = [&[0x88, 2][..], &[2; 22], &[0x80, 0]].concat();
+    let mut frame = [&[0x88, 2][..], &ADDRESSES, &[0x80, 0]].concat();
     for packet in packets {
         let payload = snap(packet);
         frame.extend([4; 12]);
