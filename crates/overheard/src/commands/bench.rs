@@ -5,6 +5,7 @@
 //! With: [`tunnel`].
 
 mod cache;
+mod chunks;
 mod codec;
 mod node;
 mod scaling;
@@ -59,7 +60,7 @@ impl Row {
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let rows = match args.name {
-        Name::Codec => codec::measure(args.runs)?,
+        Name::Codec => [codec::measure(args.runs)?, chunks::measure(args.runs)?].concat(),
         Name::Node => node::measure(args.runs)?,
         Name::Scaling => scaling::measure(args.runs)?,
         Name::Tunnel => return tunnel::run(args.runs, args.json),
