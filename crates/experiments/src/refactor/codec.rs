@@ -10,7 +10,11 @@ use overhear::comparators::Ideal;
 use overhear::flush::FlushAfter;
 use overhear::knowledge::{KnowledgeKind, OverheardFractions};
 use overhear::removal::{Removal, Threshold};
-use overhear::{AirTime, Answer, Association, Collisions, Gateway, Received, Settings, Station, StationId};
+use overhear::{
+    AirTime, Answer, Association, Collisions, Gateway, MissBounds, Received, Settings, Station, StationId,
+};
+
+use wire::shim::slots::{MIN_SLOT_BITS, Slots};
 
 use super::air_time::AirTimes;
 use super::medium::Medium;
@@ -152,19 +156,18 @@ impl Codec {
     /// When the station does not ask, or is not answered.
     pub fn ask(&mut self, by: usize, number: PacketNumber, now: Duration) -> Result<Option<Exchange>> {
         let (mut request, mut reply) = (Vec::new(), Vec::new());
-        loop {
-            request.clear();
-            match self.stations[by].poll_request(now, &mut request) {
-                Some(asked) if asked == number => break,
-                Some(_) => {} // was sent anew in the meantime
-                None => bail!("packet {number:?} waits, and nothing is asked for"),
-            }
-        }
+        let asked = self.stations[by].poll_request(now, &mut request);
+        ensure!(asked == Some(number), "packet {number:?} waits, and {asked:?} is asked for");
         match self.gateway.requested(id(by), &request, &mut reply) {
             Answer::Supplied { number, .. } => {
                 Ok(Some(Exchange { request_bytes: request.len(), reply, number }))
             }
-            Answer::Gone { .. } => Ok(None),
+            Answer::Gone { .. } => {
+                // nothing else waits there, and this one waits in vain
+                let given_up = now + MissBounds::default().held_for;
+                ensure!(self.stations[by].poll_deliver(given_up).is_none(), "a packet waited unnoticed");
+                Ok(None)
+            }
             Answer::Refused => bail!("a request for packet {number:?} is refused"),
         }
     }
@@ -191,6 +194,15 @@ impl Codec {
 pub fn ideal(min_chunk: MinChunk) -> Ideal {
     let Settings { boundaries, slot_bits, .. } = Settings::new(NETWORK_KEY);
     Ideal::new(Boundaries { min_chunk, ..boundaries }, slot_bits, &NETWORK_KEY)
+}
+
+/// A payload from which nothing is removed.
+#[must_use]
+pub fn whole(payload: &[u8]) -> Vec<u8> {
+    let mut encoded = Vec::with_capacity(payload.len() + 1);
+    Slots { slot_bits: MIN_SLOT_BITS, mac: None, runs: &[], slots: &[] }.emit(&mut encoded);
+    encoded.extend_from_slice(payload);
+    encoded
 }
 
 fn id(station: usize) -> StationId {
@@ -234,7 +246,9 @@ fn settings(run: &Run<'_>, estimate: Option<f64>) -> Settings {
                 Some(share) => OverheardFractions { at_36_mbit: 1.0, at_54_mbit: share, ..table_one },
                 None => table_one,
             });
-            settings.removal = model(Threshold::Seconds(0.0));
+            // the paper's threshold is fixed; estimates beyond its own come with the default's
+            settings.removal =
+                model(if estimate.is_none() { Threshold::Seconds(0.0) } else { Threshold::Adaptive });
         }
         Scheme::PerfectOverhearing => {
             let (traffic_bytes, slot_bits) = FLUSH;

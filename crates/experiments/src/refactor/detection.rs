@@ -15,6 +15,9 @@ use crate::trace::TracePacket;
 const NETWORK_KEY: [u8; 32] = [9; 32];
 const RECEIVER: StationId = StationId(0);
 
+/// What becomes of a payload.
+type Encode = dyn FnMut(&[u8]) -> Counted;
+
 /// How repetition is found and referred to.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Finder {
@@ -42,9 +45,6 @@ pub enum Finder {
     Ideal,
 }
 
-/// What a scheme does with one packet.
-type Encode = Box<dyn FnMut(&[u8]) -> Counted>;
-
 impl Finder {
     /// Takes a trace to its end.
     ///
@@ -64,7 +64,7 @@ impl Finder {
         let slots = |slot_bits, collisions, with_mac| {
             slots(Settings { boundaries, slot_bits, collisions, ..Settings::new(NETWORK_KEY) }, with_mac)
         };
-        let mut encode: Encode = match self {
+        let mut encode: Box<Encode> = match self {
             Self::Slots { slot_bits } => Box::new(slots(slot_bits, Collisions::Replace, true)?),
             Self::MarkedSlots { slot_bits, flush_bytes } => {
                 // by traffic alone, as figure 4 has it

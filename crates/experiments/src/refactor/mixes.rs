@@ -130,22 +130,34 @@ fn paper(metric: Metric, trial: &Trial) -> Option<f64> {
     }
 }
 
-fn trials(plan: &Plan, mix: Mix, settings: &[Overhearing]) -> Vec<Trial> {
+fn trials(mix: Mix, settings: &[Overhearing], clocks: &[Clock]) -> Vec<Trial> {
     let mut trials = Vec::new();
-    let clocks: &[Clock] = match mix {
-        Mix::High => &[Clock::Paper, Clock::Standard],
-        _ => plan.choose(&[Clock::Paper, Clock::Standard], &[Clock::Paper], &[Clock::Paper]),
-    };
     for kind in Kind::ALL {
         for clock in clocks.iter().copied() {
-            for overhearing in settings {
-                for scheme in Scheme::OF_FIGURES {
-                    trials.push(Trial { mix, kind, overhearing: *overhearing, scheme, clock });
-                }
+            for overhearing in settings.iter().copied() {
+                trials.extend(Scheme::OF_FIGURES.map(|scheme| Trial {
+                    mix,
+                    kind,
+                    overhearing,
+                    scheme,
+                    clock,
+                }));
             }
         }
     }
     trials
+}
+
+/// Both, but for a quick look only at what most is said of.
+fn clocks(plan: &Plan, mix: Mix) -> &'static [Clock] {
+    let both: &[Clock] = &[Clock::Paper, Clock::Standard];
+    if mix == Mix::High { both } else { plan.choose(both, &[Clock::Paper], &[Clock::Paper]) }
+}
+
+/// All, but for a quick look.
+fn settings(plan: &Plan, mix: Mix) -> &'static [Overhearing] {
+    let all: &[Overhearing] = &Overhearing::PAPER;
+    if mix == Mix::High { all } else { plan.choose(all, &Overhearing::ENDS, &Overhearing::ENDS) }
 }
 
 fn rows(results: &Results<'_>, mix: Mix) -> Result<Vec<Row>> {
@@ -154,8 +166,8 @@ fn rows(results: &Results<'_>, mix: Mix) -> Result<Vec<Row>> {
         Mix::Low => FIGURE_6.id,
         Mix::Medium => FIGURE_7.id,
     };
-    let traffic = Traffic::of(&results.setting)?;
-    let trials = trials(&results.setting.plan, mix, &Overhearing::PAPER);
+    let (traffic, plan) = (Traffic::of(&results.setting)?, &results.setting.plan);
+    let trials = trials(mix, settings(plan, mix), clocks(plan, mix));
     let tallies = traffic.run_all(trials.iter().copied())?;
     let mut rows = Vec::new();
     for metric in Metric::ALL {
@@ -177,7 +189,7 @@ fn aggregated(results: &Results<'_>) -> Result<Vec<Row>> {
     let traffic = Traffic::of(&results.setting)?;
     let mut rows = Vec::new();
     for mix in Mix::ALL {
-        let trials = trials(&results.setting.plan, mix, &[Overhearing::AGGREGATED]);
+        let trials = trials(mix, &[Overhearing::AGGREGATED], &[Clock::Standard]);
         let tallies = traffic.run_all(trials.iter().copied())?;
         for trial in &trials {
             let metric = Metric::AirTime;

@@ -39,6 +39,8 @@ impl Overhearing {
         Self { percent: 30, megabits_per_second: 11, aggregated_packets: 1 },
         Self { percent: 10, megabits_per_second: 1, aggregated_packets: 1 },
     ];
+    /// The first and the last of them.
+    pub const ENDS: [Self; 2] = [Self::PAPER[0], Self::PAPER[4]];
     /// A sixth: aggregates of 32 packets at 150 Mbit/s, near the access point.
     pub const AGGREGATED: Self = Self { percent: 90, megabits_per_second: 150, aggregated_packets: 32 };
 

@@ -31,7 +31,7 @@ pub const FIGURE: Figure = Figure {
     rows,
 };
 
-/// The recording with the least noise, and the most paths of middling quality.
+/// The recording with the least noise.
 const RECORDINGS: &str = "rutgers_dbm-20";
 /// A station that hears less would be out of reach.
 const LEAST_DELIVERY: f64 = 0.3;

@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use anyhow::Result;
+use air::LossConfig;
+use anyhow::{Result, ensure};
 use overhear::comparators::Ideal;
 
 use super::air_time::{AirTimes, Clock};
@@ -132,10 +133,14 @@ struct AccessPoint {
 impl AccessPoint {
     fn new(run: &Run<'_>) -> Result<Self> {
         let count = run.radios.len();
+        let mut radios = run.radios.to_vec();
+        if run.scheme == Scheme::PerfectOverhearing {
+            radios.iter_mut().for_each(|radio| radio.overhearing_loss = Some(LossConfig::None));
+        }
         let air_times =
             run.radios.iter().map(|radio| AirTimes::new(run.clock, radio)).collect::<Result<Vec<_>>>()?;
         Ok(Self {
-            medium: Medium::new(run.radios, run.seed),
+            medium: Medium::new(&radios, run.seed),
             reduction: match run.scheme {
                 Scheme::Nothing => Reduction::Nothing,
                 Scheme::Perfect => Reduction::Ideal(Box::new(codec::ideal(run.scheme.min_chunk()))),
@@ -254,7 +259,7 @@ impl AccessPoint {
             let now = Duration::from_secs_f64(self.now);
             let Reduction::Codec(codec) = &mut self.reduction else { return Ok(()) };
             let Some(exchange) = codec.ask(to, number, now)? else {
-                return self.send_anew(to, coded);
+                return self.send_whole(to, coded, number);
             };
             // A place of its own for each, behind all packets of any trace.
             let place = coded.trace_number | (2 * exchanges + 1) << 40;
@@ -273,14 +278,23 @@ impl AccessPoint {
         Ok(())
     }
 
-    /// What a packet lacks has been displaced meanwhile: it is sent as if it had not been.
-    fn send_anew(&mut self, to: usize, coded: &Coded) -> Result<()> {
-        self.tally.stations[to].requests += 1;
-        let again = self.encode(coded.trace_number, coded.packet.clone())?;
+    /// What a packet lacks has been displaced meanwhile: it is sent again as it was.
+    fn send_whole(&mut self, to: usize, coded: &Coded, number: PacketNumber) -> Result<()> {
+        let whole = codec::whole(coded.packet.payload());
+        let bytes = coded.packet.payload_offset + SEQUENCE_BYTES + whole.len();
         // it meets other air than the first time
-        let fate = self.transmit(to, coded.trace_number | 1 << 50, again.bytes());
-        self.tally.stations[to].encoded_bytes += again.encoded.len() as u64;
-        self.arrive(to, &again, fate.overheard_by)
+        let fate = self.transmit(to, coded.trace_number | 1 << 50, bytes);
+        let tally = &mut self.tally.stations[to];
+        tally.requests += 1;
+        tally.encoded_bytes += whole.len() as u64;
+        let now = Duration::from_secs_f64(self.now);
+        let Reduction::Codec(codec) = &mut self.reduction else { return Ok(()) };
+        for station in (0..self.untold.len()).filter(|station| fate.overheard_by >> station & 1 == 1) {
+            codec.overhear(station, &whole)?;
+        }
+        let waits = codec.receive(to, number, &whole, coded.packet.payload(), now)?;
+        ensure!(!waits, "a packet that lacks nothing waits");
+        Ok(())
     }
 
     /// Caches are flushed if it is time to (section 3.3): every station is asked, and acknowledges.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use indicatif::ProgressBar;
 
 use super::air_time::Clock;
@@ -35,7 +35,7 @@ pub struct Traffic {
     fresh: Arc<Fresh>,
     /// Payload of a trace.
     bytes: u64,
-    /// Caches of two to this many slots: four to eight for each chunk of the trace that is no repetition, so that the ways in
+    /// Caches of two to this many slots: eight for each chunk of the trace that is no repetition, so that the ways in
     /// which collisions are met do not decide figures that are about something else.
     slot_bits: u8,
     seeds: u64,
@@ -52,12 +52,12 @@ impl Traffic {
     ///
     /// When there is no content.
     pub fn of(setting: &Setting<'_>) -> Result<Self> {
-        let bytes: u64 = setting.plan.choose(32 << 20, 8 << 20, 8 << 20);
-        let seeds = setting.plan.seeds(3, 1, 1);
+        let bytes: u64 = setting.plan.choose(32 << 20, 4 << 20, 4 << 20);
+        let seeds = setting.plan.seeds(2, 1, 1);
         let fresh = fresh(setting)?;
-        let slots = (2 * bytes / CHUNK_BYTES).next_power_of_two();
+        let slots = (4 * bytes / CHUNK_BYTES).next_power_of_two();
         let slot_bits = slots.trailing_zeros().clamp(14, 24) as u8;
-        let megabytes = bytes as f64 / f64::from(1 << 20);
+        let megabytes = bytes >> 20;
         let note = format!("{megabytes} MiB of payload a trace, caches of 2^{slot_bits} slots");
         Ok(Self { fresh, bytes, slot_bits, seeds: seeds.into(), note })
     }
@@ -100,7 +100,7 @@ impl Traffic {
             slot_bits: self.slot_bits,
             seed,
         };
-        run.of(trace)
+        run.of(trace).with_context(|| format!("{}, seed {seed}", trial.key()))
     }
 }
 

@@ -20,7 +20,7 @@ const OBJECT_BYTES: Range<usize> = 4_000..60_000;
 /// A piece that repeats, or stands between such.
 const PIECE_BYTES: Range<usize> = 80..780;
 /// What a flow begins with, its own.
-const OWN_BYTES: Range<usize> = 20..220;
+const OWN_BYTES: Range<usize> = 20..180;
 /// How soon something may come again, in bytes of payload: when whatever carried it has long arrived.
 const SOONEST_BYTES: f64 = 128.0 * 1024.0;
 /// How late at the latest, unless the trace is short.
@@ -71,6 +71,9 @@ struct Delivery {
     /// Payload of the flow that is still to be taken up.
     rest_bytes: usize,
     waiting: Vec<u8>,
+    /// All that was taken up for this client, and what of it came again.
+    all_bytes: u64,
+    repeated_bytes: u64,
     /// What comes again at this client.
     due: BinaryHeap<Reverse<Piece>>,
 }
@@ -81,6 +84,8 @@ pub struct Composer {
     kind: Kind,
     /// The shares of fresh bytes that come again, at the other client and at the same.
     chances: (f64, f64),
+    /// Of what a client gets, the share that repeats.
+    repeated_share: f64,
     /// Fresh bytes so far, by their [`Future`].
     planned_bytes: [u64; 3],
     length_bytes: u64,
@@ -88,6 +93,8 @@ pub struct Composer {
     rng: ChaCha8Rng,
     next_place: u64,
     composed_bytes: u64,
+    /// All that is still to come again.
+    due_bytes: u64,
     deliveries: [Delivery; CLIENTS],
 }
 
@@ -98,22 +105,27 @@ impl Composer {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let mean = |range: &Range<usize>| range.start.midpoint(range.end) as f64;
         let own_share = mean(&OWN_BYTES) / mean(&OBJECT_BYTES);
+        let (inter, intra) = mix.inter_and_intra();
         let deliveries = std::array::from_fn(|client| Delivery {
             flow: Flow::new(client, &mut rng),
             rest_bytes: 0,
             waiting: Vec::new(),
+            all_bytes: 0,
+            repeated_bytes: 0,
             due: BinaryHeap::new(),
         });
         Self {
             fresh,
             kind,
             chances: mix.chances(own_share),
+            repeated_share: inter + intra,
             planned_bytes: [0; 3],
             length_bytes,
             latest_bytes: (length_bytes as f64 * LATEST_SHARE).clamp(2.0 * SOONEST_BYTES, LATEST_BYTES),
             rng,
             next_place: 0,
             composed_bytes: 0,
+            due_bytes: 0,
             deliveries,
         }
     }
@@ -140,13 +152,23 @@ impl Composer {
 
     /// What a client gets next: what comes again there and is due, or something fresh.
     fn piece(&mut self, client: usize, length_bytes: Range<usize>, cut: (usize, usize)) -> Piece {
-        let due = &mut self.deliveries[client].due;
-        if due.peek().is_some_and(|Reverse(piece)| piece.due_bytes <= self.composed_bytes)
+        // towards the end sooner, so that nothing is left that was to come again
+        let is_ending = self.composed_bytes + self.due_bytes >= self.length_bytes;
+        let Delivery { due, repeated_bytes, all_bytes, .. } = &mut self.deliveries[client];
+        // Whoever gets more of what repeats gets less that is fresh, and the other less that repeats: without a bound
+        // on each client's share one would in the end get all of it.
+        let may_repeat = is_ending || *repeated_bytes as f64 <= self.repeated_share * *all_bytes as f64;
+        if may_repeat
+            && due.peek().is_some_and(|Reverse(piece)| is_ending || piece.due_bytes <= self.composed_bytes)
             && let Some(Reverse(piece)) = due.pop()
         {
+            *repeated_bytes += piece.length_bytes as u64;
+            *all_bytes += piece.length_bytes as u64;
+            self.due_bytes -= piece.length_bytes as u64;
             return piece;
         }
         let length_bytes = self.rng.random_range(length_bytes);
+        *all_bytes += length_bytes as u64;
         let piece = Piece { due_bytes: 0, place: self.take_fresh(length_bytes), length_bytes, cut };
         let wait_bytes = log_uniform(&(SOONEST_BYTES..self.latest_bytes), &mut self.rng) as u64;
         let again = match self.future(length_bytes) {
@@ -154,6 +176,7 @@ impl Composer {
             Future::AtTheSame => client,
             Future::Never => return piece,
         };
+        self.due_bytes += length_bytes as u64;
         let due_bytes = self.composed_bytes + wait_bytes;
         self.deliveries[again].due.push(Reverse(Piece { due_bytes, ..piece }));
         piece
@@ -250,6 +273,21 @@ mod tests {
                 assert!(shares.chunk.0 + shares.chunk.1 > 0.25, "{mix} {kind}: {shares:?}");
             }
         }
+    }
+
+    #[test]
+    fn both_clients_get_as_much_that_repeats() {
+        let (mut seen, mut repeated, mut all) = (HashSet::new(), [0; CLIENTS], [0; CLIENTS]);
+        for packet in Composer::new(Arc::new(Fresh::random(1)), Mix::High, Kind::Whole, 4 * BYTES, 3) {
+            all[packet.client] += 1;
+            // anywhere in an object its eight bytes tell it from all others
+            let windows = packet.payload().windows(8).filter(|window| window[7] == 0 && window[0] < 32);
+            let found = windows.filter(|window| !seen.insert(window.to_vec())).count();
+            repeated[packet.client] += usize::from(found > 0);
+        }
+        let shares: Vec<f64> =
+            (0..CLIENTS).map(|client| f64::from(repeated[client] as u32) / f64::from(all[client])).collect();
+        assert!(shares[0] > 0.0 && (shares[0] / shares[1] - 1.0).abs() < 0.1, "{shares:?}");
     }
 
     #[test]
