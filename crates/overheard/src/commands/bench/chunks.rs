@@ -88,7 +88,9 @@ fn encode(packets: &[u8]) -> anyhow::Result<(Duration, Encoded)> {
 
 fn decode(packets: &[u8], encoded: &Encoded) -> anyhow::Result<Duration> {
     let mut station = Station::new(settings(), STATION, Some(KEY))?;
-    warm_up(&mut Gateway::new(settings())?, |heard| drop(station.overhear(heard)));
+    let mut learnt = 0;
+    warm_up(&mut Gateway::new(settings())?, |heard| learnt += u32::from(station.overhear(heard).is_ok()));
+    ensure!(learnt > 0, "nothing was overheard");
     let mut wrong = 0;
     let seconds = timed(|| {
         for ((number, encoded), packet) in encoded.iter().zip(packets.chunks_exact(PACKET_BYTES)) {
