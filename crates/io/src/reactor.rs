@@ -173,6 +173,9 @@ mod tests {
         it.socket.send_to(b"x", it.device.local_addr().unwrap()).unwrap();
         assert_eq!(it.wait(false, None), Ready { device_in: true, ..Ready::default() });
         it.device.recv(&mut [0; 8]).unwrap();
+        it.socket.send_to(b"x", it.ear.local_addr().unwrap()).unwrap();
+        assert_eq!(it.wait(false, None), Ready { heard: true, ..Ready::default() });
+        it.ear.recv(&mut [0; 8]).unwrap();
         assert_eq!(it.wait(true, None), Ready { socket_out: true, ..Ready::default() });
     }
 }

@@ -5,6 +5,7 @@
 mod content;
 
 use content::{Content, association, settings};
+use overhear::address::Addresses;
 use overhear::knowledge::KnowledgeKind;
 use overhear::removal::{Removal, Threshold};
 use overhear::{
@@ -336,4 +337,44 @@ fn receipts_that_have_not_come_yet_count_as_those_before_them() {
     assert_eq!(gateway.encode(SECOND, &packet, at(1), &mut Vec::new()).removed_bytes, 1400);
     gateway.heard_until(SECOND, PacketNumber(number.0 + 2));
     assert_eq!(gateway.encode(SECOND, &packet, at(1), &mut Vec::new()).removed_bytes, 0);
+}
+
+/// Two chunks that belong into one slot of 2^14, each as the cut leaves it.
+fn two_of_one_slot(settings: &Settings) -> [Vec<u8>; 2] {
+    let addresses = Addresses::new(&settings.network_key);
+    let mut content = Content::new(12);
+    let mut of_slot = std::collections::BTreeMap::<u32, Vec<u8>>::new();
+    loop {
+        let packet = content.random(1400);
+        for range in settings.boundaries.chunks(&packet) {
+            let chunk = packet[range.clone()].to_vec();
+            // the last one is cut by the packet's end
+            if range.end < packet.len()
+                && let Some(earlier) = of_slot.insert(addresses.of(&chunk).slot(14), chunk.clone())
+            {
+                return [earlier, chunk];
+            }
+        }
+    }
+}
+
+#[test]
+fn two_chunks_of_one_packet_in_one_slot_never_make_it_undeliverable() {
+    let greedy = Settings { slot_bits: 14, removal: Removal::Greedy, ..settings() };
+    let (mut gateway, [_, mut second]) = network(&greedy, 14);
+    let both = two_of_one_slot(&greedy);
+    let mut air = Vec::new();
+    gateway.encode(FIRST, &both[0], at(0), &mut air);
+    for round in 1..5 {
+        let packet = [&both[0][..], &both[1], &both[0]].concat();
+        air.clear();
+        let sent = gateway.encode(SECOND, &packet, at(round), &mut air);
+        let restored = second.receive(sent.number, round, &air, at(round)) == Received::Restored(&packet);
+        if !restored {
+            let (mut request, mut reply) = (Vec::new(), Vec::new());
+            second.poll_request(at(round), &mut request).unwrap();
+            let answer = gateway.requested(SECOND, &request, &mut reply);
+            assert!(matches!(answer, Answer::Supplied { .. }), "{round}: {answer:?}");
+        }
+    }
 }

@@ -95,7 +95,9 @@ impl Gateway {
     /// Decides which chunks are removed.
     fn choose(&mut self, to: StationId, column: u8, found_bytes: usize) {
         self.slots.clear();
-        let Gateway { settings, cache, knowledge, stations, sent, chunks, slots, flush, .. } = self;
+        self.displacing.clear();
+        let Gateway { settings, cache, knowledge, stations, sent, chunks, slots, flush, displacing, .. } =
+            self;
         let Some(associated) = stations.get_mut(to) else { return };
         if associated.flush_pending || flush.runs() || found_bytes == 0 {
             return;
@@ -104,8 +106,14 @@ impl Gateway {
         let next = sent.next().0;
         // its own bits, and its part of the front, the runs and the MAC
         let front_bytes = 3.0 + if associated.mac.is_some() { MAC_BYTES as f64 } else { 0.0 };
+        // what this very packet takes the place of could not be supplied if the station lacked it
+        let another = chunks.iter().filter(|chunk| chunk.found == Holds::Another);
+        displacing.extend(another.map(|chunk| chunk.address.slot(settings.slot_bits)));
         for chunk in chunks.iter_mut().filter(|chunk| chunk.found == Holds::Chunk).take(MAX_SLOTS) {
             let slot = chunk.address.slot(settings.slot_bits);
+            if displacing.contains(&slot) {
+                continue;
+            }
             let there = associated.narrow.as_ref().is_none_or(|narrow| narrow.holds(slot));
             let chunk_bytes = chunk.range.len() as f64;
             let candidate = Candidate {

@@ -103,6 +103,8 @@ pub struct Gateway {
     chunks: Vec<Chunk>,
     runs: Vec<Run>,
     slots: Vec<u32>,
+    /// Slots whose chunk another one of the packet takes the place of.
+    displacing: Vec<u32>,
     /// Sum of what was looked at only to have it near.
     fetched: u8,
 }
@@ -123,6 +125,7 @@ impl Gateway {
             chunks: Vec::new(),
             runs: Vec::new(),
             slots: Vec::new(),
+            displacing: Vec::new(),
             fetched: 0,
             settings,
         })

@@ -5,6 +5,7 @@
 //! With: [`tunnel`].
 
 mod cache;
+mod chunks;
 mod codec;
 mod node;
 mod scaling;
@@ -59,7 +60,11 @@ impl Row {
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let rows = match args.name {
-        Name::Codec => codec::measure(args.runs)?,
+        Name::Codec => {
+            let mut rows = codec::measure(args.runs)?;
+            rows.extend(chunks::measure(args.runs)?);
+            rows
+        }
         Name::Node => node::measure(args.runs)?,
         Name::Scaling => scaling::measure(args.runs)?,
         Name::Tunnel => return tunnel::run(args.runs, args.json),
