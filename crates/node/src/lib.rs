@@ -11,16 +11,20 @@
 //! the hop repairs its own losses: what receipts show to be missing is sent again ([recover]), what came too early waits
 //! for it ([release]), and losses of a full queue are left to be seen ([delay]).
 //!
+//! A gateway whose stations hear each other *shares* what it sends them ([group]): what one of them has heard on its way to
+//! another is not sent to it again. What is overheard comes by [`Node::handle_overheard`].
+//!
 //! A node never asks the time, draws randomness from the system or touches a socket: a driver hands it `now` (since
 //! any origin), packets and datagrams, and takes what it gives:
 //!
 //! ```text
 //! handle_packet  ─▶ ┌──────┐ ─▶ poll_transmit (then Transmit::seal, then the socket)
 //! handle_datagram─▶ │ Node │ ─▶ poll_deliver  (then the TUN)
+//! handle_overheard▶ │      │
 //! handle_timeout ─▶ └──────┘ ─▶ poll_timeout, poll_event
 //! ```
 //!
-//! Peers share nothing; [`Shards`] are several nodes with some of the peers each, for as many threads.
+//! But for a group, peers share nothing; [`Shards`] are several nodes with some of the peers each, for as many threads.
 
 #![forbid(unsafe_code)]
 
