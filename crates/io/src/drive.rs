@@ -3,6 +3,7 @@
 use crate::clock::Clock;
 use crate::control::{Counters, Inbox, Request, Snapshot};
 use crate::ear::Ear;
+use crate::load::Load;
 use crate::outbox::{Envelope, Outbox, Sent};
 use crate::reactor::{Reactor, Ready};
 use crate::tun::Tun;
@@ -40,6 +41,7 @@ pub fn drive(
         outbox: Outbox::default(),
         blocked: None,
         busy_turns: 0,
+        load: Load::default(),
         delivery: Vec::with_capacity(PACKET_BYTES),
         on_event,
     }
@@ -56,12 +58,13 @@ struct Driver<'a, F> {
     blocked: Option<usize>,
     /// Turns in a row in which the socket or the device had something to do.
     busy_turns: u32,
+    load: Load,
     delivery: Vec<u8>,
     on_event: F,
 }
 
 impl<F: FnMut(node::Event)> Driver<'_, F> {
-    /// One look at the clock a turn: a turn takes microseconds, and nothing in it is due sooner.
+    /// Packets are told one time a turn: a turn takes microseconds, and nothing in it is due sooner.
     fn run(mut self, inbox: &Inbox) -> Result<(), Error> {
         let mut now = self.clock.now();
         loop {
@@ -76,8 +79,12 @@ impl<F: FnMut(node::Event)> Driver<'_, F> {
                 (self.on_event)(event);
             }
             let patience = self.node.poll_timeout().map(|at| at.saturating_sub(now));
+            let before = self.clock.now();
             let ready = self.wait(inbox, patience)?;
             now = self.clock.now();
+            if let Some(is_short) = self.load.waited(before, now) {
+                self.node.processor_is_short(is_short);
+            }
             if ready.socket_out {
                 self.blocked = None;
             }

@@ -24,6 +24,7 @@ pub mod control;
 pub mod drive;
 pub mod ear;
 mod error;
+mod load;
 pub mod mss;
 pub mod netlink;
 pub mod offload;

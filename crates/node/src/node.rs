@@ -97,6 +97,8 @@ pub(crate) struct Outside<'a> {
     pub messages: &'a mut Allowance,
     /// What is shared with the group, if there is one.
     pub sharing: Option<&'a mut Sharing>,
+    /// Packets wait for the processor and not for the link.
+    pub processor_is_short: bool,
 }
 
 /// A node.
@@ -119,6 +121,7 @@ pub struct Node {
     resets: Allowance,
     messages: Allowance,
     sharing: Option<Sharing>,
+    processor_is_short: bool,
     refused: Refused,
 }
 
@@ -132,6 +135,7 @@ macro_rules! outside {
             events: &mut $node.events,
             messages: &mut $node.messages,
             sharing: $node.sharing.as_mut(),
+            processor_is_short: $node.processor_is_short,
         }
     };
 }
@@ -175,6 +179,7 @@ impl Node {
             resets: Allowance::new(RESETS_PER_SECOND, now),
             messages: Allowance::new(MESSAGES_PER_SECOND, now),
             sharing,
+            processor_is_short: false,
             refused: Refused::default(),
             config,
         })
@@ -489,6 +494,12 @@ impl Node {
             }
         }
         None
+    }
+
+    /// Says whether packets wait for the processor, as its driver sees it, and not for the link. Searching for what repeats
+    /// is then worth less than it costs, and becomes rare until they wait for the link again.
+    pub fn processor_is_short(&mut self, is_short: bool) {
+        self.processor_is_short = is_short;
     }
 
     /// The next packet for the TUN: replaces the contents of `out`. `false` if there is none.

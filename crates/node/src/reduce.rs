@@ -169,6 +169,13 @@ impl Reduce {
         }
     }
 
+    /// Says whether packets wait for the processor and not for the link.
+    pub fn processor_is_short(&mut self, is_short: bool) {
+        if let Some(encoder) = &mut self.encoder {
+            encoder.processor_is_short(is_short);
+        }
+    }
+
     /// The receiver holds `sequence`.
     pub fn confirm(&mut self, sequence: u64) {
         if let Some(encoder) = &mut self.encoder {

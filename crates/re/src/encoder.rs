@@ -213,6 +213,11 @@ impl Encoder {
         self.policy.losses_are_repaired(repaired);
     }
 
+    /// Says whether packets wait for the processor and not for the link: then one in sixteen is searched.
+    pub fn processor_is_short(&mut self, is_short: bool) {
+        self.sparing.processor_is_short(is_short);
+    }
+
     fn enter_anchors(&mut self, sequence: u64) {
         for anchor in &self.anchors {
             self.index.insert(self.index.key(anchor.fingerprint, anchor.offset), sequence);

@@ -1,4 +1,4 @@
-//! When to search: always, except where nothing is ever found.
+//! When to search: always, except where nothing is ever found, and while the processor is what is short.
 
 /// After this many searches in a row without a match, searches become rare.
 const PATIENCE: u32 = 64;
@@ -11,12 +11,13 @@ pub(crate) struct Sparing {
     patience: u32,
     fruitless: u32,
     passed_over: u32,
+    processor_is_short: bool,
 }
 
 impl Sparing {
     /// Spares searches where nothing is found.
     pub(crate) fn on() -> Self {
-        Sparing { patience: PATIENCE, fruitless: 0, passed_over: 0 }
+        Sparing { patience: PATIENCE, fruitless: 0, passed_over: 0, processor_is_short: false }
     }
 
     /// Spares nothing: the paper's encoder searches every packet.
@@ -26,7 +27,13 @@ impl Sparing {
 
     /// Whether searches have become rare.
     pub(crate) fn is_rare(&self) -> bool {
-        self.fruitless >= self.patience
+        self.fruitless >= self.patience || self.processor_is_short
+    }
+
+    /// Says whether searching costs more than it saves: while packets wait for the processor and not for the link. What
+    /// spares nothing goes on as ever.
+    pub(crate) fn processor_is_short(&mut self, is_short: bool) {
+        self.processor_is_short = is_short && self.patience != u32::MAX;
     }
 
     /// Whether the next packet should be searched.
@@ -67,6 +74,10 @@ mod tests {
         assert_eq!(run(&mut sparing, PATIENCE), PATIENCE as usize);
         assert_eq!(run(&mut sparing, 160), 10);
         sparing.searched(true);
+        assert_eq!(run(&mut sparing, 10), 10);
+        sparing.processor_is_short(true);
+        assert_eq!(run(&mut sparing, 160), 10);
+        sparing.processor_is_short(false);
         assert_eq!(run(&mut sparing, 10), 10);
         assert_eq!(run(&mut Sparing::off(), 1000), 1000);
     }

@@ -91,6 +91,7 @@ impl Peer {
         let first = own_sequence.unwrap_or_else(|| link.outstanding.send(now));
         frame::emit_sequence(first, out);
         link.reduce.losses_are_repaired(link.repairs_losses());
+        link.reduce.processor_is_short(outside.processor_is_short);
         if let port @ 1.. = self.lanes.source_port(due.lane) {
             frame::emit(FrameType::Lane, &[port as u8], out);
         }

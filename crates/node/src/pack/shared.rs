@@ -76,6 +76,7 @@ impl Peer {
         let first = own_sequence.unwrap_or_else(|| link.outstanding.send(now));
         frame::emit_sequence(first, out);
         link.reduce.losses_are_repaired(link.repairs_losses());
+        link.reduce.processor_is_short(outside.processor_is_short);
         let (lane, class) = (due.lane, OuterClass::new(outside.config.copies_dscp));
         let mut row = Row {
             first: Some(first),
