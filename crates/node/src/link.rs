@@ -150,6 +150,18 @@ impl Link {
         }
     }
 
+    /// A datagram begins, with this left over from the one before: the link sequence under which it travels.
+    pub fn begin_datagram(
+        &mut self,
+        now: Duration,
+        left_over: Option<&Overflow>,
+        processor_is_short: bool,
+    ) -> u64 {
+        self.reduce.losses_are_repaired(self.repairs_losses());
+        self.reduce.processor_is_short(processor_is_short);
+        left_over.and_then(Overflow::own_sequence).unwrap_or_else(|| self.outstanding.send(now))
+    }
+
     /// Whether what is lost now is sent again from here: as soon as it is known how long that takes.
     #[must_use]
     pub fn repairs_losses(&self) -> bool {

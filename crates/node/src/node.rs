@@ -276,18 +276,7 @@ impl Node {
         }
         let opened = match session.open(now, counter, header, body) {
             Ok(opened) => opened,
-            Err(NotOpened::Replay) => {
-                self.refused.replay += 1;
-                return;
-            }
-            Err(NotOpened::Authentication) => {
-                self.refused.authentication += 1;
-                return;
-            }
-            Err(NotOpened::Expired) => {
-                self.refused.expired += 1;
-                return;
-            }
+            Err(why) => return self.refuse_unit(why),
         };
         let (confirmed, mac) = (session.confirmed, session.receive_mac.clone());
         let mut outside = outside!(self);
@@ -339,14 +328,7 @@ impl Node {
         };
         let (plain_bytes, counter) = match opened {
             Ok(opened) => opened,
-            Err(NotOpened::Replay) => {
-                self.refused.replay += 1;
-                return;
-            }
-            Err(_) => {
-                self.refused.authentication += 1;
-                return;
-            }
+            Err(why) => return self.refuse_unit(why),
         };
         let peer = &mut self.peers[index];
         let mut outside = outside!(self);
@@ -355,6 +337,14 @@ impl Node {
             peer.heard_from(now, from, false, header.len() + body.len(), &mut outside);
         }
         peer.unpack_group(now, (way, counter, ecn), &body[..plain_bytes], &mut outside);
+    }
+
+    fn refuse_unit(&mut self, why: NotOpened) {
+        match why {
+            NotOpened::Replay => self.refused.replay += 1,
+            NotOpened::Authentication => self.refused.authentication += 1,
+            NotOpened::Expired => self.refused.expired += 1,
+        }
     }
 
     fn handle_initiation(&mut self, now: Duration, from: SocketAddr, unit: &Unit<'_>) {

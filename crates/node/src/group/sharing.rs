@@ -19,7 +19,7 @@ pub(crate) struct Sharing {
     group: Group,
     /// From which every key is derived.
     secret: [u8; KEY_BYTES],
-    settings: Settings,
+    address_key: [u8; KEY_BYTES],
     epoch: u64,
     key_id: u32,
     key: Arc<TrafficKey>,
@@ -39,10 +39,10 @@ impl Sharing {
         let address_key = derive(&secret, b"overheard 1 slot addresses");
         let settings = Settings { slot_bits: group.slot_bits, ..Settings::new(address_key) };
         let mut sharing = Sharing {
-            codec: Gateway::new(settings.clone())?,
+            codec: Gateway::new(settings)?,
             group,
             secret,
-            settings,
+            address_key,
             epoch: 0,
             key_id: 0,
             key: Arc::new(TrafficKey::new(&secret)),
@@ -98,7 +98,7 @@ impl Sharing {
             slot_bits: self.group.slot_bits,
             key_id: self.key_id,
             traffic_key: self.traffic_key(),
-            address_key: self.settings.network_key,
+            address_key: self.address_key,
             mac_key,
         }
     }

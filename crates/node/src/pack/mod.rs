@@ -87,11 +87,8 @@ impl Peer {
         let waits = |overflow: &Overflow| due.alone || is_shared && overflow.is_shared();
         let overflow = link.overflow.take_if(|overflow| !waits(overflow));
         let overflow = overflow.filter(|overflow| overflow.fits(limit - lane_bytes));
-        let own_sequence = overflow.as_ref().and_then(Overflow::own_sequence);
-        let first = own_sequence.unwrap_or_else(|| link.outstanding.send(now));
+        let first = link.begin_datagram(now, overflow.as_ref(), outside.processor_is_short);
         frame::emit_sequence(first, out);
-        link.reduce.losses_are_repaired(link.repairs_losses());
-        link.reduce.processor_is_short(outside.processor_is_short);
         if let port @ 1.. = self.lanes.source_port(due.lane) {
             frame::emit(FrameType::Lane, &[port as u8], out);
         }

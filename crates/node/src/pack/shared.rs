@@ -72,11 +72,8 @@ impl Peer {
         out.push(link.member.as_ref()?.id);
         out.extend_from_slice(&[0; FRONT_BYTES - 1]);
         let overflow = link.overflow.take().filter(|overflow| overflow.fits(limit));
-        let own_sequence = overflow.as_ref().and_then(Overflow::own_sequence);
-        let first = own_sequence.unwrap_or_else(|| link.outstanding.send(now));
+        let first = link.begin_datagram(now, overflow.as_ref(), outside.processor_is_short);
         frame::emit_sequence(first, out);
-        link.reduce.losses_are_repaired(link.repairs_losses());
-        link.reduce.processor_is_short(outside.processor_is_short);
         let (lane, class) = (due.lane, OuterClass::new(outside.config.copies_dscp));
         let mut row = Row {
             first: Some(first),
