@@ -79,6 +79,18 @@ impl Default for Group {
     }
 }
 
+impl Group {
+    /// The codec's settings in a network with this key.
+    pub(crate) fn settings(&self, address_key: [u8; 32]) -> overhear::Settings {
+        overhear::Settings { slot_bits: self.slot_bits, ..overhear::Settings::new(address_key) }
+    }
+
+    /// Says what is wrong, if anything is.
+    pub fn validate(&self) -> Result<(), overhear::SettingsError> {
+        self.settings([0; 32]).validate()
+    }
+}
+
 /// One peer.
 #[derive(Debug, Clone)]
 pub struct PeerConfig {
@@ -160,8 +172,7 @@ impl Config {
             return Err(ConfigError::QueueSize(self.queue_bytes));
         }
         if let Some(group) = &self.group {
-            overhear::Settings { slot_bits: group.slot_bits, ..overhear::Settings::new([0; 32]) }
-                .validate()?;
+            group.validate()?;
         }
         Ok(self.reduce.validate()?)
     }

@@ -3,7 +3,7 @@
 use crate::config::Group;
 use crate::handshake::derive;
 use crate::seal::{Seal, TrafficKey};
-use overhear::{AirTime, Association, Gateway, PacketNumber, Settings, StationId};
+use overhear::{AirTime, Association, Gateway, PacketNumber, StationId};
 use std::sync::Arc;
 use std::time::Duration;
 use wire::group::{KEY_BYTES, Membership};
@@ -37,9 +37,8 @@ impl Sharing {
         now: Duration,
     ) -> Result<Self, overhear::SettingsError> {
         let address_key = derive(&secret, b"overheard 1 slot addresses");
-        let settings = Settings { slot_bits: group.slot_bits, ..Settings::new(address_key) };
         let mut sharing = Sharing {
-            codec: Gateway::new(settings)?,
+            codec: Gateway::new(group.settings(address_key))?,
             group,
             secret,
             address_key,

@@ -32,10 +32,7 @@ pub fn group(path: &Path, overhear: &Overhear) -> Result<Group, Mistake> {
             return Err(Mistake::at(path, "[overhear] rate_mbps", what));
         }
     };
-    let slot_bits = overhear.slot_bits.unwrap_or(default.slot_bits);
-    if !(14..=24).contains(&slot_bits) {
-        let what = format!("{slot_bits} is not from 14 to 24; a cache has two to this many slots");
-        return Err(Mistake::at(path, "[overhear] slot_bits", what));
-    }
-    Ok(Group { slot_bits, rate_bits_per_second })
+    let group = Group { slot_bits: overhear.slot_bits.unwrap_or(default.slot_bits), rate_bits_per_second };
+    group.validate().map_err(|why| Mistake::at(path, "[overhear]", why))?;
+    Ok(group)
 }
