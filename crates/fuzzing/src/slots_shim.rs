@@ -17,7 +17,7 @@ pub fn check(bytes: &[u8]) -> bool {
     for stretch in encoded.stretches() {
         match stretch {
             Stretch::Literals(literals) => literal_bytes += literals.len(),
-            Stretch::Slot(slot) => {
+            Stretch::Slot(slot, _) => {
                 assert_eq!(slot, slots[named]);
                 named += 1;
             }
@@ -31,7 +31,7 @@ pub fn check(bytes: &[u8]) -> bool {
     out.extend_from_slice(encoded.literals);
     assert!(out.len() <= bytes.len(), "numbers are written in their shortest form");
     let again = Encoded::parse(&out).expect("what was read and written is read again");
-    assert!(again.runs().eq(runs) && again.slots().eq(slots));
+    assert!(again.runs().eq(runs) && again.references().eq(encoded.references()));
     assert_eq!(
         (again.literals, again.mac, again.slot_bits),
         (encoded.literals, encoded.mac, encoded.slot_bits)
@@ -41,7 +41,8 @@ pub fn check(bytes: &[u8]) -> bool {
 
 /// No slot, some with a MAC, and more runs than the first byte can say.
 pub fn seeds() -> Vec<Seed> {
-    let run = Run { literal_bytes: 3, slots: 2 };
+    let run = Run::of_whole(3, 2);
+    let of_parts = Run { end: 1, beginning: 7, ..run };
     let many: Vec<u32> = (0..20).map(|at| at * 52_000).collect();
     let seed = |name, slot_bits, mac, runs: &[Run], slots: &[u32]| {
         Seed::of(name, |out| {
@@ -52,6 +53,7 @@ pub fn seeds() -> Vec<Seed> {
     vec![
         seed("no-slot", 20, None, &[], &[]),
         seed("with-mac", 20, Some([7; 8]), &[run, run], &many[..4]),
+        seed("parts", 14, None, &[of_parts, run], &many[..4].map(|slot| slot & 0x3fff)),
         seed("many-runs", 24, None, &[run; 10], &many),
     ]
 }

@@ -1,17 +1,22 @@
 //! The slot cache of a gateway or a station (REfactor, sections 3.1.1 and 3.3).
 //!
 //! ```text
-//! head, 64 bits a slot:  | tag (32) | addressee (8) | - (14) | marked (1) | length (9) |
+//! record, once a slot:   | tag (32) | addressee (8) | - (14) | marked (1) | length (9) | notes ...
+//!                        '------------------------- head (64) ----------------------'
 //! content:               | 256 bytes a slot |
 //! ```
 //!
-//! Memory is taken when a slot is first written. 2^16 slots come to 17 MB, 2^20 to 276 MB.
+//! What else its owner notes of a slot's chunk stands in the same record, so that it is waited for once. It is zeros where
+//! another chunk has just been put.
+//!
+//! Memory is taken when a slot is first written. 2^16 slots come to 17 MB, 2^20 to 276 MB, and the notes.
 
 use crate::address::Address;
 use re::pages::Pages;
 use wire::shim::slots::MAX_CHUNK_BYTES;
 
-const HEAD_BYTES: usize = size_of::<u64>();
+/// Bytes of a record without notes.
+pub const HEAD_BYTES: usize = size_of::<u64>();
 const LENGTH_BITS: u32 = 9;
 const MARKED: u64 = 1 << LENGTH_BITS;
 const ADDRESSEE_SHIFT: u32 = 24;
@@ -64,22 +69,23 @@ pub enum Holds {
     Mark,
 }
 
-/// The cache.
+/// The cache, with records of so many bytes: at least [`HEAD_BYTES`].
 #[derive(Debug)]
-pub struct SlotCache {
+pub struct SlotCache<const RECORD_BYTES: usize> {
     slot_bits: u8,
-    heads: Pages,
+    records: Pages,
     contents: Pages,
     marked: usize,
 }
 
-impl SlotCache {
+impl<const RECORD_BYTES: usize> SlotCache<RECORD_BYTES> {
     /// An empty cache of 2^`slot_bits` slots.
     #[must_use]
     pub fn new(slot_bits: u8) -> Self {
-        let heads = Pages::zeroed(HEAD_BYTES << slot_bits);
+        const { assert!(RECORD_BYTES >= HEAD_BYTES) };
+        let records = Pages::zeroed(RECORD_BYTES << slot_bits);
         let contents = Pages::zeroed(MAX_CHUNK_BYTES << slot_bits);
-        SlotCache { slot_bits, heads, contents, marked: 0 }
+        SlotCache { slot_bits, records, contents, marked: 0 }
     }
 
     /// How many bits a slot has.
@@ -89,16 +95,40 @@ impl SlotCache {
         self.slot_bits
     }
 
+    #[inline]
+    fn record(&self, slot: u32) -> &[u8; RECORD_BYTES] {
+        &self.records.as_chunks().0[slot as usize]
+    }
+
+    #[inline]
+    fn record_mut(&mut self, slot: u32) -> &mut [u8; RECORD_BYTES] {
+        &mut self.records.as_chunks_mut().0[slot as usize]
+    }
+
     /// A slot's head.
     #[inline]
     #[must_use]
     pub fn head(&self, slot: u32) -> Head {
-        Head(u64::from_ne_bytes(self.heads.as_chunks::<HEAD_BYTES>().0[slot as usize]))
+        let [a, b, c, d, e, f, g, h, ..] = self.record(slot)[..] else { return Head::default() };
+        Head(u64::from_ne_bytes([a, b, c, d, e, f, g, h]))
     }
 
     #[inline]
     fn set_head(&mut self, slot: u32, head: Head) {
-        self.heads.as_chunks_mut::<HEAD_BYTES>().0[slot as usize] = head.0.to_ne_bytes();
+        self.record_mut(slot)[..HEAD_BYTES].copy_from_slice(&head.0.to_ne_bytes());
+    }
+
+    /// What is noted of a slot's chunk.
+    #[inline]
+    #[must_use]
+    pub fn notes(&self, slot: u32) -> &[u8] {
+        &self.record(slot)[HEAD_BYTES..]
+    }
+
+    /// What is noted of a slot's chunk, to be changed.
+    #[inline]
+    pub fn notes_mut(&mut self, slot: u32) -> &mut [u8] {
+        &mut self.record_mut(slot)[HEAD_BYTES..]
     }
 
     #[inline]
@@ -146,6 +176,7 @@ impl SlotCache {
     #[inline]
     pub fn put(&mut self, address: Address, chunk: &[u8]) {
         let slot = address.slot(self.slot_bits);
+        self.record_mut(slot).fill(0);
         self.set_head(slot, Head(u64::from(address.tag()) << TAG_SHIFT | chunk.len() as u64));
         self.contents.as_chunks_mut::<MAX_CHUNK_BYTES>().0[slot as usize][..chunk.len()]
             .copy_from_slice(chunk);
@@ -161,6 +192,7 @@ impl SlotCache {
     /// Marks a slot in which two chunks have met.
     pub fn mark(&mut self, slot: u32) {
         self.marked += usize::from(!self.head(slot).is_marked());
+        self.record_mut(slot).fill(0);
         self.set_head(slot, Head(MARKED));
     }
 
@@ -172,7 +204,7 @@ impl SlotCache {
 
     /// Empties every slot.
     pub fn clear(&mut self) {
-        self.heads.fill(0);
+        self.records.fill(0);
         self.marked = 0;
     }
 }
@@ -190,11 +222,13 @@ mod tests {
             addressee: u8,
         ) {
             let addresses = Addresses::new(&[9; 32]);
-            let mut cache = SlotCache::new(14);
+            let mut cache = SlotCache::<16>::new(14);
             for chunk in &chunks {
                 let address = addresses.of(chunk);
                 cache.put(address, chunk);
                 cache.note_addressee(address.slot(14), addressee);
+                prop_assert_eq!(cache.notes(address.slot(14)), &[0; 8]);
+                cache.notes_mut(address.slot(14)).fill(addressee);
                 prop_assert_eq!(cache.holds(address, chunk), Holds::Chunk);
                 prop_assert_eq!(cache.chunk(address.slot(14)), Some(&chunk[..]));
                 prop_assert_eq!(cache.head(address.slot(14)).addressee(), addressee);

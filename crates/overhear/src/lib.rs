@@ -5,7 +5,8 @@
 //! ([`address`], [`cache`]), so that whoever hears it, addressee or not, keeps it at the same place, and the slot's number can stand for it.
 //! The [`Gateway`] knows what its stations have ([`knowledge`]), decides by a model of air time what to remove
 //! ([`removal`]), and answers requests for what a station lacked after all. The [`Station`] puts packets together again and
-//! learns from all it hears.
+//! learns from all it hears. What stood beside a chunk that is removed, and stands there again, is removed with it though it
+//! is cut otherwise this time, in steps of the smallest chunk (`references`).
 //!
 //! What is encoded is whatever bytes the caller wants cut, as a rule a transport payload: headers, which differ from
 //! packet to packet, would only shift the first boundaries. The caller carries them beside.
@@ -25,6 +26,7 @@ pub mod flush;
 mod gateway;
 pub mod knowledge;
 mod names;
+mod references;
 pub mod removal;
 mod settings;
 mod station;

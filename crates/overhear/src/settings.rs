@@ -60,11 +60,15 @@ pub struct Settings {
     pub knowledge: KnowledgeKind,
     /// Which chunks a gateway removes.
     pub removal: Removal,
+    /// Whether it removes what stands beside them too, where it agrees with what stood there before, parts of chunks
+    /// included (beyond the paper).
+    pub parts: bool,
 }
 
 impl std::fmt::Debug for Settings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Settings { boundaries, slot_bits, network_key: _, collisions, misses, knowledge, removal } = self;
+        let Settings { boundaries, slot_bits, network_key: _, collisions, misses, knowledge, removal, parts } =
+            self;
         f.debug_struct("Settings")
             .field("boundaries", boundaries)
             .field("slot_bits", slot_bits)
@@ -72,6 +76,7 @@ impl std::fmt::Debug for Settings {
             .field("misses", misses)
             .field("knowledge", knowledge)
             .field("removal", removal)
+            .field("parts", parts)
             .finish_non_exhaustive()
     }
 }
@@ -89,6 +94,7 @@ impl Settings {
             misses: MissBounds::default(),
             knowledge: KnowledgeKind::default(),
             removal: Removal::default(),
+            parts: true,
         }
     }
 

@@ -41,7 +41,8 @@ fn each_finds_what_the_paper_says_it_finds() {
     let mut found = std::collections::HashMap::new();
     let boundaries = Boundaries { method: Method::Maxp, min_chunk: MinChunk::Bytes32 };
     let mut max_match = MaxMatch::new(64 << 20);
-    let mut ideal = Ideal::new(boundaries, 20, &[1; 32]);
+    let mut ideal = Ideal::new(boundaries, 20, &[1; 32], false);
+    let mut with_parts = Ideal::new(boundaries, 20, &[1; 32], true);
     let mut reckoned = HashedChunks::new(Cut::Chunks(boundaries), Hashes::Reckoned, 64 << 20);
     let mut shipped = HashedChunks::new(Cut::Chunks(boundaries), Hashes::Shipped, 64 << 20);
     let mut whole = HashedChunks::new(Cut::Packets, Hashes::Reckoned, 64 << 20);
@@ -50,6 +51,7 @@ fn each_finds_what_the_paper_says_it_finds() {
             |name, counted: Counted| *found.entry(name).or_insert_with(Counted::default) += counted;
         count("max-match", max_match.encode(&packet));
         count("ideal", ideal.encode(&packet, false));
+        count("with parts", with_parts.encode(&packet, false));
         count("reckoned", reckoned.encode(&packet, &mut Vec::new()));
         count("shipped", shipped.encode(&packet, &mut Vec::new()));
         count("whole", whole.encode(&packet, &mut Vec::new()));
@@ -58,6 +60,7 @@ fn each_finds_what_the_paper_says_it_finds() {
     let effective = |name| found[name].effective();
     assert!(detected("max-match") > detected("reckoned"));
     assert!((detected("ideal") - detected("reckoned")).abs() < 0.01);
+    assert!(detected("with parts") > detected("ideal") + 0.05, "{found:?}");
     assert!(detected("whole") < 0.01, "pieces at other offsets make no whole packets");
     assert!(effective("ideal") > effective("reckoned") && effective("reckoned") > effective("shipped"));
 }

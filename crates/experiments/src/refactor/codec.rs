@@ -189,11 +189,11 @@ impl Codec {
     }
 }
 
-/// The ceiling: chunks that nobody forgets, and that all have heard.
+/// The ceiling: chunks that nobody forgets, and that all have heard, and parts of them.
 #[must_use]
 pub fn ideal(min_chunk: MinChunk) -> Ideal {
     let Settings { boundaries, slot_bits, .. } = Settings::new(NETWORK_KEY);
-    Ideal::new(Boundaries { min_chunk, ..boundaries }, slot_bits, &NETWORK_KEY)
+    Ideal::new(Boundaries { min_chunk, ..boundaries }, slot_bits, &NETWORK_KEY, true)
 }
 
 /// A payload from which nothing is removed.
@@ -237,6 +237,7 @@ const FARTHER: Bitrate = Bitrate::from_megabits_per_second(36);
 fn settings(run: &Run<'_>, estimate: Option<f64>) -> Settings {
     let mut settings = Settings { slot_bits: run.slot_bits, ..Settings::new(NETWORK_KEY) };
     settings.boundaries.min_chunk = run.scheme.min_chunk();
+    settings.parts = run.scheme != Scheme::WholeChunks;
     let model = |threshold| Removal::Model { others_load: 0.0, threshold };
     match run.scheme {
         Scheme::Greedy => settings.removal = Removal::Greedy,
@@ -259,7 +260,12 @@ fn settings(run: &Run<'_>, estimate: Option<f64>) -> Settings {
                 ..FlushAfter::default()
             });
         }
-        Scheme::Nothing | Scheme::Perfect | Scheme::Receipts | Scheme::LongerChunks | Scheme::Packed => {}
+        Scheme::Nothing
+        | Scheme::Perfect
+        | Scheme::Receipts
+        | Scheme::WholeChunks
+        | Scheme::LongerChunks
+        | Scheme::Packed => {}
     }
     settings
 }

@@ -25,8 +25,10 @@ pub enum Finder {
     Slots {
         /// The cache has two to this many slots.
         slot_bits: u8,
+        /// Parts of chunks too.
+        parts: bool,
     },
-    /// The same as the paper has it: collided slots are marked until the next flush, and there is no MAC.
+    /// The same as the paper has it: chunks are whole, collided slots are marked until the next flush, and there is no MAC.
     MarkedSlots {
         /// The cache has two to this many slots.
         slot_bits: u8,
@@ -61,15 +63,16 @@ impl Finder {
                 encoder.encode(packet, &mut out)
             }
         };
-        let slots = |slot_bits, collisions, with_mac| {
-            slots(Settings { boundaries, slot_bits, collisions, ..Settings::new(NETWORK_KEY) }, with_mac)
-        };
+        let settings = |slot_bits| Settings { boundaries, slot_bits, ..Settings::new(NETWORK_KEY) };
         let mut encode: Box<Encode> = match self {
-            Self::Slots { slot_bits } => Box::new(slots(slot_bits, Collisions::Replace, true)?),
+            Self::Slots { slot_bits, parts } => {
+                Box::new(slots(Settings { parts, ..settings(slot_bits) }, true)?)
+            }
             Self::MarkedSlots { slot_bits, flush_bytes } => {
                 // by traffic alone, as figure 4 has it
                 let after = FlushAfter { traffic_bytes: flush_bytes, marked_share: 1.0 };
-                Box::new(slots(slot_bits, Collisions::Mark(after), false)?)
+                let collisions = Collisions::Mark(after);
+                Box::new(slots(Settings { collisions, parts: false, ..settings(slot_bits) }, false)?)
             }
             Self::Sha1(bytes) => Box::new(hashed(Cut::Chunks(boundaries), Hashes::Reckoned, bytes)),
             Self::ShippedSha1(bytes) => Box::new(hashed(Cut::Chunks(boundaries), Hashes::Shipped, bytes)),
@@ -79,7 +82,7 @@ impl Finder {
                 Box::new(move |packet| encoder.encode(packet))
             }
             Self::Ideal => {
-                let mut encoder = Ideal::new(boundaries, Settings::new(NETWORK_KEY).slot_bits, &NETWORK_KEY);
+                let mut encoder = Ideal::new(boundaries, Settings::new(NETWORK_KEY).slot_bits, &NETWORK_KEY, false);
                 Box::new(move |packet| encoder.encode(packet, false))
             }
         };

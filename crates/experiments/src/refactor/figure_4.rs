@@ -21,7 +21,7 @@ pub const FIGURE: Figure = Figure {
              collide and flushed after so much traffic, and for slots that are replaced and never flushed. Chunks have \
              64 bytes in the mean, as the paper's do, so that 2^23 slots are its 512 MB. Slots and flush volume are \
              scaled to the paper's chunks per slot by the factor that each row names; caches that would have fewer \
-             than 2^14 slots are left out. The trace is of high overlap, in whole objects.",
+             than 2^14 slots are left out. Chunks are whole everywhere. The trace is of high overlap, in whole objects.",
     needs: |_| Vec::new(),
     rows,
 };
@@ -54,7 +54,8 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
             };
             runs.push((megabytes, series, Finder::MarkedSlots { slot_bits, flush_bytes }, paper));
         }
-        runs.push((megabytes, "replaced: never flushed".to_owned(), Finder::Slots { slot_bits }, None));
+        let replaced = Finder::Slots { slot_bits, parts: false };
+        runs.push((megabytes, "replaced: never flushed".to_owned(), replaced, None));
     }
     let found = parallel::map(&runs, &ProgressBar::hidden(), |(_, _, finder, _)| {
         Ok(finder.count(CHUNKS, trace())?.detected())

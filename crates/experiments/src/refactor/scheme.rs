@@ -15,7 +15,9 @@ pub enum Scheme {
     Model(Estimates),
     /// The default: stations say what they overheard, and the threshold adapts.
     Receipts,
-    /// The same with the default's smallest chunk of 64 bytes. All others here cut chunks of 32 bytes and more, 64 in
+    /// The same without parts of chunks, as the paper has it.
+    WholeChunks,
+    /// Receipts with the default's smallest chunk of 64 bytes. All others here cut chunks of 32 bytes and more, 64 in
     /// the mean as the paper's are.
     LongerChunks,
     /// Receipts, and packets to the same station share a datagram.
@@ -39,12 +41,13 @@ pub enum Estimates {
 
 impl Scheme {
     /// Those of figures 5 to 7, in the order of a legend.
-    pub const OF_FIGURES: [Self; 9] = [
+    pub const OF_FIGURES: [Self; 10] = [
         Self::Nothing,
         Self::Greedy,
         Self::Model(Estimates::TableOne),
         Self::Model(Estimates::Learnt),
         Self::Receipts,
+        Self::WholeChunks,
         Self::LongerChunks,
         Self::Packed,
         Self::PerfectOverhearing,
@@ -54,7 +57,7 @@ impl Scheme {
     /// Whether stations have to say what they overheard.
     #[must_use]
     pub fn needs_receipts(self) -> bool {
-        matches!(self, Self::Receipts | Self::LongerChunks | Self::Packed)
+        matches!(self, Self::Receipts | Self::WholeChunks | Self::LongerChunks | Self::Packed)
     }
 
     /// The smallest chunk.
@@ -77,6 +80,7 @@ impl fmt::Display for Scheme {
             Self::Greedy => f.write_str("greedy RE"),
             Self::Model(estimates) => write!(f, "{estimates}"),
             Self::Receipts => f.write_str("receipts"),
+            Self::WholeChunks => f.write_str("receipts, whole chunks"),
             Self::LongerChunks => f.write_str("receipts, chunks from 64 B on"),
             Self::Packed => f.write_str("receipts, packed"),
             Self::PerfectOverhearing => f.write_str("perfect overhearing with collisions"),

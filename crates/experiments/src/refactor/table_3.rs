@@ -22,7 +22,8 @@ pub const FIGURE: Figure = Figure {
              The paper's cache has 1 GB, and caches are flushed every 200 to 300 MB; slots, stores and flush volume \
              are scaled so that chunks per slot are those of 3 GB of traffic, by the factor that each row names. \
              Slots that are replaced when they collide are the default, with a MAC of 8 bytes in every packet from \
-             which something is removed; slots that are marked are the paper's, without.",
+             which something is removed, and refer to parts of chunks too; slots that are marked are the paper's, \
+             without either.",
     needs: |_| Vec::new(),
     rows,
 };
@@ -46,11 +47,12 @@ pub fn scale(setting: &Setting<'_>) -> u64 {
     setting.plan.choose(32, 128, 128)
 }
 
-fn finders(scale: u64) -> [(&'static str, Finder); 6] {
+fn finders(scale: u64) -> [(&'static str, Finder); 7] {
     let slot_bits = 24 - scale.trailing_zeros() as u8;
     let store_bytes = ((1u64 << 30) / scale) as usize;
     [
-        (REPLACED, Finder::Slots { slot_bits }),
+        (REPLACED, Finder::Slots { slot_bits, parts: true }),
+        ("slots, replaced, whole chunks", Finder::Slots { slot_bits, parts: false }),
         (MARKED, Finder::MarkedSlots { slot_bits, flush_bytes: 250_000_000 / scale }),
         (SHA1, Finder::Sha1(store_bytes)),
         (SHIPPED, Finder::ShippedSha1(store_bytes)),

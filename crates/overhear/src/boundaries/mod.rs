@@ -5,7 +5,8 @@
 //! packet's literals, though what stood around them was removed. And where content repeats at another offset, the same
 //! boundaries are found again after a chunk or two.
 //!
-//! What all three methods cut has at most [`MAX_CHUNK_BYTES`]; only a packet's last chunk has less than the smallest.
+//! What all three methods cut has at most [`MAX_CHUNK_BYTES`] and at least what is the smallest: where less would be left
+//! behind a boundary, the boundary gives way. Only what is shorter from the outset is a shorter chunk, and that is kept nowhere.
 
 mod gear;
 mod maxp;
@@ -78,19 +79,23 @@ impl Boundaries {
     /// How long the chunk is that starts where `bytes` do; at least 1 where there is a byte.
     #[inline]
     fn first_chunk_bytes(self, bytes: &[u8]) -> usize {
-        let min_bytes = self.min_chunk.bytes();
-        let bytes = &bytes[..bytes.len().min(MAX_CHUNK_BYTES)];
-        if bytes.len() <= min_bytes {
-            return bytes.len();
+        let (rest, min_bytes) = (bytes.len(), self.min_chunk.bytes());
+        if rest < 2 * min_bytes {
+            return rest;
         }
-        match (self.method, self.min_chunk) {
+        // What is longer than a chunk may be is cut where the smallest is left; what is not may be one chunk. A run that
+        // ends at any boundary is so cut as if more had followed.
+        let reach = if rest <= MAX_CHUNK_BYTES { rest } else { MAX_CHUNK_BYTES.min(rest - min_bytes) };
+        let bytes = &bytes[..reach];
+        let cut = match (self.method, self.min_chunk) {
             (Method::Maxp, _) => maxp::cut(bytes, min_bytes),
             (Method::Modp, _) => modp::cut(bytes, min_bytes),
             // the masks as constants
             (Method::Gear, MinChunk::Bytes32) => gear::cut::<32>(bytes),
             (Method::Gear, MinChunk::Bytes64) => gear::cut::<64>(bytes),
             (Method::Gear, MinChunk::Bytes128) => gear::cut::<128>(bytes),
-        }
+        };
+        if rest - cut < min_bytes { rest } else { cut }
     }
 }
 
@@ -130,7 +135,7 @@ mod tests {
                 for chunk in boundaries.chunks(&bytes) {
                     prop_assert_eq!(chunk.start, end_of_last);
                     prop_assert!((1..=MAX_CHUNK_BYTES).contains(&chunk.len()));
-                    prop_assert!(chunk.len() >= boundaries.min_chunk.bytes() || chunk.end == bytes.len());
+                    prop_assert!(chunk.len() >= boundaries.min_chunk.bytes().min(bytes.len()));
                     end_of_last = chunk.end;
                 }
                 prop_assert_eq!(end_of_last, bytes.len());

@@ -1,11 +1,55 @@
 //! Perfect RE (section 5.3.1): no collisions, nothing forgotten, everybody hears everything.
 
 use super::Counted;
-use crate::address::{Address, Addresses};
+use crate::address::Addresses;
 use crate::boundaries::Boundaries;
+use crate::references::{Grower, Reference, Surroundings, gaps, runs};
 use foldhash::fast::FixedState;
-use std::collections::HashSet;
+use std::collections::HashMap;
+use std::ops::Range;
 use wire::shim::slots::{Run, Slots};
+
+/// A chunk, and what stood beside it last.
+#[derive(Debug)]
+struct Kept {
+    bytes: Range<usize>,
+    before: Option<u32>,
+    behind: Option<u32>,
+}
+
+/// Chunks in the order of their arrival.
+#[derive(Debug, Default)]
+struct Chunks {
+    bytes: Vec<u8>,
+    kept: Vec<Kept>,
+    by_address: HashMap<u64, u32, FixedState>,
+}
+
+impl Chunks {
+    /// Which chunk this is, kept from now on.
+    fn keep(&mut self, address: u64, chunk: &[u8]) -> u32 {
+        *self.by_address.entry(address).or_insert_with(|| {
+            let start = self.bytes.len();
+            self.bytes.extend_from_slice(chunk);
+            self.kept.push(Kept { bytes: start..self.bytes.len(), before: None, behind: None });
+            self.kept.len() as u32 - 1
+        })
+    }
+}
+
+impl Surroundings for Chunks {
+    fn before(&self, chunk: u32) -> Option<u32> {
+        self.kept[chunk as usize].before
+    }
+
+    fn behind(&self, chunk: u32) -> Option<u32> {
+        self.kept[chunk as usize].behind
+    }
+
+    fn bytes(&self, chunk: u32) -> &[u8] {
+        &self.bytes[self.kept[chunk as usize].bytes.clone()]
+    }
+}
 
 /// Counts what would be sent.
 #[derive(Debug)]
@@ -13,48 +57,82 @@ pub struct Ideal {
     boundaries: Boundaries,
     slot_bits: u8,
     addresses: Addresses,
-    seen: HashSet<u64, FixedState>,
-    of_packet: Vec<Address>,
+    chunks: Chunks,
+    with_parts: bool,
+    found: Vec<Reference>,
+    references: Vec<Reference>,
+    runs: Vec<Run>,
 }
 
 impl Ideal {
-    /// With references as long as slots of so many bits would be.
+    /// With references as long as slots of so many bits would be; to whole chunks only, as the paper has them, or with what
+    /// stands beside them.
     #[must_use]
-    pub fn new(boundaries: Boundaries, slot_bits: u8, network_key: &[u8; 32]) -> Self {
-        let addresses = Addresses::new(network_key);
-        Ideal { boundaries, slot_bits, addresses, seen: HashSet::default(), of_packet: Vec::new() }
+    pub fn new(boundaries: Boundaries, slot_bits: u8, network_key: &[u8; 32], with_parts: bool) -> Self {
+        Ideal {
+            boundaries,
+            slot_bits,
+            addresses: Addresses::new(network_key),
+            chunks: Chunks::default(),
+            with_parts,
+            found: Vec::new(),
+            references: Vec::new(),
+            runs: Vec::new(),
+        }
     }
 
     /// A packet that is sent to somebody, with a MAC or without.
     pub fn encode(&mut self, packet: &[u8], with_mac: bool) -> Counted {
-        let (mut runs, mut slots): (Vec<Run>, u32) = (Vec::new(), 0);
-        let (mut literal_bytes, mut behind_slot, mut found_bytes) = (0, false, 0);
-        self.of_packet.clear();
-        for range in self.boundaries.chunks(packet) {
+        self.found.clear();
+        self.references.clear();
+        let smallest_bytes = self.boundaries.min_chunk.bytes();
+        for range in self.boundaries.chunks(packet).filter(|range| range.len() >= smallest_bytes) {
             let address = self.addresses.of(&packet[range.clone()]);
-            self.of_packet.push(address);
-            let found = self.seen.contains(&address.bits());
-            match runs.last_mut() {
-                Some(run) if found && behind_slot => run.slots += 1,
-                _ if found => {
-                    runs.push(Run { literal_bytes, slots: 1 });
-                    literal_bytes = 0;
-                }
-                _ => literal_bytes += range.len() as u32,
+            if let Some(chunk) = self.chunks.by_address.get(&address.bits()) {
+                self.found.push(Reference::to_whole(range, *chunk));
             }
-            behind_slot = found;
-            slots += u32::from(found);
-            found_bytes += if found { range.len() } else { 0 };
         }
-        self.seen.extend(self.of_packet.iter().map(|address| address.bits()));
-        let slots = vec![0; slots as usize];
+        if self.with_parts {
+            let mut grower = Grower { packet, seen: &self.chunks, smallest_bytes, allows: |_, _| true };
+            grower.grow(&self.found, &mut self.references);
+        } else {
+            self.references.clone_from(&self.found);
+        }
+        let found_bytes: usize = self.references.iter().map(|reference| reference.range.len()).sum();
+        runs(&self.references, &mut self.runs);
+        let slots = vec![0; self.references.len()];
         let mac = (with_mac && !slots.is_empty()).then_some([0; 8]);
-        let shim_bytes = Slots { slot_bits: self.slot_bits, mac, runs: &runs, slots: &slots }.encoded_len();
-        let encoded_bytes = packet.len() - found_bytes + shim_bytes;
+        let shim = Slots { slot_bits: self.slot_bits, mac, runs: &self.runs, slots: &slots };
+        let encoded_bytes = packet.len() - found_bytes + shim.encoded_len();
+        self.keep(packet);
         Counted {
             packet_bytes: packet.len() as u64,
             found_bytes: found_bytes as u64,
             sent_bytes: encoded_bytes.min(packet.len() + 1) as u64,
+        }
+    }
+
+    /// Keeps what is sent of the packet, and what stood beside what.
+    fn keep(&mut self, packet: &[u8]) {
+        let Ideal { boundaries, addresses, chunks, references, .. } = self;
+        let smallest_bytes = boundaries.min_chunk.bytes();
+        let mut standing: Vec<(Range<usize>, u32)> =
+            references.iter().map(|reference| (reference.range.clone(), reference.chunk)).collect();
+        for gap in gaps(references, packet.len()).filter(|gap| gap.len() >= smallest_bytes) {
+            for range in boundaries.chunks(&packet[gap.clone()]) {
+                let range = range.start + gap.start..range.end + gap.start;
+                let chunk = &packet[range.clone()];
+                standing.push((range, chunks.keep(addresses.of(chunk).bits(), chunk)));
+            }
+        }
+        standing.sort_unstable_by_key(|(range, _)| range.start);
+        for pair in standing.windows(2) {
+            let [(one, first), (other, second)] = pair else { continue };
+            let is_whole = |range: &Range<usize>, chunk: u32| range.len() == chunks.bytes(chunk).len();
+            if one.end == other.start && is_whole(one, *first) && is_whole(other, *second) {
+                chunks.kept[*first as usize].behind = Some(*second);
+                chunks.kept[*second as usize].before = Some(*first);
+            }
         }
     }
 }

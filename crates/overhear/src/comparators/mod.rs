@@ -5,7 +5,7 @@
 //! | [`MaxMatch`] | stretches of any length around equal windows | place in a stored packet |
 //! | [`HashedChunks`] | chunks, or whole packets (Santos and Wetherall 1998) | SHA-1 |
 //! | the same, shipping hashes | the same | SHA-1, sent with every chunk, so that receivers reckon none |
-//! | [`Ideal`] | chunks, however long ago (the paper's "perfect RE") | slot |
+//! | [`Ideal`] | chunks, and parts of them or not, however long ago (the paper's "perfect RE") | slot |
 
 mod hashed_chunks;
 mod ideal;

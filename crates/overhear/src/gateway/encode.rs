@@ -1,14 +1,19 @@
 //! One packet's way through the encoder.
 
+use super::neighbours::GatewayCache;
 use super::{Chunk, Gateway, NOBODY, origin};
+use crate::address::Addresses;
+use crate::boundaries::Boundaries;
 use crate::cache::Holds;
 use crate::gateway::sent::SentChunk;
 use crate::names::{PacketNumber, StationId};
+use crate::references::{Grower, Reference, gaps, runs};
 use crate::removal::{Candidate, Origin};
+use std::ops::Range;
 use std::time::Duration;
 use wire::chunk_request::MAX_SLOTS;
 use wire::shim::MAX_RESTORED_BYTES;
-use wire::shim::slots::{MAC_BYTES, Run, Slots};
+use wire::shim::slots::{MAC_BYTES, Part, Slots};
 
 /// What was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +26,7 @@ pub struct Sent {
     pub found_bytes: usize,
     /// Bytes removed.
     pub removed_bytes: usize,
-    /// Chunks removed.
+    /// Chunks removed, all of them or a part.
     pub removed_chunks: usize,
     /// Of the bytes appended, those that are none of the packet's.
     pub shim_bytes: usize,
@@ -36,15 +41,15 @@ impl Gateway {
         let packet = &packet[..packet.len().min(MAX_RESTORED_BYTES)];
         self.find(packet);
         let column = self.stations.column(to).unwrap_or(NOBODY);
-        let found_bytes = self.profile(to, column);
-        self.choose(to, column, found_bytes);
+        let chunks_bytes = self.profile(to, column);
+        self.choose(to, column, chunks_bytes, packet);
         let start = out.len();
         let removed_bytes = self.emit(to, packet, out);
-        let removed_chunks = self.slots.len();
-        for run in &self.runs {
-            self.statistics.removed_chunks += u64::from(run.slots);
-        }
-        let number = self.remember(packet, column);
+        let removed_chunks = self.references.len();
+        let of_found: usize = self.found.iter().map(|found| found.range.len()).sum();
+        let beside_bytes = removed_bytes.saturating_sub(of_found);
+        let found_bytes = chunks_bytes + beside_bytes;
+        let number = self.remember(packet, to, column);
         let bytes = out.len() - start;
         let shim_bytes = bytes - (packet.len() - removed_bytes);
         let counted = &mut self.statistics;
@@ -53,25 +58,17 @@ impl Gateway {
         counted.encoded_packets += u64::from(removed_chunks > 0);
         counted.sent_bytes += bytes as u64;
         counted.found_bytes += found_bytes as u64;
+        counted.removed_chunks += removed_chunks as u64;
         counted.removed_bytes += removed_bytes as u64;
+        counted.beside_bytes += beside_bytes as u64;
         Sent { number, bytes, found_bytes, removed_bytes, removed_chunks, shim_bytes }
     }
 
     /// Cuts the packet and looks its chunks up.
     fn find(&mut self, packet: &[u8]) {
-        let slot_bits = self.cache.slot_bits();
         self.chunks.clear();
-        for range in self.settings.boundaries.chunks(packet) {
-            let address = self.addresses.of(&packet[range.clone()]);
-            self.chunks.push(Chunk { range, address, found: Holds::Nothing, removed: None });
-        }
-        for chunk in &self.chunks {
-            let slot = chunk.address.slot(slot_bits);
-            self.fetched ^= self.cache.fetch(slot, chunk.range.len()) ^ self.knowledge.fetch(slot);
-        }
-        for chunk in &mut self.chunks {
-            chunk.found = self.cache.holds(chunk.address, &packet[chunk.range.clone()]);
-        }
+        let Gateway { settings, addresses, cache, chunks, fetched, .. } = self;
+        look_up(settings.boundaries, addresses, cache, packet, 0..packet.len(), chunks, fetched);
     }
 
     /// Counts what was found, by whose it is, and says how many bytes of it there are.
@@ -92,140 +89,268 @@ impl Gateway {
         own_bytes + others_bytes
     }
 
-    /// Decides which chunks are removed.
-    fn choose(&mut self, to: StationId, column: u8, found_bytes: usize) {
-        self.slots.clear();
+    /// Decides which chunks are removed, and what stands beside them.
+    fn choose(&mut self, to: StationId, column: u8, chunks_bytes: usize, packet: &[u8]) {
+        self.found.clear();
+        self.references.clear();
         self.displacing.clear();
-        let Gateway { settings, cache, knowledge, stations, sent, chunks, slots, flush, displacing, .. } =
-            self;
+        let Gateway {
+            settings, cache, knowledge, stations, sent, chunks, found, references, flush, displacing, ..
+        } = self;
         let Some(associated) = stations.get_mut(to) else { return };
-        if associated.flush_pending || flush.runs() || found_bytes == 0 {
+        if associated.flush_pending || flush.runs() || chunks_bytes == 0 {
             return;
         }
-        let narrow_bits = associated.narrow.as_ref().map_or(settings.slot_bits, |narrow| narrow.slot_bits());
+        let narrow = associated.narrow.as_ref();
+        let slot_bytes = f64::from(narrow.map_or(settings.slot_bits, |narrow| narrow.slot_bits())) / 8.0;
         let next = sent.next().0;
         // its own bits, and its part of the front, the runs and the MAC
         let front_bytes = 3.0 + if associated.mac.is_some() { MAC_BYTES as f64 } else { 0.0 };
         // what this very packet takes the place of could not be supplied if the station lacked it
         let another = chunks.iter().filter(|chunk| chunk.found == Holds::Another);
         displacing.extend(another.map(|chunk| chunk.address.slot(settings.slot_bits)));
-        for chunk in chunks.iter_mut().filter(|chunk| chunk.found == Holds::Chunk).take(MAX_SLOTS) {
-            let slot = chunk.address.slot(settings.slot_bits);
-            if displacing.contains(&slot) {
-                continue;
+        let (profile, mut room) = (&mut associated.profile, MAX_SLOTS);
+        let mut removes = |slot: u32, bytes: usize| {
+            if displacing.contains(&slot) || room == 0 {
+                return false;
             }
-            let there = associated.narrow.as_ref().is_none_or(|narrow| narrow.holds(slot));
-            let chunk_bytes = chunk.range.len() as f64;
+            let there = narrow.is_none_or(|narrow| narrow.holds(slot));
             let candidate = Candidate {
                 probability: if there {
-                    knowledge.probability(slot, &associated.listener, next)
+                    knowledge.probability(cache, slot, &associated.listener, next)
                 } else {
                     0.0
                 },
-                chunk_bytes,
-                shim_bytes: f64::from(narrow_bits) / 8.0 + front_bytes * chunk_bytes / found_bytes as f64,
-                redundant_bytes: found_bytes as f64,
+                chunk_bytes: bytes as f64,
+                shim_bytes: slot_bytes + front_bytes * bytes as f64 / chunks_bytes as f64,
+                redundant_bytes: chunks_bytes as f64,
             };
             let origin = origin(cache.head(slot), column);
             let association = &associated.association;
             let removes = settings.removal.removes(
                 &candidate,
                 origin,
-                &associated.profile,
+                profile,
                 &association.air_time,
                 association.rate_bits_per_second,
             );
             if removes {
-                chunk.removed = Some(origin);
-                slots.push(chunk.address.slot(narrow_bits));
+                room -= 1;
             } else if candidate.probability > 0.0 {
-                associated.profile.left_in(origin);
+                profile.left_in(origin);
             }
+            removes
+        };
+        for chunk in chunks.iter().filter(|chunk| chunk.found == Holds::Chunk) {
+            let slot = chunk.address.slot(settings.slot_bits);
+            if removes(slot, chunk.range.len()) {
+                found.push(Reference::to_whole(chunk.range.clone(), slot));
+            }
+        }
+        if settings.parts {
+            let smallest_bytes = settings.boundaries.min_chunk.bytes();
+            Grower { packet, seen: &*cache, smallest_bytes, allows: removes }.grow(found, references);
+        } else {
+            references.clone_from(found);
         }
     }
 
     /// Writes shim and literals, and says how many bytes it removed.
     fn emit(&mut self, to: StationId, packet: &[u8], out: &mut Vec<u8>) -> usize {
-        self.runs.clear();
-        let mut removed_bytes = 0;
-        let (mut literal_bytes, mut behind_slot) = (0, false);
-        for chunk in &self.chunks {
-            match self.runs.last_mut() {
-                Some(run) if chunk.removed.is_some() && behind_slot => run.slots += 1,
-                _ if chunk.removed.is_some() => {
-                    self.runs.push(Run { literal_bytes, slots: 1 });
-                    literal_bytes = 0;
-                }
-                _ => literal_bytes += chunk.range.len() as u32,
-            }
-            behind_slot = chunk.removed.is_some();
-            removed_bytes += if behind_slot { chunk.range.len() } else { 0 };
+        self.cut_literals(packet);
+        let grew = self.references.len() != self.found.len();
+        if grew && self.literals.iter().any(|chunk| self.displaces_what_is_meant(chunk)) {
+            self.references.clone_from(&self.found);
+            self.cut_literals(packet);
         }
+        let removed_bytes: usize = self.references.iter().map(|reference| reference.range.len()).sum();
+        runs(&self.references, &mut self.runs);
         let number = self.sent.next();
-        let associated = self.stations.get_mut(to);
-        let mac = associated.as_ref().and_then(|associated| associated.mac.as_ref());
-        let slot_bits = associated.as_ref().and_then(|associated| associated.narrow.as_ref());
-        let slot_bits = slot_bits.map_or(self.settings.slot_bits, |narrow| narrow.slot_bits());
+        let associated = self.stations.get(to);
+        let mac = associated.and_then(|associated| associated.mac.as_ref());
+        let narrow = associated.and_then(|associated| associated.narrow.as_ref());
+        let slot_bits = narrow.map_or(self.settings.slot_bits, |narrow| narrow.slot_bits());
         let mac = mac.filter(|_| removed_bytes > 0).map(|mac| mac.of(number.0, packet));
+        self.slots.clear();
+        let of_station = (1 << slot_bits) - 1;
+        self.slots.extend(self.references.iter().map(|reference| reference.chunk & of_station));
         let shim = Slots { slot_bits, mac, runs: &self.runs, slots: &self.slots };
         if removed_bytes <= shim.encoded_len() {
             // not worth it
-            self.chunks.iter_mut().for_each(|chunk| chunk.removed = None);
-            self.runs.clear();
-            self.slots.clear();
             Slots { slot_bits, mac: None, runs: &[], slots: &[] }.emit(out);
             out.extend_from_slice(packet);
+            if removed_bytes > 0 {
+                self.references.clear();
+                self.cut_literals(packet);
+            }
             return 0;
         }
         shim.emit(out);
-        let mut literals_from = 0;
-        for chunk in self.chunks.iter().filter(|chunk| chunk.removed.is_some()) {
-            out.extend_from_slice(&packet[literals_from..chunk.range.start]);
-            literals_from = chunk.range.end;
+        for gap in gaps(&self.references, packet.len()) {
+            out.extend_from_slice(&packet[gap]);
         }
-        out.extend_from_slice(&packet[literals_from..]);
         removed_bytes
     }
 
-    /// Keeps the packet's chunks, and remembers what was sent.
-    fn remember(&mut self, packet: &[u8], column: u8) -> PacketNumber {
+    /// Cuts what is sent of the packet as whoever overhears it does: each stretch between references by itself.
+    fn cut_literals(&mut self, packet: &[u8]) {
+        let Gateway { settings, addresses, cache, chunks, literals, references, fetched, .. } = self;
+        literals.clear();
+        let mut of_packet = &chunks[..];
+        for gap in gaps(references, packet.len()) {
+            let before = of_packet.partition_point(|chunk| chunk.range.start < gap.start);
+            of_packet = &of_packet[before..];
+            let within = of_packet.partition_point(|chunk| chunk.range.end <= gap.end);
+            let (as_they_are, behind) = of_packet.split_at(within);
+            let starts = as_they_are.first().map(|first| first.range.start) == Some(gap.start);
+            let ends = as_they_are.last().map(|last| last.range.end) == Some(gap.end);
+            if starts && ends {
+                literals.extend_from_slice(as_they_are);
+            } else {
+                look_up(settings.boundaries, addresses, cache, packet, gap, literals, fetched);
+            }
+            of_packet = behind;
+        }
+    }
+
+    /// Whether a chunk takes the slot of another that the packet refers to.
+    fn displaces_what_is_meant(&self, chunk: &Chunk) -> bool {
+        let slot = chunk.address.slot(self.settings.slot_bits);
+        chunk.found == Holds::Another && self.references.iter().any(|reference| reference.chunk == slot)
+    }
+
+    /// Keeps the packet's chunks, and remembers what was sent and what stood beside what.
+    fn remember(&mut self, packet: &[u8], to: StationId, column: u8) -> PacketNumber {
+        let mut beside = Beside::new(self.stations.get(to).and_then(|to| to.last_slot));
+        let (mut literal, mut reference) = (0, 0);
+        loop {
+            let next_literal = self.literals.get(literal);
+            let next_reference = self.references.get(reference);
+            let is_literal = match (next_literal, next_reference) {
+                (Some(literal), Some(reference)) => literal.range.start < reference.range.start,
+                (Some(_), None) => true,
+                (None, Some(_)) => false,
+                (None, None) => break,
+            };
+            if is_literal {
+                self.keep(packet, literal, column, &mut beside);
+                literal += 1;
+            } else {
+                self.note_removed(reference, column, &mut beside);
+                reference += 1;
+            }
+        }
+        if let Some(associated) = self.stations.get_mut(to) {
+            associated.last_slot = beside.last.filter(|(_, end)| *end == packet.len()).map(|(slot, _)| slot);
+        }
+        self.sent.push_packet(column, self.literals.len() + self.references.len())
+    }
+
+    /// Keeps a chunk that is sent with its bytes.
+    fn keep(&mut self, packet: &[u8], literal: usize, column: u8, beside: &mut Beside) {
         let number = self.sent.next();
         let slot_bits = self.settings.slot_bits;
         let (marks, caches) = (self.marks(), !self.flush.runs());
-        let Gateway { cache, knowledge, stations, sent, statistics, chunks, .. } = self;
-        for chunk in chunks.iter() {
-            let slot = chunk.address.slot(slot_bits);
-            statistics.collisions += u64::from(chunk.found == Holds::Another);
-            match chunk.found {
-                Holds::Mark => {}
-                Holds::Another if marks => {
-                    cache.mark(slot);
-                    knowledge.forget_slot(slot);
-                }
-                Holds::Nothing | Holds::Another if caches => {
-                    cache.put(chunk.address, &packet[chunk.range.clone()]);
-                    knowledge.forget_slot(slot);
-                }
-                Holds::Nothing | Holds::Another | Holds::Chunk => {}
+        let Gateway { cache, knowledge, stations, sent, statistics, literals, .. } = self;
+        let chunk = &literals[literal];
+        let slot = chunk.address.slot(slot_bits);
+        statistics.collisions += u64::from(chunk.found == Holds::Another);
+        match chunk.found {
+            Holds::Mark => {}
+            Holds::Another if marks => {
+                cache.mark(slot);
+                knowledge.forget_slot(slot);
             }
-            sent.push_chunk(SentChunk::new(chunk.address, slot_bits, chunk.removed));
-            if cache.head(slot).tag() != chunk.address.tag() {
-                continue;
+            Holds::Nothing | Holds::Another if caches => {
+                cache.put(chunk.address, &packet[chunk.range.clone()]);
+                knowledge.forget_slot(slot);
             }
-            cache.note_addressee(slot, column);
-            if chunk.removed.is_none() {
-                knowledge.transmitted(slot, number.0, column);
-                if knowledge.guesses() {
-                    stations
-                        .iter_mut()
-                        .filter_map(|station| station.narrow.as_mut())
-                        .for_each(|narrow| narrow.fill(slot));
-                } else if let Some(narrow) = stations.of_column_mut(column).and_then(|to| to.narrow.as_mut())
-                {
-                    narrow.fill(slot);
-                }
-            }
+            Holds::Nothing | Holds::Another | Holds::Chunk => {}
         }
-        sent.push_packet(column, chunks.len())
+        sent.push_chunk(SentChunk::literal(chunk.address, slot_bits));
+        if cache.head(slot).tag() != chunk.address.tag() {
+            beside.last = None;
+            return;
+        }
+        cache.note_addressee(slot, column);
+        beside.stands(cache, slot, &chunk.range);
+        knowledge.transmitted(cache, slot, number.0, column);
+        if knowledge.guesses() {
+            stations
+                .iter_mut()
+                .filter_map(|station| station.narrow.as_mut())
+                .for_each(|narrow| narrow.fill(slot));
+        } else if let Some(narrow) = stations.of_column_mut(column).and_then(|to| to.narrow.as_mut()) {
+            narrow.fill(slot);
+        }
+    }
+
+    /// Notes a chunk that is not sent, or of which a part is not.
+    fn note_removed(&mut self, reference: usize, column: u8, beside: &mut Beside) {
+        let Gateway { cache, sent, references, .. } = self;
+        let Reference { range, chunk: slot, part } = &references[reference];
+        let head = cache.head(*slot);
+        sent.push_chunk(SentChunk::removed(*slot, head.tag(), *part, origin(head, column)));
+        match part {
+            Part::Whole => {
+                cache.note_addressee(*slot, column);
+                beside.stands(cache, *slot, range);
+            }
+            // what stands beside its other end is known
+            Part::Beginning(_) => beside.last = None,
+            Part::End(_) => beside.last = Some((*slot, range.end)),
+        }
+    }
+}
+
+/// Notes which chunks stand beside each other, as it passes over them.
+struct Beside {
+    /// Whose chunk stood last, and up to where.
+    last: Option<(u32, usize)>,
+    /// With whose chunk the station's packet before ended.
+    of_packet_before: Option<u32>,
+}
+
+impl Beside {
+    fn new(of_packet_before: Option<u32>) -> Self {
+        Beside { last: None, of_packet_before }
+    }
+
+    /// The slot's chunk stands here.
+    fn stands(&mut self, cache: &mut GatewayCache, slot: u32, range: &Range<usize>) {
+        match (self.last, self.of_packet_before) {
+            (Some((before, end)), _) if end == range.start => cache.note_neighbours(before, slot),
+            (None, Some(before)) if range.start == 0 => cache.note_neighbours_if_new(before, slot),
+            _ => {}
+        }
+        self.last = Some((slot, range.end));
+    }
+}
+
+/// Cuts a stretch of a packet, and looks its chunks up: appends them to `out`. What is shorter than the smallest chunk is
+/// none.
+fn look_up(
+    boundaries: Boundaries,
+    addresses: &Addresses,
+    cache: &GatewayCache,
+    packet: &[u8],
+    stretch: Range<usize>,
+    out: &mut Vec<Chunk>,
+    fetched: &mut u8,
+) {
+    if stretch.len() < boundaries.min_chunk.bytes() {
+        return;
+    }
+    let first = out.len();
+    for range in boundaries.chunks(&packet[stretch.clone()]) {
+        let range = range.start + stretch.start..range.end + stretch.start;
+        let address = addresses.of(&packet[range.clone()]);
+        out.push(Chunk { range, address, found: Holds::Nothing });
+    }
+    for chunk in &out[first..] {
+        *fetched ^= cache.fetch(chunk.address.slot(cache.slot_bits()), chunk.range.len());
+    }
+    for chunk in &mut out[first..] {
+        chunk.found = cache.holds(chunk.address, &packet[chunk.range.clone()]);
     }
 }

@@ -37,7 +37,7 @@ impl Gateway {
         if self.flush.runs() {
             self.end_flush_if_most_have();
         } else {
-            self.knowledge.forget_columns(1 << column);
+            self.knowledge.forget_columns(&mut self.cache, 1 << column);
         }
     }
 
@@ -48,7 +48,7 @@ impl Gateway {
             .fold((0, 0), |(all, pending), station| (all + 1, pending + usize::from(station.flush_pending)));
         if 2 * pending <= all {
             self.cache.clear();
-            self.knowledge.forget_columns(u64::MAX);
+            self.knowledge.forget_columns(&mut self.cache, u64::MAX);
             self.flush.ends();
         }
     }

@@ -3,6 +3,7 @@
 mod encode;
 mod flushing;
 mod narrow;
+mod neighbours;
 mod requests;
 mod sent;
 mod stations;
@@ -11,13 +12,15 @@ pub use encode::Sent;
 pub use requests::Answer;
 
 use crate::address::{Address, Addresses};
-use crate::cache::{Head, Holds, SlotCache};
+use crate::cache::{Head, Holds};
 use crate::flush::Flush;
 use crate::knowledge::{Knowledge, Listener, MAX_STATIONS, OverheardFractions};
 use crate::names::{PacketNumber, StationId};
+use crate::references::Reference;
 use crate::removal::{Origin, Profile};
 use crate::settings::{Association, Collisions, Settings, SettingsError};
 use narrow::NarrowCache;
+use neighbours::GatewayCache;
 use re::mac::PacketMac;
 use sent::{SentChunk, SentPacket, SentPackets};
 use stations::{Associated, Stations};
@@ -53,10 +56,12 @@ pub struct GatewayStatistics {
     pub found_chunks: u64,
     /// Bytes of those.
     pub found_bytes: u64,
-    /// Chunks removed.
+    /// Chunks removed, all of them or a part.
     pub removed_chunks: u64,
     /// Bytes of those.
     pub removed_bytes: u64,
+    /// Of them, what was found beside a chunk and not by its own hash.
+    pub beside_bytes: u64,
     /// Chunks whose slot held another.
     pub collisions: u64,
     /// Requests answered.
@@ -79,12 +84,11 @@ pub enum JoinError {
 }
 
 /// A chunk of the packet that is being encoded.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Chunk {
     range: Range<usize>,
     address: Address,
     found: Holds,
-    removed: Option<Origin>,
 }
 
 /// Encodes what is sent to stations.
@@ -92,7 +96,7 @@ struct Chunk {
 pub struct Gateway {
     settings: Settings,
     addresses: Addresses,
-    cache: SlotCache,
+    cache: GatewayCache,
     knowledge: Knowledge,
     stations: Stations,
     sent: SentPackets,
@@ -100,7 +104,13 @@ pub struct Gateway {
     settling: VecDeque<(Duration, PacketNumber)>,
     flush: Flush,
     statistics: GatewayStatistics,
+    /// As the packet is cut.
     chunks: Vec<Chunk>,
+    /// As what is sent of it is cut.
+    literals: Vec<Chunk>,
+    /// Whole chunks that are to be removed, and with what stands beside them.
+    found: Vec<Reference>,
+    references: Vec<Reference>,
     runs: Vec<Run>,
     slots: Vec<u32>,
     /// Slots whose chunk another one of the packet takes the place of.
@@ -115,7 +125,7 @@ impl Gateway {
         settings.validate()?;
         Ok(Gateway {
             addresses: Addresses::new(&settings.network_key),
-            cache: SlotCache::new(settings.slot_bits),
+            cache: GatewayCache::new(settings.slot_bits),
             knowledge: Knowledge::new(settings.knowledge, settings.slot_bits),
             stations: Stations::new(),
             sent: SentPackets::new(),
@@ -123,6 +133,9 @@ impl Gateway {
             flush: Flush::default(),
             statistics: GatewayStatistics::default(),
             chunks: Vec::new(),
+            literals: Vec::new(),
+            found: Vec::new(),
+            references: Vec::new(),
             runs: Vec::new(),
             slots: Vec::new(),
             displacing: Vec::new(),
@@ -149,12 +162,6 @@ impl Gateway {
         self.sent.next()
     }
 
-    /// Bytes of what is known of stations.
-    #[must_use]
-    pub fn knowledge_bytes(&self) -> usize {
-        self.knowledge.size_bytes()
-    }
-
     /// A station associates, with an empty cache. What was known of an earlier association is forgotten.
     pub fn join(
         &mut self,
@@ -168,7 +175,7 @@ impl Gateway {
         self.stations.remove(station);
         let (column, cleaned) = self.stations.free_column().ok_or(JoinError::Full)?;
         if cleaned != 0 {
-            self.knowledge.forget_columns(cleaned);
+            self.knowledge.forget_columns(&mut self.cache, cleaned);
         }
         let narrow = association.slot_bits < self.settings.slot_bits;
         let next = self.sent.next().0;
@@ -188,6 +195,7 @@ impl Gateway {
             profile: Profile::default(),
             flush_pending: false,
             heard: 0,
+            last_slot: None,
             association,
         });
         self.knowledge.stations_are(self.stations.iter().map(|station| station.listener));
@@ -287,7 +295,7 @@ impl Gateway {
                 narrow.fill(slot);
             }
             if head.chunk_bytes() > 0 && head.tag() == chunk.tag() {
-                knowledge.set(slot, column, true);
+                knowledge.set(cache, slot, column, true);
             }
         }
     }

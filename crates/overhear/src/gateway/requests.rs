@@ -6,6 +6,7 @@ use crate::names::{PacketNumber, StationId};
 use wire::chunk_reply;
 use wire::chunk_request::ChunkRequest;
 use wire::number::{SEQUENCE_BITS, widen};
+use wire::shim::slots::Part;
 
 /// What comes of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,18 +62,21 @@ impl Gateway {
         let chunk_of = |index: &usize| {
             let chunk = removed[*index];
             let there = self.cache.head(chunk.slot()).tag() == chunk.tag();
-            self.cache.chunk(chunk.slot()).filter(|_| there)
+            // what was not meant the station was not sent, and is not given
+            self.cache.chunk(chunk.slot()).filter(|_| there).and_then(|bytes| chunk.part().of(bytes))
         };
         let Some(chunks) = missing.iter().map(chunk_of).collect::<Option<Vec<&[u8]>>>() else {
             return Answer::Gone { number };
         };
         chunk_reply::emit(number.0, chunks.iter().copied(), out);
-        for index in &missing {
-            let chunk = removed[*index].carried();
-            self.knowledge.transmitted(chunk.slot(), self.sent.next().0, column);
+        let whole = missing.iter().map(|index| removed[*index]).filter(|chunk| chunk.part() == Part::Whole);
+        let mut carried = 0;
+        for chunk in whole.map(SentChunk::carried) {
+            self.knowledge.transmitted(&mut self.cache, chunk.slot(), self.sent.next().0, column);
             self.sent.push_chunk(chunk);
+            carried += 1;
         }
-        let number = self.sent.push_packet(column, missing.len());
+        let number = self.sent.push_packet(column, carried);
         Answer::Supplied { number, chunks: missing.len() }
     }
 
@@ -83,7 +87,7 @@ impl Gateway {
             let there = missing.binary_search(&index).is_err();
             associated.profile.chunk_was(chunk.origin(), there);
             if self.cache.head(chunk.slot()).tag() == chunk.tag() {
-                self.knowledge.set(chunk.slot(), column, there);
+                self.knowledge.set(&mut self.cache, chunk.slot(), column, there);
             }
         }
     }

@@ -6,6 +6,7 @@
 use crate::address::Address;
 use crate::names::PacketNumber;
 use crate::removal::Origin;
+use wire::shim::slots::{MAX_SLOT_BITS, Part};
 
 /// Packets remembered.
 const PACKETS: usize = 1 << 13;
@@ -13,6 +14,10 @@ const PACKETS: usize = 1 << 13;
 const CHUNKS: usize = 1 << 17;
 
 /// A chunk of a packet.
+///
+/// ```text
+/// | removed (1) | own (1) | - (2) | end (1) | part (3) | slot (24) |
+/// ```
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SentChunk {
     /// The slot, and how it was sent.
@@ -22,17 +27,29 @@ pub struct SentChunk {
 
 const REMOVED: u32 = 1 << 31;
 const OWN: u32 = 1 << 30;
-const SLOT: u32 = OWN - 1;
+const END: u32 = 1 << 27;
+const PART_SHIFT: u32 = MAX_SLOT_BITS as u32;
+const PART: u32 = END - (1 << PART_SHIFT);
+const SLOT: u32 = (1 << PART_SHIFT) - 1;
 
 impl SentChunk {
-    /// A chunk that belongs into a slot of 2^`slot_bits`, and whose content it was if it was removed.
-    pub fn new(address: Address, slot_bits: u8, removed: Option<Origin>) -> Self {
-        let how = match removed {
-            None => 0,
-            Some(Origin::Own) => REMOVED | OWN,
-            Some(Origin::Other) => REMOVED,
+    /// A chunk that was sent with its bytes, and belongs into a slot of 2^`slot_bits`.
+    pub fn literal(address: Address, slot_bits: u8) -> Self {
+        SentChunk { slot: address.slot(slot_bits), tag: address.tag() }
+    }
+
+    /// A chunk of which only its slot was sent, for a part of it, and whose content it was.
+    pub fn removed(slot: u32, tag: u32, part: Part, origin: Origin) -> Self {
+        let how = match origin {
+            Origin::Own => REMOVED | OWN,
+            Origin::Other => REMOVED,
         };
-        SentChunk { slot: address.slot(slot_bits) | how, tag: address.tag() }
+        let part = match part {
+            Part::Whole => 0,
+            Part::Beginning(count) => u32::from(count) << PART_SHIFT & PART,
+            Part::End(count) => END | u32::from(count) << PART_SHIFT & PART,
+        };
+        SentChunk { slot: slot | how | part, tag }
     }
 
     /// The same chunk, sent with its bytes.
@@ -48,6 +65,15 @@ impl SentChunk {
     /// Only its slot was sent.
     pub fn was_removed(self) -> bool {
         self.slot & REMOVED != 0
+    }
+
+    /// Which part of it was meant.
+    pub fn part(self) -> Part {
+        match ((self.slot & PART) >> PART_SHIFT) as u8 {
+            0 => Part::Whole,
+            count if self.slot & END != 0 => Part::End(count),
+            count => Part::Beginning(count),
+        }
     }
 
     /// Whose content it was, if it was removed.

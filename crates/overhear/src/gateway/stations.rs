@@ -22,6 +22,8 @@ pub struct Associated {
     pub flush_pending: bool,
     /// Packets of others that it heard since its last report.
     pub heard: u32,
+    /// Whose chunk its last packet ended with.
+    pub last_slot: Option<u32>,
 }
 
 /// All of them, by column.

@@ -93,11 +93,6 @@ impl ByRate {
             }
         }
     }
-
-    /// Bytes of the table.
-    pub fn size_bytes(&self) -> usize {
-        self.vectors.len()
-    }
 }
 
 #[cfg(test)]
@@ -121,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_million_slots_for_64_stations_take_32_mib() {
-        assert_eq!(ByRate::new(20).size_bytes(), 32 << 20);
+        assert_eq!(ByRate::new(20).vectors.len(), 32 << 20);
     }
 
     #[test]

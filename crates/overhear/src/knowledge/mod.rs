@@ -9,9 +9,10 @@ mod receipts;
 
 pub use overhearing::OverheardFractions;
 
+use crate::cache::SlotCache;
 use crate::settings::SettingsError;
 use by_rate::{ByRate, VECTOR_BYTES, Vector};
-use receipts::Receipts;
+pub(crate) use receipts::NOTE_BYTES;
 
 /// The most stations at a time.
 pub const MAX_STATIONS: usize = 64;
@@ -53,7 +54,8 @@ pub(crate) struct Listener {
 /// What is known.
 #[derive(Debug)]
 pub(crate) enum Knowledge {
-    Receipts(Receipts),
+    /// It stands in the first [`NOTE_BYTES`] of a slot's notes.
+    Receipts,
     ByRate {
         vectors: ByRate,
         fractions: OverheardFractions,
@@ -66,7 +68,7 @@ pub(crate) enum Knowledge {
 impl Knowledge {
     pub(crate) fn new(kind: KnowledgeKind, slot_bits: u8) -> Self {
         match kind {
-            KnowledgeKind::Receipts => Knowledge::Receipts(Receipts::new(slot_bits)),
+            KnowledgeKind::Receipts => Knowledge::Receipts,
             KnowledgeKind::ByRate(fractions) => Knowledge::ByRate {
                 vectors: ByRate::new(slot_bits),
                 fractions,
@@ -79,7 +81,7 @@ impl Knowledge {
     /// Whether stations are taken to have heard what they said nothing of.
     #[inline]
     pub(crate) fn guesses(&self) -> bool {
-        !matches!(self, Knowledge::Receipts(_))
+        !matches!(self, Knowledge::Receipts)
     }
 
     /// Stations came, went or changed their rates.
@@ -99,30 +101,25 @@ impl Knowledge {
         }
     }
 
-    /// Waits for a slot's memory, as [`SlotCache::fetch`](crate::cache::SlotCache::fetch) does.
-    #[inline]
-    pub(crate) fn fetch(&self, slot: u32) -> u8 {
-        match self {
-            Knowledge::Receipts(receipts) => receipts.fetch(slot),
-            Knowledge::ByRate { .. } | Knowledge::Everything => 0,
-        }
-    }
-
-    /// The slot has another chunk now.
+    /// The slot has another chunk now, of which nothing is noted.
     #[inline]
     pub(crate) fn forget_slot(&mut self, slot: u32) {
-        match self {
-            Knowledge::Receipts(receipts) => receipts.forget_slot(slot),
-            Knowledge::ByRate { vectors, .. } => vectors.forget_slot(slot),
-            Knowledge::Everything => {}
+        if let Knowledge::ByRate { vectors, .. } = self {
+            vectors.forget_slot(slot);
         }
     }
 
     /// The slot's chunk is sent to the station of column `to`, with its bytes, in packet `number`.
     #[inline]
-    pub(crate) fn transmitted(&mut self, slot: u32, number: u64, to: u8) {
+    pub(crate) fn transmitted<const BYTES: usize>(
+        &mut self,
+        cache: &mut SlotCache<BYTES>,
+        slot: u32,
+        number: u64,
+        to: u8,
+    ) {
         match self {
-            Knowledge::Receipts(receipts) => receipts.transmitted(slot, number),
+            Knowledge::Receipts => receipts::transmitted(cache.notes_mut(slot), number),
             Knowledge::ByRate { vectors, heard, .. } => {
                 vectors.transmitted(slot, &heard[usize::from(to) % MAX_STATIONS])
             }
@@ -132,9 +129,15 @@ impl Knowledge {
 
     /// A station has the slot's chunk for certain, or has it not.
     #[inline]
-    pub(crate) fn set(&mut self, slot: u32, column: u8, has: bool) {
+    pub(crate) fn set<const BYTES: usize>(
+        &mut self,
+        cache: &mut SlotCache<BYTES>,
+        slot: u32,
+        column: u8,
+        has: bool,
+    ) {
         match self {
-            Knowledge::Receipts(receipts) => receipts.set(slot, column, has),
+            Knowledge::Receipts => receipts::set(cache.notes_mut(slot), column, has),
             Knowledge::ByRate { vectors, .. } => vectors.set(slot, column, has),
             Knowledge::Everything => {}
         }
@@ -142,10 +145,16 @@ impl Knowledge {
 
     /// How likely a station has the slot's chunk (paper: V). `next` is the number of the packet that is sent next.
     #[inline]
-    pub(crate) fn probability(&self, slot: u32, listener: &Listener, next: u64) -> f64 {
+    pub(crate) fn probability<const BYTES: usize>(
+        &self,
+        cache: &SlotCache<BYTES>,
+        slot: u32,
+        listener: &Listener,
+        next: u64,
+    ) -> f64 {
         match self {
-            Knowledge::Receipts(receipts) => {
-                let (has, carrier) = receipts.has(slot, listener.column);
+            Knowledge::Receipts => {
+                let (has, carrier) = receipts::has(cache.notes(slot), listener.column);
                 if has {
                     return 1.0;
                 }
@@ -159,20 +168,14 @@ impl Knowledge {
     }
 
     /// Forgets what the stations of these columns have.
-    pub(crate) fn forget_columns(&mut self, columns: u64) {
+    pub(crate) fn forget_columns<const BYTES: usize>(&mut self, cache: &mut SlotCache<BYTES>, columns: u64) {
         match self {
-            Knowledge::Receipts(receipts) => receipts.forget_columns(columns),
+            Knowledge::Receipts => {
+                (0..1 << cache.slot_bits())
+                    .for_each(|slot| receipts::forget_columns(cache.notes_mut(slot), columns));
+            }
             Knowledge::ByRate { vectors, .. } => vectors.forget_columns(columns),
             Knowledge::Everything => {}
-        }
-    }
-
-    /// Bytes of the tables.
-    pub(crate) fn size_bytes(&self) -> usize {
-        match self {
-            Knowledge::Receipts(receipts) => receipts.size_bytes(),
-            Knowledge::ByRate { vectors, .. } => vectors.size_bytes(),
-            Knowledge::Everything => 0,
         }
     }
 }

@@ -12,9 +12,9 @@ use wire::chunk_request;
 pub struct Gaps {
     /// As it was received.
     pub encoded: Vec<u8>,
-    /// The chunks that stood in the cache when it came, one behind the other. The cache moves on.
+    /// What was meant of the chunks that stood in the cache when it came, one behind the other. The cache moves on.
     pub present: Vec<u8>,
-    /// For each slot in the packet's order, how long its chunk in `present` is; `None`: it is missing.
+    /// For each slot in the packet's order, how much of `present` is its; `None`: it is missing.
     pub lengths: Vec<Option<u16>>,
 }
 

@@ -6,7 +6,7 @@ mod refusal;
 pub use refusal::Refusal;
 
 use crate::address::{Address, Addresses};
-use crate::cache::{Holds, SlotCache};
+use crate::cache::{HEAD_BYTES, Holds, SlotCache};
 use crate::names::{PacketNumber, StationId};
 use crate::settings::{Collisions, Settings};
 use held::{Gaps, HeldPackets};
@@ -15,7 +15,7 @@ use std::ops::Range;
 use std::time::Duration;
 use wire::chunk_reply::ChunkReply;
 use wire::shim::MAX_RESTORED_BYTES;
-use wire::shim::slots::{Encoded, Stretch};
+use wire::shim::slots::{Encoded, Part, Stretch};
 
 /// How much of a slot is fetched whose chunk's length is not known yet.
 const USUAL_CHUNK_BYTES: usize = 128;
@@ -72,7 +72,7 @@ pub struct Station {
     station: StationId,
     addresses: Addresses,
     mac: Option<PacketMac>,
-    cache: SlotCache,
+    cache: SlotCache<HEAD_BYTES>,
     held: HeldPackets,
     statistics: StationStatistics,
     restored: Vec<u8>,
@@ -190,8 +190,8 @@ impl Station {
         for stretch in encoded.stretches() {
             match stretch {
                 Stretch::Literals(literals) => self.restored.extend_from_slice(literals),
-                Stretch::Slot(slot) => match self.cache.chunk(slot) {
-                    Some(chunk) => self.restored.extend_from_slice(chunk),
+                Stretch::Slot(slot, part) => match self.cache.chunk(slot).and_then(|chunk| part.of(chunk)) {
+                    Some(bytes) => self.restored.extend_from_slice(bytes),
                     None => missing += 1,
                 },
             }
@@ -209,10 +209,10 @@ impl Station {
         now: Duration,
     ) -> Result<(), Refusal> {
         let mut gaps = Gaps { encoded: bytes.to_vec(), present: Vec::new(), lengths: Vec::new() };
-        for slot in encoded.slots() {
-            let chunk = self.cache.chunk(slot);
-            gaps.present.extend_from_slice(chunk.unwrap_or_default());
-            gaps.lengths.push(chunk.map(|chunk| chunk.len() as u16));
+        for (slot, part) in encoded.references() {
+            let bytes = self.cache.chunk(slot).and_then(|chunk| part.of(chunk));
+            gaps.present.extend_from_slice(bytes.unwrap_or_default());
+            gaps.lengths.push(bytes.map(|bytes| bytes.len() as u16));
         }
         if missing == 0 {
             // which of them is the wrong one nobody knows
@@ -236,16 +236,23 @@ impl Station {
         let encoded = Encoded::parse(&gaps.encoded)?;
         let (mut supplied, mut lengths, mut present) =
             (reply.chunks(), gaps.lengths.iter(), &gaps.present[..]);
+        let mut chunks: Vec<&[u8]> = Vec::new();
         for stretch in encoded.stretches() {
             packet.extend_from_slice(match stretch {
                 Stretch::Literals(literals) => literals,
-                Stretch::Slot(_) => match lengths.next().copied().flatten() {
+                Stretch::Slot(_, part) => match lengths.next().copied().flatten() {
                     Some(count) => {
-                        let (chunk, rest) = present.split_at(usize::from(count));
+                        let (bytes, rest) = present.split_at(usize::from(count));
                         present = rest;
-                        chunk
+                        bytes
                     }
-                    None => supplied.next().unwrap_or_default(),
+                    None => {
+                        let bytes = supplied.next().unwrap_or_default();
+                        if part == Part::Whole {
+                            chunks.push(bytes);
+                        }
+                        bytes
+                    }
                 },
             });
         }
@@ -262,7 +269,7 @@ impl Station {
             self.statistics.wrong_slots_packets += 1;
             self.held.ask_again(number, now);
         }
-        for chunk in reply.chunks() {
+        for chunk in chunks {
             self.keep(self.addresses.of(chunk), chunk);
         }
         if all_supplied && !proved { Err(Refusal::NotRestored) } else { Ok(()) }
@@ -276,7 +283,8 @@ impl Station {
         Ok(())
     }
 
-    /// Learns from a chunk reply that was sent to another station.
+    /// Learns from a chunk reply that was sent to another station. Which of the chunks are parts only whoever asked
+    /// knows; those take a slot that nobody will name.
     pub fn overhear_reply(&mut self, reply: &[u8]) -> Result<(), Refusal> {
         for chunk in ChunkReply::parse(reply)?.chunks() {
             self.keep(self.addresses.of(chunk), chunk);
@@ -329,6 +337,9 @@ impl Station {
     }
 
     fn learn(&mut self, literals: &[u8]) {
+        if literals.len() < self.settings.boundaries.min_chunk.bytes() {
+            return;
+        }
         let slot_bits = self.cache.slot_bits();
         let mut chunks = std::mem::take(&mut self.chunks);
         chunks.clear();

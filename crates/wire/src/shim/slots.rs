@@ -1,17 +1,20 @@
 //! The shim of self-addressing chunks (REfactor, section 3.1.1).
 //!
 //! ```text
-//! +----------+-----+-----------+  +----------+  +------------------+-----------------+  +--------------+  +----------
-//! | slot     | MAC | runs (3), |  | MAC (64) |  | literal bytes    | slots behind    |  | slots, each  |  | literals
-//! | bits less| (1) | 7: varint |  | if said  |  | before (varint)  | them (varint)   |  | slot bits    |  | ...
-//! | 14 (4)   |     | follows   |  |          |  |                  |                 |  | wide, padded |  |
-//! +----------+-----+-----------+  +----------+  +------------------+-----------------+  +--------------+  +----------
-//!                                                '---------- once a run ------------'
+//! +----------+-----+-----------+  +----------+  +------------------+----------------------+------------+  +--------------+  +---------
+//! | slot     | MAC | runs (3), |  | MAC (64) |  | literal bytes    | 2 x slots behind     | end (4),   |  | slots, each  |  | literals
+//! | bits less| (1) | 7: varint |  | if said  |  | before (varint)  | them, + 1 if parts   | beginning  |  | slot bits    |  | ...
+//! | 14 (4)   |     | follows   |  |          |  |                  | follow (varint)      | (4)        |  | wide, padded |  |
+//! +----------+-----+-----------+  +----------+  +------------------+----------------------+------------+  +--------------+  +---------
+//!                                                '--------------------- once a run --------------------'
 //! ```
 //!
 //! A packet is a row of *runs*: literals, then chunks that stand in the receiver's cache, each named by its slot. Slots
 //! are packed least significant bit first; what pads their last byte is zero. Literals behind the last run reach to the packet's end. With no
 //! run at all the packet is as it was, one byte longer.
+//!
+//! Of a run's first chunk the *end* alone may be meant, and of its last one the *beginning*: so many times
+//! [`PART_BYTES`]; 0 is all of it.
 //!
 //! How many bytes are restored the shim does not say: a slot's chunk has its own length.
 
@@ -26,6 +29,10 @@ pub const MAX_SLOT_BITS: u8 = 24;
 pub const MAX_CHUNK_BYTES: usize = 256;
 /// Bytes of the MAC.
 pub const MAC_BYTES: usize = 8;
+/// In what a part of a chunk is counted, in bytes.
+pub const PART_BYTES: usize = 32;
+/// A part has fewer of those than this.
+const MOST_PARTS: u8 = (MAX_CHUNK_BYTES / PART_BYTES) as u8;
 
 const MAC_FLAG: u8 = 1 << 4;
 const RUNS_SHIFT: u32 = 5;
@@ -39,6 +46,86 @@ pub struct Run {
     pub literal_bytes: u32,
     /// Chunks that stand in the receiver's cache; at least 1.
     pub slots: u32,
+    /// Of the first one only so many times [`PART_BYTES`] at its end; 0: all of it. One that is also the last has either
+    /// this or the next.
+    pub end: u8,
+    /// Of the last one only so many times [`PART_BYTES`] at its beginning; 0: all of it.
+    pub beginning: u8,
+}
+
+impl Run {
+    /// Of whole chunks.
+    #[must_use]
+    pub fn of_whole(literal_bytes: u32, slots: u32) -> Self {
+        Run { literal_bytes, slots, end: 0, beginning: 0 }
+    }
+
+    /// Which part is meant of the chunk at `place`, counted from 0.
+    fn part(self, place: u32) -> Part {
+        if self.end > 0 && place == 0 {
+            Part::End(self.end)
+        } else if self.beginning > 0 && place + 1 == self.slots {
+            Part::Beginning(self.beginning)
+        } else {
+            Part::Whole
+        }
+    }
+
+    fn is_in_form(self) -> bool {
+        let both_of_one = self.slots == 1 && self.end > 0 && self.beginning > 0;
+        self.slots > 0 && self.end < MOST_PARTS && self.beginning < MOST_PARTS && !both_of_one
+    }
+
+    fn has_parts(self) -> bool {
+        self.end > 0 || self.beginning > 0
+    }
+
+    fn emit(self, out: &mut Vec<u8>) {
+        debug_assert!(self.is_in_form(), "{self:?}");
+        varint::emit(self.literal_bytes, out);
+        varint::emit(self.slots << 1 | u32::from(self.has_parts()), out);
+        if self.has_parts() {
+            out.push(self.end | self.beginning << 4);
+        }
+    }
+
+    fn encoded_len(self) -> usize {
+        let slots_bytes = varint::encoded_len(self.slots << 1);
+        varint::encoded_len(self.literal_bytes) + slots_bytes + usize::from(self.has_parts())
+    }
+
+    fn take(input: &mut &[u8]) -> Result<Self, Malformed> {
+        let literal_bytes = varint::parse(input)?;
+        let slots = varint::parse(input)?;
+        let [parts] = if slots & 1 == 1 { take_array(input, "slots: parts")? } else { [0] };
+        let run = Run { literal_bytes, slots: slots >> 1, end: parts & 0xf, beginning: parts >> 4 };
+        let is_in_form = run.is_in_form() && run.has_parts() == (slots & 1 == 1);
+        if is_in_form { Ok(run) } else { Err(Malformed("slots: run")) }
+    }
+}
+
+/// Which bytes of a chunk are meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// All of them.
+    Whole,
+    /// So many times [`PART_BYTES`] at its beginning.
+    Beginning(u8),
+    /// So many times [`PART_BYTES`] at its end.
+    End(u8),
+}
+
+impl Part {
+    /// The bytes that are meant. `None`: the chunk has not so many, and is none that could be meant.
+    #[inline]
+    #[must_use]
+    pub fn of(self, chunk: &[u8]) -> Option<&[u8]> {
+        match self {
+            Part::Whole => Some(chunk),
+            Part::Beginning(count) => chunk.get(..usize::from(count) * PART_BYTES),
+            Part::End(count) => chunk.get(chunk.len().checked_sub(usize::from(count) * PART_BYTES)?..),
+        }
+    }
 }
 
 /// What stands in front of the literals, to be written.
@@ -67,10 +154,7 @@ impl Slots<'_> {
         if let Some(mac) = self.mac {
             out.extend_from_slice(&mac);
         }
-        for run in self.runs {
-            varint::emit(run.literal_bytes, out);
-            varint::emit(run.slots, out);
-        }
+        self.runs.iter().for_each(|run| run.emit(out));
         let (mut waiting, mut waiting_bits) = (0u64, 0);
         for &slot in self.slots {
             waiting |= u64::from(slot) << waiting_bits;
@@ -91,8 +175,7 @@ impl Slots<'_> {
     pub fn encoded_len(&self) -> usize {
         let many = self.runs.len() >= usize::from(MANY_RUNS);
         let count_bytes = if many { varint::encoded_len(self.runs.len() as u32) } else { 0 };
-        let of_run = |run: &Run| varint::encoded_len(run.literal_bytes) + varint::encoded_len(run.slots);
-        let run_bytes: usize = self.runs.iter().map(of_run).sum();
+        let run_bytes: usize = self.runs.iter().map(|run| run.encoded_len()).sum();
         let mac_bytes = if self.mac.is_some() { MAC_BYTES } else { 0 };
         1 + count_bytes + mac_bytes + run_bytes + packed_bytes(self.slots.len(), self.slot_bits)
     }
@@ -107,8 +190,8 @@ fn packed_bytes(count: usize, slot_bits: u8) -> usize {
 pub enum Stretch<'a> {
     /// Bytes as they were.
     Literals(&'a [u8]),
-    /// The chunk that stands in this slot.
-    Slot(u32),
+    /// What is meant of the chunk that stands in this slot.
+    Slot(u32, Part),
 }
 
 /// A packet as it goes over the air.
@@ -142,10 +225,7 @@ impl<'a> Encoded<'a> {
         let runs = input;
         let (mut literal_bytes, mut slot_count) = (0, 0);
         for _ in 0..run_count {
-            let run = take_run(&mut input)?;
-            if run.slots == 0 {
-                return Err(Malformed("slots: run"));
-            }
+            let run = Run::take(&mut input)?;
             literal_bytes += (run.literal_bytes as usize).min(MAX_RESTORED_BYTES + 1);
             slot_count += (run.slots as usize).min(MAX_RESTORED_BYTES + 1);
             // a chunk has a byte at least
@@ -168,7 +248,7 @@ impl<'a> Encoded<'a> {
     /// The runs in the packet's order.
     pub fn runs(&self) -> impl Iterator<Item = Run> + 'a {
         let mut rest = self.runs;
-        std::iter::from_fn(move || if rest.is_empty() { None } else { take_run(&mut rest).ok() })
+        std::iter::from_fn(move || if rest.is_empty() { None } else { Run::take(&mut rest).ok() })
     }
 
     /// The removed chunks' slots in the packet's order.
@@ -188,26 +268,30 @@ impl<'a> Encoded<'a> {
     /// Literals and slots in the packet's order; no literals are empty.
     pub fn stretches(&self) -> impl Iterator<Item = Stretch<'a>> + 'a {
         let (mut runs, mut slots, mut literals) = (self.runs(), self.slots(), self.literals);
-        let mut slots_left = 0;
+        let (mut run, mut place) = (Run::of_whole(0, 0), 0);
         std::iter::from_fn(move || {
-            if slots_left == 0 {
-                let run = runs.next();
-                let count = run.map_or(literals.len(), |run| run.literal_bytes as usize);
+            if place == run.slots {
+                let next = runs.next();
+                let count = next.map_or(literals.len(), |run| run.literal_bytes as usize);
                 let (of_run, rest) = literals.split_at(count);
                 literals = rest;
-                slots_left = run.map_or(0, |run| run.slots);
+                (run, place) = (next.unwrap_or(Run::of_whole(0, 0)), 0);
                 if !of_run.is_empty() {
                     return Some(Stretch::Literals(of_run));
                 }
             }
-            slots_left = slots_left.checked_sub(1)?;
-            slots.next().map(Stretch::Slot)
+            let part = run.part(place);
+            let slot = if place < run.slots { slots.next() } else { None };
+            place += u32::from(slot.is_some());
+            slot.map(|slot| Stretch::Slot(slot, part))
         })
     }
-}
 
-fn take_run(input: &mut &[u8]) -> Result<Run, Malformed> {
-    Ok(Run { literal_bytes: varint::parse(input)?, slots: varint::parse(input)? })
+    /// The removed chunks' slots, and which part of each is meant, in the packet's order.
+    pub fn references(&self) -> impl Iterator<Item = (u32, Part)> + 'a {
+        let places = self.runs().flat_map(|run| (0..run.slots).map(move |place| run.part(place)));
+        self.slots().zip(places)
+    }
 }
 
 #[cfg(test)]
@@ -220,12 +304,15 @@ mod tests {
         fn round_trips_and_knows_its_length(
             slot_bits in MIN_SLOT_BITS..=MAX_SLOT_BITS,
             mac: Option<[u8; MAC_BYTES]>,
-            runs in proptest::collection::vec((0u32..300, 1u32..12), 0..20),
+            runs in proptest::collection::vec((0u32..300, 1u32..12, 0u8..MOST_PARTS, 0u8..MOST_PARTS), 0..20),
             seed: u32,
             tail in proptest::collection::vec(any::<u8>(), 0..100),
         ) {
-            let runs: Vec<Run> =
-                runs.into_iter().map(|(literal_bytes, slots)| Run { literal_bytes, slots }).collect();
+            let run = |(literal_bytes, slots, end, beginning)| {
+                let beginning = if slots == 1 && end > 0 { 0 } else { beginning };
+                Run { literal_bytes, slots, end, beginning }
+            };
+            let runs: Vec<Run> = runs.into_iter().map(run).collect();
             let count: u32 = runs.iter().map(|run| run.slots).sum();
             let slots: Vec<u32> =
                 (0..count).map(|at| at.wrapping_mul(seed | 1) & ((1 << slot_bits) - 1)).collect();
@@ -248,14 +335,24 @@ mod tests {
                     prop_assert_eq!(stretches.next(), Some(Stretch::Literals(&literals[at..end])));
                 }
                 at = end;
-                for _ in 0..run.slots {
-                    prop_assert_eq!(stretches.next(), slot.next().map(|slot| Stretch::Slot(*slot)));
+                for place in 0..run.slots {
+                    let part = match place {
+                        0 if run.end > 0 => Part::End(run.end),
+                        _ if place + 1 == run.slots && run.beginning > 0 => Part::Beginning(run.beginning),
+                        _ => Part::Whole,
+                    };
+                    prop_assert_eq!(stretches.next(), slot.next().map(|slot| Stretch::Slot(*slot, part)));
                 }
             }
             if at < literals.len() {
                 prop_assert_eq!(stretches.next(), Some(Stretch::Literals(&literals[at..])));
             }
             prop_assert_eq!(stretches.next(), None);
+            let named = read.stretches().filter_map(|stretch| match stretch {
+                Stretch::Slot(slot, part) => Some((slot, part)),
+                Stretch::Literals(_) => None,
+            });
+            prop_assert!(named.eq(read.references()));
         }
 
         #[test]
@@ -264,7 +361,7 @@ mod tests {
                 prop_assert_eq!(read.slots().count(), read.slot_count);
                 let literal_bytes: usize = read.stretches().map(|stretch| match stretch {
                     Stretch::Literals(literals) => literals.len(),
-                    Stretch::Slot(_) => 0,
+                    Stretch::Slot(..) => 0,
                 }).sum();
                 prop_assert_eq!(literal_bytes, read.literals.len());
             }
@@ -283,8 +380,20 @@ mod tests {
     #[test]
     fn more_slots_than_an_ip_packet_has_bytes_are_refused() {
         let mut out = vec![1 << RUNS_SHIFT, 0];
-        varint::emit(65_536, &mut out);
+        varint::emit(2 * 65_536, &mut out);
         out.resize(200_000, 0);
         assert_eq!(Encoded::parse(&out), Err(Malformed("slots: restored length")));
+    }
+
+    #[test]
+    fn a_part_is_counted_from_its_end_of_the_chunk_and_refused_where_the_chunk_is_shorter() {
+        let chunk: Vec<u8> = (0..100).collect();
+        assert_eq!(Part::Beginning(2).of(&chunk), Some(&chunk[..64]));
+        assert_eq!(Part::End(3).of(&chunk), Some(&chunk[4..]));
+        assert_eq!([Part::Beginning(4).of(&chunk), Part::End(4).of(&chunk)], [None, None]);
+        let parts_without_number = [1 << RUNS_SHIFT, 0, 2 << 1 | 1, 0, 0, 0, 0, 0];
+        assert_eq!(Encoded::parse(&parts_without_number), Err(Malformed("slots: run")));
+        let both_of_one = [1 << RUNS_SHIFT, 0, 1 << 1 | 1, 0x11, 0, 0, 0, 0];
+        assert_eq!(Encoded::parse(&both_of_one), Err(Malformed("slots: run")));
     }
 }
