@@ -131,6 +131,12 @@ impl PacketStore {
         self.slot(sequence).is_some()
     }
 
+    /// Whether a packet is of the newer half of those that may be held: it stays for at least as many more.
+    #[must_use]
+    pub fn is_young(&self, sequence: u64) -> bool {
+        sequence >= self.lowest + (self.end - self.lowest) / 2
+    }
+
     /// The highest link sequence ever put in; 0 before the first.
     #[must_use]
     pub fn newest(&self) -> u64 {
