@@ -131,10 +131,12 @@ impl PacketStore {
         self.slot(sequence).is_some()
     }
 
-    /// Whether a packet is of the newer half of those that may be held: it stays for at least as many more.
+    /// Whether a packet is confirmed and of the newer half of those that may be held: both ends have it for as many
+    /// more.
     #[must_use]
-    pub fn is_young(&self, sequence: u64) -> bool {
-        sequence >= self.lowest + (self.end - self.lowest) / 2
+    pub fn stays(&self, sequence: u64) -> bool {
+        let is_young = sequence >= self.lowest + (self.end - self.lowest) / 2;
+        is_young && self.slot(sequence).is_some_and(|slot| slot.confirmed)
     }
 
     /// The highest link sequence ever put in; 0 before the first.
