@@ -124,7 +124,7 @@ impl Encoder {
         self.statistics.eligible_packets += 1;
         let admitted = self.policy.admit(sequence, inner);
         self.matches.clear();
-        if admitted && self.parameters.form == Form::Compact {
+        if admitted && self.parameters.form == Form::Compact && !self.sparing.is_rare() {
             self.go_on(sequence, packet, inner, payload.clone());
         }
         let unknown = self.unknown(payload.clone());
