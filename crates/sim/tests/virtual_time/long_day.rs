@@ -21,11 +21,15 @@ const CALM: Duration = Duration::from_secs(60);
 /// Without a delivery at a host for so long, with all that may happen in that time, the tunnel is stuck.
 const LONGEST_SILENCE: Duration = Duration::from_secs(90);
 
+/// Longer than any key is used (a session lasts three minutes at most). Ids are drawn from 24 bits: over days, one comes
+/// again, with another key.
+const KEY_FORGOTTEN: Duration = Duration::from_secs(600);
+
 /// Looks at every frame and delivery.
 #[derive(Default)]
 struct Watch {
-    /// The newest counter under each key, by sender and key id.
-    counters: BTreeMap<(usize, u32), u32>,
+    /// The newest counter under each key and when it was seen, by sender and key id.
+    counters: BTreeMap<(usize, u32), (u32, Duration)>,
     sealed: u64,
     /// At each host.
     last_delivery: [Duration; 2],
@@ -50,11 +54,9 @@ impl Observer for Watch {
                 let unit = unit::parse(&mut &frame[28..]).unwrap();
                 if let Kind::Sealed { counter, .. } = unit.kind {
                     self.sealed += 1;
-                    let before = self.counters.insert((link, unit.key_id), counter);
-                    assert!(
-                        before.is_none_or(|before| before < counter),
-                        "the nonce {counter} of {link} repeats"
-                    );
+                    let before = self.counters.insert((link, unit.key_id), (counter, now));
+                    let is_new = |(before, at)| before < counter || now > at + KEY_FORGOTTEN;
+                    assert!(before.is_none_or(is_new), "the nonce {counter} of {link} repeats");
                 }
             }
             Sight::Delivered { host, .. } => {
