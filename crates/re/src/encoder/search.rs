@@ -27,6 +27,8 @@ pub(super) struct Match {
     pub stored_sequence: u64,
     /// Where the region starts in the stored packet.
     pub stored_start: usize,
+    /// Whether it reaches to the end of that packet's payload.
+    pub ends_stored: bool,
 }
 
 impl Match {
@@ -96,6 +98,7 @@ impl Search<'_> {
             length: backwards + forwards,
             stored_sequence: stored.sequence,
             stored_start: place.offset - backwards,
+            ends_stored: forwards == behind.len(),
         })
     }
 
@@ -110,30 +113,37 @@ impl Search<'_> {
             length,
             stored_sequence: stored.sequence,
             stored_start: place.offset,
+            ends_stored: length == theirs.len(),
         };
         (length > 0 && self.policy.may_refer(&stored)).then_some(found)
     }
 
-    /// Takes what the payload goes on with at this place in the store, as long as it does: from stored packet to stored
-    /// packet.
+    /// Takes what the payload goes on with at this place in the store, and from stored packet to stored packet as long as it
+    /// does.
     pub(super) fn follow(&self, mut place: Place, matches: &mut Vec<Match>) {
         let mut at = matches.last().map_or(self.payload.start, Match::end);
         while at < self.payload.end {
-            let ends = self.store.get(place.sequence).is_none_or(|stored| place.offset >= stored.payload.end);
-            let found = if ends {
-                let successors = place.sequence + 1..=place.sequence + SUCCESSORS;
-                let fronts = successors.filter_map(|sequence| {
-                    Some(Place { sequence, offset: self.store.get(sequence)?.payload.start })
-                });
-                let mut found = fronts.filter_map(|front| self.match_on(front, at));
-                found.find(|found| self.is_worth_it(found, at))
-            } else {
-                self.match_on(place, at).filter(|found| self.is_worth_it(found, at))
-            };
-            let Some(found) = found else { return };
-            (at, place) = (found.end(), found.stored_end());
+            let is_over =
+                self.store.get(place.sequence).is_none_or(|stored| place.offset >= stored.payload.end);
+            let found =
+                if is_over { self.match_behind(place.sequence, at) } else { self.match_on(place, at) };
+            let Some(found) = found.filter(|found| self.is_worth_it(found, at)) else { return };
             matches.push(found);
+            if !found.ends_stored {
+                return;
+            }
+            (at, place) = (found.end(), found.stored_end());
         }
+    }
+
+    /// What the payload from `at` on has in common with one of the packets stored right behind this one.
+    fn match_behind(&self, sequence: u64, at: usize) -> Option<Match> {
+        let successors = sequence + 1..=sequence + SUCCESSORS;
+        let matches = successors.filter_map(|sequence| {
+            let offset = self.store.get(sequence)?.payload.start;
+            self.match_on(Place { sequence, offset }, at)
+        });
+        matches.max_by_key(|found| found.length)
     }
 
     /// Whether a region is longer than its numbers in the compact form.
@@ -188,7 +198,9 @@ impl Search<'_> {
             let is_worth_it = self.is_worth_it(&found, matches.last().map_or(0, Match::end));
             if is_worth_it {
                 matches.push(found);
-                self.follow(found.stored_end(), matches);
+                if found.ends_stored {
+                    self.follow(found.stored_end(), matches);
+                }
             }
             is_worth_it
         });
