@@ -1,6 +1,7 @@
 //! Figure 3: recovery under the bit errors of five models, if everything is kept.
 
-use air::{LossConfig, LossProcess};
+use air::LossConfig;
+use air::loss::LossProcess;
 use anyhow::Result;
 
 use crate::figure::{Figure, Results};

@@ -1,6 +1,5 @@
 //! The paper's three nodes, and one download over them.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
@@ -208,10 +207,4 @@ pub(super) fn quotient(results: &Results<'_>, trial: &Trial, other: &Trial) -> R
     let ours = throughputs(results.outcomes(&trial.name())?);
     let theirs = throughputs(results.outcomes(&other.name())?);
     Ok(Estimate::paired_ratio(&ours.into_iter().zip(theirs).collect::<Vec<_>>()))
-}
-
-/// Trials, each once, by their names.
-pub(super) fn once(trials: impl IntoIterator<Item = Trial>) -> impl Iterator<Item = Trial> {
-    let by_name: BTreeMap<String, Trial> = trials.into_iter().map(|trial| (trial.name(), trial)).collect();
-    by_name.into_values()
 }
