@@ -115,7 +115,8 @@ pub fn run(
                     pairs.push(Pair { cell, baseline, most });
                 }
                 // as a cell, one that several figures need is run once
-                Need::Scenario(scenario) if scenarios.iter().any(|it: &Scenario| it.name == scenario.name) => {}
+                Need::Scenario(scenario)
+                    if scenarios.iter().any(|it: &Scenario| it.name == scenario.name) => {}
                 Need::Scenario(scenario) => scenarios.push(*scenario),
             }
         }

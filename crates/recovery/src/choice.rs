@@ -130,7 +130,8 @@ impl Counts {
         let fits = |pattern: &Pattern| usize::from(pattern.distance) <= buffer_packets;
         let chances = patterns.filter(fits).map(|pattern| (pattern, self.repaired(pattern, buffer_packets)));
         // the first of equals: the least coded
-        let best = chances.fold((Pattern::PLAIN, 0.0), |best, next| if next.1 > best.1 * 1.0001 { next } else { best });
+        let best = chances
+            .fold((Pattern::PLAIN, 0.0), |best, next| if next.1 > best.1 * 1.0001 { next } else { best });
         if best.1 > self.repaired(present, buffer_packets) * BETTER { best.0 } else { present }
     }
 }
@@ -163,7 +164,9 @@ mod tests {
 
     #[test]
     fn the_rarer_the_losses_and_the_smaller_the_buffer_the_higher_the_degree() {
-        let degree = |per_mille, buffer| counts(16, |number| random(number, per_mille)).choose(Pattern::PLAIN, buffer).degree;
+        let degree = |per_mille, buffer| {
+            counts(16, |number| random(number, per_mille)).choose(Pattern::PLAIN, buffer).degree
+        };
         assert!(degree(5, 2) >= 6);
         assert!(degree(5, 8) < degree(5, 2), "it need not be so high");
         assert!(degree(400, 2) <= 2, "{}", degree(400, 2));

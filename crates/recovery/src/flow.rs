@@ -134,8 +134,7 @@ impl Flow {
         let group = (self.pattern.degree > 1)
             .then(|| self.group_base + self.pattern.group(self.number - self.pattern_from));
         self.number += 1;
-        let (header, payload) =
-            (&packet[..segment.payload_at], &packet[segment.payload_at..segment.end]);
+        let (header, payload) = (&packet[..segment.payload_at], &packet[segment.payload_at..segment.end]);
         let slot = self.buffer.keep(group, start, header, payload, group.is_some());
         let order = self.next_order();
         self.watched.push_back(Watched {
@@ -192,7 +191,13 @@ impl Flow {
     }
 
     /// A segment came from the station with an acknowledgment of this flow's data.
-    pub fn came(&mut self, now: Duration, segment: &Segment, hold_off: Duration, statistics: &mut Statistics) -> Verdict {
+    pub fn came(
+        &mut self,
+        now: Duration,
+        segment: &Segment,
+        hold_off: Duration,
+        statistics: &mut Statistics,
+    ) -> Verdict {
         let Some(acknowledgment) = segment.acknowledgment else { return Verdict::Pass };
         self.last_use = now;
         let acknowledgment = widen(acknowledgment.into(), 32, self.acknowledged);
@@ -243,7 +248,8 @@ impl Flow {
             if start >= highest {
                 break;
             }
-            let arrived = end <= acknowledgment || blocks.iter().any(|block| block.0 <= start && end <= block.1);
+            let arrived =
+                end <= acknowledgment || blocks.iter().any(|block| block.0 <= start && end <= block.1);
             if arrived && !delivered {
                 self.arrived_at(now, at, &mut sample);
             }
@@ -288,7 +294,13 @@ impl Flow {
 
     /// Whether something is missing. What is lost and kept is queued to be sent again; if something missing is not to be
     /// had here, the flow is exposed.
-    fn look_for_losses(&mut self, now: Duration, highest: u64, hold_off: Duration, statistics: &mut Statistics) -> bool {
+    fn look_for_losses(
+        &mut self,
+        now: Duration,
+        highest: u64,
+        hold_off: Duration,
+        statistics: &mut Statistics,
+    ) -> bool {
         let [latest, before] = self.arrived;
         let mut missing = false;
         for at in 0..self.watched.len() {
@@ -302,7 +314,8 @@ impl Flow {
             }
             missing = true;
             let overtaken = if watched.tries == 0 { before } else { latest };
-            let is_lost = watched.order < overtaken || by_duplicates && self.duplicates >= 2 && watched.tries == 0;
+            let is_lost =
+                watched.order < overtaken || by_duplicates && self.duplicates >= 2 && watched.tries == 0;
             let can_be_repaired = self.can_be_repaired(at, highest);
             let watched = &mut self.watched[at];
             watched.was_lost |= is_lost;
@@ -320,13 +333,16 @@ impl Flow {
     fn can_be_repaired(&self, at: usize, highest: u64) -> bool {
         let watched = &self.watched[at];
         let tries_left = watched.tries < MAX_TRIES || watched.queued;
-        let Some(kept) = watched.slot.and_then(|slot| self.buffer.get(slot, watched.start)) else { return false };
+        let Some(kept) = watched.slot.and_then(|slot| self.buffer.get(slot, watched.start)) else {
+            return false;
+        };
         tries_left && kept.others().all(|other| !self.is_missing(other, highest))
     }
 
     fn is_missing(&self, start: u64, highest: u64) -> bool {
         let at = self.watched.partition_point(|watched| watched.start < start);
-        start < highest && self.watched.get(at).is_some_and(|watched| watched.start == start && !watched.delivered)
+        start < highest
+            && self.watched.get(at).is_some_and(|watched| watched.start == start && !watched.delivered)
     }
 
     /// What is missing is the sender's to repair.
@@ -354,7 +370,8 @@ impl Flow {
             return;
         }
         // what is known to be missing counts as such, of the rest nothing is known (section IV-B)
-        let known_until = self.watched.iter().rev().find(|watched| watched.delivered).map_or(0, |last| last.end);
+        let known_until =
+            self.watched.iter().rev().find(|watched| watched.delivered).map_or(0, |last| last.end);
         if !self.can_be_repaired(0, known_until) {
             return self.expose(0, statistics);
         }
@@ -369,7 +386,9 @@ impl Flow {
         while let Some(start) = self.again.pop_front() {
             let at = self.watched.partition_point(|watched| watched.start < start);
             let order = self.next_order();
-            let Some(watched) = self.watched.get_mut(at).filter(|watched| watched.start == start) else { continue };
+            let Some(watched) = self.watched.get_mut(at).filter(|watched| watched.start == start) else {
+                continue;
+            };
             watched.queued = false;
             let Some(slot) = watched.slot.filter(|_| !watched.delivered) else { continue };
             watched.tries += 1;

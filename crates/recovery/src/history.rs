@@ -110,7 +110,8 @@ impl History {
         for offset in coded.offsets() {
             let wanted = segment.sequence.wrapping_add_signed(offset);
             let mut newest_first = flow.packets.iter().rev();
-            let (_, other) = newest_first.find(|(sequence, _)| *sequence == wanted).ok_or(NotRestored::Absent)?;
+            let (_, other) =
+                newest_first.find(|(sequence, _)| *sequence == wanted).ok_or(NotRestored::Absent)?;
             let Some(sum) = out.get_mut(payload_at..payload_at + other.len()) else {
                 return Err(NotRestored::WrongBytes);
             };
@@ -148,20 +149,26 @@ mod tests {
     fn a_lost_packet_comes_out_of_its_sum_whatever_the_lengths() {
         let mut history = History::default();
         let payloads = [vec![1; 30], vec![2; 50], vec![3; 10]];
-        let packets: Vec<_> = payloads.iter().zip([u32::MAX - 29, 0, 50]).map(|(payload, at)| packet(9, at, payload)).collect();
+        let packets: Vec<_> =
+            payloads.iter().zip([u32::MAX - 29, 0, 50]).map(|(payload, at)| packet(9, at, payload)).collect();
         let mut sum = Vec::new();
         payloads.iter().for_each(|payload| xor::into(&mut sum, payload));
         for lost in 0..3 {
             let offsets: Vec<i32> = (0..3)
                 .filter(|&other| other != lost)
-                .map(|other| packets[other].1.tcp_sequence.unwrap().wrapping_sub(packets[lost].1.tcp_sequence.unwrap()) as i32)
+                .map(|other| {
+                    packets[other].1.tcp_sequence.unwrap().wrapping_sub(packets[lost].1.tcp_sequence.unwrap())
+                        as i32
+                })
                 .collect();
             let body = coded(&packets[lost].0, &offsets, &sum);
             let coded = Coded::parse(&body).unwrap();
             let mut out = b"before".to_vec();
             assert_eq!(history.restore(&coded, &mut out), Err(NotRestored::Absent));
             assert_eq!(out, b"before");
-            (0..3).filter(|&other| other != lost).for_each(|other| history.delivered(&packets[other].0, &packets[other].1));
+            (0..3)
+                .filter(|&other| other != lost)
+                .for_each(|other| history.delivered(&packets[other].0, &packets[other].1));
             assert_eq!(history.restore(&coded, &mut out), Ok(()));
             assert_eq!(&out[6..], packets[lost].0);
             history = History::default();
@@ -177,7 +184,10 @@ mod tests {
         let mut sum = vec![1; 50];
         xor::into(&mut sum, &[2; 50]);
         let body = coded(&lost, &[50], &sum);
-        assert_eq!(history.restore(&Coded::parse(&body).unwrap(), &mut Vec::new()), Err(NotRestored::WrongBytes));
+        assert_eq!(
+            history.restore(&Coded::parse(&body).unwrap(), &mut Vec::new()),
+            Err(NotRestored::WrongBytes)
+        );
     }
 
     #[test]
@@ -195,7 +205,12 @@ mod tests {
                 assert!(history.bytes() <= MAX_BYTES);
             }
         }
-        let sum: usize = history.flows.values().flat_map(|flow| &flow.packets).map(|it| it.1.len() + PACKET_COST_BYTES).sum();
+        let sum: usize = history
+            .flows
+            .values()
+            .flat_map(|flow| &flow.packets)
+            .map(|it| it.1.len() + PACKET_COST_BYTES)
+            .sum();
         assert_eq!(history.bytes(), sum);
         assert!(history.flows.len() > 30);
     }

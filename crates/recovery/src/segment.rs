@@ -144,8 +144,12 @@ mod tests {
         let sliced = LaxSlicedPacket::from_ip(packet).unwrap();
         let Some(TransportSlice::Tcp(tcp)) = &sliced.transport else { panic!("no TCP") };
         let right = match sliced.net.as_ref().unwrap() {
-            etherparse::LaxNetSlice::Ipv4(ip) => tcp.calc_checksum_ipv4(ip.header().source(), ip.header().destination()),
-            etherparse::LaxNetSlice::Ipv6(ip) => tcp.calc_checksum_ipv6(ip.header().source(), ip.header().destination()),
+            etherparse::LaxNetSlice::Ipv4(ip) => {
+                tcp.calc_checksum_ipv4(ip.header().source(), ip.header().destination())
+            }
+            etherparse::LaxNetSlice::Ipv6(ip) => {
+                tcp.calc_checksum_ipv6(ip.header().source(), ip.header().destination())
+            }
             _ => panic!("no IP"),
         };
         right == Ok(tcp.checksum())

@@ -229,7 +229,8 @@ impl Snoop {
 
     fn begin(&mut self, segment: &Segment) -> usize {
         if self.by_name.len() == MAX_FLOWS {
-            let silent = |&(_, &index): &(&inner::Flow, &usize)| self.flows[index].as_ref().map(|flow| flow.last_use);
+            let silent =
+                |&(_, &index): &(&inner::Flow, &usize)| self.flows[index].as_ref().map(|flow| flow.last_use);
             if let Some(name) = self.by_name.iter().min_by_key(silent).map(|(&name, _)| name) {
                 self.forget(&name);
             }
@@ -264,7 +265,8 @@ impl Snoop {
     /// Clears the buffer of the flow that has been silent for longest and has one. `false`: there is none but `except`.
     fn clear_oldest(&mut self, except: usize) -> bool {
         let others = self.flows.iter_mut().enumerate().filter(|(index, _)| *index != except);
-        let with_buffers = others.filter_map(|(_, flow)| flow.as_mut()).filter(|flow| flow.buffer.bytes() > 0);
+        let with_buffers =
+            others.filter_map(|(_, flow)| flow.as_mut()).filter(|flow| flow.buffer.bytes() > 0);
         let Some(oldest) = with_buffers.min_by_key(|flow| flow.last_use) else { return false };
         self.bytes -= oldest.buffer.bytes();
         oldest.buffer.clear();

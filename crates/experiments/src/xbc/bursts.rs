@@ -50,7 +50,9 @@ impl fmt::Display for Losses {
         match self {
             Self::Share(share) => write!(f, "{}% lost", share * 100.0),
             Self::Random(kilobits) => write!(f, "1 error in {kilobits} Kb"),
-            Self::Bursts { good, bad, kilobits } => write!(f, "bursts {good}-{bad}, 1 error in {kilobits} Kb"),
+            Self::Bursts { good, bad, kilobits } => {
+                write!(f, "bursts {good}-{bad}, 1 error in {kilobits} Kb")
+            }
         }
     }
 }
@@ -63,7 +65,9 @@ mod tests {
     fn random_losses_are_the_papers() {
         // section V-A: from 40% to 0.2%
         for (kilobits, share) in [(16, 0.40), (4096, 0.002)] {
-            let LossConfig::Bernoulli { probability } = Losses::Random(kilobits).on_air(8768.0) else { panic!() };
+            let LossConfig::Bernoulli { probability } = Losses::Random(kilobits).on_air(8768.0) else {
+                panic!()
+            };
             assert!((probability - share).abs() < share * 0.02, "{probability}");
         }
     }

@@ -26,8 +26,13 @@ const BLOCKS_IN_FRAME: u64 = 4;
 pub(super) const DISTANCES: [usize; 4] = [1, 2, 4, 8];
 
 /// Table II: mean bits in and between clusters of errors, and how many bits in a cluster are in error.
-pub(super) const MODELS: [(f64, f64, f64); 5] =
-    [(250.0, 1000.0, 0.40), (100.0, 1000.0, 0.40), (386.0, 3234.0, 0.43), (120.0, 3234.0, 0.36), (386.0, 9690.0, 0.40)];
+pub(super) const MODELS: [(f64, f64, f64); 5] = [
+    (250.0, 1000.0, 0.40),
+    (100.0, 1000.0, 0.40),
+    (386.0, 3234.0, 0.43),
+    (120.0, 3234.0, 0.36),
+    (386.0, 9690.0, 0.40),
+];
 
 /// The name of a series.
 pub(super) fn series(distance: usize) -> String {
@@ -60,7 +65,8 @@ fn damaged(bad: f64, good: f64, error_rate: f64, frames: u64) -> Vec<bool> {
     for frame in 0..frames {
         let first = frame * (BLOCKS_IN_FRAME + 1);
         let header = process.lose(first, 0, HEADER_BITS);
-        damaged.extend((1..=BLOCKS_IN_FRAME).map(|block| process.lose(first + block, 0, BLOCK_BITS) | header));
+        damaged
+            .extend((1..=BLOCKS_IN_FRAME).map(|block| process.lose(first + block, 0, BLOCK_BITS) | header));
     }
     damaged
 }

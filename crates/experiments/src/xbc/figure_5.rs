@@ -57,7 +57,9 @@ fn trials(plan: &Plan) -> Vec<Trial> {
     for losses in losses {
         trials.push(Trial::new(Repair::Off, 0, losses, seconds(plan)));
         for repair in [Repair::NonLru, Repair::Lru] {
-            trials.extend(buffers(plan).iter().map(|&buffer| Trial::new(repair, buffer, losses, seconds(plan))));
+            trials.extend(
+                buffers(plan).iter().map(|&buffer| Trial::new(repair, buffer, losses, seconds(plan))),
+            );
         }
     }
     trials
@@ -71,7 +73,12 @@ fn needs(setting: &Setting<'_>) -> Vec<Need> {
 fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
     let plan = &results.setting.plan;
     let row = |trial: Trial| {
-        let row = Row::new(FIGURE.id, format!("{}: {}", trial.losses, trial.repair), trial.buffer_packets, "Mbit/s");
+        let row = Row::new(
+            FIGURE.id,
+            format!("{}: {}", trial.losses, trial.repair),
+            trial.buffer_packets,
+            "Mbit/s",
+        );
         Ok(row.measured(throughput(results, &trial)?, results.setting.driver, seeds(plan)))
     };
     trials(plan).into_iter().map(row).collect()

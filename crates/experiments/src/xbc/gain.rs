@@ -66,7 +66,9 @@ fn trials(kind: &Kind, plan: &Plan) -> Vec<Trial> {
     let mut trials = Vec::new();
     for losses in (kind.losses)(plan) {
         for repair in repairs() {
-            trials.extend(buffers(plan).iter().map(|&buffer| Trial::new(repair, buffer, losses, seconds(plan))));
+            trials.extend(
+                buffers(plan).iter().map(|&buffer| Trial::new(repair, buffer, losses, seconds(plan))),
+            );
         }
     }
     trials
@@ -80,7 +82,8 @@ fn needs(kind: &Kind, setting: &Setting<'_>) -> Vec<Need> {
 fn rows(kind: &Kind, results: &Results<'_>) -> Result<Vec<Row>> {
     let plan = &results.setting.plan;
     let row = |trial: Trial| {
-        let row = Row::new(kind.id, format!("{}: {}", trial.losses, trial.repair), trial.buffer_packets, "Mbit/s");
+        let row =
+            Row::new(kind.id, format!("{}: {}", trial.losses, trial.repair), trial.buffer_packets, "Mbit/s");
         Ok(row.measured(throughput(results, &trial)?, results.setting.driver, seeds(plan)))
     };
     trials(kind, plan).into_iter().map(row).collect()

@@ -62,7 +62,9 @@ fn pair((control, wire_milliseconds, percent): Cell) -> [Trial; 2] {
 
 fn needs(setting: &Setting<'_>) -> Vec<Need> {
     let trials = cells(&setting.plan).into_iter().flat_map(pair);
-    trials.map(|trial| Need::Scenario(Box::new(trial.scenario(setting, trial_seeds(&setting.plan))))).collect()
+    trials
+        .map(|trial| Need::Scenario(Box::new(trial.scenario(setting, trial_seeds(&setting.plan)))))
+        .collect()
 }
 
 /// Files are short, and one loss in an unlucky place makes much of one: more of them than of long downloads.

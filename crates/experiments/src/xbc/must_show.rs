@@ -35,7 +35,9 @@ pub fn claims(rows: &[Row]) -> Vec<Claim> {
 
 fn analysis_agrees(rows: &[Row]) -> Claim {
     let mut worst: Option<f64> = None;
-    for row in rows.iter().filter(|row| [figure_2::FIGURE.id, figure_4::FIGURE.id].contains(&row.figure.as_str())) {
+    for row in
+        rows.iter().filter(|row| [figure_2::FIGURE.id, figure_4::FIGURE.id].contains(&row.figure.as_str()))
+    {
         let other = row.series.replace(SIMULATION, ANALYSIS);
         let X::Number(x) = row.x else { continue };
         if let (true, Some(simulated), Some(analysed)) =
@@ -59,7 +61,11 @@ fn distances(rows: &[Row]) -> Claim {
     let models: Vec<(f64, f64, f64)> = models.collect();
     let holds = models.iter().all(|(two, four, eight)| four > two && four >= eight);
     let found = models.iter().map(|(two, four, eight)| format!("{two:.3} {four:.3} {eight:.3}"));
-    Claim::judged("Figure 3: a distance of 4 far above 2 and a little above 8 (2, 4, 8 by model)", found.collect(), holds)
+    Claim::judged(
+        "Figure 3: a distance of 4 far above 2 and a little above 8 (2, 4, 8 by model)",
+        found.collect(),
+        holds,
+    )
 }
 
 /// What was measured at one loss with one buffer: by what repairs.
@@ -69,14 +75,16 @@ type Point<'a> = BTreeMap<&'a str, f64>;
 fn points<'a>(rows: &'a [Row], figure: &'a str) -> Vec<(&'a str, f64, Point<'a>)> {
     let mut points: Vec<(&str, f64, Point<'_>)> = Vec::new();
     for row in of(rows, figure) {
-        let (Some((losses, repair)), X::Number(buffer), Some(value)) = (row.series.split_once(": "), &row.x, row.value)
+        let (Some((losses, repair)), X::Number(buffer), Some(value)) =
+            (row.series.split_once(": "), &row.x, row.value)
         else {
             continue;
         };
-        let at = points.iter().position(|point| (point.0, point.1) == (losses, *buffer)).unwrap_or_else(|| {
-            points.push((losses, *buffer, Point::new()));
-            points.len() - 1
-        });
+        let at =
+            points.iter().position(|point| (point.0, point.1) == (losses, *buffer)).unwrap_or_else(|| {
+                points.push((losses, *buffer, Point::new()));
+                points.len() - 1
+            });
         points[at].2.insert(repair, value);
     }
     points
@@ -87,7 +95,9 @@ fn best(point: &Point<'_>) -> Option<(f64, f64)> {
     let snoop = gain::SNOOP.map(|repair| repair.to_string());
     let adaptive = Repair::Adaptive.to_string();
     let of = |coded: bool| {
-        let chosen = point.iter().filter(|(name, _)| snoop.iter().any(|it| it == *name) != coded && **name != adaptive);
+        let chosen = point
+            .iter()
+            .filter(|(name, _)| snoop.iter().any(|it| it == *name) != coded && **name != adaptive);
         chosen.map(|(_, value)| *value).reduce(f64::max)
     };
     Some((of(false)?, of(true)?))
@@ -105,7 +115,8 @@ fn mean(values: &[f64]) -> f64 {
 fn random_gain(rows: &[Row]) -> Claim {
     let gains = gains(rows, gain::FIGURE_6.id, |buffer| SMALL.contains(&buffer));
     let (mean, most) = (mean(&gains), gains.iter().copied().fold(f64::MIN, f64::max));
-    let found = (!gains.is_empty()).then(|| format!("mean {mean:+.3}, best {most:+.3}, {} cells", gains.len()));
+    let found =
+        (!gains.is_empty()).then(|| format!("mean {mean:+.3}, best {most:+.3}, {} cells", gains.len()));
     Claim::judged(
         "random losses, buffers of 2 to 8 packets: the best degree at least +20% on average and +30% in the best cell",
         found.into_iter().collect(),
@@ -173,15 +184,22 @@ fn adaptive_harms_nobody(rows: &[Row]) -> Claim {
 }
 
 fn snoop_gains(rows: &[Row], percent: f64, least: f64) -> Claim {
-    let found = snoop::CONTROLS.map(|control| (control, value(rows, snoop::FIGURE.id, &snoop::series(control, true), percent)));
-    let found: Vec<(&str, f64)> = found.into_iter().filter_map(|(control, value)| Some((control, value?))).collect();
+    let found = snoop::CONTROLS
+        .map(|control| (control, value(rows, snoop::FIGURE.id, &snoop::series(control, true), percent)));
+    let found: Vec<(&str, f64)> =
+        found.into_iter().filter_map(|(control, value)| Some((control, value?))).collect();
     let holds = found.iter().all(|(_, value)| *value >= least);
     let found = found.iter().map(|(control, value)| format!("{control} {value:.2}"));
-    Claim::judged(format!("Snoop with 100 packets at {percent}% loss: at least {least} times TCP alone"), found.collect(), holds)
+    Claim::judged(
+        format!("Snoop with 100 packets at {percent}% loss: at least {least} times TCP alone"),
+        found.collect(),
+        holds,
+    )
 }
 
 fn no_harm(rows: &[Row]) -> Claim {
-    let cells: Vec<&Row> = of(rows, harm::FIGURE.id).filter(|row| row.series.starts_with(harm::QUOTIENT)).collect();
+    let cells: Vec<&Row> =
+        of(rows, harm::FIGURE.id).filter(|row| row.series.starts_with(harm::QUOTIENT)).collect();
     let short: Vec<String> = cells
         .iter()
         .filter(|row| row.value.is_none_or(|value| value < 0.97))
@@ -191,8 +209,12 @@ fn no_harm(rows: &[Row]) -> Claim {
 }
 
 fn complete(rows: &[Row]) -> Claim {
-    let cells: Vec<&Row> = of(rows, harm::FIGURE.id).filter(|row| row.series.starts_with(harm::COMPLETE)).collect();
-    let short: Vec<String> =
-        cells.iter().filter(|row| row.value != Some(1.0)).map(|row| format!("{} at {}%", row.series, row.x)).collect();
+    let cells: Vec<&Row> =
+        of(rows, harm::FIGURE.id).filter(|row| row.series.starts_with(harm::COMPLETE)).collect();
+    let short: Vec<String> = cells
+        .iter()
+        .filter(|row| row.value != Some(1.0))
+        .map(|row| format!("{} at {}%", row.series, row.x))
+        .collect();
     judged("every file is complete and equal to its original", (cells.len(), short))
 }

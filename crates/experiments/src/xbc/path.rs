@@ -117,7 +117,8 @@ impl Trial {
     }
 
     pub(super) fn name(&self) -> String {
-        let Self { repair, buffer_packets, losses, control, sack, wire_milliseconds, window_packets, extent } = self;
+        let Self { repair, buffer_packets, losses, control, sack, wire_milliseconds, window_packets, extent } =
+            self;
         let sack = if *sack { "" } else { " without SACK" };
         let window = window_packets.map_or_else(String::new, |packets| format!(", window {packets}"));
         format!(
@@ -147,7 +148,9 @@ impl Trial {
             Extent::File(file) => (file, 7200.0),
         };
         let switch = |on: bool| if on { "1" } else { "0" };
+        let receive_buffer = std::env::var("XBC_RMEM").unwrap_or("4096 40000 40000".into());
         let parameters = [
+            ("net.ipv4.tcp_rmem", &receive_buffer as &str),
             ("net.ipv4.tcp_congestion_control", self.control),
             ("net.ipv4.tcp_sack", switch(self.sack)),
             ("net.ipv4.tcp_moderate_rcvbuf", switch(self.window_packets.is_none())),

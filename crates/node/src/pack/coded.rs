@@ -136,7 +136,8 @@ impl Peer {
             if let Some(history) = &mut link.history {
                 history.delivered(&packet, inner);
             }
-            let hop_repairs = link.repairs_losses().then(|| link.retry_after() + crate::recover::RECEIPT_DELAY);
+            let hop_repairs =
+                link.repairs_losses().then(|| link.retry_after() + crate::recover::RECEIPT_DELAY);
             if let Some(snoop) = &mut link.snoop {
                 snoop.hold_off(hop_repairs.unwrap_or(Duration::ZERO));
                 let verdict = snoop.came(now, &mut packet, inner);

@@ -16,7 +16,8 @@ pub fn recover(path: &Path, recover: Option<&Recover>) -> Result<Option<Settings
     let default = Settings::default();
     let fixed = table.degree.is_some() || table.distance.is_some();
     if fixed && table.adaptive == Some(true) {
-        let what = "follows the link, and degree and distance say what it is to be; take out one or the other";
+        let what =
+            "follows the link, and degree and distance say what it is to be; take out one or the other";
         return Err(Mistake::at(path, "[recover] adaptive", what));
     }
     let pattern = Pattern { degree: table.degree.unwrap_or(2), distance: table.distance.unwrap_or(1) };
