@@ -75,12 +75,12 @@ pub struct RecoverStatus {
     pub flows: usize,
     /// Bytes of segments that are kept for them.
     pub bytes: usize,
-    /// How many packets of the flow used last are coded together.
-    pub degree: u8,
-    /// How far they are apart.
-    pub distance: u8,
-    /// The share of that flow's segments that the hop lost.
-    pub loss: f32,
+    /// How many segments those are.
+    pub packets: usize,
+    /// In how many slots they are: fewer than segments where they are combined.
+    pub slots: usize,
+    /// The share of the segments of the flow used last that the hop lost.
+    pub loss: Option<f32>,
 }
 
 /// Counted per peer since the start; survives sessions and boots of the peer.

@@ -4,10 +4,16 @@
 //! A packet joins the slot of its group if there is one, and takes an empty slot otherwise. A slot is empty again when all
 //! packets in it have been delivered: what is left of it helps nobody.
 
+use crate::choice::Counts;
 use crate::settings::Replacement;
 use crate::xor;
 use highway::{HighwayHash as _, HighwayHasher};
 use wire::coded::DIGEST_BYTES;
+
+/// The most packets in one slot: as many as a repair can name.
+const MAX_COMBINED: usize = wire::coded::MAX_OTHERS + 1;
+/// Of so many slots the best two are looked for.
+const MAX_COMPARED: usize = 20;
 
 /// A flow's packets, or what they add up to.
 #[derive(Debug)]
@@ -38,8 +44,8 @@ pub struct Slot {
 pub struct Component {
     /// Where its payload begins in the flow.
     pub start: u64,
-    /// Where its payload ends.
-    pub end: u64,
+    /// Its number among the flow's packets.
+    pub number: u64,
     /// Whether it has been delivered.
     delivered: bool,
     header_at: usize,
@@ -103,11 +109,12 @@ impl Buffer {
         self.slots.len() - self.empty.len()
     }
 
-    /// Keeps a packet that begins at `start` of the flow: in which slot. `None`: there was no room. With a group it is
-    /// combined with the others of that group.
+    /// Keeps the packet with this number, which begins at `start` of the flow: in which slot. `None`: there was no room. With a
+    /// group it is combined with the others of that group.
     pub fn keep(
         &mut self,
         group: Option<u64>,
+        number: u64,
         start: u64,
         header: &[u8],
         payload: &[u8],
@@ -126,7 +133,7 @@ impl Buffer {
         xor::into(&mut slot.payload, payload);
         slot.components.push(Component {
             start,
-            end: start + payload.len() as u64,
+            number,
             delivered: false,
             header_at,
             header_bytes: header.len(),
@@ -199,9 +206,80 @@ impl Buffer {
         }
     }
 
-    /// No slot takes further packets of its group: another pattern begins.
-    pub fn close_groups(&mut self) {
-        self.slots.iter_mut().for_each(|slot| slot.group = None);
+    /// Keeps a packet by itself, and combines two slots if that is one more than there is room for: those that cost least,
+    /// and neither of which `is_wanted` (by starts) as it is. In which slot it is now, and what was combined: the first of the two slots is
+    /// empty now and the second has everything. `None`: it is not kept, for combining costs more than it is worth.
+    pub fn keep_combining(
+        &mut self,
+        (number, start): (u64, u64),
+        header: &[u8],
+        payload: &[u8],
+        counts: &Counts,
+        is_wanted: impl Fn(u64) -> bool,
+    ) -> Option<(usize, Option<(usize, usize)>)> {
+        self.capacity += 1;
+        let kept = self.keep(None, number, start, header, payload, true);
+        self.capacity -= 1;
+        let newest = kept?;
+        if self.occupied() <= self.capacity {
+            return Some((newest, None));
+        }
+        let Some((from, into)) = self.cheapest(counts, is_wanted) else {
+            self.clear_slot(newest);
+            return None;
+        };
+        self.combine(from, into);
+        Some((if newest == from { into } else { newest }, Some((from, into))))
+    }
+
+    /// The two slots that cost least to combine, if that is less than a packet is worth.
+    fn cheapest(&self, counts: &Counts, is_wanted: impl Fn(u64) -> bool) -> Option<(usize, usize)> {
+        let is_free = |slot: &Slot| {
+            !slot.components.is_empty() && !slot.components.iter().any(|it| !it.delivered && is_wanted(it.start))
+        };
+        // the newest of many: what has been on its way for longer is told of sooner
+        let mut free: Vec<usize> = (0..self.slots.len()).filter(|&slot| is_free(&self.slots[slot])).collect();
+        if free.len() > MAX_COMPARED {
+            free.sort_unstable_by_key(|&slot| self.slots[slot].age);
+            free.drain(..free.len() - MAX_COMPARED);
+        }
+        let mut best = (1.0, None);
+        for (at, &one) in free.iter().enumerate() {
+            for &other in &free[at + 1..] {
+                let (a, b) = (&self.slots[one], &self.slots[other]);
+                if a.components.len() + b.components.len() > MAX_COMBINED {
+                    continue;
+                }
+                let cost = counts.cost(a.under_way(), b.under_way());
+                if cost < best.0 {
+                    best = (cost, Some((one, other)));
+                }
+            }
+        }
+        best.1
+    }
+
+    fn combine(&mut self, from: usize, into: usize) {
+        let taken = std::mem::take(&mut self.slots[from]);
+        let (before, taken_bytes) = (self.slots[into].bytes(), taken.bytes());
+        let slot = &mut self.slots[into];
+        let header_base = slot.headers.len();
+        slot.headers.extend_from_slice(&taken.headers);
+        xor::into(&mut slot.payload, &taken.payload);
+        let moved = taken.components.iter().map(|it| Component { header_at: it.header_at + header_base, ..*it });
+        slot.components.extend(moved);
+        slot.age = slot.age.min(taken.age);
+        self.bytes = self.bytes + slot.bytes() - before;
+        // its memory is used again
+        self.slots[from] = taken;
+        debug_assert_eq!(self.slots[from].bytes(), taken_bytes);
+        self.clear_slot(from);
+    }
+
+    /// Packets, in how many slots.
+    #[must_use]
+    pub fn packets(&self) -> (usize, usize) {
+        (self.slots.iter().map(|slot| slot.components.len()).sum(), self.occupied())
     }
 
     /// Forgets everything, and gives the memory back.
@@ -214,6 +292,11 @@ impl Slot {
     fn bytes(&self) -> usize {
         self.headers.len() + self.payload.len()
     }
+
+    /// The numbers of the packets in it that are not known to have arrived.
+    fn under_way(&self) -> impl Iterator<Item = u64> + Clone + '_ {
+        self.components.iter().filter(|it| !it.delivered).map(|it| it.number)
+    }
 }
 
 #[cfg(test)]
@@ -225,7 +308,7 @@ mod tests {
     const PAIRS: Pattern = Pattern { degree: 2, distance: 2 };
 
     fn keep(buffer: &mut Buffer, number: u64, payload: &[u8]) -> Option<usize> {
-        buffer.keep(Some(PAIRS.group(number)), number * 100, &[number as u8], payload, true)
+        buffer.keep(Some(PAIRS.group(number)), number, number * 100, &[number as u8], payload, true)
     }
 
     #[test]
@@ -281,7 +364,7 @@ mod tests {
                 match what {
                     0 | 1 => {
                         let group = Some(pattern.group(number));
-                        let kept = buffer.keep(group, number * 100, &[number as u8], &payload(number, bytes), true);
+                        let kept = buffer.keep(group, number, number * 100, &[number as u8], &payload(number, bytes), true);
                         slots.insert(number, (kept, bytes));
                     }
                     _ => {

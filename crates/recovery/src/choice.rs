@@ -1,26 +1,23 @@
-//! Degree and distance as the flow's link makes best: equations 2 and 4 of XBC with what is measured in them.
+//! What to combine where degree and distance are not fixed: as little as there must be, and what is least likely lost together.
 //!
-//! A lost packet is repaired if it is kept, and if all that it is coded with arrived. How likely it is kept follows from how
-//! many packets are on their way when one comes, against what the buffer then holds; how likely the others arrived, from how
-//! often a packet so many places from a lost one was lost too. Both are counted, and what they multiply to is compared over
-//! all patterns. No model of the losses is fitted: the counts are the model.
+//! Packets are kept as they are while there is room. When one more comes than there is room for, two slots become one: of all
+//! pairs, the one that costs least, and only if that costs less than the packet is worth that would otherwise not be kept.
+//! So degree follows, packet by packet, how many are on their way, which equation 2 of XBC would have to know beforehand;
+//! and distance follows what is lost together, which equation 4 takes from a model.
+//!
+//! A lost packet comes out of its slot if all others in it arrived. How likely that is is counted on the flow's own link: how
+//! often a packet is lost, and how often one that stands so many places from a lost one is lost too. What combining two slots
+//! *costs* is how much less likely all packets in them become to be repaired, summed. What is known to have arrived costs
+//! nothing.
 
-use crate::pattern::Pattern;
-
-const DEGREES: [u8; 6] = [1, 2, 3, 4, 6, 8];
-const DISTANCES: [u8; 4] = [1, 2, 4, 8];
-/// Places over which losses are related: the longest distance, so many times as a pattern reaches.
+/// Places over which losses are related.
 const REACH: usize = 16;
-/// Packets on their way that are told apart; more count as so many.
-const MOST_UNDER_WAY: usize = 128;
 /// Counts are halved when there are so many, so that what was long ago is forgotten.
 const MEMORY: f32 = 2048.0;
-/// So many packets and losses are assumed before any is counted: one in a hundred, whatever stands beside it.
-const ASSUMED: (f32, f32) = (200.0, 2.0);
+/// So many packets and losses are assumed before any is counted: one in fifty, whatever stands beside it.
+const ASSUMED: (f32, f32) = (100.0, 2.0);
 /// How many losses' worth of evidence it takes to believe that losses come together.
 const DOUBT: f32 = 4.0;
-/// How much better another pattern must be to be worth the change.
-const BETTER: f32 = 1.02;
 
 /// What was counted of one flow.
 #[derive(Debug, Clone)]
@@ -31,21 +28,11 @@ pub struct Counts {
     lost: f32,
     /// Of packets so many places behind a lost one, how many there were and how many of those were lost.
     behind: [(f32, f32); REACH],
-    /// How often so many packets were on their way when one came.
-    under_way: [f32; MOST_UNDER_WAY],
-    under_way_sum: f32,
 }
 
 impl Default for Counts {
     fn default() -> Self {
-        Counts {
-            recent: 0,
-            packets: ASSUMED.0,
-            lost: ASSUMED.1,
-            behind: [(0.0, 0.0); REACH],
-            under_way: [0.0; MOST_UNDER_WAY],
-            under_way_sum: 0.0,
-        }
+        Counts { recent: 0, packets: ASSUMED.0, lost: ASSUMED.1, behind: [(0.0, 0.0); REACH] }
     }
 }
 
@@ -68,16 +55,6 @@ impl Counts {
         }
     }
 
-    /// A packet comes while so many others are on their way.
-    pub fn arrives(&mut self, under_way: usize) {
-        self.under_way[under_way.min(MOST_UNDER_WAY - 1)] += 1.0;
-        self.under_way_sum += 1.0;
-        if self.under_way_sum > MEMORY {
-            self.under_way.iter_mut().for_each(|count| *count /= 2.0);
-            self.under_way_sum /= 2.0;
-        }
-    }
-
     /// How often a packet is lost.
     #[must_use]
     pub fn loss(&self) -> f32 {
@@ -85,54 +62,36 @@ impl Counts {
     }
 
     /// How likely a packet so many places from a lost one is lost too.
-    fn loss_beside_lost(&self, places: usize) -> f32 {
-        let (seen, lost) = self.behind.get(places - 1).copied().unwrap_or_default();
+    #[must_use]
+    pub fn loss_beside_lost(&self, places: u64) -> f32 {
+        let near = usize::try_from(places).ok().and_then(|places| self.behind.get(places.checked_sub(1)?));
+        let (seen, lost) = near.copied().unwrap_or_default();
         (lost + DOUBT * self.loss()) / (seen + DOUBT)
     }
 
-    /// How likely a lost packet is repaired from a buffer of so many packets, coded in this pattern.
-    #[must_use]
-    pub fn repaired(&self, pattern: Pattern, buffer_packets: usize) -> f32 {
-        self.kept(pattern, buffer_packets) * self.decodable(pattern)
+    /// What it costs to combine two slots, given the numbers of those packets in each that are not known to have arrived.
+    pub fn cost<'a>(
+        &self,
+        one: impl Iterator<Item = u64> + Clone + 'a,
+        other: impl Iterator<Item = u64> + Clone + 'a,
+    ) -> f32 {
+        self.lowered(one.clone(), other.clone()) + self.lowered(other, one)
     }
 
-    /// How likely a packet finds room. A window of N packets lies across N / d groups, and where it begins and ends each of
-    /// the l columns has one that is there in part.
-    fn kept(&self, pattern: Pattern, buffer_packets: usize) -> f32 {
-        if self.under_way_sum == 0.0 {
-            return 1.0;
-        }
-        let (degree, distance) = (f32::from(pattern.degree), f32::from(pattern.distance));
-        let room = |(others, count): (usize, &f32)| {
-            let window = others as f32 + 1.0;
-            let slots = (window / degree + distance * (degree - 1.0) / degree).min(window);
-            count * (buffer_packets as f32 / slots).min(1.0)
+    /// How much less likely the packets of `own` become to be repaired, summed, where `others` are combined with them.
+    fn lowered(
+        &self,
+        own: impl Iterator<Item = u64> + Clone,
+        others: impl Iterator<Item = u64> + Clone,
+    ) -> f32 {
+        let arrived = |one: u64, other: u64| 1.0 - self.loss_beside_lost(one.abs_diff(other));
+        let of = |packet: u64| {
+            let beside = own.clone().filter(|&other| other != packet);
+            let before: f32 = beside.map(|other| arrived(packet, other)).product();
+            let with: f32 = others.clone().map(|other| arrived(packet, other)).product();
+            before * (1.0 - with)
         };
-        self.under_way.iter().enumerate().map(room).sum::<f32>() / self.under_way_sum
-    }
-
-    /// How likely all that a lost packet is coded with arrived, over the places that it may have in its group.
-    fn decodable(&self, Pattern { degree, distance }: Pattern) -> f32 {
-        let arrived = |places: u8| 1.0 - self.loss_beside_lost(usize::from(places) * usize::from(distance));
-        let of_place = |place: u8| -> f32 {
-            (0..degree).filter(|&other| other != place).map(|other| arrived(other.abs_diff(place))).product()
-        };
-        (0..degree).map(of_place).sum::<f32>() / f32::from(degree)
-    }
-
-    /// The best pattern for a buffer of so many packets; the present one if no other is clearly better.
-    #[must_use]
-    pub fn choose(&self, present: Pattern, buffer_packets: usize) -> Pattern {
-        let patterns = DEGREES.into_iter().flat_map(|degree| {
-            let distances = DISTANCES.into_iter().filter(move |&distance| distance == 1 || degree > 1);
-            distances.map(move |distance| Pattern { degree, distance })
-        });
-        let fits = |pattern: &Pattern| usize::from(pattern.distance) <= buffer_packets;
-        let chances = patterns.filter(fits).map(|pattern| (pattern, self.repaired(pattern, buffer_packets)));
-        // the first of equals: the least coded
-        let best = chances
-            .fold((Pattern::PLAIN, 0.0), |best, next| if next.1 > best.1 * 1.0001 { next } else { best });
-        if best.1 > self.repaired(present, buffer_packets) * BETTER { best.0 } else { present }
+        own.clone().map(of).sum()
     }
 }
 
@@ -140,44 +99,31 @@ impl Counts {
 mod tests {
     use super::*;
 
-    /// Counts after losses by a rule, with so many packets on their way.
-    fn counts(under_way: usize, lost: impl Fn(u32) -> bool) -> Counts {
+    fn counts(lost: impl Fn(u32) -> bool) -> Counts {
         let mut counts = Counts::default();
-        for number in 0..4000 {
-            counts.arrives(under_way - 1);
-            counts.fate(lost(number));
-        }
+        (0..4000).for_each(|number| counts.fate(lost(number)));
         counts
     }
 
-    /// A loss with this chance, the same each time.
-    fn random(number: u32, per_mille: u32) -> bool {
-        number.wrapping_mul(0x9e37_79b9).rotate_left(15).wrapping_mul(0x85eb_ca6b) >> 16 & 0x3ff < per_mille
+    #[test]
+    fn combining_costs_what_the_other_may_be_lost_by() {
+        // one in four, in no order
+        let counts = counts(|number| number.wrapping_mul(0x9e37_79b9).rotate_left(15).wrapping_mul(0x85eb_ca6b) >> 30 == 0);
+        let p = counts.loss();
+        assert!((p - 0.25).abs() < 0.03, "{p}");
+        let cost = |one: &[u64], other: &[u64]| counts.cost(one.iter().copied(), other.iter().copied());
+        assert!((cost(&[0], &[100]) - 2.0 * p).abs() < 1e-4, "two become as unlikely as one is lost");
+        let q = 1.0 - p;
+        let expected = 2.0 * (q - q * q) + (1.0 - q * q);
+        assert!((cost(&[0, 200], &[100]) - expected).abs() < 1e-4);
+        assert_eq!(cost(&[5], &[]), 0.0, "what has arrived is no risk");
     }
 
     #[test]
-    fn where_everything_finds_room_nothing_is_coded() {
-        let counts = counts(12, |number| random(number, 50));
-        assert_eq!(counts.choose(Pattern::PLAIN, 12), Pattern::PLAIN);
-        assert_eq!(counts.choose(Pattern { degree: 4, distance: 1 }, 16), Pattern::PLAIN);
-    }
-
-    #[test]
-    fn the_rarer_the_losses_and_the_smaller_the_buffer_the_higher_the_degree() {
-        let degree = |per_mille, buffer| {
-            counts(16, |number| random(number, per_mille)).choose(Pattern::PLAIN, buffer).degree
-        };
-        assert!(degree(5, 2) >= 6);
-        assert!(degree(5, 8) < degree(5, 2), "it need not be so high");
-        assert!(degree(400, 2) <= 2, "{}", degree(400, 2));
-        assert!(degree(150, 2) < degree(5, 2));
-    }
-
-    #[test]
-    fn where_losses_come_in_rows_the_distance_is_longer_than_the_rows() {
-        let counts = counts(32, |number| number % 40 < 3);
-        let pattern = counts.choose(Pattern::PLAIN, 8);
-        assert!(pattern.degree > 1 && pattern.distance >= 4, "{pattern:?}");
-        assert!((counts.loss() - 0.075).abs() < 0.01);
+    fn what_is_lost_together_is_dear_to_combine() {
+        let counts = counts(|number| number % 40 < 4);
+        let cost = |distance| counts.cost([0].into_iter(), [distance].into_iter());
+        assert!(cost(1) > 1.0 && cost(2) > 0.8 && cost(6) < 0.1, "{} {} {}", cost(1), cost(2), cost(6));
+        assert!((counts.loss() - 0.1).abs() < 0.01);
     }
 }

@@ -12,7 +12,6 @@
 
 use crate::buffer::Buffer;
 use crate::choice::Counts;
-use crate::pattern::Pattern;
 use crate::round_trip::RoundTrip;
 use crate::segment::Segment;
 use crate::settings::{Coding, Settings};
@@ -25,8 +24,6 @@ use wire::number::widen;
 const MAX_WATCHED: usize = 512;
 /// How often one segment is sent again.
 const MAX_TRIES: u8 = 3;
-/// From one thought about the pattern to the next, in segments.
-const CHOICE_INTERVAL: u64 = 32;
 /// TCP's sequence numbers are widened to count from here, so that none is below zero.
 const ORIGIN: u64 = 1 << 33;
 
@@ -74,12 +71,8 @@ pub(crate) struct Flow {
     arrived: [u64; 2],
     round_trip: RoundTrip,
     counts: Counts,
-    pattern: Pattern,
-    /// The number of the next segment, and from which on the pattern counts.
+    /// The number of the next segment.
     number: u64,
-    pattern_from: u64,
-    /// Added to groups, so that none of an earlier pattern has the name of a later one's.
-    group_base: u64,
     /// Segments to be sent again, by their starts.
     again: VecDeque<u64>,
     pub last_use: Duration,
@@ -89,10 +82,6 @@ pub(crate) struct Flow {
 
 impl Flow {
     pub fn new(settings: &Settings, sequence: u32) -> Self {
-        let pattern = match settings.coding {
-            Coding::Fixed(pattern) => pattern,
-            Coding::Off | Coding::Adaptive => Pattern::PLAIN,
-        };
         let start = ORIGIN + u64::from(sequence);
         Flow {
             buffer: Buffer::new(settings.buffer_packets, settings.replacement),
@@ -106,10 +95,7 @@ impl Flow {
             arrived: [0; 2],
             round_trip: RoundTrip::default(),
             counts: Counts::default(),
-            pattern,
             number: 0,
-            pattern_from: 0,
-            group_base: 0,
             again: VecDeque::new(),
             last_use: Duration::ZERO,
             timer: None,
@@ -122,20 +108,13 @@ impl Flow {
         let start = widen(segment.sequence.into(), 32, self.next);
         let end = start + segment.length();
         if start < self.next {
-            return self.repeated(now, start, end);
+            return self.repeated(now, (start, end), packet, segment);
         }
         self.next = end;
         if self.watched.len() == MAX_WATCHED {
             return;
         }
-        let under_way = self.watched.iter().filter(|watched| !watched.delivered).count();
-        self.counts.arrives(under_way);
-        self.follow_link(settings);
-        let group = (self.pattern.degree > 1)
-            .then(|| self.group_base + self.pattern.group(self.number - self.pattern_from));
-        self.number += 1;
-        let (header, payload) = (&packet[..segment.payload_at], &packet[segment.payload_at..segment.end]);
-        let slot = self.buffer.keep(group, start, header, payload, group.is_some());
+        let slot = self.keep(start, packet, segment, settings);
         let order = self.next_order();
         self.watched.push_back(Watched {
             start,
@@ -158,7 +137,7 @@ impl Flow {
     }
 
     /// The sender sends again what it takes for lost: it knows.
-    fn repeated(&mut self, now: Duration, start: u64, end: u64) {
+    fn repeated(&mut self, now: Duration, (start, end): (u64, u64), packet: &[u8], segment: &Segment) {
         if start >= self.exposed_until {
             self.exposed_until = self.next;
         }
@@ -167,27 +146,46 @@ impl Flow {
             if watched.start >= start && watched.end <= end && !watched.delivered {
                 let order = self.next_order();
                 let watched = &mut self.watched[at];
-                (watched.by_sender, watched.shown) = (true, true);
+                (watched.by_sender, watched.shown, watched.tries) = (true, true, 0);
+                let is_whole = (watched.start, watched.end) == (start, end);
+                if is_whole && watched.slot.is_none_or(|slot| self.buffer.get(slot, start).is_none()) {
+                    // a second loss costs the sender its timeout
+                    let (header, payload) =
+                        (&packet[..segment.payload_at], &packet[segment.payload_at..segment.end]);
+                    watched.slot = self.buffer.keep(None, self.number, start, header, payload, false);
+                }
                 (watched.left_at, watched.order) = (now, order);
             }
         }
     }
 
-    /// Takes another pattern where the counts say so, when a block is complete.
-    fn follow_link(&mut self, settings: &Settings) {
-        let in_pattern = self.number - self.pattern_from;
-        let at_block_end = in_pattern.is_multiple_of(self.pattern.block());
-        if settings.coding != Coding::Adaptive || in_pattern < CHOICE_INTERVAL || !at_block_end {
-            return;
+    /// Keeps a segment by the settings' way: in which slot.
+    fn keep(&mut self, start: u64, packet: &[u8], segment: &Segment, settings: &Settings) -> Option<usize> {
+        let (header, payload) = (&packet[..segment.payload_at], &packet[segment.payload_at..segment.end]);
+        let number = self.number;
+        self.number += 1;
+        match settings.coding {
+            Coding::Off => self.buffer.keep(None, number, start, header, payload, false),
+            Coding::Fixed(pattern) => {
+                self.buffer.keep(Some(pattern.group(number)), number, start, header, payload, true)
+            }
+            Coding::Adaptive => {
+                let watched = &self.watched;
+                // what is about to be sent again, or was, is best had as it is
+                let is_wanted = |start: u64| {
+                    let at = watched.partition_point(|watched| watched.start < start);
+                    watched.get(at).is_some_and(|it| it.start == start && (it.was_lost || it.tries > 0))
+                };
+                let name = (number, start);
+                let (slot, combined) =
+                    self.buffer.keep_combining(name, header, payload, &self.counts, is_wanted)?;
+                if let Some((from, into)) = combined {
+                    let moved = self.watched.iter_mut().filter(|watched| watched.slot == Some(from));
+                    moved.for_each(|watched| watched.slot = Some(into));
+                }
+                Some(slot)
+            }
         }
-        let chosen = self.counts.choose(self.pattern, settings.buffer_packets);
-        if chosen != self.pattern {
-            self.group_base += self.pattern.group(in_pattern) + u64::from(self.pattern.distance);
-            self.pattern = chosen;
-        } else {
-            self.group_base += self.pattern.group(in_pattern);
-        }
-        self.pattern_from = self.number;
     }
 
     /// A segment came from the station with an acknowledgment of this flow's data.
@@ -403,11 +401,6 @@ impl Flow {
     /// Whether something is to be sent again.
     pub fn has_again(&self) -> bool {
         !self.again.is_empty()
-    }
-
-    /// The pattern in use.
-    pub fn pattern(&self) -> Pattern {
-        self.pattern
     }
 
     /// The share of segments that the hop lost.

@@ -21,9 +21,8 @@
 //! are on their way, and a measured local round trip. [`History`] is the other end: what it delivered lately, for decoding
 //! only. Between them travels [`wire::coded`].
 //!
-//! Degree and distance may be fixed, or follow what each flow meets ([`choice`]): how many segments are on their way at
-//! once, how often one is lost, and how often one that stands so many places from a lost one is lost too. That is
-//! equations 2 and 4 of the paper with measured quantities in them.
+//! Degree and distance may be fixed, or follow what each flow meets ([`choice`]): packets are kept as they are while there is
+//! room, and then combined with those that are least likely lost together.
 //!
 //! Nothing here asks for the time or draws randomness; every table has a bound.
 

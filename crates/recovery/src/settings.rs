@@ -30,7 +30,7 @@ pub enum Coding {
     Off,
     /// In this pattern.
     Fixed(Pattern),
-    /// As what is measured on the flow's link makes best.
+    /// As little as the buffer allows, and what is least likely lost together on the flow's link.
     Adaptive,
 }
 

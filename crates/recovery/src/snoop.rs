@@ -220,11 +220,18 @@ impl Snoop {
         self.bytes
     }
 
-    /// Of the flow that was used last: degree, distance, and the share of segments that the hop lost.
+    /// Packets that are kept, and in how many slots.
     #[must_use]
-    pub fn newest(&self) -> Option<(crate::pattern::Pattern, f32)> {
+    pub fn packets(&self) -> (usize, usize) {
+        let flows = self.flows.iter().flatten().map(|flow| flow.buffer.packets());
+        flows.fold((0, 0), |(packets, slots), flow| (packets + flow.0, slots + flow.1))
+    }
+
+    /// Of the flow that was used last: the share of segments that the hop lost.
+    #[must_use]
+    pub fn loss(&self) -> Option<f32> {
         let newest = self.flows.iter().flatten().max_by_key(|flow| flow.last_use)?;
-        Some((newest.pattern(), newest.loss()))
+        Some(newest.loss())
     }
 
     fn begin(&mut self, segment: &Segment) -> usize {

@@ -23,7 +23,7 @@ pub const FIGURE: Figure = Figure {
 
 /// Kb for each error, anywhere.
 pub(super) fn random(plan: &Plan) -> &'static [u32] {
-    plan.choose(&[16, 64, 256, 1024, 4096], &[64, 1024], &[256])
+    plan.choose(&[16, 64, 256, 1024, 4096], &[64, 256, 1024], &[256])
 }
 
 /// Kb for each error in the bad state.

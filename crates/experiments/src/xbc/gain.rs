@@ -40,7 +40,7 @@ struct Kind {
 const RANDOM: Kind = Kind {
     id: "6",
     losses: |plan| random(plan).iter().map(|&kilobits| Losses::Random(kilobits)).collect(),
-    coded: &[Repair::Xbc(2, 1), Repair::Xbc(3, 1), Repair::Xbc(4, 1), Repair::XbcLru(2, 1)],
+    coded: &[Repair::Xbc(2, 1), Repair::Xbc(3, 1), Repair::Xbc(4, 1)],
 };
 const BURSTS: Kind = Kind {
     id: "7",
@@ -58,7 +58,7 @@ const BURSTS: Kind = Kind {
 pub(super) const SNOOP: [Repair; 2] = [Repair::NonLru, Repair::Lru];
 
 fn buffers(plan: &Plan) -> &'static [u32] {
-    plan.choose(&[2, 4, 6, 8, 12, 16, 32], &[4], &[4])
+    plan.choose(&[2, 4, 6, 8, 12, 16, 32], &[2, 4, 8, 16], &[4])
 }
 
 fn trials(kind: &Kind, plan: &Plan) -> Vec<Trial> {

@@ -39,8 +39,6 @@ pub(super) enum Repair {
     NonLru,
     /// XBC with this degree and distance.
     Xbc(u8, u8),
-    /// ... the oldest packet giving way to the newest.
-    XbcLru(u8, u8),
     /// XBC with degree and distance as the link makes best.
     Adaptive,
 }
@@ -52,7 +50,6 @@ impl fmt::Display for Repair {
             Self::Lru => f.write_str("Snoop, LRU"),
             Self::NonLru => f.write_str("Snoop, non-LRU"),
             Self::Xbc(degree, distance) => write!(f, "XBC d = {degree} l = {distance}"),
-            Self::XbcLru(degree, distance) => write!(f, "XBC d = {degree} l = {distance}, LRU"),
             Self::Adaptive => f.write_str("XBC adaptive"),
         }
     }
@@ -66,7 +63,6 @@ impl Repair {
             Self::Lru => ("lru", "degree = 1".to_owned()),
             Self::NonLru => ("none", "degree = 1".to_owned()),
             Self::Xbc(degree, distance) => ("none", format!("degree = {degree}\ndistance = {distance}")),
-            Self::XbcLru(degree, distance) => ("lru", format!("degree = {degree}\ndistance = {distance}")),
             Self::Adaptive => ("none", "adaptive = true".to_owned()),
         };
         format!("[recover]\nbuffer_packets = {buffer_packets}\nreplacement = \"{replacement}\"\n{coding}\n")

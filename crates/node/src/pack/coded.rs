@@ -25,14 +25,8 @@ const AROUND_CODED: usize = 1 + frame::MAX_LENGTH_BYTES;
 
 /// What can be said of it.
 pub(crate) fn status(snoop: &Snoop) -> RecoverStatus {
-    let (pattern, loss) = snoop.newest().unwrap_or((recovery::pattern::Pattern::PLAIN, 0.0));
-    RecoverStatus {
-        flows: snoop.flows(),
-        bytes: snoop.bytes(),
-        degree: pattern.degree,
-        distance: pattern.distance,
-        loss,
-    }
+    let (packets, slots) = snoop.packets();
+    RecoverStatus { flows: snoop.flows(), bytes: snoop.bytes(), packets, slots, loss: snoop.loss() }
 }
 
 impl Peer {
