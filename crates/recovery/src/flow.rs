@@ -70,6 +70,8 @@ pub(crate) struct Flow {
     /// The two latest orders of what has arrived.
     arrived: [u64; 2],
     round_trip: RoundTrip,
+    /// When an acknowledgment came last.
+    heard_at: Duration,
     counts: Counts,
     /// The number of the next segment.
     number: u64,
@@ -94,6 +96,7 @@ impl Flow {
             next_order: 1,
             arrived: [0; 2],
             round_trip: RoundTrip::default(),
+            heard_at: Duration::ZERO,
             counts: Counts::default(),
             number: 0,
             again: VecDeque::new(),
@@ -206,6 +209,7 @@ impl Flow {
         if acknowledgment < self.acknowledged {
             return Verdict::Pass; // an old one
         }
+        self.heard_at = now;
         let advances = acknowledgment > self.acknowledged;
         let is_pure = segment.payload_bytes() == 0 && !segment.fin;
         let same_window = segment.window == self.window;
@@ -314,9 +318,10 @@ impl Flow {
             let overtaken = if watched.tries == 0 { before } else { latest };
             let is_lost =
                 watched.order < overtaken || by_duplicates && self.duplicates >= 2 && watched.tries == 0;
-            let can_be_repaired = self.can_be_repaired(at, highest);
+            let by_congestion = is_lost && !watched.was_lost && self.round_trip.is_congested();
+            let can_be_repaired = !by_congestion && self.can_be_repaired(at, highest);
             let watched = &mut self.watched[at];
-            watched.was_lost |= is_lost;
+            watched.was_lost |= is_lost && !by_congestion;
             if !can_be_repaired {
                 self.expose(at, statistics);
             } else if is_lost && !watched.queued && now >= watched.left_at + hold_off {
@@ -359,7 +364,9 @@ impl Flow {
     pub fn timeout(&self) -> Option<Duration> {
         let first = self.watched.front()?;
         first.slot?;
-        (!first.queued).then(|| first.left_at + self.round_trip.timeout() * (1 << first.tries.min(MAX_TRIES)))
+        // while others are acknowledged it is told of by them
+        let since = first.left_at.max(self.heard_at);
+        (!first.queued).then(|| since + self.round_trip.timeout() * (1 << first.tries.min(MAX_TRIES)))
     }
 
     /// Nothing was heard of the first segment for too long.

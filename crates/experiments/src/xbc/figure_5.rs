@@ -13,8 +13,8 @@ pub const FIGURE: Figure = Figure {
     id: "5",
     title: "Snoop by the size of its buffer",
     x: "buffer, packets",
-    remark: "Throughput of one download. Reno with SACK, as the paper's TCP; the station lets 20 packets be on their way, \
-             which is ns-2's default. Packets of 1040 bytes; what the tunnel adds to them takes no air time and is not lost. \
+    remark: "Throughput of one download. Reno with SACK, as the paper's TCP; the station lets 32 packets be on their way, \
+             so that the congestion window is about 20 on average, as the paper's. Packets of 1040 bytes; what the tunnel adds to them takes no air time and is not lost. \
              0 packets: TCP alone. This Snoop reads SACK, where ns-2's does not, and frees what has arrived out of order: \
              its buffer is used better.",
     needs,

@@ -1,5 +1,6 @@
 //! The paper's three nodes, and one download over them.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
@@ -21,10 +22,12 @@ const ON_AIR_BITS: f64 = PACKET_BITS + TUNNEL_BYTES * 8.0;
 const QUEUE_PACKETS: f64 = 50.0;
 /// The segment size that makes packets of 1040 bytes, headers and timestamps included.
 const SEGMENT_BYTES: u32 = 1000;
-/// The most that the station lets be on its way, in packets: ns-2's default, which the paper's figures rest on (section V-B:
-/// "the average congestion window size is about 20").
-const WINDOW_PACKETS: u32 = 20;
-/// When the station's route gets those, and when the download starts.
+/// The most that the station lets be on its way, in packets. The paper does not say how many it was: with so many the
+/// congestion window is about 20 on average and more than 16 packets of buffer are no use, both as in its section V-B.
+const WINDOW_PACKETS: u32 = 32;
+/// Bytes of receive buffer for each of those: of a buffer Linux offers what fits beside its own bookkeeping.
+const RECEIVE_BYTES: u32 = 2600;
+/// When the station's route says so, and when the download starts.
 const ROUTE_SECONDS: f64 = 3.0;
 const START_SECONDS: f64 = 5.0;
 
@@ -97,7 +100,7 @@ pub(super) enum Extent {
 }
 
 impl Trial {
-    /// The paper's: cubic stands for ns-2's TCP where nothing else is said.
+    /// The paper's: reno with SACK, as ns-2's.
     pub(super) fn new(repair: Repair, buffer_packets: u32, losses: Losses, seconds: u32) -> Self {
         Self {
             repair,
@@ -143,19 +146,19 @@ impl Trial {
             Extent::Seconds(seconds) => (File::Long, f64::from(seconds)),
             Extent::File(file) => (file, 7200.0),
         };
-        let switch = |on: bool| if on { "1" } else { "0" };
-        let receive_buffer = std::env::var("XBC_RMEM").unwrap_or("4096 40000 40000".into());
-        let parameters = [
-            ("net.ipv4.tcp_rmem", &receive_buffer as &str),
-            ("net.ipv4.tcp_congestion_control", self.control),
-            ("net.ipv4.tcp_sack", switch(self.sack)),
-            ("net.ipv4.tcp_moderate_rcvbuf", switch(self.window_packets.is_none())),
-        ];
+        let mut parameters = BTreeMap::from([
+            ("net.ipv4.tcp_congestion_control".to_owned(), self.control.to_owned()),
+            ("net.ipv4.tcp_sack".to_owned(), u8::from(self.sack).to_string()),
+        ]);
+        if let Some(packets) = self.window_packets {
+            let bytes = packets * RECEIVE_BYTES;
+            parameters.insert("net.ipv4.tcp_rmem".to_owned(), format!("4096 {bytes} {bytes}"));
+        }
         Scenario {
             name: self.name(),
             seeds: (1..=u64::from(seeds)).collect(),
             topology: Pair::topology_with_wire(&down, &radio, &wire),
-            parameters: parameters.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
+            parameters,
             contents: vec![setting.testbed.lab_content(file)],
             servers: vec![SERVER.to_owned()],
             daemons,
@@ -170,20 +173,18 @@ impl Trial {
             streams: Vec::new(),
             events: vec![Event {
                 at_seconds: ROUTE_SECONDS,
-                action: Action::Run { place: STATION.to_owned(), command: self.route() },
+                action: Action::Run { place: STATION.to_owned(), command: Self::route() },
             }],
             bound_seconds: START_SECONDS + seconds,
         }
     }
 
-    /// The station's route to the server, by which it says how large segments may be and how much may be on its way.
-    fn route(&self) -> Vec<String> {
-        let window = self.window_packets.map(|packets| (packets * SEGMENT_BYTES).to_string());
+    /// The station's route to the server, by which it says how large segments may be.
+    fn route() -> Vec<String> {
         let server = Pair::far_server().to_string();
         let segment = SEGMENT_BYTES.to_string();
-        let mut command = vec!["ip", "route", "replace", &server, "dev", "oh0", "advmss", &segment];
-        command.extend(window.iter().flat_map(|window| ["window", window]));
-        command.into_iter().map(str::to_owned).collect()
+        let command = ["ip", "route", "replace", &server, "dev", "oh0", "advmss", &segment];
+        command.map(str::to_owned).into()
     }
 }
 

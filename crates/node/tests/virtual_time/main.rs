@@ -11,4 +11,5 @@ mod packing;
 mod pair;
 mod reachability;
 mod sessions;
+mod snoop;
 mod versions;
