@@ -10,9 +10,11 @@ const HEADER_BYTES: usize = 40;
 
 /// A segment of a stream whose bytes follow from where they stand in it.
 fn segment(sequence: u32, bytes: u32) -> Vec<u8> {
-    let payload: Vec<u8> = (0..bytes).map(|at| ((sequence + at).wrapping_mul(0x9e37_79b9) >> 24) as u8).collect();
+    let payload: Vec<u8> =
+        (0..bytes).map(|at| ((sequence + at).wrapping_mul(0x9e37_79b9) >> 24) as u8).collect();
     let mut packet = Vec::new();
-    let builder = etherparse::PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64).tcp(80, 4242, sequence, 1000);
+    let builder =
+        etherparse::PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64).tcp(80, 4242, sequence, 1000);
     builder.write(&mut packet, &payload).expect("a vector takes every byte");
     packet
 }

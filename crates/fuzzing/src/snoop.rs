@@ -28,7 +28,10 @@ pub fn check(bytes: &[u8]) -> bool {
         } else {
             let verdict = snoop.came(now, &mut packet, &inner);
             assert_eq!(packet.len(), record.len());
-            assert!(verdict == Verdict::Strip || packet == record, "only a selective acknowledgment is taken out");
+            assert!(
+                verdict == Verdict::Strip || packet == record,
+                "only a selective acknowledgment is taken out"
+            );
             assert_eq!(Inner::parse(&packet).map(|after| after.flow), Ok(inner.flow));
         }
         snoop.handle_timeout(now);
@@ -77,7 +80,8 @@ pub fn seeds() -> Vec<Seed> {
                 let option = block.map(|block| TcpOptionElement::SelectiveAcknowledgement(block, [None; 3]));
                 let options: Vec<_> = option.into_iter().collect();
                 packet.clear();
-                let tcp = builder(2, 1).tcp(4242, 80, 1, 1000).ack(has).options(&options).expect("there is room");
+                let tcp =
+                    builder(2, 1).tcp(4242, 80, 1, 1000).ack(has).options(&options).expect("there is room");
                 tcp.write(&mut packet, &[]).expect("a vector takes every byte");
                 push_record(&packet, out);
             }

@@ -235,7 +235,8 @@ impl Buffer {
     /// The two slots that cost least to combine, if that is less than a packet is worth.
     fn cheapest(&self, counts: &Counts, is_wanted: impl Fn(u64) -> bool) -> Option<(usize, usize)> {
         let is_free = |slot: &Slot| {
-            !slot.components.is_empty() && !slot.components.iter().any(|it| !it.delivered && is_wanted(it.start))
+            !slot.components.is_empty()
+                && !slot.components.iter().any(|it| !it.delivered && is_wanted(it.start))
         };
         // the newest of many: what has been on its way for longer is told of sooner
         let mut free: Vec<usize> = (0..self.slots.len()).filter(|&slot| is_free(&self.slots[slot])).collect();
@@ -266,7 +267,8 @@ impl Buffer {
         let header_base = slot.headers.len();
         slot.headers.extend_from_slice(&taken.headers);
         xor::into(&mut slot.payload, &taken.payload);
-        let moved = taken.components.iter().map(|it| Component { header_at: it.header_at + header_base, ..*it });
+        let moved =
+            taken.components.iter().map(|it| Component { header_at: it.header_at + header_base, ..*it });
         slot.components.extend(moved);
         slot.age = slot.age.min(taken.age);
         self.bytes = self.bytes + slot.bytes() - before;

@@ -108,7 +108,9 @@ mod tests {
     #[test]
     fn combining_costs_what_the_other_may_be_lost_by() {
         // one in four, in no order
-        let counts = counts(|number| number.wrapping_mul(0x9e37_79b9).rotate_left(15).wrapping_mul(0x85eb_ca6b) >> 30 == 0);
+        let counts = counts(|number| {
+            number.wrapping_mul(0x9e37_79b9).rotate_left(15).wrapping_mul(0x85eb_ca6b) >> 30 == 0
+        });
         let p = counts.loss();
         assert!((p - 0.25).abs() < 0.03, "{p}");
         let cost = |one: &[u64], other: &[u64]| counts.cost(one.iter().copied(), other.iter().copied());

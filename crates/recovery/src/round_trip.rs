@@ -69,7 +69,9 @@ mod tests {
     #[test]
     fn a_long_queue_near_its_longest_is_congestion() {
         let mut round_trip = RoundTrip::default();
-        for (sample, congested) in [(10, false), (60, false), (100, false), (180, true), (220, true), (150, false), (30, false)] {
+        for (sample, congested) in
+            [(10, false), (60, false), (100, false), (180, true), (220, true), (150, false), (30, false)]
+        {
             round_trip.sample(sample * MS);
             assert_eq!(round_trip.is_congested(), congested, "{sample} ms");
         }

@@ -172,7 +172,8 @@ fn print_recovery(out: &mut impl Write, node: &node::Status) -> std::io::Result<
     ]);
     for peer in peers {
         let it = &peer.counters;
-        let kept = |of: &dyn Fn(&node::RecoverStatus) -> String| peer.recover.as_ref().map_or_else(nothing, of);
+        let kept =
+            |of: &dyn Fn(&node::RecoverStatus) -> String| peer.recover.as_ref().map_or_else(nothing, of);
         table.row([
             peer.name.clone(),
             it.recovered.to_string(),

@@ -21,8 +21,12 @@ pub fn measure(runs: u32) -> anyhow::Result<Vec<Row>> {
     let bytes: usize = packets.iter().map(|(packet, _)| packet.len()).sum();
     let mut rows = Vec::new();
     let fixed = |degree| Coding::Fixed(Pattern { degree, distance: 1 });
-    let ways =
-        [("plain", Coding::Off), ("degree-2", fixed(2)), ("degree-4", fixed(4)), ("adaptive", Coding::Adaptive)];
+    let ways = [
+        ("plain", Coding::Off),
+        ("degree-2", fixed(2)),
+        ("degree-4", fixed(4)),
+        ("adaptive", Coding::Adaptive),
+    ];
     for (name, coding) in ways {
         // nothing is acknowledged: a packet finds the buffer full, and the oldest go or are combined further
         let replacement = if coding == Coding::Adaptive { Replacement::None } else { Replacement::Lru };
