@@ -24,15 +24,17 @@ test: ## Install what is missing, then formatting, lints, every test and the qui
 	@scripts/setup.sh build lab test
 	@scripts/test.sh
 
-experiments: setup build ## The experiments, whole, with reports in target: refactor.html, byte-caching.html, no-harm.html
+experiments: setup build ## The experiments, whole, with reports in target: refactor.html, byte-caching.html, no-harm.html, xbc.html
 	$(OVERHEARD) experiment refactor --report $(TARGET)/refactor.html
 	$(OVERHEARD) experiment byte-caching --report $(TARGET)/byte-caching.html
 	$(OVERHEARD) experiment no-harm --report $(TARGET)/no-harm.html --resume $(TARGET)/no-harm
+	$(OVERHEARD) experiment xbc --report $(TARGET)/xbc.html --resume $(TARGET)/xbc
 
 bench: build ## Measure how fast this machine does the work of a node, and whole tunnels
 	@scripts/setup.sh bench
 	$(OVERHEARD) bench codec
 	$(OVERHEARD) bench node
+	$(OVERHEARD) bench recovery
 	$(OVERHEARD) bench scaling
 	scripts/as-root $(OVERHEARD) bench tunnel
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, bail};
 use indicatif::ProgressBar;
+use lab::Scenario;
 
 use crate::cell::Cell;
 use crate::contents::Contents;
@@ -113,6 +114,9 @@ pub fn run(
                     want(baseline, least);
                     pairs.push(Pair { cell, baseline, most });
                 }
+                // as a cell, one that several figures need is run once
+                Need::Scenario(scenario)
+                    if scenarios.iter().any(|it: &Scenario| it.name == scenario.name) => {}
                 Need::Scenario(scenario) => scenarios.push(*scenario),
             }
         }

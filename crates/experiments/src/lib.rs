@@ -32,3 +32,4 @@ pub mod scheme;
 pub mod simulate;
 pub mod testbed;
 pub mod trace;
+pub mod xbc;

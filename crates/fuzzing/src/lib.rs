@@ -19,6 +19,7 @@ pub mod capacity_trace;
 pub mod capture_file;
 pub mod chunk_reply;
 pub mod chunk_request;
+pub mod coded;
 pub mod compact_shim;
 pub mod datagrams;
 pub mod frames;
@@ -40,6 +41,7 @@ pub mod reduction;
 pub mod request;
 pub mod restore;
 pub mod slots_shim;
+pub mod snoop;
 pub mod super_segments;
 pub mod too_large;
 pub mod unit;
@@ -98,6 +100,7 @@ targets! {
     capture_file: 2_000,
     chunk_reply: 100_000,
     chunk_request: 200_000,
+    coded: 20_000,
     compact_shim: 200_000,
     datagrams: 300,
     frames: 200_000,
@@ -117,6 +120,7 @@ targets! {
     request: 200_000,
     restore: 20_000,
     slots_shim: 200_000,
+    snoop: 3_000,
     super_segments: 50_000,
     too_large: 300,
     unit: 200_000,

@@ -36,6 +36,8 @@ pub struct Config {
     /// The versions of the formats that the node says it speaks. It says the truth unless one wants to see how nodes
     /// of other versions get on with it.
     pub versions: RangeInclusive<u8>,
+    /// How TCP segments that the air lost are repaired from here; `None`: they are not.
+    pub recover: Option<recovery::Settings>,
     /// Whether it becomes a member of groups, and has one of its own where it has several peers.
     pub group: Option<Group>,
     /// Whether [`crate::Event::Sent`] and [`crate::Event::Arrived`] are told, one for every packet.
@@ -58,6 +60,7 @@ impl Config {
             source_ports: 1,
             copies_dscp: true,
             versions: VERSION..=VERSION,
+            recover: None,
             group: None,
             trace: false,
         }
@@ -130,6 +133,9 @@ pub enum ConfigError {
     /// The redundancy elimination's parameters.
     #[error(transparent)]
     Reduce(#[from] re::ParameterError),
+    /// The repair of TCP segments.
+    #[error(transparent)]
+    Recover(#[from] recovery::SettingsError),
     /// What is shared.
     #[error(transparent)]
     Group(#[from] overhear::SettingsError),
@@ -170,6 +176,9 @@ impl Config {
         }
         if self.queue_bytes < 65_536 {
             return Err(ConfigError::QueueSize(self.queue_bytes));
+        }
+        if let Some(recover) = &self.recover {
+            recover.validate()?;
         }
         if let Some(group) = &self.group {
             group.validate()?;

@@ -12,9 +12,12 @@ use crate::release::Release;
 use crate::repair::Repair;
 use crate::shorten::Shortening;
 use re::{Form, Parameters, Policy};
+use recovery::{Coding, History, Settings, Snoop};
 use std::collections::VecDeque;
 use std::time::Duration;
-use wire::hello::{ANSWERS_REQUESTS, HEARS_LANES, Hello, JOINS, LENGTHENS, LISTENS, RECOVERS};
+use wire::hello::{
+    ANSWERS_REQUESTS, CODES, HEARS_LANES, Hello, JOINS, LENGTHENS, LISTENS, RECOVERS, UNCODES,
+};
 use wire::unit::PLAIN;
 
 /// Replies that wait to be sent at once.
@@ -53,6 +56,12 @@ pub struct Link {
     pub recover: Option<Recover>,
     /// Hands packets on in order; only if the peer sends again what is lost.
     pub release: Option<Release>,
+    /// Repairs TCP segments that the hop lost; only if the configuration wants it.
+    pub snoop: Option<Snoop>,
+    /// Coded repairs that wait to be sent, with their traffic classes.
+    pub coded: VecDeque<(u8, Vec<u8>)>,
+    /// What was delivered lately; only if the peer may send coded repairs.
+    pub history: Option<History>,
     /// The round trip of the whole path of which the hop is a part.
     pub path_delay: PathDelay,
     /// A packet's frame that waits for the next datagram.
@@ -79,8 +88,11 @@ pub struct Link {
 
 /// What this node answers to and stores, as it says in its hello.
 #[must_use]
-pub fn capabilities(parameters: &Parameters, listens: bool) -> u32 {
+pub fn capabilities(parameters: &Parameters, listens: bool, recover: Option<&Settings>) -> u32 {
+    let codes = recover.is_some_and(|recover| recover.coding != Coding::Off);
     LENGTHENS
+        | UNCODES
+        | if codes { CODES } else { 0 }
         | if listens { LISTENS } else { 0 }
         | HEARS_LANES
         | JOINS
@@ -104,7 +116,8 @@ pub fn store_kib(parameters: &Parameters) -> u32 {
 }
 
 impl Link {
-    /// A new link with the peer that said `hello`, in a session of this version, of a node that shares or does not.
+    /// A new link with the peer that said `hello`, in a session of this version, of a node that shares or does not, and
+    /// repairs TCP segments or does not.
     #[must_use]
     pub fn new(
         parameters: &Parameters,
@@ -112,6 +125,7 @@ impl Link {
         hello: &Hello,
         version: u8,
         shares: bool,
+        recover: Option<&Settings>,
     ) -> Self {
         let is_plain = version == PLAIN;
         let off = (
@@ -136,6 +150,9 @@ impl Link {
             repair: (answers || recovers).then(|| Repair::new(answers)),
             recover: sends_again(parameters).then(Recover::default),
             release: recovers.then(Release::default),
+            snoop: recover.map(|recover| Snoop::new(recover, hello.capabilities & UNCODES != 0)),
+            coded: VecDeque::new(),
+            history: (hello.capabilities & CODES != 0).then(History::default),
             path_delay: PathDelay::default(),
             overflow: None,
             peer_joins: hello.capabilities & JOINS != 0,

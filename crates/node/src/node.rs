@@ -572,7 +572,7 @@ fn own_hello(config: &Config, boot: u64) -> Hello {
         boot,
         number: 0,
         store_kib: store_kib(&config.reduce),
-        capabilities: capabilities(&config.reduce, config.group.is_some()),
+        capabilities: capabilities(&config.reduce, config.group.is_some(), config.recover.as_ref()),
         window_bytes: u8::try_from(config.reduce.window_bytes).unwrap_or(u8::MAX),
         sample_bits: u8::try_from(config.reduce.sample_bits).unwrap_or(u8::MAX),
         reset_token: [0; wire::reset::RESET_TOKEN_BYTES],

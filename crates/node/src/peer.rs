@@ -96,7 +96,8 @@ impl Peer {
             self.lanes.close();
             let shares = outside.sharing.is_some();
             let Config { reduce, shorten, .. } = outside.config;
-            let mut link = Link::new(reduce, *shorten, &session.hello, version, shares);
+            let recover = outside.config.recover.as_ref();
+            let mut link = Link::new(reduce, *shorten, &session.hello, version, shares, recover);
             if let Some(sharing) = outside.sharing.as_deref_mut() {
                 let id = self.index as u8;
                 sharing.leave(id);
@@ -178,11 +179,15 @@ impl Peer {
             if let Some(release) = &mut link.release {
                 release.expire(now, patience, &mut |packet| outside.deliveries.push_buffer(packet));
             }
+            if let Some(snoop) = &mut link.snoop {
+                snoop.handle_timeout(now);
+            }
             if let (Some(recover), Some(srtt)) = (&mut link.recover, link.outstanding.srtt()) {
                 recover.probe(now, srtt);
                 recover.take_doubted(|sequence| link.reduce.report_lost(sequence));
             }
         }
+        self.queue_repairs(now, outside);
         if self.sessions.give_up(now, self.config.keepalive.is_some(), outside.keyring) {
             self.queue.clear();
             self.reachability.try_again();
@@ -222,6 +227,7 @@ impl Peer {
             link.and_then(Link::receipt_at),
             link.and_then(|link| link.repair.as_ref()?.timeout()),
             link.and_then(|link| link.recover.as_ref()?.timeout()),
+            link.and_then(|link| link.snoop.as_ref()?.timeout()),
             link.and_then(|link| link.member.as_ref()?.tell_at()),
             link.and_then(|link| link.listener.as_ref()?.speaks_at()),
             link.and_then(|link| link.listener.as_ref()?.gives_up_at()),
@@ -260,6 +266,7 @@ impl Peer {
                 })
                 .unwrap_or_default(),
             queue_bytes: self.queue.bytes(),
+            recover: link.and_then(|link| link.snoop.as_ref()).map(crate::pack::recover_status),
             counters: PeerCounters {
                 queue_dropped: self.queue.dropped,
                 queue_dropped_by_codel: self.queue.dropped_by_codel,

@@ -64,6 +64,9 @@ pub struct PeerStatus {
     pub overheard_by_rate: Vec<OverheardAtRate>,
     /// Bytes that wait to be sent.
     pub queue_bytes: usize,
+    /// What the repair of TCP segments keeps, if that is on.
+    #[serde(default)]
+    pub recover: Option<RecoverStatus>,
     /// What has been counted since the start.
     pub counters: PeerCounters,
 }
@@ -84,6 +87,21 @@ impl From<overhear::OverheardAtRate> for OverheardAtRate {
         let overhear::OverheardAtRate { rate_bits_per_second, packets, overheard_packets } = counted;
         OverheardAtRate { rate_bits_per_second, packets, overheard_packets }
     }
+}
+
+/// What the repair of TCP segments keeps for a peer.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct RecoverStatus {
+    /// Flows that are watched.
+    pub flows: usize,
+    /// Bytes of segments that are kept for them.
+    pub bytes: usize,
+    /// How many segments those are.
+    pub packets: usize,
+    /// In how many slots they are: fewer than segments where they are combined.
+    pub slots: usize,
+    /// The share of the segments of the flow used last that the hop lost.
+    pub loss: Option<f32>,
 }
 
 /// Counted per peer since the start; survives sessions and boots of the peer.
@@ -184,6 +202,30 @@ pub struct PeerCounters {
     /// Chunk requests answered.
     #[serde(default)]
     pub chunk_replies: u64,
+    /// TCP segments that were lost and sent again from here, as they were.
+    #[serde(default)]
+    pub segments_repaired: u64,
+    /// ... and combined with others.
+    #[serde(default)]
+    pub segments_repaired_coded: u64,
+    /// Of both: because nothing was heard of them.
+    #[serde(default)]
+    pub segment_timeouts: u64,
+    /// Duplicate acknowledgments that were kept from the sender meanwhile.
+    #[serde(default)]
+    pub acks_suppressed: u64,
+    /// Acknowledgments that went on without what they showed to be missing.
+    #[serde(default)]
+    pub acks_stripped: u64,
+    /// How often something missing was left to the sender.
+    #[serde(default)]
+    pub segment_failures: u64,
+    /// Coded repairs from the peer that were undone and delivered.
+    #[serde(default)]
+    pub coded_restored: u64,
+    /// Coded repairs that could not be.
+    #[serde(default)]
+    pub coded_not_restored: u64,
 }
 
 /// Datagrams and packets refused before they changed anything.

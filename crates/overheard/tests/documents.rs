@@ -145,6 +145,11 @@ fn the_table_of_the_readme_names_keys_that_a_configuration_may_have() {
         ("interface", "\"wlan0mon\""),
         ("slot_bits", "18"),
         ("rate_mbps", "24.0"),
+        ("buffer_packets", "8"),
+        ("replacement", "\"lru\""),
+        ("adaptive", "true"),
+        ("degree", "2"),
+        ("distance", "4"),
     ];
     let rows: Vec<String> = of_the_tunnel().lines().filter_map(row).collect();
     assert_eq!(rows.len(), values.len(), "{rows:?}");

@@ -94,6 +94,8 @@ pub enum FrameType {
     /// Chunks that were asked for: the number (24 bits) under which they are sent, then a [`crate::chunk_reply`]. It
     /// stands in units under a group's key only.
     ChunkReply = 27,
+    /// A TCP segment that was lost, combined with others: [`crate::coded`]. It takes no link sequence.
+    Coded = 28,
 }
 
 impl FrameType {
@@ -101,7 +103,7 @@ impl FrameType {
     #[must_use]
     pub fn from_number(number: u8) -> Option<Self> {
         use FrameType::*;
-        const TYPES: [FrameType; 28] = [
+        const TYPES: [FrameType; 29] = [
             Padding,
             Packet,
             ReducedCompact,
@@ -130,6 +132,7 @@ impl FrameType {
             Heard,
             ChunkRequest,
             ChunkReply,
+            Coded,
         ];
         TYPES.get(usize::from(number)).copied()
     }
@@ -307,7 +310,7 @@ mod tests {
     proptest! {
         #[test]
         fn frames_round_trip(
-            bodies in proptest::collection::vec((0u8..28, proptest::collection::vec(any::<u8>(), 0..200)), 0..6),
+            bodies in proptest::collection::vec((0u8..29, proptest::collection::vec(any::<u8>(), 0..200)), 0..6),
             last in proptest::collection::vec(any::<u8>(), 0..200),
         ) {
             let mut out = Vec::new();

@@ -59,6 +59,10 @@ pub const HEARS_LANES: u32 = 8;
 pub const JOINS: u32 = 16;
 /// Becomes a member of groups ([`crate::group`]): it keeps what it hears of what is sent to others.
 pub const LISTENS: u32 = 32;
+/// Undoes [coded repairs](crate::coded) of TCP segments.
+pub const UNCODES: u32 = 64;
+/// May send such repairs: whoever undoes them keeps what it delivered lately.
+pub const CODES: u32 = 128;
 
 impl Hello {
     /// The version of a session between this node and `other`.

@@ -20,6 +20,7 @@
 
 pub mod chunk_reply;
 pub mod chunk_request;
+pub mod coded;
 pub mod frame;
 pub mod group;
 pub mod handshake;

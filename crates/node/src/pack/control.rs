@@ -170,7 +170,8 @@ impl Peer {
             | FrameType::Head
             | FrameType::Tail
             | FrameType::Shared
-            | FrameType::ChunkReply => false,
+            | FrameType::ChunkReply
+            | FrameType::Coded => false,
         }
     }
 }

@@ -6,12 +6,14 @@
 //! only where its outer header can speak for all of them ([`crate::encapsulation`]).
 
 mod again;
+mod coded;
 mod control;
 mod heads;
 mod packets;
 mod probe;
 mod shared;
 
+pub(crate) use coded::status as recover_status;
 pub use heads::Heads;
 pub use packets::Overflow;
 use packets::Row;
@@ -113,7 +115,10 @@ impl Peer {
         if self.queue.is_empty() || self.link.as_ref().is_some_and(|link| link.receipt_had_no_room) {
             self.write_receipt(now, due.receipt, None, limit, out);
         }
-        let full = due.alone || self.write_replies(&mut row, out) || self.write_again(now, &mut row, out);
+        let full = due.alone
+            || self.write_coded(&mut row, out)
+            || self.write_replies(&mut row, out)
+            || self.write_again(now, &mut row, out);
         if !full {
             // what can be shared goes without control beside it
             let no_packets = is_shared && due.control;
@@ -183,6 +188,7 @@ impl Peer {
             || !link.replies.is_empty()
             || link.recover.as_ref().is_some_and(Recover::has_again)
             || !link.pongs.is_empty()
+            || !link.coded.is_empty()
             || link.flushed
             || self.closing
             || link.member.as_ref().and_then(Member::tell_at).is_some_and(|at| at <= now)
@@ -262,6 +268,7 @@ impl Peer {
                     self.take_shared(now, sequence, (session, mac), ecn, body, outside)
                 }
                 Some(FrameType::ChunkReply) => self.take_chunk_reply(now, body, outside),
+                Some(FrameType::Coded) => self.take_coded(now, body, ecn, outside),
                 Some(frame_type) if frame_type.is_packet() => take(self, sequence, body),
                 Some(frame_type) if frame_type.is_again() => self.take_again(now, body, take),
                 Some(FrameType::Reply) => self.take_reply(now, body, to, outside),

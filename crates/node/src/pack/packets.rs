@@ -162,6 +162,7 @@ impl Peer {
                 }
                 return last;
             }
+            let is_repair = self.queue.is_ahead();
             let Some(packet) = self.queue.pop(now) else { return last };
             let Ok(inner) = Inner::parse(&packet) else {
                 self.queue.recycle(packet);
@@ -175,6 +176,9 @@ impl Peer {
             row.packets += 1;
             let mut written = link.reduce.write(sequence, &packet, &inner, row.mac, out);
             link.path_delay.leaves(now, &inner.flow, &packet);
+            if let Some(snoop) = link.snoop.as_mut().filter(|_| !is_repair) {
+                snoop.leaves(now, &packet, &inner);
+            }
             let repairs_losses = link.repairs_losses();
             if let Some(recover) = link.recover.as_mut().filter(|_| repairs_losses) {
                 recover.keep(now, sequence, written.frame_type, inner.traffic_class, &out[start + 1..]);
@@ -390,14 +394,13 @@ impl Peer {
             outside.deliveries.recycle(packet);
             return self.release(now, sequence, None, outside);
         }
-        self.counters.inner_received_packets += 1;
-        self.counters.inner_received_bytes += packet.len() as u64;
         self.arrived(sequence, outcome, outside);
-        self.release(now, sequence, Some(packet), outside);
+        let packet = self.hand_on(now, packet, &inner, outside);
+        self.release(now, sequence, packet, outside);
     }
 
     /// Tells a packet what its datagram was told on the way. `false`: it is to be dropped.
-    fn take_mark(&mut self, packet: &mut [u8], outer: u8) -> bool {
+    pub(super) fn take_mark(&mut self, packet: &mut [u8], outer: u8) -> bool {
         let before = ecn::codepoint(packet);
         let combined = encapsulation::decapsulate(packet, outer);
         self.counters.ecn_odd += u64::from(combined.odd);

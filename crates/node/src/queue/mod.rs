@@ -48,6 +48,8 @@ pub struct Queue {
     new: VecDeque<usize>,
     /// Buckets that had it.
     old: VecDeque<usize>,
+    /// Packets that leave before all others.
+    ahead: VecDeque<Vec<u8>>,
     /// The packet that leaves next, if that is decided.
     at_hand: Option<Vec<u8>>,
     bytes: usize,
@@ -82,6 +84,7 @@ impl Queue {
             slots: Slots::default(),
             new: VecDeque::new(),
             old: VecDeque::new(),
+            ahead: VecDeque::new(),
             at_hand: None,
             bytes: 0,
             limit_bytes,
@@ -101,7 +104,7 @@ impl Queue {
     /// Whether nothing waits. If something does, [`Queue::pop`] has a packet.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.at_hand.is_none() && self.slots.len() == 0
+        self.at_hand.is_none() && self.ahead.is_empty() && self.slots.len() == 0
     }
 
     /// Lets a copy of `packet` of `flow` wait; makes room by dropping from the longest flow.
@@ -130,12 +133,30 @@ impl Queue {
         }
     }
 
+    /// Lets `packet` wait before all others: it waited before, and was lost on the air.
+    pub fn push_ahead(&mut self, packet: Vec<u8>) {
+        self.bytes += packet.len();
+        self.ahead.push_back(packet);
+    }
+
+    /// How many of those wait.
+    #[must_use]
+    pub fn ahead(&self) -> usize {
+        self.ahead.len()
+    }
+
+    /// Whether the packet whose turn is next is one that was let ahead.
+    #[must_use]
+    pub fn is_ahead(&self) -> bool {
+        !self.ahead.is_empty()
+    }
+
     /// The packet whose turn is next, which stays.
     pub fn peek(&mut self, now: Duration) -> Option<&[u8]> {
-        if self.at_hand.is_none() {
+        if self.ahead.is_empty() && self.at_hand.is_none() {
             self.at_hand = self.choose(now);
         }
-        self.at_hand.as_deref()
+        self.ahead.front().or(self.at_hand.as_ref()).map(Vec::as_slice)
     }
 
     /// Which of `count` lanes a flow keeps to.
@@ -151,7 +172,7 @@ impl Queue {
     /// The packet whose turn is next. Give the buffer back with [`Queue::recycle`].
     pub fn pop(&mut self, now: Duration) -> Option<Vec<u8>> {
         self.next_bytes(now)?;
-        let packet = self.at_hand.take()?;
+        let packet = self.ahead.pop_front().or_else(|| self.at_hand.take())?;
         self.bytes -= packet.len();
         Some(packet)
     }
@@ -168,7 +189,7 @@ impl Queue {
                 self.buffers.recycle(waiting.packet);
             }
         }
-        if let Some(packet) = self.at_hand.take() {
+        for packet in self.ahead.drain(..).chain(self.at_hand.take()) {
             self.buffers.recycle(packet);
         }
         self.bytes = 0;

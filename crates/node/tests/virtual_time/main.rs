@@ -12,4 +12,5 @@ mod packing;
 mod pair;
 mod reachability;
 mod sessions;
+mod snoop;
 mod versions;

@@ -8,6 +8,7 @@ mod cache;
 mod chunks;
 mod codec;
 mod node;
+mod recovery;
 mod scaling;
 mod tunnel;
 
@@ -36,6 +37,8 @@ enum Name {
     Codec,
     /// Two whole nodes, what one sends being received by the other, and where the time goes
     Node,
+    /// Keeping TCP segments for repair, as they are and combined, and undoing that
+    Recovery,
     /// A node with four peers on one thread and on two
     Scaling,
     /// Tunnels between two network namespaces, beside wireguard-go and the bare cable; needs root
@@ -66,6 +69,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             rows
         }
         Name::Node => node::measure(args.runs)?,
+        Name::Recovery => recovery::measure(args.runs)?,
         Name::Scaling => scaling::measure(args.runs)?,
         Name::Tunnel => return tunnel::run(args.runs, args.json),
         Name::Cache => cache::measure(args.runs)?,

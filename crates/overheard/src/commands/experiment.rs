@@ -12,7 +12,7 @@ use experiments::report::{Claim, Heading};
 use experiments::row::{Driver, Row};
 use experiments::run::{self, Kept, Runner};
 use experiments::scheme::Scheme;
-use experiments::{byte_caching, no_harm, refactor};
+use experiments::{byte_caching, no_harm, refactor, xbc};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::Write;
 use std::path::PathBuf;
@@ -33,6 +33,8 @@ enum Paper {
     NoHarm(Options),
     /// REfactor-ing Content Overhearing to Improve Wireless Performance (Shen, Gember, Anand, Akella, MobiCom 2011)
     Refactor(Wanted),
+    /// XBC: XOR-based Buffer Coding for Reliable Transmissions over Wireless Networks (Zheng, Sinha, SECON 2008)
+    Xbc(Options),
     /// Mitigating the Gateway Bottleneck via Transparent Cooperative Caching (Das, Pucha, Hu, Purdue 2006)
     Meshcache(Meshcache),
 }
@@ -119,6 +121,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             run_in_lab(&byte_caching::EXPERIMENT, &args.options, traced(args))
         }
         Paper::NoHarm(options) => run_in_lab(&no_harm::EXPERIMENT, options, Traced::default()),
+        Paper::Xbc(options) => run_in_lab(&xbc::EXPERIMENT, options, Traced::default()),
         // in process, whatever it is
         Paper::Refactor(wanted) => {
             run_experiment(&refactor::EXPERIMENT, wanted, Traced::default(), &runner(Driver::Sim, None)?)

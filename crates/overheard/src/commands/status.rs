@@ -124,6 +124,7 @@ fn print(out: &mut impl Write, report: &Report) -> std::io::Result<()> {
     }
     table.write(out)?;
     writeln!(out)?;
+    print_recovery(out, node)?;
     print_group(out, node)?;
     writeln!(out, "refused:         {}", counted(&node.refused))?;
     writeln!(out, "by the system:   {}", counted(io))?;
@@ -142,6 +143,55 @@ fn overheard(heard: &Heard) -> String {
         ""
     };
     format!("{} on {interface} ({link}){for_nothing}", counted(counters))
+}
+
+/// Which packets were repaired, and by what, where something was: hop ARQ, and the repair of TCP segments.
+fn print_recovery(out: &mut impl Write, node: &node::Status) -> std::io::Result<()> {
+    let repairs = |peer: &&node::PeerStatus| {
+        let it = &peer.counters;
+        peer.recover.is_some() || it.recovered + it.coded_restored + it.coded_not_restored > 0
+    };
+    let peers: Vec<_> = node.peers.iter().filter(repairs).collect();
+    if peers.is_empty() {
+        return Ok(());
+    }
+    let mut table = Table::new(&[
+        "repair",
+        "by the hop",
+        "TCP segments",
+        "coded",
+        "by timeout",
+        "ACKs kept back",
+        "stripped",
+        "left to senders",
+        "flows",
+        "memory",
+        "kept",
+        "undone",
+        "not undone",
+    ]);
+    for peer in peers {
+        let it = &peer.counters;
+        let kept =
+            |of: &dyn Fn(&node::RecoverStatus) -> String| peer.recover.as_ref().map_or_else(nothing, of);
+        table.row([
+            peer.name.clone(),
+            it.recovered.to_string(),
+            (it.segments_repaired + it.segments_repaired_coded).to_string(),
+            it.segments_repaired_coded.to_string(),
+            it.segment_timeouts.to_string(),
+            it.acks_suppressed.to_string(),
+            it.acks_stripped.to_string(),
+            it.segment_failures.to_string(),
+            kept(&|kept| kept.flows.to_string()),
+            kept(&|kept| bytes(kept.bytes as u64)),
+            kept(&|kept| format!("{} in {}", kept.packets, kept.slots)),
+            it.coded_restored.to_string(),
+            it.coded_not_restored.to_string(),
+        ]);
+    }
+    table.write(out)?;
+    writeln!(out)
 }
 
 /// What stations overhear of each other, where they do: what a gateway does not send them therefore, and what this node

@@ -20,6 +20,8 @@ pub struct File {
     /// How headers and literals are made shorter.
     #[serde(default)]
     pub shorten: Shorten,
+    /// How TCP segments that the air lost are repaired from here: `true`, or a table; left out: they are not.
+    pub recover: Option<Recover>,
     /// What stations overhear of each other; left out: nothing.
     pub overhear: Option<Overhear>,
 }
@@ -142,6 +144,65 @@ pub struct Shorten {
     pub literals: Option<bool>,
     /// Whether packets that wait share a datagram; by default where the policy is `adaptive`.
     pub packing: Option<bool>,
+}
+
+/// `recover`
+#[derive(Debug)]
+pub enum Recover {
+    /// On with the defaults, or off.
+    Switch(bool),
+    /// On.
+    Table(RecoverTable),
+}
+
+impl<'de> Deserialize<'de> for Recover {
+    /// Not by serde's own way for either of two, whose errors name neither the key nor the mend.
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl<'de> serde::de::Visitor<'de> for Either {
+            type Value = Recover;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("true, false, or a table")
+            }
+
+            fn visit_bool<E: serde::de::Error>(self, on: bool) -> Result<Recover, E> {
+                Ok(Recover::Switch(on))
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<Recover, A::Error> {
+                let table = serde::de::value::MapAccessDeserializer::new(map);
+                RecoverTable::deserialize(table).map(Recover::Table)
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
+}
+
+/// `[recover]`
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecoverTable {
+    /// How many packets, coded or not, are kept for each flow: 8 by default.
+    pub buffer_packets: Option<usize>,
+    /// What becomes of a packet for which there is no room: `"none"` by default, or `"lru"`.
+    pub replacement: Option<ReplacementName>,
+    /// How many packets are coded together; 1: none.
+    pub degree: Option<u8>,
+    /// How far they are apart.
+    pub distance: Option<u8>,
+    /// Whether degree and distance follow the link: by default where neither is said.
+    pub adaptive: Option<bool>,
+}
+
+/// What becomes of a packet for which there is no room.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ReplacementName {
+    /// It is not kept.
+    None,
+    /// The oldest one goes.
+    Lru,
 }
 
 /// `[overhear]`

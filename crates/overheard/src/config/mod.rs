@@ -7,6 +7,7 @@ mod mistake;
 mod mtu;
 mod overhear;
 mod overlap;
+mod recover;
 mod resolve;
 
 pub use file::Role;

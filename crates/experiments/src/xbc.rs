@@ -1,0 +1,42 @@
+//! *XBC: XOR-based Buffer Coding for Reliable Transmissions over Wireless Networks* (Z. Zheng, P. Sinha, SECON 2008), run
+//! again, and what is added to it: degree and distance that follow the link.
+//!
+//! The paper's three nodes ([`path`]): a server, 10 Mbit/s and 50 ms of wire, an access point, and 2 Mbit/s of radio that
+//! does not repeat frames. Its access point is no tunnel; here it is a gateway whose tunnel does nothing else (no redundancy
+//! elimination, hop ARQ, shortening or packing), and what the tunnel adds to a packet takes no air time. The analysis
+//! (Figures 2 and 4) stands beside a simulation of what it describes.
+
+mod bursts;
+mod figure_2;
+mod figure_3;
+mod figure_4;
+mod figure_5;
+mod gain;
+mod harm;
+mod must_show;
+mod path;
+mod snoop;
+
+use crate::experiment::Experiment;
+use crate::figure::Figure;
+
+/// The paper, run again.
+pub const EXPERIMENT: Experiment = Experiment {
+    title: "XBC, run again",
+    source: "Z. Zheng, P. Sinha: XBC: XOR-based Buffer Coding for Reliable Transmissions over Wireless Networks. \
+             SECON 2008.",
+    figures: &FIGURES,
+    claims: must_show::claims,
+};
+
+/// All figures, in the paper's order, and what is added to them.
+const FIGURES: [Figure; 8] = [
+    figure_2::FIGURE,
+    figure_3::FIGURE,
+    figure_4::FIGURE,
+    figure_5::FIGURE,
+    gain::FIGURE_6,
+    gain::FIGURE_7,
+    snoop::FIGURE,
+    harm::FIGURE,
+];

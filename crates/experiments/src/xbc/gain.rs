@@ -1,0 +1,90 @@
+//! Figures 6 and 7: what coding gains over Snoop, by buffer, degree and distance; and the adaptive choice beside them.
+
+use anyhow::Result;
+
+use super::bursts::Losses;
+use super::figure_5::{burst, bursts, random, seconds, seeds};
+use super::path::{Repair, Trial, throughput};
+use crate::figure::{Figure, Need, Results, Setting};
+use crate::plan::Plan;
+use crate::row::Row;
+
+/// Figure 6.
+pub const FIGURE_6: Figure = Figure {
+    id: "6",
+    title: "Random losses: Snoop with and without XBC",
+    x: "buffer, packets",
+    remark: "As Figure 5. XBC keeps what there is room for (non-LRU); its best is compared with the better of LRU and \
+             non-LRU Snoop. Adaptive: degree and distance by what is measured on the flow's link.",
+    needs: |setting| needs(&RANDOM, setting),
+    rows: |results| rows(&RANDOM, results),
+};
+
+/// Figure 7.
+pub const FIGURE_7: Figure = Figure {
+    id: "7",
+    title: "Bursts (N_g = 20, N_b = 4): Snoop with and without XBC",
+    x: "buffer, packets",
+    remark: "As Figure 6; errors in the bad state only.",
+    needs: |setting| needs(&BURSTS, setting),
+    rows: |results| rows(&BURSTS, results),
+};
+
+/// One of the two.
+struct Kind {
+    id: &'static str,
+    losses: fn(&Plan) -> Vec<Losses>,
+    coded: &'static [Repair],
+}
+
+const RANDOM: Kind = Kind {
+    id: "6",
+    losses: |plan| random(plan).iter().map(|&kilobits| Losses::Random(kilobits)).collect(),
+    coded: &[Repair::Xbc(2, 1), Repair::Xbc(3, 1), Repair::Xbc(4, 1)],
+};
+const BURSTS: Kind = Kind {
+    id: "7",
+    losses: |plan| bursts(plan).iter().map(|&kilobits| burst(kilobits)).collect(),
+    coded: &[
+        Repair::Xbc(2, 1),
+        Repair::Xbc(2, 2),
+        Repair::Xbc(2, 4),
+        Repair::Xbc(2, 8),
+        Repair::Xbc(3, 2),
+        Repair::Xbc(4, 2),
+    ],
+};
+/// What is not coded.
+pub(super) const SNOOP: [Repair; 2] = [Repair::NonLru, Repair::Lru];
+
+fn buffers(plan: &Plan) -> &'static [u32] {
+    plan.choose(&[2, 4, 6, 8, 12, 16, 32], &[2, 4, 8, 16], &[4])
+}
+
+fn trials(kind: &Kind, plan: &Plan) -> Vec<Trial> {
+    let repairs = || SNOOP.iter().chain(kind.coded).chain(&[Repair::Adaptive]).copied();
+    let mut trials = Vec::new();
+    for losses in (kind.losses)(plan) {
+        for repair in repairs() {
+            trials.extend(
+                buffers(plan).iter().map(|&buffer| Trial::new(repair, buffer, losses, seconds(plan))),
+            );
+        }
+    }
+    trials
+}
+
+fn needs(kind: &Kind, setting: &Setting<'_>) -> Vec<Need> {
+    let trials = trials(kind, &setting.plan).into_iter();
+    trials.map(|trial| Need::Scenario(Box::new(trial.scenario(setting, seeds(&setting.plan))))).collect()
+}
+
+fn rows(kind: &Kind, results: &Results<'_>) -> Result<Vec<Row>> {
+    let plan = &results.setting.plan;
+    let row = |trial: Trial| {
+        let row =
+            Row::new(kind.id, format!("{}: {}", trial.losses, trial.repair), trial.buffer_packets, "Mbit/s");
+        Ok(row.measured(throughput(results, &trial)?, results.setting.driver, seeds(plan)))
+    };
+    trials(kind, plan).into_iter().map(row).collect()
+}

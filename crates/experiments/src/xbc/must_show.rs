@@ -1,0 +1,254 @@
+//! What must come out, held against the rows.
+
+use std::collections::BTreeMap;
+
+use super::figure_2::{ANALYSIS, SIMULATION};
+use super::path::Repair;
+use super::{figure_2, figure_3, figure_4, gain, harm, snoop};
+use crate::report::Claim;
+use crate::row::{Row, X, of, value};
+
+/// How far analysis and simulation may be apart.
+const AGREE_WITHIN: f64 = 0.02;
+/// Where coding must gain: buffers of so many packets.
+const SMALL: std::ops::RangeInclusive<f64> = 2.0..=8.0;
+/// Where bursts are: fewer than so many.
+const NO_LONGER_SMALL: f64 = 16.0;
+
+/// Holds rows against every claim.
+#[must_use]
+pub fn claims(rows: &[Row]) -> Vec<Claim> {
+    vec![
+        analysis_agrees(rows),
+        distances(rows),
+        random_gain(rows),
+        random_gain_adaptive(rows),
+        burst_gain(rows),
+        burst_gain_adaptive(rows),
+        nothing_when_large(rows),
+        adaptive_is_best(rows),
+        adaptive_harms_nobody(rows),
+        snoop_gains(rows, 5.0, 2.7),
+        snoop_gains(rows, 10.0, 3.3),
+        no_harm(rows),
+        complete(rows),
+    ]
+}
+
+fn analysis_agrees(rows: &[Row]) -> Claim {
+    let mut worst: Option<f64> = None;
+    for row in
+        rows.iter().filter(|row| [figure_2::FIGURE.id, figure_4::FIGURE.id].contains(&row.figure.as_str()))
+    {
+        let other = row.series.replace(SIMULATION, ANALYSIS);
+        let X::Number(x) = row.x else { continue };
+        if let (true, Some(simulated), Some(analysed)) =
+            (row.series != other, row.value, value(rows, &row.figure, &other, x))
+        {
+            worst = Some(worst.unwrap_or(0.0).max((simulated / analysed - 1.0).abs()));
+        }
+    }
+    Claim::judged(
+        format!("analysis and simulation agree within {AGREE_WITHIN}"),
+        worst.iter().map(|worst| format!("at most {worst:.4} apart")).collect(),
+        worst.is_some_and(|worst| worst <= AGREE_WITHIN),
+    )
+}
+
+fn distances(rows: &[Row]) -> Claim {
+    let models = (1..=figure_3::MODELS.len()).filter_map(|model| {
+        let at = |distance| value(rows, figure_3::FIGURE.id, &figure_3::series(distance), model as f64);
+        Some((at(2)?, at(4)?, at(8)?))
+    });
+    let models: Vec<(f64, f64, f64)> = models.collect();
+    let holds = models.iter().all(|(two, four, eight)| four > two && four >= eight);
+    let found = models.iter().map(|(two, four, eight)| format!("{two:.3} {four:.3} {eight:.3}"));
+    Claim::judged(
+        "Figure 3: a distance of 4 far above 2 and a little above 8 (2, 4, 8 by model)",
+        found.collect(),
+        holds,
+    )
+}
+
+/// What was measured at one loss with one buffer: by what repairs.
+type Point<'a> = BTreeMap<&'a str, f64>;
+
+/// All points of a figure, with their losses and buffers.
+fn points<'a>(rows: &'a [Row], figure: &'a str) -> Vec<(&'a str, f64, Point<'a>)> {
+    let mut points: Vec<(&str, f64, Point<'_>)> = Vec::new();
+    for row in of(rows, figure) {
+        let (Some((losses, repair)), X::Number(buffer), Some(value)) =
+            (row.series.split_once(": "), &row.x, row.value)
+        else {
+            continue;
+        };
+        let at =
+            points.iter().position(|point| (point.0, point.1) == (losses, *buffer)).unwrap_or_else(|| {
+                points.push((losses, *buffer, Point::new()));
+                points.len() - 1
+            });
+        points[at].2.insert(repair, value);
+    }
+    points
+}
+
+/// The better of the two without coding, and the best with a fixed one.
+fn best(point: &Point<'_>) -> Option<(f64, f64)> {
+    let snoop = gain::SNOOP.map(|repair| repair.to_string());
+    let adaptive = Repair::Adaptive.to_string();
+    let of = |coded: bool| {
+        let chosen = point
+            .iter()
+            .filter(|(name, _)| snoop.iter().any(|it| it == *name) != coded && **name != adaptive);
+        chosen.map(|(_, value)| *value).reduce(f64::max)
+    };
+    Some((of(false)?, of(true)?))
+}
+
+fn gains(rows: &[Row], figure: &str, buffers: impl Fn(f64) -> bool) -> Vec<f64> {
+    let points = points(rows, figure).into_iter().filter(|point| buffers(point.1));
+    points.filter_map(|(.., point)| best(&point)).map(|(snoop, xbc)| xbc / snoop - 1.0).collect()
+}
+
+/// As [`gains`], where a degree of 1, which is Snoop, is one to choose from.
+fn gains_of_best(rows: &[Row], figure: &str, buffers: impl Fn(f64) -> bool) -> Vec<f64> {
+    gains(rows, figure, buffers).into_iter().map(|gain| gain.max(0.0)).collect()
+}
+
+/// As [`gains`], of the adaptive choice.
+fn gains_of_adaptive(rows: &[Row], figure: &str, buffers: impl Fn(f64) -> bool) -> Vec<f64> {
+    let adaptive = Repair::Adaptive.to_string();
+    let points = points(rows, figure).into_iter().filter(|point| buffers(point.1));
+    points.filter_map(|(.., point)| Some(point.get(adaptive.as_str())? / best(&point)?.0 - 1.0)).collect()
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+fn random_gain(rows: &[Row]) -> Claim {
+    let gains = gains_of_best(rows, gain::FIGURE_6.id, |buffer| SMALL.contains(&buffer));
+    random_gain_of("the best degree", &gains)
+}
+
+fn random_gain_adaptive(rows: &[Row]) -> Claim {
+    let gains = gains_of_adaptive(rows, gain::FIGURE_6.id, |buffer| SMALL.contains(&buffer));
+    random_gain_of("the adaptive choice", &gains)
+}
+
+fn random_gain_of(what: &str, gains: &[f64]) -> Claim {
+    let (mean, most) = (mean(gains), gains.iter().copied().fold(f64::MIN, f64::max));
+    let found =
+        (!gains.is_empty()).then(|| format!("mean {mean:+.3}, best {most:+.3}, {} cells", gains.len()));
+    Claim::judged(
+        format!(
+            "random losses, buffers of 2 to 8 packets: {what} at least +20% on average and +30% in the best cell"
+        ),
+        found.into_iter().collect(),
+        mean >= 0.20 && most >= 0.30,
+    )
+}
+
+fn burst_gain(rows: &[Row]) -> Claim {
+    let gains = gains_of_best(rows, gain::FIGURE_7.id, |buffer| buffer < NO_LONGER_SMALL);
+    burst_gain_of("the best degree and distance", &gains)
+}
+
+fn burst_gain_adaptive(rows: &[Row]) -> Claim {
+    let gains = gains_of_adaptive(rows, gain::FIGURE_7.id, |buffer| buffer < NO_LONGER_SMALL);
+    burst_gain_of("the adaptive choice", &gains)
+}
+
+fn burst_gain_of(what: &str, gains: &[f64]) -> Claim {
+    let mean = mean(gains);
+    let found = (!gains.is_empty()).then(|| format!("mean {mean:+.3}, {} cells", gains.len()));
+    Claim::judged(
+        format!("bursts, buffers under 16 packets: {what} at least +10% on average"),
+        found.into_iter().collect(),
+        mean >= 0.10,
+    )
+}
+
+fn nothing_when_large(rows: &[Row]) -> Claim {
+    let gains: Vec<f64> = [gain::FIGURE_6.id, gain::FIGURE_7.id]
+        .into_iter()
+        .flat_map(|figure| gains(rows, figure, |buffer| buffer > NO_LONGER_SMALL))
+        .collect();
+    let most = gains.iter().copied().reduce(f64::max);
+    Claim::judged(
+        "nothing gained above 16 packets (at most 3%)",
+        most.iter().map(|most| format!("at most {most:+.3}")).collect(),
+        most.is_some_and(|most| most <= 0.03),
+    )
+}
+
+/// Points at which the adaptive choice falls behind by more than `within`, and how many there are.
+fn behind(rows: &[Row], within: f64, other: impl Fn(&Point<'_>) -> Option<f64>) -> (usize, Vec<String>) {
+    let adaptive = Repair::Adaptive.to_string();
+    let (mut count, mut behind) = (0, Vec::new());
+    for figure in [gain::FIGURE_6.id, gain::FIGURE_7.id] {
+        for (losses, buffer, point) in points(rows, figure) {
+            let (Some(ours), Some(theirs)) = (point.get(adaptive.as_str()), other(&point)) else { continue };
+            count += 1;
+            if *ours < theirs * (1.0 - within) {
+                behind.push(format!("{:+.3} at {losses}, {buffer} packets", ours / theirs - 1.0));
+            }
+        }
+    }
+    (count, behind)
+}
+
+fn judged(claim: &str, (count, behind): (usize, Vec<String>)) -> Claim {
+    let found = match behind.as_slice() {
+        [] if count == 0 => Vec::new(),
+        [] => vec![format!("all of {count} points")],
+        _ => behind.iter().cloned().chain([format!("{} of {count} points", behind.len())]).collect(),
+    };
+    Claim::judged(claim, found, behind.is_empty())
+}
+
+fn adaptive_is_best(rows: &[Row]) -> Claim {
+    let best = behind(rows, 0.03, |point| best(point).map(|(snoop, xbc)| snoop.max(xbc)));
+    judged("the adaptive choice within 3% of the best fixed one at every point", best)
+}
+
+fn adaptive_harms_nobody(rows: &[Row]) -> Claim {
+    let snoop = behind(rows, 0.01, |point| best(point).map(|(snoop, _)| snoop));
+    judged("the adaptive choice above plain Snoop at every point, or equal within 1%", snoop)
+}
+
+fn snoop_gains(rows: &[Row], percent: f64, least: f64) -> Claim {
+    let found = snoop::CONTROLS
+        .map(|control| (control, value(rows, snoop::FIGURE.id, &snoop::series(control, true), percent)));
+    let found: Vec<(&str, f64)> =
+        found.into_iter().filter_map(|(control, value)| Some((control, value?))).collect();
+    let holds = found.iter().all(|(_, value)| *value >= least);
+    let found = found.iter().map(|(control, value)| format!("{control} {value:.2}"));
+    Claim::judged(
+        format!("Snoop with 100 packets at {percent}% loss: at least {least} times TCP alone"),
+        found.collect(),
+        holds,
+    )
+}
+
+fn no_harm(rows: &[Row]) -> Claim {
+    let cells: Vec<&Row> =
+        of(rows, harm::FIGURE.id).filter(|row| row.series.starts_with(harm::QUOTIENT)).collect();
+    let short: Vec<String> = cells
+        .iter()
+        .filter(|row| row.value.is_none_or(|value| value < 0.97))
+        .map(|row| format!("{} at {}%: {:.3}", row.series, row.x, row.value.unwrap_or(f64::NAN)))
+        .collect();
+    judged("cubic, reno and bbr with repair: at least 0.97 of without in every cell", (cells.len(), short))
+}
+
+fn complete(rows: &[Row]) -> Claim {
+    let cells: Vec<&Row> =
+        of(rows, harm::FIGURE.id).filter(|row| row.series.starts_with(harm::COMPLETE)).collect();
+    let short: Vec<String> = cells
+        .iter()
+        .filter(|row| row.value != Some(1.0))
+        .map(|row| format!("{} at {}%", row.series, row.x))
+        .collect();
+    judged("every file is complete and equal to its original", (cells.len(), short))
+}

@@ -1,0 +1,69 @@
+//! Coded repairs of TCP segments, and what they restore to.
+
+use crate::Seed;
+use recovery::History;
+use recovery::buffer::digest;
+use wire::coded::Coded;
+use wire::inner::Inner;
+
+const HEADER_BYTES: usize = 40;
+
+/// A segment of a stream whose bytes follow from where they stand in it.
+fn segment(sequence: u32, bytes: u32) -> Vec<u8> {
+    let payload: Vec<u8> =
+        (0..bytes).map(|at| ((sequence + at).wrapping_mul(0x9e37_79b9) >> 24) as u8).collect();
+    let mut packet = Vec::new();
+    let builder =
+        etherparse::PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64).tcp(80, 4242, sequence, 1000);
+    builder.write(&mut packet, &payload).expect("a vector takes every byte");
+    packet
+}
+
+/// What is read and written again reads the same; what is restored is what its digest was made over, and on a refusal
+/// nothing is left behind.
+pub fn check(bytes: &[u8]) -> bool {
+    let Ok(coded) = Coded::parse(bytes) else { return false };
+    let offsets: Vec<i32> = coded.offsets().collect();
+    let mut again = Vec::new();
+    Coded::emit(coded.digest, coded.header, offsets.iter().copied(), coded.payload, &mut again);
+    assert_eq!(Coded::parse(&again), Ok(Coded::parse(&again).expect("it was written")));
+    let mut history = History::default();
+    for sequence in [1000, 1100, 1200] {
+        let packet = segment(sequence, 100);
+        history.delivered(&packet, &Inner::parse(&packet).expect("what was built can be read"));
+    }
+    let mut out = b"before".to_vec();
+    match history.restore(&coded, &mut out) {
+        Ok(()) => {
+            let packet = &out[6..];
+            assert_eq!(digest(&packet[..coded.header.len()], &packet[coded.header.len()..]), coded.digest);
+            assert!(Inner::parse(packet).is_ok());
+            true
+        }
+        Err(_) => {
+            assert_eq!(out, b"before");
+            false
+        }
+    }
+}
+
+/// A segment alone, and combined with others before and behind it that are longer and shorter.
+pub fn seeds() -> Vec<Seed> {
+    let coded = |sequence: u32, bytes: u32, others: &'static [u32]| {
+        move |out: &mut Vec<u8>| {
+            let lost = segment(sequence, bytes);
+            let (header, payload) = lost.split_at(HEADER_BYTES);
+            let mut sum = payload.to_vec();
+            for &other in others {
+                recovery::xor::into(&mut sum, &segment(other, 100)[HEADER_BYTES..]);
+            }
+            let offsets = others.iter().map(|&other| other.wrapping_sub(sequence) as i32);
+            Coded::emit(digest(header, payload), header, offsets, &sum, out);
+        }
+    };
+    vec![
+        Seed::of("alone", coded(1300, 100, &[])),
+        Seed::of("pair", coded(1300, 80, &[1200])),
+        Seed::of("four", coded(900, 150, &[1000, 1200, 1100])),
+    ]
+}

@@ -1,0 +1,149 @@
+//! The repair of TCP segments, at both ends of the hop: what [`recovery`] wants sent again goes before everything that
+//! waits, as the packet it was or combined with others; and a combined one is undone by what was delivered lately.
+//!
+//! Below it hop ARQ may be at work, which repairs any protocol's packets and is told by receipts what is missing. Where it
+//! is, it has the first chance: a segment is then sent again from here only when it is still missing after the hop's own
+//! repair should have come. Meanwhile the far sender is not told of it either way.
+
+use super::packets::Row;
+use super::{AROUND_FRAMES, AROUND_PACKET};
+use crate::link::Link;
+use crate::node::Outside;
+use crate::peer::Peer;
+use crate::status::RecoverStatus;
+use recovery::{Repair, Snoop, Statistics, Verdict};
+use std::time::Duration;
+use wire::coded::Coded;
+use wire::frame::{self, FrameType};
+use wire::inner::Inner;
+use wire::unit::TAG_BYTES;
+
+/// Repairs that wait to be sent at once; what exceeds them is as good as lost again.
+const MAX_WAITING: usize = 1024;
+/// Bytes around a coded repair in a frame that says its length.
+const AROUND_CODED: usize = 1 + frame::MAX_LENGTH_BYTES;
+
+/// What can be said of it.
+pub(crate) fn status(snoop: &Snoop) -> RecoverStatus {
+    let (packets, slots) = snoop.packets();
+    RecoverStatus { flows: snoop.flows(), bytes: snoop.bytes(), packets, slots, loss: snoop.loss() }
+}
+
+impl Peer {
+    /// Lets what is to be sent again wait before everything else.
+    pub(crate) fn queue_repairs(&mut self, now: Duration, outside: &mut Outside<'_>) {
+        let Some(Link { snoop: Some(snoop), coded, .. }) = &mut self.link else { return };
+        loop {
+            let mut buffer = outside.deliveries.buffer();
+            let Some(repair) = snoop.poll_repair(now, &mut buffer) else {
+                outside.deliveries.recycle(buffer);
+                break;
+            };
+            match repair {
+                _ if coded.len() + self.queue.ahead() >= MAX_WAITING => outside.deliveries.recycle(buffer),
+                Repair::Packet => self.queue.push_ahead(buffer),
+                Repair::Coded { class } => coded.push_back((class, buffer)),
+            }
+        }
+        let Statistics { repairs, coded_repairs, timeouts, suppressed, stripped, failures, segments: _ } =
+            std::mem::take(&mut snoop.statistics);
+        self.counters.segments_repaired += repairs;
+        self.counters.segments_repaired_coded += coded_repairs;
+        self.counters.segment_timeouts += timeouts;
+        self.counters.acks_suppressed += suppressed;
+        self.counters.acks_stripped += stripped;
+        self.counters.segment_failures += failures;
+    }
+
+    /// Sends coded repairs, as far as there is room. Whether that filled the datagram to its end.
+    pub(super) fn write_coded(&mut self, row: &mut Row<'_>, out: &mut Vec<u8>) -> bool {
+        let limit = row.limit;
+        let Some(link) = &mut self.link else { return false };
+        while let Some((class, body)) = link.coded.front() {
+            let fits = out.len() + AROUND_CODED + body.len() <= limit;
+            let alone = out.len() + TAG_BYTES <= AROUND_FRAMES + row.lane_bytes;
+            if body.len() + AROUND_PACKET + row.lane_bytes > limit + TAG_BYTES {
+                link.coded.pop_front(); // the path is too narrow for it: as good as lost
+                continue;
+            }
+            if !fits && !alone || !row.class.admit(*class) {
+                break; // its turn comes in a datagram of its own
+            }
+            if fits {
+                frame::emit(FrameType::Coded, body, out);
+            } else {
+                frame::emit_last(FrameType::Coded, out);
+                out.extend_from_slice(body);
+            }
+            link.coded.pop_front();
+            if !fits {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// A coded repair came, in a datagram with the codepoint `ecn`.
+    pub(super) fn take_coded(
+        &mut self,
+        now: Duration,
+        body: &[u8],
+        ecn: u8,
+        outside: &mut Outside<'_>,
+    ) -> bool {
+        let Some(Link { history: Some(history), .. }) = &self.link else { return false };
+        let Ok(coded) = Coded::parse(body) else { return false };
+        let mut packet = outside.deliveries.buffer();
+        let restored = history.restore(&coded, &mut packet).is_ok();
+        let inner = if restored { Inner::parse(&packet).ok() } else { None };
+        let Some(inner) = inner else {
+            self.counters.coded_not_restored += 1;
+            outside.deliveries.recycle(packet);
+            return true;
+        };
+        if outside.routes.peer(inner.flow.source) != Some(self.index) {
+            self.counters.wrong_source += 1;
+            outside.deliveries.recycle(packet);
+            return true;
+        }
+        if !self.take_mark(&mut packet, ecn) {
+            outside.deliveries.recycle(packet);
+            return true;
+        }
+        self.counters.coded_restored += 1;
+        if let Some(packet) = self.hand_on(now, packet, &inner, outside) {
+            outside.deliveries.push_buffer(packet);
+        }
+        true
+    }
+
+    /// A packet is about to be handed on: remembers it for coded repairs, and reads its acknowledgment. `None`: it goes no
+    /// further.
+    pub(super) fn hand_on(
+        &mut self,
+        now: Duration,
+        mut packet: Vec<u8>,
+        inner: &Inner,
+        outside: &mut Outside<'_>,
+    ) -> Option<Vec<u8>> {
+        if let Some(link) = &mut self.link {
+            if let Some(history) = &mut link.history {
+                history.delivered(&packet, inner);
+            }
+            let hop_repairs =
+                link.repairs_losses().then(|| link.retry_after() + crate::recover::RECEIPT_DELAY);
+            if let Some(snoop) = &mut link.snoop {
+                snoop.hold_off(hop_repairs.unwrap_or(Duration::ZERO));
+                let verdict = snoop.came(now, &mut packet, inner);
+                self.queue_repairs(now, outside);
+                if verdict == Verdict::Suppress {
+                    outside.deliveries.recycle(packet);
+                    return None;
+                }
+            }
+        }
+        self.counters.inner_received_packets += 1;
+        self.counters.inner_received_bytes += packet.len() as u64;
+        Some(packet)
+    }
+}

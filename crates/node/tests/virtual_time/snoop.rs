@@ -1,0 +1,161 @@
+//! TCP segments that the air lost are repaired from the gateway, and the far sender is not told of them.
+
+use crate::pair::{GATEWAY, Pair, Road, STATION};
+use etherparse::{LaxSlicedPacket, PacketBuilder, TcpOptionElement, TransportSlice};
+use node::{Node, PeerCounters};
+use re::{Parameters, Policy};
+use recovery::pattern::Pattern;
+use recovery::{Coding, Replacement, Settings};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+const MS: Duration = Duration::from_millis(1);
+const SECOND: Duration = Duration::from_secs(1);
+const PAYLOAD: u32 = 900;
+
+/// A pair whose gateway repairs so; `None`: it does not.
+fn pair(policy: Policy, settings: Option<Settings>, road: Road) -> Pair {
+    let parameters = Parameters { policy, store_bytes: 1 << 20, ..Parameters::default() };
+    let mut pair = Pair::new(21, Road { loss: 0.0, ..road }, &parameters);
+    pair.configs[GATEWAY].recover = settings;
+    for index in [GATEWAY, STATION] {
+        pair.nodes[index] = Node::new(pair.configs[index].clone(), [50 + index as u8; 32], pair.now).unwrap();
+        pair.poll(index);
+    }
+    pair.run(5 * SECOND);
+    pair.road = road;
+    pair
+}
+
+fn coded(degree: u8) -> Settings {
+    let coding = Coding::Fixed(Pattern { degree, distance: 1 });
+    Settings { buffer_packets: 40, replacement: Replacement::None, coding }
+}
+
+fn payload(number: u32) -> Vec<u8> {
+    (0..PAYLOAD).map(|at| ((number * PAYLOAD + at).wrapping_mul(0x9e37_79b9) >> 24) as u8).collect()
+}
+
+fn segment(number: u32) -> Vec<u8> {
+    let mut packet = Vec::new();
+    PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64)
+        .tcp(80, 4242, 1 + number * PAYLOAD, 1000)
+        .ack(1)
+        .write(&mut packet, &payload(number))
+        .unwrap();
+    packet
+}
+
+/// What the station's TCP says when it has these segments.
+fn acknowledgment(had: &BTreeMap<u32, Vec<u8>>) -> Vec<u8> {
+    let first_missing = (0..).find(|number| !had.contains_key(number)).unwrap();
+    let block = had.keys().rev().find(|&&number| number > first_missing).map(|&last| {
+        let first = (0..=last).rev().find(|number| !had.contains_key(number)).unwrap() + 1;
+        (1 + first * PAYLOAD, 1 + (last + 1) * PAYLOAD)
+    });
+    let sack = block.map(|block| TcpOptionElement::SelectiveAcknowledgement(block, [None; 3]));
+    let options: Vec<_> = [TcpOptionElement::Noop, TcpOptionElement::Noop].into_iter().chain(sack).collect();
+    let mut packet = Vec::new();
+    PacketBuilder::ipv4([10, 0, 0, 2], [10, 0, 0, 1], 64)
+        .tcp(4242, 80, 1, 1000)
+        .ack(1 + first_missing * PAYLOAD)
+        .options(&options)
+        .unwrap()
+        .write(&mut packet, &[])
+        .unwrap();
+    packet
+}
+
+/// Sends segments, one every two milliseconds; the station acknowledges what it gets, and the sender repeats what it is shown
+/// to be missing. What the station had in the end, and how often the sender repeated something.
+fn carry(pair: &mut Pair, segments: u32) -> (BTreeMap<u32, Vec<u8>>, u32) {
+    let mut had = BTreeMap::new();
+    let (mut taken, mut heard) = (0, 0);
+    let mut repeated = BTreeMap::new();
+    for step in 0..segments + 500 {
+        if step < segments {
+            pair.send(GATEWAY, &segment(step));
+        }
+        pair.run(2 * MS);
+        while let Some(packet) = pair.delivered[STATION].get(taken).cloned() {
+            taken += 1;
+            let Some(TransportSlice::Tcp(tcp)) = LaxSlicedPacket::from_ip(&packet).unwrap().transport else {
+                continue;
+            };
+            let number = (tcp.sequence_number() - 1) / PAYLOAD;
+            assert_eq!(packet, segment(number), "as it was sent");
+            had.insert(number, packet);
+            pair.send(STATION, &acknowledgment(&had));
+        }
+        while let Some(packet) = pair.delivered[GATEWAY].get(heard).cloned() {
+            heard += 1;
+            let Some(TransportSlice::Tcp(tcp)) = LaxSlicedPacket::from_ip(&packet).unwrap().transport else {
+                continue;
+            };
+            let missing = tcp
+                .options_iterator()
+                .any(|it| matches!(it, Ok(TcpOptionElement::SelectiveAcknowledgement(..))));
+            let number = (tcp.acknowledgment_number() - 1) / PAYLOAD;
+            let (at, count) = repeated.entry(number).or_insert((0, 0));
+            if missing && step >= *at {
+                (*at, *count) = (step + 30, *count + 1);
+                pair.send(GATEWAY, &segment(number));
+            }
+        }
+    }
+    let count = repeated.values().map(|&(_, count)| count).sum();
+    (had, count)
+}
+
+fn counters(pair: &Pair, node: usize) -> PeerCounters {
+    pair.status(node).peers[0].counters
+}
+
+#[test]
+fn what_the_air_lost_is_repaired_as_it_was_or_coded_and_nobody_is_told() {
+    let road = Road { loss: 0.03, ..Road::default() };
+    let mut without = pair(Policy::Off, None, road);
+    let (had, repeated) = carry(&mut without, 400);
+    assert!(had.len() == 400 && repeated >= 8, "{} arrive, {repeated} again", had.len());
+    assert!(without.status(GATEWAY).peers[0].recover.is_none());
+    for (settings, is_coded) in
+        [(coded(1), false), (coded(3), true), (Settings { buffer_packets: 10, ..Settings::default() }, true)]
+    {
+        let mut with = pair(Policy::Off, Some(settings), road);
+        let (had, repeated) = carry(&mut with, 400);
+        let [gateway, station] = [GATEWAY, STATION].map(|node| counters(&with, node));
+        assert_eq!(had.len(), 400, "{settings:?}: {gateway:?}");
+        assert!(repeated <= 3, "{settings:?}: {repeated} {gateway:?}");
+        assert!(gateway.acks_suppressed > 20, "{gateway:?}");
+        assert_eq!(gateway.segments_repaired_coded > 2, is_coded, "{gateway:?}");
+        assert_eq!(station.coded_restored > 2, is_coded, "{station:?}");
+        assert!(station.coded_not_restored * 4 <= station.coded_restored, "{station:?}");
+        let kept = with.status(GATEWAY).peers[0].recover.unwrap();
+        assert_eq!(kept.flows, 1);
+        assert!(kept.bytes < 42 * 1000, "{kept:?}");
+    }
+}
+
+#[test]
+fn where_the_hop_repairs_its_losses_itself_it_has_the_first_chance() {
+    let road = Road { loss: 0.03, ..Road::default() };
+    let mut both = pair(Policy::Adaptive, Some(Settings { buffer_packets: 40, ..Settings::default() }), road);
+    let (had, repeated) = carry(&mut both, 400);
+    let gateway = counters(&both, GATEWAY);
+    assert!(had.len() == 400 && repeated <= 2, "{} {repeated} {gateway:?}", had.len());
+    assert!(gateway.recovered >= 5, "{gateway:?}");
+    let from_here = gateway.segments_repaired + gateway.segments_repaired_coded;
+    assert!(from_here * 2 <= gateway.recovered, "{gateway:?}");
+}
+
+#[test]
+fn a_station_keeps_nothing_for_a_gateway_that_does_not_code() {
+    let mut plain = pair(Policy::Off, Some(coded(1)), Road::default());
+    carry(&mut plain, 20);
+    // a coded repair from whoever said that it sends none is no frame of its
+    let settings = Settings { coding: Coding::Off, ..coded(1) };
+    let mut off = pair(Policy::Off, Some(settings), Road { loss: 0.1, ..Road::default() });
+    carry(&mut off, 100);
+    assert_eq!(counters(&off, STATION).coded_restored + counters(&off, STATION).coded_not_restored, 0);
+    assert_eq!(counters(&off, STATION).bad_frames, 0);
+}

@@ -1,0 +1,41 @@
+//! `recover`: how TCP segments that the air lost are repaired from here.
+
+use super::Mistake;
+use super::file::{Recover, RecoverTable, ReplacementName};
+use recovery::pattern::Pattern;
+use recovery::{Coding, Replacement, Settings};
+use std::path::Path;
+
+/// What `recover` means in the file at `path`.
+pub fn recover(path: &Path, recover: Option<&Recover>) -> Result<Option<Settings>, Mistake> {
+    let table = match recover {
+        None | Some(Recover::Switch(false)) => return Ok(None),
+        Some(Recover::Switch(true)) => &RecoverTable::default(),
+        Some(Recover::Table(table)) => table,
+    };
+    let default = Settings::default();
+    let fixed = table.degree.is_some() || table.distance.is_some();
+    if fixed && table.adaptive == Some(true) {
+        let what =
+            "follows the link, and degree and distance say what it is to be; take out one or the other";
+        return Err(Mistake::at(path, "[recover] adaptive", what));
+    }
+    let pattern = Pattern { degree: table.degree.unwrap_or(2), distance: table.distance.unwrap_or(1) };
+    let coding = match (fixed, table.adaptive.unwrap_or(!fixed)) {
+        (_, true) => Coding::Adaptive,
+        (true, _) if pattern.degree > 1 => Coding::Fixed(pattern),
+        _ => Coding::Off,
+    };
+    let settings = Settings {
+        buffer_packets: table.buffer_packets.unwrap_or(default.buffer_packets),
+        replacement: match table.replacement {
+            None => default.replacement,
+            Some(ReplacementName::None) => Replacement::None,
+            Some(ReplacementName::Lru) => Replacement::Lru,
+        },
+        coding,
+    };
+    let pattern = Settings { coding: Coding::Fixed(pattern), ..settings };
+    pattern.validate().map_err(|why| Mistake::at(path, "[recover]", why))?;
+    Ok(Some(settings))
+}

@@ -1,0 +1,417 @@
+//! One flow at the access point: what is on its way over the hop, what its acknowledgments show to be missing, and what is
+//! done about it.
+//!
+//! A segment is *lost* when two segments that left after it have arrived: that is what two duplicate acknowledgments say
+//! (Snoop), and what selective acknowledgment says more precisely. One that was sent again is lost again when one does: the
+//! hop keeps the order. What left when is counted, not timed.
+//!
+//! While all that is missing can be sent again from here, the far sender is shown nothing of it: duplicate acknowledgments
+//! stay here, and selective acknowledgment is taken out of those that go on. As soon as something cannot (it was not kept,
+//! what it is coded with is lost too, it was tried three times), the flow is *exposed*: everything goes on as it came, until
+//! what was on its way then has been acknowledged. The sender slows down once for that and not again.
+
+use crate::buffer::Buffer;
+use crate::choice::Counts;
+use crate::round_trip::RoundTrip;
+use crate::segment::Segment;
+use crate::settings::{Coding, Settings};
+use crate::snoop::{Statistics, Verdict};
+use std::collections::VecDeque;
+use std::time::Duration;
+use wire::number::widen;
+
+/// Segments on their way that are watched; what comes beyond them is left to the sender.
+const MAX_WATCHED: usize = 512;
+/// How often one segment is sent again.
+const MAX_TRIES: u8 = 3;
+/// TCP's sequence numbers are widened to count from here, so that none is below zero.
+const ORIGIN: u64 = 1 << 33;
+
+/// A segment on its way.
+#[derive(Debug)]
+struct Watched {
+    start: u64,
+    end: u64,
+    /// When it left last, and as which of all that left.
+    left_at: Duration,
+    order: u64,
+    /// Where it is kept.
+    slot: Option<usize>,
+    /// How often it was sent again from here.
+    tries: u8,
+    /// It has arrived, out of order.
+    delivered: bool,
+    /// It was lost at least once.
+    was_lost: bool,
+    /// It waits to be sent again.
+    queued: bool,
+    /// The sender itself sent it again.
+    by_sender: bool,
+    /// The sender has been shown that it is missing.
+    shown: bool,
+}
+
+/// A flow of data towards the station.
+#[derive(Debug)]
+pub(crate) struct Flow {
+    pub buffer: Buffer,
+    /// By rising start.
+    watched: VecDeque<Watched>,
+    /// Everything before has been acknowledged.
+    acknowledged: u64,
+    /// Everything before has left at least once.
+    next: u64,
+    /// Until what is acknowledged the sender is shown everything.
+    exposed_until: u64,
+    /// The window in the last acknowledgment, and how often that came in a row without selective acknowledgment.
+    window: u16,
+    duplicates: u32,
+    next_order: u64,
+    /// The two latest orders of what has arrived.
+    arrived: [u64; 2],
+    round_trip: RoundTrip,
+    /// When an acknowledgment came last.
+    heard_at: Duration,
+    counts: Counts,
+    /// The number of the next segment.
+    number: u64,
+    /// Segments to be sent again, by their starts.
+    again: VecDeque<u64>,
+    pub last_use: Duration,
+    /// When its timer rings, as the table of timers knows it.
+    pub timer: Option<Duration>,
+}
+
+impl Flow {
+    pub fn new(settings: &Settings, sequence: u32) -> Self {
+        let start = ORIGIN + u64::from(sequence);
+        Flow {
+            buffer: Buffer::new(settings.buffer_packets, settings.replacement),
+            watched: VecDeque::new(),
+            acknowledged: start,
+            next: start,
+            exposed_until: start,
+            window: 0,
+            duplicates: 0,
+            next_order: 1,
+            arrived: [0; 2],
+            round_trip: RoundTrip::default(),
+            heard_at: Duration::ZERO,
+            counts: Counts::default(),
+            number: 0,
+            again: VecDeque::new(),
+            last_use: Duration::ZERO,
+            timer: None,
+        }
+    }
+
+    /// A segment of data leaves for the station.
+    pub fn leaves(&mut self, now: Duration, packet: &[u8], segment: &Segment, settings: &Settings) {
+        self.last_use = now;
+        let start = widen(segment.sequence.into(), 32, self.next);
+        let end = start + segment.length();
+        if start < self.next {
+            return self.repeated(now, (start, end), packet, segment);
+        }
+        self.next = end;
+        if self.watched.len() == MAX_WATCHED {
+            return;
+        }
+        let slot = self.keep(start, packet, segment, settings);
+        let order = self.next_order();
+        self.watched.push_back(Watched {
+            start,
+            end,
+            left_at: now,
+            order,
+            slot,
+            tries: 0,
+            delivered: false,
+            was_lost: false,
+            queued: false,
+            by_sender: false,
+            shown: false,
+        });
+    }
+
+    fn next_order(&mut self) -> u64 {
+        self.next_order += 1;
+        self.next_order - 1
+    }
+
+    /// The sender sends again what it takes for lost: it knows.
+    fn repeated(&mut self, now: Duration, (start, end): (u64, u64), packet: &[u8], segment: &Segment) {
+        if start >= self.exposed_until {
+            self.exposed_until = self.next;
+        }
+        for at in 0..self.watched.len() {
+            let watched = &self.watched[at];
+            if watched.start >= start && watched.end <= end && !watched.delivered {
+                let order = self.next_order();
+                let watched = &mut self.watched[at];
+                (watched.by_sender, watched.shown, watched.tries) = (true, true, 0);
+                let is_whole = (watched.start, watched.end) == (start, end);
+                if is_whole && watched.slot.is_none_or(|slot| self.buffer.get(slot, start).is_none()) {
+                    // a second loss costs the sender its timeout
+                    let (header, payload) =
+                        (&packet[..segment.payload_at], &packet[segment.payload_at..segment.end]);
+                    watched.slot = self.buffer.keep(None, self.number, start, header, payload, false);
+                }
+                (watched.left_at, watched.order) = (now, order);
+            }
+        }
+    }
+
+    /// Keeps a segment by the settings' way: in which slot.
+    fn keep(&mut self, start: u64, packet: &[u8], segment: &Segment, settings: &Settings) -> Option<usize> {
+        let (header, payload) = (&packet[..segment.payload_at], &packet[segment.payload_at..segment.end]);
+        let number = self.number;
+        self.number += 1;
+        match settings.coding {
+            Coding::Off => self.buffer.keep(None, number, start, header, payload, false),
+            Coding::Fixed(pattern) => {
+                self.buffer.keep(Some(pattern.group(number)), number, start, header, payload, true)
+            }
+            Coding::Adaptive => {
+                let watched = &self.watched;
+                // what is about to be sent again, or was, is best had as it is
+                let is_wanted = |start: u64| {
+                    let at = watched.partition_point(|watched| watched.start < start);
+                    watched.get(at).is_some_and(|it| it.start == start && (it.was_lost || it.tries > 0))
+                };
+                let name = (number, start);
+                let (slot, combined) =
+                    self.buffer.keep_combining(name, header, payload, &self.counts, is_wanted)?;
+                if let Some((from, into)) = combined {
+                    let moved = self.watched.iter_mut().filter(|watched| watched.slot == Some(from));
+                    moved.for_each(|watched| watched.slot = Some(into));
+                }
+                Some(slot)
+            }
+        }
+    }
+
+    /// A segment came from the station with an acknowledgment of this flow's data.
+    pub fn came(
+        &mut self,
+        now: Duration,
+        segment: &Segment,
+        hold_off: Duration,
+        statistics: &mut Statistics,
+    ) -> Verdict {
+        let Some(acknowledgment) = segment.acknowledgment else { return Verdict::Pass };
+        self.last_use = now;
+        let acknowledgment = widen(acknowledgment.into(), 32, self.acknowledged);
+        if acknowledgment > self.next {
+            // what it acknowledges did not pass here
+            return Verdict::Pass;
+        }
+        if acknowledgment < self.acknowledged {
+            return Verdict::Pass; // an old one
+        }
+        self.heard_at = now;
+        let advances = acknowledgment > self.acknowledged;
+        let is_pure = segment.payload_bytes() == 0 && !segment.fin;
+        let same_window = segment.window == self.window;
+        self.window = segment.window;
+        let highest = self.take_acknowledgment(now, acknowledgment, segment);
+        let repeats = !advances && is_pure && same_window && !self.watched.is_empty();
+        if advances {
+            self.duplicates = 0;
+        } else if repeats && segment.blocks().is_empty() {
+            self.duplicates += 1;
+        }
+        let missing = self.look_for_losses(now, highest, hold_off, statistics);
+        if self.acknowledged < self.exposed_until {
+            return Verdict::Pass;
+        }
+        match (missing, repeats) {
+            (false, _) => Verdict::Pass,
+            (true, true) => Verdict::Suppress,
+            (true, false) => Verdict::Strip,
+        }
+    }
+
+    /// Notes what has arrived. Up to where selective acknowledgment shows something to have.
+    fn take_acknowledgment(&mut self, now: Duration, acknowledgment: u64, segment: &Segment) -> u64 {
+        let mut sample = None;
+        let mut highest = acknowledgment;
+        let mut blocks = [(acknowledgment, acknowledgment); 4];
+        for (block, &(start, end)) in blocks.iter_mut().zip(segment.blocks()) {
+            let (start, end) = [start, end].map(|edge| widen(edge.into(), 32, self.acknowledged)).into();
+            // what lies before the acknowledgment came twice (RFC 2883); what was never sent is a lie
+            if start < end && start > acknowledgment && end <= self.next {
+                *block = (start, end);
+                highest = highest.max(end);
+            }
+        }
+        for at in 0..self.watched.len() {
+            let Watched { start, end, delivered, .. } = self.watched[at];
+            if start >= highest {
+                break;
+            }
+            let arrived =
+                end <= acknowledgment || blocks.iter().any(|block| block.0 <= start && end <= block.1);
+            if arrived && !delivered {
+                self.arrived_at(now, at, &mut sample);
+            }
+        }
+        while self.watched.front().is_some_and(|watched| watched.end <= acknowledgment) {
+            if let Some(watched) = self.watched.pop_front() {
+                self.counts.fate(watched.was_lost);
+            }
+        }
+        self.acknowledged = acknowledgment;
+        if let Some(sample) = sample {
+            self.round_trip.sample(sample);
+        }
+        highest
+    }
+
+    fn arrived_at(&mut self, now: Duration, at: usize, sample: &mut Option<Duration>) {
+        let shortest = self.round_trip.shortest();
+        let watched = &mut self.watched[at];
+        watched.delivered = true;
+        let took = now.saturating_sub(watched.left_at);
+        let once = watched.tries == 0 && !watched.by_sender;
+        if once {
+            // of several the one that left last was answered at once
+            *sample = Some(took);
+        }
+        // of what left twice nobody knows which arrived, unless the second cannot have
+        if once || took >= shortest {
+            let order = watched.order;
+            let [latest, before] = &mut self.arrived;
+            if order > *latest {
+                (*before, *latest) = (*latest, order);
+            } else if order > *before {
+                *before = order;
+            }
+        }
+        let (slot, start) = (watched.slot.take(), watched.start);
+        if let Some(slot) = slot {
+            self.buffer.delivered(slot, start);
+        }
+    }
+
+    /// Whether something is missing. What is lost and kept is queued to be sent again; if something missing is not to be
+    /// had here, the flow is exposed.
+    fn look_for_losses(
+        &mut self,
+        now: Duration,
+        highest: u64,
+        hold_off: Duration,
+        statistics: &mut Statistics,
+    ) -> bool {
+        let [latest, before] = self.arrived;
+        let mut missing = false;
+        for at in 0..self.watched.len() {
+            let watched = &self.watched[at];
+            let by_duplicates = at == 0 && self.duplicates > 0;
+            if watched.start >= highest && !by_duplicates {
+                break;
+            }
+            if watched.delivered {
+                continue;
+            }
+            missing = true;
+            let overtaken = if watched.tries == 0 { before } else { latest };
+            let is_lost =
+                watched.order < overtaken || by_duplicates && self.duplicates >= 2 && watched.tries == 0;
+            let by_congestion = is_lost && !watched.was_lost && self.round_trip.is_congested();
+            let can_be_repaired = !by_congestion && self.can_be_repaired(at, highest);
+            let watched = &mut self.watched[at];
+            watched.was_lost |= is_lost && !by_congestion;
+            if !can_be_repaired {
+                self.expose(at, statistics);
+            } else if is_lost && !watched.queued && now >= watched.left_at + hold_off {
+                watched.queued = true;
+                self.again.push_back(watched.start);
+            }
+        }
+        missing
+    }
+
+    /// Whether what is missing is kept, and may be had of what is kept: nothing that it is coded with is missing too.
+    fn can_be_repaired(&self, at: usize, highest: u64) -> bool {
+        let watched = &self.watched[at];
+        let tries_left = watched.tries < MAX_TRIES || watched.queued;
+        let Some(kept) = watched.slot.and_then(|slot| self.buffer.get(slot, watched.start)) else {
+            return false;
+        };
+        tries_left && kept.others().all(|other| !self.is_missing(other, highest))
+    }
+
+    fn is_missing(&self, start: u64, highest: u64) -> bool {
+        let at = self.watched.partition_point(|watched| watched.start < start);
+        start < highest
+            && self.watched.get(at).is_some_and(|watched| watched.start == start && !watched.delivered)
+    }
+
+    /// What is missing is the sender's to repair.
+    fn expose(&mut self, at: usize, statistics: &mut Statistics) {
+        let watched = &mut self.watched[at];
+        if let Some(slot) = watched.slot.take() {
+            self.buffer.give_up(slot, watched.start);
+        }
+        if !std::mem::replace(&mut watched.shown, true) {
+            statistics.failures += 1;
+            self.exposed_until = self.next;
+        }
+    }
+
+    /// When to send the first missing segment again without having heard more of it.
+    pub fn timeout(&self) -> Option<Duration> {
+        let first = self.watched.front()?;
+        first.slot?;
+        // while others are acknowledged it is told of by them
+        let since = first.left_at.max(self.heard_at);
+        (!first.queued).then(|| since + self.round_trip.timeout() * (1 << first.tries.min(MAX_TRIES)))
+    }
+
+    /// Nothing was heard of the first segment for too long.
+    pub fn handle_timeout(&mut self, now: Duration, statistics: &mut Statistics) {
+        if self.timeout().is_none_or(|at| at > now) {
+            return;
+        }
+        // what is known to be missing counts as such, of the rest nothing is known (section IV-B)
+        let known_until =
+            self.watched.iter().rev().find(|watched| watched.delivered).map_or(0, |last| last.end);
+        if !self.can_be_repaired(0, known_until) {
+            return self.expose(0, statistics);
+        }
+        let watched = &mut self.watched[0];
+        (watched.queued, watched.was_lost) = (true, true);
+        self.again.push_back(watched.start);
+        statistics.timeouts += 1;
+    }
+
+    /// The next segment to be sent again, which then is on its way: where it is kept, and where it begins.
+    pub fn poll_again(&mut self, now: Duration) -> Option<(usize, u64)> {
+        while let Some(start) = self.again.pop_front() {
+            let at = self.watched.partition_point(|watched| watched.start < start);
+            let order = self.next_order();
+            let Some(watched) = self.watched.get_mut(at).filter(|watched| watched.start == start) else {
+                continue;
+            };
+            watched.queued = false;
+            let Some(slot) = watched.slot.filter(|_| !watched.delivered) else { continue };
+            watched.tries += 1;
+            (watched.left_at, watched.order) = (now, order);
+            if self.buffer.get(slot, start).is_some() {
+                return Some((slot, start));
+            }
+        }
+        None
+    }
+
+    /// Whether something is to be sent again.
+    pub fn has_again(&self) -> bool {
+        !self.again.is_empty()
+    }
+
+    /// The share of segments that the hop lost.
+    pub fn loss(&self) -> f32 {
+        self.counts.loss()
+    }
+}

@@ -1,0 +1,217 @@
+//! The other end of the hop: what was delivered lately, to take it out of coded repairs.
+//!
+//! The paper's receiver keeps (d − 1)·l packets beyond those that wait for an earlier one (section III-A). Here TCP's receive
+//! queue is the kernel's business, so that the node keeps both: the newest packets of each flow, within a bound.
+
+use crate::buffer::digest;
+use crate::segment::Segment;
+use crate::xor;
+use std::collections::{BTreeMap, VecDeque};
+use wire::coded::Coded;
+use wire::inner::{Flow, Inner};
+
+/// Packets of a flow: those that may be on their way at once, and (d − 1)·l before them.
+const MAX_PACKETS: usize = 128;
+/// Bytes of all flows.
+const MAX_BYTES: usize = 4 << 20;
+/// What a packet costs beyond its payload.
+const PACKET_COST_BYTES: usize = 64;
+
+/// What was delivered lately.
+#[derive(Debug, Default)]
+pub struct History {
+    flows: BTreeMap<Flow, Delivered>,
+    bytes: usize,
+    now: u64,
+    spare: Vec<Vec<u8>>,
+}
+
+/// Of one flow.
+#[derive(Debug, Default)]
+struct Delivered {
+    /// TCP sequence numbers and payloads, in the order of delivery.
+    packets: VecDeque<(u32, Vec<u8>)>,
+    last_use: u64,
+}
+
+/// Why a repair came to nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotRestored {
+    /// It is no TCP segment.
+    Malformed,
+    /// Something that was put in is not here: it was lost too, or is long gone.
+    Absent,
+    /// What came out is not what was put in.
+    WrongBytes,
+}
+
+impl History {
+    /// Bytes kept.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// A packet is delivered.
+    pub fn delivered(&mut self, packet: &[u8], inner: &Inner) {
+        let Some(sequence) = inner.tcp_sequence.filter(|_| inner.payload_bytes() > 0) else { return };
+        let payload = &packet[inner.payload_offset..inner.total_bytes];
+        self.now += 1;
+        let mut copy = self.spare.pop().unwrap_or_default();
+        copy.clear();
+        copy.extend_from_slice(payload);
+        let flow = self.flows.entry(inner.flow).or_default();
+        flow.last_use = self.now;
+        self.bytes += payload.len() + PACKET_COST_BYTES;
+        flow.packets.push_back((sequence, copy));
+        if flow.packets.len() > MAX_PACKETS
+            && let Some((_, old)) = flow.packets.pop_front()
+        {
+            self.bytes -= old.len() + PACKET_COST_BYTES;
+            self.spare.push(old);
+        }
+        while self.bytes > MAX_BYTES && self.forget_flow() {}
+    }
+
+    /// Forgets the flow that has been silent for longest.
+    fn forget_flow(&mut self) -> bool {
+        let Some((&flow, _)) = self.flows.iter().min_by_key(|(_, flow)| flow.last_use) else { return false };
+        let Some(gone) = self.flows.remove(&flow) else { return false };
+        for (_, payload) in gone.packets {
+            self.bytes -= payload.len() + PACKET_COST_BYTES;
+            if self.spare.len() < MAX_PACKETS {
+                self.spare.push(payload);
+            }
+        }
+        true
+    }
+
+    /// Appends the lost packet to `out`, which on an error is as it was.
+    pub fn restore(&self, coded: &Coded<'_>, out: &mut Vec<u8>) -> Result<(), NotRestored> {
+        let start = out.len();
+        let restored = self.try_restore(coded, out);
+        if restored.is_err() {
+            out.truncate(start);
+        }
+        restored
+    }
+
+    fn try_restore(&self, coded: &Coded<'_>, out: &mut Vec<u8>) -> Result<(), NotRestored> {
+        let start = out.len();
+        out.extend_from_slice(coded.header);
+        out.extend_from_slice(coded.payload);
+        let inner = Inner::parse(&out[start..]).map_err(|_| NotRestored::Malformed)?;
+        let segment = Segment::parse(&out[start..], &inner).ok_or(NotRestored::Malformed)?;
+        if segment.payload_at != coded.header.len() {
+            return Err(NotRestored::Malformed);
+        }
+        let flow = self.flows.get(&inner.flow).ok_or(NotRestored::Absent)?;
+        let payload_at = start + coded.header.len();
+        for offset in coded.offsets() {
+            let wanted = segment.sequence.wrapping_add_signed(offset);
+            let mut newest_first = flow.packets.iter().rev();
+            let (_, other) =
+                newest_first.find(|(sequence, _)| *sequence == wanted).ok_or(NotRestored::Absent)?;
+            let Some(sum) = out.get_mut(payload_at..payload_at + other.len()) else {
+                return Err(NotRestored::WrongBytes);
+            };
+            xor::over(sum, other);
+        }
+        out.truncate(start + segment.end);
+        if digest(&out[start..payload_at], &out[payload_at..]) == coded.digest {
+            Ok(())
+        } else {
+            Err(NotRestored::WrongBytes)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use etherparse::PacketBuilder;
+
+    fn packet(port: u16, sequence: u32, payload: &[u8]) -> (Vec<u8>, Inner) {
+        let mut packet = Vec::new();
+        let builder = PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64);
+        builder.tcp(80, port, sequence, 1000).write(&mut packet, payload).unwrap();
+        let inner = Inner::parse(&packet).unwrap();
+        (packet, inner)
+    }
+
+    fn coded(lost: &[u8], offsets: &[i32], sum: &[u8]) -> Vec<u8> {
+        let mut body = Vec::new();
+        Coded::emit(digest(&lost[..40], &lost[40..]), &lost[..40], offsets.iter().copied(), sum, &mut body);
+        body
+    }
+
+    #[test]
+    fn a_lost_packet_comes_out_of_its_sum_whatever_the_lengths() {
+        let mut history = History::default();
+        let payloads = [vec![1; 30], vec![2; 50], vec![3; 10]];
+        let packets: Vec<_> =
+            payloads.iter().zip([u32::MAX - 29, 0, 50]).map(|(payload, at)| packet(9, at, payload)).collect();
+        let mut sum = Vec::new();
+        payloads.iter().for_each(|payload| xor::into(&mut sum, payload));
+        for lost in 0..3 {
+            let offsets: Vec<i32> = (0..3)
+                .filter(|&other| other != lost)
+                .map(|other| {
+                    packets[other].1.tcp_sequence.unwrap().wrapping_sub(packets[lost].1.tcp_sequence.unwrap())
+                        as i32
+                })
+                .collect();
+            let body = coded(&packets[lost].0, &offsets, &sum);
+            let coded = Coded::parse(&body).unwrap();
+            let mut out = b"before".to_vec();
+            assert_eq!(history.restore(&coded, &mut out), Err(NotRestored::Absent));
+            assert_eq!(out, b"before");
+            (0..3)
+                .filter(|&other| other != lost)
+                .for_each(|other| history.delivered(&packets[other].0, &packets[other].1));
+            assert_eq!(history.restore(&coded, &mut out), Ok(()));
+            assert_eq!(&out[6..], packets[lost].0);
+            history = History::default();
+        }
+    }
+
+    #[test]
+    fn other_bytes_under_the_same_number_are_found_out() {
+        let mut history = History::default();
+        let (lost, _) = packet(9, 100, &[1; 50]);
+        let (other, inner) = packet(9, 150, &[2; 49]);
+        history.delivered(&other, &inner);
+        let mut sum = vec![1; 50];
+        xor::into(&mut sum, &[2; 50]);
+        let body = coded(&lost, &[50], &sum);
+        assert_eq!(
+            history.restore(&Coded::parse(&body).unwrap(), &mut Vec::new()),
+            Err(NotRestored::WrongBytes)
+        );
+    }
+
+    #[test]
+    fn memory_is_bounded_by_flow_and_in_all() {
+        let mut history = History::default();
+        for sequence in 0..1000 {
+            let (packet, inner) = packet(9, sequence * 1000, &[7; 1000]);
+            history.delivered(&packet, &inner);
+        }
+        assert_eq!(history.bytes(), MAX_PACKETS * (1000 + PACKET_COST_BYTES));
+        for port in 0..200 {
+            for sequence in 0..100 {
+                let (packet, inner) = packet(port, sequence * 1000, &[7; 1000]);
+                history.delivered(&packet, &inner);
+                assert!(history.bytes() <= MAX_BYTES);
+            }
+        }
+        let sum: usize = history
+            .flows
+            .values()
+            .flat_map(|flow| &flow.packets)
+            .map(|it| it.1.len() + PACKET_COST_BYTES)
+            .sum();
+        assert_eq!(history.bytes(), sum);
+        assert!(history.flows.len() > 30);
+    }
+}

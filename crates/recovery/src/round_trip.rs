@@ -1,0 +1,93 @@
+//! The local round trip: from the access point over the hop and back, and for how long to wait for an acknowledgment.
+
+use std::time::Duration;
+
+/// The shortest wait: a receiver may delay an acknowledgment by 40 ms.
+const LEAST_TIMEOUT: Duration = Duration::from_millis(50);
+/// The longest: the far sender waits at least 200 ms, and what it repeats itself need not be repeated here.
+const MOST_TIMEOUT: Duration = Duration::from_secs(1);
+/// A queue that is never longer than this is none that a sender need hear of: CoDel (RFC 8289) gives one as long to empty.
+const LONG_QUEUE: Duration = Duration::from_millis(100);
+/// Until something is measured.
+const FIRST_TIMEOUT: Duration = Duration::from_millis(250);
+
+/// The smoothed round trip and its variation (RFC 6298), and the shortest one.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RoundTrip {
+    smoothed: Option<Duration>,
+    variation: Duration,
+    latest: Duration,
+    shortest: Duration,
+    longest: Duration,
+}
+
+impl RoundTrip {
+    /// Takes a measurement of something that was sent once (Karn).
+    pub fn sample(&mut self, sample: Duration) {
+        self.latest = sample;
+        match self.smoothed {
+            None => {
+                self.smoothed = Some(sample);
+                self.variation = sample / 2;
+                (self.shortest, self.longest) = (sample, sample);
+            }
+            Some(smoothed) => {
+                self.variation = (self.variation * 3 + smoothed.abs_diff(sample)) / 4;
+                self.smoothed = Some((smoothed * 7 + sample) / 8);
+                // it may have become longer
+                self.shortest = sample.min(self.shortest + self.shortest / 256);
+                self.longest = sample.max(self.longest - self.longest / 1024);
+            }
+        }
+    }
+
+    /// After how long without an acknowledgment a segment is sent again.
+    pub fn timeout(&self) -> Duration {
+        let timeout = self.smoothed.map(|smoothed| smoothed + self.variation * 4);
+        timeout.map_or(FIRST_TIMEOUT, |timeout| timeout.clamp(LEAST_TIMEOUT, MOST_TIMEOUT))
+    }
+
+    /// Whether what is lost beside the latest measurement was lost to a full queue and not to the air: packets wait long before
+    /// the hop, and nearly as long as they ever did lately. Then the sender is to slow down.
+    pub fn is_congested(&self) -> bool {
+        let queueing = self.latest.saturating_sub(self.shortest);
+        queueing > LONG_QUEUE && queueing > (self.longest - self.shortest) / 4 * 3
+    }
+
+    /// The shortest lately.
+    pub fn shortest(&self) -> Duration {
+        self.shortest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn a_long_queue_near_its_longest_is_congestion() {
+        let mut round_trip = RoundTrip::default();
+        for (sample, congested) in
+            [(10, false), (60, false), (100, false), (180, true), (220, true), (150, false), (30, false)]
+        {
+            round_trip.sample(sample * MS);
+            assert_eq!(round_trip.is_congested(), congested, "{sample} ms");
+        }
+    }
+
+    #[test]
+    fn the_timeout_follows_the_round_trip_and_its_variation_within_bounds() {
+        let mut round_trip = RoundTrip::default();
+        assert_eq!(round_trip.timeout(), FIRST_TIMEOUT);
+        round_trip.sample(30 * MS);
+        assert_eq!(round_trip.timeout(), 90 * MS);
+        (0..100).for_each(|_| round_trip.sample(10 * MS));
+        assert_eq!(round_trip.timeout(), LEAST_TIMEOUT);
+        assert_eq!(round_trip.shortest(), 10 * MS);
+        (0..100).for_each(|_| round_trip.sample(5000 * MS));
+        assert_eq!(round_trip.timeout(), MOST_TIMEOUT);
+        assert!(round_trip.shortest() > 10 * MS, "forgotten in time");
+    }
+}

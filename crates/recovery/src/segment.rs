@@ -1,0 +1,197 @@
+//! A TCP segment in an IP packet, as far as Snoop reads it; and the one thing that it writes.
+
+use etherparse::{LaxSlicedPacket, TransportSlice};
+use std::ops::Range;
+use wire::inner::{Flow, Inner};
+
+const TCP_HEADER_BYTES: usize = 20;
+const CHECKSUM_AT: usize = 16;
+const OPTION_END: u8 = 0;
+const OPTION_NOP: u8 = 1;
+const OPTION_SACK: u8 = 5;
+/// Blocks of selective acknowledgment that fit into TCP's options.
+const MAX_BLOCKS: usize = 4;
+
+/// What is read of a segment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Segment {
+    pub flow: Flow,
+    pub sequence: u32,
+    /// None without the flag.
+    pub acknowledgment: Option<u32>,
+    pub syn: bool,
+    pub fin: bool,
+    pub reset: bool,
+    pub window: u16,
+    /// The packet's headers end here and its payload begins.
+    pub payload_at: usize,
+    /// The packet's end by its IP header.
+    pub end: usize,
+    /// Where TCP's header begins.
+    tcp_at: usize,
+    /// Where the option for selective acknowledgment stands in the packet.
+    sack_at: Option<Range<usize>>,
+    blocks: [(u32, u32); MAX_BLOCKS],
+    block_count: usize,
+}
+
+impl Segment {
+    /// Reads a packet; `None` if it is no whole TCP segment.
+    pub fn parse(packet: &[u8], inner: &Inner) -> Option<Self> {
+        inner.tcp_sequence?;
+        let sliced = LaxSlicedPacket::from_ip(packet).ok()?;
+        let Some(TransportSlice::Tcp(tcp)) = &sliced.transport else { return None };
+        let header_bytes = tcp.header_slice().len();
+        let tcp_at = inner.payload_offset.checked_sub(header_bytes)?;
+        let mut segment = Segment {
+            flow: inner.flow,
+            sequence: tcp.sequence_number(),
+            acknowledgment: tcp.ack().then(|| tcp.acknowledgment_number()),
+            syn: tcp.syn(),
+            fin: tcp.fin(),
+            reset: tcp.rst(),
+            window: tcp.window_size(),
+            payload_at: inner.payload_offset,
+            end: inner.total_bytes,
+            tcp_at,
+            sack_at: None,
+            blocks: [(0, 0); MAX_BLOCKS],
+            block_count: 0,
+        };
+        segment.read_sack(packet);
+        Some(segment)
+    }
+
+    fn read_sack(&mut self, packet: &[u8]) {
+        let mut at = self.tcp_at + TCP_HEADER_BYTES;
+        while at < self.payload_at {
+            match packet[at] {
+                OPTION_END => return,
+                OPTION_NOP => at += 1,
+                kind => {
+                    let Some(&length) = packet.get(at + 1) else { return };
+                    let end = at + usize::from(length);
+                    if length < 2 || end > self.payload_at {
+                        return;
+                    }
+                    if kind == OPTION_SACK {
+                        let (edges, _) = packet[at + 2..end].as_chunks::<4>();
+                        for pair in edges.chunks_exact(2).take(MAX_BLOCKS) {
+                            let [start, end] = [pair[0], pair[1]].map(u32::from_be_bytes);
+                            self.blocks[self.block_count] = (start, end);
+                            self.block_count += 1;
+                        }
+                        self.sack_at = Some(at..end);
+                        return;
+                    }
+                    at = end;
+                }
+            }
+        }
+    }
+
+    /// Selectively acknowledged, each block from its first byte to behind its last.
+    pub fn blocks(&self) -> &[(u32, u32)] {
+        &self.blocks[..self.block_count]
+    }
+
+    /// Bytes of payload.
+    pub fn payload_bytes(&self) -> usize {
+        self.end - self.payload_at
+    }
+
+    /// Numbers that the segment takes: its payload, and one for the end of the stream.
+    pub fn length(&self) -> u64 {
+        self.payload_bytes() as u64 + u64::from(self.fin)
+    }
+
+    /// Takes the selective acknowledgment out of the packet: what it shows is being mended. The option is advice, which a
+    /// receiver may take back (RFC 2018, section 8); nothing is said that the receiver did not say.
+    pub fn strip_sack(&self, packet: &mut [u8]) {
+        let Some(Range { start, end }) = self.sack_at.clone() else { return };
+        // the checksum is over words from the header's start
+        let even = |at: usize| at - (at - self.tcp_at) % 2;
+        let words = even(start)..even(end + 1).min(packet.len());
+        let before = sum(&packet[words.clone()]);
+        packet[start..end].fill(OPTION_NOP);
+        let after = sum(&packet[words]);
+        let at = self.tcp_at + CHECKSUM_AT;
+        let checksum = u16::from_be_bytes([packet[at], packet[at + 1]]);
+        let updated = !fold(u64::from(!checksum) + u64::from(!fold(before)) + after);
+        packet[at..at + 2].copy_from_slice(&updated.to_be_bytes());
+    }
+}
+
+fn sum(words: &[u8]) -> u64 {
+    words.chunks(2).map(|word| u64::from(word[0]) << 8 | u64::from(word.get(1).copied().unwrap_or(0))).sum()
+}
+
+/// To 16 bits with end-around carry (RFC 1624).
+fn fold(mut sum: u64) -> u16 {
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    sum as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use etherparse::{PacketBuilder, TcpOptionElement};
+    use proptest::prelude::*;
+
+    fn checksum_is_right(packet: &[u8]) -> bool {
+        let sliced = LaxSlicedPacket::from_ip(packet).unwrap();
+        let Some(TransportSlice::Tcp(tcp)) = &sliced.transport else { panic!("no TCP") };
+        let right = match sliced.net.as_ref().unwrap() {
+            etherparse::LaxNetSlice::Ipv4(ip) => {
+                tcp.calc_checksum_ipv4(ip.header().source(), ip.header().destination())
+            }
+            etherparse::LaxNetSlice::Ipv6(ip) => {
+                tcp.calc_checksum_ipv6(ip.header().source(), ip.header().destination())
+            }
+            _ => panic!("no IP"),
+        };
+        right == Ok(tcp.checksum())
+    }
+
+    proptest! {
+        /// Wherever the option stands, what is left is the same segment without it, and its checksum is right.
+        #[test]
+        fn a_selective_acknowledgment_is_taken_out(
+            v6: bool,
+            nops in 0usize..3,
+            block: (u32, u32),
+            other: Option<(u32, u32)>,
+            payload in proptest::collection::vec(any::<u8>(), 0..20),
+        ) {
+            let sack = TcpOptionElement::SelectiveAcknowledgement(block, [other, None, None]);
+            let mut options = vec![TcpOptionElement::Noop; nops];
+            options.push(sack);
+            let mut packet = Vec::new();
+            let builder = if v6 { PacketBuilder::ipv6([1; 16], [2; 16], 64) } else { PacketBuilder::ipv4([1; 4], [2; 4], 64) };
+            builder.tcp(80, 4242, 77, 1000).ack(99).options(&options).unwrap().write(&mut packet, &payload).unwrap();
+            let segment = Segment::parse(&packet, &Inner::parse(&packet).unwrap()).unwrap();
+            let blocks: Vec<_> = [Some(block), other].into_iter().flatten().collect();
+            prop_assert_eq!(segment.blocks(), &blocks[..]);
+            prop_assert!(checksum_is_right(&packet));
+            segment.strip_sack(&mut packet);
+            prop_assert!(checksum_is_right(&packet));
+            let left = Segment::parse(&packet, &Inner::parse(&packet).unwrap()).unwrap();
+            prop_assert_eq!(left.blocks(), &[]);
+            prop_assert_eq!((left.sequence, left.acknowledgment, left.payload_bytes()), (77, Some(99), payload.len()));
+        }
+
+        #[test]
+        fn any_bytes_are_read_or_refused(mut bytes in proptest::collection::vec(any::<u8>(), 20..160), v6: bool) {
+            bytes[0] = if v6 { 0x60 } else { 0x45 };
+            bytes[if v6 { 6 } else { 9 }] = wire::inner::TCP;
+            if let Ok(inner) = Inner::parse(&bytes)
+                && let Some(segment) = Segment::parse(&bytes, &inner)
+            {
+                prop_assert!(segment.payload_at <= segment.end && segment.end <= bytes.len());
+                segment.strip_sack(&mut bytes);
+            }
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! Snoop: the end before the hop, for all flows over one link.
+
+use crate::flow::Flow;
+use crate::segment::Segment;
+use crate::settings::{Coding, Settings};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
+use wire::coded::{Coded, MAX_HEADER_BYTES};
+use wire::inner::{self, Inner};
+
+/// Flows that are watched at once; the one that has been silent for longest gives way.
+const MAX_FLOWS: usize = 2048;
+/// Bytes kept for all flows of a link; beyond, flows that have been silent for longest lose what is kept for them.
+const MAX_BYTES: usize = 32 << 20;
+
+/// What becomes of a packet that came from the station.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub enum Verdict {
+    /// It goes on as it is.
+    Pass,
+    /// It goes on; its selective acknowledgment has been taken out.
+    Strip,
+    /// It goes no further.
+    Suppress,
+}
+
+/// How a segment is sent again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repair {
+    /// As the packet it was.
+    Packet,
+    /// Combined with others: the body of a frame ([`wire::coded`]).
+    Coded {
+        /// The lost packet's traffic class.
+        class: u8,
+    },
+}
+
+/// What happened so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Segments sent again as they were.
+    pub repairs: u64,
+    /// Segments sent again combined with others.
+    pub coded_repairs: u64,
+    /// Of all these: because nothing was heard.
+    pub timeouts: u64,
+    /// Duplicate acknowledgments kept from the sender.
+    pub suppressed: u64,
+    /// Acknowledgments that went on without selective acknowledgment.
+    pub stripped: u64,
+    /// How often something missing was left to the sender.
+    pub failures: u64,
+    /// Segments that left for the station.
+    pub segments: u64,
+}
+
+/// The end before the hop.
+#[derive(Debug)]
+pub struct Snoop {
+    settings: Settings,
+    /// Where each flow is in `flows`.
+    by_name: BTreeMap<inner::Flow, usize>,
+    flows: Vec<Option<Flow>>,
+    vacant: Vec<usize>,
+    timers: BTreeSet<(Duration, usize)>,
+    /// Flows that have something to send again.
+    again: VecDeque<usize>,
+    bytes: usize,
+    hold_off: Duration,
+    /// What happened so far.
+    pub statistics: Statistics,
+}
+
+impl Snoop {
+    /// With no flow yet; `decodes`: the other end takes coded repairs.
+    #[must_use]
+    pub fn new(settings: &Settings, decodes: bool) -> Self {
+        let coding = if decodes { settings.coding } else { Coding::Off };
+        Snoop {
+            settings: Settings { coding, ..*settings },
+            by_name: BTreeMap::new(),
+            flows: Vec::new(),
+            vacant: Vec::new(),
+            timers: BTreeSet::new(),
+            again: VecDeque::new(),
+            bytes: 0,
+            hold_off: Duration::ZERO,
+            statistics: Statistics::default(),
+        }
+    }
+
+    /// For how long another mechanism has the first chance to repair what is lost.
+    pub fn hold_off(&mut self, hold_off: Duration) {
+        self.hold_off = hold_off;
+    }
+
+    /// A packet leaves for the station; not one that is a repair.
+    pub fn leaves(&mut self, now: Duration, packet: &[u8], inner: &Inner) {
+        let Some(segment) = Segment::parse(packet, inner) else { return };
+        if segment.syn || segment.reset {
+            // whatever comes is another connection
+            self.forget(&segment.flow);
+            return;
+        }
+        if segment.payload_bytes() == 0 || segment.payload_at > MAX_HEADER_BYTES {
+            return;
+        }
+        let index = match self.by_name.get(&segment.flow) {
+            Some(&index) => index,
+            None => self.begin(&segment),
+        };
+        let Some(flow) = &mut self.flows[index] else { return };
+        self.statistics.segments += 1;
+        let before = flow.buffer.bytes();
+        flow.leaves(now, packet, &segment, &self.settings);
+        self.bytes = self.bytes + flow.buffer.bytes() - before;
+        self.rearm(index);
+        while self.bytes > MAX_BYTES && self.clear_oldest(index) {}
+    }
+
+    /// A packet came from the station: reads it, and takes selective acknowledgment out of it where it shows what is
+    /// repaired here.
+    pub fn came(&mut self, now: Duration, packet: &mut [u8], inner: &Inner) -> Verdict {
+        let name = inner.flow.reversed();
+        let Some(&index) = self.by_name.get(&name) else { return Verdict::Pass };
+        let Some(segment) = Segment::parse(packet, inner) else { return Verdict::Pass };
+        if segment.syn || segment.reset {
+            self.forget(&name);
+            return Verdict::Pass;
+        }
+        let Some(flow) = &mut self.flows[index] else { return Verdict::Pass };
+        let before = flow.buffer.bytes();
+        let verdict = flow.came(now, &segment, self.hold_off, &mut self.statistics);
+        self.bytes = self.bytes + flow.buffer.bytes() - before;
+        if flow.has_again() {
+            self.again.push_back(index);
+        }
+        self.rearm(index);
+        match verdict {
+            Verdict::Pass => {}
+            Verdict::Suppress => self.statistics.suppressed += 1,
+            Verdict::Strip => {
+                segment.strip_sack(packet);
+                self.statistics.stripped += 1;
+            }
+        }
+        verdict
+    }
+
+    /// The next segment to be sent again is appended to `out`. Call after [`Snoop::came`] and [`Snoop::handle_timeout`]
+    /// until there is none, and send what it gives before anything that leaves later.
+    pub fn poll_repair(&mut self, now: Duration, out: &mut Vec<u8>) -> Option<Repair> {
+        loop {
+            let index = *self.again.front()?;
+            let Some(flow) = &mut self.flows[index] else {
+                self.again.pop_front();
+                continue;
+            };
+            let Some((slot, start)) = flow.poll_again(now) else {
+                self.again.pop_front();
+                self.rearm(index);
+                continue;
+            };
+            let Some(kept) = flow.buffer.get(slot, start) else { continue };
+            if kept.other_count() == 0 {
+                out.extend_from_slice(kept.header);
+                out.extend_from_slice(kept.payload);
+                self.statistics.repairs += 1;
+                return Some(Repair::Packet);
+            }
+            let class = Inner::parse(kept.header).map_or(0, |inner| inner.traffic_class);
+            let mut offsets = [0; 16];
+            for (offset, other) in offsets.iter_mut().zip(kept.others()) {
+                *offset = other.wrapping_sub(start) as i32;
+            }
+            let offsets = offsets.into_iter().take(kept.other_count());
+            let count = offsets.len();
+            Coded::emit(kept.digest, kept.header, offsets, kept.payload, out);
+            debug_assert!(count <= wire::coded::MAX_OTHERS);
+            self.statistics.coded_repairs += 1;
+            return Some(Repair::Coded { class });
+        }
+    }
+
+    /// When [`Snoop::handle_timeout`] has something to do.
+    #[must_use]
+    pub fn timeout(&self) -> Option<Duration> {
+        self.timers.first().map(|&(at, _)| at)
+    }
+
+    /// Does what is due.
+    pub fn handle_timeout(&mut self, now: Duration) {
+        while let Some(&(at, index)) = self.timers.first()
+            && at <= now
+        {
+            self.timers.pop_first();
+            let Some(flow) = &mut self.flows[index] else { continue };
+            flow.timer = None;
+            let before = flow.buffer.bytes();
+            flow.handle_timeout(now, &mut self.statistics);
+            self.bytes = self.bytes + flow.buffer.bytes() - before;
+            if flow.has_again() {
+                self.again.push_back(index);
+            }
+            self.rearm(index);
+        }
+    }
+
+    /// Flows that are watched.
+    #[must_use]
+    pub fn flows(&self) -> usize {
+        self.by_name.len()
+    }
+
+    /// Bytes of packets and headers that are kept.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Packets that are kept, and in how many slots.
+    #[must_use]
+    pub fn packets(&self) -> (usize, usize) {
+        let flows = self.flows.iter().flatten().map(|flow| flow.buffer.packets());
+        flows.fold((0, 0), |(packets, slots), flow| (packets + flow.0, slots + flow.1))
+    }
+
+    /// Of the flow that was used last: the share of segments that the hop lost.
+    #[must_use]
+    pub fn loss(&self) -> Option<f32> {
+        let newest = self.flows.iter().flatten().max_by_key(|flow| flow.last_use)?;
+        Some(newest.loss())
+    }
+
+    fn begin(&mut self, segment: &Segment) -> usize {
+        if self.by_name.len() == MAX_FLOWS {
+            let silent =
+                |&(_, &index): &(&inner::Flow, &usize)| self.flows[index].as_ref().map(|flow| flow.last_use);
+            if let Some(name) = self.by_name.iter().min_by_key(silent).map(|(&name, _)| name) {
+                self.forget(&name);
+            }
+        }
+        let flow = Some(Flow::new(&self.settings, segment.sequence));
+        let index = match self.vacant.pop() {
+            Some(index) => {
+                self.flows[index] = flow;
+                index
+            }
+            None => {
+                self.flows.push(flow);
+                self.flows.len() - 1
+            }
+        };
+        self.by_name.insert(segment.flow, index);
+        index
+    }
+
+    fn forget(&mut self, name: &inner::Flow) {
+        let Some(index) = self.by_name.remove(name) else { return };
+        if let Some(flow) = self.flows[index].take() {
+            self.bytes -= flow.buffer.bytes();
+            if let Some(at) = flow.timer {
+                self.timers.remove(&(at, index));
+            }
+        }
+        self.again.retain(|&other| other != index);
+        self.vacant.push(index);
+    }
+
+    /// Clears the buffer of the flow that has been silent for longest and has one. `false`: there is none but `except`.
+    fn clear_oldest(&mut self, except: usize) -> bool {
+        let others = self.flows.iter_mut().enumerate().filter(|(index, _)| *index != except);
+        let with_buffers =
+            others.filter_map(|(_, flow)| flow.as_mut()).filter(|flow| flow.buffer.bytes() > 0);
+        let Some(oldest) = with_buffers.min_by_key(|flow| flow.last_use) else { return false };
+        self.bytes -= oldest.buffer.bytes();
+        oldest.buffer.clear();
+        true
+    }
+
+    fn rearm(&mut self, index: usize) {
+        let Some(flow) = &mut self.flows[index] else { return };
+        let at = flow.timeout();
+        if at != flow.timer {
+            if let Some(before) = flow.timer {
+                self.timers.remove(&(before, index));
+            }
+            if let Some(at) = at {
+                self.timers.insert((at, index));
+            }
+            flow.timer = at;
+        }
+    }
+}
