@@ -50,7 +50,8 @@ fn settings(first: u8) -> Settings {
 fn association(slot_bits: u8, key: u8) -> Association {
     let rate_bits_per_second = 54_000_000;
     let air_time = AirTime::of_rate(rate_bits_per_second);
-    Association { slot_bits, rate_bits_per_second, air_time, mac_key: Some([key; 32]) }
+    let mac_key = Some([key; 32]);
+    Association { slot_bits, rate_bits_per_second, rate_is_known: key == 0, air_time, mac_key }
 }
 
 /// What is delivered is what was sent, whatever is lost, altered or forgotten. (A packet from which nothing was removed

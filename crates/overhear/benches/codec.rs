@@ -51,6 +51,7 @@ fn gateway() -> Gateway {
     let association = Association {
         slot_bits: 20,
         rate_bits_per_second,
+        rate_is_known: true,
         air_time: AirTime::of_rate(rate_bits_per_second),
         mac_key: Some([4; 32]),
     };

@@ -150,6 +150,9 @@ pub struct Association {
     pub slot_bits: u8,
     /// At which rate the gateway sends to it.
     pub rate_bits_per_second: u64,
+    /// Whether that rate is its radio's, so that what it overhears follows from it by Table 1 until the station has said
+    /// what it overheard. Where it is a guess, nothing is taken to be overheard until then.
+    pub rate_is_known: bool,
     /// What transmissions to it take of the air.
     pub air_time: AirTime,
     /// Of the MAC over restored packets, known to this station and the gateway alone. `None` leaves the MAC out, as
@@ -159,10 +162,11 @@ pub struct Association {
 
 impl std::fmt::Debug for Association {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Association { slot_bits, rate_bits_per_second, air_time, mac_key: _ } = self;
+        let Association { slot_bits, rate_bits_per_second, rate_is_known, air_time, mac_key: _ } = self;
         f.debug_struct("Association")
             .field("slot_bits", slot_bits)
             .field("rate_bits_per_second", rate_bits_per_second)
+            .field("rate_is_known", rate_is_known)
             .field("air_time", air_time)
             .finish_non_exhaustive()
     }

@@ -181,3 +181,33 @@ fn what_a_station_had_is_forgotten_when_it_leaves_whoever_takes_its_place() {
         assert_eq!(gateway.encode(HONEST, &packet, NOW, &mut air).removed_bytes, 0, "it has left");
     }
 }
+
+/// Another station was sent a secret that stands between what everybody knows. Whoever has packets sent to a station of
+/// its own, and sees how long they become, guesses it.
+#[test]
+fn a_secret_cannot_be_guessed_byte_by_byte_by_how_much_of_a_packet_is_removed() {
+    let mut content = Content::new(13);
+    for known_bytes in (0..400).step_by(7) {
+        let known = content.random(700 + known_bytes);
+        let secret = content.random(16);
+        let of_victim = [&known[..], &secret, &content.random(500)].concat();
+        // what was guessed before is not there to be found
+        let guessed = |guess: &[u8]| {
+            let narrow = Settings { slot_bits: 14, removal: Removal::Greedy, ..settings() };
+            let mut gateway = Gateway::new(narrow).unwrap();
+            for station in [HONEST, HOSTILE] {
+                gateway.join(station, Association { slot_bits: 14, ..association(station) }, NOW).unwrap();
+            }
+            gateway.encode(HONEST, &of_victim, NOW, &mut Vec::new());
+            gateway.encode(HOSTILE, &[&known[..], guess].concat(), NOW, &mut Vec::new()).removed_bytes
+        };
+        // every step of guessing one more byte: whether a right one shows
+        let shows = |right: &usize| {
+            let wrong = [&secret[..*right], &[!secret[*right]]].concat();
+            guessed(&secret[..=*right]) != guessed(&wrong)
+        };
+        let shown = (0..secret.len()).filter(shows).count();
+        // one may end a chunk, and one a multiple of the smallest
+        assert!(shown <= 2, "{shown} of {} bytes show, behind {known_bytes}", secret.len());
+    }
+}

@@ -15,6 +15,7 @@ use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::time::Duration;
+use wire::shim::slots::Part;
 
 const FIRST: StationId = StationId(7);
 const SECOND: StationId = StationId(200);
@@ -53,6 +54,57 @@ fn what_another_station_was_sent_is_not_sent_again() {
     assert_eq!(air.len(), sent.bytes);
     assert!(air.len() < 750);
     assert_eq!(second.receive(sent.number, 0, &air, at(1)), Received::Restored(&shifted));
+}
+
+#[test]
+fn content_under_another_cut_is_removed_but_for_less_than_a_smallest_chunk_at_either_end() {
+    let (mut gateway, [mut first, mut second]) = network(&settings(), 18);
+    let mut content = Content::new(8);
+    let object = content.random(20_000);
+    let mut air = Vec::new();
+    for (at_packet, packet) in object.chunks(1348).enumerate() {
+        air.clear();
+        let sent = gateway.encode(FIRST, packet, at(0), &mut air);
+        assert_eq!(first.receive(sent.number, at_packet as u64, &air, at(0)), Received::Restored(packet));
+        gateway.acknowledged(FIRST, sent.number, at(0));
+        second.overhear(&air).unwrap();
+        gateway.overheard(SECOND, sent.number);
+    }
+    let smallest_bytes = settings().boundaries.min_chunk.bytes();
+    let (mut left_bytes, mut packets) = (0, 0);
+    for packet in object[77..].chunks(1320).filter(|packet| packet.len() == 1320) {
+        air.clear();
+        let sent = gateway.encode(SECOND, packet, at(1), &mut air);
+        assert_eq!(second.receive(sent.number, 0, &air, at(1)), Received::Restored(packet));
+        gateway.acknowledged(SECOND, sent.number, at(1));
+        left_bytes += packet.len() - sent.removed_bytes;
+        packets += 1;
+    }
+    assert!(left_bytes < packets * 2 * smallest_bytes, "{left_bytes} of {packets} packets");
+    assert!(gateway.statistics().beside_bytes > 0);
+}
+
+#[test]
+fn of_a_chunk_that_was_meant_in_part_no_more_than_that_part_is_given() {
+    let greedy = Settings { removal: Removal::Greedy, ..settings() };
+    let (mut gateway, [_, mut second]) = network(&greedy, 18);
+    let object = Content::new(10).random(1400);
+    let mut air = Vec::new();
+    gateway.encode(FIRST, &object, at(0), &mut air);
+    let packet = [&object[200..1000], &[7; 300]].concat();
+    air.clear();
+    let sent = gateway.encode(SECOND, &packet, at(0), &mut air);
+    assert!(sent.removed_bytes > 600, "{sent:?}");
+    let encoded = wire::shim::slots::Encoded::parse(&air).unwrap();
+    let is_part = |(_, part): &(u32, Part)| *part != Part::Whole;
+    assert!(encoded.references().filter(is_part).count() > 0, "{encoded:?}");
+    assert_eq!(second.receive(sent.number, 0, &air, at(0)), Received::Held);
+    let (mut request, mut reply) = (Vec::new(), Vec::new());
+    second.poll_request(at(0), &mut request).unwrap();
+    let Answer::Supplied { chunks, .. } = gateway.requested(SECOND, &request, &mut reply) else { panic!() };
+    assert_eq!(reply.len(), 3 + chunks + sent.removed_bytes);
+    second.supplied(&reply, at(1)).unwrap();
+    assert_eq!(second.poll_deliver(at(1)).unwrap().packet, packet);
 }
 
 #[test]
@@ -321,6 +373,59 @@ fn by_rates_what_is_likely_enough_is_removed_and_what_an_estimate_rules_out_is_n
     assert_eq!(removed_for(24_000_000, None), 0, "two in five would be there");
     assert_eq!(removed_for(24_000_000, Some(0.9)), 1400);
     assert_eq!(removed_for(54_000_000, Some(0.1)), 0);
+}
+
+#[test]
+fn until_a_station_says_something_the_rates_tell_what_it_overhears_and_its_silence_that_it_does_not() {
+    let first = |rate_bits_per_second: u64, packets_before: u64| {
+        let (mut gateway, _) = network(&settings(), 18);
+        let mut content = Content::new(7);
+        for station in [FIRST, SECOND] {
+            let rate = if station == SECOND { rate_bits_per_second } else { 54_000_000 };
+            gateway.rate_changed(station, rate, overhear::AirTime::of_rate(rate));
+        }
+        for _ in 0..packets_before {
+            gateway.encode(FIRST, &content.random(100), at(0), &mut Vec::new());
+        }
+        let packet = content.random(1400);
+        gateway.encode(FIRST, &packet, at(1), &mut Vec::new());
+        gateway.encode(SECOND, &packet, at(1), &mut Vec::new()).removed_bytes
+    };
+    assert_eq!(first(54_000_000, 0), 1400, "as near as the first");
+    assert_eq!(first(24_000_000, 0), 0, "two in five would be there");
+    assert_eq!(first(54_000_000, 1100), 0, "it has said nothing for so long");
+}
+
+#[test]
+fn by_rates_whoever_lacks_a_chunk_of_a_packet_is_not_asked_to_miss_the_others() {
+    let by_rate = Settings {
+        knowledge: KnowledgeKind::ByRate(Default::default()),
+        removal: Removal::Model { others_load: 0.0, threshold: Threshold::Seconds(0.0) },
+        ..settings()
+    };
+    let (mut gateway, [_, mut second]) = network(&by_rate, 18);
+    let mut content = Content::new(9);
+    let (missed, heard) = (content.random(1400), content.random(1400));
+    let mut air = Vec::new();
+    for (packet, is_heard) in [(&missed, false), (&heard, true)] {
+        air.clear();
+        gateway.encode(FIRST, packet, at(0), &mut air);
+        if is_heard {
+            second.overhear(&air).unwrap();
+        }
+    }
+    air.clear();
+    let sent = gateway.encode(SECOND, &missed[..700], at(1), &mut air);
+    assert!(sent.removed_bytes > 600);
+    assert_eq!(second.receive(sent.number, 0, &air, at(1)), Received::Held);
+    let (mut request, mut reply) = (Vec::new(), Vec::new());
+    second.poll_request(at(1), &mut request).unwrap();
+    assert!(matches!(gateway.requested(SECOND, &request, &mut reply), Answer::Supplied { .. }));
+    let removed = |gateway: &mut Gateway, packet: &[u8]| {
+        gateway.encode(SECOND, packet, at(2), &mut Vec::new()).removed_bytes
+    };
+    assert_eq!(removed(&mut gateway, &missed[700..]), 0, "it was in the packet that was missed");
+    assert!(removed(&mut gateway, &heard) > 1300);
 }
 
 #[test]

@@ -62,6 +62,7 @@ impl Codec {
                     Some(_) if number > 0 => FARTHER.bits_per_second(),
                     _ => radio.rate.bits_per_second(),
                 },
+                rate_is_known: true,
                 air_time: AirTime {
                     header: air_time.header(),
                     per_byte_seconds: air_time.per_byte_seconds(),

@@ -104,6 +104,7 @@ fn slots(settings: Settings, with_mac: bool) -> Result<impl FnMut(&[u8]) -> Coun
     let association = Association {
         slot_bits,
         rate_bits_per_second: RATE,
+        rate_is_known: true,
         air_time: AirTime::of_rate(RATE),
         mac_key: with_mac.then_some(NETWORK_KEY),
     };

@@ -108,6 +108,7 @@ fn by_slots(trace: &[TracePacket], boundaries: Boundaries) -> Result<Times> {
     let association = Association {
         slot_bits: settings.slot_bits,
         rate_bits_per_second: RATE,
+        rate_is_known: true,
         air_time: AirTime::of_rate(RATE),
         mac_key: Some(NETWORK_KEY),
     };

@@ -113,6 +113,7 @@ impl Sharing {
         let association = Association {
             slot_bits,
             rate_bits_per_second: rate,
+            rate_is_known: false,
             air_time: AirTime::of_rate(rate),
             mac_key: Some(mac_key),
         };

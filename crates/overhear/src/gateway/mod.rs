@@ -150,10 +150,10 @@ impl Gateway {
         &self.statistics
     }
 
-    /// The share of what was sent to others lately that a station overheard.
+    /// The share of what was sent to others lately that a station overheard; none as long as it has said nothing.
     #[must_use]
     pub fn overheard_share(&self, by: StationId) -> Option<f64> {
-        self.stations.iter().find(|of| of.station == by).map(|of| of.listener.overheard_share)
+        self.stations.iter().find(|of| of.station == by).and_then(|of| of.listener.overheard_share)
     }
 
     /// The number of what is sent next.
@@ -183,7 +183,8 @@ impl Gateway {
             column,
             rate_bits_per_second: association.rate_bits_per_second,
             reported_until: next,
-            overheard_share: 0.0,
+            overheard_share: None,
+            cold_start: 0.0,
             estimate: None,
         };
         self.stations.insert(Associated {
@@ -198,23 +199,44 @@ impl Gateway {
             last_slot: None,
             association,
         });
-        self.knowledge.stations_are(self.stations.iter().map(|station| station.listener));
+        self.stations_have_changed();
         Ok(())
     }
 
     /// A station has left. What it had is forgotten.
     pub fn leave(&mut self, station: StationId) {
         self.stations.remove(station);
-        self.knowledge.stations_are(self.stations.iter().map(|station| station.listener));
+        self.stations_have_changed();
     }
 
-    /// A station's rate has changed, and what transmissions to it take.
+    /// Stations came, went or changed their rates.
+    fn stations_have_changed(&mut self) {
+        self.knowledge.stations_are(self.stations.iter().map(|station| station.listener));
+        let fractions = OverheardFractions::default();
+        let rates: Vec<(u8, u64)> = self
+            .stations
+            .iter()
+            .filter(|station| station.association.rate_is_known)
+            .map(|station| (station.listener.column, station.listener.rate_bits_per_second))
+            .collect();
+        for station in self.stations.iter_mut().filter(|station| station.association.rate_is_known) {
+            let listener = &mut station.listener;
+            let others = rates.iter().filter(|(column, _)| *column != listener.column);
+            let (count, sum) = others.fold((0u32, 0.0), |(count, sum), (_, rate)| {
+                (count + 1, sum + fractions.probability(listener.rate_bits_per_second, *rate))
+            });
+            listener.cold_start = sum / f64::from(count.max(1));
+        }
+    }
+
+    /// A station's rate is known to have changed, and what transmissions to it take.
     pub fn rate_changed(&mut self, station: StationId, rate_bits_per_second: u64, air_time: crate::AirTime) {
         let Some(associated) = self.stations.get_mut(station) else { return };
         associated.association.air_time = air_time;
+        associated.association.rate_is_known = true;
         associated.association.rate_bits_per_second = rate_bits_per_second;
         associated.listener.rate_bits_per_second = rate_bits_per_second;
-        self.knowledge.stations_are(self.stations.iter().map(|station| station.listener));
+        self.stations_have_changed();
     }
 
     /// By rates, a station is taken to overhear this share of what is sent to others, instead of what the table says;
@@ -222,7 +244,7 @@ impl Gateway {
     pub fn estimate_overhearing(&mut self, of: StationId, share: Option<f64>) {
         let Some(associated) = self.stations.get_mut(of) else { return };
         associated.listener.estimate = share.map(|share| share.clamp(0.0, OverheardFractions::NEARER));
-        self.knowledge.stations_are(self.stations.iter().map(|station| station.listener));
+        self.stations_have_changed();
     }
 
     /// The station has received a packet or a reply that was sent to it: what it carried, the station has. What was
@@ -267,7 +289,8 @@ impl Gateway {
         let of_others = packets.filter(|packet| packet.column != column).count() as f64;
         let heard = f64::from(std::mem::take(&mut associated.heard)).min(of_others);
         if of_others > 0.0 {
-            let share = &mut associated.listener.overheard_share;
+            let listener = &mut associated.listener;
+            let share = listener.overheard_share.get_or_insert(listener.cold_start);
             *share += (heard / of_others - *share) * (of_others / SHARE_PACKETS).min(1.0);
         }
     }

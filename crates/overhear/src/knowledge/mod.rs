@@ -14,6 +14,9 @@ use crate::settings::SettingsError;
 use by_rate::{ByRate, VECTOR_BYTES, Vector};
 pub(crate) use receipts::NOTE_BYTES;
 
+/// A station that has said nothing of so many packets overhears nothing, whatever the rates are.
+const COLD_START_PACKETS: u64 = 1024;
+
 /// The most stations at a time.
 pub const MAX_STATIONS: usize = 64;
 
@@ -27,6 +30,17 @@ pub enum KnowledgeKind {
     ByRate(OverheardFractions),
     /// Every station hears everything: the paper's ceiling "perfect overhearing with collisions".
     Everything,
+}
+
+impl Listener {
+    /// How likely it has what it has not said anything of yet, before packet `next` is sent.
+    fn overhears(&self, next: u64) -> f64 {
+        match self.overheard_share {
+            Some(share) => share,
+            None if next.saturating_sub(self.reported_until) <= COLD_START_PACKETS => self.cold_start,
+            None => 0.0,
+        }
+    }
 }
 
 impl KnowledgeKind {
@@ -45,8 +59,10 @@ pub(crate) struct Listener {
     pub rate_bits_per_second: u64,
     /// Below this number the station has said of every packet whether it heard it.
     pub reported_until: u64,
-    /// Of what others were sent, how much it overheard lately.
-    pub overheard_share: f64,
+    /// Of what others were sent, how much it overheard lately; none as long as it has said nothing.
+    pub overheard_share: Option<f64>,
+    /// What is thought of that until then, by rates.
+    pub cold_start: f64,
     /// What is said of that from outside.
     pub estimate: Option<f64>,
 }
@@ -121,10 +137,24 @@ impl Knowledge {
         match self {
             Knowledge::Receipts => receipts::transmitted(cache.notes_mut(slot), number),
             Knowledge::ByRate { vectors, heard, .. } => {
-                vectors.transmitted(slot, &heard[usize::from(to) % MAX_STATIONS])
+                receipts::transmitted(cache.notes_mut(slot), number);
+                vectors.transmitted(slot, &heard[usize::from(to) % MAX_STATIONS]);
             }
             Knowledge::Everything => {}
         }
+    }
+
+    /// The last packet that carried the slot's chunk, where a station's lack of the chunk tells that it has not heard that
+    /// packet. `next` is the number of the packet that is sent next.
+    pub(crate) fn carrier<const BYTES: usize>(
+        &self,
+        cache: &SlotCache<BYTES>,
+        slot: u32,
+        next: u64,
+    ) -> Option<u64> {
+        let Knowledge::ByRate { .. } = self else { return None };
+        let (_, carrier) = receipts::has(cache.notes(slot), 0);
+        next.checked_sub((next as u32).wrapping_sub(carrier).into())
     }
 
     /// A station has the slot's chunk for certain, or has it not.
@@ -160,7 +190,7 @@ impl Knowledge {
                 }
                 let back = (next as u32).wrapping_sub(carrier);
                 let carrier = next.saturating_sub(back.into());
-                if back > 0 && carrier >= listener.reported_until { listener.overheard_share } else { 0.0 }
+                if back > 0 && carrier >= listener.reported_until { listener.overhears(next) } else { 0.0 }
             }
             Knowledge::ByRate { vectors, .. } => vectors.probability(slot, listener.column),
             Knowledge::Everything => 1.0,

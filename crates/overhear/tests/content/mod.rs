@@ -17,6 +17,7 @@ pub fn association(station: StationId) -> Association {
     Association {
         slot_bits: 18,
         rate_bits_per_second,
+        rate_is_known: false,
         air_time: AirTime::of_rate(rate_bits_per_second),
         mac_key: Some([station.0; 32]),
     }

@@ -66,6 +66,7 @@ fn encode(packets: &[u8]) -> anyhow::Result<(Duration, Encoded)> {
     let association = Association {
         slot_bits: settings().slot_bits,
         rate_bits_per_second,
+        rate_is_known: true,
         air_time: AirTime::of_rate(rate_bits_per_second),
         mac_key: Some(KEY),
     };
