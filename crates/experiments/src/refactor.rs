@@ -20,6 +20,7 @@ mod overhearing;
 mod receptions;
 mod robustness;
 mod run;
+mod safety;
 mod scheme;
 mod table_2;
 mod table_3;
@@ -40,7 +41,7 @@ pub const EXPERIMENT: Experiment = Experiment {
 };
 
 /// All figures and tables, in the paper's order, and what is added to them.
-const FIGURES: [Figure; 12] = [
+const FIGURES: [Figure; 13] = [
     figure_3::FIGURE,
     table_2::FIGURE,
     table_3::FIGURE,
@@ -53,4 +54,5 @@ const FIGURES: [Figure; 12] = [
     robustness::FIGURE,
     receptions::FIGURE,
     captures::FIGURE,
+    safety::FIGURE,
 ];

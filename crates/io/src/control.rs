@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::ear::Heard;
+use crate::rates::Rate;
 use crate::reactor::Bell;
 use serde::{Deserialize, Serialize};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -36,6 +37,7 @@ pub struct Snapshot {
 
 pub(crate) enum Request {
     Status(SyncSender<Snapshot>),
+    Rates(Vec<Rate>),
     Stop,
 }
 
@@ -50,13 +52,16 @@ pub struct Control {
 pub struct Inbox {
     pub(crate) requests: Receiver<Request>,
     pub(crate) bell: Bell,
+    /// The other end of it, for who is started with the driver.
+    pub(crate) control: Control,
 }
 
 /// Both ends.
 pub fn control() -> Result<(Control, Inbox), Error> {
     let bell = Bell::new()?;
     let (sender, requests) = sync_channel(REQUESTS);
-    Ok((Control { requests: sender, bell: bell.clone() }, Inbox { requests, bell }))
+    let control = Control { requests: sender, bell: bell.clone() };
+    Ok((control.clone(), Inbox { requests, bell, control }))
 }
 
 impl Control {
@@ -66,6 +71,14 @@ impl Control {
         self.requests.try_send(Request::Status(answer)).map_err(|_| Error::Stopped)?;
         self.bell.ring();
         answered.recv_timeout(patience).map_err(|_| Error::Stopped)
+    }
+
+    /// Tells the driver at which rates radios send. `false`: it has stopped.
+    pub(crate) fn rates(&self, rates: Vec<Rate>) -> bool {
+        // a driver that is behind hears of the next ones
+        let told = self.requests.try_send(Request::Rates(rates));
+        self.bell.ring();
+        !matches!(told, Err(TrySendError::Disconnected(_)))
     }
 
     /// Makes the driver return. May be called at any time, also before the driver has begun.

@@ -5,6 +5,7 @@ use crate::control::{Counters, Inbox, Request, Snapshot};
 use crate::ear::Ear;
 use crate::load::Load;
 use crate::outbox::{Envelope, Outbox, Sent};
+use crate::rates::Watch;
 use crate::reactor::{Reactor, Ready};
 use crate::tun::Tun;
 use crate::{Error, System, mss};
@@ -33,6 +34,9 @@ pub fn drive(
     inbox: &Inbox,
     on_event: impl FnMut(node::Event),
 ) -> Result<(), Error> {
+    let control = inbox.control.clone();
+    // only who shares with several wants to know
+    let _watch = if node.shares() { Some(Watch::begin(move |rates| control.rates(rates))?) } else { None };
     Driver {
         system,
         node,
@@ -184,6 +188,9 @@ impl<F: FnMut(node::Event)> Driver<'_, F> {
                     let overheard = self.system.ear.as_mut().map(Ear::heard);
                     let snapshot = Snapshot { node: self.node.status(now), io: self.counters, overheard };
                     let _ = answer.try_send(snapshot);
+                }
+                Request::Rates(rates) => {
+                    rates.iter().for_each(|(to, rate)| self.node.radio_sends(now, *to, *rate));
                 }
                 Request::Stop => return false,
             }

@@ -32,6 +32,7 @@ pub mod outbox;
 pub mod path;
 pub mod ports;
 pub mod radio;
+pub mod rates;
 pub mod reactor;
 pub mod routes;
 mod system;

@@ -74,4 +74,4 @@ pub use node::{Node, Transmit};
 pub use pack::{AROUND_PACKET, LANE_BYTES, SHARING_BYTES};
 pub use shards::{Concerns, Shards, merged};
 pub use shorten::Shortening;
-pub use status::{PeerCounters, PeerStatus, Refused, Status};
+pub use status::{OverheardAtRate, PeerCounters, PeerStatus, Refused, Status};

@@ -19,7 +19,7 @@ use crate::status::{Refused, Status};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
 use std::collections::VecDeque;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 use wire::frame;
 use wire::hello::Hello;
@@ -531,6 +531,22 @@ impl Node {
             link.restore.forget();
             link.received.forget();
             link.flushed = true;
+        }
+    }
+
+    /// Whether what is for one peer may be shared with others, so that it matters at which rates they are sent to.
+    #[must_use]
+    pub fn shares(&self) -> bool {
+        self.sharing.is_some()
+    }
+
+    /// A radio sends at so many bits a second to whoever is at this outer address.
+    pub fn radio_sends(&mut self, _now: Duration, to: IpAddr, rate_bits_per_second: u64) {
+        let Some(sharing) = &mut self.sharing else { return };
+        for peer in &mut self.peers {
+            if peer.endpoint.is_some_and(|endpoint| endpoint.ip().to_canonical() == to.to_canonical()) {
+                sharing.radio_sends(peer.index as u8, rate_bits_per_second);
+            }
         }
     }
 

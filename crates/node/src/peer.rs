@@ -11,7 +11,7 @@ use crate::queue::Queue;
 use crate::reachability::{DOUBTED_KEEPALIVE, Reachability};
 use crate::receipts::Fate;
 use crate::sessions::Sessions;
-use crate::status::{PeerCounters, PeerStatus, outer_header_bytes};
+use crate::status::{OverheardAtRate, PeerCounters, PeerStatus, outer_header_bytes};
 use overhear::StationId;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -253,6 +253,12 @@ impl Peer {
             version: self.sessions.version(),
             overheard_share: link
                 .and_then(|link| sharing?.codec.overheard_share(StationId(link.member.as_ref()?.id))),
+            overheard_by_rate: link
+                .and_then(|link| {
+                    let by_rate = sharing?.codec.overheard_by_rate(StationId(link.member.as_ref()?.id))?;
+                    Some(by_rate.iter().copied().map(OverheardAtRate::from).collect())
+                })
+                .unwrap_or_default(),
             queue_bytes: self.queue.bytes(),
             counters: PeerCounters {
                 queue_dropped: self.queue.dropped,

@@ -59,10 +59,31 @@ pub struct PeerStatus {
     /// The share of what was sent to other members of the group that it overheard lately; none if it is no member.
     #[serde(default)]
     pub overheard_share: Option<f64>,
+    /// The same by the rate at which it was sent, since it became a member.
+    #[serde(default)]
+    pub overheard_by_rate: Vec<OverheardAtRate>,
     /// Bytes that wait to be sent.
     pub queue_bytes: usize,
     /// What has been counted since the start.
     pub counters: PeerCounters,
+}
+
+/// What a member overheard of what others were sent at one rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OverheardAtRate {
+    /// The rate, in bits a second.
+    pub rate_bits_per_second: u64,
+    /// Packets that were sent so, of which the member has said whether it heard them.
+    pub packets: u64,
+    /// Those that it heard.
+    pub overheard_packets: u64,
+}
+
+impl From<overhear::OverheardAtRate> for OverheardAtRate {
+    fn from(counted: overhear::OverheardAtRate) -> Self {
+        let overhear::OverheardAtRate { rate_bits_per_second, packets, overheard_packets } = counted;
+        OverheardAtRate { rate_bits_per_second, packets, overheard_packets }
+    }
 }
 
 /// Counted per peer since the start; survives sessions and boots of the peer.

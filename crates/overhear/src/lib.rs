@@ -31,7 +31,7 @@ pub mod removal;
 mod settings;
 mod station;
 
-pub use gateway::{Answer, Gateway, GatewayStatistics, JoinError, Sent};
+pub use gateway::{Answer, Gateway, GatewayStatistics, JoinError, OverheardAtRate, Sent};
 pub use names::{AirTime, PacketNumber, StationId};
 pub use settings::{Association, Collisions, MAX_HELD_PACKETS, MissBounds, Settings, SettingsError};
 pub use station::{Delivered, Received, Refusal, Station, StationStatistics};

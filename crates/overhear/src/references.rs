@@ -198,7 +198,10 @@ mod tests {
         let mut grower = Grower { packet, seen: &seen, smallest_bytes, allows: |_, _| true };
         grower.grow(references, &mut out);
         for reference in &out {
-            assert_eq!(reference.part.of(seen.bytes(reference.chunk)), Some(&packet[reference.range.clone()]));
+            assert_eq!(
+                reference.part.of(seen.bytes(reference.chunk)),
+                Some(&packet[reference.range.clone()])
+            );
         }
         out
     }
@@ -211,12 +214,12 @@ mod tests {
         let found = Reference::to_whole(79..209, 1);
         let out = grown(&packet, 32, std::slice::from_ref(&found));
         let said: Vec<_> = out.iter().map(|of| (of.range.clone(), of.chunk, of.part)).collect();
-        let expected =
-            [(15..79, 0, Part::End(2)), (79..209, 1, Part::Whole), (209..279, 2, Part::Whole), (
-                279..375,
-                3,
-                Part::Beginning(3),
-            )];
+        let expected = [
+            (15..79, 0, Part::End(2)),
+            (79..209, 1, Part::Whole),
+            (209..279, 2, Part::Whole),
+            (279..375, 3, Part::Beginning(3)),
+        ];
         assert_eq!(said, expected);
         let mut runs_of = Vec::new();
         runs(&out, &mut runs_of);
@@ -236,8 +239,7 @@ mod tests {
         assert_eq!(grown(&packet, 32, &found), found);
         let (seen, mut out) = (line(), Vec::new());
         let packet = &content[100..600];
-        let mut grower =
-            Grower { packet, seen: &seen, smallest_bytes: 32, allows: |chunk, _| chunk != 3 };
+        let mut grower = Grower { packet, seen: &seen, smallest_bytes: 32, allows: |chunk, _| chunk != 3 };
         grower.grow(&found[..1], &mut out);
         assert_eq!(out.iter().map(|of| of.chunk).collect::<Vec<_>>(), [1, 2]);
     }

@@ -10,7 +10,7 @@ use std::fs;
 use std::net::{IpAddr, UdpSocket};
 use std::time::{Duration, Instant};
 use support::Site;
-use support::namespaces::{Cabled, Medium, Node, possible};
+use support::namespaces::{Cabled, Machine, Medium, Node, Upstream, possible};
 use support::traffic::{answers, sent_and_returned};
 
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -53,21 +53,16 @@ fn count(node: &Node, peer: usize, name: &str) -> u64 {
     node.status()["node"]["peers"][peer]["counters"][name].as_u64().unwrap()
 }
 
-#[test]
-fn what_one_station_fetched_the_other_has_overheard() {
-    if !possible() {
-        return;
-    }
-    let (medium, site) = (Medium::new(3), site("\n[overhear]\ninterface = \"cable\"\n"));
-    let [at_gateway, at_station, at_other] = &medium.machines[..] else { panic!("three machines") };
-    let gateway_node = Node::start(&site, at_gateway, "gateway");
-    let stations = [Node::start(&site, at_station, "station"), Node::start(&site, at_other, "other")];
-    for machine in [at_station, at_other] {
+/// Both stations fetch the same, one after the other: what that costs the gateway is less than half the second time.
+fn fetch_in_turns(site: &Site, at_gateway: &Machine, machines: [&Machine; 2]) {
+    let gateway_node = Node::start(site, at_gateway, "gateway");
+    let stations = [Node::start(site, machines[0], "station"), Node::start(site, machines[1], "other")];
+    for machine in machines {
         assert!(answers(machine, gateway(), 56, PATIENCE), "the tunnel stands");
     }
     let content = content(1_500_000);
     let mut costs = Vec::new();
-    for (index, machine) in [at_station, at_other].into_iter().enumerate() {
+    for (index, machine) in machines.into_iter().enumerate() {
         let before = count(&gateway_node, index, "outer_sent_bytes");
         let returned = sent_and_returned(machine, at_gateway, gateway(), &content);
         assert!(returned == content, "every byte comes back");
@@ -85,6 +80,29 @@ fn what_one_station_fetched_the_other_has_overheard() {
     assert!(count(&stations[1], 0, "chunks_hit") > 5_000, "{status}");
     let text = String::from_utf8(site.run(&["status", "gateway.toml"]).stdout).unwrap();
     assert!(text.contains("OVERHEARS") && text.contains("collisions"), "{text}");
+    assert!(text.contains("other overhears: ") && text.contains("% at 24 Mbit/s"), "{text}");
+}
+
+#[test]
+fn what_one_station_fetched_the_other_has_overheard() {
+    if !possible() {
+        return;
+    }
+    let (medium, site) = (Medium::new(3), site("\n[overhear]\ninterface = \"cable\"\n"));
+    let [at_gateway, at_station, at_other] = &medium.machines[..] else { panic!("three machines") };
+    fetch_in_turns(&site, at_gateway, [at_station, at_other]);
+}
+
+#[test]
+fn a_gateway_upstream_of_two_access_points_serves_a_station_that_hears_both() {
+    if !possible() {
+        return;
+    }
+    let (upstream, site) = (Upstream::new(), site("\n[overhear]\ninterface = \"cable\"\n"));
+    let other = fs::read_to_string(site.path().join("other.toml")).unwrap();
+    site.write("other.toml", &other.replace("interface = \"cable\"", "interface = \"ear\""));
+    let [station, other] = &upstream.stations;
+    fetch_in_turns(&site, &upstream.gateway, [station, other]);
 }
 
 #[test]

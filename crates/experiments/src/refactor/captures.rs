@@ -41,9 +41,13 @@ const SLOT_BITS: u8 = 17;
 
 /// What packets are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Taken {
+pub enum Taken {
+    /// To clients, over HTTP.
     Http,
+    /// To clients.
     All,
+    /// Whichever way they went.
+    BothWays,
 }
 
 impl Taken {
@@ -51,6 +55,7 @@ impl Taken {
         match self {
             Self::Http => "HTTP",
             Self::All => "everything",
+            Self::BothWays => "both ways",
         }
     }
 }
@@ -60,8 +65,12 @@ pub const SAVED_HTTP: &str = "saved, HTTP: overhearing 90%";
 /// See [`SAVED_HTTP`].
 pub const AIR_TIME_ALL: &str = "air time, everything: overhearing 90%";
 
-/// What goes to the clients of a capture.
-fn packets(path: &Path, taken: Taken) -> Result<(Vec<TracePacket>, usize)> {
+/// What is taken of a capture, and for how many stations.
+///
+/// # Errors
+///
+/// When it cannot be read.
+pub fn packets(path: &Path, taken: Taken) -> Result<(Vec<TracePacket>, usize)> {
     let reading = || format!("read {}", path.display());
     let mut reader = CaptureReader::new(Source::open(path).with_context(reading)?).with_context(reading)?;
     let (mut dissector, mut batch) = (Dissector::default(), Batch::default());
@@ -70,7 +79,12 @@ fn packets(path: &Path, taken: Taken) -> Result<(Vec<TracePacket>, usize)> {
         dissector.dissect(&frame, &mut batch);
         for packet in batch.packets() {
             let is_http = packet.inner.flow.source_port == HTTP;
-            if packet.toward != Toward::Client || packet.retransmitted || (taken == Taken::Http && !is_http) {
+            let is_taken = match taken {
+                Taken::Http => packet.toward == Toward::Client && is_http,
+                Taken::All => packet.toward == Toward::Client,
+                Taken::BothWays => true,
+            };
+            if packet.retransmitted || !is_taken {
                 continue;
             }
             let next = stations.len();

@@ -82,7 +82,8 @@ impl Finder {
                 Box::new(move |packet| encoder.encode(packet))
             }
             Self::Ideal => {
-                let mut encoder = Ideal::new(boundaries, Settings::new(NETWORK_KEY).slot_bits, &NETWORK_KEY, false);
+                let mut encoder =
+                    Ideal::new(boundaries, Settings::new(NETWORK_KEY).slot_bits, &NETWORK_KEY, false);
                 Box::new(move |packet| encoder.encode(packet, false))
             }
         };

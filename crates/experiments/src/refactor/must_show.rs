@@ -3,7 +3,7 @@
 use super::air_time::Clock;
 use super::mixes::{Metric, series};
 use super::scheme::{Estimates, Scheme};
-use super::{captures, figure_3, robustness, table_3, table_4};
+use super::{captures, figure_3, robustness, safety, table_3, table_4};
 use crate::report::Claim;
 use crate::row::{Row, X, of, value};
 use crate::trace::{Kind, Mix};
@@ -39,8 +39,10 @@ pub fn claims(rows: &[Row]) -> Vec<Claim> {
         near_the_best(rows),
         greedy_loses(rows),
     ]);
-    claims.extend(Kind::ALL.map(|kind| fewer_losses(rows, kind)));
-    claims.extend([devices(rows), nothing_to_save(rows)]);
+    for scheme in [Scheme::Receipts, Scheme::WholeChunks] {
+        claims.extend(Kind::ALL.map(|kind| fewer_losses(rows, kind, scheme)));
+    }
+    claims.extend([devices(rows), nothing_to_save(rows), safety::claim(rows)]);
     claims
 }
 
@@ -185,16 +187,17 @@ fn greedy_loses(rows: &[Row]) -> Claim {
 const FEWER: [(f64, f64); 5] = [(90.0, 27.0), (70.0, 21.0), (50.0, 16.0), (30.0, 11.0), (10.0, 7.0)];
 const WITHIN_POINTS: f64 = 3.0;
 
-fn fewer_losses(rows: &[Row], kind: Kind) -> Claim {
-    let at = |place| value(rows, table_4::FIGURE.id, &table_4::fewer(kind, Scheme::Receipts), place);
+fn fewer_losses(rows: &[Row], kind: Kind, scheme: Scheme) -> Claim {
+    let at = |place| value(rows, table_4::FIGURE.id, &table_4::fewer(kind, scheme), place);
     let found: Vec<String> = FEWER
         .iter()
         .filter_map(|(place, paper)| Some(format!("{:.1} at {place}% ({paper})", at(*place)?)))
         .collect();
-    let holds =
-        FEWER.iter().all(|(place, paper)| at(*place).is_some_and(|ours| ours >= paper - WITHIN_POINTS));
+    let holds = FEWER
+        .iter()
+        .all(|(place, paper)| at(*place).is_some_and(|ours| (ours - paper).abs() <= WITHIN_POINTS));
     let claim =
-        format!("table 4, {kind}, receipts: at least as many fewer losses as the paper's, less 3 points");
+        format!("table 4, {kind}, {scheme}: as many percent fewer losses as the paper's, within 3 points");
     Claim::judged(claim, found, holds)
 }
 

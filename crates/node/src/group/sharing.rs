@@ -4,6 +4,7 @@ use crate::config::Group;
 use crate::handshake::derive;
 use crate::seal::{Seal, TrafficKey};
 use overhear::{AirTime, Association, Gateway, PacketNumber, StationId};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use wire::group::{KEY_BYTES, Membership};
@@ -17,6 +18,8 @@ pub(crate) struct Sharing {
     /// Cuts and removes.
     pub codec: Gateway,
     group: Group,
+    /// At which rates peers are sent to, as far as radios say, in bits a second; at most one a peer.
+    rates: BTreeMap<u8, u64>,
     /// From which every key is derived.
     secret: [u8; KEY_BYTES],
     address_key: [u8; KEY_BYTES],
@@ -40,6 +43,7 @@ impl Sharing {
         let mut sharing = Sharing {
             codec: Gateway::new(group.settings(address_key))?,
             group,
+            rates: BTreeMap::new(),
             secret,
             address_key,
             epoch: 0,
@@ -109,15 +113,24 @@ impl Sharing {
 
     /// A member has an empty cache, of 2^`slot_bits` slots. `false`: there are as many members as can be.
     pub fn join(&mut self, now: Duration, member: u8, slot_bits: u8, mac_key: [u8; KEY_BYTES]) -> bool {
-        let rate = self.group.rate_bits_per_second;
+        let known = self.rates.get(&member).copied();
+        let rate = known.unwrap_or(self.group.rate_bits_per_second);
         let association = Association {
             slot_bits,
             rate_bits_per_second: rate,
-            rate_is_known: false,
+            rate_is_known: known.is_some(),
             air_time: AirTime::of_rate(rate),
             mac_key: Some(mac_key),
         };
         self.codec.join(StationId(member), association, now).is_ok()
+    }
+
+    /// A member is sent to at this rate, as its radio says.
+    pub fn radio_sends(&mut self, member: u8, rate_bits_per_second: u64) {
+        if self.rates.insert(member, rate_bits_per_second) != Some(rate_bits_per_second) {
+            let air_time = AirTime::of_rate(rate_bits_per_second);
+            self.codec.rate_changed(StationId(member), rate_bits_per_second, air_time);
+        }
     }
 
     /// A member is gone.

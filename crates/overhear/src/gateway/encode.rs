@@ -95,7 +95,17 @@ impl Gateway {
         self.references.clear();
         self.displacing.clear();
         let Gateway {
-            settings, cache, knowledge, stations, sent, chunks, found, references, flush, displacing, ..
+            settings,
+            cache,
+            knowledge,
+            stations,
+            sent,
+            chunks,
+            found,
+            references,
+            flush,
+            displacing,
+            ..
         } = self;
         let Some(associated) = stations.get_mut(to) else { return };
         if associated.flush_pending || flush.runs() || chunks_bytes == 0 {

@@ -10,6 +10,7 @@ mod stations;
 
 pub use encode::Sent;
 pub use requests::Answer;
+pub use stations::OverheardAtRate;
 
 use crate::address::{Address, Addresses};
 use crate::cache::{Head, Holds};
@@ -156,6 +157,12 @@ impl Gateway {
         self.stations.iter().find(|of| of.station == by).and_then(|of| of.listener.overheard_share)
     }
 
+    /// What a station overheard since it associated, by the rate at which it was sent.
+    #[must_use]
+    pub fn overheard_by_rate(&self, by: StationId) -> Option<&[OverheardAtRate]> {
+        self.stations.get(by).map(|associated| associated.by_rate.as_slice())
+    }
+
     /// The number of what is sent next.
     #[must_use]
     pub fn next_number(&self) -> PacketNumber {
@@ -196,6 +203,7 @@ impl Gateway {
             profile: Profile::default(),
             flush_pending: false,
             heard: 0,
+            by_rate: Vec::new(),
             last_slot: None,
             association,
         });
@@ -269,6 +277,13 @@ impl Gateway {
             return;
         }
         associated.heard += 1;
+        if let Some(at) = self
+            .stations
+            .rate(packet.column)
+            .and_then(|rate| self.stations.get_mut(by).and_then(|associated| associated.at_rate(rate)))
+        {
+            at.overheard_packets += 1;
+        }
         self.heard_until(by, PacketNumber(number.0 + 1));
         self.station_has(column, packet, false);
     }
@@ -285,8 +300,20 @@ impl Gateway {
         let reported = listener.reported_until.max(oldest)..until;
         listener.reported_until = until;
         let column = listener.column;
-        let packets = reported.filter_map(|number| self.sent.packet(PacketNumber(number)));
-        let of_others = packets.filter(|packet| packet.column != column).count() as f64;
+        let mut of_others = 0.0;
+        for number in reported {
+            let Some(packet) = self.sent.packet(PacketNumber(number)) else { continue };
+            if packet.column == column {
+                continue;
+            }
+            of_others += 1.0;
+            let rate = self.stations.rate(packet.column);
+            let associated = self.stations.get_mut(by);
+            if let Some(at) = associated.zip(rate).and_then(|(associated, rate)| associated.at_rate(rate)) {
+                at.packets += 1;
+            }
+        }
+        let Some(associated) = self.stations.get_mut(by) else { return };
         let heard = f64::from(std::mem::take(&mut associated.heard)).min(of_others);
         if of_others > 0.0 {
             let listener = &mut associated.listener;

@@ -7,6 +7,20 @@ use crate::removal::Profile;
 use crate::settings::Association;
 use re::mac::PacketMac;
 
+/// Rates that a station's overhearing is counted for, the most; of others nothing is counted.
+const MAX_RATES: usize = 32;
+
+/// What a station overheard of what others were sent at one rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OverheardAtRate {
+    /// The rate, in bits a second.
+    pub rate_bits_per_second: u64,
+    /// Packets that were sent so, of which the station has said whether it heard them.
+    pub packets: u64,
+    /// Those that it heard.
+    pub overheard_packets: u64,
+}
+
 /// One station.
 #[derive(Debug)]
 pub struct Associated {
@@ -22,8 +36,25 @@ pub struct Associated {
     pub flush_pending: bool,
     /// Packets of others that it heard since its last report.
     pub heard: u32,
+    /// What it overheard, by rate.
+    pub by_rate: Vec<OverheardAtRate>,
     /// Whose chunk its last packet ended with.
     pub last_slot: Option<u32>,
+}
+
+impl Associated {
+    /// What was counted for a rate.
+    pub fn at_rate(&mut self, rate_bits_per_second: u64) -> Option<&mut OverheardAtRate> {
+        let at = self.by_rate.iter().position(|at| at.rate_bits_per_second == rate_bits_per_second);
+        let at = at.or_else(|| {
+            (self.by_rate.len() < MAX_RATES).then(|| {
+                let (packets, overheard_packets) = (0, 0);
+                self.by_rate.push(OverheardAtRate { rate_bits_per_second, packets, overheard_packets });
+                self.by_rate.len() - 1
+            })
+        })?;
+        self.by_rate.get_mut(at)
+    }
 }
 
 /// All of them, by column.
@@ -63,6 +94,12 @@ impl Stations {
     /// The station of a column.
     pub fn of_column_mut(&mut self, column: u8) -> Option<&mut Associated> {
         self.by_column.get_mut(usize::from(column))?.as_deref_mut()
+    }
+
+    /// At which rate the station of a column is sent to.
+    pub fn rate(&self, column: u8) -> Option<u64> {
+        let associated = self.by_column.get(usize::from(column))?.as_deref()?;
+        Some(associated.listener.rate_bits_per_second)
     }
 
     /// All.

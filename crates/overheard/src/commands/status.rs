@@ -181,7 +181,19 @@ fn print_group(out: &mut impl Write, node: &node::Status) -> std::io::Result<()>
         ]);
     }
     table.write(out)?;
+    for peer in node.peers.iter().filter(|peer| !peer.overheard_by_rate.is_empty()) {
+        writeln!(out, "{} overhears: {}", peer.name, by_rate(&peer.overheard_by_rate))?;
+    }
     writeln!(out, "collisions in the cache: {}\n", node.collisions)
+}
+
+/// How much of what was sent at each rate was overheard.
+fn by_rate(shares: &[node::OverheardAtRate]) -> String {
+    let share = |at: &node::OverheardAtRate| {
+        let percent = 100.0 * (at.overheard_packets as f64 / at.packets.max(1) as f64).min(1.0);
+        format!("{percent:.0}% at {} Mbit/s", at.rate_bits_per_second as f64 / 1e6)
+    };
+    shares.iter().map(share).collect::<Vec<_>>().join(", ")
 }
 
 /// What the tunnel saved of what it was offered, headers and all; less than nothing where little repeats.
@@ -229,6 +241,17 @@ mod tests {
         assert_eq!(overheard(&heard), nothing);
         heard.counters = io::ear::Counters { frames: 7, protected: 6, datagrams: 1, ..Default::default() };
         assert_eq!(overheard(&heard), "1 datagrams, 7 frames, 6 protected on wlan0mon (802.11)");
+    }
+
+    #[test]
+    fn what_is_overheard_is_told_by_rate() {
+        let at = |rate_bits_per_second, packets, overheard_packets| node::OverheardAtRate {
+            rate_bits_per_second,
+            packets,
+            overheard_packets,
+        };
+        let shares = [at(54_000_000, 200, 50), at(5_500_000, 10, 10)];
+        assert_eq!(by_rate(&shares), "25% at 54 Mbit/s, 100% at 5.5 Mbit/s");
     }
 
     #[test]

@@ -135,6 +135,46 @@ impl Medium {
     }
 }
 
+/// A gateway upstream of two ordinary access points, which are bridges, with a station at each; the second station also has a
+/// receiver, `ear`, for what the first access point sends. The gateway is 192.0.2.1, the stations 192.0.2.2 and 192.0.2.3.
+pub struct Upstream {
+    pub gateway: Machine,
+    pub stations: [Machine; 2],
+    _access_points: [Machine; 2],
+}
+
+impl Upstream {
+    pub fn new() -> Self {
+        let machine = |name: &str| Machine::new(name);
+        let (gateway, stations) = (machine("gw"), [machine("st1"), machine("st2")]);
+        let access_points = [machine("ap1"), machine("ap2")];
+        let cable = |one: &Machine, its: &str, other: &Machine, others: &str| {
+            let cable =
+                format!("link add {its} netns {} type veth peer name {others} netns {}", one.name, other.name);
+            run("ip", &cable.split(' ').collect::<Vec<_>>());
+        };
+        gateway.ip("link add cable type bridge");
+        gateway.ip("addr add 192.0.2.1/24 dev cable");
+        gateway.ip("link set cable up");
+        for (number, access_point) in access_points.iter().enumerate() {
+            access_point.ip("link add air type bridge ageing_time 0");
+            access_point.ip("link set air up");
+            let (wired, station) = (format!("wired{number}"), &stations[number]);
+            cable(&gateway, &wired, access_point, "wired");
+            gateway.ip(&format!("link set {wired} master cable up"));
+            access_point.ip("link set wired master air up");
+            cable(access_point, "radio", station, "cable");
+            access_point.ip("link set radio master air up");
+            station.ip(&format!("addr add 192.0.2.{}/24 dev cable", number + 2));
+            station.ip("link set cable up");
+        }
+        cable(&access_points[0], "heard", &stations[1], "ear");
+        access_points[0].ip("link set heard master air up");
+        stations[1].ip("link set ear up");
+        Upstream { gateway, stations, _access_points: access_points }
+    }
+}
+
 fn run(program: &str, args: &[&str]) -> String {
     let output = Command::new(program).args(args).output().unwrap();
     assert!(output.status.success(), "{program} {args:?}: {}", String::from_utf8_lossy(&output.stderr));
