@@ -17,6 +17,8 @@ use wire::shim::slots::MAX_CHUNK_BYTES;
 
 /// Bytes of a record without notes.
 pub const HEAD_BYTES: usize = size_of::<u64>();
+/// How much of a slot is fetched whose chunk's length is not known yet.
+pub const USUAL_CHUNK_BYTES: usize = 128;
 const LENGTH_BITS: u32 = 9;
 const MARKED: u64 = 1 << LENGTH_BITS;
 const ADDRESSEE_SHIFT: u32 = 24;

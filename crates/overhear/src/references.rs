@@ -42,6 +42,9 @@ pub(crate) trait Surroundings {
     fn behind(&self, chunk: u32) -> Option<u32>;
     /// A chunk's bytes; none if it is kept no longer.
     fn bytes(&self, chunk: u32) -> &[u8];
+    /// Waits for the memory of all that. Several chunks are waited for together, if nothing is done in between that depends
+    /// on what is read.
+    fn fetch(&self, chunk: u32) -> u8;
 }
 
 /// Grows references to whole chunks, which stand in the packet's order, into the gaps between them, with what `allows`
@@ -52,12 +55,29 @@ pub(crate) struct Grower<'a, S, A> {
     /// Parts are multiples of it, itself one of [`PART_BYTES`].
     pub smallest_bytes: usize,
     pub allows: A,
+    /// Sum of what was looked at only to have it near.
+    pub fetched: u8,
 }
 
 impl<S: Surroundings, A: FnMut(u32, usize) -> bool> Grower<'_, S, A> {
     /// Appends the references and what they grew by, in the packet's order.
     pub fn grow(&mut self, references: &[Reference], out: &mut Vec<Reference>) {
         let mut from = 0;
+        for (index, reference) in references.iter().enumerate() {
+            let next = references.get(index + 1).map_or(self.packet.len(), |next| next.range.start);
+            if reference.range.start - from >= self.smallest_bytes
+                && let Some(before) = self.seen.before(reference.chunk)
+            {
+                self.fetched ^= self.seen.fetch(before);
+            }
+            if next - reference.range.end >= self.smallest_bytes
+                && let Some(behind) = self.seen.behind(reference.chunk)
+            {
+                self.fetched ^= self.seen.fetch(behind);
+            }
+            from = reference.range.end;
+        }
+        from = 0;
         for (index, reference) in references.iter().enumerate() {
             if index > 0 {
                 from = self.forwards(references[index - 1].chunk, from..reference.range.start, out);
@@ -181,6 +201,10 @@ mod tests {
             Some(chunk + 1).filter(|next| (*next as usize) < self.ends.len())
         }
 
+        fn fetch(&self, _chunk: u32) -> u8 {
+            0
+        }
+
         fn bytes(&self, chunk: u32) -> &[u8] {
             let chunk = chunk as usize;
             &self.content[if chunk == 0 { 0 } else { self.ends[chunk - 1] }..self.ends[chunk]]
@@ -195,7 +219,7 @@ mod tests {
 
     fn grown(packet: &[u8], smallest_bytes: usize, references: &[Reference]) -> Vec<Reference> {
         let (seen, mut out) = (line(), Vec::new());
-        let mut grower = Grower { packet, seen: &seen, smallest_bytes, allows: |_, _| true };
+        let mut grower = Grower { packet, seen: &seen, smallest_bytes, allows: |_, _| true, fetched: 0 };
         grower.grow(references, &mut out);
         for reference in &out {
             assert_eq!(
@@ -239,7 +263,8 @@ mod tests {
         assert_eq!(grown(&packet, 32, &found), found);
         let (seen, mut out) = (line(), Vec::new());
         let packet = &content[100..600];
-        let mut grower = Grower { packet, seen: &seen, smallest_bytes: 32, allows: |chunk, _| chunk != 3 };
+        let mut grower =
+            Grower { packet, seen: &seen, smallest_bytes: 32, allows: |chunk, _| chunk != 3, fetched: 0 };
         grower.grow(&found[..1], &mut out);
         assert_eq!(out.iter().map(|of| of.chunk).collect::<Vec<_>>(), [1, 2]);
     }

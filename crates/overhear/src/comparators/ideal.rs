@@ -46,6 +46,10 @@ impl Surroundings for Chunks {
         self.kept[chunk as usize].behind
     }
 
+    fn fetch(&self, _chunk: u32) -> u8 {
+        0
+    }
+
     fn bytes(&self, chunk: u32) -> &[u8] {
         &self.bytes[self.kept[chunk as usize].bytes.clone()]
     }
@@ -93,7 +97,8 @@ impl Ideal {
             }
         }
         if self.with_parts {
-            let mut grower = Grower { packet, seen: &self.chunks, smallest_bytes, allows: |_, _| true };
+            let mut grower =
+                Grower { packet, seen: &self.chunks, smallest_bytes, allows: |_, _| true, fetched: 0 };
             grower.grow(&self.found, &mut self.references);
         } else {
             self.references.clone_from(&self.found);

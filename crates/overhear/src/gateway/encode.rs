@@ -68,13 +68,14 @@ impl Gateway {
     fn find(&mut self, packet: &[u8]) {
         self.chunks.clear();
         let Gateway { settings, addresses, cache, chunks, fetched, .. } = self;
-        look_up(settings.boundaries, addresses, cache, packet, 0..packet.len(), chunks, fetched);
+        cut(settings.boundaries, addresses, packet, 0..packet.len(), chunks);
+        look_up(cache, packet, chunks, fetched);
     }
 
     /// Counts what was found, by whose it is, and says how many bytes of it there are.
     fn profile(&mut self, to: StationId, column: u8) -> usize {
         let (mut own_bytes, mut others_bytes, mut found) = (0, 0, 0);
-        for chunk in self.chunks.iter().filter(|chunk| chunk.found == Holds::Chunk) {
+        for chunk in self.chunks.iter().filter(|chunk| chunk.found == Some(Holds::Chunk)) {
             found += 1;
             match origin(self.cache.head(chunk.address.slot(self.settings.slot_bits)), column) {
                 Origin::Own => own_bytes += chunk.range.len(),
@@ -105,6 +106,7 @@ impl Gateway {
             references,
             flush,
             displacing,
+            fetched,
             ..
         } = self;
         let Some(associated) = stations.get_mut(to) else { return };
@@ -117,7 +119,7 @@ impl Gateway {
         // its own bits, and its part of the front, the runs and the MAC
         let front_bytes = 3.0 + if associated.mac.is_some() { MAC_BYTES as f64 } else { 0.0 };
         // what this very packet takes the place of could not be supplied if the station lacked it
-        let another = chunks.iter().filter(|chunk| chunk.found == Holds::Another);
+        let another = chunks.iter().filter(|chunk| chunk.found == Some(Holds::Another));
         displacing.extend(another.map(|chunk| chunk.address.slot(settings.slot_bits)));
         let (profile, mut room) = (&mut associated.profile, MAX_SLOTS);
         let mut removes = |slot: u32, bytes: usize| {
@@ -151,7 +153,7 @@ impl Gateway {
             }
             removes
         };
-        for chunk in chunks.iter().filter(|chunk| chunk.found == Holds::Chunk) {
+        for chunk in chunks.iter().filter(|chunk| chunk.found == Some(Holds::Chunk)) {
             let slot = chunk.address.slot(settings.slot_bits);
             if removes(slot, chunk.range.len()) {
                 found.push(Reference::to_whole(chunk.range.clone(), slot));
@@ -159,7 +161,9 @@ impl Gateway {
         }
         if settings.parts {
             let smallest_bytes = settings.boundaries.min_chunk.bytes();
-            Grower { packet, seen: &*cache, smallest_bytes, allows: removes }.grow(found, references);
+            let mut grower = Grower { packet, seen: &*cache, smallest_bytes, allows: removes, fetched: 0 };
+            grower.grow(found, references);
+            *fetched ^= grower.fetched;
         } else {
             references.clone_from(found);
         }
@@ -217,16 +221,17 @@ impl Gateway {
             if starts && ends {
                 literals.extend_from_slice(as_they_are);
             } else {
-                look_up(settings.boundaries, addresses, cache, packet, gap, literals, fetched);
+                cut(settings.boundaries, addresses, packet, gap, literals);
             }
             of_packet = behind;
         }
+        look_up(cache, packet, literals, fetched);
     }
 
     /// Whether a chunk takes the slot of another that the packet refers to.
     fn displaces_what_is_meant(&self, chunk: &Chunk) -> bool {
         let slot = chunk.address.slot(self.settings.slot_bits);
-        chunk.found == Holds::Another && self.references.iter().any(|reference| reference.chunk == slot)
+        chunk.found == Some(Holds::Another) && self.references.iter().any(|reference| reference.chunk == slot)
     }
 
     /// Keeps the packet's chunks, and remembers what was sent and what stood beside what.
@@ -264,18 +269,17 @@ impl Gateway {
         let Gateway { cache, knowledge, stations, sent, statistics, literals, .. } = self;
         let chunk = &literals[literal];
         let slot = chunk.address.slot(slot_bits);
-        statistics.collisions += u64::from(chunk.found == Holds::Another);
+        statistics.collisions += u64::from(chunk.found == Some(Holds::Another));
         match chunk.found {
-            Holds::Mark => {}
-            Holds::Another if marks => {
+            Some(Holds::Another) if marks => {
                 cache.mark(slot);
                 knowledge.forget_slot(slot);
             }
-            Holds::Nothing | Holds::Another if caches => {
+            Some(Holds::Nothing | Holds::Another) if caches => {
                 cache.put(chunk.address, &packet[chunk.range.clone()]);
                 knowledge.forget_slot(slot);
             }
-            Holds::Nothing | Holds::Another | Holds::Chunk => {}
+            None | Some(Holds::Nothing | Holds::Another | Holds::Chunk | Holds::Mark) => {}
         }
         sent.push_chunk(SentChunk::literal(chunk.address, slot_bits));
         if cache.head(slot).tag() != chunk.address.tag() {
@@ -337,30 +341,30 @@ impl Beside {
     }
 }
 
-/// Cuts a stretch of a packet, and looks its chunks up: appends them to `out`. What is shorter than the smallest chunk is
-/// none.
-fn look_up(
+/// Cuts a stretch of a packet, and appends its chunks to `out`. What is shorter than the smallest chunk is none.
+fn cut(
     boundaries: Boundaries,
     addresses: &Addresses,
-    cache: &GatewayCache,
     packet: &[u8],
     stretch: Range<usize>,
     out: &mut Vec<Chunk>,
-    fetched: &mut u8,
 ) {
     if stretch.len() < boundaries.min_chunk.bytes() {
         return;
     }
-    let first = out.len();
     for range in boundaries.chunks(&packet[stretch.clone()]) {
         let range = range.start + stretch.start..range.end + stretch.start;
         let address = addresses.of(&packet[range.clone()]);
-        out.push(Chunk { range, address, found: Holds::Nothing });
+        out.push(Chunk { range, address, found: None });
     }
-    for chunk in &out[first..] {
+}
+
+/// Looks chunks up that were not yet, waiting for all of them together.
+fn look_up(cache: &GatewayCache, packet: &[u8], chunks: &mut [Chunk], fetched: &mut u8) {
+    for chunk in chunks.iter().filter(|chunk| chunk.found.is_none()) {
         *fetched ^= cache.fetch(chunk.address.slot(cache.slot_bits()), chunk.range.len());
     }
-    for chunk in &mut out[first..] {
-        chunk.found = cache.holds(chunk.address, &packet[chunk.range.clone()]);
+    for chunk in chunks.iter_mut().filter(|chunk| chunk.found.is_none()) {
+        chunk.found = Some(cache.holds(chunk.address, &packet[chunk.range.clone()]));
     }
 }

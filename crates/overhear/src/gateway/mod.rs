@@ -89,7 +89,8 @@ pub enum JoinError {
 struct Chunk {
     range: Range<usize>,
     address: Address,
-    found: Holds,
+    /// None until it was looked up.
+    found: Option<Holds>,
 }
 
 /// Encodes what is sent to stations.

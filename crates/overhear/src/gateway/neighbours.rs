@@ -7,7 +7,7 @@
 //! Neighbours are slots plus 1, 0 where none is known. They are hints: another chunk may have taken a neighbour's slot, and
 //! whoever follows one compares. With the head that makes 32 bytes a slot, 32 MiB for 2^20.
 
-use crate::cache::{HEAD_BYTES, SlotCache};
+use crate::cache::{HEAD_BYTES, SlotCache, USUAL_CHUNK_BYTES};
 use crate::knowledge::NOTE_BYTES;
 use crate::references::Surroundings;
 use std::ops::Range;
@@ -32,6 +32,11 @@ impl Surroundings for GatewayCache {
     #[inline]
     fn behind(&self, slot: u32) -> Option<u32> {
         neighbour(self.notes(slot), BEHIND)
+    }
+
+    #[inline]
+    fn fetch(&self, slot: u32) -> u8 {
+        SlotCache::fetch(self, slot, USUAL_CHUNK_BYTES)
     }
 
     #[inline]

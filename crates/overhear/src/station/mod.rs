@@ -6,7 +6,7 @@ mod refusal;
 pub use refusal::Refusal;
 
 use crate::address::{Address, Addresses};
-use crate::cache::{HEAD_BYTES, Holds, SlotCache};
+use crate::cache::{HEAD_BYTES, Holds, SlotCache, USUAL_CHUNK_BYTES};
 use crate::names::{PacketNumber, StationId};
 use crate::settings::{Collisions, Settings};
 use held::{Gaps, HeldPackets};
@@ -16,9 +16,6 @@ use std::time::Duration;
 use wire::chunk_reply::ChunkReply;
 use wire::shim::MAX_RESTORED_BYTES;
 use wire::shim::slots::{Encoded, Part, Stretch};
-
-/// How much of a slot is fetched whose chunk's length is not known yet.
-const USUAL_CHUNK_BYTES: usize = 128;
 
 /// What became of a packet.
 #[derive(Debug, PartialEq, Eq)]

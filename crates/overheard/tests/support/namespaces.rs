@@ -149,8 +149,10 @@ impl Upstream {
         let (gateway, stations) = (machine("gw"), [machine("st1"), machine("st2")]);
         let access_points = [machine("ap1"), machine("ap2")];
         let cable = |one: &Machine, its: &str, other: &Machine, others: &str| {
-            let cable =
-                format!("link add {its} netns {} type veth peer name {others} netns {}", one.name, other.name);
+            let cable = format!(
+                "link add {its} netns {} type veth peer name {others} netns {}",
+                one.name, other.name
+            );
             run("ip", &cable.split(' ').collect::<Vec<_>>());
         };
         gateway.ip("link add cable type bridge");
