@@ -4,6 +4,7 @@
 
 mod carrying;
 mod group;
+mod growth;
 mod lanes;
 mod marks;
 mod narrow;

@@ -38,6 +38,8 @@ pub struct Config {
     pub node: node::Config,
     /// What is needed of the machine.
     pub system: io::Settings,
+    /// How many threads share the peers out among them, at most.
+    pub threads: usize,
     /// Where `overheard status` asks.
     pub status_socket: PathBuf,
 }
