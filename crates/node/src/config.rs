@@ -38,6 +38,9 @@ pub struct Config {
     pub versions: RangeInclusive<u8>,
     /// Whether it becomes a member of groups, and has one of its own where it has several peers.
     pub group: Option<Group>,
+    /// Whether the senders of TCP segments make their windows larger by what is removed: packets then wait to fill datagrams,
+    /// are cut also where the air loses much, and [`crate::Event::Ratio`] is told.
+    pub boost: bool,
     /// Whether [`crate::Event::Sent`] and [`crate::Event::Arrived`] are told, one for every packet.
     pub trace: bool,
 }
@@ -59,6 +62,7 @@ impl Config {
             copies_dscp: true,
             versions: VERSION..=VERSION,
             group: None,
+            boost: false,
             trace: false,
         }
     }

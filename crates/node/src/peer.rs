@@ -6,8 +6,10 @@ use crate::group::{Member, Sharing};
 use crate::lanes::Lanes;
 use crate::link::Link;
 use crate::node::Outside;
+use crate::pack::Filling;
 use crate::path_mtu::PathMtu;
 use crate::queue::Queue;
+use crate::ratio::Ratios;
 use crate::reachability::{DOUBTED_KEEPALIVE, Reachability};
 use crate::receipts::Fate;
 use crate::sessions::Sessions;
@@ -16,6 +18,7 @@ use overhear::StationId;
 use std::net::SocketAddr;
 use std::time::Duration;
 use wire::hello::{HEARS_LANES, LISTENS};
+use wire::inner::Flow;
 use wire::unit::PLAIN;
 
 /// A peer that answers nothing for so long gets a new handshake.
@@ -36,6 +39,8 @@ pub(crate) struct Peer {
     /// What the path to it carries.
     pub path: PathMtu,
     pub counters: PeerCounters,
+    /// How many segments of its flows a wire packet carries; told of where senders are boosted.
+    pub ratios: Ratios,
     /// When a ping goes out: at once after a handshake, else after the keepalive's silence.
     pub ping_at: Option<Duration>,
     /// Since when something was sent that has not been answered.
@@ -61,11 +66,23 @@ impl Peer {
             reachability: Reachability::default(),
             path: PathMtu::new(node.max_datagram_bytes, node.largest_datagram_bytes),
             counters: PeerCounters::default(),
+            ratios: Ratios::default(),
             ping_at: None,
             unanswered_since: None,
             closing: false,
             closed: false,
             fates: Vec::new(),
+        }
+    }
+
+    /// Lets a packet wait for its turn; what is no bulk makes nobody wait to fill a datagram.
+    pub fn push(&mut self, now: Duration, packet: &[u8], flow: &Flow) {
+        self.queue.push(now, packet, flow);
+        let is_bulk = self.is_bulk(packet.len());
+        if let Some(Link { filling: Some(filling), .. }) = &mut self.link
+            && !is_bulk
+        {
+            filling.hurry();
         }
     }
 
@@ -97,6 +114,7 @@ impl Peer {
             let shares = outside.sharing.is_some();
             let Config { reduce, shorten, .. } = outside.config;
             let mut link = Link::new(reduce, *shorten, &session.hello, version, shares);
+            link.filling = (outside.config.boost && shorten.packing).then(Filling::default);
             if let Some(sharing) = outside.sharing.as_deref_mut() {
                 let id = self.index as u8;
                 sharing.leave(id);
@@ -175,6 +193,7 @@ impl Peer {
         if let Some(link) = &mut self.link {
             let patience = link.patience();
             self.path.handle_timeout(now, &link.measured());
+            link.filling.iter_mut().for_each(|filling| filling.handle_timeout(now));
             if let Some(release) = &mut link.release {
                 release.expire(now, patience, &mut |packet| outside.deliveries.push_buffer(packet));
             }
@@ -220,6 +239,7 @@ impl Peer {
             link.and_then(|link| self.path.timeout(&link.measured())),
             self.unanswered_since.map(|since| since + SILENCE),
             link.and_then(Link::receipt_at),
+            link.and_then(|link| link.filling.as_ref()?.timeout()),
             link.and_then(|link| link.repair.as_ref()?.timeout()),
             link.and_then(|link| link.recover.as_ref()?.timeout()),
             link.and_then(|link| link.member.as_ref()?.tell_at()),
@@ -254,6 +274,8 @@ impl Peer {
             overheard_share: link
                 .and_then(|link| sharing?.codec.overheard_share(StationId(link.member.as_ref()?.id))),
             queue_bytes: self.queue.bytes(),
+            boosted_flows: self.ratios.boosted(now).0,
+            boost_ratio: self.ratios.boosted(now).1,
             counters: PeerCounters {
                 queue_dropped: self.queue.dropped,
                 queue_dropped_by_codel: self.queue.dropped_by_codel,

@@ -61,6 +61,12 @@ pub struct PeerStatus {
     pub overheard_share: Option<f64>,
     /// Bytes that wait to be sent.
     pub queue_bytes: usize,
+    /// TCP flows whose congestion windows are larger for what is removed.
+    #[serde(default)]
+    pub boosted_flows: usize,
+    /// How many segments a wire packet of theirs carries, on average; none without such flows.
+    #[serde(default)]
+    pub boost_ratio: Option<f64>,
     /// What has been counted since the start.
     pub counters: PeerCounters,
 }

@@ -1,5 +1,6 @@
 //! Runs a node: sets everything up or nothing, drives it, takes everything out.
 
+use crate::boost;
 use crate::config::{Config, Mistake};
 use crate::status_socket::{About, StatusSocket};
 use anyhow::Context;
@@ -24,13 +25,16 @@ pub fn run(mut config: Config, trace: Option<&Path>) -> anyhow::Result<()> {
         None => None,
     };
     config.node.trace = trace.is_some();
+    // loaded first and dropped last: routes name it
+    let (controller, boosted) = boost::begin(&mut config);
     let socket = StatusSocket::bind(&config.status_socket, &config.path)?;
     let clock = Clock::start();
     let mut node = node::Node::new(config.node.clone(), rand::random(), clock.now())
         .map_err(|why| Mistake::new(format!("{}: {why}", config.path.display())))?;
     let mut system = System::set_up(&config.system).map_err(|why| explain(&config, why))?;
     let listen = system.local();
-    socket.serve(About::new(&config.path, config.role, &config.system, listen), control)?;
+    let about = About { boost: boosted, ..About::new(&config.path, config.role, &config.system, listen) };
+    socket.serve(about, control)?;
     tracing::info!(
         "{} up on {} (mtu {}), listening on {listen}, policy {}, {} peers",
         config.role,
@@ -42,6 +46,9 @@ pub fn run(mut config: Config, trace: Option<&Path>) -> anyhow::Result<()> {
     // Told to nobody where there is no NOTIFY_SOCKET.
     let _ = sd_notify::notify(&[sd_notify::NotifyState::Ready]);
     let driven = io::drive(&mut system, &mut node, clock, &inbox, |event| match (&event, &mut trace) {
+        (Event::Ratio { flow, ratio }, _) => {
+            controller.iter().for_each(|controller| controller.tell(flow, *ratio));
+        }
         (Event::Sent(_) | Event::Arrived { .. }, Some(trace)) => write_trace(trace, &event),
         (Event::Sent(_) | Event::Arrived { .. }, None) => {}
         _ => tracing::info!("{event}"),

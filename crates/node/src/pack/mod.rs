@@ -7,11 +7,13 @@
 
 mod again;
 mod control;
+mod filling;
 mod heads;
 mod packets;
 mod probe;
 mod shared;
 
+pub use filling::Filling;
 pub use heads::Heads;
 pub use packets::Overflow;
 use packets::Row;
@@ -19,6 +21,7 @@ pub use shared::SHARING_BYTES;
 
 use crate::encapsulation::OuterClass;
 use crate::group::Member;
+use crate::link::Link;
 use crate::node::Outside;
 use crate::peer::Peer;
 use crate::recover::Recover;
@@ -73,6 +76,9 @@ impl Peer {
         }
         self.take_out_too_large(now, outside);
         let due = self.due(now)?;
+        if !due.control && self.waits_to_fill(now) {
+            return None;
+        }
         if let Some(packed) = self.pack_shared(now, &due, outside, out) {
             return Some(packed);
         }
@@ -131,6 +137,9 @@ impl Peer {
             && let Some(srtt) = link.outstanding.srtt()
         {
             recover.rearm(now, srtt);
+        }
+        if let Some(Link { filling: Some(filling), .. }) = &mut self.link {
+            filling.has_left();
         }
         self.path.sent(now, first, bytes);
         self.sent(now, lane);

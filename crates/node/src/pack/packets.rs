@@ -81,6 +81,12 @@ fn fill_up(last: usize, limit: usize, out: &mut Vec<u8>) -> Option<usize> {
 }
 
 impl Overflow {
+    /// Bytes of it that are still to be sent.
+    #[must_use]
+    pub fn left_bytes(&self) -> usize {
+        self.body.len() - self.gone_bytes
+    }
+
     /// The link sequence of the datagram it goes into, if that is its own: what was cut has travelled under it before.
     pub fn own_sequence(&self) -> Option<u64> {
         (self.gone_bytes == 0).then_some(self.sequence)
@@ -190,6 +196,7 @@ impl Peer {
             }
             link.usual_frame_bytes = written.frame_bytes;
             self.count_packet(sequence, &inner, &written, outside);
+            self.note_ratio(now, &inner, &written, outside);
             self.unanswered_since.get_or_insert(now);
             if out.len() > row.limit {
                 let frame = (sequence, written.frame_type);
@@ -255,6 +262,16 @@ impl Peer {
                 frame_bytes,
                 references: references.unwrap_or_default().to_vec(),
             }));
+        }
+    }
+
+    /// Tells what a boosted sender must know.
+    fn note_ratio(&mut self, now: Duration, inner: &Inner, written: &Written, outside: &mut Outside<'_>) {
+        let &Written { packet_bytes, frame_bytes, .. } = written;
+        let Some(Link { filling: Some(filling), .. }) = &mut self.link else { return };
+        filling.left(packet_bytes, frame_bytes);
+        if let Some(ratio) = self.ratios.leaves(now, inner, packet_bytes, frame_bytes) {
+            outside.events.push(Event::Ratio { flow: inner.flow, ratio });
         }
     }
 

@@ -2,6 +2,7 @@
 //!
 //! [`file`] is the file as it is written, [`resolve`] what it means, [`mistake`] how mistakes are told.
 
+mod boost;
 mod file;
 mod mistake;
 mod mtu;
@@ -9,6 +10,7 @@ mod overhear;
 mod overlap;
 mod resolve;
 
+pub use boost::Boost;
 pub use file::Role;
 pub use mistake::Mistake;
 pub use resolve::read_key;
@@ -38,6 +40,8 @@ pub struct Config {
     pub node: node::Config,
     /// What is needed of the machine.
     pub system: io::Settings,
+    /// Whether, and how, TCP senders here are boosted.
+    pub boost: Option<Boost>,
     /// Where `overheard status` asks.
     pub status_socket: PathBuf,
 }

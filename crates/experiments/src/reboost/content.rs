@@ -1,0 +1,127 @@
+//! What is downloaded: the letter's file of 10 MB, contents of other ratios, and files as large as what is left of them.
+
+use std::fs;
+
+use anyhow::{Context as _, Result};
+use rand::{Rng as _, RngExt as _, SeedableRng as _};
+use rand_chacha::ChaCha8Rng;
+
+use crate::contents::Contents;
+use crate::figure::Setting;
+
+/// Something to download.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum File {
+    /// 10 MB of web pages, as redundant as the letter's video.
+    Pages,
+    /// Of which this many percent are new.
+    Ratio(u32),
+    /// Of which 5 to 100% are new, another share every 8 KB.
+    Varying,
+    /// Nothing repeats.
+    Random,
+    /// Random bytes for as long as two flows compete.
+    Long,
+}
+
+/// Bytes of what is generated.
+const BYTES: usize = 10_000_000;
+/// In a content of some ratio, new bytes and copied ones take turns within so many.
+const STRETCH_BYTES: usize = 1024;
+/// How often the share of new bytes varies.
+const BLOCK_BYTES: usize = 8192;
+/// Copies are from at least so far back: what they repeat has been confirmed by then.
+const LEAST_REACH_BYTES: usize = 1 << 19;
+
+impl File {
+    /// The contents whose ratios differ.
+    pub const RATIOS: [File; 4] = [File::Pages, File::Ratio(15), File::Ratio(80), File::Varying];
+
+    /// What rows call it, and its file.
+    pub fn name(self) -> String {
+        match self {
+            File::Pages => "10 MB file".to_owned(),
+            File::Ratio(percent) => format!("ratio {}", f64::from(percent) / 100.0),
+            File::Varying => "ratio varying".to_owned(),
+            File::Random => "random bytes".to_owned(),
+            File::Long => "many random bytes".to_owned(),
+        }
+    }
+
+    /// As a server of the lab takes it.
+    pub fn content(self, setting: &Setting<'_>) -> Result<lab::Content> {
+        self.write(setting, &self.name(), || self.bytes(setting))
+    }
+
+    /// A file of as many random bytes as are sent of this one once it is encoded, for the fair reference. `left` is their
+    /// share.
+    pub fn compressed(self, setting: &Setting<'_>, left: f64) -> Result<lab::Content> {
+        let name = format!("{} compressed", self.name());
+        self.write(setting, &name, || {
+            let bytes = (self.bytes(setting)?.len() as f64 * left) as usize;
+            Ok(Contents::random(bytes).bytes)
+        })
+    }
+
+    fn write(
+        self,
+        setting: &Setting<'_>,
+        name: &str,
+        bytes: impl FnOnce() -> Result<Vec<u8>>,
+    ) -> Result<lab::Content> {
+        let slug: String = name.chars().map(|it| if it.is_ascii_alphanumeric() { it } else { '-' }).collect();
+        let file = setting.testbed.folder().join(&slug);
+        if !file.exists() {
+            fs::write(&file, bytes()?).with_context(|| format!("cannot write {}", file.display()))?;
+        }
+        Ok(lab::Content { name: slug, file, skip_bytes: 0, length_bytes: None })
+    }
+
+    fn bytes(self, setting: &Setting<'_>) -> Result<Vec<u8>> {
+        Ok(match self {
+            File::Pages => setting.contents.documents()?.bytes,
+            File::Ratio(percent) => mixed(|_| f64::from(percent) / 100.0),
+            File::Varying => mixed(|rng| rng.random_range(0.05..1.0)),
+            File::Random => Contents::random(BYTES).bytes,
+            File::Long => Contents::random(4 * BYTES).bytes,
+        })
+    }
+}
+
+/// New bytes and copies of earlier ones in turn; `share` of new ones, drawn for every block.
+fn mixed(share: impl Fn(&mut ChaCha8Rng) -> f64) -> Vec<u8> {
+    const SEED: u64 = 10;
+    let rng = &mut ChaCha8Rng::seed_from_u64(SEED);
+    let mut bytes = vec![0; LEAST_REACH_BYTES + STRETCH_BYTES];
+    rng.fill_bytes(&mut bytes);
+    while bytes.len() < BYTES {
+        let fresh_share = share(rng);
+        for _ in 0..BLOCK_BYTES / STRETCH_BYTES {
+            let fresh_bytes = (fresh_share * STRETCH_BYTES as f64) as usize;
+            let end = bytes.len() + fresh_bytes;
+            bytes.resize(end, 0);
+            rng.fill_bytes(&mut bytes[end - fresh_bytes..]);
+            let from = rng.random_range(0..end - LEAST_REACH_BYTES);
+            bytes.extend_from_within(from..from + STRETCH_BYTES - fresh_bytes);
+        }
+    }
+    bytes.truncate(BYTES);
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use re::offline::Measure;
+
+    #[test]
+    fn what_is_left_of_a_content_is_what_it_is_called_after() {
+        let measure = Measure { window_bytes: 32, sample_bits: 5, ..Measure::default() };
+        for percent in [15, 80] {
+            let found = measure.of(&mixed(|_| f64::from(percent) / 100.0));
+            let fresh = 1.0 - found.redundant();
+            let wanted = f64::from(percent) / 100.0 * (1.0 - 0.0525) + 0.0525;
+            assert!((fresh - wanted).abs() < 0.05, "{percent}: {fresh}");
+        }
+    }
+}
