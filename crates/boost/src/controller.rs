@@ -26,13 +26,14 @@ pub struct Controller {
 }
 
 impl Controller {
-    /// Loads the programs that wrap `wrapped`, under a name that no other process has.
+    /// Loads the programs that wrap `wrapped`, under a name that no other process has; the kernel takes letters, digits, dots
+    /// and underscores.
     ///
     /// # Errors
     ///
     /// [`Error::NoBtf`] and [`Error::Refused`], where this machine cannot do it.
     pub fn load(wrapped: Wrapped) -> Result<Self, Error> {
-        Self::load_as(wrapped, format!("oh-{wrapped}{}", std::process::id()))
+        Self::load_as(wrapped, format!("oh_{wrapped}{}", std::process::id()))
     }
 
     fn load_as(wrapped: Wrapped, name: String) -> Result<Self, Error> {
@@ -108,9 +109,10 @@ fn christen(open: &mut OpenObject, wrapped: Wrapped, name: &str) -> Result<(), E
     // programs of a controller that is left out are not loaded either
     let prefix = wrapped.name();
     for mut program in open.progs_mut() {
-        let wanted = program.name().to_str().is_some_and(|name| {
-            name.starts_with(prefix) || name.starts_with("either")
-        });
+        let wanted = program
+            .name()
+            .to_str()
+            .is_some_and(|name| name.starts_with(prefix) || name.starts_with("either"));
         program.set_autoload(wanted);
     }
     if named { Ok(()) } else { Err(missing()) }

@@ -7,7 +7,9 @@ pub enum Error {
     #[error("this program was built without boost; build it with the feature `boost`")]
     NotBuilt,
     /// The kernel does not tell its types.
-    #[error("the kernel has no /sys/kernel/btf/vmlinux; boost takes one with CONFIG_DEBUG_INFO_BTF, as Debian's have")]
+    #[error(
+        "the kernel has no /sys/kernel/btf/vmlinux; boost takes one with CONFIG_DEBUG_INFO_BTF, as Debian's have"
+    )]
     NoBtf,
     /// The kernel did not take the programs.
     #[error("the kernel does not take the programs: {0}; boost takes root and Linux 6.4 or newer with BPF")]

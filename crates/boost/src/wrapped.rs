@@ -65,7 +65,8 @@ mod tests {
         let refused = "bbr".parse::<Wrapped>().map_err(|error| error.to_string());
         assert_eq!(
             refused,
-            Err("\"bbr\" is no congestion control that can be boosted; those are \"cubic\" and \"reno\"".to_owned())
+            Err("\"bbr\" is no congestion control that can be boosted; those are \"cubic\" and \"reno\""
+                .to_owned())
         );
     }
 }

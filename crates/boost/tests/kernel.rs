@@ -7,6 +7,7 @@ use socket2::{Domain, Socket, Type};
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
 use std::process::Command;
 use wire::inner::{Flow, TCP};
 
@@ -18,6 +19,9 @@ fn controller(wrapped: Wrapped) -> Option<Controller> {
     match Controller::load(wrapped) {
         Ok(controller) => Some(controller),
         Err(error) => {
+            let possible =
+                rustix::process::geteuid().is_root() && Path::new("/sys/kernel/btf/vmlinux").exists();
+            assert!(!possible, "{error}");
             eprintln!("skipped: {error}");
             None
         }

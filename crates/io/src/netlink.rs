@@ -8,9 +8,7 @@ use rtnetlink::packet_route::AddressFamily;
 use rtnetlink::packet_route::link::{
     AfSpecInet6, AfSpecUnspec, In6AddrGenMode, LinkAttribute, LinkFlags, LinkMessage,
 };
-use rtnetlink::packet_route::route::{
-    RouteAttribute, RouteMessage, RouteMetric, RouteProtocol, RouteScope,
-};
+use rtnetlink::packet_route::route::{RouteAttribute, RouteMessage, RouteMetric, RouteProtocol, RouteScope};
 use rtnetlink::packet_route::rule::RuleMessage;
 use rtnetlink::{Handle, IpVersion, RouteMessageBuilder};
 use rustix::io::Errno;

@@ -125,7 +125,9 @@ impl fmt::Display for Event {
             Event::Unreachable { peer, .. } => write!(f, "{peer} is not reachable"),
             Event::Roamed { peer, from: Some(from), to } => write!(f, "{peer} moved from {from} to {to}"),
             Event::Roamed { peer, from: None, to } => write!(f, "{peer} is at {to}"),
-            Event::Ratio { flow, ratio } => write!(f, "a wire packet carries {ratio:.2} segments of {flow:?}"),
+            Event::Ratio { flow, ratio } => {
+                write!(f, "a wire packet carries {ratio:.2} segments of {flow:?}")
+            }
             Event::Sent(sent) => {
                 write!(
                     f,

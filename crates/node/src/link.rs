@@ -2,7 +2,7 @@
 //! two starts anew, it begins again from nothing.
 
 use crate::group::{Listener, Member};
-use crate::pack::{Filling, Heads, Overflow};
+use crate::pack::{Begun, Filling, Heads, Overflow};
 use crate::path_delay::PathDelay;
 use crate::path_mtu::Measured;
 use crate::receipts::{GAP_TOLD_AFTER, Outstanding, Received};
@@ -57,8 +57,10 @@ pub struct Link {
     pub path_delay: PathDelay,
     /// A packet's frame that waits for the next datagram.
     pub overflow: Option<Overflow>,
-    /// Whether packets wait to fill datagrams; only where senders are boosted.
+    /// Whether a datagram waits to be filled; only where senders are boosted.
     pub filling: Option<Filling>,
+    /// That datagram.
+    pub begun: Option<Begun>,
     /// Whether the peer joins packets that were cut.
     peer_joins: bool,
     /// Packets that were cut, and of which the rest is to come.
@@ -141,6 +143,7 @@ impl Link {
             path_delay: PathDelay::default(),
             overflow: None,
             filling: None,
+            begun: None,
             peer_joins: hello.capabilities & JOINS != 0,
             heads: Heads::default(),
             member: None,

@@ -212,7 +212,7 @@ impl Node {
         } else if packet.len() > self.peers[peer].max_packet_bytes() {
             self.peers[peer].take_too_large(now, packet, &inner, &mut outside!(self));
         } else {
-            self.peers[peer].push(now, packet, &inner.flow);
+            self.peers[peer].queue.push(now, packet, &inner.flow);
         }
         let Peer { sessions, reachability, .. } = &mut self.peers[peer];
         if (sessions.sending(now).is_none() || !reachability.is_up()) && !sessions.is_shaking_hands() {

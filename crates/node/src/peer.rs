@@ -18,7 +18,6 @@ use overhear::StationId;
 use std::net::SocketAddr;
 use std::time::Duration;
 use wire::hello::{HEARS_LANES, LISTENS};
-use wire::inner::Flow;
 use wire::unit::PLAIN;
 
 /// A peer that answers nothing for so long gets a new handshake.
@@ -72,17 +71,6 @@ impl Peer {
             closing: false,
             closed: false,
             fates: Vec::new(),
-        }
-    }
-
-    /// Lets a packet wait for its turn; what is no bulk makes nobody wait to fill a datagram.
-    pub fn push(&mut self, now: Duration, packet: &[u8], flow: &Flow) {
-        self.queue.push(now, packet, flow);
-        let is_bulk = self.is_bulk(packet.len());
-        if let Some(Link { filling: Some(filling), .. }) = &mut self.link
-            && !is_bulk
-        {
-            filling.hurry();
         }
     }
 
@@ -239,7 +227,7 @@ impl Peer {
             link.and_then(|link| self.path.timeout(&link.measured())),
             self.unanswered_since.map(|since| since + SILENCE),
             link.and_then(Link::receipt_at),
-            link.and_then(|link| link.filling.as_ref()?.timeout()),
+            link.and_then(|link| link.filling?.timeout()),
             link.and_then(|link| link.repair.as_ref()?.timeout()),
             link.and_then(|link| link.recover.as_ref()?.timeout()),
             link.and_then(|link| link.member.as_ref()?.tell_at()),

@@ -102,7 +102,13 @@ mod tests {
         let address = IpAddr::from([10, 0, 0, 1]);
         let (source_port, destination_port) = (port, 80);
         Inner {
-            flow: Flow { source: address, destination: address, protocol: TCP, source_port, destination_port },
+            flow: Flow {
+                source: address,
+                destination: address,
+                protocol: TCP,
+                source_port,
+                destination_port,
+            },
             tcp_sequence: Some(0),
             payload_offset: 40,
             total_bytes: 40 + payload_bytes,

@@ -15,14 +15,19 @@ pub fn begin(config: &mut Config) -> (Option<Controller>, Option<String>) {
         Ok(controller) => {
             config.system.congestion_control = Some(controller.name().to_owned());
             let (wrapped, name) = (controller.wrapped(), controller.name());
-            tracing::info!("TCP connections through {} use {name}, which wraps {wrapped}", config.system.interface);
+            tracing::info!(
+                "TCP connections through {} use {name}, which wraps {wrapped}",
+                config.system.interface
+            );
             let said = format!("{wrapped}, as {name}");
             (Some(controller), Some(said))
         }
         Err(why) => {
             config.node.boost = false;
             let mend = match why {
-                boost::Error::NotWrapped(_) => "; [tunnel] boost_control = \"cubic\" would put that in its place",
+                boost::Error::NotWrapped(_) => {
+                    "; [tunnel] boost_control = \"cubic\" would put that in its place"
+                }
                 _ => "",
             };
             tracing::warn!("TCP senders are not boosted: {why}{mend}");

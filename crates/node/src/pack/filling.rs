@@ -1,108 +1,94 @@
-//! Full wire packets: what a boosted sender hands over waits a moment for what follows, so that it fills a datagram.
+//! Full wire packets: a datagram of a boosted sender's that is not full waits a moment for what follows.
 //!
 //! Such a sender has more segments under way than the unmodified one, and each wire packet that is lost must cost it
 //! what it would have cost that one (REboost, section III-B.3, where segments are enlarged until they compress to one MSS).
-//! Acknowledgments arrive in bunches, since what shared a datagram arrives together; a few milliseconds bring the next
-//! segments to those that were left over, and keep the bunches. Nothing waits where enough does already, and nothing
-//! that is no bulk makes anything wait, or waits itself.
+//! Acknowledgments arrive in bunches, since what shared a datagram arrives together; each bunch brings about one
+//! datagram's worth of segments and leaves a rest, which the next bunch completes. A rest that left alone would be one more
+//! packet to lose.
+//!
+//! What is no bulk waits for nothing, and takes along what does.
 
 use crate::link::Link;
 use crate::peer::Peer;
+use crate::seal::Seal;
 use std::time::Duration;
-use wire::frame::MAX_LENGTH_BYTES;
 
-/// The share of the whole path's round trip for which packets wait at most.
-const SHARE: u32 = 16;
-/// The longest that they wait: less than what CoDel takes for a standing queue.
-const MOST: Duration = Duration::from_millis(4);
-/// Packets over which the mean of what frames have of their packets decays to 1/e.
-const PACKETS: f32 = 16.0;
+use super::packets::Row;
 
-/// Whether packets wait for others, and what is expected of them.
-#[derive(Debug)]
-pub struct Filling {
-    state: State,
-    /// The share of their bytes that packets left as, lately.
-    share: f32,
+/// The share of the whole path's round trip for which a datagram waits at most: with eight or more of them under way, the
+/// next bunch comes within it.
+const SHARE: u32 = 8;
+/// The longest that one waits.
+const MOST: Duration = Duration::from_millis(25);
+
+/// A datagram that is being filled.
+pub struct Begun {
+    pub(super) seal: Seal,
+    /// Its header and frames.
+    pub(super) plaintext: Vec<u8>,
+    /// The sequence that it begins with.
+    pub(super) first: u64,
+    /// The same, while no packet has it: there is only the rest of one that was cut.
+    pub(super) free: Option<u64>,
+    /// How far its packets have come.
+    pub(super) lane: usize,
+    pub(super) session: u32,
+    pub(super) class: crate::encapsulation::OuterClass,
+    pub(super) packets: usize,
+    /// Where its last frame begins, which says no length yet.
+    pub(super) last: Option<usize>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    /// Nothing waits for others.
+/// Whether a datagram waits to be filled.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Filling {
+    /// None does.
+    #[default]
     Idle,
-    /// What waits leaves then, if not before.
+    /// One does, and leaves then if not before.
     Until(Duration),
-    /// What waits leaves now.
+    /// What there is leaves now.
     Due,
 }
 
-impl Default for Filling {
-    fn default() -> Self {
-        Filling { state: State::Idle, share: 1.0 }
-    }
-}
-
 impl Filling {
-    /// A packet has become a frame.
-    pub fn left(&mut self, packet_bytes: usize, frame_bytes: usize) {
-        let share = (frame_bytes + MAX_LENGTH_BYTES) as f32 / packet_bytes.max(1) as f32;
-        self.share += (share.min(1.0) - self.share) / PACKETS;
+    /// Something is in the datagram that is not to wait.
+    pub fn hurry(&mut self) {
+        *self = Filling::Due;
     }
 
     /// A datagram has left.
     pub fn has_left(&mut self) {
-        self.state = State::Idle;
-    }
-
-    /// Something came that is not to wait.
-    pub fn hurry(&mut self) {
-        self.state = State::Due;
+        *self = Filling::Idle;
     }
 
     /// Notes that it is `now`.
     pub fn handle_timeout(&mut self, now: Duration) {
         if self.timeout().is_some_and(|at| at <= now) {
-            self.state = State::Due;
+            *self = Filling::Due;
         }
     }
 
     /// When what waits leaves.
     #[must_use]
-    pub fn timeout(&self) -> Option<Duration> {
-        match self.state {
-            State::Until(at) => Some(at),
-            State::Idle | State::Due => None,
+    pub fn timeout(self) -> Option<Duration> {
+        match self {
+            Filling::Until(at) => Some(at),
+            Filling::Idle | Filling::Due => None,
         }
     }
 
-    /// Whether `waiting` bytes of packets and `left_over` bytes of frames wait at `now` for more, in `room`, and no longer
-    /// than `patience`.
-    fn waits(
-        &mut self,
-        now: Duration,
-        (waiting, left_over): (usize, usize),
-        room: usize,
-        patience: Duration,
-    ) -> bool {
-        // a quarter more than a datagram: what is expected is a guess, and what is too much fills the next
-        let expected = left_over + (waiting as f32 * self.share) as usize;
-        if expected >= room + room / 4 {
-            self.state = State::Due;
+    /// Whether a datagram that is not full waits at `now`, no longer than `patience` since it was begun.
+    fn waits(&mut self, now: Duration, patience: Duration) -> bool {
+        if *self == Filling::Idle && !patience.is_zero() {
+            *self = Filling::Until(now + patience);
         }
-        match self.state {
-            State::Due => false,
-            State::Until(at) => now < at,
-            State::Idle if patience.is_zero() => false,
-            State::Idle => {
-                self.state = State::Until(now + patience);
-                true
-            }
-        }
+        self.timeout().is_some_and(|at| now < at)
     }
 }
 
 impl Link {
-    /// For how long packets wait for others.
+    /// For how long a datagram waits to be filled.
     fn patience_to_fill(&self) -> Duration {
         let path = self.path_delay.shortest().or(self.outstanding.srtt());
         path.map_or(Duration::ZERO, |path| (path / SHARE).min(MOST))
@@ -111,23 +97,18 @@ impl Link {
 
 impl Peer {
     /// Whether a packet of so many bytes is one of many: at least half of the largest.
-    pub(crate) fn is_bulk(&self, packet_bytes: usize) -> bool {
+    pub(super) fn is_bulk(&self, packet_bytes: usize) -> bool {
         packet_bytes >= self.path.limit() / 2
     }
 
-    /// Whether what waits does so for more.
-    pub(super) fn waits_to_fill(&mut self, now: Duration) -> bool {
-        let room = self.path.limit();
-        let waiting = self.queue.bytes();
-        let next_bytes = self.queue.next_bytes(now);
-        if next_bytes.is_some_and(|bytes| !self.is_bulk(bytes)) {
-            return false;
-        }
+    /// Whether a datagram with the packets of `row` in it waits for more.
+    pub(super) fn waits_to_be_filled(&mut self, now: Duration, row: &Row<'_>, bytes: usize) -> bool {
+        // what is left over, or still waits, found no room or may not share it
+        let has_room = self.queue.is_empty() && bytes + row.around_packet() < row.limit;
         let Some(link) = &mut self.link else { return false };
         let patience = link.patience_to_fill();
-        let left_over = link.overflow.as_ref().map_or(0, super::Overflow::left_bytes);
-        let Some(filling) = &mut link.filling else { return false };
-        filling.waits(now, (waiting, left_over), room, patience)
+        let has_room = has_room && link.overflow.is_none() && row.packets > 0 && !row.is_shared;
+        has_room && link.filling.as_mut().is_some_and(|filling| filling.waits(now, patience))
     }
 }
 
@@ -138,35 +119,24 @@ mod tests {
     const MS: Duration = Duration::from_millis(1);
 
     #[test]
-    fn packets_wait_until_a_datagram_can_be_full_and_no_longer_than_their_patience() {
+    fn a_datagram_waits_no_longer_than_its_patience_and_not_where_no_path_is_known() {
         let mut filling = Filling::default();
-        (0..200).for_each(|_| filling.left(1400, 697));
-        assert!(filling.waits(10 * MS, (1400, 0), 1400, 4 * MS), "half a datagram");
-        assert!(filling.waits(12 * MS, (2800, 0), 1400, 4 * MS), "a whole one, perhaps");
-        assert!(!filling.waits(13 * MS, (4200, 0), 1400, 4 * MS), "enough");
+        assert!(!filling.waits(MS, Duration::ZERO));
+        assert!(filling.waits(10 * MS, 4 * MS));
+        assert!(filling.waits(12 * MS, 4 * MS), "more has come, but not enough");
+        assert_eq!(filling.timeout(), Some(14 * MS), "it was begun at 10");
+        filling.handle_timeout(14 * MS);
+        assert_eq!(filling.timeout(), None, "once is enough");
+        assert!(!filling.waits(14 * MS, 4 * MS));
         filling.has_left();
-        assert!(filling.waits(13 * MS, (0, 700), 1400, 4 * MS), "the rest of a packet");
-        assert_eq!(filling.timeout(), Some(17 * MS));
-        filling.handle_timeout(17 * MS);
-        assert_eq!(filling.timeout(), None);
-        assert!(!filling.waits(17 * MS, (0, 700), 1400, 4 * MS));
+        assert!(filling.waits(20 * MS, 4 * MS));
     }
 
     #[test]
     fn what_is_in_a_hurry_takes_along_what_waits() {
         let mut filling = Filling::default();
-        assert!(filling.waits(MS, (100, 0), 1400, 4 * MS));
+        assert!(filling.waits(MS, 4 * MS));
         filling.hurry();
-        assert!(!filling.waits(MS, (150, 0), 1400, 4 * MS));
-        filling.has_left();
-        assert!(filling.waits(MS, (100, 0), 1400, 4 * MS));
-        assert!(!Filling::default().waits(MS, (100, 0), 1400, Duration::ZERO), "no path, no wait");
-    }
-
-    #[test]
-    fn what_does_not_shrink_is_full_with_one_packet_and_its_neighbour() {
-        let mut filling = Filling::default();
-        (0..200).for_each(|_| filling.left(1400, 1401));
-        assert!(!filling.waits(MS, (2800, 0), 1420, 4 * MS));
+        assert!(!filling.waits(MS, 4 * MS));
     }
 }

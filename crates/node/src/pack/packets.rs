@@ -81,12 +81,6 @@ fn fill_up(last: usize, limit: usize, out: &mut Vec<u8>) -> Option<usize> {
 }
 
 impl Overflow {
-    /// Bytes of it that are still to be sent.
-    #[must_use]
-    pub fn left_bytes(&self) -> usize {
-        self.body.len() - self.gone_bytes
-    }
-
     /// The link sequence of the datagram it goes into, if that is its own: what was cut has travelled under it before.
     pub fn own_sequence(&self) -> Option<u64> {
         (self.gone_bytes == 0).then_some(self.sequence)
@@ -139,10 +133,10 @@ impl Peer {
         &mut self,
         now: Duration,
         row: &mut Row<'_>,
+        mut last: Option<usize>,
         outside: &mut Outside<'_>,
         out: &mut Vec<u8>,
     ) -> Option<usize> {
-        let mut last = None;
         loop {
             if self.lanes.count() > 1 && self.next_lane(now) != row.lane {
                 return last; // its turn comes in a datagram on its own lane
@@ -268,8 +262,11 @@ impl Peer {
     /// Tells what a boosted sender must know.
     fn note_ratio(&mut self, now: Duration, inner: &Inner, written: &Written, outside: &mut Outside<'_>) {
         let &Written { packet_bytes, frame_bytes, .. } = written;
+        let is_bulk = self.is_bulk(packet_bytes);
         let Some(Link { filling: Some(filling), .. }) = &mut self.link else { return };
-        filling.left(packet_bytes, frame_bytes);
+        if !is_bulk {
+            filling.hurry();
+        }
         if let Some(ratio) = self.ratios.leaves(now, inner, packet_bytes, frame_bytes) {
             outside.events.push(Event::Ratio { flow: inner.flow, ratio });
         }

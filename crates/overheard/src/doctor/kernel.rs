@@ -103,7 +103,9 @@ fn tproxy() -> Finding {
 /// Loads the programs and drops them again.
 fn boost() -> Finding {
     let (present, detail) = match (Controller::load(Wrapped::Cubic), Wrapped::usual()) {
-        (Ok(_), Ok(wrapped)) => (true, format!("the kernel takes the programs; connections here use {wrapped}")),
+        (Ok(_), Ok(wrapped)) => {
+            (true, format!("the kernel takes the programs; connections here use {wrapped}"))
+        }
         (Ok(_), Err(why)) => {
             (true, format!("the kernel takes the programs; but {why}: [tunnel] boost_control must name one"))
         }
