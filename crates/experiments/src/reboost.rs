@@ -30,11 +30,5 @@ pub const EXPERIMENT: Experiment = Experiment {
     claims: must_show::claims,
 };
 
-const FIGURES: [Figure; 6] = [
-    headline::FIGURE,
-    table_1::FIGURE,
-    figure_2::FIGURE,
-    figure_3::FIGURE,
-    table_2::FIGURE,
-    harm::FIGURE,
-];
+const FIGURES: [Figure; 6] =
+    [headline::FIGURE, table_1::FIGURE, figure_2::FIGURE, figure_3::FIGURE, table_2::FIGURE, harm::FIGURE];

@@ -32,8 +32,9 @@ extern __u32 tcp_reno_undo_cwnd(struct sock *sk) __ksym;
 #define MAX_RATIO (64 * ONE)
 /* A ratio that nobody has renewed for so long is not believed: whoever wrote it may be gone. */
 #define STALE_NS 5000000000ull
-/* Least windows, in either unit. */
-#define LEAST 2u
+/* What no window falls below, and no threshold. */
+#define LEAST_WINDOW 1u
+#define LEAST_THRESHOLD 2u
 
 /* A connection, as its own host sees it; IPv4 addresses are mapped into IPv6 (RFC 4291, section 2.5.5.2). */
 struct flow {
@@ -99,14 +100,26 @@ static __always_inline __u32 at_least(__u32 value, __u32 least)
 	return value < least ? least : value;
 }
 
+/* A wire packet is being filled all the time, half of one on average: its segments are under way for TCP and not on the
+ * link, which carries the reference beside them. */
 static __always_inline __u32 to_segments(__u32 wire_packets, __u32 ratio)
 {
-	return at_least(bounded((__u64)wire_packets * ratio / ONE), LEAST);
+	if (ratio <= ONE)
+		return wire_packets;
+	return bounded(((__u64)wire_packets * ratio + ratio / 2 + ONE / 2) / ONE);
 }
 
+/* Gives back what to_segments() was given, whatever was rounded there. */
 static __always_inline __u32 to_wire_packets(__u32 segments, __u32 ratio)
 {
-	return at_least(bounded(((__u64)segments * ONE + ratio / 2) / ratio), LEAST);
+	if (ratio <= ONE)
+		return segments;
+	return bounded((__u64)segments * ONE / ratio);
+}
+
+static __always_inline __u32 window_to_wire_packets(__u32 segments, __u32 ratio)
+{
+	return at_least(to_wire_packets(segments, ratio), LEAST_WINDOW);
 }
 
 /* A threshold that was never met is none in either unit. */
@@ -117,7 +130,9 @@ static __always_inline __u32 threshold_to_segments(__u32 threshold, __u32 ratio)
 
 static __always_inline __u32 threshold_to_wire_packets(__u32 threshold, __u32 ratio)
 {
-	return threshold >= TCP_INFINITE_SSTHRESH ? threshold : to_wire_packets(threshold, ratio);
+	if (threshold >= TCP_INFINITE_SSTHRESH)
+		return threshold;
+	return at_least(to_wire_packets(threshold, ratio), LEAST_THRESHOLD);
 }
 
 static __always_inline void name(struct sock *sk, struct flow *flow)
@@ -168,7 +183,7 @@ static __always_inline struct windows enter(struct sock *sk, struct boosted *it)
 	__u32 ratio = at_least(it->ratio, ONE);
 
 	if (segments.window != it->written) {
-		it->window = to_wire_packets(segments.window, ratio);
+		it->window = window_to_wire_packets(segments.window, ratio);
 		it->written = segments.window;
 	}
 	if (segments.threshold != it->written_threshold) {

@@ -14,7 +14,7 @@ use crate::figure::Setting;
 pub enum File {
     /// 10 MB of web pages, as redundant as the letter's video.
     Pages,
-    /// Of which this many percent are new.
+    /// Of which this many percent are left when it is sent.
     Ratio(u32),
     /// Of which 5 to 100% are new, another share every 8 KB.
     Varying,
@@ -22,6 +22,8 @@ pub enum File {
     Random,
     /// Random bytes for as long as two flows compete.
     Long,
+    /// As redundant as the pages, for as long.
+    LongMixed,
 }
 
 /// Bytes of what is generated.
@@ -32,6 +34,8 @@ const STRETCH_BYTES: usize = 1024;
 const BLOCK_BYTES: usize = 8192;
 /// Copies are from at least so far back: what they repeat has been confirmed by then.
 const LEAST_REACH_BYTES: usize = 1 << 19;
+/// ... and from no further: it is still in the stores, which hold 16 MiB.
+const MOST_REACH_BYTES: usize = 8 << 20;
 
 impl File {
     /// The contents whose ratios differ.
@@ -45,6 +49,7 @@ impl File {
             File::Varying => "ratio varying".to_owned(),
             File::Random => "random bytes".to_owned(),
             File::Long => "many random bytes".to_owned(),
+            File::LongMixed => "many bytes of ratio 0.45".to_owned(),
         }
     }
 
@@ -80,32 +85,39 @@ impl File {
     fn bytes(self, setting: &Setting<'_>) -> Result<Vec<u8>> {
         Ok(match self {
             File::Pages => setting.contents.documents()?.bytes,
-            File::Ratio(percent) => mixed(|_| f64::from(percent) / 100.0),
-            File::Varying => mixed(|rng| rng.random_range(0.05..1.0)),
+            File::Ratio(percent) => mixed(BYTES, |_| new_share(f64::from(percent) / 100.0)),
+            File::Varying => mixed(BYTES, |rng| rng.random_range(0.05..1.0)),
+            File::LongMixed => mixed(12 * BYTES, |_| new_share(0.45)),
             File::Random => Contents::random(BYTES).bytes,
-            File::Long => Contents::random(4 * BYTES).bytes,
+            File::Long => Contents::random(12 * BYTES).bytes,
         })
     }
 }
 
+/// The share of new bytes with which so much is left: headers, what stands for the copies and the beginning of a content
+/// are sent besides. Fitted to what was sent of contents with shares of .15 and .8.
+fn new_share(left: f64) -> f64 {
+    ((left - 0.15) / 0.885).clamp(0.0, 1.0)
+}
+
 /// New bytes and copies of earlier ones in turn; `share` of new ones, drawn for every block.
-fn mixed(share: impl Fn(&mut ChaCha8Rng) -> f64) -> Vec<u8> {
+fn mixed(length_bytes: usize, share: impl Fn(&mut ChaCha8Rng) -> f64) -> Vec<u8> {
     const SEED: u64 = 10;
     let rng = &mut ChaCha8Rng::seed_from_u64(SEED);
     let mut bytes = vec![0; LEAST_REACH_BYTES + STRETCH_BYTES];
     rng.fill_bytes(&mut bytes);
-    while bytes.len() < BYTES {
+    while bytes.len() < length_bytes {
         let fresh_share = share(rng);
         for _ in 0..BLOCK_BYTES / STRETCH_BYTES {
             let fresh_bytes = (fresh_share * STRETCH_BYTES as f64) as usize;
             let end = bytes.len() + fresh_bytes;
             bytes.resize(end, 0);
             rng.fill_bytes(&mut bytes[end - fresh_bytes..]);
-            let from = rng.random_range(0..end - LEAST_REACH_BYTES);
+            let from = rng.random_range(end.saturating_sub(MOST_REACH_BYTES)..end - LEAST_REACH_BYTES);
             bytes.extend_from_within(from..from + STRETCH_BYTES - fresh_bytes);
         }
     }
-    bytes.truncate(BYTES);
+    bytes.truncate(length_bytes);
     bytes
 }
 
@@ -118,9 +130,11 @@ mod tests {
     fn what_is_left_of_a_content_is_what_it_is_called_after() {
         let measure = Measure { window_bytes: 32, sample_bits: 5, ..Measure::default() };
         for percent in [15, 80] {
-            let found = measure.of(&mixed(|_| f64::from(percent) / 100.0));
+            let found = measure.of(&mixed(2_000_000, |_| f64::from(percent) / 100.0));
             let fresh = 1.0 - found.redundant();
-            let wanted = f64::from(percent) / 100.0 * (1.0 - 0.0525) + 0.0525;
+            // the beginning is new
+            let new = (LEAST_REACH_BYTES + STRETCH_BYTES) as f64 / 2e6;
+            let wanted = f64::from(percent) / 100.0 * (1.0 - new) + new;
             assert!((fresh - wanted).abs() < 0.05, "{percent}: {fresh}");
         }
     }

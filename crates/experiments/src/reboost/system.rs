@@ -19,8 +19,8 @@ pub enum System {
     AdaptiveBoosted,
 }
 
-/// Windows of 32 bytes and every 32nd fingerprint: the letter's file was left with .45 of its bytes.
-const REDUCE: &str = "window_bytes = 32\nsample_bits = 5";
+/// Windows of 32 bytes and every 16th fingerprint: the letter's file was left with .45 of its bytes.
+const REDUCE: &str = "window_bytes = 32\nsample_bits = 4";
 
 impl System {
     /// What series call it.

@@ -155,8 +155,5 @@ pub fn time(results: &Results<'_>, row: Row, trial: &Trial) -> Result<Row> {
 /// Needs of many trials, each with so many seeds. What cannot be written to a file is told when the scenario runs.
 pub fn needs(setting: &Setting<'_>, trials: &[Trial], seeds: u32) -> Vec<Need> {
     let need = |trial: &Trial| trial.need(setting, seeds).context(trial.name());
-    trials
-        .iter()
-        .filter_map(|trial| need(trial).map_err(|error| tracing::error!("{error:#}")).ok())
-        .collect()
+    trials.iter().filter_map(|trial| need(trial).map_err(|error| tracing::error!("{error:#}")).ok()).collect()
 }

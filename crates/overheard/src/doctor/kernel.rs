@@ -111,7 +111,7 @@ fn boost() -> Finding {
         }
         (Err(why), _) => (false, why.to_string()),
     };
-    Finding::new("boost (BPF struct_ops for TCP)", present, detail).without(
+    Finding::new("BPF struct_ops for TCP", present, detail).without(
         "saved bytes do not speed up TCP's congestion control on this host",
         "run as root on Linux 6.4 or newer with CONFIG_DEBUG_INFO_BTF and CONFIG_BPF_JIT (Debian's has both)",
     )
