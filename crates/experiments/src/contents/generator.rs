@@ -34,8 +34,8 @@ impl Recipe {
     };
     pub(super) const DOCUMENTS: Self = Self {
         length_bytes: 10_185_037,
-        fresh_bytes: 75.0,
-        copied_bytes: 125.0,
+        fresh_bytes: 70.0,
+        copied_bytes: 190.0,
         reach_bytes: 4_000_000,
         jump: 0.2,
         seed: 10,

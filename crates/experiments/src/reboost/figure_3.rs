@@ -47,7 +47,8 @@ fn needs(setting: &Setting<'_>) -> Vec<Need> {
     let watched = |system| {
         let scenario = trial(system).scenario(setting, seeds(&setting.plan));
         let scenario = scenario.map_err(|error| tracing::error!("{error:#}")).ok()?;
-        let command = vec!["cat".to_owned(), format!("/sys/class/net/{AIR}/statistics/tx_bytes")];
+        // of the namespace in which it is read
+        let command = ["cat", "/proc/thread-self/net/dev"].map(str::to_owned).to_vec();
         let look = |second: u32| Event {
             at_seconds: START_SECONDS + f64::from(second),
             action: Action::Run { place: GATEWAY.to_owned(), command: command.clone() },
@@ -58,9 +59,15 @@ fn needs(setting: &Setting<'_>) -> Vec<Need> {
     SYSTEMS.into_iter().filter_map(watched).collect()
 }
 
+/// What the link's interface has sent, by the kernel's table of interfaces: the ninth number behind its name.
+fn sent_bytes(table: &str) -> Option<f64> {
+    let line = table.lines().find_map(|line| line.trim().strip_prefix(AIR)?.strip_prefix(':'))?;
+    line.split_whitespace().nth(8)?.parse().ok()
+}
+
 /// Bytes a second, for every second in which the transfer went on.
 fn rates(said: &[String]) -> Vec<f64> {
-    let bytes: Vec<f64> = said.iter().filter_map(|text| text.trim().parse().ok()).collect();
+    let bytes: Vec<f64> = said.iter().filter_map(|table| sent_bytes(table)).collect();
     bytes.windows(2).map(|pair| pair[1] - pair[0]).collect()
 }
 
@@ -86,4 +93,20 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
         }
     }
     Ok(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_differences_of_what_the_interface_had_sent() {
+        let table = |sent: u64| {
+            format!(
+                "Inter-| Receive\n  face |bytes\n    lo: 1 2 3 4 5 6 7 8 9 10\n   air:  5 4 0 0 0 0 0 0 {sent} 7 0\n"
+            )
+        };
+        assert_eq!(rates(&[table(100), table(350), table(350)]), [250.0, 0.0]);
+        assert_eq!(sent_bytes("nothing"), None);
+    }
 }

@@ -23,7 +23,7 @@ fn boosted(seed: u64, policy: Policy, road: Road) -> Pair {
     pair
 }
 
-/// Hands the gateway packets, one every 3 ms, each of which could leave alone.
+/// Hands the gateway packets, one a millisecond, each of which could leave alone.
 fn carry(pair: &mut Pair, payloads: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let mut sent = Vec::new();
     for payload in payloads {
@@ -31,7 +31,7 @@ fn carry(pair: &mut Pair, payloads: &[Vec<u8>]) -> Vec<Vec<u8>> {
         pair.send(GATEWAY, &packet);
         pair.send(STATION, &tcp(GATEWAY, 7, b""));
         sent.push(packet);
-        pair.run(3 * MS);
+        pair.run(MS);
     }
     pair.run(SECOND);
     sent
