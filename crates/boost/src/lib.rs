@@ -19,6 +19,7 @@
 //! Without the feature `bpf` nothing of this is built, and [`Controller::load`] says so.
 
 mod error;
+#[cfg(feature = "bpf")]
 mod flow;
 mod wrapped;
 

@@ -166,7 +166,8 @@ impl Peer {
                     return None;
                 }
             }
-            self.write_receipt(now, !is_quiet, begun.last, limit, out);
+            let is_due = self.link.as_ref().and_then(Link::receipt_at).is_some_and(|at| at <= now);
+            self.write_receipt(now, is_due, begun.last, limit, out);
         }
         outside.deliveries.recycle(begun.plaintext);
         self.has_left(now, begun.first, out.len() + TAG_BYTES, begun.lane);
