@@ -5,7 +5,7 @@ use crate::ear::Heard;
 use crate::reactor::Bell;
 use serde::{Deserialize, Serialize};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Requests that may wait; more are refused.
 const REQUESTS: usize = 64;
@@ -21,6 +21,25 @@ pub struct Counters {
     pub packets_refused: u64,
     /// TCP SYNs whose maximum segment size was lowered.
     pub segment_sizes_clamped: u64,
+    /// Packets and datagrams for a thread that had too much to do to take them.
+    pub handed_over_lost: u64,
+}
+
+impl std::ops::AddAssign for Counters {
+    fn add_assign(&mut self, other: Self) {
+        let Counters {
+            datagrams_too_large,
+            datagrams_refused,
+            packets_refused,
+            segment_sizes_clamped,
+            handed_over_lost,
+        } = other;
+        self.datagrams_too_large += datagrams_too_large;
+        self.datagrams_refused += datagrams_refused;
+        self.packets_refused += packets_refused;
+        self.segment_sizes_clamped += segment_sizes_clamped;
+        self.handed_over_lost += handed_over_lost;
+    }
 }
 
 /// The state of a running node.
@@ -42,6 +61,12 @@ pub(crate) enum Request {
 /// The other threads' end. Cheap to clone.
 #[derive(Clone)]
 pub struct Control {
+    drivers: Vec<Driver>,
+}
+
+/// How one driver is talked to.
+#[derive(Clone)]
+struct Driver {
     requests: SyncSender<Request>,
     bell: Bell,
 }
@@ -52,28 +77,50 @@ pub struct Inbox {
     pub(crate) bell: Bell,
 }
 
-/// Both ends.
-pub fn control() -> Result<(Control, Inbox), Error> {
-    let bell = Bell::new()?;
-    let (sender, requests) = sync_channel(REQUESTS);
-    Ok((Control { requests: sender, bell: bell.clone() }, Inbox { requests, bell }))
+/// Both ends, for so many drivers.
+pub fn control(drivers: usize) -> Result<(Control, Vec<Inbox>), Error> {
+    let mut control = Control { drivers: Vec::new() };
+    let mut inboxes = Vec::new();
+    for _ in 0..drivers.max(1) {
+        let bell = Bell::new()?;
+        let (sender, requests) = sync_channel(REQUESTS);
+        control.drivers.push(Driver { requests: sender, bell: bell.clone() });
+        inboxes.push(Inbox { requests, bell });
+    }
+    Ok((control, inboxes))
 }
 
 impl Control {
-    /// Asks for the node's state and waits for it, `patience` at most.
+    /// Asks for the nodes' state, as one, and waits for it, `patience` at most.
     pub fn status(&self, patience: Duration) -> Result<Snapshot, Error> {
-        let (answer, answered) = sync_channel(1);
-        self.requests.try_send(Request::Status(answer)).map_err(|_| Error::Stopped)?;
-        self.bell.ring();
-        answered.recv_timeout(patience).map_err(|_| Error::Stopped)
+        let end = Instant::now() + patience;
+        let mut answers = Vec::new();
+        for driver in &self.drivers {
+            let (answer, answered) = sync_channel(1);
+            driver.requests.try_send(Request::Status(answer)).map_err(|_| Error::Stopped)?;
+            driver.bell.ring();
+            answers.push(answered);
+        }
+        let (mut nodes, mut io, mut overheard) = (Vec::new(), Counters::default(), None);
+        for answered in answers {
+            let left = end.saturating_duration_since(Instant::now());
+            let snapshot = answered.recv_timeout(left).map_err(|_| Error::Stopped)?;
+            nodes.push(snapshot.node);
+            io += snapshot.io;
+            overheard = overheard.or(snapshot.overheard);
+        }
+        Ok(Snapshot { node: node::merged(nodes).ok_or(Error::Stopped)?, io, overheard })
     }
 
-    /// Makes the driver return. May be called at any time, also before the driver has begun.
+    /// Makes the drivers return. May be called at any time, also before they have begun.
     pub fn stop(&self) {
-        match self.requests.try_send(Request::Stop) {
-            Ok(()) | Err(TrySendError::Disconnected(_)) => {}
-            Err(TrySendError::Full(request)) => drop(self.requests.send(request)),
+        for Driver { requests, bell } in &self.drivers {
+            match requests.try_send(Request::Stop) {
+                Ok(()) | Err(TrySendError::Disconnected(_)) => {}
+                // whatever else was asked for, it is rung for already, and is told to stop once it has answered
+                Err(TrySendError::Full(request)) => drop(requests.send(request)),
+            }
+            bell.ring();
         }
-        self.bell.ring();
     }
 }

@@ -1,22 +1,22 @@
-//! The loop between a node and the machine: one thread.
+//! The loop between a node and the machine: one thread, or several, each with a shard of the node's peers
+//! ([`crate::crew`]).
 
 use crate::clock::Clock;
-use crate::control::{Counters, Inbox, Request, Snapshot};
+use crate::control::{Inbox, Request, Snapshot};
+use crate::crew::Crew;
 use crate::ear::Ear;
 use crate::load::Load;
-use crate::outbox::{Envelope, Outbox, Sent};
+use crate::outlet::Outlet;
 use crate::reactor::{Reactor, Ready};
-use crate::tun::Tun;
-use crate::{Error, System, mss};
-use node::Node;
+use crate::{Control, Error, System, mss};
+use node::{Node, Shards};
 use std::os::fd::AsFd;
+use std::thread;
 use std::time::Duration;
 
 /// Packets read from the device before what became of them is sent, if they do not come in larger super-segments:
 /// enough for a row of datagrams, few enough for the node's queue not to overflow while the socket is idle.
 const PACKETS: usize = 16;
-/// What a buffer for packets holds at first.
-const PACKET_BYTES: usize = 2048;
 /// Overhearing is shed first when the processor is short, which shows in the socket or the device having more to do
 /// every time: after this many such turns in a row the ear waits for one in which they have not. Fewer would shed what
 /// comes beside a short burst; at 32 packets a turn these are some 100 µs of work.
@@ -24,42 +24,54 @@ const BUSY_TURNS: u32 = 4;
 /// How long a node that stops may wait for the socket to take its goodbyes.
 const GOODBYE: Duration = Duration::from_millis(100);
 
-/// Drives `node` on `system` until it is told to stop or the device goes away. `clock` is the one that `node` was
-/// started by; `on_event` is given what the node tells.
+/// Drives the nodes of `shards`, one thread each, on `system` until they are told to stop or the device goes away.
+/// `clock` is the one that they were started by; `inboxes` are as many as nodes, and `control` speaks to all of them.
+/// `on_event` is given what the nodes tell.
 pub fn drive(
     system: &mut System,
-    node: &mut Node,
+    (shards, nodes): (&Shards, &mut [Node]),
     clock: Clock,
-    inbox: &Inbox,
+    (control, inboxes): (&Control, Vec<Inbox>),
     on_event: impl FnMut(node::Event),
 ) -> Result<(), Error> {
-    Driver {
-        system,
-        node,
-        clock,
-        counters: Counters::default(),
-        outbox: Outbox::default(),
-        blocked: None,
-        busy_turns: 0,
-        load: Load::default(),
-        delivery: Vec::with_capacity(PACKET_BYTES),
-        on_event,
-    }
-    .run(inbox)
+    let mut own_and_others = nodes.iter_mut().zip(inboxes);
+    let Some((node, inbox)) = own_and_others.next() else { return Ok(()) };
+    thread::scope(|scope| {
+        let mut crew = Crew::new(shards);
+        let mut threads = Vec::new();
+        for (index, (node, other)) in own_and_others.enumerate() {
+            let outlet = Outlet::new(&system.tun, &system.ports);
+            let hand = crew.join(node, other, outlet, clock, &inbox.bell);
+            let work = move || {
+                let worked = hand.work();
+                control.stop(); // no thread goes on alone
+                worked
+            };
+            let thread =
+                thread::Builder::new().name(format!("shard {}", index + 1)).spawn_scoped(scope, work);
+            threads.push(thread.map_err(Error::call("start a thread"))?);
+        }
+        let outlet = Outlet::new(&system.tun, &system.ports);
+        let (busy_turns, load) = (0, Load::default());
+        let driver = Driver { system, node, crew, clock, outlet, busy_turns, load, on_event };
+        let driven = driver.run(&inbox);
+        control.stop();
+        let worked = threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        worked.fold(driven, Result::and)
+    })
 }
 
 struct Driver<'a, F> {
     system: &'a mut System,
     node: &'a mut Node,
+    crew: Crew<'a>,
     clock: Clock,
-    counters: Counters,
-    outbox: Outbox,
-    /// The port whose socket was full when last asked.
-    blocked: Option<usize>,
+    outlet: Outlet,
     /// Turns in a row in which the socket or the device had something to do.
     busy_turns: u32,
     load: Load,
-    delivery: Vec<u8>,
     on_event: F,
 }
 
@@ -70,14 +82,11 @@ impl<F: FnMut(node::Event)> Driver<'_, F> {
         loop {
             if self.node.poll_timeout().is_some_and(|at| at <= now) {
                 self.node.handle_timeout(now);
-                deliver(self.node, &mut self.system.tun, &mut self.counters, &mut self.delivery);
-                flush(&mut self.system.tun, &mut self.counters);
+                self.outlet.deliver(self.node);
+                self.outlet.flush();
             }
-            self.transmit(now)?;
-            while let Some(event) = self.node.poll_event() {
-                self.system.follow(&event);
-                (self.on_event)(event);
-            }
+            self.outlet.transmit(self.node, now)?;
+            self.tell();
             let patience = self.node.poll_timeout().map(|at| at.saturating_sub(now));
             let before = self.clock.now();
             let ready = self.wait(inbox, patience)?;
@@ -86,7 +95,7 @@ impl<F: FnMut(node::Event)> Driver<'_, F> {
                 self.node.processor_is_short(is_short);
             }
             if ready.socket_out {
-                self.blocked = None;
+                self.outlet.blocked = None;
             }
             if ready.socket_in {
                 self.receive(now)?;
@@ -106,40 +115,34 @@ impl<F: FnMut(node::Event)> Driver<'_, F> {
     }
 
     fn wait(&self, inbox: &Inbox, patience: Option<Duration>) -> Result<Ready, Error> {
-        let System { ports, tun, ear, .. } = &*self.system;
-        let (sockets, ear) = (ports.sockets(), ear.as_ref().map(AsFd::as_fd));
-        Reactor { sockets, wants_out: self.blocked, device: tun, ear, bell: &inbox.bell }.wait(patience)
+        let Outlet { ports, tun, blocked, .. } = &self.outlet;
+        let (sockets, ear) = (ports.sockets(), self.system.ear.as_ref().map(AsFd::as_fd));
+        Reactor { sockets, wants_out: *blocked, reads: true, device: tun, ear, bell: &inbox.bell }
+            .wait(patience)
     }
 
-    /// Sends what the node has, as far as the socket takes it.
-    fn transmit(&mut self, now: Duration) -> Result<(), Error> {
-        if self.blocked.is_none() {
-            let node = &mut *self.node;
-            let sent = self.outbox.send_all(&mut self.system.ports, &mut self.counters, |datagram| {
-                let transmit = node.poll_transmit(now, datagram)?;
-                transmit.seal(datagram);
-                let node::Transmit { to, source_port, class, .. } = transmit;
-                Some(Envelope { to, source_port, class })
-            })?;
-            self.blocked = match sent {
-                Sent::All => None,
-                Sent::Blocked { source_port } => Some(source_port),
-            };
+    /// Tells what the nodes have to tell.
+    fn tell(&mut self) {
+        while let Some(event) = self.node.poll_event() {
+            let event = self.crew.own(event);
+            self.system.follow(&event);
+            (self.on_event)(event);
         }
-        Ok(())
+        for event in self.crew.events() {
+            self.system.follow(&event);
+            (self.on_event)(event);
+        }
     }
 
-    /// Hands the node one system call's worth of datagrams, and what it makes of each to the kernel.
+    /// Hands the nodes one system call's worth of datagrams, and what this one makes of each to the kernel.
     fn receive(&mut self, now: Duration) -> Result<(), Error> {
-        let System { ports, tun, .. } = &mut *self.system;
-        let (node, counters, delivery) = (&mut *self.node, &mut self.counters, &mut self.delivery);
-        ports
-            .receive(|received| {
+        let Driver { node, crew, outlet, .. } = self;
+        outlet.receive(node, |node, received| {
+            if !crew.takes_datagram(received.from, received.ecn, received.datagram) {
                 node.handle_datagram(now, received.from, received.ecn, received.datagram);
-                deliver(node, tun, counters, delivery);
-            })
-            .map_err(Error::call("receive datagrams"))?;
-        flush(tun, counters);
+            }
+        })?;
+        outlet.counters.handed_over_lost += crew.hand_over();
         Ok(())
     }
 
@@ -155,23 +158,26 @@ impl<F: FnMut(node::Event)> Driver<'_, F> {
         }
     }
 
-    /// Hands the node a few packets of the kernel's.
+    /// Hands the nodes a few packets of the kernel's.
     fn read_packets(&mut self, now: Duration) -> Result<(), Error> {
-        let System { tun, mss_clamp, .. } = &mut *self.system;
-        let (node, counters) = (&mut *self.node, &mut self.counters);
+        let Driver { node, crew, outlet, system, .. } = self;
+        let Outlet { tun, counters, .. } = &mut *outlet;
         let mut packets = 0;
         while packets < PACKETS
             && tun.read(|packet| {
                 packets += 1;
-                if mss_clamp.is_some_and(|mtu| mss::clamp(packet, mtu)) {
+                if system.mss_clamp.is_some_and(|mtu| mss::clamp(packet, mtu)) {
                     counters.segment_sizes_clamped += 1;
                 }
-                node.handle_packet(now, packet);
+                if !crew.takes_packet(packet) {
+                    node.handle_packet(now, packet);
+                }
             })?
         {}
+        counters.handed_over_lost += crew.hand_over();
         // what the senders of packets are told that cannot go on
-        deliver(node, tun, counters, &mut self.delivery);
-        flush(tun, counters);
+        outlet.deliver(node);
+        outlet.flush();
         Ok(())
     }
 
@@ -182,7 +188,8 @@ impl<F: FnMut(node::Event)> Driver<'_, F> {
                 // whoever asked may have lost patience
                 Request::Status(answer) => {
                     let overheard = self.system.ear.as_mut().map(Ear::heard);
-                    let snapshot = Snapshot { node: self.node.status(now), io: self.counters, overheard };
+                    let snapshot =
+                        Snapshot { node: self.node.status(now), io: self.outlet.counters, overheard };
                     let _ = answer.try_send(snapshot);
                 }
                 Request::Stop => return false,
@@ -195,33 +202,15 @@ impl<F: FnMut(node::Event)> Driver<'_, F> {
     fn say_goodbye(mut self, inbox: &Inbox) -> Result<(), Error> {
         self.node.close();
         let end = self.clock.now() + GOODBYE;
-        self.transmit(self.clock.now())?;
-        while self.blocked.is_some() && self.clock.now() < end {
+        self.outlet.transmit(self.node, self.clock.now())?;
+        while self.outlet.blocked.is_some() && self.clock.now() < end {
             let patience = end.saturating_sub(self.clock.now());
             if self.wait(inbox, Some(patience))?.socket_out {
-                self.blocked = None;
+                self.outlet.blocked = None;
             }
-            self.transmit(self.clock.now())?;
+            self.outlet.transmit(self.node, self.clock.now())?;
         }
-        while let Some(event) = self.node.poll_event() {
-            (self.on_event)(event);
-        }
+        self.tell();
         Ok(())
     }
-}
-
-/// Hands the device what the node has restored.
-fn deliver(node: &mut Node, tun: &mut Tun, counters: &mut Counters, delivery: &mut Vec<u8>) {
-    while node.poll_deliver(delivery) {
-        count_refusal(tun.write(delivery), counters);
-    }
-}
-
-/// Hands the kernel what the device holds back.
-fn flush(tun: &mut Tun, counters: &mut Counters) {
-    count_refusal(tun.flush(), counters);
-}
-
-fn count_refusal(written: std::io::Result<()>, counters: &mut Counters) {
-    counters.packets_refused += u64::from(written.is_err());
 }

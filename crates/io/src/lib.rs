@@ -21,6 +21,7 @@
 
 pub mod clock;
 pub mod control;
+mod crew;
 pub mod drive;
 pub mod ear;
 mod error;
@@ -29,6 +30,7 @@ pub mod mss;
 pub mod netlink;
 pub mod offload;
 pub mod outbox;
+mod outlet;
 pub mod path;
 pub mod ports;
 pub mod radio;

@@ -39,6 +39,12 @@ impl Ports {
         Ok(Ports { sockets })
     }
 
+    /// The same sockets, for another thread, say.
+    #[must_use]
+    pub fn share(&self) -> Self {
+        Ports { sockets: self.sockets.iter().map(Udp::share).collect() }
+    }
+
     /// Where the first is bound, with the port that the system chose if 0 was asked for.
     #[must_use]
     pub fn local(&self) -> SocketAddr {

@@ -60,6 +60,8 @@ pub struct Reactor<'a, S, D> {
     pub sockets: &'a [S],
     /// The one of them that is waited for until it takes datagrams, too.
     pub wants_out: Option<usize>,
+    /// Whether what arrives by sockets and device is waited for; another thread may be the one that reads them.
+    pub reads: bool,
     /// The device.
     pub device: D,
     /// Where what is sent to others is heard.
@@ -74,18 +76,19 @@ impl<S: AsFd, D: AsFd> Reactor<'_, S, D> {
         let count = self.sockets.len().min(MAX_SOCKETS);
         let bell = self.bell.0.as_fd();
         let mut watched: [PollFd<'_>; 3 + MAX_SOCKETS] = std::array::from_fn(|at| match at.checked_sub(3) {
-            None if at == 0 => PollFd::new(&self.device, PollFlags::IN),
+            None if at == 0 && self.reads => PollFd::new(&self.device, PollFlags::IN),
             None if at == 1 => PollFd::from_borrowed_fd(bell, PollFlags::IN),
-            // without an ear nothing is asked of what stands in its place
-            None => match self.ear {
-                Some(ear) => PollFd::from_borrowed_fd(ear, PollFlags::IN),
-                None => PollFd::from_borrowed_fd(bell, PollFlags::empty()),
-            },
-            Some(at) if at < count => {
-                let out = if self.wants_out == Some(at) { PollFlags::OUT } else { PollFlags::empty() };
-                PollFd::new(&self.sockets[at], PollFlags::IN | out)
+            None if at == 2
+                && let Some(ear) = self.ear =>
+            {
+                PollFd::from_borrowed_fd(ear, PollFlags::IN)
             }
-            Some(_) => PollFd::from_borrowed_fd(bell, PollFlags::IN),
+            Some(at) if at < count && (self.reads || self.wants_out == Some(at)) => {
+                let out = if self.wants_out == Some(at) { PollFlags::OUT } else { PollFlags::empty() };
+                PollFd::new(&self.sockets[at], if self.reads { PollFlags::IN | out } else { out })
+            }
+            // nothing is asked of what stands in the place of what is not waited for
+            _ => PollFd::from_borrowed_fd(bell, PollFlags::empty()),
         });
         // what no clock can count to never comes
         let patience = patience.and_then(|patience| Timespec::try_from(patience).ok());
@@ -103,7 +106,7 @@ impl<S: AsFd, D: AsFd> Reactor<'_, S, D> {
             self.bell.silence();
         }
         Ok(Ready {
-            socket_in: socket.intersects(readable),
+            socket_in: self.reads && socket.intersects(readable),
             socket_out: socket.intersects(PollFlags::OUT),
             device_in: device.intersects(readable),
             heard: self.ear.is_some() && ear.intersects(readable),
@@ -136,7 +139,7 @@ mod tests {
         fn wait(&self, wants_out: bool, patience: Option<Duration>) -> Ready {
             let Fixture { socket, device, ear, bell } = self;
             let (sockets, wants_out) = ([socket], wants_out.then_some(0));
-            Reactor { sockets: &sockets, wants_out, device, ear: Some(ear.as_fd()), bell }
+            Reactor { sockets: &sockets, wants_out, reads: true, device, ear: Some(ear.as_fd()), bell }
                 .wait(patience)
                 .unwrap()
         }

@@ -7,6 +7,7 @@ use ipnet::IpNet;
 use rustix::io::Errno;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
 use tun_rs::{DeviceBuilder, SyncDevice};
 
 /// The longest name of an interface, in bytes (IFNAMSIZ less the closing zero).
@@ -14,10 +15,10 @@ const NAME_BYTES: usize = 15;
 /// The longest packet or super-segment.
 const PACKET_BYTES: usize = 65_535;
 
-/// A TUN device that is ours while this lives; the kernel removes it, its addresses and its routes afterwards,
+/// A TUN device that is ours while this lives, or one that it is shared with; the kernel removes it, its addresses and its routes afterwards,
 /// also when the process is killed.
 pub struct Tun {
-    device: SyncDevice,
+    device: Arc<SyncDevice>,
     name: String,
     index: u32,
     read: Vec<u8>,
@@ -45,7 +46,20 @@ impl Tun {
         }
         netlink.bring_up(index)?;
         let read = vec![0; FRONT_BYTES + PACKET_BYTES];
+        let device = Arc::new(device);
         Ok(Tun { device, name: name.to_owned(), index, read, written: Coalescer::default() })
+    }
+
+    /// The same device, with buffers of its own: for another thread, say. It lives as long as one of them.
+    #[must_use]
+    pub fn share(&self) -> Self {
+        Tun {
+            device: Arc::clone(&self.device),
+            name: self.name.clone(),
+            index: self.index,
+            read: vec![0; self.read.len()],
+            written: Coalescer::default(),
+        }
     }
 
     /// The interface's name.

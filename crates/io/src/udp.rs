@@ -11,6 +11,7 @@ use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV6, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::sync::Arc;
 
 /// Receives at most this many rows of datagrams with one system call.
 const BATCH: usize = 16;
@@ -37,8 +38,8 @@ pub struct Received<'a> {
 
 /// A bound socket and its buffers.
 pub struct Udp {
-    socket: UdpSocket,
-    state: UdpSocketState,
+    socket: Arc<UdpSocket>,
+    state: Arc<UdpSocketState>,
     local: SocketAddr,
     buffer: Vec<u8>,
 }
@@ -72,7 +73,18 @@ impl Udp {
             Ok((state, socket.local_addr()?))
         };
         let (state, local) = set_up(&socket).map_err(|source| Error::Socket { address, source })?;
-        Ok(Udp { socket, state, local, buffer: vec![0; BATCH * ROW_BYTES] })
+        Ok(Udp { socket: socket.into(), state: state.into(), local, buffer: vec![0; BATCH * ROW_BYTES] })
+    }
+
+    /// The same socket, with a buffer of its own: for another thread, say.
+    #[must_use]
+    pub fn share(&self) -> Self {
+        Udp {
+            socket: Arc::clone(&self.socket),
+            state: Arc::clone(&self.state),
+            local: self.local,
+            buffer: vec![0; self.buffer.len()],
+        }
     }
 
     /// Where it is bound, with the port that the system chose if 0 was asked for.
@@ -93,7 +105,7 @@ impl Udp {
         let mut rows = self.buffer.chunks_exact_mut(ROW_BYTES);
         let mut slices: [IoSliceMut<'_>; BATCH] =
             std::array::from_fn(|_| IoSliceMut::new(rows.next().unwrap_or(&mut [])));
-        let count = match self.state.recv(UdpSockRef::from(&self.socket), &mut slices, &mut meta) {
+        let count = match self.state.recv(UdpSockRef::from(&*self.socket), &mut slices, &mut meta) {
             Ok(count) => count,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
             Err(error) => return Err(error),
@@ -128,7 +140,7 @@ impl Udp {
             segment_size: (row.len() > segment_bytes).then_some(segment_bytes),
             src_ip: None,
         };
-        self.state.try_send(UdpSockRef::from(&self.socket), &transmit)
+        self.state.try_send(UdpSockRef::from(&*self.socket), &transmit)
     }
 }
 

@@ -6,6 +6,7 @@
 //! says in secret whose it is, and a reset speaks of an id of the other end's: both are shown to every shard.
 
 use crate::config::{Config, ConfigError};
+use crate::event::{Event, SentPacket};
 use crate::keys::PublicKey;
 use crate::node::Node;
 use crate::route::Routes;
@@ -111,6 +112,19 @@ impl Shards {
             // a group's key is named by its gateway, in whichever shard here that peer is
             Kind::Initiation | Kind::Reset | Kind::Group { .. } => Concerns::Every,
         }
+    }
+
+    /// What the node of a shard told, with the peer's index in the whole configuration.
+    #[must_use]
+    pub fn told_by(&self, shard: usize, mut event: Event) -> Event {
+        if let Event::Reachable { index, .. }
+        | Event::Unreachable { index, .. }
+        | Event::Arrived { peer: index, .. }
+        | Event::Sent(SentPacket { peer: index, .. }) = &mut event
+        {
+            *index = *index * self.count + shard;
+        }
+        event
     }
 }
 

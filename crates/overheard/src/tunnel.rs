@@ -15,7 +15,8 @@ use std::path::Path;
 
 /// Runs the node of `config` until SIGINT or SIGTERM. `trace` is where it writes what each packet refers to.
 pub fn run(mut config: Config, trace: Option<&Path>) -> anyhow::Result<()> {
-    let (control, inbox) = io::control()?;
+    let threads = config.threads.min(config.node.peers.len()).max(1);
+    let (control, inboxes) = io::control(threads)?;
     stop_on_signals(control.clone())?;
     let mut trace = match trace {
         Some(path) => Some(BufWriter::new(
@@ -29,12 +30,12 @@ pub fn run(mut config: Config, trace: Option<&Path>) -> anyhow::Result<()> {
     let (controller, boosted) = boost::begin(&mut config);
     let socket = StatusSocket::bind(&config.status_socket, &config.path)?;
     let clock = Clock::start();
-    let mut node = node::Node::new(config.node.clone(), rand::random(), clock.now())
+    let (shards, mut nodes) = node::Shards::new(&config.node, threads, rand::random(), clock.now())
         .map_err(|why| Mistake::new(format!("{}: {why}", config.path.display())))?;
     let mut system = System::set_up(&config.system).map_err(|why| explain(&config, why))?;
     let listen = system.local();
     let about = About { boost: boosted, ..About::new(&config.path, config.role, &config.system, listen) };
-    socket.serve(about, control)?;
+    socket.serve(about, control.clone())?;
     tracing::info!(
         "{} up on {} (mtu {}), listening on {listen}, policy {}, {} peers",
         config.role,
@@ -45,14 +46,16 @@ pub fn run(mut config: Config, trace: Option<&Path>) -> anyhow::Result<()> {
     );
     // Told to nobody where there is no NOTIFY_SOCKET.
     let _ = sd_notify::notify(&[sd_notify::NotifyState::Ready]);
-    let driven = io::drive(&mut system, &mut node, clock, &inbox, |event| match (&event, &mut trace) {
-        (Event::Ratio { flow, ratio }, _) => {
-            controller.iter().for_each(|controller| controller.tell(flow, *ratio));
-        }
-        (Event::Sent(_) | Event::Arrived { .. }, Some(trace)) => write_trace(trace, &event),
-        (Event::Sent(_) | Event::Arrived { .. }, None) => {}
-        _ => tracing::info!("{event}"),
-    });
+    let nodes = (&shards, nodes.as_mut_slice());
+    let driven =
+        io::drive(&mut system, nodes, clock, (&control, inboxes), |event| match (&event, &mut trace) {
+            (Event::Ratio { flow, ratio }, _) => {
+                controller.iter().for_each(|controller| controller.tell(flow, *ratio));
+            }
+            (Event::Sent(_) | Event::Arrived { .. }, Some(trace)) => write_trace(trace, &event),
+            (Event::Sent(_) | Event::Arrived { .. }, None) => {}
+            _ => tracing::info!("{event}"),
+        });
     let _ = sd_notify::notify(&[sd_notify::NotifyState::Stopping]);
     drop(system);
     if let Some(trace) = &mut trace {

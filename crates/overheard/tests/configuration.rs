@@ -65,6 +65,22 @@ fn source_ports_that_cannot_be_are_told() {
 }
 
 #[test]
+fn threads_that_cannot_be_are_told() {
+    for wrong in ["0", "65"] {
+        refused(
+            "role =",
+            &format!("threads = {wrong}\nrole ="),
+            &format!("gateway.toml: [node] threads: {wrong} is not between 1 and 64"),
+        );
+    }
+    let site = Site::new();
+    let threads = site.gateway().replace("role =", "threads = 2\nrole =");
+    let expected = "overheard: gateway.toml: [node] threads: what stations overhear of each other is known to one thread; \
+                    take it out, or [overhear]";
+    assert_eq!(site.refused(&(threads + "\n[overhear]\n")), (2, expected.to_owned()));
+}
+
+#[test]
 fn a_tunnel_that_cannot_open_is_told() {
     refused(
         "interface",

@@ -129,6 +129,7 @@ fn the_table_of_the_readme_names_keys_that_a_configuration_may_have() {
     let values = [
         ("listen", "\"127.0.0.1:0\""),
         ("source_ports", "1"),
+        ("threads", "1"),
         ("status_socket", "\"gateway.sock\""),
         ("mtu", "1400"),
         ("routes", "true"),

@@ -35,17 +35,12 @@ fn content(bytes: usize) -> Vec<u8> {
 /// A gateway, and two stations that are configured alike; `overhear` is the table of the stations.
 fn site(overhear: &str) -> Site {
     let site = Site::tunnel("192.0.2.1:4780", r#"["10.98.0.1/32"]"#);
-    let other = site.key("other");
     let station = fs::read_to_string(site.path().join("station.toml")).unwrap() + overhear;
     let station = station.replace("ohtest-st", "oh-st").replace(r#", "fd98::2/64""#, "");
     site.write("station.toml", &station);
-    let other_station =
-        station.replace("station/private.key", "other/private.key").replace("10.98.0.2/24", "10.98.0.3/24");
-    site.write("other.toml", &other_station.replace("station.sock", "other.sock"));
+    site.add_station("other", 3);
     let gateway = fs::read_to_string(site.path().join("gateway.toml")).unwrap();
-    let peer =
-        format!("\n[[peer]]\nname = \"other\"\npublic_key = \"{other}\"\nallowed_ips = [\"10.98.0.3/32\"]\n");
-    site.write("gateway.toml", &(gateway + &peer + "\n[overhear]\n"));
+    site.write("gateway.toml", &(gateway + "\n[overhear]\n"));
     site
 }
 

@@ -3,6 +3,7 @@
 mod search;
 
 use crate::anchors::{Anchor, AnchorFinder};
+use crate::continuation::Continuations;
 use crate::density::Density;
 use crate::eligible_payload;
 use crate::index::Index;
@@ -37,6 +38,22 @@ pub enum Encoded {
     },
 }
 
+/// One packet's search: a macro, for a method would borrow the matches, too.
+macro_rules! search {
+    ($encoder:ident, $sequence:ident, $packet:ident, $payload:ident) => {
+        Search {
+            window_bytes: $encoder.parameters.window_bytes,
+            anchors: &$encoder.anchors,
+            index: &$encoder.index,
+            store: &$encoder.store,
+            policy: &*$encoder.policy,
+            sequence: $sequence,
+            packet: $packet,
+            payload: $payload,
+        }
+    };
+}
+
 /// Reduces the packets of one direction.
 #[derive(Debug)]
 pub struct Encoder {
@@ -47,6 +64,7 @@ pub struct Encoder {
     store: PacketStore,
     sparing: Sparing,
     density: Density,
+    continuations: Continuations,
     statistics: EncoderStatistics,
     anchors: Vec<Anchor>,
     waiting: WaitingAnchors,
@@ -79,6 +97,7 @@ impl Encoder {
             store: PacketStore::new(store_bytes),
             sparing,
             density,
+            continuations: Continuations::default(),
             statistics: EncoderStatistics::default(),
             anchors: Vec::new(),
             waiting: WaitingAnchors::default(),
@@ -103,19 +122,28 @@ impl Encoder {
             return Encoded::Plain;
         };
         self.statistics.eligible_packets += 1;
-        let searched = self.policy.admit(sequence, inner) && self.sparing.wants_a_search();
-        let encoded = if searched {
+        let admitted = self.policy.admit(sequence, inner);
+        self.matches.clear();
+        if admitted && self.parameters.form == Form::Compact && !self.sparing.is_rare() {
+            self.go_on(sequence, packet, inner, payload.clone());
+        }
+        let unknown = self.unknown(payload.clone());
+        let searched = admitted && self.sparing.wants_a_search();
+        if searched {
             self.statistics.searched_packets += 1;
+            self.finder.halve(self.density.halvings());
+            self.finder.find(packet, unknown.clone(), &mut self.anchors);
             self.search(sequence, packet, payload.clone());
-            let encoded = self.emit(sequence, packet, out);
+        }
+        let encoded = self.emit(sequence, packet, out);
+        if searched {
             self.sparing.searched(encoded != Encoded::Plain);
-            encoded
-        } else {
-            Encoded::Plain
-        };
-        if self.store.insert(sequence, packet, payload.clone()) {
+        }
+        let end = self.matches.last().filter(|found| found.end() == payload.end).map(Match::stored_end);
+        self.continuations.ended(inner, payload.len(), end);
+        if self.store.insert(sequence, packet, payload) {
             if !searched {
-                find_anchors_to_enter(&mut self.finder, &self.sparing, packet, payload, &mut self.anchors);
+                find_anchors_to_enter(&mut self.finder, &self.sparing, packet, unknown, &mut self.anchors);
             }
             if self.indexes_when_confirmed() {
                 let index = &self.index;
@@ -128,21 +156,22 @@ impl Encoder {
         encoded
     }
 
-    /// Finds the packet's anchors, and by them what it repeats.
+    /// Finds what the packet begins with, if the flow's last one says where that stands.
+    fn go_on(&mut self, sequence: u64, packet: &[u8], inner: &Inner, payload: Range<usize>) {
+        let Some(place) = self.continuations.of(inner) else { return };
+        search!(self, sequence, packet, payload).follow(place, &mut self.matches);
+    }
+
+    /// The stretch of the payload in which anchors are looked for: not what stands in a packet that stays for long yet, and to
+    /// which its own anchors lead.
+    fn unknown(&self, payload: Range<usize>) -> Range<usize> {
+        let known = self.matches.iter().take_while(|found| self.store.stays(found.stored_sequence)).last();
+        known.map_or(payload.start, Match::end)..payload.end
+    }
+
+    /// Finds what the packet repeats by its anchors.
     fn search(&mut self, sequence: u64, packet: &[u8], payload: Range<usize>) {
-        self.finder.halve(self.density.halvings());
-        self.finder.find(packet, payload.clone(), &mut self.anchors);
-        self.matches.clear();
-        let search = Search {
-            window_bytes: self.parameters.window_bytes,
-            anchors: &self.anchors,
-            index: &self.index,
-            store: &self.store,
-            policy: &*self.policy,
-            sequence,
-            packet,
-            payload,
-        };
+        let search = search!(self, sequence, packet, payload);
         match self.parameters.form {
             Form::Compact => search.for_compact_form(&mut self.matches),
             Form::Paper => search.for_paper_form(&mut self.matches),
@@ -271,6 +300,7 @@ impl Encoder {
         self.store.clear();
         self.index.clear();
         self.waiting.clear();
+        self.continuations.clear();
         self.references.clear();
     }
 

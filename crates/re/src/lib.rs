@@ -24,6 +24,7 @@
 #![forbid(unsafe_code)]
 
 pub mod anchors;
+mod continuation;
 mod decoder;
 mod density;
 mod encoder;

@@ -4,6 +4,8 @@
 const PATIENCE: u32 = 64;
 /// How rare: one packet in so many.
 const ONE_IN: u32 = 16;
+/// ... while the processor is short: what is found saves nothing then that anybody waits for.
+const ONE_IN_WHILE_SHORT: u32 = 64;
 
 /// Counts fruitless searches.
 #[derive(Debug, Clone, Copy)]
@@ -42,7 +44,7 @@ impl Sparing {
             return true;
         }
         self.passed_over += 1;
-        if self.passed_over == ONE_IN {
+        if self.passed_over >= if self.processor_is_short { ONE_IN_WHILE_SHORT } else { ONE_IN } {
             self.passed_over = 0;
         }
         self.passed_over == 0
@@ -76,7 +78,7 @@ mod tests {
         sparing.searched(true);
         assert_eq!(run(&mut sparing, 10), 10);
         sparing.processor_is_short(true);
-        assert_eq!(run(&mut sparing, 160), 10);
+        assert_eq!(run(&mut sparing, 640), 10);
         sparing.processor_is_short(false);
         assert_eq!(run(&mut sparing, 10), 10);
         assert_eq!(run(&mut Sparing::off(), 1000), 1000);

@@ -131,6 +131,14 @@ impl PacketStore {
         self.slot(sequence).is_some()
     }
 
+    /// Whether a packet is confirmed and of the newer half of those that may be held: both ends have it for as many
+    /// more.
+    #[must_use]
+    pub fn stays(&self, sequence: u64) -> bool {
+        let is_young = sequence >= self.lowest + (self.end - self.lowest) / 2;
+        is_young && self.slot(sequence).is_some_and(|slot| slot.confirmed)
+    }
+
     /// The highest link sequence ever put in; 0 before the first.
     #[must_use]
     pub fn newest(&self) -> u64 {

@@ -94,3 +94,26 @@ fn the_papers_form_searches_and_enters_every_packet_whole() {
     link.send(&tcp_packet(80, 600_000, &reference));
     assert!(link.send(&tcp_packet(80, 700_000, &reference[90..240])).reduced);
 }
+
+/// As if what repeats had been looked for before the kernel cut it into segments.
+#[test]
+fn a_region_that_crosses_segments_is_removed_to_the_byte() {
+    let content = pseudo_random(9, 50_000);
+    let mut link = Link::new(Parameters { policy: Policy::Naive, ..Parameters::default() });
+    for segment_bytes in [1000, 700] {
+        let mut at = 0;
+        for segment in content.chunks(segment_bytes) {
+            let packet = tcp_packet(80, at + segment_bytes as u32 * 100_000, segment);
+            at += segment.len() as u32;
+            let frame = link.send(&packet);
+            if segment_bytes == 700 {
+                let around = packet.len() - segment.len();
+                // three regions at most, each of a few numbers
+                assert!(frame.body.len() <= around + 3 * 8, "{} bytes at {at}", frame.body.len());
+            }
+            assert_eq!(link.receive(&frame), Arrival::Delivered(packet));
+        }
+    }
+    let statistics = link.encoder.statistics();
+    assert_eq!(statistics.removed_bytes, 50_000, "{statistics:?}");
+}

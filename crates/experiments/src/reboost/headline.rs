@@ -28,7 +28,7 @@ pub const FIGURE: Figure = Figure {
 /// as measured; the rows say how well it fits.
 pub(super) fn left(file: File) -> f64 {
     match file {
-        File::Pages => 0.43,
+        File::Pages => 0.415,
         File::Ratio(percent) => f64::from(percent) / 100.0,
         File::Varying => 0.615,
         File::LongMixed => 0.45,

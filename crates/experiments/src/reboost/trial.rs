@@ -15,7 +15,7 @@ use crate::pair::{AIR, Carrier, GATEWAY, Pair, STATION};
 use crate::row::Row;
 
 /// When downloads start; the session stands by then.
-pub const START_SECONDS: f64 = 2.0;
+pub const START_SECONDS: f64 = 5.0;
 /// When a trial is given up.
 const BOUND_SECONDS: f64 = 900.0;
 /// After how long without a new octet a download has stalled.

@@ -57,9 +57,10 @@ impl Peer {
             if let Some(last) = last {
                 frame::give_length(last, out);
             }
-            let mut body = Vec::with_capacity(frame_bytes);
-            link.received.write(now, link.restore.generation(), &mut body);
-            frame::emit(FrameType::Receipt, &body, out);
+            let start = out.len();
+            frame::emit_last(FrameType::Receipt, out);
+            link.received.write(now, link.restore.generation(), out);
+            frame::give_length(start, out);
             self.counters.receipts_sent += 1;
         }
     }

@@ -5,6 +5,7 @@
 mod carrying;
 mod filling;
 mod group;
+mod growth;
 mod lanes;
 mod marks;
 mod narrow;

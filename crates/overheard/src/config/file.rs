@@ -38,6 +38,8 @@ pub struct Node {
     pub listen: Option<String>,
     /// From how many ports datagrams leave to peers whose endpoint is known: 1 by default.
     pub source_ports: Option<i64>,
+    /// How many threads share the peers out among them, at most: 1 by default.
+    pub threads: Option<i64>,
     /// Where `overheard status` asks: `/run/overheard/INTERFACE.sock` by default; relative to this file.
     pub status_socket: Option<PathBuf>,
 }

@@ -42,6 +42,8 @@ pub struct Config {
     pub system: io::Settings,
     /// Whether, and how, TCP senders here are boosted.
     pub boost: Option<Boost>,
+    /// How many threads share the peers out among them, at most.
+    pub threads: usize,
     /// Where `overheard status` asks.
     pub status_socket: PathBuf,
 }

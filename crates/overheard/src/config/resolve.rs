@@ -15,6 +15,8 @@ use std::str::FromStr;
 use std::time::Duration;
 
 const PORT: u16 = 4780;
+/// More threads than processors gain nothing; this is more than most machines have.
+const MAX_THREADS: usize = 64;
 const KEEPALIVE: Duration = Duration::from_secs(25);
 
 /// Settles what `file`, read from `path`, means.
@@ -53,6 +55,7 @@ pub fn resolve(path: &Path, file: File, policies: Policies) -> anyhow::Result<Co
     let allowed_ips: Vec<Vec<IpNet>> = peers.iter().map(|peer| peer.allowed_ips.clone()).collect();
     let inner_ipv6 = addresses.iter().chain(allowed_ips.iter().flatten()).any(|net| net.addr().is_ipv6());
     let source_ports = source_ports(path, &file, &peers)?;
+    let threads = threads(path, &file)?;
     let group = file.overhear.as_ref().map(|overhear| group(path, overhear)).transpose()?;
     let shares = group.is_some() && peers.len() > 1;
     let lane_bytes = if source_ports > 1 { LANE_BYTES } else { 0 };
@@ -88,7 +91,8 @@ pub fn resolve(path: &Path, file: File, policies: Policies) -> anyhow::Result<Co
         mss_clamp: file.tunnel.mss_clamp,
         congestion_control: None,
     };
-    Ok(Config { path: path.to_owned(), role: file.node.role, node, system, boost, status_socket })
+    let path = path.to_owned();
+    Ok(Config { path, role: file.node.role, node, system, boost, threads, status_socket })
 }
 
 /// Where the node answers `overheard status`.
@@ -163,6 +167,18 @@ fn source_ports(path: &Path, file: &File, peers: &[PeerConfig]) -> Result<usize,
         return Err(wrong(what.to_owned()));
     }
     Ok(ports)
+}
+
+fn threads(path: &Path, file: &File) -> Result<usize, Mistake> {
+    let wanted = file.node.threads.unwrap_or(1);
+    let wrong = |what: String| Mistake::at(path, "[node] threads", what);
+    let threads = usize::try_from(wanted).ok().filter(|threads| (1..=MAX_THREADS).contains(threads));
+    let threads = threads.ok_or_else(|| wrong(format!("{wanted} is not between 1 and {MAX_THREADS}")))?;
+    if threads > 1 && file.overhear.is_some() {
+        let what = "what stations overhear of each other is known to one thread; take it out, or [overhear]";
+        return Err(wrong(what.to_owned()));
+    }
+    Ok(threads)
 }
 
 fn reduce(path: &Path, file: &Reduce, policies: Policies) -> Result<re::Parameters, Mistake> {

@@ -83,6 +83,22 @@ allowed_ips = {allowed}
         self.write(&file, &text.replacen(table, &format!("{table}\n{key}"), 1));
     }
 
+    /// One more station, configured as the first is at this moment, with the address 10.98.0.`last`; the gateway knows it.
+    pub fn add_station(&self, name: &str, last: u8) {
+        let public = self.key(name);
+        let station = fs::read_to_string(self.path().join("station.toml")).unwrap();
+        let station = station
+            .replace("station/private.key", &format!("{name}/private.key"))
+            .replace("station.sock", &format!("{name}.sock"))
+            .replace("10.98.0.2/24", &format!("10.98.0.{last}/24"));
+        self.write(&format!("{name}.toml"), &station);
+        let gateway = fs::read_to_string(self.path().join("gateway.toml")).unwrap();
+        let peer = format!(
+            "\n[[peer]]\nname = \"{name}\"\npublic_key = \"{public}\"\nallowed_ips = [\"10.98.0.{last}/32\"]\n"
+        );
+        self.write("gateway.toml", &(gateway + &peer));
+    }
+
     pub fn path(&self) -> &Path {
         self.folder.path()
     }

@@ -2,7 +2,7 @@
 
 use crate::anchors::Anchor;
 use crate::extent::{common_prefix, common_suffix};
-use crate::index::{Entry, Index};
+use crate::index::{Entry, Index, Place};
 use crate::policy::ReferencePolicy;
 use crate::store::PacketStore;
 use std::ops::Range;
@@ -11,6 +11,8 @@ use wire::shim::{compact, paper};
 
 /// Anchors that are looked up together: as many as a processor has under way at once.
 const TOGETHER: usize = 16;
+/// How far behind a stored packet the next one of its flow is looked for, in link sequences: others may stand between.
+const SUCCESSORS: u64 = 3;
 
 /// A region of the packet that stands in a stored one, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,12 +27,19 @@ pub(super) struct Match {
     pub stored_sequence: u64,
     /// Where the region starts in the stored packet.
     pub stored_start: usize,
+    /// Whether it reaches to the end of that packet's payload.
+    pub ends_stored: bool,
 }
 
 impl Match {
     /// Where the region ends in the packet.
     pub(super) fn end(&self) -> usize {
         self.start + self.length
+    }
+
+    /// What stands behind the region in the stored packet.
+    pub(super) fn stored_end(&self) -> Place {
+        Place { sequence: self.stored_sequence, offset: self.stored_start + self.length }
     }
 
     /// As the compact form writes it, in a packet of this link sequence, behind a region that ends at
@@ -89,13 +98,63 @@ impl Search<'_> {
             length: backwards + forwards,
             stored_sequence: stored.sequence,
             stored_start: place.offset - backwards,
+            ends_stored: forwards == behind.len(),
         })
+    }
+
+    /// What the payload from `at` on has in common with what stands at this place in the store.
+    fn match_on(&self, place: Place, at: usize) -> Option<Match> {
+        let stored = self.store.get(place.sequence).filter(|stored| stored.sequence < self.sequence)?;
+        let theirs = stored.packet.get(place.offset..stored.payload.end)?;
+        let length = common_prefix(&self.packet[at..self.payload.end], theirs);
+        let found = Match {
+            fingerprint: 0,
+            start: at,
+            length,
+            stored_sequence: stored.sequence,
+            stored_start: place.offset,
+            ends_stored: length == theirs.len(),
+        };
+        (length > 0 && self.policy.may_refer(&stored)).then_some(found)
+    }
+
+    /// Takes what the payload goes on with at this place in the store, and from stored packet to stored packet as long as it
+    /// does.
+    pub(super) fn follow(&self, mut place: Place, matches: &mut Vec<Match>) {
+        let mut at = matches.last().map_or(self.payload.start, Match::end);
+        while at < self.payload.end {
+            let is_over =
+                self.store.get(place.sequence).is_none_or(|stored| place.offset >= stored.payload.end);
+            let found =
+                if is_over { self.match_behind(place.sequence, at) } else { self.match_on(place, at) };
+            let Some(found) = found.filter(|found| self.is_worth_it(found, at)) else { return };
+            matches.push(found);
+            if !found.ends_stored {
+                return;
+            }
+            (at, place) = (found.end(), found.stored_end());
+        }
+    }
+
+    /// What the payload from `at` on has in common with one of the packets stored right behind this one.
+    fn match_behind(&self, sequence: u64, at: usize) -> Option<Match> {
+        let successors = sequence + 1..=sequence + SUCCESSORS;
+        let matches = successors.filter_map(|sequence| {
+            let offset = self.store.get(sequence)?.payload.start;
+            self.match_on(Place { sequence, offset }, at)
+        });
+        matches.max_by_key(|found| found.length)
+    }
+
+    /// Whether a region is longer than its numbers in the compact form.
+    fn is_worth_it(&self, found: &Match, end_of_last: usize) -> bool {
+        found.to_compact(self.sequence, end_of_last).encoded_len() < found.length
     }
 
     /// Takes anchors from front to back, each region that is worth it, and goes on with the first window
     /// behind that region.
-    fn run(&self, matches: &mut Vec<Match>, is_worth_it: impl Fn(&Match, usize) -> bool) {
-        let mut free_from = self.payload.start;
+    fn run(&self, matches: &mut Vec<Match>, mut take: impl FnMut(&mut Vec<Match>, Match) -> bool) {
+        let mut free_from = matches.last().map_or(self.payload.start, Match::end);
         let mut anchors = self.anchors;
         while let Some(next) = anchors.iter().position(|anchor| usize::from(anchor.offset) >= free_from) {
             let (together, rest) = anchors[next..].split_at(TOGETHER.min(anchors.len() - next));
@@ -106,10 +165,9 @@ impl Search<'_> {
             for (anchor, entry) in together.iter().zip(entries) {
                 if usize::from(anchor.offset) >= free_from
                     && let Some(found) = self.match_at(anchor, entry, free_from)
-                    && is_worth_it(&found, matches.last().map_or(0, Match::end))
+                    && take(matches, found)
                 {
-                    free_from = found.end();
-                    matches.push(found);
+                    free_from = matches.last().map_or(free_from, Match::end);
                 }
             }
             anchors = rest;
@@ -126,13 +184,25 @@ impl Search<'_> {
     /// both of the paper's files their numbers of dependencies, 4 and 7, on our contents that stand for them
     /// (4.2 and 7.1; the other reading gives 3.6 and 5.6).
     pub(super) fn for_paper_form(&self, matches: &mut Vec<Match>) {
-        self.run(matches, |found, _| found.length > FIELD_BYTES);
+        self.run(matches, |matches, found| {
+            let is_worth_it = found.length > FIELD_BYTES;
+            matches.extend(is_worth_it.then_some(found));
+            is_worth_it
+        });
     }
 
-    /// The same for the compact form, where a region is replaced when it is longer than its numbers.
+    /// The same for the compact form, where a region is replaced when it is longer than its numbers, and is followed from
+    /// stored packet to stored packet.
     pub(super) fn for_compact_form(&self, matches: &mut Vec<Match>) {
-        self.run(matches, |found, end_of_last| {
-            found.to_compact(self.sequence, end_of_last).encoded_len() < found.length
+        self.run(matches, |matches, found| {
+            let is_worth_it = self.is_worth_it(&found, matches.last().map_or(0, Match::end));
+            if is_worth_it {
+                matches.push(found);
+                if found.ends_stored {
+                    self.follow(found.stored_end(), matches);
+                }
+            }
+            is_worth_it
         });
     }
 }

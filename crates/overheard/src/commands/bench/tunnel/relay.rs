@@ -40,7 +40,8 @@ impl Relay {
         let relay = move || -> anyhow::Result<()> {
             while !stopped.load(Ordering::Relaxed) {
                 let sockets = std::slice::from_ref(&udp);
-                let reactor = Reactor { sockets, wants_out: None, device: &tun, ear: None, bell: &rung };
+                let reactor =
+                    Reactor { sockets, wants_out: None, reads: true, device: &tun, ear: None, bell: &rung };
                 let ready = reactor.wait(None)?;
                 if ready.socket_in {
                     // what the kernel does not take is lost, as on any link

@@ -1,0 +1,286 @@
+//! Several threads that are one node to the others: each drives a shard of its peers.
+//!
+//! The first reads the device and the sockets, and hands what is not its own peers' to the thread whose it is, a system
+//! call's worth at a time. Reducing, sealing, opening and restoring, which take most of the time, and the writing of what
+//! comes out, are each thread's own.
+
+use crate::Error;
+use crate::clock::Clock;
+use crate::control::{Inbox, Request, Snapshot};
+use crate::load::Load;
+use crate::outlet::Outlet;
+use crate::reactor::{Bell, Reactor};
+use node::{Concerns, Event, Node, Shards};
+use std::net::SocketAddr;
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::time::Duration;
+
+/// System calls' worth that may wait for a thread; what comes then is lost, as in a full queue.
+const BATCHES: usize = 32;
+/// Events that may wait to be told.
+const EVENTS: usize = 256;
+
+/// Where an item came from.
+#[derive(Debug, Clone, Copy)]
+enum Origin {
+    Device,
+    Socket { from: SocketAddr, ecn: u8 },
+}
+
+/// Packets and datagrams for one thread, in the order in which they came.
+#[derive(Debug, Default)]
+struct Batch {
+    bytes: Vec<u8>,
+    /// Of each item, its origin and where it ends.
+    items: Vec<(Origin, usize)>,
+}
+
+impl Batch {
+    fn push(&mut self, origin: Origin, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+        self.items.push((origin, self.bytes.len()));
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.items.clear();
+    }
+
+    fn drain(&mut self, mut take: impl FnMut(Origin, &mut [u8])) {
+        let mut rest = self.bytes.as_mut_slice();
+        let mut start = 0;
+        for (origin, end) in self.items.drain(..) {
+            let (item, behind) = rest.split_at_mut(end - start);
+            take(origin, item);
+            (rest, start) = (behind, end);
+        }
+        self.bytes.clear();
+    }
+}
+
+/// What the first thread knows of another.
+struct Mate {
+    batches: SyncSender<Batch>,
+    /// Batches that were used, to be filled again.
+    used: Receiver<Batch>,
+    filling: Batch,
+    bell: Bell,
+    events: Receiver<Event>,
+}
+
+/// What the first thread knows of the others; they may be none.
+pub(crate) struct Crew<'a> {
+    shards: &'a Shards,
+    mates: Vec<Mate>,
+}
+
+impl<'a> Crew<'a> {
+    /// Nobody but the first thread yet.
+    pub fn new(shards: &'a Shards) -> Self {
+        Crew { shards, mates: Vec::new() }
+    }
+
+    /// Takes in the thread of the next shard, which [`Hand::work`] is to be.
+    pub fn join<'n>(
+        &mut self,
+        node: &'n mut Node,
+        inbox: Inbox,
+        outlet: Outlet,
+        clock: Clock,
+        front: &Bell,
+    ) -> Hand<'n> {
+        let (batches, to_do) = sync_channel(BATCHES);
+        let (back, used) = sync_channel(BATCHES);
+        let (tell, events) = sync_channel(EVENTS);
+        let filling = Batch::default();
+        self.mates.push(Mate { batches, used, filling, bell: inbox.bell.clone(), events });
+        Hand { node, inbox, outlet, clock, to_do, back, tell, front: front.clone(), load: Load::default() }
+    }
+
+    /// Keeps a packet of the device for another thread, if it is for one. `false`: it is for the first.
+    pub fn takes_packet(&mut self, packet: &[u8]) -> bool {
+        if self.mates.is_empty() {
+            return false;
+        }
+        let mate = self.shards.of_packet(packet).checked_sub(1).and_then(|mate| self.mates.get_mut(mate));
+        let taken = mate.map(|mate| mate.filling.push(Origin::Device, packet));
+        taken.is_some()
+    }
+
+    /// Keeps a datagram for another thread, if it is for one alone. `false`: it concerns the first, too.
+    pub fn takes_datagram(&mut self, from: SocketAddr, ecn: u8, datagram: &[u8]) -> bool {
+        if self.mates.is_empty() {
+            return false;
+        }
+        let origin = Origin::Socket { from, ecn };
+        match self.shards.of_datagram(datagram) {
+            Concerns::One(shard) => {
+                let mate = shard.checked_sub(1).and_then(|mate| self.mates.get_mut(mate));
+                mate.map(|mate| mate.filling.push(origin, datagram)).is_some()
+            }
+            Concerns::Every => {
+                self.mates.iter_mut().for_each(|mate| mate.filling.push(origin, datagram));
+                false
+            }
+        }
+    }
+
+    /// Hands over what was kept. How many packets and datagrams were lost, because a thread has too much to do.
+    pub fn hand_over(&mut self) -> u64 {
+        let mut lost = 0;
+        for mate in self.mates.iter_mut().filter(|mate| !mate.filling.items.is_empty()) {
+            let empty = mate.used.try_recv().unwrap_or_default();
+            match mate.batches.try_send(std::mem::replace(&mut mate.filling, empty)) {
+                Ok(()) => mate.bell.ring(),
+                Err(refused) => {
+                    let (std::sync::mpsc::TrySendError::Full(batch)
+                    | std::sync::mpsc::TrySendError::Disconnected(batch)) = refused;
+                    lost += batch.items.len() as u64;
+                    mate.filling = batch;
+                    mate.filling.clear();
+                }
+            }
+        }
+        lost
+    }
+
+    /// What the other threads' nodes tell, each with the peer's index in the whole configuration.
+    pub fn events(&mut self) -> impl Iterator<Item = Event> + '_ {
+        let shards = self.shards;
+        let told = self.mates.iter().zip(1..);
+        told.flat_map(move |(mate, shard)| {
+            mate.events.try_iter().map(move |event| shards.told_by(shard, event))
+        })
+    }
+
+    /// An event of the first thread's node, with the peer's index in the whole configuration.
+    pub fn own(&self, event: Event) -> Event {
+        self.shards.told_by(0, event)
+    }
+}
+
+/// A thread other than the first.
+pub(crate) struct Hand<'n> {
+    node: &'n mut Node,
+    inbox: Inbox,
+    outlet: Outlet,
+    clock: Clock,
+    to_do: Receiver<Batch>,
+    back: SyncSender<Batch>,
+    tell: SyncSender<Event>,
+    front: Bell,
+    load: Load,
+}
+
+impl Hand<'_> {
+    /// Drives the shard's node until it is told to stop or nobody is left to hand anything over.
+    pub fn work(mut self) -> Result<(), Error> {
+        let mut now = self.clock.now();
+        let mut goes_on = true;
+        while goes_on {
+            if self.node.poll_timeout().is_some_and(|at| at <= now) {
+                self.node.handle_timeout(now);
+                self.outlet.deliver(self.node);
+                self.outlet.flush();
+            }
+            self.outlet.transmit(self.node, now)?;
+            self.tell();
+            let batch = self.to_do.try_recv();
+            let patience = match batch {
+                Ok(_) => Some(Duration::ZERO),
+                Err(_) => self.node.poll_timeout().map(|at| at.saturating_sub(now)),
+            };
+            let before = self.clock.now();
+            if self.wait(patience)? {
+                self.outlet.blocked = None;
+            }
+            now = self.clock.now();
+            if let Some(is_short) = self.load.waited(before, now) {
+                self.node.processor_is_short(is_short);
+            }
+            match batch {
+                Ok(batch) => self.take(now, batch),
+                Err(TryRecvError::Empty) => {}
+                Err(TryRecvError::Disconnected) => goes_on = false,
+            }
+            goes_on &= self.answer(now);
+        }
+        self.node.close();
+        let now = self.clock.now();
+        self.outlet.transmit(self.node, now)?;
+        self.tell();
+        Ok(())
+    }
+
+    /// Waits for the bell, a moment, or a socket that was full. `true`: it takes datagrams again.
+    fn wait(&self, patience: Option<Duration>) -> Result<bool, Error> {
+        let Outlet { ports, tun, blocked, .. } = &self.outlet;
+        let ready = Reactor {
+            sockets: ports.sockets(),
+            wants_out: *blocked,
+            reads: false,
+            device: tun,
+            ear: None,
+            bell: &self.inbox.bell,
+        }
+        .wait(patience)?;
+        Ok(ready.socket_out)
+    }
+
+    fn take(&mut self, now: Duration, mut batch: Batch) {
+        let Hand { node, outlet, .. } = self;
+        batch.drain(|origin, bytes| {
+            match origin {
+                Origin::Device => node.handle_packet(now, bytes),
+                Origin::Socket { from, ecn } => node.handle_datagram(now, from, ecn, bytes),
+            }
+            outlet.deliver(node);
+        });
+        outlet.flush();
+        // as many come back as went out; one more is freed
+        let _ = self.back.try_send(batch);
+    }
+
+    fn tell(&mut self) {
+        let mut told = false;
+        while let Some(event) = self.node.poll_event() {
+            // the first thread has gone, and with it whoever would hear
+            told |= self.tell.send(event).is_ok();
+        }
+        if told {
+            self.front.ring();
+        }
+    }
+
+    /// Answers the other threads. `false`: one of them said to stop.
+    fn answer(&mut self, now: Duration) -> bool {
+        for request in self.inbox.requests.try_iter() {
+            match request {
+                Request::Status(answer) => {
+                    let node = self.node.status(now);
+                    let _ = answer.try_send(Snapshot { node, io: self.outlet.counters, overheard: None });
+                }
+                Request::Stop => return false,
+            }
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_gives_back_what_was_put_in_and_is_empty_then() {
+        let from = SocketAddr::from(([127, 0, 0, 1], 9));
+        let mut batch = Batch::default();
+        batch.push(Origin::Device, b"one");
+        batch.push(Origin::Socket { from, ecn: 2 }, b"");
+        batch.push(Origin::Device, b"three");
+        let mut taken = Vec::new();
+        batch.drain(|origin, bytes| taken.push((matches!(origin, Origin::Device), bytes.to_vec())));
+        assert_eq!(taken, [(true, b"one".to_vec()), (false, Vec::new()), (true, b"three".to_vec())]);
+        assert!(batch.bytes.is_empty() && batch.items.is_empty());
+    }
+}

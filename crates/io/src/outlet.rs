@@ -1,0 +1,91 @@
+//! The ways out of a node: its datagrams to the sockets, its packets to the device.
+
+use crate::Error;
+use crate::control::Counters;
+use crate::outbox::{Envelope, Outbox, Sent};
+use crate::ports::Ports;
+use crate::tun::Tun;
+use node::Node;
+use std::time::Duration;
+
+/// What a buffer for packets holds at first.
+const PACKET_BYTES: usize = 2048;
+
+/// Where what a node has goes.
+pub(crate) struct Outlet {
+    pub tun: Tun,
+    pub ports: Ports,
+    pub counters: Counters,
+    outbox: Outbox,
+    /// The port whose socket was full when last asked.
+    pub blocked: Option<usize>,
+    delivery: Vec<u8>,
+}
+
+impl Outlet {
+    /// By this device and these sockets, which others may use as well.
+    pub fn new(tun: &Tun, ports: &Ports) -> Self {
+        Outlet {
+            tun: tun.share(),
+            ports: ports.share(),
+            counters: Counters::default(),
+            outbox: Outbox::default(),
+            blocked: None,
+            delivery: Vec::with_capacity(PACKET_BYTES),
+        }
+    }
+
+    /// Sends what the node has, as far as the sockets take it.
+    pub fn transmit(&mut self, node: &mut Node, now: Duration) -> Result<(), Error> {
+        if self.blocked.is_none() {
+            let sent = self.outbox.send_all(&mut self.ports, &mut self.counters, |datagram| {
+                let transmit = node.poll_transmit(now, datagram)?;
+                transmit.seal(datagram);
+                let node::Transmit { to, source_port, class, .. } = transmit;
+                Some(Envelope { to, source_port, class })
+            })?;
+            self.blocked = match sent {
+                Sent::All => None,
+                Sent::Blocked { source_port } => Some(source_port),
+            };
+        }
+        Ok(())
+    }
+
+    /// Hands one system call's worth of datagrams to `take`, and the kernel what its node makes of each.
+    pub fn receive(
+        &mut self,
+        node: &mut Node,
+        mut take: impl FnMut(&mut Node, crate::udp::Received<'_>),
+    ) -> Result<(), Error> {
+        let Outlet { tun, ports, counters, delivery, .. } = self;
+        ports
+            .receive(|received| {
+                take(node, received);
+                deliver(node, tun, counters, delivery);
+            })
+            .map_err(Error::call("receive datagrams"))?;
+        self.flush();
+        Ok(())
+    }
+
+    /// Hands the device what the node has restored.
+    pub fn deliver(&mut self, node: &mut Node) {
+        deliver(node, &mut self.tun, &mut self.counters, &mut self.delivery);
+    }
+
+    /// Hands the kernel what the device holds back.
+    pub fn flush(&mut self) {
+        count_refusal(self.tun.flush(), &mut self.counters);
+    }
+}
+
+fn deliver(node: &mut Node, tun: &mut Tun, counters: &mut Counters, delivery: &mut Vec<u8>) {
+    while node.poll_deliver(delivery) {
+        count_refusal(tun.write(delivery), counters);
+    }
+}
+
+fn count_refusal(written: std::io::Result<()>, counters: &mut Counters) {
+    counters.packets_refused += u64::from(written.is_err());
+}

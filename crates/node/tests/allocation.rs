@@ -1,0 +1,153 @@
+//! That carrying packets allocates nothing: in steady state every buffer has been used before.
+
+#![allow(clippy::unwrap_used)] // a test fails by panicking
+
+use allocation_counter::measure;
+use etherparse::PacketBuilder;
+use node::{Config, NetworkKey, Node, PeerConfig, PrivateKey};
+use rand::{Rng, RngExt, SeedableRng};
+use rand_chacha::ChaCha12Rng;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// Packets that wait together at the sender.
+const TOGETHER: usize = 8;
+/// The time that these take on the air.
+const TURN: Duration = Duration::from_millis(10);
+/// Packets of the transfer whose allocations are counted.
+const COUNTED: usize = 8000;
+/// In so many packets one allocation is none a packet: tables grow now and then, and boxes are turned over.
+const PACKETS_AN_ALLOCATION: u64 = 100;
+
+/// Two nodes without a road between them: what one sends the other has.
+struct Together {
+    nodes: [Node; 2],
+    addresses: [SocketAddr; 2],
+    now: Duration,
+    datagram: Vec<u8>,
+    delivery: Vec<u8>,
+    delivered: usize,
+    /// Which datagrams are lost: one in so many.
+    loses_one_in: Option<u64>,
+    sent: u64,
+}
+
+impl Together {
+    fn new() -> Self {
+        let rng = &mut ChaCha12Rng::seed_from_u64(7);
+        let network = NetworkKey::generate(rng);
+        let keys = [PrivateKey::generate(rng), PrivateKey::generate(rng)];
+        let addresses: [SocketAddr; 2] =
+            ["192.0.2.1:4780".parse().unwrap(), "198.51.100.7:40000".parse().unwrap()];
+        let node = |index: usize| {
+            let peer = PeerConfig {
+                name: "other".into(),
+                public_key: keys[1 - index].public(),
+                endpoint: Some(addresses[1 - index]),
+                allowed_ips: vec!["0.0.0.0/0".parse().unwrap()],
+                keepalive: None,
+            };
+            let config = Config::new(keys[index].clone(), network.clone(), vec![peer]);
+            Node::new(config, [index as u8; 32], Duration::ZERO).unwrap()
+        };
+        Together {
+            nodes: [node(0), node(1)],
+            addresses,
+            now: Duration::ZERO,
+            datagram: Vec::with_capacity(2048),
+            delivery: Vec::with_capacity(2048),
+            delivered: 0,
+            loses_one_in: None,
+            sent: 0,
+        }
+    }
+
+    /// Lets both send what they have until neither has anything.
+    fn settle(&mut self) {
+        self.now += TURN;
+        let mut quiet = false;
+        while !quiet {
+            quiet = true;
+            for from in [0, 1] {
+                self.nodes[from].handle_timeout(self.now);
+                while let Some(transmit) = self.nodes[from].poll_transmit(self.now, &mut self.datagram) {
+                    quiet = false;
+                    transmit.seal(&mut self.datagram);
+                    self.sent += 1;
+                    if self.loses_one_in.is_some_and(|one_in| self.sent.is_multiple_of(one_in)) {
+                        continue;
+                    }
+                    let source = self.addresses[from];
+                    self.nodes[1 - from].handle_datagram(self.now, source, 0, &mut self.datagram);
+                    while self.nodes[1 - from].poll_deliver(&mut self.delivery) {
+                        self.delivered += 1;
+                    }
+                }
+                while self.nodes[from].poll_event().is_some() {}
+            }
+        }
+    }
+
+    /// Carries packets; each is answered by a short one.
+    fn carry(&mut self, packets: &[Vec<u8>]) {
+        for together in packets.chunks(TOGETHER) {
+            together.iter().for_each(|packet| self.nodes[0].handle_packet(self.now, packet));
+            self.settle();
+        }
+    }
+}
+
+/// Segments of which this share is taken from a stock that is smaller than the store.
+fn segments(count: usize, repeats: f64) -> Vec<Vec<u8>> {
+    let rng = &mut ChaCha12Rng::seed_from_u64(3);
+    let mut stock = vec![0; 1 << 20];
+    rng.fill_bytes(&mut stock);
+    (0..count)
+        .map(|number| {
+            let mut payload = vec![0; 1200];
+            rng.fill_bytes(&mut payload);
+            if rng.random_bool(repeats) {
+                let from = rng.random_range(0..stock.len() - 800);
+                payload[200..1000].copy_from_slice(&stock[from..from + 800]);
+            }
+            let mut packet = Vec::new();
+            PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64)
+                .tcp(80, 4242, number as u32 * 1200, 1000)
+                .write(&mut packet, &payload)
+                .unwrap();
+            packet
+        })
+        .collect()
+}
+
+/// Allocations while [`COUNTED`] packets are carried, of which so many repeat something.
+fn allocations(repeats: f64, loses_one_in: Option<u64>) -> u64 {
+    let mut together = Together::new();
+    let packets = segments(5 * COUNTED, repeats);
+    let (first, counted) = packets.split_at(4 * COUNTED);
+    together.loses_one_in = loses_one_in;
+    together.carry(first);
+    let before = together.delivered;
+    assert!(before * 100 >= first.len() * 99, "{before} of {} came", first.len());
+    let info = measure(|| together.carry(counted));
+    assert!((together.delivered - before) * 100 >= counted.len() * 99, "the counted ones came, too");
+    info.count_total
+}
+
+#[test]
+fn packets_that_repeat_nothing_allocate_nothing() {
+    let count = allocations(0.0, None);
+    assert!(count < COUNTED as u64 / PACKETS_AN_ALLOCATION, "{count} allocations for {COUNTED} packets");
+}
+
+#[test]
+fn packets_that_are_reduced_allocate_nothing() {
+    let count = allocations(0.9, None);
+    assert!(count < COUNTED as u64 / PACKETS_AN_ALLOCATION, "{count} allocations for {COUNTED} packets");
+}
+
+#[test]
+fn what_is_lost_and_sent_again_allocates_seldom() {
+    let count = allocations(0.5, Some(50));
+    assert!(count < COUNTED as u64 / 10, "{count} allocations for {COUNTED} packets");
+}
