@@ -99,7 +99,7 @@ fn what_is_no_bulk_neither_waits_nor_lets_others_wait() {
 #[test]
 fn keys_may_change_and_sessions_end_while_a_datagram_waits() {
     let mut pair = boosted(3, Policy::Acked, Road::default());
-    pair.run(117 * SECOND);
+    pair.run(118 * SECOND);
     let sessions = pair.status(GATEWAY).peers[0].counters.sessions;
     let sent = carry(&mut pair, &repetitive(3, 2000));
     assert!(pair.status(GATEWAY).peers[0].counters.sessions > sessions, "keys have changed");
