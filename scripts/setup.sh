@@ -3,7 +3,7 @@
 #
 #   scripts/setup.sh [build] [lab] [test] [kernel] [bench]      (no name: build and lab)
 #
-# build   the C compiler that some libraries are built with
+# build   the C compiler that some libraries are built with, and what the feature `boost` takes: clang, libelf, zlib
 # lab     the programs that the demonstration and the experiments run: namespaces, a web server, curl
 # test    rustfmt and clippy
 # kernel  what building the virtual-time kernel takes
@@ -21,6 +21,8 @@ fail() { printf 'setup: %s\n' "$1" >&2; exit 1; }
 essential=() optional=() # Debian packages that are missing
 lacks() { ! command -v "$1" >/dev/null 2>&1; }
 links_c() { printf '#include <stdio.h>\nint main(void) { return 0; }' | cc -x c - -o /dev/null 2>/dev/null; }
+
+has_header() { printf '#include <%s>\n' "$1" | cc -x c -fsyntax-only - 2>/dev/null; }
 
 rust_is_there() {
     local wanted have
@@ -41,6 +43,9 @@ build_group() {
     rust_is_there
     { ! lacks cc && links_c; } || essential+=(gcc libc6-dev)
     lacks make && essential+=(make)
+    lacks clang && essential+=(clang)
+    has_header libelf.h || essential+=(libelf-dev)
+    has_header zlib.h || essential+=(zlib1g-dev)
     return 0
 }
 

@@ -57,6 +57,8 @@ const FILE_1: Slice =
 /// Its file 2 has many dependencies, 7 an encoded packet: so has a package index.
 const FILE_2: Slice =
     Slice { file: "content/debian-packages-10M.txt", skip_bytes: 0, length_bytes: Some(1_000_000) };
+const DOCUMENTS: Slice =
+    Slice { file: "content/file10M-pydocs-library.html", skip_bytes: 0, length_bytes: None };
 const EBOOK: Slice = Slice { file: "content/ebook-opticks.txt", skip_bytes: 0, length_bytes: None };
 const VIDEO: Slice = Slice { file: "content/video-bigbuckbunny.mp4", skip_bytes: 0, length_bytes: None };
 const WEB_PAGES: Slice = Slice { file: "content/webpages-150.tar", skip_bytes: 0, length_bytes: None };
@@ -93,6 +95,19 @@ impl Contents {
     /// The byte-caching paper's file 2: many dependencies.
     pub fn file_2(&self) -> Result<Content> {
         self.take("file 2", &FILE_2, &Recipe::FILE_2)
+    }
+
+    /// 10 MB of documentation, as redundant as the REboost letter's video.
+    pub fn documents(&self) -> Result<Content> {
+        self.take("10 MB file", &DOCUMENTS, &Recipe::DOCUMENTS)
+    }
+
+    /// A recording of a link's capacity, in mahimahi's form, if the evaluation data is there.
+    pub fn capacity(&self, name: &str) -> Result<Option<air::mahimahi::CapacityTrace>> {
+        let Some(data) = &self.data else { return Ok(None) };
+        let text = String::from_utf8(unpack(data, &format!("links/{name}"))?)
+            .with_context(|| format!("{name} is no text"))?;
+        Ok(Some(text.parse().with_context(|| format!("{name} is no recording of capacity"))?))
     }
 
     /// A book, as plain text.

@@ -7,7 +7,7 @@
 //!
 //! An [`experiment::Experiment`] is made of [`figure::Figure`]s, which say which [`cell`]s they need and make rows of
 //! what came of them; a cell that several need is run once. [`byte_caching`] is the paper of that name; [`no_harm`] is
-//! what the default tunnel does beyond it, and to whom it does no harm.
+//! what the default tunnel does beyond it, and to whom it does no harm; [`reboost`] is TCP that knows of it.
 
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods)] // Experiments are drivers: they may read clocks and wait.
@@ -24,6 +24,7 @@ pub mod pair;
 mod parallel;
 pub mod plan;
 pub mod reading;
+pub mod reboost;
 pub mod refactor;
 pub mod report;
 pub mod row;

@@ -12,8 +12,8 @@ use lab::{Outcome, Scenario, Virtual};
 
 use crate::row::Driver;
 
-/// How many runs are made at a time on this machine's kernel. A link of 1 MByte/s keeps no processor busy.
-const LAB_LANES: usize = 4;
+/// How many runs are usually made at a time on this machine's kernel. A link of 1 MByte/s keeps no processor busy.
+pub const LAB_LANES: usize = 4;
 
 /// What runs scenarios.
 #[derive(Debug, Clone)]
@@ -24,6 +24,8 @@ pub struct Runner {
     pub exe: PathBuf,
     /// The program and first arguments that run [`lab::guest::main`] inside the virtual-time kernel.
     pub guest: Vec<String>,
+    /// How many runs are made at a time on this machine's kernel.
+    pub lanes: usize,
     /// Where outcomes are kept, so that what is interrupted goes on where it was.
     pub kept: Option<Kept>,
 }
@@ -142,12 +144,14 @@ impl Runner {
         report: &mut (dyn FnMut(&Outcome) + Send),
     ) -> Result<Vec<Outcome>> {
         let driver = lab::Driver::Lab { exe: self.exe.clone() };
-        let single: Vec<Scenario> = scenarios
+        let mut single: Vec<Scenario> = scenarios
             .iter()
             .flat_map(|scenario| {
                 scenario.seeds.iter().map(|seed| Scenario { seeds: vec![*seed], ..scenario.clone() })
             })
             .collect();
+        // what is compared is run side by side: whatever else this machine does meanwhile is done to both
+        single.sort_by_key(|scenario| scenario.seeds[0]);
         let queue = Mutex::new(single.iter());
         let report = Mutex::new(report);
         let lane = || -> Result<Vec<Outcome>> {
@@ -173,7 +177,7 @@ impl Runner {
             }
         };
         std::thread::scope(|scope| {
-            let lanes: Vec<_> = (0..LAB_LANES.min(single.len())).map(|_| scope.spawn(lane)).collect();
+            let lanes: Vec<_> = (0..self.lanes.min(single.len())).map(|_| scope.spawn(lane)).collect();
             let joined = lanes
                 .into_iter()
                 .map(|lane| lane.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));

@@ -8,12 +8,15 @@ use rtnetlink::packet_route::AddressFamily;
 use rtnetlink::packet_route::link::{
     AfSpecInet6, AfSpecUnspec, In6AddrGenMode, LinkAttribute, LinkFlags, LinkMessage,
 };
-use rtnetlink::packet_route::route::{RouteAttribute, RouteMessage, RouteProtocol, RouteScope};
+use rtnetlink::packet_route::route::{RouteAttribute, RouteMessage, RouteMetric, RouteProtocol, RouteScope};
 use rtnetlink::packet_route::rule::RuleMessage;
 use rtnetlink::{Handle, IpVersion, RouteMessageBuilder};
 use rustix::io::Errno;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr};
+
+/// A metric less than that of the routes which the kernel makes for IPv6 addresses (256).
+const BEFORE_CONNECTED: u32 = 128;
 
 /// A connection to the kernel's routing side, in the network namespace of the thread that opened it.
 pub struct Netlink {
@@ -86,11 +89,27 @@ impl Netlink {
         })
     }
 
-    /// Adds a route to `net` through interface `index`, in `table` or the main one. That the same route is there
-    /// already is no error; that one through another interface is, is [`Error::RouteTaken`].
-    pub fn add_route(&self, index: u32, net: IpNet, table: Option<u32>) -> Result<(), Error> {
-        let message = route(index, net, table);
-        match self.runtime.block_on(self.handle.route().add(message.clone()).execute()) {
+    /// Adds a route to `net` through interface `index`, in `table` or the main one, whose TCP connections use
+    /// `congestion_control`. That the same route is there already is no error; that one through another interface is, is
+    /// [`Error::RouteTaken`].
+    pub fn add_route(
+        &self,
+        index: u32,
+        net: IpNet,
+        table: Option<u32>,
+        congestion_control: Option<&str>,
+    ) -> Result<(), Error> {
+        let mut message = route(index, net, table);
+        if let Some(name) = congestion_control {
+            let metrics = vec![RouteMetric::CcAlgo(name.to_owned())];
+            message.attributes.push(RouteAttribute::Metrics(metrics));
+            if matches!(net, IpNet::V6(_)) {
+                // before the connected route of the same prefix, which says nothing of congestion control
+                message.attributes.push(RouteAttribute::Priority(BEFORE_CONNECTED));
+            }
+        }
+        let add = || self.handle.route().add(message.clone());
+        match self.runtime.block_on(add().execute()) {
             Ok(()) => Ok(()),
             Err(error) if kind(&error) == Some(Errno::EXIST) => {
                 let ours = self.routes(family(net))?.iter().any(|route| {
@@ -98,7 +117,14 @@ impl Netlink {
                         && destination(&message) == destination(route)
                         && output_interface(route) == Some(index)
                 });
-                if ours { Ok(()) } else { Err(Error::RouteTaken(net)) }
+                match (ours, congestion_control) {
+                    (false, _) => Err(Error::RouteTaken(net)),
+                    (true, None) => Ok(()),
+                    (true, Some(_)) => self
+                        .runtime
+                        .block_on(add().replace().execute())
+                        .map_err(|error| refused(format!("replace the route to {net}"), error)),
+                }
             }
             Err(error) => Err(refused(format!("add a route to {net}"), error)),
         }

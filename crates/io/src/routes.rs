@@ -121,22 +121,26 @@ pub struct Routes {
     index: u32,
     table: u32,
     plan: Plan,
+    congestion_control: Option<String>,
 }
 
 impl Routes {
     /// Installs the plan's routes through interface `index`, called `interface`; `ports` are the first and the last
-    /// that our own datagrams come from. On an error nothing stays but routes that go with the device.
+    /// that our own datagrams come from. TCP connections that go by the routes use `congestion_control`. On an error
+    /// nothing stays but routes that go with the device.
     pub fn install(
         netlink: Netlink,
         interface: &str,
         index: u32,
         plan: &Plan,
         ports: (u16, u16),
+        congestion_control: Option<&str>,
     ) -> Result<Self, Error> {
         let numbers = Numbers::of(interface);
         remove_leftovers(&netlink, numbers, interface)?;
         let (table, plan) = (numbers.table, plan.clone());
-        let mut routes = Routes { netlink, rules: Vec::new(), index, table, plan };
+        let congestion_control = congestion_control.map(str::to_owned);
+        let mut routes = Routes { netlink, rules: Vec::new(), index, table, plan, congestion_control };
         let Plan { main, apart } = &routes.plan;
         routes.lead(&[main.as_slice(), apart].concat())?;
         for (family, is_v4) in [(AddressFamily::Inet, true), (AddressFamily::Inet6, false)] {
@@ -162,7 +166,9 @@ impl Routes {
     /// Leads prefixes of the plan into the tunnel.
     pub fn lead(&self, nets: &[IpNet]) -> Result<(), Error> {
         let nets = nets.iter().map(IpNet::trunc);
-        nets.into_iter().try_for_each(|net| self.netlink.add_route(self.index, net, self.table_of(net)))
+        let control = self.congestion_control.as_deref();
+        nets.into_iter()
+            .try_for_each(|net| self.netlink.add_route(self.index, net, self.table_of(net), control))
     }
 
     /// Lets prefixes of the plan go the ordinary way. The rules stay, and find no route.

@@ -34,6 +34,8 @@ pub struct Settings {
     pub overhear: Option<Overhear>,
     /// Whether TCP's maximum segment size is clamped to the MTU.
     pub mss_clamp: bool,
+    /// What TCP connections of this host use that go through the tunnel; the usual one for none.
+    pub congestion_control: Option<String>,
 }
 
 /// Where what is sent to others is heard.
@@ -77,7 +79,9 @@ impl System {
         let tun = Tun::create(&netlink, &settings.interface, settings.mtu, &settings.addresses)?;
         let routes = if settings.routes {
             let plan = Plan::new(&settings.allowed_ips.concat(), &settings.endpoints);
-            Some(Routes::install(netlink, &settings.interface, tun.index(), &plan, ports.numbers())?)
+            let control = settings.congestion_control.as_deref();
+            let (interface, index) = (settings.interface.as_str(), tun.index());
+            Some(Routes::install(netlink, interface, index, &plan, ports.numbers(), control)?)
         } else {
             None
         };

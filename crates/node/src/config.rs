@@ -40,6 +40,9 @@ pub struct Config {
     pub recover: Option<recovery::Settings>,
     /// Whether it becomes a member of groups, and has one of its own where it has several peers.
     pub group: Option<Group>,
+    /// Whether the senders of TCP segments make their windows larger by what is removed: packets then wait to fill datagrams,
+    /// are cut also where the air loses much, and [`crate::Event::Ratio`] is told.
+    pub boost: bool,
     /// Whether [`crate::Event::Sent`] and [`crate::Event::Arrived`] are told, one for every packet.
     pub trace: bool,
 }
@@ -62,6 +65,7 @@ impl Config {
             versions: VERSION..=VERSION,
             recover: None,
             group: None,
+            boost: false,
             trace: false,
         }
     }

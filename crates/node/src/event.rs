@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use wire::inner::Flow;
 
 /// One thing that happened.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Event {
     /// A session with a peer began or was renewed.
     SessionUp {
@@ -45,6 +45,14 @@ pub enum Event {
         from: Option<SocketAddr>,
         /// Where it is.
         to: SocketAddr,
+    },
+    /// How many segments a wire packet carries of a TCP flow now (only with [`crate::Config::boost`]). Told when it
+    /// changes, and every second while the flow sends; of a flow of which nothing can be removed, never.
+    Ratio {
+        /// The flow.
+        flow: Flow,
+        /// Segments a wire packet, at least 1.
+        ratio: f64,
     },
     /// A packet left (only with [`crate::Config::trace`]).
     Sent(SentPacket),
@@ -117,6 +125,9 @@ impl fmt::Display for Event {
             Event::Unreachable { peer, .. } => write!(f, "{peer} is not reachable"),
             Event::Roamed { peer, from: Some(from), to } => write!(f, "{peer} moved from {from} to {to}"),
             Event::Roamed { peer, from: None, to } => write!(f, "{peer} is at {to}"),
+            Event::Ratio { flow, ratio } => {
+                write!(f, "a wire packet carries {ratio:.2} segments of {flow:?}")
+            }
             Event::Sent(sent) => {
                 write!(
                     f,

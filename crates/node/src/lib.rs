@@ -50,6 +50,7 @@ mod path_delay;
 mod path_mtu;
 mod peer;
 mod queue;
+mod ratio;
 mod reachability;
 mod receipts;
 mod recover;

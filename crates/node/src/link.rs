@@ -2,7 +2,7 @@
 //! two starts anew, it begins again from nothing.
 
 use crate::group::{Listener, Member};
-use crate::pack::{Heads, Overflow};
+use crate::pack::{Begun, Filling, Heads, Overflow};
 use crate::path_delay::PathDelay;
 use crate::path_mtu::Measured;
 use crate::receipts::{GAP_TOLD_AFTER, Outstanding, Received};
@@ -66,6 +66,10 @@ pub struct Link {
     pub path_delay: PathDelay,
     /// A packet's frame that waits for the next datagram.
     pub overflow: Option<Overflow>,
+    /// Whether a datagram waits to be filled; only where senders are boosted.
+    pub filling: Option<Filling>,
+    /// That datagram.
+    pub begun: Option<Begun>,
     /// Whether the peer joins packets that were cut.
     peer_joins: bool,
     /// Packets that were cut, and of which the rest is to come.
@@ -155,6 +159,8 @@ impl Link {
             history: (hello.capabilities & CODES != 0).then(History::default),
             path_delay: PathDelay::default(),
             overflow: None,
+            filling: None,
+            begun: None,
             peer_joins: hello.capabilities & JOINS != 0,
             heads: Heads::default(),
             member: None,
@@ -200,10 +206,12 @@ impl Link {
     }
 
     /// Whether packets are cut where a datagram ends: all datagrams of a row are then of one length, which the kernel sends
-    /// with one call. Not where the air loses much, because what travels in two datagrams is lost with either.
+    /// with one call. Not where the air loses much, because what travels in two datagrams is lost with either; but a boosted
+    /// sender loses more by datagrams that are not full.
     #[must_use]
     pub fn cuts(&self) -> bool {
-        self.peer_joins && self.outstanding.loss().is_none_or(|loss| loss < MOST_LOSS_TO_CUT)
+        let loses_little = || self.outstanding.loss().is_none_or(|loss| loss < MOST_LOSS_TO_CUT);
+        self.peer_joins && (self.filling.is_some() || loses_little())
     }
 
     /// Queues an answer to a request, within the bound.

@@ -6,8 +6,10 @@ use crate::group::{Member, Sharing};
 use crate::lanes::Lanes;
 use crate::link::Link;
 use crate::node::Outside;
+use crate::pack::Filling;
 use crate::path_mtu::PathMtu;
 use crate::queue::Queue;
+use crate::ratio::Ratios;
 use crate::reachability::{DOUBTED_KEEPALIVE, Reachability};
 use crate::receipts::Fate;
 use crate::sessions::Sessions;
@@ -36,6 +38,8 @@ pub(crate) struct Peer {
     /// What the path to it carries.
     pub path: PathMtu,
     pub counters: PeerCounters,
+    /// How many segments of its flows a wire packet carries; told of where senders are boosted.
+    pub ratios: Ratios,
     /// When a ping goes out: at once after a handshake, else after the keepalive's silence.
     pub ping_at: Option<Duration>,
     /// Since when something was sent that has not been answered.
@@ -61,6 +65,7 @@ impl Peer {
             reachability: Reachability::default(),
             path: PathMtu::new(node.max_datagram_bytes, node.largest_datagram_bytes),
             counters: PeerCounters::default(),
+            ratios: Ratios::default(),
             ping_at: None,
             unanswered_since: None,
             closing: false,
@@ -98,6 +103,7 @@ impl Peer {
             let Config { reduce, shorten, .. } = outside.config;
             let recover = outside.config.recover.as_ref();
             let mut link = Link::new(reduce, *shorten, &session.hello, version, shares, recover);
+            link.filling = (outside.config.boost && shorten.packing).then(Filling::default);
             if let Some(sharing) = outside.sharing.as_deref_mut() {
                 let id = self.index as u8;
                 sharing.leave(id);
@@ -176,6 +182,7 @@ impl Peer {
         if let Some(link) = &mut self.link {
             let patience = link.patience();
             self.path.handle_timeout(now, &link.measured());
+            link.filling.iter_mut().for_each(|filling| filling.handle_timeout(now));
             if let Some(release) = &mut link.release {
                 release.expire(now, patience, &mut |packet| outside.deliveries.push_buffer(packet));
             }
@@ -225,6 +232,7 @@ impl Peer {
             link.and_then(|link| self.path.timeout(&link.measured())),
             self.unanswered_since.map(|since| since + SILENCE),
             link.and_then(Link::receipt_at),
+            link.and_then(|link| link.filling?.timeout()),
             link.and_then(|link| link.repair.as_ref()?.timeout()),
             link.and_then(|link| link.recover.as_ref()?.timeout()),
             link.and_then(|link| link.snoop.as_ref()?.timeout()),
@@ -267,6 +275,8 @@ impl Peer {
                 .unwrap_or_default(),
             queue_bytes: self.queue.bytes(),
             recover: link.and_then(|link| link.snoop.as_ref()).map(crate::pack::recover_status),
+            boosted_flows: self.ratios.boosted(now).0,
+            boost_ratio: self.ratios.boosted(now).1,
             counters: PeerCounters {
                 queue_dropped: self.queue.dropped,
                 queue_dropped_by_codel: self.queue.dropped_by_codel,

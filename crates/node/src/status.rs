@@ -67,6 +67,12 @@ pub struct PeerStatus {
     /// What the repair of TCP segments keeps, if that is on.
     #[serde(default)]
     pub recover: Option<RecoverStatus>,
+    /// TCP flows whose congestion windows are larger for what is removed.
+    #[serde(default)]
+    pub boosted_flows: usize,
+    /// How many segments a wire packet of theirs carries, on average; none without such flows.
+    #[serde(default)]
+    pub boost_ratio: Option<f64>,
     /// What has been counted since the start.
     pub counters: PeerCounters,
 }

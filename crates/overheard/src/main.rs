@@ -8,6 +8,7 @@
 // The program is a driver: it may read clocks and wait.
 #![allow(clippy::disallowed_methods)]
 
+mod boost;
 mod commands;
 mod config;
 mod doctor;

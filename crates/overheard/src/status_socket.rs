@@ -34,6 +34,9 @@ pub struct About {
     pub mtu: u16,
     /// Where it listens.
     pub listen: String,
+    /// What TCP senders here are boosted by, or why they are not; none where nobody asked for it.
+    #[serde(default)]
+    pub boost: Option<String>,
 }
 
 impl About {
@@ -46,6 +49,7 @@ impl About {
             interface: settings.interface.clone(),
             mtu: settings.mtu,
             listen: listen.to_string(),
+            boost: None,
         }
     }
 }

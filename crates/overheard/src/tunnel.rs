@@ -1,5 +1,6 @@
 //! Runs a node: sets everything up or nothing, drives it, takes everything out.
 
+use crate::boost;
 use crate::config::{Config, Mistake};
 use crate::status_socket::{About, StatusSocket};
 use anyhow::Context;
@@ -25,13 +26,16 @@ pub fn run(mut config: Config, trace: Option<&Path>) -> anyhow::Result<()> {
         None => None,
     };
     config.node.trace = trace.is_some();
+    // loaded first and dropped last: routes name it
+    let (controller, boosted) = boost::begin(&mut config);
     let socket = StatusSocket::bind(&config.status_socket, &config.path)?;
     let clock = Clock::start();
     let (shards, mut nodes) = node::Shards::new(&config.node, threads, rand::random(), clock.now())
         .map_err(|why| Mistake::new(format!("{}: {why}", config.path.display())))?;
     let mut system = System::set_up(&config.system).map_err(|why| explain(&config, why))?;
     let listen = system.local();
-    socket.serve(About::new(&config.path, config.role, &config.system, listen), control.clone())?;
+    let about = About { boost: boosted, ..About::new(&config.path, config.role, &config.system, listen) };
+    socket.serve(about, control.clone())?;
     tracing::info!(
         "{} up on {} (mtu {}), listening on {listen}, policy {}, {} peers",
         config.role,
@@ -45,6 +49,9 @@ pub fn run(mut config: Config, trace: Option<&Path>) -> anyhow::Result<()> {
     let nodes = (&shards, nodes.as_mut_slice());
     let driven =
         io::drive(&mut system, nodes, clock, (&control, inboxes), |event| match (&event, &mut trace) {
+            (Event::Ratio { flow, ratio }, _) => {
+                controller.iter().for_each(|controller| controller.tell(flow, *ratio));
+            }
             (Event::Sent(_) | Event::Arrived { .. }, Some(trace)) => write_trace(trace, &event),
             (Event::Sent(_) | Event::Arrived { .. }, None) => {}
             _ => tracing::info!("{event}"),

@@ -32,6 +32,14 @@ impl Recipe {
         jump: 0.04,
         seed: 1,
     };
+    pub(super) const DOCUMENTS: Self = Self {
+        length_bytes: 10_185_037,
+        fresh_bytes: 70.0,
+        copied_bytes: 190.0,
+        reach_bytes: 4_000_000,
+        jump: 0.2,
+        seed: 10,
+    };
     pub(super) const FILE_2: Self = Self {
         length_bytes: 1_000_000,
         fresh_bytes: 46.0,

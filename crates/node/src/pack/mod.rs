@@ -8,12 +8,14 @@
 mod again;
 mod coded;
 mod control;
+mod filling;
 mod heads;
 mod packets;
 mod probe;
 mod shared;
 
 pub(crate) use coded::status as recover_status;
+pub use filling::{Begun, Filling};
 pub use heads::Heads;
 pub use packets::Overflow;
 use packets::Row;
@@ -21,11 +23,12 @@ pub use shared::SHARING_BYTES;
 
 use crate::encapsulation::OuterClass;
 use crate::group::Member;
+use crate::link::Link;
 use crate::node::Outside;
 use crate::peer::Peer;
 use crate::recover::Recover;
 use crate::reduce::Shape;
-use crate::repair::{Arrival, Recipient};
+use crate::repair::{Arrival, Recipient, Repair};
 use crate::seal::Seal;
 use re::mac::PacketMac;
 use std::time::Duration;
@@ -74,6 +77,9 @@ impl Peer {
             return Some(probe);
         }
         self.take_out_too_large(now, outside);
+        if let Some(begun) = self.link.as_mut().and_then(|link| link.begun.take()) {
+            return self.go_on(now, begun, outside, out);
+        }
         let due = self.due(now)?;
         if let Some(packed) = self.pack_shared(now, &due, outside, out) {
             return Some(packed);
@@ -122,11 +128,55 @@ impl Peer {
         if !full {
             // what can be shared goes without control beside it
             let no_packets = is_shared && due.control;
-            let last = if no_packets { None } else { self.write_packets(now, &mut row, outside, out) };
+            let last = if no_packets { None } else { self.write_packets(now, &mut row, None, outside, out) };
+            if !due.control && self.waits_to_be_filled(now, &row, out.len()) {
+                let Row { first: free, lane, session, class, packets, .. } = row;
+                let plaintext = std::mem::replace(out, outside.deliveries.buffer());
+                let begun = Begun { seal, plaintext, first, free, lane, session, class, packets, last };
+                self.link.as_mut()?.begun = Some(begun);
+                return None;
+            }
             self.write_receipt(now, due.receipt, last, limit, out);
         }
         self.has_left(now, first, out.len() + TAG_BYTES, due.lane);
         Some(Packed { seal, class: row.class.octet(), lane: due.lane })
+    }
+
+    /// Goes on with a datagram that waited to be filled. It leaves as it is where something else is to be said: that
+    /// follows, and its receipt rides along.
+    fn go_on(
+        &mut self,
+        now: Duration,
+        mut begun: Begun,
+        outside: &mut Outside<'_>,
+        out: &mut Vec<u8>,
+    ) -> Option<Packed> {
+        std::mem::swap(out, &mut begun.plaintext);
+        let limit = self.path.limit() - TAG_BYTES;
+        let lane_bytes = self.lane_bytes();
+        let mac = self.sessions.by_id(begun.session).map(|session| session.send_mac.clone());
+        // under keys that are gone nothing is added, nor to what has become too large
+        if let Some(mac) = mac.filter(|_| out.len() < limit) {
+            let Begun { free: first, lane, session, class, packets, .. } = begun;
+            let is_shared = false;
+            let mut row =
+                Row { first, session, mac: &mac, limit, lane, lane_bytes, class, packets, is_shared };
+            let is_quiet = self.is_quiet(now);
+            if is_quiet {
+                begun.last = self.write_packets(now, &mut row, begun.last, outside, out);
+                (begun.free, begun.class, begun.packets) = (row.first, row.class, row.packets);
+                if self.waits_to_be_filled(now, &row, out.len()) {
+                    std::mem::swap(out, &mut begun.plaintext);
+                    self.link.as_mut()?.begun = Some(begun);
+                    return None;
+                }
+            }
+            let is_due = self.link.as_ref().and_then(Link::receipt_at).is_some_and(|at| at <= now);
+            self.write_receipt(now, is_due, begun.last, limit, out);
+        }
+        outside.deliveries.recycle(begun.plaintext);
+        self.has_left(now, begun.first, out.len() + TAG_BYTES, begun.lane);
+        Some(Packed { seal: begun.seal, class: begun.class.octet(), lane: begun.lane })
     }
 
     /// A datagram of so many bytes with packets from `first` on has been written.
@@ -136,6 +186,9 @@ impl Peer {
             && let Some(srtt) = link.outstanding.srtt()
         {
             recover.rearm(now, srtt);
+        }
+        if let Some(Link { filling: Some(filling), .. }) = &mut self.link {
+            filling.has_left();
         }
         self.path.sent(now, first, bytes);
         self.sent(now, lane);
@@ -196,6 +249,24 @@ impl Peer {
         let chunks = link.member.as_ref().is_some_and(Member::has_replies);
         let anything = due.control || chunks || link.overflow.is_some() || !self.queue.is_empty();
         anything.then_some(due)
+    }
+
+    /// Whether there is nothing to be said now but packets.
+    fn is_quiet(&self, now: Duration) -> bool {
+        let Some(link) = &self.link else { return false };
+        let times = [
+            self.ping_at,
+            self.lanes.timeout(),
+            link.receipt_at(),
+            link.repair.as_ref().and_then(Repair::timeout),
+        ];
+        !times.into_iter().flatten().any(|at| at <= now)
+            && !self.closing
+            && link.replies.is_empty()
+            && link.pongs.is_empty()
+            && link.coded.is_empty()
+            && !link.flushed
+            && !link.recover.as_ref().is_some_and(Recover::has_again)
     }
 
     /// The lane of the packet whose turn it is.

@@ -133,10 +133,10 @@ impl Peer {
         &mut self,
         now: Duration,
         row: &mut Row<'_>,
+        mut last: Option<usize>,
         outside: &mut Outside<'_>,
         out: &mut Vec<u8>,
     ) -> Option<usize> {
-        let mut last = None;
         loop {
             if self.lanes.count() > 1 && self.next_lane(now) != row.lane {
                 return last; // its turn comes in a datagram on its own lane
@@ -194,6 +194,7 @@ impl Peer {
             }
             link.usual_frame_bytes = written.frame_bytes;
             self.count_packet(sequence, &inner, &written, outside);
+            self.note_ratio(now, &inner, &written, outside);
             self.unanswered_since.get_or_insert(now);
             if out.len() > row.limit {
                 let frame = (sequence, written.frame_type);
@@ -259,6 +260,19 @@ impl Peer {
                 frame_bytes,
                 references: references.unwrap_or_default().to_vec(),
             }));
+        }
+    }
+
+    /// Tells what a boosted sender must know.
+    fn note_ratio(&mut self, now: Duration, inner: &Inner, written: &Written, outside: &mut Outside<'_>) {
+        let &Written { packet_bytes, frame_bytes, .. } = written;
+        let is_bulk = self.is_bulk(packet_bytes);
+        let Some(Link { filling: Some(filling), .. }) = &mut self.link else { return };
+        if !is_bulk {
+            filling.hurry();
+        }
+        if let Some(ratio) = self.ratios.leaves(now, inner, packet_bytes, frame_bytes) {
+            outside.events.push(Event::Ratio { flow: inner.flow, ratio });
         }
     }
 

@@ -90,7 +90,7 @@ impl Peer {
             Some(overflow) => self.write_overflow(&mut row, overflow, outside, out),
             None => self.write_chunk_reply(limit, out),
         }
-        self.write_packets(now, &mut row, outside, out);
+        self.write_packets(now, &mut row, None, outside, out);
         let (header, body) = out.split_at_mut(SEALED_HEADER_BYTES);
         debug_assert_eq!(header.len(), SEALED_HEADER_BYTES);
         let (front, proven) = body.split_at_mut(FRONT_BYTES);

@@ -10,9 +10,9 @@ use experiments::mesh_cache;
 use experiments::plan::{Extent, Plan, Traced};
 use experiments::report::{Claim, Heading};
 use experiments::row::{Driver, Row};
-use experiments::run::{self, Kept, Runner};
+use experiments::run::{self, Kept, LAB_LANES, Runner};
 use experiments::scheme::Scheme;
-use experiments::{byte_caching, no_harm, refactor, xbc};
+use experiments::{byte_caching, no_harm, reboost, refactor, xbc};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::Write;
 use std::path::PathBuf;
@@ -35,8 +35,23 @@ enum Paper {
     Refactor(Wanted),
     /// XBC: XOR-based Buffer Coding for Reliable Transmissions over Wireless Networks (Zheng, Sinha, SECON 2008)
     Xbc(Options),
+    /// REboost: Improving Throughput in Wireless Networks Using Redundancy Elimination (Lee, Kim, Shin, IEEE Communications
+    /// Letters 2017); on this kernel, by the clock on the wall (needs root and BPF)
+    Reboost(Reboost),
     /// Mitigating the Gateway Bottleneck via Transparent Cooperative Caching (Das, Pucha, Hu, Purdue 2006)
     Meshcache(Meshcache),
+}
+
+#[derive(clap::Args)]
+struct Reboost {
+    #[command(flatten)]
+    wanted: Wanted,
+    /// How many downloads are tried at a time; those over lossy links keep no processor busy, others want fewer
+    #[arg(long, default_value_t = LAB_LANES)]
+    lanes: usize,
+    /// Keep what was run in this folder, and run only what is not there
+    #[arg(long, value_name = "DIR")]
+    resume: Option<PathBuf>,
 }
 
 #[derive(clap::Args)]
@@ -126,6 +141,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Paper::Refactor(wanted) => {
             run_experiment(&refactor::EXPERIMENT, wanted, Traced::default(), &runner(Driver::Sim, None)?)
         }
+        Paper::Reboost(args) => {
+            let kept = args.resume.clone().map(Kept::in_folder).transpose()?;
+            let runner = Runner { lanes: args.lanes.max(1), ..runner(Driver::Lab, kept)? };
+            run_experiment(&reboost::EXPERIMENT, &args.wanted, Traced::default(), &runner)
+        }
         Paper::Meshcache(args) => meshcache(args),
     }
 }
@@ -144,7 +164,7 @@ fn meshcache(args: &Meshcache) -> anyhow::Result<()> {
 fn runner(driver: Driver, kept: Option<Kept>) -> anyhow::Result<Runner> {
     let exe = std::env::current_exe().context("cannot find this program's own file")?;
     let guest = vec![exe.to_string_lossy().into_owned(), "lab-guest".to_owned()];
-    Ok(Runner { driver, exe, guest, kept })
+    Ok(Runner { driver, exe, guest, lanes: LAB_LANES, kept })
 }
 
 /// Rows for people or for machines.
@@ -171,7 +191,15 @@ fn run_experiment(
     runner: &Runner,
 ) -> anyhow::Result<()> {
     let figures = experiment.chosen(&args.figure).map_err(|why| Mistake::new(why.to_string()))?;
-    let plan = Plan { extent: extent(args.quick, runner.driver), seeds: args.seeds, trace };
+    let extent = match args.quick {
+        true => Extent::Quick,
+        // the others have a driver of other seconds for the whole
+        false if runner.driver == Driver::Lab && experiment.title != reboost::EXPERIMENT.title => {
+            Extent::Corner
+        }
+        false => Extent::Whole,
+    };
+    let plan = Plan { extent, seeds: args.seeds, trace };
     let progress = ProgressBar::new(0).with_style(
         ProgressStyle::with_template("{wide_bar} {pos}/{len} runs, {elapsed} of {duration}  {msg:40!}")
             .context("the progress bar")?,
@@ -193,14 +221,6 @@ fn run_experiment(
     }
     print(&rows, args.json)?;
     if args.check { check(&(experiment.claims)(&rows)) } else { Ok(()) }
-}
-
-fn extent(quick: bool, driver: Driver) -> Extent {
-    match (quick, driver) {
-        (true, _) => Extent::Quick,
-        (false, Driver::Lab) => Extent::Corner,
-        (false, _) => Extent::Whole,
-    }
 }
 
 fn traced(args: &ByteCaching) -> Traced {

@@ -126,11 +126,24 @@ fn print(out: &mut impl Write, report: &Report) -> std::io::Result<()> {
     writeln!(out)?;
     print_recovery(out, node)?;
     print_group(out, node)?;
+    if let Some(boost) = &about.boost {
+        writeln!(out, "boost:           {}", boosted(boost, &node.peers))?;
+    }
     writeln!(out, "refused:         {}", counted(&node.refused))?;
     writeln!(out, "by the system:   {}", counted(io))?;
     match &report.snapshot.overheard {
         Some(heard) => writeln!(out, "overheard:       {}", overheard(heard)),
         None => Ok(()),
+    }
+}
+
+/// How TCP senders here are boosted, and how much.
+fn boosted(boost: &str, peers: &[node::PeerStatus]) -> String {
+    let flows: usize = peers.iter().map(|peer| peer.boosted_flows).sum();
+    let sum: f64 = peers.iter().map(|peer| peer.boost_ratio.unwrap_or(0.0) * peer.boosted_flows as f64).sum();
+    match flows {
+        0 => format!("{boost}; no flow shrinks now"),
+        _ => format!("{boost}; {flows} flows, {:.2} segments a wire packet", sum / flows as f64),
     }
 }
 

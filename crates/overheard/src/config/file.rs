@@ -87,6 +87,11 @@ pub struct Tunnel {
     /// Whether the maximum segment size of TCP connections through the tunnel is lowered to what fits.
     #[serde(default = "yes")]
     pub mss_clamp: bool,
+    /// Whether TCP senders on this host make their congestion windows larger by what is removed.
+    #[serde(default)]
+    pub boost: bool,
+    /// Which congestion control is wrapped for that; by default the one in use here.
+    pub boost_control: Option<String>,
 }
 
 /// What becomes of packets for a peer that is not reachable.

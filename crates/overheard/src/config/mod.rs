@@ -2,6 +2,7 @@
 //!
 //! [`file`] is the file as it is written, [`resolve`] what it means, [`mistake`] how mistakes are told.
 
+mod boost;
 mod file;
 mod mistake;
 mod mtu;
@@ -10,6 +11,7 @@ mod overlap;
 mod recover;
 mod resolve;
 
+pub use boost::Boost;
 pub use file::Role;
 pub use mistake::Mistake;
 pub use resolve::read_key;
@@ -39,6 +41,8 @@ pub struct Config {
     pub node: node::Config,
     /// What is needed of the machine.
     pub system: io::Settings,
+    /// Whether, and how, TCP senders here are boosted.
+    pub boost: Option<Boost>,
     /// How many threads share the peers out among them, at most.
     pub threads: usize,
     /// Where `overheard status` asks.

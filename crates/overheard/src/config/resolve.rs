@@ -1,5 +1,6 @@
 //! What a configuration file means: paths, keys, addresses, defaults.
 
+use super::boost::boost;
 use super::file::{File, Peer, Reduce, Role, Tunnel, WhenDown};
 use super::mtu::{largest_datagram_bytes, mtu};
 use super::overhear::{group, overhear};
@@ -50,6 +51,7 @@ pub fn resolve(path: &Path, file: File, policies: Policies) -> anyhow::Result<Co
         }
     }
     check_when_down(path, &file.tunnel, &peers)?;
+    let boost = boost(path, &file)?;
     let endpoints: Vec<SocketAddr> = peers.iter().filter_map(|peer| peer.endpoint).collect();
     let allowed_ips: Vec<Vec<IpNet>> = peers.iter().map(|peer| peer.allowed_ips.clone()).collect();
     let inner_ipv6 = addresses.iter().chain(allowed_ips.iter().flatten()).any(|net| net.addr().is_ipv6());
@@ -66,9 +68,10 @@ pub fn resolve(path: &Path, file: File, policies: Policies) -> anyhow::Result<Co
     node.shorten = Shortening {
         headers: file.shorten.headers.unwrap_or(by_default),
         literals: file.shorten.literals.unwrap_or(by_default),
-        packing: file.shorten.packing.unwrap_or(by_default),
+        packing: file.shorten.packing.unwrap_or(by_default || boost.is_some()),
     };
     node.reduce = reduce;
+    node.boost = boost.is_some();
     node.copies_dscp = file.tunnel.copy_dscp;
     node.source_ports = source_ports;
     node.group = group;
@@ -88,8 +91,10 @@ pub fn resolve(path: &Path, file: File, policies: Policies) -> anyhow::Result<Co
         source_ports,
         overhear: overhear(path, &file, &endpoints)?,
         mss_clamp: file.tunnel.mss_clamp,
+        congestion_control: None,
     };
-    Ok(Config { path: path.to_owned(), role: file.node.role, node, system, threads, status_socket })
+    let path = path.to_owned();
+    Ok(Config { path, role: file.node.role, node, system, boost, threads, status_socket })
 }
 
 /// Where the node answers `overheard status`.

@@ -1,16 +1,13 @@
 //! What the kernel offers beyond TUN: packet sockets, firewall, namespaces, BPF.
 
-use super::rights::effective;
 use super::{Finding, State};
-use rustix::thread::CapabilitySet;
+use boost::{Controller, Wrapped};
 use socket2::{Domain, Socket, Type};
-use std::fs::File;
-use std::io::{Read, Write};
-use std::path::Path;
+use std::io::Write;
 use std::process::{Command, Stdio};
 
 pub fn examine() -> Vec<Finding> {
-    vec![packet_socket(), namespaces(), nftables(), tproxy(), bpf()]
+    vec![packet_socket(), namespaces(), nftables(), tproxy(), boost()]
 }
 
 fn packet_socket() -> Finding {
@@ -103,31 +100,19 @@ fn tproxy() -> Finding {
     )
 }
 
-/// The kernel's description of its own types names the operations that a BPF program can replace.
-fn bpf() -> Finding {
-    const BTF: &str = "/sys/kernel/btf/vmlinux";
-    const TCP_OPERATIONS: &[u8] = b"bpf_struct_ops_tcp_congestion_ops";
-    let described = Path::new(BTF).exists();
-    let offers = described && contains(BTF, TCP_OPERATIONS);
-    let may = effective().is_some_and(|set| {
-        set.contains(CapabilitySet::SYS_ADMIN) || set.contains(CapabilitySet::BPF | CapabilitySet::NET_ADMIN)
-    });
-    let detail = match (described, offers, may) {
-        (false, ..) => format!("there is no {BTF}"),
-        (_, false, _) => "the kernel has BTF, but no struct_ops for TCP".to_owned(),
-        (_, _, false) => {
-            "the kernel has BTF and struct_ops for TCP, but there is no right to load programs".to_owned()
+/// Loads the programs and drops them again.
+fn boost() -> Finding {
+    let (present, detail) = match (Controller::load(Wrapped::Cubic), Wrapped::usual()) {
+        (Ok(_), Ok(wrapped)) => {
+            (true, format!("the kernel takes the programs; connections here use {wrapped}"))
         }
-        _ => "BTF, struct_ops for TCP, and the right to load programs".to_owned(),
+        (Ok(_), Err(why)) => {
+            (true, format!("the kernel takes the programs; but {why}: [tunnel] boost_control must name one"))
+        }
+        (Err(why), _) => (false, why.to_string()),
     };
-    Finding::new("BPF struct_ops for TCP", offers && may, detail).without(
+    Finding::new("BPF struct_ops for TCP", present, detail).without(
         "saved bytes do not speed up TCP's congestion control on this host",
-        "run as root on a kernel with CONFIG_DEBUG_INFO_BTF and CONFIG_BPF_JIT (Debian's has both)",
+        "run as root on Linux 6.4 or newer with CONFIG_DEBUG_INFO_BTF and CONFIG_BPF_JIT (Debian's has both)",
     )
-}
-
-fn contains(path: &str, wanted: &[u8]) -> bool {
-    let mut bytes = Vec::new();
-    File::open(path).is_ok_and(|mut file| file.read_to_end(&mut bytes).is_ok())
-        && bytes.windows(wanted.len()).any(|window| window == wanted)
 }

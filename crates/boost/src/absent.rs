@@ -1,0 +1,35 @@
+//! What stands for the programs where they are not built.
+
+use crate::{Error, Wrapped};
+use wire::inner::Flow;
+
+/// A congestion control that cannot be loaded.
+pub enum Controller {}
+
+impl Controller {
+    /// Says that there is nothing to load.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotBuilt`], always.
+    pub fn load(_: Wrapped) -> Result<Self, Error> {
+        Err(Error::NotBuilt)
+    }
+
+    /// What it wraps.
+    #[must_use]
+    pub fn wrapped(&self) -> Wrapped {
+        match *self {}
+    }
+
+    /// What sockets and routes choose it by.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match *self {}
+    }
+
+    /// Says how many segments a wire packet carries of a flow.
+    pub fn tell(&self, _: &Flow, _: f64) {
+        match *self {}
+    }
+}

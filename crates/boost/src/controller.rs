@@ -1,0 +1,119 @@
+//! Loads the programs and registers them as a congestion control.
+
+use crate::flow;
+use crate::{Error, Wrapped};
+use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, OpenObject, PrintLevel};
+use rustix::time::{ClockId, clock_gettime};
+use std::path::Path;
+use wire::inner::Flow;
+
+/// The programs, as `build.rs` compiled them.
+static PROGRAMS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/boost.bpf.o"));
+/// What the programs' source calls each controller, until it is given its own name.
+const PLACEHOLDER: &[u8] = b"overheard\0";
+/// Bytes of a congestion control's name (TCP_CA_NAME_MAX), the closing zero among them.
+const NAME_BYTES: usize = 16;
+const BTF: &str = "/sys/kernel/btf/vmlinux";
+
+/// A congestion control of this machine while it lives.
+pub struct Controller {
+    // dropped in this order: what new connections can no longer choose first
+    _registration: Link,
+    ratios: MapHandle,
+    _object: Object,
+    wrapped: Wrapped,
+    name: String,
+}
+
+impl Controller {
+    /// Loads the programs that wrap `wrapped`, under a name that no other process has; the kernel takes letters, digits, dots
+    /// and underscores.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoBtf`] and [`Error::Refused`], where this machine cannot do it.
+    pub fn load(wrapped: Wrapped) -> Result<Self, Error> {
+        Self::load_as(wrapped, format!("oh_{wrapped}{}", std::process::id()))
+    }
+
+    fn load_as(wrapped: Wrapped, name: String) -> Result<Self, Error> {
+        if !Path::new(BTF).exists() {
+            return Err(Error::NoBtf);
+        }
+        libbpf_rs::set_print(Some((PrintLevel::Debug, |_, line| tracing::debug!("{}", line.trim_end()))));
+        let refused = |error: libbpf_rs::Error| Error::Refused(format!("{error:#}"));
+        let mut open = ObjectBuilder::default().open_memory(PROGRAMS).map_err(refused)?;
+        christen(&mut open, wrapped, &name)?;
+        let mut object = open.load().map_err(refused)?;
+        let mut registration = None;
+        let mut ratios = None;
+        for mut map in object.maps_mut() {
+            match map.name().to_str() {
+                Some("ratios") => ratios = Some(MapHandle::try_from(&*map).map_err(refused)?),
+                Some(other) if other == wrapped.name() => {
+                    registration = Some(map.attach_struct_ops().map_err(refused)?);
+                }
+                _ => {}
+            }
+        }
+        let missing = || Error::Refused("they are not those that this program was written for".to_owned());
+        let (registration, ratios) = registration.zip(ratios).ok_or_else(missing)?;
+        Ok(Controller { _registration: registration, ratios, _object: object, wrapped, name })
+    }
+
+    /// What it wraps.
+    #[must_use]
+    pub fn wrapped(&self) -> Wrapped {
+        self.wrapped
+    }
+
+    /// What sockets and routes choose it by.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Says how many segments a wire packet carries of the flow that leaves this host as `flow`. Fewer than one counts as
+    /// one: tr is never below ref.
+    pub fn tell(&self, flow: &Flow, ratio: f64) {
+        let now = clock_gettime(ClockId::Monotonic);
+        let nanoseconds = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64;
+        let (key, value) = (flow::key(flow), flow::value(ratio, nanoseconds));
+        // the map makes room by itself; without this flow's ratio it goes as it would without us
+        if let Err(error) = self.ratios.update(&key, &value, MapFlags::ANY) {
+            tracing::debug!("cannot tell the ratio of {flow:?}: {error}");
+        }
+    }
+}
+
+/// Gives the wanted controller its name, and leaves the other out.
+fn christen(open: &mut OpenObject, wrapped: Wrapped, name: &str) -> Result<(), Error> {
+    let missing = || Error::Refused("the programs have no controller of that kind".to_owned());
+    let mut named = false;
+    for mut map in open.maps_mut() {
+        if map.map_type() != libbpf_rs::MapType::StructOps {
+            continue;
+        }
+        if map.name() != wrapped.name() {
+            map.set_autocreate(false).map_err(|error| Error::Refused(error.to_string()))?;
+            continue;
+        }
+        let value = map.initial_value_mut().ok_or_else(missing)?;
+        let at = value.windows(PLACEHOLDER.len()).position(|window| window == PLACEHOLDER);
+        let room = at.and_then(|at| value.get_mut(at..at + NAME_BYTES)).ok_or_else(missing)?;
+        room.fill(0);
+        let bytes = &name.as_bytes()[..name.len().min(NAME_BYTES - 1)];
+        room[..bytes.len()].copy_from_slice(bytes);
+        named = true;
+    }
+    // programs of a controller that is left out are not loaded either
+    let prefix = wrapped.name();
+    for mut program in open.progs_mut() {
+        let wanted = program
+            .name()
+            .to_str()
+            .is_some_and(|name| name.starts_with(prefix) || name.starts_with("either"));
+        program.set_autoload(wanted);
+    }
+    if named { Ok(()) } else { Err(missing()) }
+}

@@ -1,0 +1,20 @@
+//! Why nothing is boosted here. Each text is one sentence with the mend.
+
+/// What stands in the way.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The program was built without the feature.
+    #[error("this program was built without boost; build it with the feature `boost`")]
+    NotBuilt,
+    /// The kernel does not tell its types.
+    #[error(
+        "the kernel has no /sys/kernel/btf/vmlinux; boost takes one with CONFIG_DEBUG_INFO_BTF, as Debian's have"
+    )]
+    NoBtf,
+    /// The kernel did not take the programs.
+    #[error("the kernel does not take the programs: {0}; boost takes root and Linux 6.4 or newer with BPF")]
+    Refused(String),
+    /// The congestion control in use is none that can be wrapped.
+    #[error("{0:?} is no congestion control that can be boosted; those are \"cubic\" and \"reno\"")]
+    NotWrapped(String),
+}

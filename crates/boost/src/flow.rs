@@ -1,0 +1,65 @@
+//! A flow and its ratio, as the programs' map has them: `struct flow` and `struct ratio` of `bpf/boost.bpf.c`.
+
+use std::net::IpAddr;
+use wire::inner::Flow;
+
+/// A flow's key.
+pub const KEY_BYTES: usize = 36;
+/// What the map holds of it.
+pub const VALUE_BYTES: usize = 16;
+/// One, in the map's unit.
+const ONE: f64 = 1024.0;
+
+/// The key of the flow that leaves a socket of this host as `flow`: addresses in network order, IPv4 mapped into IPv6, the
+/// ports in the machine's.
+pub fn key(flow: &Flow) -> [u8; KEY_BYTES] {
+    let mapped = |address: IpAddr| match address {
+        IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
+        IpAddr::V6(address) => address.octets(),
+    };
+    let mut key = [0; KEY_BYTES];
+    key[..16].copy_from_slice(&mapped(flow.source));
+    key[16..32].copy_from_slice(&mapped(flow.destination));
+    key[32..34].copy_from_slice(&flow.source_port.to_ne_bytes());
+    key[34..].copy_from_slice(&flow.destination_port.to_ne_bytes());
+    key
+}
+
+/// Segments a wire packet, told when the machine's monotonic clock read so many nanoseconds.
+pub fn value(ratio: f64, told_nanoseconds: u64) -> [u8; VALUE_BYTES] {
+    let mut value = [0; VALUE_BYTES];
+    value[..8].copy_from_slice(&told_nanoseconds.to_ne_bytes());
+    // a cast that saturates: what is no number is 0, which the programs take for 1
+    value[8..12].copy_from_slice(&((ratio * ONE) as u32).to_ne_bytes());
+    value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flow_over_ipv4_has_the_key_of_a_socket_that_maps_it_into_ipv6() {
+        let flow = |source: &str, destination: &str| Flow {
+            source: source.parse().unwrap_or(IpAddr::from([0; 4])),
+            destination: destination.parse().unwrap_or(IpAddr::from([0; 4])),
+            protocol: wire::inner::TCP,
+            source_port: 80,
+            destination_port: 4242,
+        };
+        let v4 = key(&flow("10.9.0.1", "10.9.0.2"));
+        assert_eq!(v4, key(&flow("::ffff:10.9.0.1", "::ffff:10.9.0.2")));
+        assert_ne!(v4, key(&flow("10.9.0.2", "10.9.0.1")));
+        assert_eq!(v4[10..16], [0xff, 0xff, 10, 9, 0, 1]);
+        assert_eq!(v4[32..], [80u16.to_ne_bytes(), 4242u16.to_ne_bytes()].concat());
+    }
+
+    #[test]
+    fn a_ratio_that_is_no_number_is_none() {
+        assert_eq!(value(2.5, 7)[8..12], 2560u32.to_ne_bytes());
+        for odd in [f64::NAN, -1.0, f64::NEG_INFINITY] {
+            assert_eq!(value(odd, 7)[8..12], [0; 4]);
+        }
+        assert_eq!(value(f64::INFINITY, 7)[8..12], u32::MAX.to_ne_bytes());
+    }
+}

@@ -1,0 +1,72 @@
+//! The congestion controls of the kernel that can be wrapped.
+
+use crate::Error;
+use std::fmt;
+use std::str::FromStr;
+
+/// Where the kernel says what connections use that choose nothing; each network namespace has its own.
+const DEFAULT: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
+
+/// A congestion control of the kernel's whose functions programs may call. BBR's may be called too, but it measures the
+/// rate of delivery and does not count packets: saved bytes speed it up without us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wrapped {
+    /// CUBIC (RFC 9438).
+    Cubic,
+    /// NewReno (RFC 5681, RFC 6582).
+    Reno,
+}
+
+impl Wrapped {
+    /// The one that connections of this network namespace use unless they choose another.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotWrapped`] where that is neither.
+    pub fn usual() -> Result<Self, Error> {
+        let name = std::fs::read_to_string(DEFAULT).unwrap_or_default();
+        name.trim().parse()
+    }
+
+    /// Its name in the kernel.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Wrapped::Cubic => "cubic",
+            Wrapped::Reno => "reno",
+        }
+    }
+}
+
+impl FromStr for Wrapped {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        [Wrapped::Cubic, Wrapped::Reno]
+            .into_iter()
+            .find(|wrapped| wrapped.name() == name)
+            .ok_or_else(|| Error::NotWrapped(name.to_owned()))
+    }
+}
+
+impl fmt::Display for Wrapped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_wrapped_is_refused_with_those_that_can() {
+        assert_eq!("reno".parse::<Wrapped>().ok(), Some(Wrapped::Reno));
+        let refused = "bbr".parse::<Wrapped>().map_err(|error| error.to_string());
+        assert_eq!(
+            refused,
+            Err("\"bbr\" is no congestion control that can be boosted; those are \"cubic\" and \"reno\""
+                .to_owned())
+        );
+    }
+}

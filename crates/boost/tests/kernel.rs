@@ -1,0 +1,104 @@
+//! The programs in this machine's kernel, on connections over loopback.
+#![cfg(feature = "bpf")]
+#![allow(clippy::unwrap_used)]
+
+use boost::{Controller, Wrapped};
+use socket2::{Domain, Socket, Type};
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::Command;
+use wire::inner::{Flow, TCP};
+
+/// Bytes that keep a window busy for a while.
+const BYTES: usize = 8 << 20;
+
+/// A controller, where this machine can have one; programs are loaded by one test at a time, whose names differ.
+fn controller(wrapped: Wrapped) -> Option<Controller> {
+    match Controller::load(wrapped) {
+        Ok(controller) => Some(controller),
+        Err(error) => {
+            let possible =
+                rustix::process::geteuid().is_root() && Path::new("/sys/kernel/btf/vmlinux").exists();
+            assert!(!possible, "{error}");
+            eprintln!("skipped: {error}");
+            None
+        }
+    }
+}
+
+fn available() -> String {
+    fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap()
+}
+
+/// A connection over loopback whose first end uses `control`, and is told of by `before` when its flow is known.
+fn connection(address: &str, control: &str, before: impl FnOnce(&Flow)) -> (TcpStream, TcpStream) {
+    let listener = TcpListener::bind(address).unwrap();
+    let to = listener.local_addr().unwrap();
+    let socket = Socket::new(Domain::for_address(to), Type::STREAM, None).unwrap();
+    let any: SocketAddr = (to.ip(), 0).into();
+    socket.bind(&any.into()).unwrap();
+    socket.set_tcp_congestion(control.as_bytes()).unwrap();
+    let from = socket.local_addr().unwrap().as_socket().unwrap();
+    before(&Flow {
+        source: from.ip(),
+        destination: to.ip(),
+        protocol: TCP,
+        source_port: from.port(),
+        destination_port: to.port(),
+    });
+    socket.connect(&to.into()).unwrap();
+    (socket.into(), listener.accept().unwrap().0)
+}
+
+/// What the kernel says of a connection's sending end.
+fn told(stream: &TcpStream) -> String {
+    let port = stream.local_addr().unwrap().port();
+    let output = Command::new("ss").args(["-tinH", &format!("sport = :{port}")]).output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn window(stream: &TcpStream) -> u32 {
+    let told = told(stream);
+    let cwnd = told.split_whitespace().find_map(|word| word.strip_prefix("cwnd:"));
+    cwnd.unwrap_or_else(|| panic!("no window in {told}")).parse().unwrap()
+}
+
+/// Carries many bytes and says that they came as they were.
+fn carry(mut from: TcpStream, mut to: TcpStream) -> bool {
+    let bytes: Vec<u8> = (0..BYTES).map(|at| ((at * 31) >> 7) as u8).collect();
+    let sent = bytes.clone();
+    let writer = std::thread::spawn(move || {
+        from.write_all(&sent).unwrap();
+        drop(from);
+    });
+    let mut came = Vec::new();
+    to.read_to_end(&mut came).unwrap();
+    writer.join().unwrap();
+    came == bytes
+}
+
+#[test]
+fn the_initial_window_is_as_many_wire_packets_as_without_and_the_name_goes_with_the_controller() {
+    for wrapped in [Wrapped::Cubic, Wrapped::Reno] {
+        let Some(controller) = controller(wrapped) else { return };
+        let name = controller.name().to_owned();
+        assert!(available().split_whitespace().any(|other| other == name), "{name}");
+        for address in ["127.0.0.1:0", "[::1]:0"] {
+            let (plain, _end) = connection(address, wrapped.name(), |_| {});
+            let (unknown, _end) = connection(address, &name, |_| {});
+            assert_eq!(window(&unknown), window(&plain), "{}", told(&unknown));
+            assert!(told(&unknown).contains(&name));
+            let (boosted, _end) = connection(address, &name, |flow| controller.tell(flow, 3.5));
+            // ten wire packets of 3.5 segments on the link, and half of one that is being filled
+            assert_eq!(window(&boosted), 37, "{}", told(&boosted));
+            let (never_below, _end) = connection(address, &name, |flow| controller.tell(flow, 0.25));
+            assert_eq!(window(&never_below), window(&plain));
+        }
+        let (from, to) = connection("127.0.0.1:0", &name, |flow| controller.tell(flow, 2.0));
+        drop(controller);
+        assert!(!available().split_whitespace().any(|other| other == name), "{name} stays");
+        assert!(carry(from, to), "what was connected by then goes on");
+    }
+}

@@ -1,0 +1,34 @@
+//! The REboost letter (Lee, Kim, Shin, IEEE Communications Letters 2017): TCP over redundancy elimination, with and without
+//! knowing of it.
+//!
+//! Three [`system`]s carry the same [`content`] over the same losses: a tunnel without redundancy elimination, one that
+//! encodes each segment for itself as the letter's "IP layer RE" does, and one that fills its wire packets and whose
+//! senders know. Hop ARQ is off in all three, because it hides losses from TCP, which the letter is about; what boosting
+//! adds where it is on is measured beside. Everything runs on this machine's kernel by the clock on the wall, since it
+//! is about that kernel's TCP and takes BPF. Times are compared pair by pair, by the median of their quotients.
+
+mod content;
+mod figure_2;
+mod figure_3;
+mod harm;
+mod headline;
+mod must_show;
+mod system;
+mod table_1;
+mod table_2;
+mod trial;
+
+use crate::experiment::Experiment;
+use crate::figure::Figure;
+
+/// The experiment.
+pub const EXPERIMENT: Experiment = Experiment {
+    title: "TCP that turns saved bytes into speed",
+    source: "K. Lee, D. Kim, I. Shin: REboost: Improving Throughput in Wireless Networks Using Redundancy Elimination, IEEE \
+             Communications Letters 21(1), 2017.",
+    figures: &FIGURES,
+    claims: must_show::claims,
+};
+
+const FIGURES: [Figure; 6] =
+    [headline::FIGURE, table_1::FIGURE, figure_2::FIGURE, figure_3::FIGURE, table_2::FIGURE, harm::FIGURE];

@@ -1,0 +1,65 @@
+//! What is compared.
+
+use lab::Daemon;
+
+use crate::pair::{GATEWAY, Node, Pair, Role, STATION};
+
+/// How packets are carried, and whether TCP knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum System {
+    /// The tunnel without redundancy elimination.
+    NoRe,
+    /// Each segment is encoded and travels alone.
+    IpRe,
+    /// Encoded segments fill wire packets, and TCP's windows are larger by as many as go into one.
+    Reboost,
+    /// The default tunnel, whose hop repairs its losses.
+    Adaptive,
+    /// The same, boosted.
+    AdaptiveBoosted,
+}
+
+/// Windows of 32 bytes and every 16th fingerprint: the letter's file was left with .45 of its bytes.
+const REDUCE: &str = "window_bytes = 32\nsample_bits = 4";
+
+impl System {
+    /// What series call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            System::NoRe => "no RE",
+            System::IpRe => "IP RE",
+            System::Reboost => "REboost",
+            System::Adaptive => "default",
+            System::AdaptiveBoosted => "default, boosted",
+        }
+    }
+
+    fn reduce(self) -> String {
+        match self {
+            System::NoRe => "policy = \"off\"".to_owned(),
+            System::IpRe | System::Reboost => format!("policy = \"acked\"\n{REDUCE}"),
+            System::Adaptive | System::AdaptiveBoosted => "policy = \"adaptive\"".to_owned(),
+        }
+    }
+
+    fn boosts(self) -> bool {
+        matches!(self, System::Reboost | System::AdaptiveBoosted)
+    }
+
+    /// The two nodes; the sender is at the gateway.
+    pub fn daemons(self, pair: &Pair) -> Vec<Daemon> {
+        let reduce = self.reduce();
+        let tunnel = |own: u8, boost: &str| {
+            format!("interface = \"oh0\"\naddresses = [\"10.80.0.{own}/24\", \"fd80::{own}/64\"]\n{boost}")
+        };
+        let allowed_ips = |other: u8| format!("\"10.80.0.{other}/32\", \"fd80::{other}/128\"");
+        let node = |role, place, tunnel: &str, endpoint, allowed_ips: &str| {
+            pair.node(&Node { role, place, tunnel, endpoint, allowed_ips, reduce: &reduce })
+        };
+        let boost = if self.boosts() { "boost = true" } else { "" };
+        vec![
+            node(Role::Gateway, GATEWAY, &tunnel(1, boost), None, &allowed_ips(2)),
+            node(Role::Station, STATION, &tunnel(2, ""), Some("10.77.0.1:4780"), &allowed_ips(1)),
+        ]
+    }
+}
