@@ -43,7 +43,7 @@ fn an_unknown_key_is_told_with_those_that_there_are() {
     refused(
         "interface",
         "colour = 1\ninterface",
-        r#"gateway.toml:10: unknown key "colour" in [tunnel]; there are interface, addresses, mtu, routes, when_down, copy_dscp, mss_clamp"#,
+        r#"gateway.toml:10: unknown key "colour" in [tunnel]; there are interface, addresses, mtu, routes, when_down, copy_dscp, mss_clamp, boost, boost_control"#,
     );
 }
 
@@ -321,7 +321,7 @@ fn what_repairs_tcp_is_checked() {
     refused(
         "[node]",
         "recover = 3\n\n[node]",
-        "gateway.toml:1: recover: invalid type: integer `3`, expected true, false, or a table",
+        "gateway.toml:2: recover: invalid type: integer `3`, expected true, false, or a table",
     );
 }
 

@@ -136,6 +136,8 @@ fn the_table_of_the_readme_names_keys_that_a_configuration_may_have() {
         ("when_down", "\"open\""),
         ("copy_dscp", "true"),
         ("mss_clamp", "true"),
+        ("boost", "true"),
+        ("boost_control", "\"cubic\""),
         ("keepalive_seconds", "25"),
         ("policy", "\"acked\""),
         ("store_mib", "16"),
