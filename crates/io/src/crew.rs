@@ -12,7 +12,7 @@ use crate::outlet::Outlet;
 use crate::reactor::{Bell, Reactor};
 use node::{Concerns, Event, Node, Shards};
 use std::net::SocketAddr;
-use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
 use std::time::Duration;
 
 /// System calls' worth that may wait for a thread; what comes then is lost, as in a full queue.
@@ -132,9 +132,7 @@ impl<'a> Crew<'a> {
             let empty = mate.used.try_recv().unwrap_or_default();
             match mate.batches.try_send(std::mem::replace(&mut mate.filling, empty)) {
                 Ok(()) => mate.bell.ring(),
-                Err(refused) => {
-                    let (std::sync::mpsc::TrySendError::Full(batch)
-                    | std::sync::mpsc::TrySendError::Disconnected(batch)) = refused;
+                Err(TrySendError::Full(batch) | TrySendError::Disconnected(batch)) => {
                     lost += batch.items.len() as u64;
                     mate.filling = batch;
                     mate.filling.clear();

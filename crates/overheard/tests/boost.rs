@@ -113,9 +113,11 @@ fn connections_through_the_tunnel_are_boosted_and_it_ends_with_the_node() {
 fn with_many(from: &Machine, to: &Machine, doing: impl FnOnce(&mut Vec<TcpStream>)) {
     let listener = to.on(|| TcpListener::bind((gateway(), 0)).unwrap());
     let address = listener.local_addr().unwrap();
+    let (all_are_there, wait) = std::sync::mpsc::channel();
     let server = std::thread::spawn(move || {
         let accepted = (0..MANY).map(|_| listener.accept().unwrap().0);
         let mut accepted: Vec<TcpStream> = accepted.collect();
+        all_are_there.send(()).unwrap();
         let mut buffer = vec![0; 8192];
         for stream in &mut accepted {
             stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -127,6 +129,8 @@ fn with_many(from: &Machine, to: &Machine, doing: impl FnOnce(&mut Vec<TcpStream
     });
     let connect = || TcpStream::connect_timeout(&address, PATIENCE).unwrap();
     let mut streams: Vec<TcpStream> = (0..MANY).map(|_| from.on(connect)).collect();
+    // a connection of which the last word is lost with the node would be waited for in vain
+    wait.recv_timeout(PATIENCE).unwrap();
     doing(&mut streams);
     drop(streams);
     server.join().unwrap();
