@@ -14,7 +14,9 @@ pub const FIGURE: Figure = Figure {
     x: "loss model of Table II",
     remark: "The share of blocks of 25 bytes with errors whose partner has none: blocks are coded in pairs, so many apart. \
              Four blocks share a frame, whose header of 8 bytes must be without error too (the paper does not say how long \
-             it is). Bits in error by the models of Table II; the paper's values are drawn, not written.",
+             it is). Bits in error by the models of Table II; the paper's values are drawn, not written. It \
+             has 4 a little above 8; in a chain of two states, as here, what is remembered only fades, so that 8 cannot be \
+             below 4.",
     needs: |_| Vec::new(),
     rows,
 };
