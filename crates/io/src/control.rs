@@ -4,6 +4,7 @@ use crate::Error;
 use crate::ear::Heard;
 use crate::rates::Rate;
 use crate::reactor::Bell;
+use node::Node;
 use serde::{Deserialize, Serialize};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::{Duration, Instant};
@@ -77,6 +78,30 @@ struct Driver {
 pub struct Inbox {
     pub(crate) requests: Receiver<Request>,
     pub(crate) bell: Bell,
+}
+
+impl Inbox {
+    /// Answers the other threads for a node and what the system refused it; `overheard` is asked when somebody wants to know.
+    /// `false`: one of them said to stop.
+    pub(crate) fn answer(
+        &self,
+        now: Duration,
+        node: &mut Node,
+        io: Counters,
+        mut overheard: impl FnMut() -> Option<Heard>,
+    ) -> bool {
+        for request in self.requests.try_iter() {
+            match request {
+                // whoever asked may have lost patience
+                Request::Status(answer) => {
+                    let _ = answer.try_send(Snapshot { node: node.status(now), io, overheard: overheard() });
+                }
+                Request::Rates(rates) => rates.iter().for_each(|(to, rate)| node.radio_sends(*to, *rate)),
+                Request::Stop => return false,
+            }
+        }
+        true
+    }
 }
 
 /// Both ends, for so many drivers.

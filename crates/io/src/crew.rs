@@ -6,7 +6,7 @@
 
 use crate::Error;
 use crate::clock::Clock;
-use crate::control::{Inbox, Request, Snapshot};
+use crate::control::Inbox;
 use crate::load::Load;
 use crate::outlet::Outlet;
 use crate::reactor::{Bell, Reactor};
@@ -176,11 +176,7 @@ impl Hand<'_> {
         let mut now = self.clock.now();
         let mut goes_on = true;
         while goes_on {
-            if self.node.poll_timeout().is_some_and(|at| at <= now) {
-                self.node.handle_timeout(now);
-                self.outlet.deliver(self.node);
-                self.outlet.flush();
-            }
+            self.outlet.handle_timeout(self.node, now);
             self.outlet.transmit(self.node, now)?;
             self.tell();
             let batch = self.to_do.try_recv();
@@ -201,7 +197,7 @@ impl Hand<'_> {
                 Err(TryRecvError::Empty) => {}
                 Err(TryRecvError::Disconnected) => goes_on = false,
             }
-            goes_on &= self.answer(now);
+            goes_on &= self.inbox.answer(now, self.node, self.outlet.counters, || None);
         }
         self.node.close();
         let now = self.clock.now();
@@ -248,23 +244,6 @@ impl Hand<'_> {
         if told {
             self.front.ring();
         }
-    }
-
-    /// Answers the other threads. `false`: one of them said to stop.
-    fn answer(&mut self, now: Duration) -> bool {
-        for request in self.inbox.requests.try_iter() {
-            match request {
-                Request::Status(answer) => {
-                    let node = self.node.status(now);
-                    let _ = answer.try_send(Snapshot { node, io: self.outlet.counters, overheard: None });
-                }
-                Request::Rates(rates) => {
-                    rates.iter().for_each(|(to, rate)| self.node.radio_sends(now, *to, *rate));
-                }
-                Request::Stop => return false,
-            }
-        }
-        true
     }
 }
 

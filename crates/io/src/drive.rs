@@ -2,7 +2,7 @@
 //! ([`crate::crew`]).
 
 use crate::clock::Clock;
-use crate::control::{Inbox, Request, Snapshot};
+use crate::control::Inbox;
 use crate::crew::Crew;
 use crate::ear::Ear;
 use crate::load::Load;
@@ -89,11 +89,7 @@ impl<F: FnMut(node::Event)> Driver<'_, F> {
     fn run(mut self, inbox: &Inbox) -> Result<(), Error> {
         let mut now = self.clock.now();
         loop {
-            if self.node.poll_timeout().is_some_and(|at| at <= now) {
-                self.node.handle_timeout(now);
-                self.outlet.deliver(self.node);
-                self.outlet.flush();
-            }
+            self.outlet.handle_timeout(self.node, now);
             self.outlet.transmit(self.node, now)?;
             self.tell();
             let patience = self.node.poll_timeout().map(|at| at.saturating_sub(now));
@@ -117,7 +113,9 @@ impl<F: FnMut(node::Event)> Driver<'_, F> {
             if ready.heard && self.busy_turns <= BUSY_TURNS {
                 self.overhear(now);
             }
-            if ready.woken && !self.answer(inbox, now) {
+            let ear = &mut self.system.ear;
+            let heard = || ear.as_mut().map(Ear::heard);
+            if ready.woken && !inbox.answer(now, self.node, self.outlet.counters, heard) {
                 return self.say_goodbye(inbox);
             }
         }
@@ -188,26 +186,6 @@ impl<F: FnMut(node::Event)> Driver<'_, F> {
         outlet.deliver(node);
         outlet.flush();
         Ok(())
-    }
-
-    /// Answers the other threads. `false`: one of them said to stop.
-    fn answer(&mut self, inbox: &Inbox, now: Duration) -> bool {
-        for request in inbox.requests.try_iter() {
-            match request {
-                // whoever asked may have lost patience
-                Request::Status(answer) => {
-                    let overheard = self.system.ear.as_mut().map(Ear::heard);
-                    let snapshot =
-                        Snapshot { node: self.node.status(now), io: self.outlet.counters, overheard };
-                    let _ = answer.try_send(snapshot);
-                }
-                Request::Rates(rates) => {
-                    rates.iter().for_each(|(to, rate)| self.node.radio_sends(now, *to, *rate));
-                }
-                Request::Stop => return false,
-            }
-        }
-        true
     }
 
     /// Tells the peers that this node goes away, so that they do not wait for it.

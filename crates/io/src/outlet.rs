@@ -35,6 +35,15 @@ impl Outlet {
         }
     }
 
+    /// Does what is due, and hands the kernel what comes of it.
+    pub fn handle_timeout(&mut self, node: &mut Node, now: Duration) {
+        if node.poll_timeout().is_some_and(|at| at <= now) {
+            node.handle_timeout(now);
+            self.deliver(node);
+            self.flush();
+        }
+    }
+
     /// Sends what the node has, as far as the sockets take it.
     pub fn transmit(&mut self, node: &mut Node, now: Duration) -> Result<(), Error> {
         if self.blocked.is_none() {

@@ -15,7 +15,8 @@ const NAME_BYTES: usize = 15;
 /// The longest packet or super-segment.
 const PACKET_BYTES: usize = 65_535;
 
-/// A TUN device that is ours while this lives, or one that it is shared with; the kernel removes it, its addresses and its routes afterwards,
+/// A TUN device that is ours while this lives, or one that it is shared with; the kernel removes it, its addresses and
+/// its routes afterwards,
 /// also when the process is killed.
 pub struct Tun {
     device: Arc<SyncDevice>,

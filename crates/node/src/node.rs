@@ -541,7 +541,7 @@ impl Node {
     }
 
     /// A radio sends at so many bits a second to whoever is at this outer address.
-    pub fn radio_sends(&mut self, _now: Duration, to: IpAddr, rate_bits_per_second: u64) {
+    pub fn radio_sends(&mut self, to: IpAddr, rate_bits_per_second: u64) {
         let Some(sharing) = &mut self.sharing else { return };
         for peer in &mut self.peers {
             if peer.endpoint.is_some_and(|endpoint| endpoint.ip().to_canonical() == to.to_canonical()) {

@@ -30,10 +30,10 @@ pub struct Begun {
     pub(super) first: u64,
     /// The same, while no packet has it: there is only the rest of one that was cut.
     pub(super) free: Option<u64>,
-    /// How far its packets have come.
     pub(super) lane: usize,
     pub(super) session: u32,
     pub(super) class: crate::encapsulation::OuterClass,
+    /// How many packets are in it.
     pub(super) packets: usize,
     /// Where its last frame begins, which says no length yet.
     pub(super) last: Option<usize>,
