@@ -115,8 +115,7 @@ pub enum File {
 
 impl File {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::One, Self::Two, Self::Ebook, Self::Random, Self::Long, Self::Documents];
+    pub const ALL: [Self; 6] = [Self::One, Self::Two, Self::Ebook, Self::Random, Self::Long, Self::Documents];
 
     /// The name under which it is offered.
     #[must_use]
@@ -136,8 +135,11 @@ impl FromStr for File {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
-        let unknown =
-            || format!("no file is called {name:?}; there are file-1, file-2, ebook, random, random-long and documents");
+        let unknown = || {
+            format!(
+                "no file is called {name:?}; there are file-1, file-2, ebook, random, random-long and documents"
+            )
+        };
         Self::ALL.into_iter().find(|file| file.slug() == name).ok_or_else(unknown)
     }
 }
