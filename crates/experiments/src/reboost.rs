@@ -13,6 +13,7 @@ mod figure_3;
 mod harm;
 mod headline;
 mod must_show;
+mod proxy;
 mod system;
 mod table_1;
 mod table_2;
@@ -30,5 +31,12 @@ pub const EXPERIMENT: Experiment = Experiment {
     claims: must_show::claims,
 };
 
-const FIGURES: [Figure; 6] =
-    [headline::FIGURE, table_1::FIGURE, figure_2::FIGURE, figure_3::FIGURE, table_2::FIGURE, harm::FIGURE];
+const FIGURES: [Figure; 7] = [
+    headline::FIGURE,
+    table_1::FIGURE,
+    figure_2::FIGURE,
+    figure_3::FIGURE,
+    table_2::FIGURE,
+    harm::FIGURE,
+    proxy::FIGURE,
+];

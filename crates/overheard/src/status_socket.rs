@@ -63,6 +63,9 @@ pub struct Report {
     /// What does.
     #[serde(flatten)]
     pub snapshot: Snapshot,
+    /// Of TCP connections that are split; none where none are.
+    #[serde(default)]
+    pub split: Option<split::Counts>,
 }
 
 /// A bound socket, removed when dropped.
@@ -102,14 +105,14 @@ impl StatusSocket {
     }
 
     /// Answers questions on a thread of its own until the process ends.
-    pub fn serve(&self, about: About, control: Control) -> anyhow::Result<()> {
+    pub fn serve(&self, about: About, control: Control, split: Option<split::Watch>) -> anyhow::Result<()> {
         let listener = self.listener.try_clone().context("cannot share the status socket")?;
         std::thread::Builder::new()
             .name("status".to_owned())
             .spawn(move || {
                 for stream in listener.incoming() {
                     let Ok(stream) = stream else { continue };
-                    if let Err(error) = answer(&stream, &about, &control) {
+                    if let Err(error) = answer(&stream, &about, &control, split.as_ref()) {
                         tracing::debug!("status: {error:#}");
                     }
                 }
@@ -125,7 +128,12 @@ impl Drop for StatusSocket {
     }
 }
 
-fn answer(mut stream: &UnixStream, about: &About, control: &Control) -> anyhow::Result<()> {
+fn answer(
+    mut stream: &UnixStream,
+    about: &About,
+    control: &Control,
+    split: Option<&split::Watch>,
+) -> anyhow::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let mut question = String::new();
@@ -133,7 +141,8 @@ fn answer(mut stream: &UnixStream, about: &About, control: &Control) -> anyhow::
     if question.trim() != STATUS {
         bail!("asked for {question:?}");
     }
-    let report = Report { about: about.clone(), snapshot: control.status(PATIENCE)? };
+    let (snapshot, split) = (control.status(PATIENCE)?, split.map(split::Watch::counts));
+    let report = Report { about: about.clone(), snapshot, split };
     stream.write_all(&serde_json::to_vec(&report)?)?;
     Ok(())
 }

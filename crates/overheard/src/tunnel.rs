@@ -9,6 +9,7 @@ use io::{Control, System};
 use node::Event;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+use split::Split;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -35,7 +36,9 @@ pub fn run(mut config: Config, trace: Option<&Path>) -> anyhow::Result<()> {
     let mut system = System::set_up(&config.system).map_err(|why| explain(&config, why))?;
     let listen = system.local();
     let about = About { boost: boosted, ..About::new(&config.path, config.role, &config.system, listen) };
-    socket.serve(about, control.clone())?;
+    let split = config.split.take().map(Split::start).transpose();
+    let split = split.map_err(|why| Mistake::at(&config.path, "[split]", why))?;
+    socket.serve(about, control.clone(), split.as_ref().map(Split::watch))?;
     tracing::info!(
         "{} up on {} (mtu {}), listening on {listen}, policy {}, {} peers",
         config.role,
@@ -57,6 +60,7 @@ pub fn run(mut config: Config, trace: Option<&Path>) -> anyhow::Result<()> {
             _ => tracing::info!("{event}"),
         });
     let _ = sd_notify::notify(&[sd_notify::NotifyState::Stopping]);
+    drop(split);
     drop(system);
     if let Some(trace) = &mut trace {
         trace.flush().context("cannot write the trace")?;

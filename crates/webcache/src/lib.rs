@@ -1,7 +1,7 @@
 //! A cooperative HTTP cache for mesh routers, after MeshCache (Das, Pucha, Hu: Purdue TR-ECE-06, 2006).
 //!
 //! [`semantics`] is HTTP without a socket or a clock, [`store`] what is kept, [`proxy`] the doors and the requests,
-//! [`selector`] which other router is asked, [`interception`] how connections are taken on their way, [`run`] all of it
+//! [`selector`] which other router is asked, [`interception`](::interception) how connections are taken on their way, [`run`] all of it
 //! together as a [`config`]uration says.
 
 #![forbid(unsafe_code)]
@@ -11,7 +11,6 @@
 pub mod config;
 mod datagrams;
 pub mod icp;
-pub mod interception;
 pub mod management;
 pub mod proxy;
 pub mod run;

@@ -2,12 +2,12 @@
 
 use crate::config::Config;
 use crate::icp::Icp;
-use crate::interception::{Interception, NoInterception};
 use crate::management::{Page, StatusSocket};
 use crate::proxy::{Door, Listener, NoListener, Proxy, Settings};
 use crate::selector::Selector;
 use crate::site::Rewrites;
 use crate::store::{NoDirectory, Store};
+use interception::{Interception, NoInterception};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;

@@ -129,6 +129,15 @@ fn print(out: &mut impl Write, report: &Report) -> std::io::Result<()> {
     if let Some(boost) = &about.boost {
         writeln!(out, "boost:           {}", boosted(boost, &node.peers))?;
     }
+    if let Some(split) = &report.split {
+        let &split::Counts { open, accepted, unreached, refused, idle, reset, bytes: across } = split;
+        writeln!(
+            out,
+            "split TCP:       {open} open, {accepted} taken, {} handed across; {reset} reset, {idle} idle, {unreached} not \
+             reached, {refused} refused",
+            bytes(across)
+        )?;
+    }
     writeln!(out, "refused:         {}", counted(&node.refused))?;
     writeln!(out, "by the system:   {}", counted(io))?;
     match &report.snapshot.overheard {

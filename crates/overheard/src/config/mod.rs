@@ -10,6 +10,7 @@ mod overhear;
 mod overlap;
 mod recover;
 mod resolve;
+mod split;
 
 pub use boost::Boost;
 pub use file::Role;
@@ -43,6 +44,8 @@ pub struct Config {
     pub system: io::Settings,
     /// Whether, and how, TCP senders here are boosted.
     pub boost: Option<Boost>,
+    /// Which TCP connections are split.
+    pub split: Option<::split::Settings>,
     /// How many threads share the peers out among them, at most.
     pub threads: usize,
     /// Where `overheard status` asks.

@@ -5,6 +5,7 @@ use super::file::{File, Peer, Reduce, Role, Tunnel, WhenDown};
 use super::mtu::{largest_datagram_bytes, mtu};
 use super::overhear::{group, overhear};
 use super::recover::recover;
+use super::split::split;
 use super::{Config, Mistake, Policies, SOCKET_DIRECTORY, overlap};
 use anyhow::Context;
 use ipnet::IpNet;
@@ -63,6 +64,8 @@ pub fn resolve(path: &Path, file: File, policies: Policies) -> anyhow::Result<Co
     let around_bytes = lane_bytes + if shares { SHARING_BYTES } else { 0 };
     let mtu = mtu(path, &file.tunnel, &endpoints, listen, inner_ipv6, around_bytes)?;
 
+    let overhear = overhear(path, &file, &endpoints)?;
+    let split = split(path, file.split, &file.tunnel, &allowed_ips)?;
     let mut node = node::Config::new(private_key, network_key, peers);
     let by_default = reduce.policy == Policy::Adaptive;
     node.shorten = Shortening {
@@ -75,7 +78,7 @@ pub fn resolve(path: &Path, file: File, policies: Policies) -> anyhow::Result<Co
     node.copies_dscp = file.tunnel.copy_dscp;
     node.source_ports = source_ports;
     node.group = group;
-    node.recover = recover(path, file.recover.as_ref())?;
+    node.recover = recover(path, file.recover)?;
     node.max_datagram_bytes = usize::from(mtu) + AROUND_PACKET + around_bytes;
     node.largest_datagram_bytes = largest_datagram_bytes(&endpoints, listen).max(node.max_datagram_bytes);
     node.validate().map_err(|why| Mistake::new(format!("{}: {why}", path.display())))?;
@@ -89,12 +92,12 @@ pub fn resolve(path: &Path, file: File, policies: Policies) -> anyhow::Result<Co
         endpoints: endpoints.iter().map(SocketAddr::ip).collect(),
         listen,
         source_ports,
-        overhear: overhear(path, &file, &endpoints)?,
+        overhear,
         mss_clamp: file.tunnel.mss_clamp,
         congestion_control: None,
     };
     let path = path.to_owned();
-    Ok(Config { path, role: file.node.role, node, system, boost, threads, status_socket })
+    Ok(Config { path, role: file.node.role, node, system, boost, split, threads, status_socket })
 }
 
 /// Where the node answers `overheard status`.

@@ -83,6 +83,13 @@ allowed_ips = {allowed}
         self.write(&file, &text.replacen(table, &format!("{table}\n{key}"), 1));
     }
 
+    /// Puts text before everything else in `NAME.toml`.
+    pub fn prepend(&self, name: &str, text: &str) {
+        let file = self.path().join(format!("{name}.toml"));
+        let before = fs::read_to_string(&file).unwrap();
+        fs::write(file, format!("{text}\n{before}")).unwrap();
+    }
+
     /// One more station, configured as the first is at this moment, with the address 10.98.0.`last`; the gateway knows it.
     pub fn add_station(&self, name: &str, last: u8) {
         let public = self.key(name);

@@ -108,6 +108,35 @@ impl Cabled {
     }
 }
 
+/// The same, and behind the gateway a server, 198.51.100.2 and 2001:db8:1::2, whose way to everybody is the gateway.
+pub struct Behind {
+    pub cabled: Cabled,
+    pub server: Machine,
+}
+
+impl Behind {
+    pub fn new() -> Self {
+        let (cabled, server) = (Cabled::new(), Machine::new("srv"));
+        let gateway = &cabled.gateway;
+        let cable =
+            format!("link add cable2 netns {} type veth peer name cable netns {}", gateway.name, server.name);
+        run("ip", &cable.split(' ').collect::<Vec<_>>());
+        for (machine, interface, last) in [(gateway, "cable2", 1), (&server, "cable", 2)] {
+            machine.ip(&format!("addr add 198.51.100.{last}/24 dev {interface}"));
+            machine.ip(&format!("addr add 2001:db8:1::{last}/64 dev {interface} nodad"));
+            machine.ip(&format!("link set {interface} up"));
+        }
+        server.ip("route add default via 198.51.100.1");
+        server.ip("-6 route add default via 2001:db8:1::1");
+        gateway.on(|| {
+            for forwarding in ["ipv4/ip_forward", "ipv6/conf/all/forwarding"] {
+                fs::write(format!("/proc/sys/net/{forwarding}"), "1").unwrap();
+            }
+        });
+        Behind { cabled, server }
+    }
+}
+
 /// Machines on a medium where everybody hears everything: a bridge that learns no addresses. They are 192.0.2.1 and so on.
 pub struct Medium {
     pub machines: Vec<Machine>,

@@ -2,10 +2,10 @@
 
 use super::file::{Architecture, File, Protocol, Source, Upstream};
 use crate::icp::Neighbour;
-use crate::interception::Plan;
 use crate::semantics::key::Key;
 use crate::site::{Rewrite, Rewrites};
 use crate::store::Limits;
+use interception::{Plan, Taken};
 use ipnet::IpNet;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -124,17 +124,19 @@ pub fn resolve(path: &Path, file: File) -> Result<Config, Mistake> {
         );
     }
     let limits = limits(path, &file)?;
-    let transparent = file.transparent.as_ref().map(|taken| {
-        let plan = Plan {
-            door: taken.port,
-            ports: taken.origin_ports.clone(),
-            networks: clients.clone(),
+    let transparent = file.transparent.as_ref().map(|taken| -> Result<(Plan, bool), Mistake> {
+        let ours = Taken {
             interfaces: taken.interfaces.clone(),
-            mark: taken.mark,
-            table: taken.table,
+            sources: clients.clone(),
+            destinations: Vec::new(),
+            ports: taken.origin_ports.clone(),
         };
-        (plan, taken.rules)
+        check_taken(&ours)?;
+        let (mark, table) = (taken.mark, taken.table);
+        let plan = Plan { taker: "cache", door: taken.port, taken: vec![ours], mark, table };
+        Ok((plan, taken.rules))
     });
+    let transparent = transparent.transpose()?;
     if let Some((plan, _)) = &transparent {
         check_plan(plan)?;
     }
@@ -238,11 +240,11 @@ fn limits(path: &Path, file: &File) -> Result<Limits, Mistake> {
     })
 }
 
-fn check_plan(plan: &Plan) -> Result<(), Mistake> {
-    if plan.ports.is_empty() || plan.ports.contains(&0) {
+fn check_taken(taken: &Taken) -> Result<(), Mistake> {
+    if taken.ports.is_empty() || taken.ports.contains(&0) {
         return mistake("[transparent] origin_ports", "no port is taken; name some, as [80]");
     }
-    if plan.ports.contains(&443) {
+    if taken.ports.contains(&443) {
         return mistake("[transparent] origin_ports", "443 is HTTPS, which passes untouched; take it out");
     }
     let named = |name: &String| {
@@ -250,12 +252,16 @@ fn check_plan(plan: &Plan) -> Result<(), Mistake> {
             && name.len() < 16
             && name.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'"')
     };
-    if let Some(name) = plan.interfaces.iter().find(|name| !named(name)) {
+    if let Some(name) = taken.interfaces.iter().find(|name| !named(name)) {
         return mistake(
             "[transparent] interfaces",
             format!("{name:?} is no name of an interface; see `ip link`"),
         );
     }
+    Ok(())
+}
+
+fn check_plan(plan: &Plan) -> Result<(), Mistake> {
     if plan.mark == 0 {
         return mistake("[transparent] mark", "0 is what unmarked packets have; choose another number");
     }
