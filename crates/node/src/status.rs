@@ -232,6 +232,12 @@ pub struct PeerCounters {
     /// Coded repairs that could not be.
     #[serde(default)]
     pub coded_not_restored: u64,
+    /// Notices of TCP segments that were lost on their way here.
+    #[serde(default)]
+    pub notices_sent: u64,
+    /// Notices of TCP segments that were lost on their way to the peer.
+    #[serde(default)]
+    pub notices_received: u64,
 }
 
 /// Datagrams and packets refused before they changed anything.

@@ -28,6 +28,7 @@ pub mod headers;
 pub mod hello;
 pub mod inner;
 pub mod link;
+pub mod notice;
 pub mod number;
 pub mod receipt;
 pub mod request;

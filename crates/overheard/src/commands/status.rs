@@ -171,7 +171,8 @@ fn overheard(heard: &Heard) -> String {
 fn print_recovery(out: &mut impl Write, node: &node::Status) -> std::io::Result<()> {
     let repairs = |peer: &&node::PeerStatus| {
         let it = &peer.counters;
-        peer.recover.is_some() || it.recovered + it.coded_restored + it.coded_not_restored > 0
+        peer.recover.is_some()
+            || it.notices_sent + it.recovered + it.coded_restored + it.coded_not_restored > 0
     };
     let peers: Vec<_> = node.peers.iter().filter(repairs).collect();
     if peers.is_empty() {
@@ -186,6 +187,7 @@ fn print_recovery(out: &mut impl Write, node: &node::Status) -> std::io::Result<
         "ACKs kept back",
         "stripped",
         "left to senders",
+        "notices",
         "flows",
         "memory",
         "kept",
@@ -205,6 +207,7 @@ fn print_recovery(out: &mut impl Write, node: &node::Status) -> std::io::Result<
             it.acks_suppressed.to_string(),
             it.acks_stripped.to_string(),
             it.segment_failures.to_string(),
+            (it.notices_sent + it.notices_received).to_string(),
             kept(&|kept| kept.flows.to_string()),
             kept(&|kept| bytes(kept.bytes as u64)),
             kept(&|kept| format!("{} in {}", kept.packets, kept.slots)),
