@@ -3,11 +3,14 @@
 mod abortable;
 mod answer;
 mod fetch;
+mod learn;
 mod listener;
 mod mend;
+mod pass;
 mod request;
 mod serve;
 mod tunnel;
+mod upload;
 mod upstream;
 mod ways;
 
@@ -27,12 +30,14 @@ use bytes::Bytes;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
+use hyper::header::{ALLOW, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use tokio::sync::Semaphore;
 use upstream::Upstream;
 
 /// What is sent: bytes, or an error that breaks the connection off.
@@ -42,6 +47,8 @@ pub type Body = UnsyncBoxBody<Bytes, Box<dyn std::error::Error + Send + Sync>>;
 const MOST_UNCACHEABLE: usize = 10_000;
 /// For how long that is believed.
 const UNCACHEABLE_SECONDS: u64 = 60;
+/// Tunnels at a time.
+const MOST_TUNNELS: usize = 1024;
 
 /// What the operator chose.
 #[derive(Debug, Clone)]
@@ -75,6 +82,8 @@ pub struct Proxy {
     /// What it did.
     pub statistics: Statistics,
     names: ways::Names,
+    /// Places of tunnels: each holds two connections for as long as its client likes.
+    tunnels: Arc<Semaphore>,
 }
 
 impl Proxy {
@@ -90,6 +99,7 @@ impl Proxy {
             uncacheable: Mutex::new(HashMap::new()),
             statistics: Statistics::default(),
             names: ways::Names::default(),
+            tunnels: Arc::new(Semaphore::new(MOST_TUNNELS)),
         })
     }
 
@@ -103,10 +113,10 @@ impl Proxy {
     ) -> Response<Body> {
         let began = Instant::now();
         if request.method() == Method::CONNECT {
-            return self.tunnel(request, &door).await;
+            return self.tunnel(request, &door, client).await;
         }
         let (parts, body) = request.into_parts();
-        let mut asked = match Asked::of(parts, door) {
+        let mut asked = match Asked::of(parts, door, client) {
             Ok(asked) => asked,
             Err(why) => {
                 self.statistics.refuse("malformed");
@@ -127,6 +137,11 @@ impl Proxy {
             self.statistics.refuse("malformed");
             return refusal(StatusCode::BAD_REQUEST, "malformed or conflicting Content-Length");
         }
+        if matches!(asked.method, Method::OPTIONS | Method::TRACE)
+            && !fields::count_forward(&mut asked.headers)
+        {
+            return last_recipient(&asked.method);
+        }
         asked.trusted = self.is_host_right(&asked).await;
         if !asked.trusted {
             self.statistics.refuse("host-mismatch");
@@ -135,7 +150,7 @@ impl Proxy {
         let (response, outcome) = if asked.is_cacheable() {
             self.get(&asked, body, &abort).await
         } else {
-            self.pass(&asked, body, &abort).await
+            self.pass_content(&asked, body, &abort).await
         };
         self.statistics.count(&asked, client, outcome, response.status(), began.elapsed());
         self.counted(response, asked, outcome)
@@ -221,9 +236,25 @@ pub struct Report {
     pub mesh: Option<crate::selector::Report>,
 }
 
+/// The answer to a question about the way, when it was to go no farther than here (RFC 9110 sections 9.3.7 and 9.3.8).
+/// TRACE would show what a client's other programs sent along.
+fn last_recipient(method: &Method) -> Response<Body> {
+    let mut answer = match *method {
+        Method::OPTIONS => Response::new(empty()),
+        _ => refusal(StatusCode::METHOD_NOT_ALLOWED, "TRACE is not answered here"),
+    };
+    answer.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD, OPTIONS"));
+    answer
+}
+
 /// The time on the wall.
 pub fn now() -> UnixSeconds {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+/// A body without a byte.
+fn empty() -> Body {
+    full(Bytes::new())
 }
 
 /// A body that is all there.

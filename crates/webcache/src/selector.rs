@@ -159,7 +159,7 @@ impl Selector {
     pub fn took(&self, way: Way, took: Duration) {
         let mut state = self.state();
         match way.kind {
-            Kind::Holder => state.worth.holder_took(took),
+            Kind::Holder | Kind::Towards => state.worth.holder_took(took),
             _ => state.worth.gateway_took(took),
         }
     }
@@ -190,7 +190,11 @@ impl Selector {
             state.searches.set_up(key, target, node, now);
         }
         self.flush();
-        let kind = if target.holds && node == target.node { Kind::Holder } else { Kind::Peer };
+        let kind = match target.holds {
+            true if node == target.node => Kind::Holder,
+            true => Kind::Towards,
+            false => Kind::Peer,
+        };
         Some(Way { address: SocketAddr::new(node, self.mesh.port), kind })
     }
 

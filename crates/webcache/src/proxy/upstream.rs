@@ -1,10 +1,12 @@
 //! Requests to origins and to other routers.
 
-use super::Body;
+use super::upload::Moved;
+use super::{Body, full};
 use crate::semantics::fields;
 use crate::semantics::key::Key;
+use bytes::Bytes;
 use hyper::body::Incoming;
-use hyper::header::{HOST, HeaderMap, HeaderValue};
+use hyper::header::{CONTENT_LENGTH, DATE, HOST, HeaderMap, HeaderValue};
 use hyper::{Method, Request, Response, Uri};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -22,6 +24,8 @@ const CONNECT: Duration = Duration::from_secs(6);
 const UNACKNOWLEDGED: Duration = Duration::from_secs(20);
 /// How long the head of a response may take.
 pub(super) const HEAD: Duration = Duration::from_secs(60);
+/// Octets of a response's head, at most.
+const HEAD_BYTES: usize = 128 << 10;
 /// Connections kept for each address, and for how long.
 const IDLE: usize = 16;
 const IDLE_FOR: Duration = Duration::from_secs(20);
@@ -42,6 +46,8 @@ pub enum Kind {
     Origin,
     /// Another router's cache, which fetches what it lacks.
     Peer,
+    /// Another router's cache on the way to one that said that it has it.
+    Towards,
     /// Another router's cache, which said that it has it, and is asked for that only.
     Holder,
     /// A cache of another kind, which fetches what it lacks.
@@ -85,19 +91,33 @@ impl Upstream {
             .pool_timer(TokioTimer::new())
             .pool_max_idle_per_host(IDLE)
             .pool_idle_timeout(IDLE_FOR)
+            .http1_max_buf_size(HEAD_BYTES)
             .build(Connector);
         Upstream { client, pseudonym }
     }
 
-    /// Sends a request for `key` along `way`. `headers` are those to send but for Host, Via and what concerns one
-    /// connection.
+    /// Sends a request without a content for `key` along `way`. `headers` are those to send but for Host, Via and what
+    /// concerns one connection.
     pub async fn send(
         &self,
         way: Way,
         method: Method,
         key: &Key,
         headers: &HeaderMap,
+    ) -> Result<Response<Incoming>, NoResponse> {
+        self.upload(way, method, key, headers, full(Bytes::new()), &Moved::default()).await
+    }
+
+    /// Sends a request with a content. The time that the head of the answer may take begins when the content last
+    /// `moved`.
+    pub(super) async fn upload(
+        &self,
+        way: Way,
+        method: Method,
+        key: &Key,
+        headers: &HeaderMap,
         body: Body,
+        moved: &Moved,
     ) -> Result<Response<Incoming>, NoResponse> {
         let failed = |why: String| NoResponse::Failed(way.address, why);
         // A router understands requests as an origin gets them; a proxy of another kind wants the whole URI.
@@ -123,9 +143,24 @@ impl Upstream {
                 false => self.client.request(request).await.map_err(|error| told(&error)),
             }
         };
-        let answer = tokio::time::timeout(HEAD, answer).await.map_err(|_| NoResponse::Late(way.address))?;
-        answer.map_err(failed)
+        let answer = moved.within(HEAD, answer).await.ok_or(NoResponse::Late(way.address))?;
+        received(answer.map_err(failed)?).map_err(|error| failed(error.to_string()))
     }
+}
+
+/// Makes of an answer what may be passed on: its framing is clear, and it tells when it was made (RFC 9110 section
+/// 6.6.1: whoever receives one that does not says when that was).
+fn received(mut answer: Response<Incoming>) -> Result<Response<Incoming>, fields::MalformedLength> {
+    let framing = fields::framing(answer.headers())?;
+    let headers = answer.headers_mut();
+    if framing == fields::Framing::Chunked {
+        headers.remove(CONTENT_LENGTH);
+    }
+    if !headers.contains_key(DATE) {
+        let now = httpdate::fmt_http_date(std::time::SystemTime::now());
+        HeaderValue::try_from(now).map(|now| headers.insert(DATE, now)).ok();
+    }
+    Ok(answer)
 }
 
 /// An error with its cause.

@@ -65,6 +65,10 @@ pub struct Content {
     /// What is being fetched, in chunks; an end that is not known is the greatest number.
     pub(super) fills: Vec<(u64, Range<usize>)>,
     pub(super) next_fill: u64,
+    /// Whether whoever sends it serves no ranges: readers wait for the fill, however far it is behind.
+    pub(super) in_order: bool,
+    /// Octets that the store keeps of it.
+    pub(super) held_bytes: u64,
     /// The byte that the reader farthest on is at.
     pub(super) furthest: u64,
     pub(super) readers: usize,
@@ -90,6 +94,8 @@ impl Object {
             kept: true,
             fills: Vec::new(),
             next_fill: 0,
+            in_order: false,
+            held_bytes: 0,
             furthest: 0,
             readers: 0,
         };
@@ -135,8 +141,17 @@ impl Object {
     #[must_use]
     pub fn is_coming(&self) -> bool {
         let content = self.content();
-        content.is_whole()
-            || content.fills.iter().any(|(_, range)| range.start == 0 || range.end == usize::MAX)
+        let coming = |number| content.fills.iter().any(|(_, fill)| fill.contains(&number));
+        match content.length {
+            None => coming(content.slots.len().saturating_sub(1)),
+            Some(length) => (0..count_of(length))
+                .all(|number| matches!(content.slots.get(number), Some(Slot::Held(..))) || coming(number)),
+        }
+    }
+
+    /// Notes that whoever sends it serves no ranges.
+    pub fn comes_in_order(&self) {
+        self.content().in_order = true;
     }
 
     /// Waits until its length is known, or nobody is finding it out.
@@ -214,8 +229,8 @@ impl Content {
             }
             _ => {}
         }
-        if self.fills.iter().any(|(_, fill)| fill.contains(&number) && number - fill.start <= PATIENCE_CHUNKS)
-        {
+        let near = |fill: &Range<usize>| self.in_order || number - fill.start <= PATIENCE_CHUNKS;
+        if self.fills.iter().any(|(_, fill)| fill.contains(&number) && near(fill)) {
             return Place::Wait;
         }
         let missing = |slot: &Slot| matches!(slot, Slot::Absent | Slot::Filling(_));
