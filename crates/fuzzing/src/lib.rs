@@ -30,6 +30,7 @@ pub mod inner;
 pub mod link_config;
 pub mod literals;
 pub mod mutation;
+pub mod olsrv2_routes;
 pub mod overheard_frames;
 pub mod overhearing;
 mod pair;
@@ -110,6 +111,7 @@ targets! {
     inner: 200_000,
     link_config: 20_000,
     literals: 20_000,
+    olsrv2_routes: 20_000,
     overheard_frames: 100_000,
     overhearing: 300,
     paper_shim: 200_000,

@@ -1,5 +1,6 @@
 //! Requests to origins and to other routers.
 
+use super::proof::Prover;
 use super::upload::Moved;
 use super::{Body, full};
 use crate::semantics::fields;
@@ -57,6 +58,11 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Whether it is a router of this network.
+    fn is_router(self) -> bool {
+        matches!(self, Kind::Peer | Kind::Towards | Kind::Holder)
+    }
+
     /// Whether it is asked for what it has only.
     pub(super) fn holds(self) -> bool {
         matches!(self, Kind::Holder | Kind::ProxyHolder)
@@ -81,19 +87,20 @@ pub enum NoResponse {
 pub struct Upstream {
     client: Client<Connector, Body>,
     pseudonym: String,
+    prover: Option<Prover>,
 }
 
 impl Upstream {
-    /// Bears `pseudonym` in Via.
+    /// Bears `pseudonym` in Via, and proves itself to other routers.
     #[must_use]
-    pub fn new(pseudonym: String) -> Self {
+    pub fn new(pseudonym: String, prover: Option<Prover>) -> Self {
         let client = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_max_idle_per_host(IDLE)
             .pool_idle_timeout(IDLE_FOR)
             .http1_max_buf_size(HEAD_BYTES)
             .build(Connector);
-        Upstream { client, pseudonym }
+        Upstream { client, pseudonym, prover }
     }
 
     /// Sends a request without a content for `key` along `way`. `headers` are those to send but for Host, Via and what
@@ -129,14 +136,22 @@ impl Upstream {
         };
         let uri: Uri = uri.map_err(|error| failed(format!("{error}")))?;
         let mut request = Request::new(body);
+        let prover = self.prover.as_ref().filter(|_| way.kind.is_router());
+        let proof = prover.and_then(|prover| {
+            let nonce = rand::random();
+            Some((prover, nonce, prover.of_request(nonce, &method, key.as_str())?))
+        });
         *request.method_mut() = method;
         *request.uri_mut() = uri;
-        let fields = request.headers_mut();
-        *fields = headers.clone();
-        fields::remove_hop_by_hop(fields);
+        let lines = request.headers_mut();
+        *lines = headers.clone();
+        fields::remove_hop_by_hop(lines);
         let host = HeaderValue::try_from(key.authority()).map_err(|error| failed(error.to_string()))?;
-        fields.insert(HOST, host);
-        fields::add_via(fields, hyper::Version::HTTP_11, &self.pseudonym);
+        lines.insert(HOST, host);
+        fields::add_via(lines, hyper::Version::HTTP_11, &self.pseudonym);
+        if let Some((_, _, proof)) = &proof {
+            lines.insert(fields::PROOF, proof.clone());
+        }
         let answer = async {
             match is_proxy {
                 true => send_once(way.address, request).await,
@@ -144,7 +159,13 @@ impl Upstream {
             }
         };
         let answer = moved.within(HEAD, answer).await.ok_or(NoResponse::Late(way.address))?;
-        received(answer.map_err(failed)?).map_err(|error| failed(error.to_string()))
+        let answer = answer.map_err(failed)?;
+        if let Some((prover, nonce, _)) = proof
+            && !prover.is_proven(nonce, key.as_str(), answer.status(), answer.headers())
+        {
+            return Err(failed("its answer does not bear the network's key".to_owned()));
+        }
+        received(answer).map_err(|error| failed(error.to_string()))
     }
 }
 

@@ -10,7 +10,11 @@ use hyper::header::{
 /// More hops than this are a loop, whatever the names in Via.
 const MOST_HOPS: usize = 64;
 
-const HOP_BY_HOP: [HeaderName; 9] = [
+/// What a router proves itself by to the next one, and to nobody else.
+pub const PROOF: HeaderName = HeaderName::from_static("overheard-proof");
+
+const HOP_BY_HOP: [HeaderName; 10] = [
+    PROOF,
     CONNECTION,
     HeaderName::from_static("keep-alive"),
     HeaderName::from_static("proxy-connection"),
