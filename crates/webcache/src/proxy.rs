@@ -146,7 +146,12 @@ impl Proxy {
         response
     }
 
-    async fn answer_asked(self: &Arc<Self>, mut asked: Asked, body: Incoming, abort: &Abort) -> Response<Body> {
+    async fn answer_asked(
+        self: &Arc<Self>,
+        mut asked: Asked,
+        body: Incoming,
+        abort: &Abort,
+    ) -> Response<Body> {
         let began = Instant::now();
         if asked.door == Door::Reverse {
             match self.settings.rewrites.rewrite(&asked.key) {
@@ -223,7 +228,12 @@ impl Proxy {
     }
 
     /// Counts the bytes of a response as they leave.
-    fn counted(self: &Arc<Self>, response: Response<Body>, asked: &Asked, outcome: Outcome) -> Response<Body> {
+    fn counted(
+        self: &Arc<Self>,
+        response: Response<Body>,
+        asked: &Asked,
+        outcome: Outcome,
+    ) -> Response<Body> {
         let (proxy, site) = (self.clone(), asked.key.host().to_owned());
         response.map(|body| {
             let counted = body.map_frame(move |frame| {

@@ -268,7 +268,8 @@ impl Selector {
             let (length, from) = receive(&self.socket, &mut datagram).await;
             let from = from.ip().to_canonical();
             // What is multicast comes from the link's own addresses.
-            let known = is_link_local(from) || self.mesh.networks.iter().any(|network| network.contains(&from));
+            let known =
+                is_link_local(from) || self.mesh.networks.iter().any(|network| network.contains(&from));
             if !known {
                 continue;
             }

@@ -5,7 +5,7 @@
 //! the first time; `private` is for one user; `vary` varies by Accept-Language; `failing` is `stale` the first time and
 //! answers 503 from then on; `weak` has no validator; `changed` is `broken`, and another content from then on; `whole` is
 //! `broken` and serves no ranges; `endless` does not end; `coded` is sent in a transfer coding that nobody asked for;
-//! `folded` and `split` have fields that are none.
+//! `folded` and `split` have fields that are none; `far` is any length without being held, and its head takes a while.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -57,6 +57,23 @@ impl Origin {
         }
     }
 
+    fn answer_from_afar(&self, mut stream: &TcpStream, length: usize, fields: &str) -> Option<()> {
+        std::thread::sleep(FAR);
+        write!(stream, "HTTP/1.1 200 OK\r\n{fields}\r\n").ok()?;
+        let mut sent = 0;
+        for number in 0.. {
+            let piece = far_piece(number);
+            let piece = &piece[..piece.len().min(length - sent)];
+            if piece.is_empty() {
+                return Some(());
+            }
+            stream.write_all(piece).ok()?;
+            sent += piece.len();
+            self.seen.lock().unwrap().bytes += piece.len() as u64;
+        }
+        None
+    }
+
     /// `None`: the connection ends.
     fn answer(&self, mut stream: &TcpStream, head: &str) -> Option<()> {
         let path = head.split_whitespace().nth(1)?.to_owned();
@@ -100,6 +117,9 @@ impl Origin {
         if field("if-none-match").as_deref() == Some(&etag) {
             write!(stream, "HTTP/1.1 304 Not Modified\r\n{fields}\r\n").ok()?;
             return Some(());
+        }
+        if kind == "far" {
+            return self.answer_from_afar(stream, length, &format!("{fields}Content-Length: {length}\r\n"));
         }
         let mut body = content(&path, length);
         if version > 1 {
@@ -181,6 +201,20 @@ impl Origin {
         Some(())
     }
 }
+
+/// How long the head of what is `far` takes.
+pub const FAR: Duration = Duration::from_millis(250);
+
+/// A piece of what is `far`, by its number.
+pub fn far_piece(number: u64) -> Vec<u8> {
+    content("/far", FAR_PIECE_BYTES)
+        .iter()
+        .map(|byte| byte ^ (number.wrapping_mul(0x9e37_79b9) >> 7) as u8)
+        .collect()
+}
+
+/// Octets of such a piece; the last one is cut.
+pub const FAR_PIECE_BYTES: usize = 64 << 10;
 
 /// What is served under a path.
 pub fn content(path: &str, length: usize) -> Vec<u8> {

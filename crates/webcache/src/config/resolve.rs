@@ -341,7 +341,8 @@ fn mesh(path: &Path, file: &File) -> Result<Option<Mesh>, Mistake> {
                 let what = "goes with source = \"babeld\" or \"olsrv2\", and only with them";
                 return mistake("[routing] socket", what);
             }
-            let port = routing.socket.as_ref().is_none_or(|port| port.parse::<u16>().is_ok_and(|port| port > 0));
+            let port =
+                routing.socket.as_ref().is_none_or(|port| port.parse::<u16>().is_ok_and(|port| port > 0));
             if routing.source == Source::Olsrv2 && !port {
                 return mistake("[routing] socket", "is the port of olsrd2's telnet, as \"2009\"");
             }

@@ -78,9 +78,8 @@ pub(super) struct Signature {
 impl Signature {
     /// Of the router of this name.
     pub fn of(name: &str) -> Self {
-        let status = |outcome: Outcome| {
-            HeaderValue::try_from(format!("{name}; {}; {ROUTER}", outcome.status())).ok()
-        };
+        let status =
+            |outcome: Outcome| HeaderValue::try_from(format!("{name}; {}; {ROUTER}", outcome.status())).ok();
         let via = HeaderValue::try_from(format!("1.1 {name}")).ok();
         Signature { via, statuses: Outcome::ALL.map(status) }
     }

@@ -88,7 +88,12 @@ impl Prover {
         said.zip(mac).is_some_and(|(said, mac)| mac.verify_slice(&said).is_ok())
     }
 
-    fn mac_of_request(&self, nonce: Nonce, method: &Method, uri: &str) -> Option<crate::selection::message::Check> {
+    fn mac_of_request(
+        &self,
+        nonce: Nonce,
+        method: &Method,
+        uri: &str,
+    ) -> Option<crate::selection::message::Check> {
         let mut mac = self.0.mac(b"request")?;
         for part in [&nonce[..], method.as_str().as_bytes(), b" ", uri.as_bytes()] {
             mac.update(part);

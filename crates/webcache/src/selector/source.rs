@@ -87,7 +87,9 @@ async fn ask(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> std::io::Result
 
 async fn olsrv2(port: &str) -> Result<Vec<Route>, String> {
     let unanswered = |why: &dyn std::fmt::Display| {
-        format!("[routing] socket: olsrd2 does not answer on port {port}: {why}; load its telnet and olsrv2info")
+        format!(
+            "[routing] socket: olsrd2 does not answer on port {port}: {why}; load its telnet and olsrv2info"
+        )
     };
     let asked = async {
         let port: u16 = port.parse().map_err(std::io::Error::other)?;

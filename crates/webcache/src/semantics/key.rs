@@ -37,7 +37,8 @@ impl Key {
             return Err(NoTarget::Host);
         }
         if let (Some(host), None, None) = (host, uri.authority(), uri.scheme())
-            && let Some(key) = Self::plain(host.as_bytes(), uri.path_and_query().map_or("/", |path| path.as_str()))
+            && let Some(key) =
+                Self::plain(host.as_bytes(), uri.path_and_query().map_or("/", |path| path.as_str()))
         {
             return Ok(key);
         }
@@ -198,12 +199,14 @@ mod tests {
 
     #[test]
     fn the_short_way_to_a_key_and_the_long_one_end_alike() {
-        for host in
-            ["a", "a.b-c.d1", "a:80", "a:8080", "a:", "a:080", "a:65536", "a:0", "a_b", "A", "", "a:b", "[::1]", "a%20", "-", "a."]
-        {
+        for host in [
+            "a", "a.b-c.d1", "a:80", "a:8080", "a:", "a:080", "a:65536", "a:0", "a_b", "A", "", "a:b",
+            "[::1]", "a%20", "-", "a.",
+        ] {
             let mut headers = HeaderMap::new();
             headers.insert(HOST, HeaderValue::from_str(host).unwrap());
-            let long = authority(host).ok_or(NoTarget::Host).and_then(|authority| Key::at(&authority, "/p?q"));
+            let long =
+                authority(host).ok_or(NoTarget::Host).and_then(|authority| Key::at(&authority, "/p?q"));
             let key = Key::of(&"/p?q".parse().unwrap(), &headers);
             assert_eq!(key, long, "{host:?}");
         }

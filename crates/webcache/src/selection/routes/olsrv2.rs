@@ -55,7 +55,9 @@ fn route(line: &Value) -> Option<Route> {
         interface: number("route_ifindex").and_then(|index| u32::try_from(index).ok()).unwrap_or(0),
         // Path metrics have 24 bits and a little (RFC 7181 section 6.2).
         metric: f64::from(u32::try_from(metric).ok()?),
-        hops: number("domain_path_hops").and_then(|hops| u32::try_from(hops).ok()).filter(|hops| *hops <= 255),
+        hops: number("domain_path_hops")
+            .and_then(|hops| u32::try_from(hops).ok())
+            .filter(|hops| *hops <= 255),
     })
 }
 
@@ -85,7 +87,11 @@ mod tests {
         let next = |node: &str| table.next_hop_for_node(node.parse().unwrap()).unwrap();
         assert_eq!(next("10.0.0.9"), ("10.0.0.2".parse().unwrap(), 5));
         assert_eq!(next("10.0.0.2"), ("10.0.0.2".parse().unwrap(), 5));
-        assert_eq!(next("fd00::9"), ("fd00::2".parse().unwrap(), 5), "by an address that reaches farther than the link");
+        assert_eq!(
+            next("fd00::9"),
+            ("fd00::2".parse().unwrap(), 5),
+            "by an address that reaches farther than the link"
+        );
         assert_eq!(table.best_gateway_hop_count(), Some(2));
         assert_eq!(table.metric("10.0.0.9".parse().unwrap()), Some(4480.0));
     }
