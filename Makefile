@@ -36,6 +36,7 @@ bench: build ## Measure how fast this machine does the work of a node, and whole
 	$(OVERHEARD) bench node
 	$(OVERHEARD) bench recovery
 	$(OVERHEARD) bench scaling
+	$(OVERHEARD) bench cache
 	scripts/as-root $(OVERHEARD) bench tunnel
 
 lab-kernel: ## Build the virtual-time kernel from Debian's source package, into lab-kernel/build

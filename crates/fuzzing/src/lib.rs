@@ -31,6 +31,7 @@ pub mod link_config;
 pub mod literals;
 pub mod mutation;
 pub mod notice;
+pub mod olsrv2_routes;
 pub mod overheard_frames;
 pub mod overhearing;
 mod pair;
@@ -112,6 +113,7 @@ targets! {
     link_config: 20_000,
     literals: 20_000,
     notice: 200_000,
+    olsrv2_routes: 20_000,
     overheard_frames: 100_000,
     overhearing: 300,
     paper_shim: 200_000,
