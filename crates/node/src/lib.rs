@@ -75,4 +75,6 @@ pub use node::{Node, Transmit};
 pub use pack::{AROUND_PACKET, LANE_BYTES, SHARING_BYTES};
 pub use shards::{Concerns, Shards, merged};
 pub use shorten::Shortening;
-pub use status::{OverheardAtRate, PeerCounters, PeerStatus, RecoverStatus, Refused, Status};
+pub use status::{
+    OverheardAtRate, PeerCounters, PeerStatus, RecoverStatus, Refused, Status, outer_header_bytes,
+};
