@@ -57,8 +57,8 @@ function draw(chart) {
   const line = { stroke: style.getPropertyValue("--faint"), grid: { stroke: style.getPropertyValue("--line"), width: 1 },
     ticks: { stroke: style.getPropertyValue("--line"), width: 1 }, font: "12px system-ui, sans-serif" };
   const written = (unit) => (_, value) => value == null ? "–" : unit(value);
-  const axis = (unit) => ({ ...line, size: 76, values: (_, values) => values.map((value) => unit(value)) });
-  const axes = [{ ...line, values: (_, values) => values.map(ago), space: 70 }, axis(chart.unit)];
+  const axis = (unit) => ({ ...line, size: 94, values: (_, values) => values.map((value) => unit(value)) });
+  const axes = [{ ...line, values: (_, values) => values.map(ago), space: 60, incrs: [10, 30, 60, 120, 300, 600] }, axis(chart.unit)];
   const scales = { x: { time: false }, y: { range: (_, low, high) => [0, high > 0 ? high * 1.08 : 1] } };
   if (chart.second) {
     axes.push({ ...axis(chart.second), side: 1, scale: "second", grid: { show: false } });
@@ -93,7 +93,7 @@ function show() {
   const figures = [
     [bytes(offered), "offered"], [bytes(sent), "sent"],
     [offered > 0 ? percent(1 - sent / offered) : "–", "saved"],
-    [air.offered > 0 ? percent(1 - air.sent / air.offered) : "–", "air time saved, whole node"],
+    [air.offered > 0 ? percent(1 - air.sent / air.offered) : "–", "air time saved"],
     [of.loss_ppm && of.loss_ppm.length ? percent(of.loss_ppm.at(-1) * 1e-6) : "–", "lost now"],
     [count(sum(of.hop_repaired) + sum(of.segments_repaired) + sum(of.segments_coded)), "repaired"],
     [count(sum(of.missed)), "missed"],

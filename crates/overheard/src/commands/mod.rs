@@ -4,13 +4,16 @@
 mod analyze;
 mod bench;
 mod cache;
+mod completions;
 mod demo;
 mod doctor;
 mod experiment;
 mod keygen;
 mod lab_guest;
 mod lab_node;
+mod man;
 mod status;
+mod top;
 mod trace;
 mod up;
 
@@ -37,12 +40,15 @@ commands! {
     Up in up,
     Cache in cache,
     Status in status,
+    Top in top,
     Keygen in keygen,
     Doctor in doctor,
     Analyze in analyze,
     Experiment in experiment,
     Bench in bench,
     Trace in trace,
+    Man in man,
+    Completions in completions,
     LabNode in lab_node,
     LabGuest in lab_guest,
 }
