@@ -10,6 +10,7 @@
 #![allow(clippy::disallowed_methods)]
 
 mod boost;
+mod capture_stream;
 mod commands;
 mod config;
 mod doctor;

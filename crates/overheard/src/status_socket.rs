@@ -1,8 +1,10 @@
 //! The Unix socket through which a running node is asked: one connection a question, a line to ask, JSON to answer.
 //!
 //! `status` is answered by a [`Report`] that the node makes now; `history STEP SINCE` by a [`Series`] of what was kept, of
-//! steps of 1 or 10 seconds that ended later than that second of its uptime.
+//! steps of 1 or 10 seconds that ended later than that second of its uptime;
+//! `capture` by all that passes from then on ([`capture_stream`]).
 
+use crate::capture_stream;
 use crate::config::Mistake;
 use anyhow::{Context, bail};
 use dashboard::page::Known;
@@ -25,6 +27,7 @@ const QUESTION_BYTES: u64 = 64;
 const ANSWER_BYTES: u64 = 64 << 20;
 const STATUS: &str = "status";
 const HISTORY: &str = "history";
+const CAPTURE: &str = "capture";
 
 /// A bound socket, removed when dropped.
 pub struct StatusSocket {
@@ -106,6 +109,7 @@ fn answer(
                 step.parse().ok().and_then(Step::of_seconds).context("a step of so long is not kept")?;
             serde_json::to_vec(&known.series(step, since.parse()?))?
         }
+        ([CAPTURE], _) => return capture_stream::begin(stream.try_clone()?, control, about.listen.parse()?),
         _ => bail!("asked for {question:?}"),
     };
     stream.write_all(&answer)?;
@@ -122,8 +126,16 @@ pub fn ask_history(path: &Path, step: Step, since_seconds: f64) -> anyhow::Resul
     put(path, &format!("{HISTORY} {} {since_seconds}", step.seconds()))
 }
 
-fn put<T: DeserializeOwned>(path: &Path, question: &str) -> anyhow::Result<T> {
-    let mut stream = UnixStream::connect(path).map_err(|why| match why.kind() {
+/// Asks it for all that passes, as pcapng, until the stream is dropped.
+pub fn capture(path: &Path) -> anyhow::Result<UnixStream> {
+    let mut stream = open(path)?;
+    writeln!(stream, "{CAPTURE}")
+        .with_context(|| format!("the node on {} does not answer", path.display()))?;
+    Ok(stream)
+}
+
+fn open(path: &Path) -> anyhow::Result<UnixStream> {
+    let stream = UnixStream::connect(path).map_err(|why| match why.kind() {
         ErrorKind::NotFound | ErrorKind::ConnectionRefused => {
             anyhow::anyhow!(
                 "no node runs here: nobody answers on {}; start one with `overheard up`",
@@ -137,6 +149,11 @@ fn put<T: DeserializeOwned>(path: &Path, question: &str) -> anyhow::Result<T> {
     })?;
     stream.set_read_timeout(Some(2 * PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
+    Ok(stream)
+}
+
+fn put<T: DeserializeOwned>(path: &Path, question: &str) -> anyhow::Result<T> {
+    let mut stream = open(path)?;
     let no_answer = || format!("the node on {} does not answer", path.display());
     writeln!(stream, "{question}").with_context(no_answer)?;
     let mut text = String::new();

@@ -4,6 +4,7 @@
 mod analyze;
 mod bench;
 mod cache;
+mod capture;
 mod completions;
 mod demo;
 mod doctor;
@@ -16,6 +17,27 @@ mod status;
 mod top;
 mod trace;
 mod up;
+
+use anyhow::bail;
+use std::path::{Path, PathBuf};
+
+/// The status socket of the node that is meant: named, that of a configuration, or the only one here.
+fn only_node(config: Option<&Path>, socket: Option<&Path>) -> anyhow::Result<PathBuf> {
+    match (socket, config) {
+        (Some(socket), _) => return Ok(socket.to_owned()),
+        (None, Some(config)) => return Ok(crate::config::status_socket(config)?),
+        (None, None) => {}
+    }
+    match &status::sockets_here("sock")[..] {
+        [socket] => Ok(socket.clone()),
+        [] => bail!("no node runs here; start one with `overheard up`"),
+        several => {
+            let named: Vec<_> =
+                several.iter().map(|socket| format!("--socket {}", socket.display())).collect();
+            bail!("several nodes run here; choose one: {}", named.join(", "))
+        }
+    }
+}
 
 macro_rules! commands {
     ($($name:ident in $module:ident),* $(,)?) => {
@@ -41,6 +63,7 @@ commands! {
     Cache in cache,
     Status in status,
     Top in top,
+    Capture in capture,
     Keygen in keygen,
     Doctor in doctor,
     Analyze in analyze,

@@ -1,7 +1,6 @@
 //! `overheard top`: what a node does, live.
 
-use super::status;
-use crate::config;
+use super::{only_node, status};
 use crate::status_socket::{ask, ask_history};
 use anyhow::{Context, bail};
 use dashboard::terminal::{Shown, View, draw};
@@ -27,7 +26,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let socket = socket(args)?;
+    let socket = only_node(args.config.as_deref(), args.socket.as_deref())?;
     let mut seen = Seen { report: ask(&socket)?, gathered: Gathered::default(), notes: Vec::new() };
     if !std::io::stdout().is_terminal() {
         bail!("this draws on a terminal; `overheard status --json` tells the same to a program");
@@ -38,24 +37,6 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let watched = watch(&mut terminal, &socket, &mut view, &mut seen);
     restore();
     watched
-}
-
-fn socket(args: &Args) -> anyhow::Result<PathBuf> {
-    if let Some(socket) = &args.socket {
-        return Ok(socket.clone());
-    }
-    if let Some(config) = &args.config {
-        return Ok(config::status_socket(config)?);
-    }
-    match &status::sockets_here("sock")[..] {
-        [socket] => Ok(socket.clone()),
-        [] => bail!("no node runs here; start one with `overheard up`"),
-        several => {
-            let named: Vec<_> =
-                several.iter().map(|socket| format!("--socket {}", socket.display())).collect();
-            bail!("several nodes run here; choose one: {}", named.join(", "))
-        }
-    }
 }
 
 /// What is known of the node.
