@@ -66,6 +66,8 @@ mod shards;
 mod shorten;
 mod status;
 mod too_large;
+#[cfg(test)]
+mod vectors;
 
 pub use config::{Config, ConfigError, Group, PeerConfig};
 pub use event::{Event, Outcome, SentPacket};
