@@ -137,6 +137,9 @@ pub struct PeerCounters {
     pub removed_bytes: u64,
     /// Bytes that shorter headers and compressed literals left out beyond that.
     pub shortened_bytes: u64,
+    /// Packets that shared a datagram with one before them.
+    #[serde(default)]
+    pub packed_packets: u64,
     /// Reduced packets that arrived.
     pub reduced_received_packets: u64,
     /// Packets that could not be restored when they arrived.

@@ -398,7 +398,8 @@ impl Flow {
     /// A notice tells that the hop lost so many bytes from this TCP sequence number on: what of them is kept is queued to be
     /// sent again.
     pub fn noticed(&mut self, now: Duration, start: u32, length: u32) {
-        if !self.heeds_notices {
+        // what a full queue before the hop lost shows as a gap too, and is for the sender to hear of
+        if !self.heeds_notices || self.round_trip.is_congested() {
             return;
         }
         let start = widen(start.into(), 32, self.acknowledged);

@@ -34,6 +34,7 @@ pub mod receipt;
 pub mod request;
 pub mod reset;
 pub mod shim;
+pub mod short;
 pub mod udp;
 pub mod unit;
 pub mod varint;

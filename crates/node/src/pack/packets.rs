@@ -204,6 +204,7 @@ impl Peer {
                 self.overflow(row, frame, start, may_be_cut, packet, outside, out);
                 return None;
             }
+            self.counters.packed_packets += u64::from(row.packets > 1);
             self.queue.recycle(packet);
             last = Some(start);
             if !outside.config.shorten.packing {

@@ -1,11 +1,12 @@
 //! `overheard status`: asks the nodes and web caches that run here how they are.
 
-mod cache;
+pub(super) mod cache;
 
 use crate::config::{self, SOCKET_DIRECTORY};
-use crate::status_socket::{Report, ask};
+use crate::status_socket::ask;
 use crate::table::{Table, bytes, duration};
 use anyhow::bail;
+use dashboard::Report;
 use io::ear::Heard;
 use serde::Serialize;
 use std::io::Write;
@@ -63,7 +64,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn sockets_here(ending: &str) -> Vec<PathBuf> {
+/// The sockets here whose names end so: `sock` for nodes, `cache` for web caches.
+pub(super) fn sockets_here(ending: &str) -> Vec<PathBuf> {
     let Ok(directory) = std::fs::read_dir(Path::new(SOCKET_DIRECTORY)) else { return Vec::new() };
     let mut sockets: Vec<PathBuf> = directory
         .filter_map(|entry| Some(entry.ok()?.path()))
