@@ -87,7 +87,8 @@ fn read(format: &str, input: &[u8]) -> (Value, Option<Vec<u8>>) {
                 let read = read.unwrap();
                 assert_eq!(read.frame_type, FrameType::from_number(number(at)));
                 frames.push(json!({ "type": number(at), "body": hex(read.body) }));
-                let length_bytes = if input[at] & 0x80 == 0 { varint::encoded_len(read.body.len() as u32) } else { 0 };
+                let length_bytes =
+                    if input[at] & 0x80 == 0 { varint::encoded_len(read.body.len() as u32) } else { 0 };
                 at += 1 + length_bytes + read.body.len();
             }
             assert_eq!(at, input.len());
@@ -157,7 +158,10 @@ fn read(format: &str, input: &[u8]) -> (Value, Option<Vec<u8>>) {
             out.extend_from_slice(it.rest);
             Shared::set_number(it.number.into(), at, &mut out);
             let frame = it.frame_type as u8;
-            (json!({ "number": it.number, "frame": frame, "front": hex(it.front), "rest": hex(it.rest) }), Some(out))
+            (
+                json!({ "number": it.number, "frame": frame, "front": hex(it.front), "rest": hex(it.rest) }),
+                Some(out),
+            )
         }
         "heard" => {
             let it = Heard::parse(input).unwrap();
