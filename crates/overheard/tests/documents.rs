@@ -31,8 +31,8 @@ const GUIDES: [&str; 5] = [
     "docs/guides/point-to-point.md",
 ];
 /// Commands of the system, which are not ours to check.
-const OF_THE_SYSTEM: [&str; 9] =
-    ["install", "tcpdump", "tshark", "apt", "cp", "systemctl", "journalctl", "dpkg", "rustup"];
+const OF_THE_SYSTEM: [&str; 10] =
+    ["install", "tcpdump", "tshark", "apt", "cp", "systemctl", "journalctl", "dpkg", "rustup", "perf"];
 
 fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
