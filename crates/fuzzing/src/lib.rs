@@ -47,6 +47,7 @@ pub mod snoop;
 pub mod super_segments;
 pub mod too_large;
 pub mod unit;
+pub mod unit_contents;
 pub mod varint;
 
 /// A well-formed input.
@@ -128,5 +129,6 @@ targets! {
     super_segments: 50_000,
     too_large: 300,
     unit: 200_000,
+    unit_contents: 20_000,
     varint: 200_000,
 }

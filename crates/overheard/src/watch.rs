@@ -52,9 +52,11 @@ impl Watch {
                     known.note(Report { about: about.clone(), snapshot, split: None });
                     service::is_alive();
                 }
-                // a step that was missed, as while the machine slept, is not made up for
-                next = (next + STEP).max(Instant::now());
-                std::thread::sleep(next - Instant::now());
+                // what was missed, as while the machine slept, is not made up for: two questions close to each other would
+                // make a rate of what came in a burst
+                let now = Instant::now();
+                next = if next + STEP > now { next + STEP } else { now + STEP };
+                std::thread::sleep(next - now);
             }
         };
         std::thread::Builder::new()
