@@ -21,7 +21,7 @@ build: ## Build the program as it is meant to be used: target/release/overheard
 	cargo build --release --locked -p overheard
 
 test: ## Install what is missing, then formatting, lints, every test and the quick experiments
-	@scripts/setup.sh build lab test
+	@scripts/setup.sh build lab test qemu
 	@scripts/test.sh
 
 experiments: setup build ## The experiments, whole, with reports in target: refactor.html, byte-caching.html, no-harm.html, xbc.html

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Installs what Overheard needs on Debian 12 and this machine lacks, and says in one line what it did.
 #
-#   scripts/setup.sh [build] [lab] [test] [kernel] [bench]      (no name: build and lab)
+#   scripts/setup.sh [build] [lab] [test] [kernel] [qemu] [bench]      (no name: build and lab)
 #
 # build   the C compiler that some libraries are built with, and what the feature `boost` takes: clang, libelf, zlib
 # lab     the programs that the demonstration and the experiments run: namespaces, a web server, curl, a routing daemon
 # test    rustfmt, clippy, and a cache of another kind as a neighbour
 # kernel  what building the virtual-time kernel takes
+# qemu    QEMU for Debian's own kernel, which scripts/in-qemu fetches without installing it, and what simulated Wi-Fi takes
 # bench   what tunnels and caches are compared with
 #
 # Nothing is asked of the network, and no rights are needed, when nothing is missing. No service is started:
@@ -74,6 +75,16 @@ kernel_group() {
     return 0
 }
 
+qemu_group() {
+    lacks qemu-system-x86_64 && optional+=(qemu-system-x86)
+    lacks modprobe && optional+=(kmod)
+    lacks cpio && optional+=(cpio)
+    lacks hostapd && optional+=(hostapd)
+    lacks wpa_supplicant && optional+=(wpasupplicant)
+    lacks iw && optional+=(iw)
+    lab_group
+}
+
 bench_group() {
     lacks ip && optional+=(iproute2)
     lacks wireguard-go && optional+=(wireguard-go)
@@ -86,8 +97,8 @@ groups=("$@")
 [ $# -gt 0 ] || groups=(build lab)
 for group in "${groups[@]}"; do
     case "$group" in
-    build | lab | test | kernel | bench) "${group}_group" ;;
-    *) fail "there is no group \`$group\`: build, lab, test, kernel, bench" ;;
+    build | lab | test | kernel | qemu | bench) "${group}_group" ;;
+    *) fail "there is no group \`$group\`: build, lab, test, kernel, qemu, bench" ;;
     esac
 done
 

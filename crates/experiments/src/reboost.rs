@@ -10,6 +10,7 @@
 mod content;
 mod figure_2;
 mod figure_3;
+mod figure_4;
 mod harm;
 mod headline;
 mod must_show;
@@ -31,12 +32,13 @@ pub const EXPERIMENT: Experiment = Experiment {
     claims: must_show::claims,
 };
 
-const FIGURES: [Figure; 7] = [
+const FIGURES: [Figure; 8] = [
     headline::FIGURE,
     table_1::FIGURE,
     figure_2::FIGURE,
     figure_3::FIGURE,
     table_2::FIGURE,
+    figure_4::FIGURE,
     harm::FIGURE,
     proxy::FIGURE,
 ];

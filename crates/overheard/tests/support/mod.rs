@@ -9,6 +9,7 @@ pub mod chain;
 pub mod namespaces;
 pub mod origin;
 pub mod traffic;
+pub mod wi_fi;
 
 use std::fs;
 use std::path::{Path, PathBuf};

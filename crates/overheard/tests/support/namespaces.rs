@@ -25,7 +25,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    fn new(part: &str) -> Self {
+    pub fn new(part: &str) -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let machine = Machine { name: format!("ohtest-{}-{number}-{part}", std::process::id()) };
@@ -37,6 +37,13 @@ impl Machine {
     /// Runs `ip` on this machine.
     pub fn ip(&self, args: &str) -> String {
         let mut all = vec!["-n", &self.name];
+        all.extend(args.split(' '));
+        run("ip", &all)
+    }
+
+    /// Runs a program on this machine.
+    pub fn run(&self, program: &str, args: &str) -> String {
+        let mut all = vec!["netns", "exec", &self.name, program];
         all.extend(args.split(' '));
         run("ip", &all)
     }
@@ -206,7 +213,7 @@ impl Upstream {
     }
 }
 
-fn run(program: &str, args: &[&str]) -> String {
+pub fn run(program: &str, args: &[&str]) -> String {
     let output = Command::new(program).args(args).output().unwrap();
     assert!(output.status.success(), "{program} {args:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
