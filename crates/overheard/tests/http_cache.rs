@@ -125,3 +125,39 @@ fn a_reload_reaches_the_origin_and_a_question_about_the_way_ends_where_it_is_to(
     let seen = chain.origin.seen.lock().unwrap();
     assert!(seen.heads.last().unwrap().to_lowercase().contains("max-forwards: 3"), "{:?}", seen.heads.last());
 }
+
+#[test]
+fn another_protocol_that_origin_and_client_agree_upon_passes_through() {
+    use std::io::{Read as _, Write as _};
+    let Some(mut chain) = Chain::of(2) else { return };
+    chain.start_all(TRANSPARENT);
+    let host = chain.host();
+    let ask = |protocol: &str, path: &str| {
+        let mut stream = std::net::TcpStream::connect((host.as_str(), 80)).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        write!(
+            stream,
+            "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: Upgrade\r\nUpgrade: {protocol}\r\nSec-WebSocket-Key: x\r\n\r\n"
+        )
+        .unwrap();
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            stream.read_exact(&mut byte).unwrap();
+            head.push(byte[0]);
+        }
+        (stream, String::from_utf8(head).unwrap().to_lowercase())
+    };
+    let spoken = chain.places[0].enter(|| {
+        let (mut stream, head) = ask("websocket", "/socket/1");
+        assert!(head.starts_with("http/1.1 101") && head.contains("sec-websocket-accept: x"), "{head}");
+        for word in [b"over", b"both"] {
+            stream.write_all(word).unwrap();
+            let mut echo = [0; 4];
+            stream.read_exact(&mut echo).unwrap();
+            assert_eq!(&echo, word);
+        }
+        ask("h2c", "/fixed/7").1
+    });
+    assert!(spoken.unwrap().starts_with("http/1.1 200"), "HTTP/2 would speak past the cache");
+}

@@ -11,6 +11,7 @@ mod pass;
 mod proof;
 mod request;
 mod serve;
+mod switch;
 mod tunnel;
 mod upload;
 mod upstream;
@@ -34,6 +35,7 @@ use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{ALLOW, HeaderValue};
+use hyper::upgrade::OnUpgrade;
 use hyper::{Method, Request, Response, StatusCode};
 use serde::Serialize;
 use std::collections::HashMap;
@@ -113,7 +115,7 @@ impl Proxy {
     /// Answers a request that came by `door` from `client`. `abort` makes the connection's end a reset.
     pub async fn answer(
         self: &Arc<Self>,
-        request: Request<Incoming>,
+        mut request: Request<Incoming>,
         door: Door,
         client: IpAddr,
         abort: Abort,
@@ -121,6 +123,7 @@ impl Proxy {
         if request.method() == Method::CONNECT {
             return self.tunnel(request, &door, client).await;
         }
+        let websocket = switch::wanted(&mut request, &door);
         let (parts, body) = request.into_parts();
         let asked = match Asked::of(parts, door, client) {
             Ok(asked) => asked,
@@ -138,7 +141,7 @@ impl Proxy {
             }
         }
         let key = asked.key.clone();
-        let mut response = self.answer_asked(asked, body, &abort).await;
+        let mut response = self.answer_asked(asked, body, websocket, &abort).await;
         if let (Some(nonce), Some(prover)) = (nonce, &self.settings.prover) {
             let proof = prover.of_answer(nonce, key.as_str(), response.status(), response.headers());
             proof.map(|proof| response.headers_mut().insert(fields::PROOF, proof));
@@ -150,6 +153,7 @@ impl Proxy {
         self: &Arc<Self>,
         mut asked: Asked,
         body: Incoming,
+        websocket: Option<OnUpgrade>,
         abort: &Abort,
     ) -> Response<Body> {
         let began = Instant::now();
@@ -177,7 +181,9 @@ impl Proxy {
             self.statistics.refuse("host-mismatch");
         }
         let asked = Arc::new(asked);
-        let (response, outcome) = if asked.is_cacheable() {
+        let (response, outcome) = if let Some(client) = websocket {
+            self.switch(&asked, client, abort).await
+        } else if asked.is_cacheable() {
             self.get(&asked, body, abort).await
         } else {
             self.pass_content(&asked, body, abort).await

@@ -5,7 +5,7 @@
 //! the first time; `private` is for one user; `vary` varies by Accept-Language; `failing` is `stale` the first time and
 //! answers 503 from then on; `weak` has no validator; `changed` is `broken`, and another content from then on; `whole` is
 //! `broken` and serves no ranges; `endless` does not end; `coded` is sent in a transfer coding that nobody asked for;
-//! `folded` and `split` have fields that are none; `far` is any length without being held, and its head takes a while.
+//! `socket` speaks WebSocket's handshake and echoes; `folded` and `split` have fields that are none; `far` is any length without being held, and its head takes a while.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -117,6 +117,15 @@ impl Origin {
         if field("if-none-match").as_deref() == Some(&etag) {
             write!(stream, "HTTP/1.1 304 Not Modified\r\n{fields}\r\n").ok()?;
             return Some(());
+        }
+        if kind == "socket" && field("upgrade").is_some_and(|protocol| protocol == "websocket") {
+            let agreed = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: x\r\n\r\n";
+            stream.write_all(agreed.as_bytes()).ok()?;
+            let mut said = [0; 1024];
+            while let Ok(length @ 1..) = stream.read(&mut said) {
+                stream.write_all(&said[..length]).ok()?;
+            }
+            return None;
         }
         if kind == "far" {
             return self.answer_from_afar(stream, length, &format!("{fields}Content-Length: {length}\r\n"));
