@@ -21,6 +21,8 @@
 pub mod chunk_reply;
 pub mod chunk_request;
 pub mod coded;
+pub mod cope;
+pub mod exor;
 pub mod frame;
 pub mod group;
 pub mod handshake;
@@ -28,6 +30,7 @@ pub mod headers;
 pub mod hello;
 pub mod inner;
 pub mod link;
+pub mod named_chunks;
 pub mod number;
 pub mod receipt;
 pub mod request;

@@ -280,6 +280,11 @@ impl Station {
         Ok(())
     }
 
+    /// Keeps what this node itself sends, so that a relay that heard it need not send it back.
+    pub fn keep_sent(&mut self, payload: &[u8]) {
+        self.learn(payload);
+    }
+
     /// Learns from a chunk reply that was sent to another station. Which of the chunks are parts only whoever asked
     /// knows; those take a slot that nobody will name.
     pub fn overhear_reply(&mut self, reply: &[u8]) -> Result<(), Refusal> {
