@@ -64,6 +64,16 @@ impl Gateway {
         Sent { number, bytes, found_bytes, removed_bytes, removed_chunks, shim_bytes }
     }
 
+    /// How many bytes each run of the packet that was encoded last stands for; nothing if nothing was removed from it.
+    pub fn removed_of_runs(&self) -> impl Iterator<Item = u32> + '_ {
+        let runs = if self.references.is_empty() { &[] } else { &self.runs[..] };
+        let mut references = self.references.iter();
+        let bytes = move |run: &wire::shim::slots::Run| -> usize {
+            references.by_ref().take(run.slots as usize).map(|reference| reference.range.len()).sum()
+        };
+        runs.iter().map(bytes).map(|bytes| bytes as u32)
+    }
+
     /// Cuts the packet and looks its chunks up.
     fn find(&mut self, packet: &[u8]) {
         self.chunks.clear();
