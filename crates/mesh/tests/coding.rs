@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use mesh::cope::{Cope, Event, Settings};
+use mesh::cope::{Cope, Event, Form, Settings};
 use overhear::address::Addresses;
 use overhear::{AirTime, Answer, Association, Gateway, PacketNumber, Received, Station, StationId};
 use proptest::prelude::*;
@@ -64,8 +64,12 @@ impl Client {
         let id = PacketId { source: self.name, number: self.sent };
         self.sent += 1;
         self.station.keep_sent(&native[HEAD_BYTES..]);
-        self.cope.send(id, native, None, self.name, RELAY, now).unwrap();
+        self.cope.send(id, native, native.len(), self.name, RELAY, now).unwrap();
         id
+    }
+
+    fn transmit(&mut self, now: Duration, out: &mut Vec<u8>) -> bool {
+        self.cope.poll_transmit(now, |_, _, _| None, out)
     }
 
     /// Takes what came, asking the relay for what is missing.
@@ -139,12 +143,16 @@ impl Relay {
         while let Some(event) = self.cope.poll_event() {
             match event {
                 Event::Arrived { id, from, native } => {
-                    let heard = self.gateway.hear(&whole(&native[HEAD_BYTES..])).unwrap();
+                    let heard = self.gateway.hear(&whole(&native[HEAD_BYTES..]), None).unwrap();
                     self.gateway.has(StationId(from as u8), heard);
                     self.heard.insert(id, heard);
                     let to = self.routes[&id.source];
-                    let reduced = self.reduces.then(|| self.reduce(to, &native, now)).flatten();
-                    let _ = self.cope.send(id, &native, reduced, from, to, now);
+                    let mut expected_bytes = native.len();
+                    if self.reduces {
+                        let payload = &native[HEAD_BYTES..];
+                        expected_bytes -= self.gateway.would_remove(StationId(to as u8), payload);
+                    }
+                    let _ = self.cope.send(id, &native, expected_bytes, from, to, now);
                 }
                 Event::Reported { by, source, window } => {
                     let of_source = self
@@ -161,17 +169,24 @@ impl Relay {
         }
     }
 
-    fn reduce(&mut self, to: u16, native: &[u8], now: Duration) -> Option<(Vec<u8>, Vec<u8>)> {
-        let (head, payload) = native.split_at(HEAD_BYTES);
-        let mut encoded = Vec::new();
-        let sent = self.gateway.encode(StationId(to as u8), payload, now, &mut encoded);
-        if sent.removed_bytes == 0 {
-            return None;
-        }
-        let (shim, literals) = encoded.split_at(sent.shim_bytes);
-        let mut beside = Vec::new();
-        Beside::emit(sent.number.0 as u32, HEAD_BYTES, shim, self.gateway.removed_of_runs(), &mut beside);
-        Some(([head, literals].concat(), beside))
+    fn transmit(&mut self, now: Duration, out: &mut Vec<u8>) -> bool {
+        let Relay { cope, gateway, reduces, .. } = self;
+        let reduce = |_, native: &[u8], to: u16| {
+            let (head, payload) = native.split_at(HEAD_BYTES);
+            let mut encoded = Vec::new();
+            if !*reduces {
+                return None;
+            }
+            let sent = gateway.encode(StationId(to as u8), payload, now, &mut encoded);
+            if sent.removed_bytes == 0 {
+                return None;
+            }
+            let (shim, literals) = encoded.split_at(sent.shim_bytes);
+            let mut beside = Vec::new();
+            Beside::emit(sent.number.0 as u32, HEAD_BYTES, shim, gateway.removed_of_runs(), &mut beside);
+            Some(Form { literals: [head, literals].concat(), beside })
+        };
+        cope.poll_transmit(now, reduce, out)
     }
 }
 
@@ -198,8 +213,11 @@ impl Figure1d {
     /// Transmits what a client, or the relay for none, has to say; without its own headers, which the count is not about.
     fn transmit(&mut self, from: Option<usize>, of_bytes: usize) {
         let mut frame = Vec::new();
-        let sender = from.map_or(&mut self.relay.cope, |client| &mut self.clients[client].cope);
-        if !sender.poll_transmit(Duration::ZERO, &mut frame) {
+        let sends = match from {
+            Some(client) => self.clients[client].transmit(Duration::ZERO, &mut frame),
+            None => self.relay.transmit(Duration::ZERO, &mut frame),
+        };
+        if !sends {
             return;
         }
         let read = wire::cope::Frame::parse(&frame).unwrap();
@@ -223,7 +241,7 @@ impl Figure1d {
         for client in [2, 3] {
             let mut said = Vec::new();
             let later = Duration::from_secs(1);
-            if self.clients[client].cope.poll_transmit(later, &mut said) {
+            if self.clients[client].transmit(later, &mut said) {
                 self.relay.cope.handle_frame(&said, Duration::ZERO).unwrap();
                 self.relay.take(Duration::ZERO);
             }
@@ -331,9 +349,12 @@ impl Ring {
 
     fn step(&mut self, now: Duration) {
         for from in (0..self.clients.len()).map(Some).chain([None]) {
-            let sender = from.map_or(&mut self.relay.cope, |client| &mut self.clients[client].cope);
             let mut frame = Vec::new();
-            if sender.poll_transmit(now, &mut frame) {
+            let sends = match from {
+                Some(client) => self.clients[client].transmit(now, &mut frame),
+                None => self.relay.transmit(now, &mut frame),
+            };
+            if sends {
                 let delay = Duration::from_millis(self.rng.random_range(1..12));
                 self.flying.push((now + delay, from, frame));
             }

@@ -93,7 +93,7 @@ fn figure_1b_what_was_overheard_of_one_gateway_the_other_does_not_send() {
         c2.overhear(&sent).unwrap();
         ap1.overheard(C2, to_c1);
         if gateways_hear_each_other {
-            let heard = ap2.hear(&sent).unwrap();
+            let heard = ap2.hear(&sent, None).unwrap();
             ap2.has(C2, heard);
         } else {
             let mut news = Vec::new();
@@ -121,14 +121,14 @@ fn figure_1c_two_stations_and_two_relays_take_four_less_delta() {
     let sent = whole(&abc);
     air.carries(&sent, &abc);
     c1.keep_sent(&abc);
-    r1.hear(&sent).unwrap();
-    let heard = r2.hear(&sent).unwrap();
+    r1.hear(&sent, None).unwrap();
+    let heard = r2.hear(&sent, None).unwrap();
     r2.has(C1, heard);
     // C2 to R2
     let sent = whole(&abd);
     air.carries(&sent, &abd);
     c2.keep_sent(&abd);
-    let heard = r2.hear(&sent).unwrap();
+    let heard = r2.hear(&sent, None).unwrap();
     r2.has(C2, heard);
     // R1 to C2, of which it has heard nothing
     let mut sent = Vec::new();
@@ -306,7 +306,7 @@ proptest! {
                         gateways[own].overheard(IDS[other], number);
                     }
                     if rng.random_bool(0.5) {
-                        gateways[other].hear(&sent).unwrap();
+                        gateways[other].hear(&sent, None).unwrap();
                     }
                 }
                 Step::Tell { gateway, arrives } => tell(&mut gateways, gateway, arrives),

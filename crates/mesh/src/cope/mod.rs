@@ -11,7 +11,8 @@
 //! natives together whose next hops have the others, by what they said or by how likely they heard it ([`opportunity`]);
 //! nothing waits for that. What next hops do not acknowledge is sent again ([`hop`]), with whatever it can be combined with then.
 //!
-//! A native from which a relay removed what its next hop has is held by others whole. What was removed therefore stands beside
+//! What is removed from a native is decided when it leaves: what stands in whose cache follows from the order on the air, and not from
+//! the order in a queue. A native from which a relay removed what its next hop has is held by others whole. What was removed therefore stands beside
 //! the XOR, in the clear, and they put in what was left of it; see [`wire::cope`].
 
 pub mod hop;
@@ -25,6 +26,7 @@ pub mod window;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+pub use queue::Form;
 use re::mac::PacketMac;
 use recovery::xor;
 pub use settings::Settings;
@@ -223,8 +225,8 @@ impl Cope {
         unsaid_since.get_or_insert(now);
     }
 
-    /// Queues a native that came from `previous` (this node, where it begins here) for a next hop. With `reduced`, what is
-    /// sent of it is that: the literals, head included, and what stands beside the XOR.
+    /// Queues a native that came from `previous` (this node, where it begins here) for a next hop. So many of its bytes are
+    /// expected to be sent: natives that are left with alike much share frames. What really is sent of it is made when it leaves.
     ///
     /// # Errors
     ///
@@ -233,7 +235,7 @@ impl Cope {
         &mut self,
         id: PacketId,
         native: &[u8],
-        reduced: Option<(Vec<u8>, Vec<u8>)>,
+        expected_bytes: usize,
         previous: u16,
         next_hop: u16,
         now: Duration,
@@ -243,13 +245,28 @@ impl Cope {
             return Err(Full);
         }
         self.hold(id, native, now);
-        let (literals, beside) = reduced.unwrap_or_else(|| (native.to_vec(), Vec::new()));
-        self.queue.push(Waiting { id, next_hop, previous, literals, beside, sequence: None, tries: 0 });
+        let (native, form) = (native.to_vec(), None);
+        self.queue.push(Waiting {
+            id,
+            next_hop,
+            previous,
+            native,
+            form,
+            expected_bytes,
+            sequence: None,
+            tries: 0,
+        });
         Ok(())
     }
 
-    /// Appends the next frame, if one is to be sent now; says whether.
-    pub fn poll_transmit(&mut self, now: Duration, out: &mut Vec<u8>) -> bool {
+    /// Appends the next frame, if one is to be sent now; says whether. `reduce` is asked what is to be sent of a native to a next
+    /// hop, once for each that leaves; where it says nothing, that is all of it.
+    pub fn poll_transmit(
+        &mut self,
+        now: Duration,
+        reduce: impl FnMut(PacketId, &[u8], u16) -> Option<Form>,
+        out: &mut Vec<u8>,
+    ) -> bool {
         while let Some(waiting) = self.hops.take_due(now) {
             if waiting.tries >= self.settings.tries {
                 self.push_event(Event::GaveUp { id: waiting.id, next_hop: waiting.next_hop });
@@ -282,7 +299,7 @@ impl Cope {
         let sends = !chosen.is_empty() || self.is_to_speak(now);
         if sends {
             let members: Vec<Waiting> = chosen.iter().filter_map(|place| self.queue.take(*place)).collect();
-            self.emit(members, now, out);
+            self.emit(members, reduce, now, out);
         }
         self.chosen = chosen;
         sends
@@ -301,24 +318,35 @@ impl Cope {
         of_pool.chain(self.hops.unsaid_since()).min()
     }
 
-    fn emit(&mut self, mut members: Vec<Waiting>, now: Duration, out: &mut Vec<u8>) {
+    fn emit(
+        &mut self,
+        mut members: Vec<Waiting>,
+        mut reduce: impl FnMut(PacketId, &[u8], u16) -> Option<Form>,
+        now: Duration,
+        out: &mut Vec<u8>,
+    ) {
         for waiting in &mut members {
+            if waiting.form.is_none() {
+                let reduced = reduce(waiting.id, &waiting.native, waiting.next_hop);
+                let native = std::mem::take(&mut waiting.native);
+                waiting.form = Some(reduced.unwrap_or_else(|| Form { literals: native, beside: Vec::new() }));
+            }
             waiting.sequence = Some(self.hops.sequence(waiting));
             self.statistics.natives += 1;
             self.statistics.repeated += u64::from(waiting.tries > 0);
             waiting.tries += 1;
         }
         let is_coded = members.len() > 1;
-        let parts: Vec<Part<'_>> = members
-            .iter()
-            .map(|waiting| Part {
+        let formed = members.iter().filter_map(|waiting| Some((waiting, waiting.form.as_ref()?)));
+        let parts: Vec<Part<'_>> = formed
+            .map(|(waiting, form)| Part {
                 id: waiting.id,
                 next_hop: waiting.next_hop,
                 sequence: waiting.sequence.unwrap_or_default(),
-                literals: &waiting.literals,
-                beside: &waiting.beside,
+                literals: &form.literals,
+                beside: &form.beside,
                 proof: match self.keys.get(&waiting.next_hop) {
-                    Some(key) if is_coded => key.of(proven(waiting.id), &waiting.literals),
+                    Some(key) if is_coded => key.of(proven(waiting.id), &form.literals),
                     _ => Default::default(),
                 },
             })
@@ -333,8 +361,8 @@ impl Cope {
             }));
         }
         Frame::emit(self.me, self.boot, &parts, &reports, &acknowledgments, out);
-        let all: usize = members.iter().map(|waiting| waiting.literals.len()).sum();
-        let longest = members.iter().map(|waiting| waiting.literals.len()).max().unwrap_or(0);
+        let all: usize = parts.iter().map(|part| part.literals.len()).sum();
+        let longest = parts.iter().map(|part| part.literals.len()).max().unwrap_or(0);
         self.statistics.frames += u64::from(!members.is_empty());
         self.statistics.coded_frames += u64::from(is_coded);
         self.statistics.shared_bytes += (all - longest) as u64;

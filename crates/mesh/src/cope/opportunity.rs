@@ -64,13 +64,15 @@ mod tests {
     /// A native from a source to a next hop, both named by numbers, and the source is the previous hop.
     fn push(queue: &mut OutputQueue, source: u16, next_hop: u16, bytes: usize) {
         let number = queue.len() as u32;
-        let (id, literals) = (PacketId { source, number }, vec![0; bytes]);
+        let (id, native) = (PacketId { source, number }, vec![0; bytes]);
+        let (previous, form, expected_bytes) = (source, None, bytes);
         queue.push(Waiting {
             id,
             next_hop,
-            previous: source,
-            literals,
-            beside: vec![],
+            previous,
+            native,
+            form,
+            expected_bytes,
             sequence: None,
             tries: 0,
         });
@@ -132,7 +134,7 @@ mod tests {
         let mut places = Vec::new();
         choose(&queue, &neighbours, 0.8, 8, 0, &mut places);
         let bytes: Vec<usize> =
-            places.iter().map(|place| queue.get(*place).unwrap().literals.len()).collect();
+            places.iter().map(|place| queue.get(*place).unwrap().expected_bytes).collect();
         assert_eq!(bytes, [1400, 1400]);
     }
 }

@@ -7,6 +7,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use wire::cope::PacketId;
 
+/// What is sent of a native.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Form {
+    /// What goes into the XOR: its head, and what was not removed.
+    pub literals: Vec<u8>,
+    /// What stands beside it ([`wire::cope::Beside`]); empty where nothing was removed.
+    pub beside: Vec<u8>,
+}
+
 /// A native on its way to a next hop.
 #[derive(Debug, Clone)]
 pub struct Waiting {
@@ -16,10 +25,12 @@ pub struct Waiting {
     pub next_hop: u16,
     /// From whom it came; this node where it began here.
     pub previous: u16,
-    /// What goes into the XOR.
-    pub literals: Vec<u8>,
-    /// What stands beside it ([`wire::cope::Beside`]); empty where nothing was removed.
-    pub beside: Vec<u8>,
+    /// The native; empty once its form is made.
+    pub native: Vec<u8>,
+    /// What is sent of it, once it was.
+    pub form: Option<Form>,
+    /// How much of it is expected to be in the XOR.
+    pub expected_bytes: usize,
     /// Its number on the hop, once it was sent.
     pub sequence: Option<u16>,
     /// How often it was sent.
@@ -51,7 +62,7 @@ impl OutputQueue {
     }
 
     fn is_small(&self, waiting: &Waiting) -> bool {
-        waiting.literals.len() < self.small_bytes
+        waiting.expected_bytes < self.small_bytes
     }
 
     fn insert(&mut self, place: Place, waiting: Waiting) {
@@ -115,8 +126,8 @@ mod tests {
 
     fn waiting(number: u32, next_hop: u16, bytes: usize) -> Waiting {
         let id = PacketId { source: 1, number };
-        let (literals, beside) = (vec![0; bytes], Vec::new());
-        Waiting { id, next_hop, previous: 1, literals, beside, sequence: None, tries: 0 }
+        let (native, form) = (vec![0; bytes], None);
+        Waiting { id, next_hop, previous: 1, native, form, expected_bytes: bytes, sequence: None, tries: 0 }
     }
 
     #[test]

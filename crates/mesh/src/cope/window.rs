@@ -67,19 +67,6 @@ impl Window {
             }
         }
     }
-
-    /// The same numbers and those of another window.
-    pub fn join(&mut self, other: Window, bits: u32) {
-        if other.last == self.last {
-            self.before |= other.before;
-            return;
-        }
-        // from the oldest on, so that nothing falls out that is told
-        for back in (1..=REMEMBERED).rev().filter(|back| other.before >> (back - 1) & 1 == 1) {
-            self.note(other.last.wrapping_sub(back), bits);
-        }
-        self.note(other.last, bits);
-    }
 }
 
 #[cfg(test)]
@@ -114,18 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_are_joined_whichever_is_newer_and_a_new_beginning_is_one() {
-        let (mut old, mut new) = (Window::new(10), Window::new(14));
-        old.note(8, 32);
-        new.note(12, 32);
-        let mut joined = old;
-        joined.join(new, 32);
-        let held = |window: Window| {
-            (5..15).filter(|number| window.holds(*number, 32) == Some(true)).collect::<Vec<_>>()
-        };
-        assert_eq!(held(joined), [8, 10, 12, 14]);
-        new.join(old, 32);
-        assert_eq!(held(new), [8, 10, 12, 14]);
+    fn a_number_far_behind_is_a_new_beginning() {
         let mut window = Window::new(1_000_000);
         assert!(window.note(3, 32) && window.last == 3);
     }

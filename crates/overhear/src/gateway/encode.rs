@@ -64,6 +64,17 @@ impl Gateway {
         Sent { number, bytes, found_bytes, removed_bytes, removed_chunks, shim_bytes }
     }
 
+    /// How many bytes of a packet would be removed if it were sent to a station now. Nothing is kept of it.
+    pub fn would_remove(&mut self, to: StationId, packet: &[u8]) -> usize {
+        let packet = &packet[..packet.len().min(MAX_RESTORED_BYTES)];
+        self.find(packet);
+        let found = self.chunks.iter().filter(|chunk| chunk.found == Some(Holds::Chunk));
+        let chunks_bytes = found.map(|chunk| chunk.range.len()).sum();
+        let column = self.stations.column(to).unwrap_or(NOBODY);
+        self.choose(to, column, chunks_bytes, packet);
+        self.references.iter().map(|reference| reference.range.len()).sum()
+    }
+
     /// How many bytes each run of the packet that was encoded last stands for; nothing if nothing was removed from it.
     pub fn removed_of_runs(&self) -> impl Iterator<Item = u32> + '_ {
         let runs = if self.references.is_empty() { &[] } else { &self.runs[..] };

@@ -18,6 +18,9 @@ pub use wire::named_chunks::NamedChunk;
 /// Packets of which may wait to be told; of older ones nothing is said.
 const MOST_NEWS: usize = 4096;
 
+/// So many packets may pass between what a station overhears elsewhere and the news of it.
+const UNCERTAIN_PACKETS: u64 = 1024;
+
 /// Packets that a station of another gateway overheard here.
 #[derive(Debug, Default)]
 pub struct News(VecDeque<PacketNumber>);
@@ -68,21 +71,30 @@ impl Gateway {
     }
 
     /// Another gateway has named chunks that this station overheard there; its slots have so many bits. Where another chunk
-    /// stands in a slot here, the station has that one no longer; it is named instead unless others are known to have it.
+    /// stands in a slot here, it is not known which of both the station got later; the one that is named takes the slot if
+    /// nobody is known to have the other, and that was not sent lately.
     pub fn named(&mut self, station: StationId, slot_bits: u8, chunks: impl IntoIterator<Item = NamedChunk>) {
         let Some(column) = self.stations.column(station) else { return };
         let own_bits = self.settings.slot_bits;
         if slot_bits < own_bits || self.flush.runs() || self.marks() || self.knowledge.guesses() {
             return;
         }
+        let next = self.sent.next().0;
+        let lately = next.saturating_sub(UNCERTAIN_PACKETS);
         let Gateway { cache, knowledge, stations, .. } = self;
         for NamedChunk { slot, tag } in chunks {
             let slot = slot & ((1 << own_bits) - 1);
             let head = cache.head(slot);
             let is_other = head.tag() != tag && (head.chunk_bytes() > 0 || head.is_named());
             if is_other {
+                let had = knowledge.has(cache, slot, column);
                 knowledge.set(cache, slot, column, false);
-                if knowledge.is_had_by_any(cache, slot) {
+                if had {
+                    continue;
+                }
+                if knowledge.is_had_by_any(cache, slot)
+                    || knowledge.was_carried_since(cache, slot, lately, next)
+                {
                     continue;
                 }
             }

@@ -4,6 +4,7 @@
 //! Who has what was heard follows from the path it took: whoever sent it has it, and whoever says that it heard it too.
 
 use super::encode::{Beside, cut, look_up};
+use super::sent::SentChunk;
 use super::{Gateway, NOBODY};
 use crate::names::{PacketNumber, StationId};
 use std::ops::Range;
@@ -12,12 +13,13 @@ use wire::shim::slots::Encoded;
 
 impl Gateway {
     /// Keeps the chunks of what another node sent, as if they had been sent from here to nobody. The number stands for it
-    /// from now on: under it [`overheard`](Gateway::overheard) and [`has`](Gateway::has) say which stations have it.
+    /// from now on: under it [`overheard`](Gateway::overheard) and [`has`](Gateway::has) say which stations have it. `follows` is
+    /// the number of what the same node sent to the same one before, if that was heard: its end stood before this beginning.
     ///
     /// # Errors
     ///
     /// When it is no encoded packet; nothing is kept then.
-    pub fn hear(&mut self, encoded: &[u8]) -> Result<PacketNumber, Malformed> {
+    pub fn hear(&mut self, encoded: &[u8], follows: Option<PacketNumber>) -> Result<PacketNumber, Malformed> {
         let encoded = Encoded::parse(encoded)?;
         let heard = encoded.literals;
         self.literals.clear();
@@ -27,9 +29,11 @@ impl Gateway {
         }
         let Gateway { cache, literals, fetched, .. } = self;
         look_up(cache, heard, literals, fetched);
+        let before = follows.and_then(|number| self.sent.packet(number));
+        let last_before = before.and_then(|packet| self.sent.chunks(packet).last()).map(SentChunk::slot);
         let mut literal = 0;
-        for stretch in stretches(&encoded) {
-            let mut beside = Beside::new(None);
+        for (place, stretch) in stretches(&encoded).enumerate() {
+            let mut beside = Beside::new(last_before.filter(|_| place == 0));
             while self.literals.get(literal).is_some_and(|chunk| chunk.range.end <= stretch.end) {
                 self.keep(heard, literal, NOBODY, &mut beside);
                 literal += 1;
