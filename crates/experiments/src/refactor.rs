@@ -11,12 +11,14 @@ mod air_time;
 mod captures;
 mod codec;
 mod detection;
+mod exor;
 mod figure_3;
 mod figure_4;
 mod figure_8;
 mod medium;
 mod mixes;
 pub mod must_show;
+mod opportunistic;
 mod overhearing;
 mod receptions;
 mod relayed;
@@ -45,7 +47,7 @@ pub const EXPERIMENT: Experiment = Experiment {
 };
 
 /// All figures and tables, in the paper's order, and what is added to them.
-const FIGURES: [Figure; 15] = [
+const FIGURES: [Figure; 16] = [
     figure_3::FIGURE,
     table_2::FIGURE,
     table_3::FIGURE,
@@ -57,6 +59,7 @@ const FIGURES: [Figure; 15] = [
     table_4::FIGURE,
     figure_8::FIGURE,
     table_6::FIGURE,
+    exor::FIGURE,
     robustness::FIGURE,
     receptions::FIGURE,
     captures::FIGURE,

@@ -21,7 +21,9 @@ pub mod chunk_reply;
 pub mod chunk_request;
 pub mod coded;
 pub mod compact_shim;
+pub mod cope_frames;
 pub mod datagrams;
+pub mod exor_frames;
 pub mod frames;
 pub mod headers;
 pub mod hello;
@@ -30,6 +32,8 @@ pub mod inner;
 pub mod link_config;
 pub mod literals;
 pub mod mutation;
+pub mod named_chunks;
+pub mod neighbours;
 pub mod overheard_frames;
 pub mod overhearing;
 mod pair;
@@ -102,7 +106,9 @@ targets! {
     chunk_request: 200_000,
     coded: 20_000,
     compact_shim: 200_000,
+    cope_frames: 50_000,
     datagrams: 300,
+    exor_frames: 100_000,
     frames: 200_000,
     headers: 100_000,
     hello: 200_000,
@@ -110,6 +116,8 @@ targets! {
     inner: 200_000,
     link_config: 20_000,
     literals: 20_000,
+    named_chunks: 100_000,
+    neighbours: 1_000,
     overheard_frames: 100_000,
     overhearing: 300,
     paper_shim: 200_000,

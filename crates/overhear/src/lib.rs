@@ -13,7 +13,7 @@
 //!
 //! A gateway hears other senders, too: neighbours' transmissions and what it is to pass on ([`Gateway::hear`]). Who has that
 //! follows from the path it took and from what stations say. Gateways that do not hear each other name chunks to one another
-//! over the wire ([`NamedChunk`]): a name without bytes is enough, for whoever refers to a chunk has its bytes in the very packet
+//! over the wire ([`NamedChunk`], [`neighbourhood`]): a name without bytes is enough, for whoever refers to a chunk has its bytes in the very packet
 //! from which it removes it.
 //!
 //! Restored bytes are the right ones or none: a MAC under the pairwise key stands in every packet from which anything
@@ -31,6 +31,7 @@ pub mod flush;
 mod gateway;
 pub mod knowledge;
 mod names;
+pub mod neighbourhood;
 mod references;
 pub mod removal;
 mod settings;

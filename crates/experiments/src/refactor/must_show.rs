@@ -3,7 +3,7 @@
 use super::air_time::Clock;
 use super::mixes::{Metric, series};
 use super::scheme::{Estimates, Scheme};
-use super::{captures, figure_3, figure_8, robustness, safety, table_3, table_4, table_6};
+use super::{captures, exor, figure_3, figure_8, robustness, safety, table_3, table_4, table_6};
 use crate::report::Claim;
 use crate::row::{Row, X, of, value};
 use crate::trace::{Kind, Mix};
@@ -44,6 +44,7 @@ pub fn claims(rows: &[Row]) -> Vec<Claim> {
     }
     claims.extend(figure_8::claims(rows));
     claims.extend(table_6::claims(rows));
+    claims.extend(exor::claims(rows));
     claims.extend([devices(rows), nothing_to_save(rows), safety::claim(rows)]);
     claims
 }

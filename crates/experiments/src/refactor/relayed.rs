@@ -337,7 +337,7 @@ impl<T: Iterator<Item = TracePacket>> Net<T> {
                 for component in read.components() {
                     let number = match component.beside {
                         Some(beside) => Some(PacketNumber(beside.number.into())),
-                        None => self.passed.get(&component.id).map(|passed| passed.heard),
+                        None => self.passed.get(&component.id).and_then(|passed| passed.sent),
                     };
                     if let Some(number) = number {
                         self.gateway.has(StationId(name as u8), number);
@@ -352,7 +352,8 @@ impl<T: Iterator<Item = TracePacket>> Net<T> {
         while let Some(event) = self.relay.poll_event() {
             match event {
                 Event::Arrived { id, from, native } => self.pass_on(id, from, &native)?,
-                Event::Reported { by, source, window } => {
+                // what comes to a receiver itself it may have got without what was removed
+                Event::Reported { by, source, window } if RECEIVERS.contains(&(by, source)) => {
                     let ids =
                         (0..=32).map(|back| PacketId { source, number: window.last.wrapping_sub(back) });
                     for id in ids.filter(|id| window.holds(id.number, 32) == Some(true)) {
@@ -370,9 +371,8 @@ impl<T: Iterator<Item = TracePacket>> Net<T> {
 
     /// A receiver has a native.
     fn arrived(&mut self, by: u16, id: PacketId) {
-        let Some(Passed { heard, sent }) = self.passed.get(&id).copied() else { return };
+        let sent = self.passed.get(&id).and_then(|passed| passed.sent);
         let now = self.now();
-        self.gateway.has(StationId(by as u8), heard);
         if let Some(sent) = sent {
             self.gateway.acknowledged(StationId(by as u8), sent, now);
         }
@@ -428,7 +428,10 @@ impl<T: Iterator<Item = TracePacket>> Net<T> {
         while let Some(event) = self.receivers[at].cope.poll_event() {
             let now = self.now();
             match event {
-                Event::Arrived { id, native, .. } => self.deliver(at, id, &native)?,
+                Event::Arrived { id, native, .. } => {
+                    self.keep(at, id, &native);
+                    self.deliver(at, id, &native)?;
+                }
                 Event::ArrivedReduced { id, number, head, encoded, .. } => {
                     let number = PacketNumber(number.into());
                     let station = &mut self.receivers[at].station;
@@ -441,12 +444,7 @@ impl<T: Iterator<Item = TracePacket>> Net<T> {
                     self.receivers[at].cope.restored(id, &native, now);
                     self.deliver(at, id, &native)?;
                 }
-                Event::Overheard { id, native, .. } => {
-                    let head_bytes = self.expected.get(&id).map_or(0, |(_, head_bytes)| *head_bytes);
-                    if self.run.reduces {
-                        self.receivers[at].station.keep_sent(&native[head_bytes..]);
-                    }
-                }
+                Event::Overheard { id, native, .. } => self.keep(at, id, &native),
                 Event::OverheardReduced { encoded, .. } => {
                     self.receivers[at].station.overhear(&encoded)?;
                 }
@@ -454,6 +452,12 @@ impl<T: Iterator<Item = TracePacket>> Net<T> {
             }
         }
         Ok(())
+    }
+
+    /// A receiver keeps the chunks of a native that it heard whole.
+    fn keep(&mut self, at: usize, id: PacketId, native: &[u8]) {
+        let Some((_, head_bytes)) = self.expected.get(&id).filter(|_| self.run.reduces) else { return };
+        self.receivers[at].station.keep_sent(&native[*head_bytes..]);
     }
 
     /// A receiver asks for what it lacks; both ways are the relay's part of the air. Should the relay have it no longer, the
@@ -485,13 +489,9 @@ impl<T: Iterator<Item = TracePacket>> Net<T> {
     }
 
     fn deliver(&mut self, at: usize, id: PacketId, native: &[u8]) -> Result<()> {
-        let (expected, head_bytes) =
-            self.expected.remove(&id).with_context(|| format!("{id:?} came twice"))?;
+        let (expected, _) = self.expected.remove(&id).with_context(|| format!("{id:?} came twice"))?;
         ensure!(native == expected, "wrong bytes at C{}, {id:?}", RECEIVERS[at].0);
         self.air.arrived += 1;
-        if self.run.reduces {
-            self.receivers[at].station.keep_sent(&native[head_bytes..]);
-        }
         if self.run.known == Known::Perfectly {
             self.arrived(RECEIVERS[at].0, id);
         }

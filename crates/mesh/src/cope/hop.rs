@@ -38,14 +38,12 @@ fn bound<T>(map: &mut BTreeMap<u16, T>, neighbour: u16) {
 }
 
 impl Hops {
-    /// The sequence of something for a next hop: its own, if it was sent before.
-    pub fn sequence(&mut self, waiting: &Waiting) -> u16 {
-        waiting.sequence.unwrap_or_else(|| {
-            bound(&mut self.next, waiting.next_hop);
-            let next = self.next.entry(waiting.next_hop).or_default();
-            *next = next.wrapping_add(1);
-            *next
-        })
+    /// The next sequence for a next hop. What is sent again takes a new one: its old one may have left everybody's window.
+    pub fn sequence(&mut self, next_hop: u16) -> u16 {
+        bound(&mut self.next, next_hop);
+        let next = self.next.entry(next_hop).or_default();
+        *next = next.wrapping_add(1);
+        *next
     }
 
     /// It was sent, and is to be sent again at some time.
@@ -76,19 +74,18 @@ impl Hops {
         self.in_flight.remove(&due).map(|(_, waiting)| waiting)
     }
 
-    /// Something arrived from a neighbour; says whether it is new.
-    pub fn arrived(&mut self, from: u16, boot: u16, sequence: u16, now: Duration) -> bool {
+    /// Something arrived from a neighbour, and is to be acknowledged.
+    pub fn arrived(&mut self, from: u16, boot: u16, sequence: u16, now: Duration) {
         let number = u32::from(sequence);
         bound(&mut self.received, from);
         match self.received.get_mut(&from).filter(|received| received.boot == boot) {
             Some(received) => {
                 received.unsaid_since.get_or_insert(now);
-                received.window.note(number, SEQUENCE_BITS)
+                received.window.note(number, SEQUENCE_BITS);
             }
             None => {
                 let (window, unsaid_since) = (Window::new(number), Some(now));
                 self.received.insert(from, Received { boot, window, unsaid_since });
-                true
             }
         }
     }

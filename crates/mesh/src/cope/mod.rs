@@ -41,6 +41,8 @@ use window::Window;
 
 /// The most events that wait to be asked for; what comes beyond is dropped.
 const MOST_EVENTS: usize = 4096;
+/// Natives that came to this node of which it is remembered that they did: more than are on their way.
+const MOST_TAKEN: usize = 256;
 /// The most sources of which it is said what is held.
 const MOST_SOURCES: usize = 64;
 const NUMBER_BITS: u32 = 32;
@@ -149,6 +151,8 @@ pub struct Cope {
     /// What is in the pool, by source, and since when news of that is unsaid.
     held: BTreeMap<u16, (Window, Option<Duration>)>,
     turn: usize,
+    /// What came to this node lately: it is not taken twice.
+    taken: VecDeque<PacketId>,
     events: VecDeque<Event>,
     chosen: Vec<Place>,
     statistics: Statistics,
@@ -173,6 +177,7 @@ impl Cope {
             hops: Hops::default(),
             held: BTreeMap::new(),
             turn: 0,
+            taken: VecDeque::new(),
             events: VecDeque::new(),
             chosen: Vec::new(),
             statistics: Statistics::default(),
@@ -331,7 +336,7 @@ impl Cope {
                 let native = std::mem::take(&mut waiting.native);
                 waiting.form = Some(reduced.unwrap_or_else(|| Form { literals: native, beside: Vec::new() }));
             }
-            waiting.sequence = Some(self.hops.sequence(waiting));
+            waiting.sequence = Some(self.hops.sequence(waiting.next_hop));
             self.statistics.natives += 1;
             self.statistics.repeated += u64::from(waiting.tries > 0);
             waiting.tries += 1;
@@ -414,9 +419,14 @@ impl Cope {
             return;
         };
         self.statistics.decoded += u64::from(frame.component_count > 1);
-        if !self.hops.arrived(frame.sender, frame.boot, component.sequence, now) {
+        self.hops.arrived(frame.sender, frame.boot, component.sequence, now);
+        if self.taken.contains(&component.id) {
             return;
         }
+        if self.taken.len() >= MOST_TAKEN {
+            self.taken.pop_front();
+        }
+        self.taken.push_back(component.id);
         let (id, from) = (component.id, frame.sender);
         match component.beside {
             None => {

@@ -31,7 +31,7 @@ pub struct Waiting {
     pub form: Option<Form>,
     /// How much of it is expected to be in the XOR.
     pub expected_bytes: usize,
-    /// Its number on the hop, once it was sent.
+    /// Its number on the hop, when it was sent last.
     pub sequence: Option<u16>,
     /// How often it was sent.
     pub tries: u8,

@@ -216,6 +216,12 @@ impl Gateway {
         Ok(())
     }
 
+    /// Whether there is a station by this name.
+    #[must_use]
+    pub fn is_associated(&self, station: StationId) -> bool {
+        self.stations.column(station).is_some()
+    }
+
     /// A station has left. What it had is forgotten.
     pub fn leave(&mut self, station: StationId) {
         self.stations.remove(station);

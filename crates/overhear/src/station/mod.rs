@@ -205,7 +205,8 @@ impl Station {
         missing: usize,
         now: Duration,
     ) -> Result<(), Refusal> {
-        let mut gaps = Gaps { encoded: bytes.to_vec(), present: Vec::new(), lengths: Vec::new() };
+        let mut gaps =
+            Gaps { encoded: bytes.to_vec(), present: Vec::new(), lengths: Vec::new(), is_wrong: false };
         for (slot, part) in encoded.references() {
             let bytes = self.cache.chunk(slot).and_then(|chunk| part.of(chunk));
             gaps.present.extend_from_slice(bytes.unwrap_or_default());
