@@ -21,7 +21,9 @@ pub mod chunk_reply;
 pub mod chunk_request;
 pub mod coded;
 pub mod compact_shim;
+pub mod cope_frames;
 pub mod datagrams;
+pub mod exor_frames;
 pub mod frames;
 pub mod headers;
 pub mod hello;
@@ -32,6 +34,8 @@ pub mod literals;
 pub mod mutation;
 pub mod notice;
 pub mod olsrv2_routes;
+pub mod named_chunks;
+pub mod neighbours;
 pub mod overheard_frames;
 pub mod overhearing;
 mod pair;
@@ -105,7 +109,9 @@ targets! {
     chunk_request: 200_000,
     coded: 20_000,
     compact_shim: 200_000,
+    cope_frames: 50_000,
     datagrams: 300,
+    exor_frames: 100_000,
     frames: 200_000,
     headers: 100_000,
     hello: 200_000,
@@ -115,6 +121,8 @@ targets! {
     literals: 20_000,
     notice: 200_000,
     olsrv2_routes: 20_000,
+    named_chunks: 100_000,
+    neighbours: 1_000,
     overheard_frames: 100_000,
     overhearing: 300,
     paper_shim: 200_000,

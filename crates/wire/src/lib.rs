@@ -21,6 +21,8 @@
 pub mod chunk_reply;
 pub mod chunk_request;
 pub mod coded;
+pub mod cope;
+pub mod exor;
 pub mod frame;
 pub mod group;
 pub mod handshake;
@@ -29,6 +31,8 @@ pub mod hello;
 pub mod inner;
 pub mod link;
 pub mod notice;
+pub mod named_chunks;
+pub mod neighbours;
 pub mod number;
 pub mod receipt;
 pub mod request;
