@@ -267,6 +267,8 @@ fn scenario(name: &str, cell: Cell, transport: Transport, seed: u64, file: &std:
         servers: vec![place_name(0)],
         daemons,
         downloads: vec![download],
+        clients: Vec::new(),
+        fresh_seconds: None,
         streams: Vec::new(),
         events: Vec::new(),
         bound_seconds: 600.0,

@@ -77,6 +77,8 @@ fn scenario(setting: &Setting<'_>, side: &str, carrier: &Carrier, control: &str)
         servers: vec![GATEWAY.to_owned()],
         daemons: setting.testbed.pair().daemons(carrier),
         downloads: vec![download(Pair::server(carrier)), download(Pair::server(&Carrier::Bare))],
+        clients: Vec::new(),
+        fresh_seconds: None,
         streams: Vec::new(),
         events: Vec::new(),
         bound_seconds: START_SECONDS + SECONDS,

@@ -80,6 +80,8 @@ impl Trial {
             daemons: self.system.daemons(setting.testbed.pair()),
             downloads: vec![download(&content, Pair::server(&Carrier::tunnel("")))],
             contents: vec![content],
+            clients: Vec::new(),
+            fresh_seconds: None,
             streams: Vec::new(),
             events: Vec::new(),
             bound_seconds: BOUND_SECONDS,
