@@ -5,11 +5,16 @@
 //! Section 6.1 is per-hop against end-to-end transport (`transport`). Sections 6.2 to 8 are meshes (`network`) whose
 //! clients browse (`workload`) under each protocol (`protocol`); `trial` is one such run and `reading` what it showed.
 
+mod figure_1;
+mod figure_8;
+mod log;
+mod must_show;
 mod network;
 mod protocol;
 mod reading;
+mod stability;
+mod tables;
 mod testbed_figures;
-#[allow(dead_code)]
 mod transport;
 mod trial;
 mod workload;
@@ -23,7 +28,19 @@ pub const EXPERIMENT: Experiment = Experiment {
     source: "S. M. Das, H. Pucha, Y. C. Hu: Mitigating the Gateway Bottleneck via Transparent Cooperative Caching in \
              Wireless Mesh Networks. Purdue TR-ECE-06, 2006.",
     figures: &FIGURES,
-    claims: |_| Vec::new(),
+    claims: must_show::claims,
 };
 
-const FIGURES: [Figure; 2] = [testbed_figures::FIGURE_12, testbed_figures::FIGURE_14];
+/// All figures and tables, in the paper's order.
+const FIGURES: [Figure; 10] = [
+    figure_1::FIGURE,
+    transport::FIGURE_4,
+    transport::FIGURE_5,
+    transport::FIGURE_6,
+    tables::TABLES,
+    figure_8::FIGURE,
+    tables::FIGURE_9,
+    testbed_figures::FIGURE_12,
+    testbed_figures::FIGURE_14,
+    stability::FIGURE,
+];

@@ -37,11 +37,6 @@ impl Protocol {
         }
     }
 
-    /// Whether content is kept at every router on its way (architecture A3).
-    pub(super) fn is_per_hop(self) -> bool {
-        self.keys().0 == "hop-by-hop"
-    }
-
     /// Whether a router that is neither the gateway nor anybody's access router has a cache.
     pub(super) fn is_everywhere(self) -> bool {
         ![Self::Default, Self::Thcp].contains(&self)

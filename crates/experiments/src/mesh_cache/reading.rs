@@ -4,8 +4,13 @@ use anyhow::{Context as _, Result};
 use lab::{Ending, FetchOutcome, Outcome};
 
 use super::network::Network;
+use super::protocol::Protocol;
 use super::trial::{Trial, cache_name};
 use crate::figure::Results;
+
+/// What a client gets from its own router at most, in kbit/s: the paper's "about 50 Mbps" (section 8.2). In virtual time a
+/// processor takes none, and there is no radio between the two here.
+const NEXT_DOOR: f64 = 50_000.0;
 
 /// One run.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -23,10 +28,12 @@ pub(super) struct Reading {
     pub routing_packets: f64,
     /// Of each file that came, in kbit/s, with its router.
     pub throughputs: Vec<(usize, f64)>,
-    /// Shares of clients' requests that were answered by their router because a client had asked before, because it
-    /// passed by for another router, and by another router than the gateway.
+    /// Shares of clients' requests that were answered by their router because a client had asked before, and because it
+    /// passed by for another router.
     pub local: f64,
     pub ph_local: f64,
+    /// The share of clients' octets that neither those nor the gateway sent: other routers did. (A router cannot tell a
+    /// hit in the gateway's cache from one in another's.)
     pub remote: f64,
     /// Files asked for, and those of them that did not come whole, those apart that the end cut off.
     pub asked: usize,
@@ -48,18 +55,18 @@ impl Reading {
             router_kilobytes: caches.iter().sum::<f64>() / caches.len() as f64,
             ..Self::default()
         };
-        let mut clients = Vec::new();
+        let (mut clients, mut kilobytes) = (Vec::new(), 0.0);
         for (number, fetches) in outcome.fetches.iter().enumerate() {
             let router = network.active[number / network.clients_each];
             let whole = |fetch: &&FetchOutcome| fetch.ending == Ending::Complete && fetch.intact;
             let came: Vec<&FetchOutcome> = fetches.iter().filter(whole).collect();
-            let (bytes, seconds) = came
-                .iter()
-                .fold((0.0, 0.0), |(bytes, seconds), it| (bytes + it.bytes as f64, seconds + it.seconds));
-            if seconds > 0.0 {
-                clients.push(bytes * 8e-3 / seconds);
+            let bytes: f64 = came.iter().map(|it| it.bytes as f64).sum();
+            let waited: f64 = came.iter().map(|it| seconds(it)).sum();
+            if waited > 0.0 {
+                clients.push(bytes * 8e-3 / waited);
             }
-            let throughput = |it: &&FetchOutcome| (router, it.bytes as f64 * 8e-3 / it.seconds);
+            kilobytes += bytes / 1000.0;
+            let throughput = |it: &&FetchOutcome| (router, it.bytes as f64 * 8e-3 / seconds(it));
             reading.throughputs.extend(came.iter().map(throughput));
             reading.asked += fetches.len();
             let cut_off = fetches.iter().filter(|it| it.ending == Ending::OutOfTime).count();
@@ -73,17 +80,22 @@ impl Reading {
         let all = packets(|station| station.offered.packets.saturating_sub(station.queue_dropped.packets));
         reading.packets = (all - routing) / files;
         reading.routing_packets = routing / files;
-        let (mut kinds, mut requests) = ([0.0; 3], 0.0);
+        let (mut kinds, mut requests) = ([0.0; 2], 0.0);
         for router in 0..network.medium.stations.len() {
             let Some(counted) = status(router).map(|status| &status["counters"]["requests"]) else {
                 continue;
             };
             requests += sum(counted);
-            for (kind, name) in kinds.iter_mut().zip(["local", "ph_local", "remote"]) {
+            for (kind, name) in kinds.iter_mut().zip(["local", "ph_local"]) {
                 *kind += counted[name].as_f64().unwrap_or(0.0);
             }
         }
-        let [local, ph_local, remote] = kinds.map(|kind| kind / f64::max(requests, 1.0));
+        let [local, ph_local] = kinds.map(|kind| kind / f64::max(requests, 1.0));
+        if trial.protocol == Protocol::Default {
+            // What it counts as its own are hits of the gateway.
+            return Ok(reading);
+        }
+        let remote = 1.0 - gateway_kilobytes / f64::max(kilobytes, 1.0) - local - ph_local;
         Ok(Self { local, ph_local, remote, ..reading })
     }
 
@@ -98,6 +110,11 @@ impl Reading {
         let all = self.throughputs.iter().map(|(_, throughput)| throughput);
         all.sum::<f64>() / self.throughputs.len().max(1) as f64
     }
+}
+
+/// How long a fetch took.
+fn seconds(fetch: &FetchOutcome) -> f64 {
+    fetch.seconds.max(fetch.bytes as f64 * 8e-3 / NEXT_DOOR)
 }
 
 /// What came of the same trial with other draws.

@@ -22,6 +22,8 @@ const FRESH_SECONDS: u32 = 5000;
 const QUIET_SECONDS: f64 = 90.0;
 /// babeld's local socket.
 const ROUTING_PORT: u16 = 3300;
+/// How often a cache asks it: a mesh of 50 has thousands of routes to tell, and they change slowly.
+const REFRESH_SECONDS: u32 = 10;
 /// Puts in the rules that take connections on their way, but for the one that lets what is for the router itself pass:
 /// the virtual-time kernel need not have nft_fib, and nothing that is taken here is.
 const RULES: &str = "{exe} cache {config} --print-nft > {config}.rules; \
@@ -134,7 +136,7 @@ impl Trial {
                 config,
                 "[peers]\naddress = \"{}\"\nnetworks = [\"10.78.0.0/16\"]\nnetwork_key_file = \"{{folder}}/network.key\"\n\
                  search_timeout_milliseconds = {}\nbroadcast = [\"10.78.0.255\"]\npositions = {{ {} }}\n\
-                 [routing]\nsource = \"babeld\"\nsocket = \"{ROUTING_PORT}\"\ngateways = [\"{}\"]",
+                 [routing]\nsource = \"babeld\"\nsocket = \"{ROUTING_PORT}\"\nrefresh_seconds = {REFRESH_SECONDS}\ngateways = [\"{}\"]",
                 address(router),
                 self.search_milliseconds,
                 positions.collect::<Vec<_>>().join(", "),
