@@ -12,6 +12,7 @@ mod must_show;
 mod network;
 mod protocol;
 mod reading;
+mod replay;
 mod stability;
 mod tables;
 mod testbed_figures;
@@ -32,7 +33,7 @@ pub const EXPERIMENT: Experiment = Experiment {
 };
 
 /// All figures and tables, in the paper's order.
-const FIGURES: [Figure; 10] = [
+const FIGURES: [Figure; 11] = [
     figure_1::FIGURE,
     transport::FIGURE_4,
     transport::FIGURE_5,
@@ -43,4 +44,5 @@ const FIGURES: [Figure; 10] = [
     testbed_figures::FIGURE_12,
     testbed_figures::FIGURE_14,
     stability::FIGURE,
+    replay::FIGURE,
 ];

@@ -66,6 +66,9 @@ struct Cell {
     kilobytes: u64,
 }
 
+/// A socket's buffer: the paper's holds 16 KB, and Linux keeps as much again for its own bookkeeping.
+const BUFFER_BYTES: u32 = 32_768;
+
 /// How a content comes over the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Transport {
@@ -242,7 +245,13 @@ fn scenario(setting: &Setting<'_>, cell: Cell, transport: Transport) -> Scenario
         name: name(cell, transport),
         seeds: (1..=u64::from(seeds(&setting.plan))).collect(),
         topology,
-        parameters: [("net.ipv4.tcp_congestion_control".to_owned(), "reno".to_owned())].into(),
+        parameters: [
+            ("net.ipv4.tcp_congestion_control", "reno".to_owned()),
+            ("net.ipv4.tcp_rmem", format!("4096 {BUFFER_BYTES} {BUFFER_BYTES}")),
+            ("net.ipv4.tcp_wmem", format!("4096 {BUFFER_BYTES} {BUFFER_BYTES}")),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into(),
         contents: vec![Content {
             name: content,
             file,

@@ -7,9 +7,10 @@ use lab::{Channel, Client, Daemon, Link, Medium, Ready, Route, Scenario, Topolog
 use rand::SeedableRng as _;
 use rand_chacha::ChaCha8Rng;
 
+use super::log::Log;
 use super::network::{Network, Place};
 use super::protocol::Protocol;
-use super::workload::{self, Popularity};
+use super::workload::{self, Popular, Popularity, Recorded, Wants};
 use crate::figure::Setting;
 
 /// The channel, and the link behind the gateway.
@@ -24,6 +25,9 @@ const QUIET_SECONDS: f64 = 90.0;
 const ROUTING_PORT: u16 = 3300;
 /// How often a cache asks it: a mesh of 50 has thousands of routes to tell, and they change slowly.
 const REFRESH_SECONDS: u32 = 10;
+/// Of the contents of logs: some have no length there, and a few are longer than a minute of the mesh.
+const SHORTEST_BYTES: u64 = 100;
+const LONGEST_BYTES: u64 = 1_000_000;
 /// Puts in the rules that take connections on their way, but for the one that lets what is for the router itself pass:
 /// the virtual-time kernel need not have nft_fib, and nothing that is taken here is.
 const RULES: &str = "{exe} cache {config} --print-nft > {config}.rules; \
@@ -39,6 +43,8 @@ pub(super) struct Trial {
     pub protocol: Protocol,
     /// The exponent of popularity.
     pub zipf: f64,
+    /// What clients ask for in place of that: a log, by file and name.
+    pub log: Option<(&'static str, &'static str)>,
     pub search_milliseconds: u64,
     /// For how long clients browse.
     pub seconds: f64,
@@ -48,17 +54,28 @@ pub(super) struct Trial {
 
 impl Trial {
     pub(super) fn new(place: Place, protocol: Protocol, seconds: f64, seed: u64) -> Self {
-        Self { place, protocol, zipf: 0.8, search_milliseconds: SEARCH_MILLISECONDS, seconds, seed }
+        Self {
+            place,
+            protocol,
+            zipf: 0.8,
+            log: None,
+            search_milliseconds: SEARCH_MILLISECONDS,
+            seconds,
+            seed,
+        }
     }
 
     pub(super) fn name(&self) -> String {
-        let Self { place, protocol, zipf, search_milliseconds, seconds, seed } = self;
+        let Self { place, protocol, zipf, log, search_milliseconds, seconds, seed } = self;
+        let wanted = log.map_or_else(|| format!("zipf {zipf}"), |(_, name)| name.to_owned());
         format!(
-            "meshcache: {place}, {protocol}, zipf {zipf}, search {search_milliseconds} ms, {seconds} s, draw {seed}"
+            "meshcache: {place}, {protocol}, {wanted}, search {search_milliseconds} ms, {seconds} s, draw {seed}"
         )
     }
 
     pub(super) fn scenario(&self, setting: &Setting<'_>) -> Scenario {
+        // A figure asks for no log that is not there.
+        let log = self.log.and_then(|(file, _)| Log::take(setting.contents, file).ok().flatten());
         let network = Network::draw(self.place, self.seed);
         let topology = topology(&network);
         let server = topology.ipv4(WIRE, SERVER).unwrap_or(Ipv4Addr::LOCALHOST);
@@ -74,11 +91,14 @@ impl Trial {
             seeds: vec![self.seed],
             topology,
             parameters: [("net.ipv4.tcp_congestion_control".to_owned(), "reno".to_owned())].into(),
-            contents: workload::contents(setting.testbed),
+            contents: workload::contents(
+                setting.testbed,
+                log.as_ref().map_or_else(workload::lengths, lengths),
+            ),
             servers: vec![SERVER.to_owned()],
             daemons,
             downloads: Vec::new(),
-            clients: self.clients(&network, server.into()),
+            clients: self.clients(&network, log.as_ref(), server.into()),
             fresh_seconds: Some(FRESH_SECONDS),
             streams: Vec::new(),
             events: Vec::new(),
@@ -86,21 +106,30 @@ impl Trial {
         }
     }
 
-    fn clients(&self, network: &Network, from: IpAddr) -> Vec<Client> {
+    fn clients(&self, network: &Network, log: Option<&Log>, from: IpAddr) -> Vec<Client> {
+        let all = network.active.len() * network.clients_each;
         let popularity = Popularity::zipf(self.zipf);
         let mut clients = Vec::new();
         for &router in &network.active {
             for number in 0..network.clients_each {
                 // The same whatever the protocol.
                 let seed = self.seed * 1_000_000 + (router * 100 + number) as u64;
-                let pages = workload::pages(
-                    &popularity,
-                    network.medium.stations[router],
-                    network.requests_an_hour,
-                    QUIET_SECONDS,
-                    self.seconds,
-                    &mut ChaCha8Rng::seed_from_u64(seed),
-                );
+                let mut random = ChaCha8Rng::seed_from_u64(seed);
+                let mut pages = |wants: &mut dyn Wants| {
+                    workload::pages(wants, network.requests_an_hour, QUIET_SECONDS, self.seconds, &mut random)
+                };
+                let pages = match log {
+                    // The log's clients are dealt out, each to one of ours.
+                    Some(log) => {
+                        let own = clients.len();
+                        let requests = log.requests.iter().filter(|it| it.client % all == own);
+                        pages(&mut Recorded(requests.filter_map(|it| it.object).cycle()))
+                    }
+                    None => pages(&mut Popular {
+                        popularity: &popularity,
+                        place: network.medium.stations[router],
+                    }),
+                };
                 clients.push(Client { place: home(router), from, pages });
             }
         }
@@ -158,6 +187,19 @@ impl Trial {
             later: false,
         }
     }
+}
+
+/// How long the contents of a log are: the longest answer for each, within bounds.
+fn lengths(log: &Log) -> Vec<u64> {
+    let mut lengths = Vec::new();
+    for request in &log.requests {
+        let Some(object) = request.object else { continue };
+        if object >= lengths.len() {
+            lengths.resize(object + 1, SHORTEST_BYTES);
+        }
+        lengths[object] = request.bytes.clamp(lengths[object], LONGEST_BYTES);
+    }
+    lengths
 }
 
 /// The name of a router's cache.

@@ -13,6 +13,7 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 
 use crate::cell::File;
+use crate::contents::LONG_BYTES;
 use crate::testbed::Testbed;
 
 /// How many contents there are.
@@ -35,16 +36,16 @@ pub(super) fn lengths() -> Vec<u64> {
     (0..CONTENTS).map(|_| random.random_range(LEAST_BYTES..=MOST_BYTES)).collect()
 }
 
-/// The contents as the lab's servers take them.
-pub(super) fn contents(testbed: &Testbed) -> Vec<Content> {
+/// Contents of these lengths as the lab's servers take them.
+pub(super) fn contents(testbed: &Testbed, lengths: Vec<u64>) -> Vec<Content> {
     let file = testbed.lab_content(File::Long).file;
     let slice = |(number, length): (usize, u64)| Content {
         name: name(number),
         file: file.clone(),
-        skip_bytes: number as u64 * APART_BYTES,
+        skip_bytes: number as u64 * APART_BYTES % (LONG_BYTES as u64 - length),
         length_bytes: Some(length),
     };
-    lengths().into_iter().enumerate().map(slice).collect()
+    lengths.into_iter().enumerate().map(slice).collect()
 }
 
 fn name(content: usize) -> String {
@@ -82,10 +83,35 @@ fn turn(place: [f64; 2]) -> usize {
     CONTENTS % number
 }
 
-/// What one client of a router at `place` reads within `seconds`, after `quiet_seconds` in which it reads nothing.
+/// Which content one client wants next.
+pub(super) trait Wants {
+    fn next(&mut self, random: &mut ChaCha8Rng) -> usize;
+}
+
+/// By popularity, turned as it is where the client is.
+pub(super) struct Popular<'a> {
+    pub popularity: &'a Popularity,
+    pub place: [f64; 2],
+}
+
+impl Wants for Popular<'_> {
+    fn next(&mut self, random: &mut ChaCha8Rng) -> usize {
+        (self.popularity.rank(random) + turn(self.place)) % CONTENTS
+    }
+}
+
+/// What was asked for, from the beginning again at the end.
+pub(super) struct Recorded<I: Iterator<Item = usize> + Clone>(pub std::iter::Cycle<I>);
+
+impl<I: Iterator<Item = usize> + Clone> Wants for Recorded<I> {
+    fn next(&mut self, _: &mut ChaCha8Rng) -> usize {
+        self.0.next().unwrap_or(0)
+    }
+}
+
+/// What one client reads within `seconds`, after `quiet_seconds` in which it reads nothing.
 pub(super) fn pages(
-    popularity: &Popularity,
-    place: [f64; 2],
+    wants: &mut dyn Wants,
     requests_an_hour: f64,
     quiet_seconds: f64,
     seconds: f64,
@@ -99,7 +125,7 @@ pub(super) fn pages(
     loop {
         let pause = median_pause * (SPREAD * normal(random)).exp();
         let count = contents_a_page(random);
-        let ranks: Vec<usize> = (0..count).map(|_| popularity.rank(random)).collect();
+        let contents: Vec<String> = (0..count).map(|_| name(wants.next(random))).collect();
         let before = at.max(0.0);
         at += pause;
         if at > seconds {
@@ -107,7 +133,6 @@ pub(super) fn pages(
         }
         if at >= 0.0 {
             let first = if pages.is_empty() { quiet_seconds } else { 0.0 };
-            let contents = ranks.iter().map(|rank| name((rank + turn(place)) % CONTENTS)).collect();
             pages.push(Page { think_seconds: first + at - before, contents });
         }
     }
@@ -134,8 +159,15 @@ mod tests {
 
     fn hour(clients: u64) -> Vec<Vec<Page>> {
         let popularity = Popularity::zipf(0.8);
-        let client =
-            |seed| pages(&popularity, [500.0; 2], 9.6, 60.0, 3600.0, &mut ChaCha8Rng::seed_from_u64(seed));
+        let client = |seed| {
+            pages(
+                &mut Popular { popularity: &popularity, place: [500.0; 2] },
+                9.6,
+                60.0,
+                3600.0,
+                &mut ChaCha8Rng::seed_from_u64(seed),
+            )
+        };
         (0..clients).map(client).collect()
     }
 
