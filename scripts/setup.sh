@@ -4,13 +4,13 @@
 #   scripts/setup.sh [build] [lab] [test] [kernel] [bench]      (no name: build and lab)
 #
 # build   the C compiler that some libraries are built with, and what the feature `boost` takes: clang, libelf, zlib
-# lab     the programs that the demonstration and the experiments run: namespaces, a web server, curl
+# lab     the programs that the demonstration and the experiments run: namespaces, a web server, curl, routing
 # test    rustfmt and clippy
 # kernel  what building the virtual-time kernel takes
 # bench   what tunnels are compared with
 #
 # Nothing is asked of the network, and no rights are needed, when nothing is missing. No service is started:
-# the lab starts its own nginx inside its namespaces.
+# the lab starts its own nginx and babeld inside its namespaces.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # An ordinary user's PATH lacks the folders where ip, nft and nginx stand.
@@ -55,6 +55,7 @@ lab_group() {
     lacks curl && optional+=(curl)
     lacks nginx && optional+=(nginx-light)
     lacks socat && optional+=(socat)
+    lacks babeld && optional+=(babeld)
     return 0
 }
 
@@ -127,7 +128,9 @@ if ! { "${as_root[@]}" apt-get update -qq && "${as_root[@]}" "${install[@]}" "${
     give_up "apt-get failed"
 fi
 rm -f "$log"
-if [[ " ${missing[*]} " = *" nginx-light "* ]] && ! lacks systemctl; then
-    "${as_root[@]}" systemctl --quiet disable nginx.service 2>/dev/null || true
-fi
+for service in nginx-light:nginx babeld:babeld; do
+    if [[ " ${missing[*]} " = *" ${service%:*} "* ]] && ! lacks systemctl; then
+        "${as_root[@]}" systemctl --quiet disable "${service#*:}.service" 2>/dev/null || true
+    fi
+done
 echo "setup: installed ${missing[*]}; no service was started"

@@ -29,6 +29,7 @@ pub mod icp;
 pub mod inner;
 pub mod link_config;
 pub mod literals;
+pub mod medium_config;
 pub mod mutation;
 pub mod overheard_frames;
 pub mod overhearing;
@@ -110,6 +111,7 @@ targets! {
     inner: 200_000,
     link_config: 20_000,
     literals: 20_000,
+    medium_config: 1_000,
     overheard_frames: 100_000,
     overhearing: 300,
     paper_shim: 200_000,

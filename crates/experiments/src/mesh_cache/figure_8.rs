@@ -22,7 +22,7 @@ pub const FIGURE: Figure = Figure {
 };
 
 fn timeouts(plan: &Plan) -> &'static [u64] {
-    plan.choose(&[5, 10, SEARCH_MILLISECONDS, 50, 100, 200], &[5, SEARCH_MILLISECONDS, 200], &[])
+    plan.choose(&[5, 10, SEARCH_MILLISECONDS, 50, 100, 200], &[SEARCH_MILLISECONDS, 200], &[])
 }
 
 fn draws(plan: &Plan) -> u32 {

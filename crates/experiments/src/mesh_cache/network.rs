@@ -17,8 +17,9 @@ const ACTIVE: usize = 25;
 const SIDE: f64 = 1000.0;
 /// Clients of each of those.
 const CLIENTS: usize = 5;
-/// What each asks for in an hour: with contents of 50 KB on average all of them carry the paper's 60 MB (the gateway's
-/// load under Default, Table 2), and hit their own router's cache as often as the paper's, which follows from the number.
+/// The pace of each: so many requests an hour in the long run, and a fifth more in the hour that is looked at, since long
+/// pauses have not come round. All of them carry 72 MB of contents of 50 KB, the paper's 60 (the gateway's load under
+/// Default, Table 2). How often clients hit their own router's cache follows from the number: a seventh at the paper's.
 const REQUESTS_AN_HOUR: f64 = 9.6;
 /// In the testbed: Figure 12 shows about 100 transfers of a router.
 const TESTBED_REQUESTS_AN_HOUR: f64 = 20.0;
@@ -190,7 +191,7 @@ mod tests {
                 network.active.iter().filter_map(|router| hops[*router]).map(f64::from).sum::<f64>() / 25.0
             };
             let (middle, corner, between) = (mean(1), mean(2), mean(3));
-            assert!(corner > 1.5 * middle && between < 1.4 * middle, "{middle} {corner} {between}");
+            assert!(corner > 1.25 * middle && between < 1.2 * middle, "{middle} {corner} {between}");
         }
     }
 
