@@ -11,7 +11,7 @@
 # bench   what tunnels and caches are compared with
 #
 # Nothing is asked of the network, and no rights are needed, when nothing is missing. No service is started:
-# the lab starts its own nginx inside its namespaces.
+# the lab starts its own nginx and babeld inside its namespaces.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # An ordinary user's PATH lacks the folders where ip, nft and nginx stand.

@@ -101,6 +101,7 @@ pub(crate) mod tests {
     /// A gateway with these peers.
     pub fn report(uptime_seconds: f64, peers: Vec<PeerStatus>) -> Report {
         Report {
+            split: None,
             about: About {
                 version: "0.1.0".to_owned(),
                 config: "gateway.toml".into(),

@@ -31,11 +31,12 @@ pub mod icp;
 pub mod inner;
 pub mod link_config;
 pub mod literals;
+pub mod medium_config;
 pub mod mutation;
-pub mod notice;
-pub mod olsrv2_routes;
 pub mod named_chunks;
 pub mod neighbours;
+pub mod notice;
+pub mod olsrv2_routes;
 pub mod overheard_frames;
 pub mod overhearing;
 mod pair;
@@ -119,6 +120,7 @@ targets! {
     inner: 200_000,
     link_config: 20_000,
     literals: 20_000,
+    medium_config: 1_000,
     notice: 200_000,
     olsrv2_routes: 20_000,
     named_chunks: 100_000,

@@ -343,7 +343,7 @@ mod tests {
         let mut lengthen = Lengthen::new();
         assert_eq!(lengthen.read(9, 0, &[2, 4, 0]).unwrap_err(), NotLengthened::UnknownHeader(5));
         assert_eq!(lengthen.read(9, 1, &[2, 4, 0]).unwrap_err(), NotLengthened::OtherGeneration);
-        assert_eq!(lengthen.read(9, 33, &[1 << 3]).unwrap().shim, []);
+        assert_eq!(lengthen.read(9, 33, &[1 << 3]).unwrap().shim, [0u8; 0]);
         assert_eq!(lengthen.read(9, 0, &[]).unwrap_err(), NotLengthened::Malformed);
     }
 

@@ -175,6 +175,8 @@ impl Trial {
                 start: Start::AtSeconds(START_SECONDS),
                 stall_seconds: 600,
             }],
+            clients: Vec::new(),
+            fresh_seconds: None,
             streams: Vec::new(),
             events: vec![Event {
                 at_seconds: ROUTE_SECONDS,

@@ -218,6 +218,9 @@ pub struct Routing {
     pub file: Option<PathBuf>,
     /// babeld's local socket, the path or the port of its `-G`; or the port of olsrd2's telnet.
     pub socket: Option<String>,
+    /// How often the source is asked.
+    #[serde(default = "refresh_seconds")]
+    pub refresh_seconds: u32,
 }
 
 /// Where routes are learnt.
@@ -289,6 +292,9 @@ const fn table() -> u32 {
 }
 const fn search_timeout() -> u64 {
     25
+}
+const fn refresh_seconds() -> u32 {
+    1
 }
 const fn grid_metres() -> f64 {
     500.0

@@ -16,6 +16,8 @@ use std::time::Duration;
 const STALE_SECONDS: u32 = 86_400;
 const SHORTEST_KEY_BYTES: usize = 16;
 const LONGEST_SEARCH: Duration = Duration::from_secs(5);
+/// Longer than this, and what is chosen has nothing to do with the mesh.
+const MOST_REFRESH_SECONDS: u32 = 600;
 const MIB: u64 = 1 << 20;
 
 /// A mistake: the key, and a sentence with the mend.
@@ -103,6 +105,8 @@ pub struct Routing {
     pub file: PathBuf,
     /// The socket of a daemon.
     pub socket: String,
+    /// How often the source is asked.
+    pub refresh: Duration,
 }
 
 /// Makes sense of a file that is at `path`.
@@ -343,6 +347,13 @@ fn mesh(path: &Path, file: &File) -> Result<Option<Mesh>, Mistake> {
             if is_static != routing.file.is_some() {
                 return mistake("[routing] file", "goes with source = \"static\", and only with it");
             }
+            if !(1..=MOST_REFRESH_SECONDS).contains(&routing.refresh_seconds) {
+                let what = format!(
+                    "{} is no time to go by the same routes; give 1 to {MOST_REFRESH_SECONDS}",
+                    routing.refresh_seconds
+                );
+                return mistake("[routing] refresh_seconds", what);
+            }
             if is_daemon != routing.socket.is_some() {
                 let what = "goes with source = \"babeld\" or \"olsrv2\", and only with them";
                 return mistake("[routing] socket", what);
@@ -357,6 +368,7 @@ fn mesh(path: &Path, file: &File) -> Result<Option<Mesh>, Mistake> {
                 gateways: routing.gateways.clone(),
                 file: routing.file.as_ref().map(|named| beside(path, named)).unwrap_or_default(),
                 socket: routing.socket.clone().unwrap_or_default(),
+                refresh: Duration::from_secs(routing.refresh_seconds.into()),
             })
         }
         None => None,

@@ -12,8 +12,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
-/// How often.
-const EVERY: Duration = Duration::from_secs(1);
 /// How long a daemon may take to answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Octets of an answer, at most.
@@ -22,7 +20,7 @@ const ANSWER_BYTES: u64 = 4 << 20;
 /// Keeps the selector's table as the source has it. A source that does not answer leaves the table as it was.
 pub(super) async fn follow(selector: Arc<Selector>, routing: Routing) {
     loop {
-        tokio::time::sleep(EVERY).await;
+        tokio::time::sleep(routing.refresh).await;
         match read(&routing).await {
             Ok(routes) => selector.set_routes(routes),
             Err(why) => tracing::debug!("routes: {why}"),
