@@ -61,6 +61,9 @@ pub enum Kind {
     ProxyHolder,
 }
 
+/// What a request to a router carries to prove who sends it: the nonce that the answer has to prove, and the field.
+type Proof = (Nonce, HeaderValue);
+
 impl Kind {
     /// Whether it is a router of this network.
     fn is_router(self) -> bool {
@@ -178,7 +181,7 @@ impl Upstream {
         key: &Key,
         headers: &HeaderMap,
         body: Body,
-    ) -> Result<(Request<Body>, Option<(Nonce, HeaderValue)>), String> {
+    ) -> Result<(Request<Body>, Option<Proof>), String> {
         // A router understands requests as an origin gets them; a proxy of another kind wants the whole URI.
         let uri = if way.kind.is_proxy() {
             key.as_str().parse()
