@@ -70,7 +70,7 @@ impl Controller {
         let (registration, ratios) = registration.zip(ratios).ok_or_else(missing)?;
         Ok(Controller {
             _registration: registration,
-            witness: witness,
+            witness,
             ratios,
             _object: object,
             wrapped,
