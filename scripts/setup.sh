@@ -4,14 +4,14 @@
 #   scripts/setup.sh [build] [lab] [test] [kernel] [qemu] [bench]      (no name: build and lab)
 #
 # build   the C compiler that some libraries are built with, and what the feature `boost` takes: clang, libelf, zlib
-# lab     the programs that the demonstration and the experiments run: namespaces, a web server, curl
-# test    rustfmt and clippy
+# lab     the programs that the demonstration and the experiments run: namespaces, a web server, curl, a routing daemon
+# test    rustfmt, clippy, and a cache of another kind as a neighbour
 # kernel  what building the virtual-time kernel takes
 # qemu    QEMU for Debian's own kernel, which scripts/in-qemu fetches without installing it, and what simulated Wi-Fi takes
-# bench   what tunnels are compared with
+# bench   what tunnels and caches are compared with
 #
 # Nothing is asked of the network, and no rights are needed, when nothing is missing. No service is started:
-# the lab starts its own nginx inside its namespaces.
+# the lab starts its own nginx and babeld inside its namespaces.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # An ordinary user's PATH lacks the folders where ip, nft and nginx stand.
@@ -56,12 +56,15 @@ lab_group() {
     lacks curl && optional+=(curl)
     lacks nginx && optional+=(nginx-light)
     lacks socat && optional+=(socat)
+    lacks babeld && optional+=(babeld)
     return 0
 }
 
 test_group() {
     rust_component fmt rustfmt
     rust_component clippy clippy
+    lacks squid && optional+=(squid)
+    return 0
 }
 
 kernel_group() {
@@ -85,6 +88,8 @@ qemu_group() {
 bench_group() {
     lacks ip && optional+=(iproute2)
     lacks wireguard-go && optional+=(wireguard-go)
+    lacks nginx && optional+=(nginx-light)
+    lacks squid && optional+=(squid)
     return 0
 }
 
@@ -138,7 +143,13 @@ if ! { "${as_root[@]}" apt-get update -qq && "${as_root[@]}" "${install[@]}" "${
     give_up "apt-get failed"
 fi
 rm -f "$log"
-if [[ " ${missing[*]} " = *" nginx-light "* ]] && ! lacks systemctl; then
-    "${as_root[@]}" systemctl --quiet disable nginx.service 2>/dev/null || true
+if ! lacks systemctl; then
+    for package in "${missing[@]}"; do
+        case "$package" in
+        nginx-light | squid | babeld)
+            "${as_root[@]}" systemctl --quiet disable "${package%-light}.service" 2>/dev/null || true
+            ;;
+        esac
+    done
 fi
 echo "setup: installed ${missing[*]}; no service was started"

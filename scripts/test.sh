@@ -59,7 +59,7 @@ fi
 
 # In the kernel of virtual time: bit for bit repeatable, whatever else this machine does meanwhile.
 if [ "$status" -eq 0 ] && [ -n "$kernel" ]; then
-    for experiment in byte-caching no-harm xbc; do
+    for experiment in byte-caching no-harm xbc meshcache; do
         step "the experiment $experiment, a few cells of each figure"
         "$target/debug/overheard" experiment "$experiment" --quick --report "$target/$experiment-quick.html" ||
             status=$?

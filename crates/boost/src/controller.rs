@@ -68,14 +68,7 @@ impl Controller {
         }
         let missing = || Error::Refused("they are not those that this program was written for".to_owned());
         let (registration, ratios) = registration.zip(ratios).ok_or_else(missing)?;
-        Ok(Controller {
-            _registration: registration,
-            witness,
-            ratios,
-            _object: object,
-            wrapped,
-            name,
-        })
+        Ok(Controller { _registration: registration, witness, ratios, _object: object, wrapped, name })
     }
 
     /// What it wraps.

@@ -80,7 +80,17 @@ fn a_mistake_names_its_key_and_the_mend() {
         ),
         (with("[transparent]\n[routing]\nsource = \"kernel\""), "[routing]", "take [routing] out"),
         (with(&format!("{PEERS}[routing]\nsource = \"static\"")), "[routing] file", "source = \"static\""),
+        (
+            with(&format!("{PEERS}[routing]\nsource = \"kernel\"\nrefresh_seconds = 0")),
+            "[routing] refresh_seconds",
+            "1 to 600",
+        ),
         (with(&format!("{PEERS}[routing]\nsource = \"babeld\"")), "[routing] socket", "source = \"babeld\""),
+        (
+            with(&format!("{PEERS}[routing]\nsource = \"olsrv2\"\nsocket = \"/run/olsrd2\"")),
+            "[routing] socket",
+            "2009",
+        ),
     ] {
         let mistake = folder.resolve(&text).unwrap_err();
         assert_eq!(mistake.key, key, "{text}: {mistake}");

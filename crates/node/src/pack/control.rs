@@ -168,7 +168,8 @@ impl Peer {
             | FrameType::Tail
             | FrameType::Shared
             | FrameType::ChunkReply
-            | FrameType::Coded => false,
+            | FrameType::Coded
+            | FrameType::Notice => false,
         }
     }
 }

@@ -26,6 +26,8 @@ pub struct File {
     pub split: Option<Switched<Split>>,
     /// What stations overhear of each other; left out: nothing.
     pub overhear: Option<Overhear>,
+    /// The page for whoever looks after the node; left out: none.
+    pub dashboard: Option<Dashboard>,
 }
 
 /// `[node]`
@@ -254,6 +256,16 @@ pub struct Overhear {
     pub slot_bits: Option<u8>,
     /// At which rate the gateway's radio sends, in Mbit/s: 24 by default.
     pub rate_mbps: Option<f64>,
+}
+
+/// `[dashboard]`
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Dashboard {
+    /// Address and port: `"127.0.0.1:4785"` by default.
+    pub listen: Option<String>,
+    /// A file with the token that whoever asks has to bear; needed where others can ask. Relative to this file.
+    pub token_file: Option<PathBuf>,
 }
 
 fn yes() -> bool {

@@ -3,6 +3,7 @@
 //! [`file`] is the file as it is written, [`resolve`] what it means, [`mistake`] how mistakes are told.
 
 mod boost;
+mod dashboard;
 mod file;
 mod mistake;
 mod mtu;
@@ -13,6 +14,7 @@ mod resolve;
 mod split;
 
 pub use boost::Boost;
+pub use dashboard::Dashboard;
 pub use file::Role;
 pub use mistake::Mistake;
 pub use resolve::read_key;
@@ -50,6 +52,10 @@ pub struct Config {
     pub threads: usize,
     /// Where `overheard status` asks.
     pub status_socket: PathBuf,
+    /// The page for whoever looks after the node.
+    pub dashboard: Option<Dashboard>,
+    /// At which rate its radio is reckoned to send, in bits a second.
+    pub radio_bits_per_second: u64,
 }
 
 impl Config {

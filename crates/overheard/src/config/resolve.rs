@@ -1,6 +1,7 @@
 //! What a configuration file means: paths, keys, addresses, defaults.
 
 use super::boost::boost;
+use super::dashboard::dashboard;
 use super::file::{File, Peer, Reduce, Role, Tunnel, WhenDown};
 use super::mtu::{largest_datagram_bytes, mtu};
 use super::overhear::{group, overhear};
@@ -97,7 +98,21 @@ pub fn resolve(path: &Path, file: File, policies: Policies) -> anyhow::Result<Co
         congestion_control: None,
     };
     let path = path.to_owned();
-    Ok(Config { path, role: file.node.role, node, system, boost, split, threads, status_socket })
+    let dashboard = file.dashboard.as_ref().map(|it| dashboard(&path, it)).transpose()?;
+    let radio_bits_per_second = group.unwrap_or_default().rate_bits_per_second;
+    let role = file.node.role;
+    Ok(Config {
+        path,
+        role,
+        node,
+        system,
+        boost,
+        split,
+        threads,
+        status_socket,
+        dashboard,
+        radio_bits_per_second,
+    })
 }
 
 /// Where the node answers `overheard status`.
@@ -109,7 +124,7 @@ pub fn status_socket(path: &Path, file: &File) -> PathBuf {
 }
 
 /// A path in the file at `path` is relative to that file.
-fn beside(path: &Path, named: &Path) -> PathBuf {
+pub(super) fn beside(path: &Path, named: &Path) -> PathBuf {
     path.parent().unwrap_or(Path::new("")).join(named)
 }
 

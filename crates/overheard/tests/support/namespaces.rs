@@ -287,6 +287,16 @@ impl Node {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
+    /// Asks it to take up what its configuration says now.
+    pub fn reload(&self) {
+        self.signal(Signal::HUP);
+    }
+
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Asks it to end, and waits.
     pub fn terminate(mut self, signal: Signal) -> ExitStatus {
         self.signal(signal);
