@@ -8,6 +8,7 @@ mod mend;
 mod request;
 mod serve;
 mod tunnel;
+mod unhurried;
 mod upstream;
 mod ways;
 

@@ -1,6 +1,7 @@
 //! Requests to origins and to other routers.
 
 use super::Body;
+use super::unhurried::Unhurried;
 use crate::semantics::fields;
 use crate::semantics::key::Key;
 use hyper::body::Incoming;
@@ -14,7 +15,7 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::net::{TcpSocket, TcpStream};
+use tokio::net::TcpSocket;
 
 /// How long a connection may take to come about.
 const CONNECT: Duration = Duration::from_secs(6);
@@ -147,7 +148,7 @@ async fn send_once(address: SocketAddr, request: Request<Body>) -> Result<Respon
 struct Connector;
 
 impl tower_service::Service<Uri> for Connector {
-    type Response = TokioIo<TcpStream>;
+    type Response = TokioIo<Unhurried>;
     type Error = io::Error;
     type Future = Pin<Box<dyn Future<Output = io::Result<Self::Response>> + Send>>;
 
@@ -165,9 +166,11 @@ impl tower_service::Service<Uri> for Connector {
 }
 
 /// Opens a connection within the usual time.
-pub(super) async fn connect(address: SocketAddr) -> io::Result<TcpStream> {
+pub(super) async fn connect(address: SocketAddr) -> io::Result<Unhurried> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
     socket.set_nodelay(true)?;
     socket2::SockRef::from(&socket).set_tcp_user_timeout(Some(UNACKNOWLEDGED))?;
-    tokio::time::timeout(CONNECT, socket.connect(address)).await?
+    // The handshake's acknowledgment goes with the request.
+    let _ = socket2::SockRef::from(&socket).set_tcp_quickack(false);
+    Ok(Unhurried::new(tokio::time::timeout(CONNECT, socket.connect(address)).await??))
 }
