@@ -11,13 +11,17 @@ mod air_time;
 mod captures;
 mod codec;
 mod detection;
+mod exor;
 mod figure_3;
 mod figure_4;
+mod figure_8;
 mod medium;
 mod mixes;
 pub mod must_show;
+mod opportunistic;
 mod overhearing;
 mod receptions;
+mod relayed;
 mod robustness;
 mod run;
 mod safety;
@@ -25,8 +29,10 @@ mod scheme;
 mod table_2;
 mod table_3;
 mod table_4;
+mod table_6;
 mod tally;
 mod trial;
+mod two_access_points;
 
 use crate::experiment::Experiment;
 use crate::figure::Figure;
@@ -41,7 +47,7 @@ pub const EXPERIMENT: Experiment = Experiment {
 };
 
 /// All figures and tables, in the paper's order, and what is added to them.
-const FIGURES: [Figure; 13] = [
+const FIGURES: [Figure; 16] = [
     figure_3::FIGURE,
     table_2::FIGURE,
     table_3::FIGURE,
@@ -51,6 +57,9 @@ const FIGURES: [Figure; 13] = [
     mixes::FIGURE_7,
     mixes::AGGREGATED,
     table_4::FIGURE,
+    figure_8::FIGURE,
+    table_6::FIGURE,
+    exor::FIGURE,
     robustness::FIGURE,
     receptions::FIGURE,
     captures::FIGURE,

@@ -21,8 +21,10 @@ mod flow;
 mod fresh;
 mod mix;
 mod shares;
+mod unrepeated;
 
 pub use composer::{CLIENTS, Composer, TracePacket};
 pub use fresh::{Fresh, TooLittleContent};
 pub use mix::{Kind, Mix};
 pub use shares::{MeasuredShares, Meter};
+pub use unrepeated::unrepeated;

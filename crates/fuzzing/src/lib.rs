@@ -21,7 +21,9 @@ pub mod chunk_reply;
 pub mod chunk_request;
 pub mod coded;
 pub mod compact_shim;
+pub mod cope_frames;
 pub mod datagrams;
+pub mod exor_frames;
 pub mod frames;
 pub mod headers;
 pub mod hello;
@@ -31,6 +33,10 @@ pub mod link_config;
 pub mod literals;
 pub mod medium_config;
 pub mod mutation;
+pub mod named_chunks;
+pub mod neighbours;
+pub mod notice;
+pub mod olsrv2_routes;
 pub mod overheard_frames;
 pub mod overhearing;
 mod pair;
@@ -46,6 +52,7 @@ pub mod snoop;
 pub mod super_segments;
 pub mod too_large;
 pub mod unit;
+pub mod unit_contents;
 pub mod varint;
 
 /// A well-formed input.
@@ -103,7 +110,9 @@ targets! {
     chunk_request: 200_000,
     coded: 20_000,
     compact_shim: 200_000,
+    cope_frames: 50_000,
     datagrams: 300,
+    exor_frames: 100_000,
     frames: 200_000,
     headers: 100_000,
     hello: 200_000,
@@ -112,6 +121,10 @@ targets! {
     link_config: 20_000,
     literals: 20_000,
     medium_config: 1_000,
+    notice: 200_000,
+    olsrv2_routes: 20_000,
+    named_chunks: 100_000,
+    neighbours: 1_000,
     overheard_frames: 100_000,
     overhearing: 300,
     paper_shim: 200_000,
@@ -126,5 +139,6 @@ targets! {
     super_segments: 50_000,
     too_large: 300,
     unit: 200_000,
+    unit_contents: 20_000,
     varint: 200_000,
 }

@@ -1,8 +1,8 @@
 //! The slot cache of a gateway or a station (REfactor, sections 3.1.1 and 3.3).
 //!
 //! ```text
-//! record, once a slot:   | tag (32) | addressee (8) | - (14) | marked (1) | length (9) | notes ...
-//!                        '------------------------- head (64) ----------------------'
+//! record, once a slot:   | tag (32) | addressee (8) | - (13) | named (1) | marked (1) | length (9) | notes ...
+//!                        '------------------------------- head (64) ----------------------------'
 //! content:               | 256 bytes a slot |
 //! ```
 //!
@@ -21,6 +21,7 @@ pub const HEAD_BYTES: usize = size_of::<u64>();
 pub const USUAL_CHUNK_BYTES: usize = 128;
 const LENGTH_BITS: u32 = 9;
 const MARKED: u64 = 1 << LENGTH_BITS;
+const NAMED: u64 = MARKED << 1;
 const ADDRESSEE_SHIFT: u32 = 24;
 const TAG_SHIFT: u32 = 32;
 
@@ -48,6 +49,13 @@ impl Head {
     #[must_use]
     pub fn is_marked(self) -> bool {
         self.0 & MARKED != 0
+    }
+
+    /// A chunk belongs here of which only the name is known yet.
+    #[inline]
+    #[must_use]
+    pub fn is_named(self) -> bool {
+        self.0 & NAMED != 0
     }
 
     /// What was noted of whom the chunk was sent to last.
@@ -184,6 +192,26 @@ impl<const RECORD_BYTES: usize> SlotCache<RECORD_BYTES> {
             .copy_from_slice(chunk);
     }
 
+    /// Notes that a chunk with this tag stands in the slot at somebody else, in place of what was here. Its bytes are not
+    /// known; whoever comes by with them can [`supply`](Self::supply) them.
+    pub fn name(&mut self, slot: u32, tag: u32) {
+        self.marked -= usize::from(self.head(slot).is_marked());
+        self.record_mut(slot).fill(0);
+        self.set_head(slot, Head(u64::from(tag) << TAG_SHIFT | NAMED));
+    }
+
+    /// Gives a chunk its bytes that was only [named](Self::name), if it is this one. What is noted of it stays.
+    #[inline]
+    pub fn supply(&mut self, address: Address, chunk: &[u8]) {
+        let slot = address.slot(self.slot_bits);
+        let head = self.head(slot);
+        if head.is_named() && head.tag() == address.tag() {
+            self.set_head(slot, Head(head.0 & !NAMED | chunk.len() as u64));
+            self.contents.as_chunks_mut::<MAX_CHUNK_BYTES>().0[slot as usize][..chunk.len()]
+                .copy_from_slice(chunk);
+        }
+    }
+
     /// Notes whom a slot's chunk was sent to.
     #[inline]
     pub fn note_addressee(&mut self, slot: u32, addressee: u8) {
@@ -245,6 +273,14 @@ mod tests {
             prop_assert_eq!(cache.holds(address, &chunks[0]), Holds::Mark);
             prop_assert_eq!(cache.chunk(address.slot(14)), None);
             prop_assert_eq!(cache.marked_share(), 1.0 / f64::from(1 << 14));
+            cache.name(address.slot(14), address.tag());
+            prop_assert_eq!(cache.marked_share(), 0.0);
+            prop_assert_eq!(cache.holds(address, &chunks[0]), Holds::Nothing);
+            cache.notes_mut(address.slot(14)).fill(7);
+            cache.supply(address, &chunks[0]);
+            prop_assert_eq!(cache.holds(address, &chunks[0]), Holds::Chunk);
+            prop_assert_eq!(cache.notes(address.slot(14)), &[7; 8]);
+            cache.mark(address.slot(14));
             cache.clear();
             prop_assert_eq!(cache.holds(address, &chunks[0]), Holds::Nothing);
             prop_assert_eq!(cache.marked_share(), 0.0);

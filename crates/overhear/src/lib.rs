@@ -11,6 +11,11 @@
 //! What is encoded is whatever bytes the caller wants cut, as a rule a transport payload: headers, which differ from
 //! packet to packet, would only shift the first boundaries. The caller carries them beside.
 //!
+//! A gateway hears other senders, too: neighbours' transmissions and what it is to pass on ([`Gateway::hear`]). Who has that
+//! follows from the path it took and from what stations say. Gateways that do not hear each other name chunks to one another
+//! over the wire ([`NamedChunk`], [`neighbourhood`]): a name without bytes is enough, for whoever refers to a chunk has its bytes in the very packet
+//! from which it removes it.
+//!
 //! Restored bytes are the right ones or none: a MAC under the pairwise key stands in every packet from which anything
 //! was removed. A slot in which station and gateway hold different chunks is thus a miss like any other.
 //!
@@ -26,12 +31,13 @@ pub mod flush;
 mod gateway;
 pub mod knowledge;
 mod names;
+pub mod neighbourhood;
 mod references;
 pub mod removal;
 mod settings;
 mod station;
 
-pub use gateway::{Answer, Gateway, GatewayStatistics, JoinError, OverheardAtRate, Sent};
+pub use gateway::{Answer, Gateway, GatewayStatistics, JoinError, NamedChunk, OverheardAtRate, Sent};
 pub use names::{AirTime, PacketNumber, StationId};
 pub use settings::{Association, Collisions, MAX_HELD_PACKETS, MissBounds, Settings, SettingsError};
 pub use station::{Delivered, Received, Refusal, Station, StationStatistics};

@@ -7,6 +7,9 @@
 //! +--------------------+------------------------------------------------------------------------------
 //! ```
 //!
+//! A station that lacks nothing, and yet could not restore the packet, holds another chunk somewhere than was meant. It asks for all,
+//! and sets one bit more.
+//!
 //! The paper repeats the shim in the request. A bit says the same as a slot does to whoever still knows the packet, and
 //! asks for nothing that was not sent.
 

@@ -14,6 +14,7 @@ use overhear::{
     AirTime, Answer, Association, Collisions, Gateway, MissBounds, Received, Settings, Station, StationId,
 };
 
+use wire::named_chunks::{self, NamedChunks};
 use wire::shim::slots::{MIN_SLOT_BITS, Slots};
 
 use super::air_time::AirTimes;
@@ -31,6 +32,7 @@ const FLUSH: (u64, u32) = (250_000_000, 22);
 pub struct Codec {
     gateway: Gateway,
     stations: Vec<Station>,
+    slot_bits: u8,
 }
 
 /// A request for missing chunks, and what the gateway answered.
@@ -72,7 +74,7 @@ impl Codec {
             gateway.join(id, association, Duration::ZERO)?;
             stations.push(Station::new(settings.clone(), id, mac_key)?);
         }
-        Ok(Self { gateway, stations })
+        Ok(Self { gateway, stations, slot_bits: run.slot_bits })
     }
 
     /// Encodes a payload; returns under which number, and how many of its bytes are left out.
@@ -103,6 +105,36 @@ impl Codec {
     /// When it cannot read it.
     pub fn overhear_reply(&mut self, by: usize, reply: &[u8]) -> Result<()> {
         self.stations[by].overhear_reply(reply).context("an overheard reply is refused")
+    }
+
+    /// What another gateway sent was heard at this one, under a number of its own.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read.
+    pub fn hear(&mut self, encoded: &[u8], follows: Option<PacketNumber>) -> Result<PacketNumber> {
+        self.gateway.hear(encoded, follows).context("what another gateway sent is refused")
+    }
+
+    /// A station of another gateway has said which packets it overheard here; returns the message that tells its own gateway.
+    pub fn news(&mut self, of: usize, numbers: impl Iterator<Item = PacketNumber>) -> Vec<u8> {
+        self.gateway.note_news(id(of));
+        numbers.for_each(|number| self.gateway.overheard(id(of), number));
+        let (mut chunks, mut message) = (Vec::new(), Vec::new());
+        self.gateway.take_news(id(of), named_chunks::MAX_CHUNKS, &mut chunks);
+        named_chunks::emit(self.slot_bits, &mut chunks, &mut message);
+        message
+    }
+
+    /// Another gateway tells what a station of this one overheard there.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read.
+    pub fn take_news(&mut self, of: usize, message: &[u8]) -> Result<()> {
+        let named = NamedChunks::parse(message)?;
+        self.gateway.named(id(of), named.slot_bits, named.chunks());
+        Ok(())
     }
 
     /// Stations have said which packets they overheard, of all so far.

@@ -3,7 +3,7 @@
 use super::air_time::Clock;
 use super::mixes::{Metric, series};
 use super::scheme::{Estimates, Scheme};
-use super::{captures, figure_3, robustness, safety, table_3, table_4};
+use super::{captures, exor, figure_3, figure_8, robustness, safety, table_3, table_4, table_6};
 use crate::report::Claim;
 use crate::row::{Row, X, of, value};
 use crate::trace::{Kind, Mix};
@@ -42,6 +42,9 @@ pub fn claims(rows: &[Row]) -> Vec<Claim> {
     for scheme in [Scheme::Receipts, Scheme::WholeChunks] {
         claims.extend(Kind::ALL.map(|kind| fewer_losses(rows, kind, scheme)));
     }
+    claims.extend(figure_8::claims(rows));
+    claims.extend(table_6::claims(rows));
+    claims.extend(exor::claims(rows));
     claims.extend([devices(rows), nothing_to_save(rows), safety::claim(rows)]);
     claims
 }

@@ -17,7 +17,7 @@ use crate::trace::TracePacket;
 
 /// What the network carries of a packet with removable payload beside it: the link sequence, by which receivers and
 /// receipts name it.
-const SEQUENCE_BYTES: usize = 3;
+pub const SEQUENCE_BYTES: usize = 3;
 /// The length of each of several packets in a datagram.
 const LENGTH_BYTES: usize = 2;
 /// A datagram's most bytes.
@@ -25,11 +25,11 @@ const MTU_BYTES: usize = 1500;
 /// Packets that wait at the access point, so that there is something to pack.
 const BACKLOG_PACKETS: usize = 64;
 /// IP and UDP headers of what gateway and stations say to each other.
-const CONTROL_BYTES: usize = 28;
+pub const CONTROL_BYTES: usize = 28;
 /// Stations tell after so many frames which of them they overheard: four bytes and a bit a frame, on packets that they
 /// send anyway.
-const RECEIPT_FRAMES: usize = 32;
-const RECEIPT_BYTES: usize = 4 + RECEIPT_FRAMES / 8;
+pub const RECEIPT_FRAMES: usize = 32;
+pub const RECEIPT_BYTES: usize = 4 + RECEIPT_FRAMES / 8;
 
 /// What is run.
 #[derive(Debug, Clone)]

@@ -62,6 +62,24 @@ impl Traffic {
         Ok(Self { fresh, bytes, slot_bits, seeds: seeds.into(), note })
     }
 
+    /// What traces are composed of.
+    #[must_use]
+    pub fn fresh(&self) -> &Arc<Fresh> {
+        &self.fresh
+    }
+
+    /// Payload of a trace.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Caches have two to this many slots.
+    #[must_use]
+    pub fn slot_bits(&self) -> u8 {
+        self.slot_bits
+    }
+
     /// What a reader must know of it.
     #[must_use]
     pub fn note(&self) -> &str {

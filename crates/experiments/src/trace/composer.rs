@@ -95,25 +95,39 @@ pub struct Composer {
     composed_bytes: u64,
     /// All that is still to come again.
     due_bytes: u64,
-    deliveries: [Delivery; CLIENTS],
+    deliveries: Vec<Delivery>,
 }
 
 impl Composer {
     /// A trace with so many bytes of payload. Equal arguments compose equally.
     #[must_use]
     pub fn new(fresh: Arc<Fresh>, mix: Mix, kind: Kind, length_bytes: u64, seed: u64) -> Self {
+        Self::among(CLIENTS, fresh, mix, kind, length_bytes, seed)
+    }
+
+    /// The same for so many clients, at least two: what comes again elsewhere does at any of the others.
+    #[must_use]
+    pub fn among(
+        clients: usize,
+        fresh: Arc<Fresh>,
+        mix: Mix,
+        kind: Kind,
+        length_bytes: u64,
+        seed: u64,
+    ) -> Self {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let mean = |range: &Range<usize>| range.start.midpoint(range.end) as f64;
         let own_share = mean(&OWN_BYTES) / mean(&OBJECT_BYTES);
         let (inter, intra) = mix.inter_and_intra();
-        let deliveries = std::array::from_fn(|client| Delivery {
+        let delivery = |client| Delivery {
             flow: Flow::new(client, &mut rng),
             rest_bytes: 0,
             waiting: Vec::new(),
             all_bytes: 0,
             repeated_bytes: 0,
             due: BinaryHeap::new(),
-        });
+        };
+        let deliveries = (0..clients.max(2)).map(delivery).collect();
         Self {
             fresh,
             kind,
@@ -172,7 +186,7 @@ impl Composer {
         let piece = Piece { due_bytes: 0, place: self.take_fresh(length_bytes), length_bytes, cut };
         let wait_bytes = log_uniform(&(SOONEST_BYTES..self.latest_bytes), &mut self.rng) as u64;
         let again = match self.future(length_bytes) {
-            Future::AtTheOther => (client + 1) % CLIENTS,
+            Future::AtTheOther => self.another(client),
             Future::AtTheSame => client,
             Future::Never => return piece,
         };
@@ -180,6 +194,14 @@ impl Composer {
         let due_bytes = self.composed_bytes + wait_bytes;
         self.deliveries[again].due.push(Reverse(Piece { due_bytes, ..piece }));
         piece
+    }
+
+    /// Any client but this one.
+    fn another(&mut self, than: usize) -> usize {
+        let clients = self.deliveries.len();
+        // between two there is nothing to draw
+        let ahead = if clients == 2 { 1 } else { self.rng.random_range(1..clients) };
+        (than + ahead) % clients
     }
 
     /// What is to become of something fresh: that of which there is too little so far. Objects are few, and drawn at
@@ -230,7 +252,7 @@ impl Iterator for Composer {
         if self.composed_bytes >= self.length_bytes {
             return None;
         }
-        let client = self.rng.random_range(0..CLIENTS);
+        let client = self.rng.random_range(0..self.deliveries.len());
         self.fill(client);
         let Delivery { flow, waiting, .. } = &mut self.deliveries[client];
         let payload_bytes = waiting.len().min(flow.segment_bytes);

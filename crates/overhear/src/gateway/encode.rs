@@ -64,6 +64,27 @@ impl Gateway {
         Sent { number, bytes, found_bytes, removed_bytes, removed_chunks, shim_bytes }
     }
 
+    /// How many bytes of a packet would be removed if it were sent to a station now. Nothing is kept of it.
+    pub fn would_remove(&mut self, to: StationId, packet: &[u8]) -> usize {
+        let packet = &packet[..packet.len().min(MAX_RESTORED_BYTES)];
+        self.find(packet);
+        let found = self.chunks.iter().filter(|chunk| chunk.found == Some(Holds::Chunk));
+        let chunks_bytes = found.map(|chunk| chunk.range.len()).sum();
+        let column = self.stations.column(to).unwrap_or(NOBODY);
+        self.choose(to, column, chunks_bytes, packet);
+        self.references.iter().map(|reference| reference.range.len()).sum()
+    }
+
+    /// How many bytes each run of the packet that was encoded last stands for; nothing if nothing was removed from it.
+    pub fn removed_of_runs(&self) -> impl Iterator<Item = u32> + '_ {
+        let runs = if self.references.is_empty() { &[] } else { &self.runs[..] };
+        let mut references = self.references.iter();
+        let bytes = move |run: &wire::shim::slots::Run| -> usize {
+            references.by_ref().take(run.slots as usize).map(|reference| reference.range.len()).sum()
+        };
+        runs.iter().map(bytes).map(|bytes| bytes as u32)
+    }
+
     /// Cuts the packet and looks its chunks up.
     fn find(&mut self, packet: &[u8]) {
         self.chunks.clear();
@@ -262,7 +283,7 @@ impl Gateway {
     }
 
     /// Keeps a chunk that is sent with its bytes.
-    fn keep(&mut self, packet: &[u8], literal: usize, column: u8, beside: &mut Beside) {
+    pub(super) fn keep(&mut self, packet: &[u8], literal: usize, column: u8, beside: &mut Beside) {
         let number = self.sent.next();
         let slot_bits = self.settings.slot_bits;
         let (marks, caches) = (self.marks(), !self.flush.runs());
@@ -318,7 +339,7 @@ impl Gateway {
 }
 
 /// Notes which chunks stand beside each other, as it passes over them.
-struct Beside {
+pub(super) struct Beside {
     /// Whose chunk stood last, and up to where.
     last: Option<(u32, usize)>,
     /// With whose chunk the station's packet before ended.
@@ -326,7 +347,7 @@ struct Beside {
 }
 
 impl Beside {
-    fn new(of_packet_before: Option<u32>) -> Self {
+    pub(super) fn new(of_packet_before: Option<u32>) -> Self {
         Beside { last: None, of_packet_before }
     }
 
@@ -342,7 +363,7 @@ impl Beside {
 }
 
 /// Cuts a stretch of a packet, and appends its chunks to `out`. What is shorter than the smallest chunk is none.
-fn cut(
+pub(super) fn cut(
     boundaries: Boundaries,
     addresses: &Addresses,
     packet: &[u8],
@@ -359,12 +380,15 @@ fn cut(
     }
 }
 
-/// Looks chunks up that were not yet, waiting for all of them together.
-fn look_up(cache: &GatewayCache, packet: &[u8], chunks: &mut [Chunk], fetched: &mut u8) {
+/// Looks chunks up that were not yet, waiting for all of them together. A chunk that another gateway only named gets its
+/// bytes now.
+pub(super) fn look_up(cache: &mut GatewayCache, packet: &[u8], chunks: &mut [Chunk], fetched: &mut u8) {
     for chunk in chunks.iter().filter(|chunk| chunk.found.is_none()) {
         *fetched ^= cache.fetch(chunk.address.slot(cache.slot_bits()), chunk.range.len());
     }
     for chunk in chunks.iter_mut().filter(|chunk| chunk.found.is_none()) {
-        chunk.found = Some(cache.holds(chunk.address, &packet[chunk.range.clone()]));
+        let bytes = &packet[chunk.range.clone()];
+        cache.supply(chunk.address, bytes);
+        chunk.found = Some(cache.holds(chunk.address, bytes));
     }
 }

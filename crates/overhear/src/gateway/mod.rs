@@ -1,7 +1,9 @@
 //! The encoder, at a gateway.
 
 mod encode;
+mod exchange;
 mod flushing;
+mod listening;
 mod narrow;
 mod neighbours;
 mod requests;
@@ -9,6 +11,7 @@ mod sent;
 mod stations;
 
 pub use encode::Sent;
+pub use exchange::NamedChunk;
 pub use requests::Answer;
 pub use stations::OverheardAtRate;
 
@@ -206,10 +209,17 @@ impl Gateway {
             heard: 0,
             by_rate: Vec::new(),
             last_slot: None,
+            news: None,
             association,
         });
         self.stations_have_changed();
         Ok(())
+    }
+
+    /// Whether there is a station by this name.
+    #[must_use]
+    pub fn is_associated(&self, station: StationId) -> bool {
+        self.stations.column(station).is_some()
     }
 
     /// A station has left. What it had is forgotten.
@@ -284,6 +294,9 @@ impl Gateway {
             .and_then(|rate| self.stations.get_mut(by).and_then(|associated| associated.at_rate(rate)))
         {
             at.overheard_packets += 1;
+        }
+        if let Some(news) = self.stations.get_mut(by).and_then(|associated| associated.news.as_mut()) {
+            news.note(number);
         }
         self.heard_until(by, PacketNumber(number.0 + 1));
         self.station_has(column, packet, false);

@@ -51,13 +51,17 @@ impl Gateway {
             return Answer::Refused;
         }
         let removed: Vec<SentChunk> = self.sent.chunks(packet).filter(|chunk| chunk.was_removed()).collect();
-        let missing: Vec<usize> = request.missing().collect();
+        let mut missing: Vec<usize> = request.missing().collect();
+        let is_wrong = missing.last() == Some(&removed.len()) && missing.len() == removed.len() + 1;
+        if is_wrong {
+            missing.pop();
+        }
         if missing.last().is_none_or(|&last| last >= removed.len()) {
             return Answer::Refused;
         }
         self.sent.note_request(number);
         if packet.requests == 0 {
-            self.note_misses(column, &removed, &missing);
+            self.note_misses(column, &removed, &missing, is_wrong);
         }
         let chunk_of = |index: &usize| {
             let chunk = removed[*index];
@@ -80,11 +84,12 @@ impl Gateway {
         Answer::Supplied { number, chunks: missing.len() }
     }
 
-    /// What was asked for the station has not; the rest it had.
-    fn note_misses(&mut self, column: u8, removed: &[SentChunk], missing: &[usize]) {
+    /// What was asked for the station has not; the rest it had. Where it asks for all because one of them is another than was
+    /// meant, all are in doubt, but one is what it costs in trust.
+    fn note_misses(&mut self, column: u8, removed: &[SentChunk], missing: &[usize], is_wrong: bool) {
         let Some(associated) = self.stations.of_column_mut(column) else { return };
         for (index, chunk) in removed.iter().enumerate() {
-            let there = missing.binary_search(&index).is_err();
+            let there = missing.binary_search(&index).is_err() || (is_wrong && index > 0);
             associated.profile.chunk_was(chunk.origin(), there);
         }
         for (index, chunk) in removed.iter().enumerate() {

@@ -1,5 +1,6 @@
 //! The stations of a gateway.
 
+use super::exchange::News;
 use super::narrow::NarrowCache;
 use crate::knowledge::{Listener, MAX_STATIONS};
 use crate::names::StationId;
@@ -40,6 +41,8 @@ pub struct Associated {
     pub by_rate: Vec<OverheardAtRate>,
     /// Whose chunk its last packet ended with.
     pub last_slot: Option<u32>,
+    /// What it overheard and its own gateway was not told yet; none where this is its own.
+    pub news: Option<News>,
 }
 
 impl Associated {

@@ -138,7 +138,9 @@ impl Knowledge {
             Knowledge::Receipts => receipts::transmitted(cache.notes_mut(slot), number),
             Knowledge::ByRate { vectors, heard, .. } => {
                 receipts::transmitted(cache.notes_mut(slot), number);
-                vectors.transmitted(slot, &heard[usize::from(to) % MAX_STATIONS]);
+                if let Some(heard) = heard.get(usize::from(to)) {
+                    vectors.transmitted(slot, heard);
+                }
             }
             Knowledge::Everything => {}
         }
@@ -171,6 +173,29 @@ impl Knowledge {
             Knowledge::ByRate { vectors, .. } => vectors.set(slot, column, has),
             Knowledge::Everything => {}
         }
+    }
+
+    /// Whether any station has the slot's chunk, as far as they said.
+    pub(crate) fn is_had_by_any<const BYTES: usize>(&self, cache: &SlotCache<BYTES>, slot: u32) -> bool {
+        matches!(self, Knowledge::Receipts) && receipts::is_had_by_any(cache.notes(slot))
+    }
+
+    /// Whether a station has the slot's chunk, as far as it said.
+    pub(crate) fn has<const BYTES: usize>(&self, cache: &SlotCache<BYTES>, slot: u32, column: u8) -> bool {
+        matches!(self, Knowledge::Receipts) && receipts::has(cache.notes(slot), column).0
+    }
+
+    /// Whether the slot's chunk was sent in packet `since` or later, of all before `next`.
+    pub(crate) fn was_carried_since<const BYTES: usize>(
+        &self,
+        cache: &SlotCache<BYTES>,
+        slot: u32,
+        since: u64,
+        next: u64,
+    ) -> bool {
+        let (_, carrier) = receipts::has(cache.notes(slot), 0);
+        let back = (next as u32).wrapping_sub(carrier);
+        u64::from(back) <= next - since
     }
 
     /// How likely a station has the slot's chunk (paper: V). `next` is the number of the packet that is sent next.

@@ -35,6 +35,11 @@ pub fn has(notes: &[u8], column: u8) -> (bool, u32) {
     (mask(notes) >> column & 1 == 1, carrier)
 }
 
+/// Whether any station has the chunk, as far as they said.
+pub fn is_had_by_any(notes: &[u8]) -> bool {
+    mask(notes) != 0
+}
+
 /// A station has the chunk, or has it not.
 #[inline]
 pub fn set(notes: &mut [u8], column: u8, has: bool) {

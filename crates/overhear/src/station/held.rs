@@ -16,6 +16,8 @@ pub struct Gaps {
     pub present: Vec<u8>,
     /// For each slot in the packet's order, how much of `present` is its; `None`: it is missing.
     pub lengths: Vec<Option<u16>>,
+    /// All that was missing is there, and the packet is another than was meant: one of the chunks is, at least.
+    pub is_wrong: bool,
 }
 
 impl Gaps {
@@ -28,6 +30,7 @@ impl Gaps {
     pub fn distrust(&mut self) {
         self.present.clear();
         self.lengths.fill(None);
+        self.is_wrong = true;
     }
 }
 
@@ -133,7 +136,10 @@ impl HeldPackets {
         held.tries_left -= 1;
         held.ask_at = now + self.bounds.retry_after;
         if let State::Incomplete(gaps) = &held.state {
-            chunk_request::emit(held.number.0, gaps.missing(), out);
+            // one place behind the last says that nothing was missing
+            let wrong =
+                Some(gaps.lengths.len()).filter(|place| gaps.is_wrong && *place < chunk_request::MAX_SLOTS);
+            chunk_request::emit(held.number.0, gaps.missing().chain(wrong), out);
         }
         Some(held.number)
     }

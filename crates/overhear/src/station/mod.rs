@@ -205,7 +205,8 @@ impl Station {
         missing: usize,
         now: Duration,
     ) -> Result<(), Refusal> {
-        let mut gaps = Gaps { encoded: bytes.to_vec(), present: Vec::new(), lengths: Vec::new() };
+        let mut gaps =
+            Gaps { encoded: bytes.to_vec(), present: Vec::new(), lengths: Vec::new(), is_wrong: false };
         for (slot, part) in encoded.references() {
             let bytes = self.cache.chunk(slot).and_then(|chunk| part.of(chunk));
             gaps.present.extend_from_slice(bytes.unwrap_or_default());
@@ -278,6 +279,11 @@ impl Station {
         let encoded = Encoded::parse(encoded)?;
         self.learn_literals(&encoded);
         Ok(())
+    }
+
+    /// Keeps what this node itself sends, so that a relay that heard it need not send it back.
+    pub fn keep_sent(&mut self, payload: &[u8]) {
+        self.learn(payload);
     }
 
     /// Learns from a chunk reply that was sent to another station. Which of the chunks are parts only whoever asked

@@ -2,7 +2,7 @@
 
 use super::Selector;
 use crate::config::{Routing, Source};
-use crate::selection::routes::{Route, Routes, babeld, fixed};
+use crate::selection::routes::{Route, Routes, babeld, fixed, olsrv2};
 use futures_util::TryStreamExt as _;
 use ipnet::IpNet;
 use rtnetlink::packet_route::AddressFamily;
@@ -39,6 +39,7 @@ pub(super) async fn read(routing: &Routing) -> Result<Routes, String> {
         }
         Source::Kernel => kernel().await?,
         Source::Babeld => babeld(&routing.socket).await?,
+        Source::Olsrv2 => olsrv2(&routing.socket).await?,
     };
     Ok(Routes::new(routes, routing.gateways.clone()))
 }
@@ -80,6 +81,25 @@ async fn ask(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> std::io::Result
         }
     }
     Err(std::io::Error::other("its answer was cut short"))
+}
+
+async fn olsrv2(port: &str) -> Result<Vec<Route>, String> {
+    let unanswered = |why: &dyn std::fmt::Display| {
+        format!(
+            "[routing] socket: olsrd2 does not answer on port {port}: {why}; load its telnet and olsrv2info"
+        )
+    };
+    let asked = async {
+        let port: u16 = port.parse().map_err(std::io::Error::other)?;
+        let mut stream = tokio::net::TcpStream::connect((std::net::Ipv4Addr::LOCALHOST, port)).await?;
+        stream.write_all(olsrv2::QUESTION).await?;
+        let mut answer = String::new();
+        stream.take(ANSWER_BYTES).read_to_string(&mut answer).await?;
+        Ok::<_, std::io::Error>(answer)
+    };
+    let answer = tokio::time::timeout(PATIENCE, asked).await.map_err(|late| unanswered(&late))?;
+    let answer = answer.map_err(|why| unanswered(&why))?;
+    olsrv2::parse(&answer).ok_or_else(|| unanswered(&"what it says are no routes"))
 }
 
 /// The kernel's main table. It knows next hops but neither costs nor hops: what is on a link costs 1, what is behind a

@@ -212,20 +212,37 @@ pub struct Encoded<'a> {
 impl<'a> Encoded<'a> {
     /// Reads a packet.
     pub fn parse(mut input: &'a [u8]) -> Result<Self, Malformed> {
-        let [first] = take_array(&mut input, "slots: first byte")?;
+        let shim = Self::take_shim(&mut input)?;
+        let literal_bytes: usize = shim.runs().map(|run| run.literal_bytes as usize).sum();
+        if literal_bytes > input.len() || input.len() + shim.slot_count > MAX_RESTORED_BYTES {
+            return Err(Malformed("slots: literals"));
+        }
+        Ok(Encoded { literals: input, ..shim })
+    }
+
+    /// Takes a shim off the front of `input`, whose literals stand elsewhere: a packet without any.
+    pub fn take_shim(input: &mut &'a [u8]) -> Result<Self, Malformed> {
+        let mut rest = *input;
+        let shim = Self::read_shim(&mut rest)?;
+        *input = rest;
+        Ok(shim)
+    }
+
+    fn read_shim(input: &mut &'a [u8]) -> Result<Self, Malformed> {
+        let [first] = take_array(input, "slots: first byte")?;
         let slot_bits = (first & 0xf) + MIN_SLOT_BITS;
         if slot_bits > MAX_SLOT_BITS {
             return Err(Malformed("slots: slot bits"));
         }
         let run_count = match first >> RUNS_SHIFT {
-            MANY_RUNS => varint::parse(&mut input)?,
+            MANY_RUNS => varint::parse(input)?,
             few => u32::from(few),
         };
-        let mac = if first & MAC_FLAG == 0 { None } else { Some(take_array(&mut input, "slots: MAC")?) };
-        let runs = input;
+        let mac = if first & MAC_FLAG == 0 { None } else { Some(take_array(input, "slots: MAC")?) };
+        let runs = *input;
         let (mut literal_bytes, mut slot_count) = (0, 0);
         for _ in 0..run_count {
-            let run = Run::take(&mut input)?;
+            let run = Run::take(input)?;
             literal_bytes += (run.literal_bytes as usize).min(MAX_RESTORED_BYTES + 1);
             slot_count += (run.slots as usize).min(MAX_RESTORED_BYTES + 1);
             // a chunk has a byte at least
@@ -234,15 +251,12 @@ impl<'a> Encoded<'a> {
             }
         }
         let runs = &runs[..runs.len() - input.len()];
-        let slots = take(&mut input, packed_bytes(slot_count, slot_bits), "slots: slots")?;
+        let slots = take(input, packed_bytes(slot_count, slot_bits), "slots: slots")?;
         let padding = slots.len() * 8 - slot_count * usize::from(slot_bits);
         if slots.last().is_some_and(|last| padding > 0 && last >> (8 - padding) != 0) {
             return Err(Malformed("slots: padding"));
         }
-        if literal_bytes > input.len() || input.len() + slot_count > MAX_RESTORED_BYTES {
-            return Err(Malformed("slots: literals"));
-        }
-        Ok(Encoded { slot_bits, mac, slot_count, literals: input, runs, slots })
+        Ok(Encoded { slot_bits, mac, slot_count, literals: &[], runs, slots })
     }
 
     /// The runs in the packet's order.

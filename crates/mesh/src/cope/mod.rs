@@ -1,0 +1,512 @@
+//! COPE: natives for several next hops leave as one frame (S. Katti and others, "XORs in the Air", SIGCOMM 2006), also when
+//! content was removed from them (REfactor, sections 2.2.2 and 5.5.2).
+//!
+//! ```text
+//! send ──▶ OutputQueue ──▶ opportunity ──▶ poll_transmit ──▶ air ──▶ handle_frame ──▶ poll_event
+//!               ▲               │ Neighbours ◀── reports ◀──────────────┤  │
+//!               └── Hops ◀── acknowledgments ◀──────────────────────────┘  └▶ Pool
+//! ```
+//!
+//! Every node keeps what it sent, received or overheard in its [`pool`] and says in its frames what that is. A relay sends
+//! natives together whose next hops have the others, by what they said or by how likely they heard it ([`opportunity`]);
+//! nothing waits for that. What next hops do not acknowledge is sent again ([`hop`]), with whatever it can be combined with then.
+//!
+//! What is removed from a native is decided when it leaves: what stands in whose cache follows from the order on the air, and not from
+//! the order in a queue. A native from which a relay removed what its next hop has is held by others whole. What was removed therefore stands beside
+//! the XOR, in the clear, and they put in what was left of it; see [`wire::cope`].
+
+pub mod hop;
+pub mod neighbours;
+pub mod opportunity;
+pub mod pool;
+pub mod queue;
+mod settings;
+pub mod window;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+pub use queue::Form;
+use re::mac::PacketMac;
+use recovery::xor;
+pub use settings::Settings;
+use wire::Malformed;
+use wire::cope::{Beside, Component, Frame, MAX_COMPONENTS, MAX_REPORTS, PacketId, Part};
+
+use hop::Hops;
+use neighbours::Neighbours;
+use pool::Pool;
+use queue::{OutputQueue, Place, Waiting};
+use window::Window;
+
+/// The most events that wait to be asked for; what comes beyond is dropped.
+const MOST_EVENTS: usize = 4096;
+/// Natives that came to this node of which it is remembered that they did: more than are on their way.
+const MOST_TAKEN: usize = 256;
+/// The most sources of which it is said what is held.
+const MOST_SOURCES: usize = 64;
+const NUMBER_BITS: u32 = 32;
+
+/// Something that concerns whoever drives the node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// A native came to this node, as it was.
+    Arrived {
+        /// Which.
+        id: PacketId,
+        /// From whom, on this hop.
+        from: u16,
+        /// The native.
+        native: Vec<u8>,
+    },
+    /// A native came to this node, and content was removed from it. Whoever restores it says so
+    /// ([`Cope::restored`]).
+    ArrivedReduced {
+        /// Which.
+        id: PacketId,
+        /// From whom.
+        from: u16,
+        /// Under which number it was encoded.
+        number: u32,
+        /// Its beginning, as it is.
+        head: Vec<u8>,
+        /// The rest: shim and literals ([`wire::shim::slots`]).
+        encoded: Vec<u8>,
+    },
+    /// A native for another node was heard, as it was.
+    Overheard {
+        /// Which.
+        id: PacketId,
+        /// From whom.
+        from: u16,
+        /// The native.
+        native: Vec<u8>,
+    },
+    /// What was left of a native for another node was heard.
+    OverheardReduced {
+        /// From whom.
+        from: u16,
+        /// Under which number it was encoded.
+        number: u32,
+        /// Shim and literals.
+        encoded: Vec<u8>,
+    },
+    /// A neighbour says that it has natives of a source.
+    Reported {
+        /// The neighbour.
+        by: u16,
+        /// Whose natives.
+        source: u16,
+        /// Which.
+        window: Window,
+    },
+    /// A next hop has received something.
+    Acknowledged {
+        /// Who.
+        by: u16,
+        /// What.
+        id: PacketId,
+    },
+    /// A next hop never acknowledged it, and it is sent no more.
+    GaveUp {
+        /// Which.
+        id: PacketId,
+        /// For whom.
+        next_hop: u16,
+    },
+}
+
+/// What was counted since the node was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Statistics {
+    /// Frames with natives.
+    pub frames: u64,
+    /// Those with more than one.
+    pub coded_frames: u64,
+    /// Natives sent, repeated ones too.
+    pub natives: u64,
+    /// Of those, repeated ones.
+    pub repeated: u64,
+    /// Bytes that did not have to be sent because natives shared a frame.
+    pub shared_bytes: u64,
+    /// Natives that came to this node in coded frames and were taken out.
+    pub decoded: u64,
+    /// Those that could not be: another native was not in the pool, or not the one that was meant.
+    pub undecodable: u64,
+    /// Natives that did not fit into the queue.
+    pub dropped: u64,
+}
+
+/// One node that codes.
+#[derive(Debug)]
+pub struct Cope {
+    settings: Settings,
+    me: u16,
+    boot: u16,
+    keys: BTreeMap<u16, PacketMac>,
+    pool: Pool,
+    neighbours: Neighbours,
+    queue: OutputQueue,
+    hops: Hops,
+    /// What is in the pool, by source, and since when news of that is unsaid.
+    held: BTreeMap<u16, (Window, Option<Duration>)>,
+    turn: usize,
+    /// What came to this node lately: it is not taken twice.
+    taken: VecDeque<PacketId>,
+    events: VecDeque<Event>,
+    chosen: Vec<Place>,
+    statistics: Statistics,
+}
+
+/// Nothing was queued: there is no room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the queue is full")]
+pub struct Full;
+
+impl Cope {
+    /// A node by this name. `boot` is to differ from one start to the next.
+    #[must_use]
+    pub fn new(settings: Settings, me: u16, boot: u16) -> Self {
+        Cope {
+            me,
+            boot,
+            keys: BTreeMap::new(),
+            pool: Pool::new(settings.pool_bytes, settings.pool_for),
+            neighbours: Neighbours::default(),
+            queue: OutputQueue::new(settings.small_bytes),
+            hops: Hops::default(),
+            held: BTreeMap::new(),
+            turn: 0,
+            taken: VecDeque::new(),
+            events: VecDeque::new(),
+            chosen: Vec::new(),
+            statistics: Statistics::default(),
+            settings,
+        }
+    }
+
+    /// What was counted.
+    #[must_use]
+    pub fn statistics(&self) -> &Statistics {
+        &self.statistics
+    }
+
+    /// How many natives wait to be sent.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// The key shared with a neighbour. Without one coded frames are neither made for it nor believed from it.
+    pub fn set_key(&mut self, with: u16, key: &[u8; 32]) {
+        self.keys.insert(with, PacketMac::new(key));
+    }
+
+    /// How likely one node hears another, as routing measures it.
+    pub fn set_delivery(&mut self, from: u16, to: u16, probability: f64) {
+        self.neighbours.set_delivery(from, to, probability);
+    }
+
+    /// Which natives of a source a neighbour has, learnt otherwise than by its reports.
+    pub fn told(&mut self, neighbour: u16, source: u16, window: Window) {
+        self.neighbours.reported(neighbour, source, window);
+    }
+
+    /// Keeps a native that was restored, so that what it is combined with can be taken out.
+    pub fn restored(&mut self, id: PacketId, native: &[u8], now: Duration) {
+        self.hold(id, native, now);
+    }
+
+    fn hold(&mut self, id: PacketId, native: &[u8], now: Duration) {
+        if !self.pool.keep(id, native, now) {
+            return;
+        }
+        if self.held.len() >= MOST_SOURCES && !self.held.contains_key(&id.source) {
+            self.held.pop_first();
+        }
+        let (window, unsaid_since) =
+            self.held.entry(id.source).or_insert_with(|| (Window::new(id.number), None));
+        window.note(id.number, NUMBER_BITS);
+        unsaid_since.get_or_insert(now);
+    }
+
+    /// Queues a native that came from `previous` (this node, where it begins here) for a next hop. So many of its bytes are
+    /// expected to be sent: natives that are left with alike much share frames. What really is sent of it is made when it leaves.
+    ///
+    /// # Errors
+    ///
+    /// When there is no room.
+    pub fn send(
+        &mut self,
+        id: PacketId,
+        native: &[u8],
+        expected_bytes: usize,
+        previous: u16,
+        next_hop: u16,
+        now: Duration,
+    ) -> Result<(), Full> {
+        if self.queue.len() >= self.settings.queue_packets {
+            self.statistics.dropped += 1;
+            return Err(Full);
+        }
+        self.hold(id, native, now);
+        let (native, form) = (native.to_vec(), None);
+        self.queue.push(Waiting {
+            id,
+            next_hop,
+            previous,
+            native,
+            form,
+            expected_bytes,
+            sequence: None,
+            tries: 0,
+        });
+        Ok(())
+    }
+
+    /// Appends the next frame, if one is to be sent now; says whether. `reduce` is asked what is to be sent of a native to a next
+    /// hop, once for each that leaves; where it says nothing, that is all of it.
+    pub fn poll_transmit(
+        &mut self,
+        now: Duration,
+        reduce: impl FnMut(PacketId, &[u8], u16) -> Option<Form>,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        while let Some(waiting) = self.hops.take_due(now) {
+            if waiting.tries >= self.settings.tries {
+                self.push_event(Event::GaveUp { id: waiting.id, next_hop: waiting.next_hop });
+            } else {
+                self.queue.push_front(waiting);
+            }
+        }
+        let mut chosen = std::mem::take(&mut self.chosen);
+        let most = self.settings.most_components.clamp(1, MAX_COMPONENTS);
+        opportunity::choose(
+            &self.queue,
+            &self.neighbours,
+            self.settings.guess_at_least,
+            most,
+            self.turn,
+            &mut chosen,
+        );
+        self.turn = self.turn.wrapping_add(1);
+        if chosen.len() > 1 {
+            // nobody could prove what comes without a key
+            let keyed =
+                |place: &Place| self.queue.get(*place).is_some_and(|it| self.keys.contains_key(&it.next_hop));
+            let head = chosen[0];
+            if keyed(&head) {
+                chosen.retain(keyed);
+            } else {
+                chosen.truncate(1);
+            }
+        }
+        let sends = !chosen.is_empty() || self.is_to_speak(now);
+        if sends {
+            let members: Vec<Waiting> = chosen.iter().filter_map(|place| self.queue.take(*place)).collect();
+            self.emit(members, reduce, now, out);
+        }
+        self.chosen = chosen;
+        sends
+    }
+
+    fn is_to_speak(&self, now: Duration) -> bool {
+        self.unsaid_since().is_some_and(|since| since + self.settings.say_after <= now)
+    }
+
+    /// Since when something is to be said.
+    fn unsaid_since(&self) -> Option<Duration> {
+        if !self.settings.acknowledges {
+            return None;
+        }
+        let of_pool = self.held.values().filter_map(|(_, unsaid_since)| *unsaid_since);
+        of_pool.chain(self.hops.unsaid_since()).min()
+    }
+
+    fn emit(
+        &mut self,
+        mut members: Vec<Waiting>,
+        mut reduce: impl FnMut(PacketId, &[u8], u16) -> Option<Form>,
+        now: Duration,
+        out: &mut Vec<u8>,
+    ) {
+        for waiting in &mut members {
+            if waiting.form.is_none() {
+                let reduced = reduce(waiting.id, &waiting.native, waiting.next_hop);
+                let native = std::mem::take(&mut waiting.native);
+                waiting.form = Some(reduced.unwrap_or_else(|| Form { literals: native, beside: Vec::new() }));
+            }
+            waiting.sequence = Some(self.hops.sequence(waiting.next_hop));
+            self.statistics.natives += 1;
+            self.statistics.repeated += u64::from(waiting.tries > 0);
+            waiting.tries += 1;
+        }
+        let is_coded = members.len() > 1;
+        let formed = members.iter().filter_map(|waiting| Some((waiting, waiting.form.as_ref()?)));
+        let parts: Vec<Part<'_>> = formed
+            .map(|(waiting, form)| Part {
+                id: waiting.id,
+                next_hop: waiting.next_hop,
+                sequence: waiting.sequence.unwrap_or_default(),
+                literals: &form.literals,
+                beside: &form.beside,
+                proof: match self.keys.get(&waiting.next_hop) {
+                    Some(key) if is_coded => key.of(proven(waiting.id), &form.literals),
+                    _ => Default::default(),
+                },
+            })
+            .collect();
+        let (mut reports, mut acknowledgments) = (Vec::new(), Vec::new());
+        if self.settings.acknowledges {
+            acknowledgments = self.hops.take_unsaid(MAX_REPORTS);
+            let unsaid = self.held.iter_mut().filter(|(_, (_, unsaid_since))| unsaid_since.is_some());
+            reports.extend(unsaid.take(MAX_REPORTS).map(|(of, (window, unsaid_since))| {
+                *unsaid_since = None;
+                wire::cope::Window { of: *of, last: window.last, before: window.before }
+            }));
+        }
+        Frame::emit(self.me, self.boot, &parts, &reports, &acknowledgments, out);
+        let all: usize = parts.iter().map(|part| part.literals.len()).sum();
+        let longest = parts.iter().map(|part| part.literals.len()).max().unwrap_or(0);
+        self.statistics.frames += u64::from(!members.is_empty());
+        self.statistics.coded_frames += u64::from(is_coded);
+        self.statistics.shared_bytes += (all - longest) as u64;
+        if self.settings.acknowledges {
+            members.into_iter().for_each(|waiting| self.hops.sent(waiting, now + self.settings.again_after));
+        }
+    }
+
+    /// Takes a frame that was heard, whomever it is for. Frames are taken to have been authenticated, as one of the sender's.
+    ///
+    /// # Errors
+    ///
+    /// When it is none; nothing changes then.
+    pub fn handle_frame(&mut self, frame: &[u8], now: Duration) -> Result<(), Malformed> {
+        let frame = Frame::parse(frame)?;
+        let from = frame.sender;
+        if from == self.me {
+            return Ok(());
+        }
+        if self.hops.is_another_boot(from, frame.boot) {
+            self.neighbours.forget(from);
+        }
+        for report in frame.reports() {
+            let window = Window { last: report.last, before: report.before };
+            self.neighbours.reported(from, report.of, window);
+            self.push_event(Event::Reported { by: from, source: report.of, window });
+        }
+        let me = self.me;
+        for said in frame.acknowledgments().filter(|said| said.of == me) {
+            let window = Window { last: said.last.into(), before: said.before };
+            let mut arrived = Vec::new();
+            self.hops.acknowledged(from, window, |waiting| arrived.push(waiting.id));
+            arrived.into_iter().for_each(|id| self.push_event(Event::Acknowledged { by: from, id }));
+        }
+        for component in frame.components() {
+            if component.next_hop == self.me {
+                self.receive(&frame, &component, now);
+            } else if frame.component_count == 1 {
+                self.overhear(&frame, &component, now);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes out what is for this node.
+    fn receive(&mut self, frame: &Frame<'_>, component: &Component<'_>, now: Duration) {
+        let Some(literals) = self.uncode(frame, component) else {
+            self.statistics.undecodable += 1;
+            return;
+        };
+        self.statistics.decoded += u64::from(frame.component_count > 1);
+        self.hops.arrived(frame.sender, frame.boot, component.sequence, now);
+        if self.taken.contains(&component.id) {
+            return;
+        }
+        if self.taken.len() >= MOST_TAKEN {
+            self.taken.pop_front();
+        }
+        self.taken.push_back(component.id);
+        let (id, from) = (component.id, frame.sender);
+        match component.beside {
+            None => {
+                self.hold(id, &literals, now);
+                self.push_event(Event::Arrived { id, from, native: literals });
+            }
+            Some(beside) => {
+                let Some((head, encoded)) = encoded(&beside, &literals) else { return };
+                self.push_event(Event::ArrivedReduced { id, from, number: beside.number, head, encoded });
+            }
+        }
+    }
+
+    /// What a component put into the frame; nothing if that cannot be told for certain.
+    fn uncode(&self, frame: &Frame<'_>, component: &Component<'_>) -> Option<Vec<u8>> {
+        let mut sum = frame.xor.to_vec();
+        for other in frame.components().filter(|other| other.next_hop != component.next_hop) {
+            let native = self.pool.get(other.id)?;
+            let mut at = 0;
+            let mut take_out = |stretch: &[u8]| {
+                xor::over(sum.get_mut(at..).unwrap_or_default(), stretch);
+                at += stretch.len();
+            };
+            match other.beside {
+                None => take_out(native),
+                Some(beside) => beside.literals(native, take_out)?,
+            }
+        }
+        sum.truncate(component.bytes);
+        match component.proof {
+            None => Some(sum),
+            Some(proof) => {
+                let key = self.keys.get(&frame.sender)?;
+                key.verifies(proven(component.id), &sum, proof).then_some(sum)
+            }
+        }
+    }
+
+    /// Keeps what was sent to another node alone.
+    fn overhear(&mut self, frame: &Frame<'_>, component: &Component<'_>, now: Duration) {
+        let from = frame.sender;
+        match component.beside {
+            None => {
+                self.hold(component.id, frame.xor, now);
+                let (id, native) = (component.id, frame.xor.to_vec());
+                self.push_event(Event::Overheard { id, from, native });
+            }
+            Some(beside) => {
+                let Some((_, encoded)) = encoded(&beside, frame.xor) else { return };
+                self.push_event(Event::OverheardReduced { from, number: beside.number, encoded });
+            }
+        }
+    }
+
+    fn push_event(&mut self, event: Event) {
+        if self.events.len() < MOST_EVENTS {
+            self.events.push_back(event);
+        }
+    }
+
+    /// The next event.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// When [`poll_transmit`](Cope::poll_transmit) is to be asked again though nothing was queued and nothing came.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Duration> {
+        let speak_at = self.unsaid_since().map(|since| since + self.settings.say_after);
+        speak_at.into_iter().chain(self.hops.next_timeout()).min()
+    }
+}
+
+/// What a proof is bound to beside the bytes.
+fn proven(id: PacketId) -> u64 {
+    u64::from(id.source) << 32 | u64::from(id.number)
+}
+
+/// Head, and shim with literals, of what came reduced.
+fn encoded(beside: &Beside<'_>, literals: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
+    let (head, rest) = literals.split_at_checked(beside.head_bytes)?;
+    Some((head.to_vec(), [beside.shim, rest].concat()))
+}

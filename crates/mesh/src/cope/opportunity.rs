@@ -1,0 +1,140 @@
+//! Which natives are sent together (COPE, section 3.3, "packet coding algorithm").
+//!
+//! To send n natives to n next hops in one, each next hop must have the n−1 others. The first of the queue is sent in any case,
+//! now, and alone if need be: nothing waits for a partner.
+
+use super::neighbours::Neighbours;
+use super::queue::{OutputQueue, Place};
+
+/// One native of those that are sent together.
+struct Member {
+    place: Place,
+    next_hop: u16,
+    /// How likely its next hop has all others.
+    decodes: f64,
+}
+
+/// The places of what is sent together, the head of the queue first; nothing if nothing waits. Neighbours are asked for
+/// partners from `turn` on, so that none is always the first.
+pub fn choose(
+    queue: &OutputQueue,
+    neighbours: &Neighbours,
+    guess_at_least: f64,
+    most: usize,
+    turn: usize,
+    out: &mut Vec<Place>,
+) {
+    out.clear();
+    let Some((head, first)) = queue.head().and_then(|head| Some((head, queue.get(head)?))) else { return };
+    let mut members = vec![Member { place: head, next_hop: first.next_hop, decodes: 1.0 }];
+    let next_hops: Vec<u16> = queue.next_hops().filter(|next_hop| *next_hop != first.next_hop).collect();
+    let in_turn = |at: usize| next_hops[(at + turn) % next_hops.len()];
+    for same_size in [true, false] {
+        for next_hop in (0..next_hops.len()).map(in_turn) {
+            if members.len() >= most || members.iter().any(|member| member.next_hop == next_hop) {
+                continue;
+            }
+            let Some(place) = queue.head_for(next_hop, first, same_size) else { continue };
+            let Some(candidate) = queue.get(place) else { continue };
+            let chance_of = |neighbour, of: Place| {
+                queue.get(of).map_or(0.0, |of| neighbours.probability(neighbour, of.id, of.previous))
+            };
+            let decodes: f64 = members.iter().map(|member| chance_of(next_hop, member.place)).product();
+            let others = |member: &Member| {
+                member.decodes * neighbours.probability(member.next_hop, candidate.id, candidate.previous)
+            };
+            if decodes < guess_at_least || members.iter().any(|member| others(member) < guess_at_least) {
+                continue;
+            }
+            let with_it: Vec<f64> = members.iter().map(others).collect();
+            members.iter_mut().zip(with_it).for_each(|(member, decodes)| member.decodes = decodes);
+            members.push(Member { place, next_hop, decodes });
+        }
+    }
+    out.extend(members.iter().map(|member| member.place));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::queue::Waiting;
+    use super::super::window::Window;
+    use super::*;
+    use wire::cope::PacketId;
+
+    /// A native from a source to a next hop, both named by numbers, and the source is the previous hop.
+    fn push(queue: &mut OutputQueue, source: u16, next_hop: u16, bytes: usize) {
+        let number = queue.len() as u32;
+        let (id, native) = (PacketId { source, number }, vec![0; bytes]);
+        let (previous, form, expected_bytes) = (source, None, bytes);
+        queue.push(Waiting {
+            id,
+            next_hop,
+            previous,
+            native,
+            form,
+            expected_bytes,
+            sequence: None,
+            tries: 0,
+        });
+    }
+
+    fn chosen(queue: &OutputQueue, neighbours: &Neighbours) -> Vec<(u16, u16)> {
+        let mut places = Vec::new();
+        choose(queue, neighbours, 0.8, 8, 0, &mut places);
+        places.iter().filter_map(|place| queue.get(*place)).map(|it| (it.id.source, it.next_hop)).collect()
+    }
+
+    #[test]
+    fn two_that_send_through_a_relay_to_each_other_are_served_together() {
+        let (mut queue, neighbours) = (OutputQueue::new(100), Neighbours::default());
+        push(&mut queue, 1, 2, 1400);
+        push(&mut queue, 1, 2, 1400);
+        assert_eq!(chosen(&queue, &neighbours), [(1, 2)], "alone, since there is no partner");
+        push(&mut queue, 2, 1, 1300);
+        assert_eq!(chosen(&queue, &neighbours), [(1, 2), (2, 1)]);
+    }
+
+    #[test]
+    fn three_are_combined_only_if_each_has_both_others() {
+        let (mut queue, mut neighbours) = (OutputQueue::new(100), Neighbours::default());
+        for at in 0..3u16 {
+            push(&mut queue, 1 + at, 11 + at, 1400);
+        }
+        let overheard = |neighbours: &mut Neighbours, by: u16, source: u16| {
+            neighbours.reported(by, source, Window::new(u32::from(source) - 1));
+        };
+        for (by, source) in [(11, 2), (11, 3), (12, 1), (12, 3), (13, 1)] {
+            overheard(&mut neighbours, by, source);
+        }
+        assert_eq!(chosen(&queue, &neighbours), [(1, 11), (2, 12)], "13 has not got the second");
+        overheard(&mut neighbours, 13, 2);
+        assert_eq!(chosen(&queue, &neighbours), [(1, 11), (2, 12), (3, 13)]);
+    }
+
+    #[test]
+    fn a_guess_counts_for_as_much_as_it_is_likely_for_all_together() {
+        let (mut queue, mut neighbours) = (OutputQueue::new(100), Neighbours::default());
+        for at in 0..3u16 {
+            push(&mut queue, 1 + at, 11 + at, 1400);
+        }
+        for (by, source) in [(11, 2), (11, 3), (12, 1), (12, 3), (13, 1), (13, 2)] {
+            neighbours.set_delivery(source, by, 0.85);
+        }
+        assert_eq!(chosen(&queue, &neighbours).len(), 2, "0.85 twice is below 0.8");
+        neighbours.set_delivery(1, 12, 0.7);
+        assert_eq!(chosen(&queue, &neighbours), [(1, 11), (3, 13)]);
+    }
+
+    #[test]
+    fn partners_of_like_size_are_preferred() {
+        let (mut queue, neighbours) = (OutputQueue::new(100), Neighbours::default());
+        push(&mut queue, 1, 2, 1400);
+        push(&mut queue, 2, 1, 40);
+        push(&mut queue, 2, 1, 1400);
+        let mut places = Vec::new();
+        choose(&queue, &neighbours, 0.8, 8, 0, &mut places);
+        let bytes: Vec<usize> =
+            places.iter().map(|place| queue.get(*place).unwrap().expected_bytes).collect();
+        assert_eq!(bytes, [1400, 1400]);
+    }
+}

@@ -1,0 +1,194 @@
+//! Who forwards, and in which order (ExOR, section 3.3).
+//!
+//! A node's distance to the destination is the expected number of transmissions along the best path (ETX, De Couto and others,
+//! MobiCom 2003, of the forward direction alone, since nothing is acknowledged hop by hop). Those nearer than the source are
+//! candidates; of them those that would send at least a tenth of all transmissions stay, reckoned as the paper's simulation
+//! does and MORE (Chachulski and others, SIGCOMM 2007, algorithm 1) in closed form.
+
+use wire::exor::MAX_FORWARDERS;
+
+/// Who would send less than this share of all transmissions is left out.
+const LEAST_SHARE: f64 = 0.1;
+/// What is heard more seldom is no link.
+const LEAST_DELIVERY: f64 = 0.05;
+
+/// How likely each node hears each other: row by sender, column by receiver.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Delivery {
+    nodes: usize,
+    probabilities: Vec<f64>,
+}
+
+impl Delivery {
+    /// Of so many nodes, none of which hears another.
+    #[must_use]
+    pub fn none(nodes: usize) -> Self {
+        Delivery { nodes, probabilities: vec![0.0; nodes * nodes] }
+    }
+
+    /// How many nodes there are.
+    #[must_use]
+    pub fn nodes(&self) -> usize {
+        self.nodes
+    }
+
+    /// How likely `to` hears `from`.
+    #[must_use]
+    pub fn of(&self, from: usize, to: usize) -> f64 {
+        self.probabilities[from * self.nodes + to]
+    }
+
+    /// Sets that.
+    pub fn set(&mut self, from: usize, to: usize, probability: f64) {
+        self.probabilities[from * self.nodes + to] = probability.clamp(0.0, 1.0);
+    }
+
+    /// Expected transmissions from each node to `destination` along the best path; infinite where there is none.
+    #[must_use]
+    pub fn distances(&self, destination: usize) -> Vec<f64> {
+        let mut distances = vec![f64::INFINITY; self.nodes];
+        distances[destination] = 0.0;
+        let mut done = vec![false; self.nodes];
+        while let Some(nearest) = (0..self.nodes)
+            .filter(|node| !done[*node] && distances[*node].is_finite())
+            .min_by(|one, other| distances[*one].total_cmp(&distances[*other]))
+        {
+            done[nearest] = true;
+            for node in (0..self.nodes).filter(|node| self.of(*node, nearest) >= LEAST_DELIVERY) {
+                distances[node] = distances[node].min(distances[nearest] + 1.0 / self.of(node, nearest));
+            }
+        }
+        distances
+    }
+
+    /// The best path from `source` to `destination`, both included; none where there is none.
+    #[must_use]
+    pub fn path(&self, source: usize, destination: usize) -> Option<Vec<usize>> {
+        let distances = self.distances(destination);
+        let mut path = vec![source];
+        let mut at = source;
+        while at != destination {
+            let next = (0..self.nodes)
+                .filter(|next| self.of(at, *next) >= LEAST_DELIVERY && distances[*next] < distances[at]);
+            at = next.min_by(|one, other| {
+                let through = |node: usize| distances[node] + 1.0 / self.of(at, node);
+                through(*one).total_cmp(&through(*other))
+            })?;
+            path.push(at);
+        }
+        Some(path)
+    }
+
+    /// How often each of `list` (the destination first, the source last) sends for a packet, if each sends what it has until
+    /// somebody nearer has it.
+    fn transmissions(&self, list: &[usize]) -> Vec<f64> {
+        let mut load = vec![0.0; list.len()];
+        let mut sends = vec![0.0; list.len()];
+        load[list.len() - 1] = 1.0;
+        for from in (1..list.len()).rev() {
+            let missed_by_all: f64 = (0..from).map(|to| 1.0 - self.of(list[from], list[to])).product();
+            if missed_by_all >= 1.0 {
+                continue;
+            }
+            sends[from] = load[from] / (1.0 - missed_by_all);
+            let mut missed_by_nearer = 1.0;
+            for to in 0..from {
+                let heard = self.of(list[from], list[to]);
+                load[to] += sends[from] * heard * missed_by_nearer;
+                missed_by_nearer *= 1.0 - heard;
+            }
+        }
+        sends
+    }
+
+    /// The forwarders, the destination first and the source last; none where there is no path.
+    #[must_use]
+    pub fn forwarders(&self, source: usize, destination: usize) -> Option<Vec<usize>> {
+        let distances = self.distances(destination);
+        if !distances[source].is_finite() || source == destination {
+            return None;
+        }
+        let mut list: Vec<usize> =
+            (0..self.nodes).filter(|node| distances[*node] < distances[source]).collect();
+        list.sort_by(|one, other| distances[*one].total_cmp(&distances[*other]));
+        list.push(source);
+        loop {
+            let sends = self.transmissions(&list);
+            let all: f64 = sends.iter().sum();
+            let between = 1..list.len() - 1;
+            let least = between.min_by(|one, other| sends[*one].total_cmp(&sends[*other]));
+            match least.filter(|least| sends[*least] < LEAST_SHARE * all || list.len() > MAX_FORWARDERS) {
+                Some(least) => list.remove(least),
+                None => return Some(list),
+            };
+        }
+    }
+}
+
+/// The same forwarders when some hold a share of the batch already (REfactor, section 2.2.2): who holds much comes earlier, as
+/// if it were nearer by that share. Destination and source keep their places.
+#[must_use]
+pub fn reordered(list: &[usize], distances: &[f64], held_share: impl Fn(usize) -> f64) -> Vec<usize> {
+    let mut list = list.to_vec();
+    let last = list.len() - 1;
+    let effective = |node: &usize| distances[*node] * (1.0 - held_share(*node).clamp(0.0, 1.0));
+    if let Some(between) = list.get_mut(1..last) {
+        between.sort_by(|one, other| effective(one).total_cmp(&effective(other)));
+    }
+    list
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A line of nodes that hear the next one well and the one after it sometimes.
+    fn line(nodes: usize) -> Delivery {
+        let mut delivery = Delivery::none(nodes);
+        for from in 0..nodes {
+            for to in 0..nodes {
+                let probability = match from.abs_diff(to) {
+                    1 => 0.9,
+                    2 => 0.5,
+                    3 => 0.1,
+                    _ => 0.0,
+                };
+                delivery.set(from, to, probability);
+            }
+        }
+        delivery
+    }
+
+    #[test]
+    fn distances_and_paths_are_those_of_the_best_transmissions() {
+        let delivery = line(5);
+        let distances = delivery.distances(4);
+        assert!((distances[2] - 2.0).abs() < 1e-9, "{distances:?}");
+        assert!((distances[3] - 1.0 / 0.9).abs() < 1e-9);
+        assert_eq!(delivery.path(0, 4).unwrap(), [0, 2, 4]);
+        assert_eq!(Delivery::none(3).path(0, 2), None);
+    }
+
+    #[test]
+    fn forwarders_are_ordered_by_distance_and_those_that_would_hardly_send_are_left_out() {
+        let delivery = line(5);
+        let forwarders = delivery.forwarders(0, 4).unwrap();
+        assert_eq!((forwarders[0], *forwarders.last().unwrap()), (4, 0));
+        assert!(forwarders.windows(2).all(|two| two[0] > two[1]), "{forwarders:?}");
+        assert_eq!(delivery.forwarders(2, 2), None);
+        // a node that hears nearly nothing of the source has nothing to forward
+        let mut delivery = Delivery::none(3);
+        for (from, to, probability) in [(0, 2, 0.9), (0, 1, 0.06), (1, 2, 1.0)] {
+            delivery.set(from, to, probability);
+        }
+        assert_eq!(delivery.forwarders(0, 2).unwrap(), [2, 0]);
+    }
+
+    #[test]
+    fn whoever_holds_much_comes_earlier_but_never_before_the_destination() {
+        let distances = [4.0, 3.0, 2.0, 1.0, 0.0];
+        let list = [4, 3, 2, 1, 0];
+        assert_eq!(reordered(&list, &distances, |_| 0.0), list);
+        assert_eq!(reordered(&list, &distances, |node| if node == 1 { 0.9 } else { 0.0 }), [4, 1, 3, 2, 0]);
+    }
+}
