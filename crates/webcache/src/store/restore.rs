@@ -9,7 +9,7 @@ use crate::semantics::key::Key;
 use crate::semantics::validators::strong_validator;
 use hyper::StatusCode;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -50,12 +50,12 @@ pub(super) fn restore(path: &Path, limits: &Limits, state: &mut State) -> Result
     let mut gone = Vec::new();
     for (id, found) in found {
         match revive(found, limits, &files) {
-            Some(object) => adopt(state, object, &files),
+            Some(object) => adopt(state, object),
             None => gone.push(id),
         }
     }
     gone.extend(drop_superseded(state));
-    for id in files.keys().filter(|id| !state.chunks.contains_key(*id)) {
+    for id in files.iter().filter(|id| !state.chunks.contains_key(*id)) {
         directory.delete(id);
     }
     state.journal_floor = journal.bytes();
@@ -72,7 +72,7 @@ pub(super) fn restore(path: &Path, limits: &Limits, state: &mut State) -> Result
 }
 
 /// `None`: what is left of it cannot be used.
-fn revive(found: Found, limits: &Limits, files: &HashMap<ChunkId, u64>) -> Option<Arc<Object>> {
+fn revive(found: Found, limits: &Limits, files: &HashSet<ChunkId>) -> Option<Arc<Object>> {
     let stored = found.stored;
     let length = stored.length.filter(|length| *length <= limits.object_bytes)?;
     let key = Key::parse(&stored.key).ok()?;
@@ -90,8 +90,7 @@ fn revive(found: Found, limits: &Limits, files: &HashMap<ChunkId, u64>) -> Optio
         let mut content = object.content();
         for (number, (id, chunk_length)) in found.chunks {
             let number = number as usize;
-            let right = files.get(&id) == Some(&u64::from(chunk_length))
-                && chunk_length as usize == length_of(number, length);
+            let right = files.contains(&id) && chunk_length as usize == length_of(number, length);
             if right && number < count_of(length) {
                 *content.slot(number) = Slot::Held(id, chunk_length);
             }
@@ -136,14 +135,14 @@ fn drop_superseded(state: &mut State) -> Vec<u64> {
     superseded.iter().map(|object| object.id).collect()
 }
 
-fn adopt(state: &mut State, object: Arc<Object>, files: &HashMap<ChunkId, u64>) {
+fn adopt(state: &mut State, object: Arc<Object>) {
     let mut cost = 0;
     let mut content = object.content();
     for slot in &content.slots {
         let Slot::Held(id, length) = slot else { continue };
         cost += u64::from(*length);
         let chunk = state.chunks.entry(*id).or_insert_with(|| {
-            state.usage.disk_bytes += on_disk(files.get(id).copied().unwrap_or(0));
+            state.usage.disk_bytes += on_disk(u64::from(*length));
             Chunk { references: 0, length: *length, bytes: None, on_disk: true }
         });
         chunk.references += 1;
