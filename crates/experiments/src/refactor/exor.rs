@@ -93,8 +93,8 @@ fn series(carried: Carried, scheme: Scheme) -> String {
 fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
     let setting = &results.setting;
     let fresh = fresh(setting)?;
-    let bytes: u64 = setting.plan.choose(8 << 20, 2 << 20, 2 << 20);
-    let most_pairs = setting.plan.choose(6, 3, 2);
+    let bytes: u64 = setting.plan.choose(8 << 20, 1 << 20, 1 << 20);
+    let most_pairs = setting.plan.choose(6, 2, 1);
     let mut meshes = Vec::new();
     for recording in RECORDINGS {
         let Some(table) = setting.contents.receptions(recording)? else { return Ok(Vec::new()) };

@@ -18,7 +18,7 @@ use overhear::removal::Removal;
 use overhear::{AirTime, Answer, Association, Gateway, PacketNumber, Received, Settings, Station, StationId};
 
 use super::run::CONTROL_BYTES;
-use crate::trace::TracePacket;
+use crate::trace::{HEADER_BYTES, TracePacket};
 
 const NETWORK_KEY: [u8; 32] = [7; 32];
 /// Fragments of a batch.
@@ -363,7 +363,7 @@ impl<'a> Net<'a> {
         }
         for (number, bytes) in packing::unpack(fragment) {
             let Some((Some(sent), _)) = encoded.get(usize::from(number)) else { continue };
-            self.stations[by].overhear(&bytes[HEAD_BYTES..])?;
+            self.stations[by].overhear(&bytes[HEADER_BYTES..])?;
             self.gateway.has(id(by), *sent);
         }
         Ok(())
@@ -380,7 +380,7 @@ impl<'a> Net<'a> {
             for (place, fragment) in fragments.iter().enumerate() {
                 let mut told = Vec::new();
                 let makes = packing::unpack(fragment).all(|(number, bytes)| {
-                    let (head, encoded) = bytes.split_at(HEAD_BYTES);
+                    let (head, encoded) = bytes.split_at(HEADER_BYTES);
                     let Ok(read) = wire::shim::slots::Encoded::parse(encoded) else { return false };
                     // what is removed for the destination already is told as it is
                     if read.slot_count > 0 {
@@ -409,7 +409,7 @@ impl<'a> Net<'a> {
         for (place, _) in &hint.fragments {
             let mut message = vec![*place as u8];
             for (number, bytes) in packing::unpack(&fragments[*place]) {
-                let (head, encoded) = bytes.split_at(HEAD_BYTES);
+                let (head, encoded) = bytes.split_at(HEADER_BYTES);
                 let literals = wire::shim::slots::Encoded::parse(encoded)?.literals.to_vec();
                 message.extend_from_slice(&number.to_be_bytes());
                 message.extend_from_slice(head);
@@ -543,9 +543,6 @@ impl<'a> Net<'a> {
         Ok(of_batch.map(|(held, sent)| held.map_or_else(|| sent.clone(), <[u8]>::to_vec)).collect())
     }
 }
-
-/// IPv4 and TCP without options, as composed traces have them.
-const HEAD_BYTES: usize = 40;
 
 #[cfg(test)]
 mod tests {
