@@ -6,7 +6,7 @@ SHELL := bash
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 OVERHEARD := $(TARGET)/release/overheard
 
-.PHONY: help demo build test experiments bench lab-kernel fuzz seeds audit setup
+.PHONY: help demo build test experiments bench lab-kernel fuzz seeds audit setup deb static package-test
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -21,14 +21,15 @@ build: ## Build the program as it is meant to be used: target/release/overheard
 	cargo build --release --locked -p overheard
 
 test: ## Install what is missing, then formatting, lints, every test and the quick experiments
-	@scripts/setup.sh build lab test
+	@scripts/setup.sh build lab test qemu
 	@scripts/test.sh
 
-experiments: setup build ## The experiments, whole, with reports in target: refactor.html, byte-caching.html, no-harm.html, xbc.html
+experiments: setup build ## The experiments, whole, with reports in target: refactor.html, byte-caching.html, no-harm.html, xbc.html, meshcache.html
 	$(OVERHEARD) experiment refactor --report $(TARGET)/refactor.html
 	$(OVERHEARD) experiment byte-caching --report $(TARGET)/byte-caching.html
 	$(OVERHEARD) experiment no-harm --report $(TARGET)/no-harm.html --resume $(TARGET)/no-harm
 	$(OVERHEARD) experiment xbc --report $(TARGET)/xbc.html --resume $(TARGET)/xbc
+	$(OVERHEARD) experiment meshcache --report $(TARGET)/meshcache.html --resume $(TARGET)/meshcache
 
 bench: build ## Measure how fast this machine does the work of a node, and whole tunnels
 	@scripts/setup.sh bench
@@ -36,6 +37,7 @@ bench: build ## Measure how fast this machine does the work of a node, and whole
 	$(OVERHEARD) bench node
 	$(OVERHEARD) bench recovery
 	$(OVERHEARD) bench scaling
+	$(OVERHEARD) bench cache
 	scripts/as-root $(OVERHEARD) bench tunnel
 
 lab-kernel: ## Build the virtual-time kernel from Debian's source package, into lab-kernel/build
@@ -47,6 +49,21 @@ fuzz: ## Search for inputs that break a parser, 60 seconds each (FUZZ=unit for o
 
 seeds: ## Write the inputs anew that fuzzing and its replay start from
 	cargo run --locked -p overheard-fuzzing --example seeds
+
+deb: build ## Make the Debian package: target/debian/overheard_*.deb
+	@command -v cargo-deb >/dev/null || cargo install --locked cargo-deb
+	mkdir -p target/manual target/completions
+	$(OVERHEARD) man --out target/manual
+	$(OVERHEARD) completions bash > target/completions/overheard.bash
+	$(OVERHEARD) completions zsh > target/completions/_overheard
+	$(OVERHEARD) completions fish > target/completions/overheard.fish
+	cargo deb --no-build --locked -p overheard
+
+package-test: deb ## Install, start, reload, upgrade, remove and purge the package in a copy of this machine's file system
+	scripts/as-root scripts/package-test.sh $$(ls -t target/debian/overheard_*.deb | head -n1)
+
+static: ## Make a program that needs nothing of the system it runs on, without boost, for routers
+	cargo build --release --locked -p overheard --no-default-features --target x86_64-unknown-linux-musl
 
 audit: ## Check licences, advisories and sources of every library, and spelling
 	@scripts/audit.sh

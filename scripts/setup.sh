@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
 # Installs what Overheard needs on Debian 12 and this machine lacks, and says in one line what it did.
 #
-#   scripts/setup.sh [build] [lab] [test] [kernel] [bench]      (no name: build and lab)
+#   scripts/setup.sh [build] [lab] [test] [kernel] [qemu] [bench]      (no name: build and lab)
 #
 # build   the C compiler that some libraries are built with, and what the feature `boost` takes: clang, libelf, zlib
-# lab     the programs that the demonstration and the experiments run: namespaces, a web server, curl
-# test    rustfmt and clippy
+# lab     the programs that the demonstration and the experiments run: namespaces, a web server, curl, a routing daemon
+# test    rustfmt, clippy, and a cache of another kind as a neighbour
 # kernel  what building the virtual-time kernel takes
-# bench   what tunnels are compared with
+# qemu    QEMU for Debian's own kernel, which scripts/in-qemu fetches without installing it, and what simulated Wi-Fi takes
+# bench   what tunnels and caches are compared with
 #
 # Nothing is asked of the network, and no rights are needed, when nothing is missing. No service is started:
-# the lab starts its own nginx inside its namespaces.
+# the lab starts its own nginx and babeld inside its namespaces.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # An ordinary user's PATH lacks the folders where ip, nft and nginx stand.
@@ -55,12 +56,15 @@ lab_group() {
     lacks curl && optional+=(curl)
     lacks nginx && optional+=(nginx-light)
     lacks socat && optional+=(socat)
+    lacks babeld && optional+=(babeld)
     return 0
 }
 
 test_group() {
     rust_component fmt rustfmt
     rust_component clippy clippy
+    lacks squid && optional+=(squid)
+    return 0
 }
 
 kernel_group() {
@@ -71,9 +75,21 @@ kernel_group() {
     return 0
 }
 
+qemu_group() {
+    lacks qemu-system-x86_64 && optional+=(qemu-system-x86)
+    lacks modprobe && optional+=(kmod)
+    lacks cpio && optional+=(cpio)
+    lacks hostapd && optional+=(hostapd)
+    lacks wpa_supplicant && optional+=(wpasupplicant)
+    lacks iw && optional+=(iw)
+    lab_group
+}
+
 bench_group() {
     lacks ip && optional+=(iproute2)
     lacks wireguard-go && optional+=(wireguard-go)
+    lacks nginx && optional+=(nginx-light)
+    lacks squid && optional+=(squid)
     return 0
 }
 
@@ -81,8 +97,8 @@ groups=("$@")
 [ $# -gt 0 ] || groups=(build lab)
 for group in "${groups[@]}"; do
     case "$group" in
-    build | lab | test | kernel | bench) "${group}_group" ;;
-    *) fail "there is no group \`$group\`: build, lab, test, kernel, bench" ;;
+    build | lab | test | kernel | qemu | bench) "${group}_group" ;;
+    *) fail "there is no group \`$group\`: build, lab, test, kernel, qemu, bench" ;;
     esac
 done
 
@@ -127,7 +143,13 @@ if ! { "${as_root[@]}" apt-get update -qq && "${as_root[@]}" "${install[@]}" "${
     give_up "apt-get failed"
 fi
 rm -f "$log"
-if [[ " ${missing[*]} " = *" nginx-light "* ]] && ! lacks systemctl; then
-    "${as_root[@]}" systemctl --quiet disable nginx.service 2>/dev/null || true
+if ! lacks systemctl; then
+    for package in "${missing[@]}"; do
+        case "$package" in
+        nginx-light | squid | babeld)
+            "${as_root[@]}" systemctl --quiet disable "${package%-light}.service" 2>/dev/null || true
+            ;;
+        esac
+    done
 fi
 echo "setup: installed ${missing[*]}; no service was started"

@@ -27,11 +27,24 @@ for place in lab-kernel/build/linux ../shared/lab-kernel/linux; do
 done
 [ -n "$kernel" ] || left_out+=("what runs in the virtual-time kernel: build it by \`make lab-kernel\`")
 
+qemu=$(command -v qemu-system-x86_64 || true)
+[ -n "$qemu" ] || left_out+=("what runs in Debian's own kernel, such as real Wi-Fi code: scripts/setup.sh qemu")
+
 step "tests"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 status=0
 cargo "${runner[@]}" test --workspace --locked --no-fail-fast 2>&1 | tee "$log" || status=$?
+
+# Tests that this kernel can or cannot run, in one that is older and has simulated radios: time there is its own.
+if [ "$status" -eq 0 ] && [ -n "$qemu" ]; then
+    for tests in "--test overhearing -- wi_fi" "--test boost"; do
+        step "in Debian's own kernel: $tests"
+        # shellcheck disable=SC2086
+        cargo --config "target.'cfg(all())'.runner=['$PWD/scripts/in-qemu', '--radios', '3']" test --locked \
+            -p overheard $tests 2>&1 | tee -a "$log" || status=$?
+    done
+fi
 
 target=${CARGO_TARGET_DIR:-target}
 # In one process: a minute or two, and nothing is needed.
@@ -43,7 +56,7 @@ fi
 
 # In the kernel of virtual time: bit for bit repeatable, whatever else this machine does meanwhile.
 if [ "$status" -eq 0 ] && [ -n "$kernel" ]; then
-    for experiment in byte-caching no-harm xbc; do
+    for experiment in byte-caching no-harm xbc meshcache; do
         step "the experiment $experiment, a few cells of each figure"
         "$target/debug/overheard" experiment "$experiment" --quick --report "$target/$experiment-quick.html" ||
             status=$?

@@ -156,6 +156,20 @@ pub enum ConfigError {
     /// The trace's file has not been read.
     #[error("trace.file `{}` has not been loaded", .0.display())]
     TraceNotLoaded(PathBuf),
+    /// A length that no length can be.
+    #[error("{key} is {value}: a distance is above 0")]
+    NotPositive {
+        /// Which key.
+        key: &'static str,
+        /// What it is set to.
+        value: f64,
+    },
+    /// A place or a wall that is nowhere.
+    #[error("a station, a wall or capture_decibels is no number")]
+    NotFinite,
+    /// More stations than a medium can have.
+    #[error("there are {0} stations: a medium has at most {max}", max = crate::medium::MOST_STATIONS)]
+    Stations(usize),
     /// Overhead beyond what any frame has.
     #[error("overhead_bytes is {0}: it is at most {MOST_OVERHEAD_BYTES}")]
     Overhead(usize),
@@ -231,7 +245,7 @@ impl LinkConfig {
 }
 
 impl RadioConfig {
-    fn validate(&self) -> Result<(), ConfigError> {
+    pub(crate) fn validate(&self) -> Result<(), ConfigError> {
         Timing::new(self.standard, self.rate)?;
         if self.retry_limit > Self::MOST_RETRIES {
             return Err(ConfigError::RetryLimit(self.retry_limit));

@@ -15,6 +15,9 @@
 //!    it back so that later ones overtake it;
 //! 4. the **flight**: the delay, in order unless held back.
 //!
+//! A [`Medium`] is one channel that many stations share, over distances: who hears whom, who holds whom back, and whose
+//! frames meet on the air. It is driven in the same way.
+//!
 //! # Paired comparisons
 //!
 //! Two runs that differ only in what is sent (with and without redundancy elimination, say) must meet the same
@@ -34,6 +37,7 @@ mod fate;
 mod link;
 pub mod loss;
 pub mod mahimahi;
+pub mod medium;
 mod milliseconds;
 pub mod presets;
 pub mod receptions;
@@ -46,3 +50,4 @@ pub use config::{CapacityConfig, ConfigError, LinkConfig, RadioConfig, ReorderCo
 pub use counters::{LinkCounters, Tally};
 pub use link::Link;
 pub use loss::LossConfig;
+pub use medium::{Medium, MediumConfig};

@@ -121,9 +121,22 @@ impl Timing {
     /// The mean backoff before try number `retry` of a frame, the first being 0: half of the contention window
     /// min((CWmin + 1) 2^retry − 1, CWmax).
     pub fn mean_backoff(&self, retry: u8) -> Duration {
-        let minimum = if self.standard == Standard::B { 31 } else { 15 };
-        let window = (((minimum + 1) << u32::from(retry.min(6))) - 1).min(1023);
-        self.slot() * window / 2
+        self.slot() * self.window(retry) / 2
+    }
+
+    /// The contention window before try number `retry`, in slots: the most that a backoff takes.
+    pub fn window(&self, retry: u8) -> u32 {
+        let minimum: u32 = if self.standard == Standard::B { 31 } else { 15 };
+        (((minimum + 1) << u32::from(retry.min(6))) - 1).min(1023)
+    }
+
+    /// aPHY-RX-START-Delay: how long it takes to notice that something is being received.
+    pub fn reception_start(&self) -> Duration {
+        Duration::from_micros(match (self.ofdm, self.standard) {
+            (false, _) => 192,
+            (true, Standard::A) => 25,
+            (true, _) => 24,
+        })
     }
 
     /// A try that is acknowledged, from the idle channel to the acknowledgement's end.
@@ -134,15 +147,7 @@ impl Timing {
     /// A try that is not acknowledged, from the idle channel to the acknowledgement's timeout: SIFS, a slot
     /// and aPHY-RX-START-Delay after the frame.
     pub fn unacknowledged(&self, mpdu_bytes: usize, retry: u8) -> Duration {
-        let reception_start = match (self.ofdm, self.standard) {
-            (false, _) => 192,
-            (true, Standard::A) => 25,
-            (true, _) => 24,
-        };
-        self.broadcast_after(mpdu_bytes, retry)
-            + self.sifs()
-            + self.slot()
-            + Duration::from_micros(reception_start)
+        self.broadcast_after(mpdu_bytes, retry) + self.sifs() + self.slot() + self.reception_start()
     }
 
     /// A frame to everybody, which nobody acknowledges or waits for.

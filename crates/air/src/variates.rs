@@ -26,6 +26,12 @@ pub enum Purpose {
     Corrupt = 8,
     /// Which bit.
     Position = 9,
+    /// How many slots a station waits.
+    Backoff = 10,
+    /// By how much a frame fades.
+    Fading = 11,
+    /// What a pair of stations is like.
+    Pair = 12,
 }
 
 /// Variates of one purpose, uniform in [0, 1), by index.

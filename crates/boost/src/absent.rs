@@ -28,6 +28,12 @@ impl Controller {
         match *self {}
     }
 
+    /// Whether it ends with this process.
+    #[must_use]
+    pub fn ends_with_process(&self) -> bool {
+        match *self {}
+    }
+
     /// Says how many segments a wire packet carries of a flow.
     pub fn tell(&self, _: &Flow, _: f64) {
         match *self {}

@@ -1,7 +1,7 @@
 //! Loads the programs and registers them as a congestion control.
 
-use crate::flow;
 use crate::{Error, Wrapped};
+use crate::{flow, registration};
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, OpenObject, PrintLevel};
 use rustix::time::{ClockId, clock_gettime};
 use std::path::Path;
@@ -19,6 +19,7 @@ const BTF: &str = "/sys/kernel/btf/vmlinux";
 pub struct Controller {
     // dropped in this order: what new connections can no longer choose first
     _registration: Link,
+    witness: Option<MapHandle>,
     ratios: MapHandle,
     _object: Object,
     wrapped: Wrapped,
@@ -33,7 +34,9 @@ impl Controller {
     ///
     /// [`Error::NoBtf`] and [`Error::Refused`], where this machine cannot do it.
     pub fn load(wrapped: Wrapped) -> Result<Self, Error> {
-        Self::load_as(wrapped, format!("oh_{wrapped}{}", std::process::id()))
+        // a process's number has up to seven digits
+        let short = &wrapped.name()[..wrapped.name().len().min(5)];
+        Self::load_as(wrapped, format!("{}{short}{}", registration::PREFIX, std::process::id()))
     }
 
     fn load_as(wrapped: Wrapped, name: String) -> Result<Self, Error> {
@@ -43,7 +46,14 @@ impl Controller {
         libbpf_rs::set_print(Some((PrintLevel::Debug, |_, line| tracing::debug!("{}", line.trim_end()))));
         let refused = |error: libbpf_rs::Error| Error::Refused(format!("{error:#}"));
         let mut open = ObjectBuilder::default().open_memory(PROGRAMS).map_err(refused)?;
-        christen(&mut open, wrapped, &name)?;
+        let links = registration::are_links();
+        christen(&mut open, wrapped, &name, links)?;
+        let witness = if links {
+            None
+        } else {
+            registration::sweep();
+            Some(registration::witness(&name)?)
+        };
         let mut object = open.load().map_err(refused)?;
         let mut registration = None;
         let mut ratios = None;
@@ -58,7 +68,7 @@ impl Controller {
         }
         let missing = || Error::Refused("they are not those that this program was written for".to_owned());
         let (registration, ratios) = registration.zip(ratios).ok_or_else(missing)?;
-        Ok(Controller { _registration: registration, ratios, _object: object, wrapped, name })
+        Ok(Controller { _registration: registration, witness, ratios, _object: object, wrapped, name })
     }
 
     /// What it wraps.
@@ -71,6 +81,13 @@ impl Controller {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Whether the kernel removes it by itself when this process is killed, as it does from Linux 6.4 on; otherwise the next
+    /// one does.
+    #[must_use]
+    pub fn ends_with_process(&self) -> bool {
+        self.witness.is_none()
     }
 
     /// Says how many segments a wire packet carries of the flow that leaves this host as `flow`. Fewer than one counts as
@@ -86,8 +103,8 @@ impl Controller {
     }
 }
 
-/// Gives the wanted controller its name, and leaves the other out.
-fn christen(open: &mut OpenObject, wrapped: Wrapped, name: &str) -> Result<(), Error> {
+/// Gives the wanted controller its name, and leaves the others out.
+fn christen(open: &mut OpenObject, wrapped: Wrapped, name: &str, links: bool) -> Result<(), Error> {
     let missing = || Error::Refused("the programs have no controller of that kind".to_owned());
     let mut named = false;
     for mut map in open.maps_mut() {
@@ -97,6 +114,9 @@ fn christen(open: &mut OpenObject, wrapped: Wrapped, name: &str) -> Result<(), E
         if map.name() != wrapped.name() {
             map.set_autocreate(false).map_err(|error| Error::Refused(error.to_string()))?;
             continue;
+        }
+        if !links {
+            map.set_map_flags(0).map_err(|error| Error::Refused(error.to_string()))?;
         }
         let value = map.initial_value_mut().ok_or_else(missing)?;
         let at = value.windows(PLACEHOLDER.len()).position(|window| window == PLACEHOLDER);

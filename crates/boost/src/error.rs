@@ -1,5 +1,7 @@
 //! Why nothing is boosted here. Each text is one sentence with the mend.
 
+use crate::Wrapped;
+
 /// What stands in the way.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -12,9 +14,9 @@ pub enum Error {
     )]
     NoBtf,
     /// The kernel did not take the programs.
-    #[error("the kernel does not take the programs: {0}; boost takes root and Linux 6.4 or newer with BPF")]
+    #[error("the kernel does not take the programs: {0}; boost takes root and Linux 5.15 or newer with BPF")]
     Refused(String),
     /// The congestion control in use is none that can be wrapped.
-    #[error("{0:?} is no congestion control that can be boosted; those are \"cubic\" and \"reno\"")]
+    #[error("{0:?} is no congestion control that can be boosted; those are {all}", all = Wrapped::list())]
     NotWrapped(String),
 }

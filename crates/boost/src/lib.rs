@@ -8,19 +8,23 @@
 //!
 //! The paper patches the kernel. Here a [`Controller`] is loaded into it: eBPF programs (`struct_ops`) that call the kernel's
 //! own cubic or reno ([`Wrapped`]) on the reference window and convert everything that crosses the boundary; the C
-//! source says how (`bpf/boost.bpf.c`). They learn the ratio from a map in which the node writes it for each of its
+//! source says how (`bpf/boost.bpf.c`). Vegas, veno and westwood, which the kernel lets no program call, are written again
+//! beside it, and so take no module. They learn the ratio from a map in which the node writes it for each of its
 //! flows ([`Controller::tell`]). A flow of which nothing is known, or nothing new for five seconds, behaves as it would
 //! without us, and so does every connection that outlives the node.
 //!
 //! A controller has a name of its own among the machine's, which its node sets for the routes that lead into its tunnel
 //! (`ip route … congctl NAME`): unmodified programs get it by connecting through the tunnel, and others never. It goes
-//! with the process that loaded it, however that ends; what was connected by then keeps the programs until it closes.
+//! with the process that loaded it, however that ends, or before Linux 6.4 with the next one, if that was killed
+//! (`registration`); what was connected by then keeps the programs until it closes.
 //!
 //! Without the feature `bpf` nothing of this is built, and [`Controller::load`] says so.
 
 mod error;
 #[cfg(feature = "bpf")]
 mod flow;
+#[cfg(feature = "bpf")]
+mod registration;
 mod wrapped;
 
 #[cfg(feature = "bpf")]

@@ -7,22 +7,33 @@ use std::str::FromStr;
 /// Where the kernel says what connections use that choose nothing; each network namespace has its own.
 const DEFAULT: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
 
-/// A congestion control of the kernel's whose functions programs may call. BBR's may be called too, but it measures the
-/// rate of delivery and does not count packets: saved bytes speed it up without us.
+/// A congestion control of the kernel's. Programs call the kernel's own functions of the first two, and have the others' from the
+/// papers. BBR's may be called too, but it measures the rate of delivery and does not count packets: saved bytes speed it up
+/// without us.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wrapped {
     /// CUBIC (RFC 9438).
     Cubic,
     /// NewReno (RFC 5681, RFC 6582).
     Reno,
+    /// Vegas (Brakmo, O'Malley, Peterson 1994).
+    Vegas,
+    /// Veno (Fu, Liew 2003).
+    Veno,
+    /// Westwood+ (Mascolo and others 2001).
+    Westwood,
 }
 
 impl Wrapped {
+    /// All of them.
+    pub const ALL: [Wrapped; 5] =
+        [Wrapped::Cubic, Wrapped::Reno, Wrapped::Vegas, Wrapped::Veno, Wrapped::Westwood];
+
     /// The one that connections of this network namespace use unless they choose another.
     ///
     /// # Errors
     ///
-    /// [`Error::NotWrapped`] where that is neither.
+    /// [`Error::NotWrapped`] where that is none of them.
     pub fn usual() -> Result<Self, Error> {
         let name = std::fs::read_to_string(DEFAULT).unwrap_or_default();
         name.trim().parse()
@@ -34,7 +45,17 @@ impl Wrapped {
         match self {
             Wrapped::Cubic => "cubic",
             Wrapped::Reno => "reno",
+            Wrapped::Vegas => "vegas",
+            Wrapped::Veno => "veno",
+            Wrapped::Westwood => "westwood",
         }
+    }
+
+    /// All their names, for people.
+    pub(crate) fn list() -> String {
+        let quoted = Self::ALL.map(|wrapped| format!("\"{wrapped}\""));
+        let [first @ .., last] = &quoted;
+        format!("{} and {last}", first.join(", "))
     }
 }
 
@@ -42,7 +63,7 @@ impl FromStr for Wrapped {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self, Error> {
-        [Wrapped::Cubic, Wrapped::Reno]
+        Self::ALL
             .into_iter()
             .find(|wrapped| wrapped.name() == name)
             .ok_or_else(|| Error::NotWrapped(name.to_owned()))
@@ -61,11 +82,12 @@ mod tests {
 
     #[test]
     fn what_cannot_be_wrapped_is_refused_with_those_that_can() {
-        assert_eq!("reno".parse::<Wrapped>().ok(), Some(Wrapped::Reno));
+        assert_eq!("veno".parse::<Wrapped>().ok(), Some(Wrapped::Veno));
         let refused = "bbr".parse::<Wrapped>().map_err(|error| error.to_string());
         assert_eq!(
             refused,
-            Err("\"bbr\" is no congestion control that can be boosted; those are \"cubic\" and \"reno\""
+            Err("\"bbr\" is no congestion control that can be boosted; those are \"cubic\", \"reno\", \"vegas\", \"veno\" and \
+                 \"westwood\""
                 .to_owned())
         );
     }

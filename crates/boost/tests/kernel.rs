@@ -9,12 +9,16 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 use wire::inner::{Flow, TCP};
 
 /// Bytes that keep a window busy for a while.
 const BYTES: usize = 8 << 20;
 
-/// A controller, where this machine can have one; programs are loaded by one test at a time, whose names differ.
+/// One test at a time.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// A controller, where this machine can have one. Its name has the process's number in it: one test at a time loads it.
 fn controller(wrapped: Wrapped) -> Option<Controller> {
     match Controller::load(wrapped) {
         Ok(controller) => Some(controller),
@@ -81,12 +85,16 @@ fn carry(mut from: TcpStream, mut to: TcpStream) -> bool {
 
 #[test]
 fn the_initial_window_is_as_many_wire_packets_as_without_and_the_name_goes_with_the_controller() {
-    for wrapped in [Wrapped::Cubic, Wrapped::Reno] {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    for wrapped in Wrapped::ALL {
         let Some(controller) = controller(wrapped) else { return };
         let name = controller.name().to_owned();
         assert!(available().split_whitespace().any(|other| other == name), "{name}");
+        // the kernel's own, if it has it; all begin alike
+        let has = available().split_whitespace().any(|name| name == wrapped.name());
+        let own = if has { wrapped.name() } else { "reno" };
         for address in ["127.0.0.1:0", "[::1]:0"] {
-            let (plain, _end) = connection(address, wrapped.name(), |_| {});
+            let (plain, _end) = connection(address, own, |_| {});
             let (unknown, _end) = connection(address, &name, |_| {});
             assert_eq!(window(&unknown), window(&plain), "{}", told(&unknown));
             assert!(told(&unknown).contains(&name));
@@ -100,5 +108,18 @@ fn the_initial_window_is_as_many_wire_packets_as_without_and_the_name_goes_with_
         drop(controller);
         assert!(!available().split_whitespace().any(|other| other == name), "{name} stays");
         assert!(carry(from, to), "what was connected by then goes on");
+    }
+}
+
+#[test]
+fn whatever_is_wrapped_carries_bytes_at_any_ratio() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    for wrapped in Wrapped::ALL {
+        let Some(controller) = controller(wrapped) else { return };
+        for ratio in [1.0, 3.5, 64.0] {
+            let told = |flow: &Flow| controller.tell(flow, ratio);
+            let (from, to) = connection("127.0.0.1:0", controller.name(), told);
+            assert!(carry(from, to), "{wrapped} at {ratio}");
+        }
     }
 }

@@ -46,6 +46,8 @@
 
 mod advice;
 mod analysis;
+mod annotated;
+mod contents;
 mod dissect;
 mod encryption;
 mod error;
@@ -61,6 +63,8 @@ mod source;
 mod writer;
 
 pub use analysis::Options;
+pub use annotated::{AnnotatedWriter, Interface};
+pub use contents::contents;
 pub use dissect::{CLIENT_BYTES, Dissector, TrafficCounts};
 pub use encryption::Encryption;
 pub use error::{CaptureError, Damage};

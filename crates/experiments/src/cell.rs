@@ -31,6 +31,22 @@ pub struct Path {
     pub hop_milliseconds: u32,
     /// Round trip of a wire between the server and the hop, in milliseconds; without one the server is at the hop.
     pub wire_milliseconds: Option<u32>,
+    /// What the hop carries.
+    pub capacity: Capacity,
+}
+
+/// What a link carries, and how much waits for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Capacity {
+    /// Octets a second, in thousands.
+    pub rate_kilobytes: u32,
+    /// Octets that wait before its transmitter at most.
+    pub queue_bytes: u32,
+}
+
+impl Capacity {
+    /// The paper's.
+    pub const PAPER: Self = Self { rate_kilobytes: 1000, queue_bytes: 65_536 };
 }
 
 impl Path {
@@ -40,7 +56,7 @@ impl Path {
     /// A hop with this round trip and nothing else.
     #[must_use]
     pub const fn hop(milliseconds: u32) -> Self {
-        Self { hop_milliseconds: milliseconds, wire_milliseconds: None }
+        Self { hop_milliseconds: milliseconds, wire_milliseconds: None, capacity: Capacity::PAPER }
     }
 
     /// The whole round trip.
@@ -60,9 +76,13 @@ impl Path {
 impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ms", self.round_trip_milliseconds())?;
-        match self.wire_milliseconds {
-            Some(_) => write!(f, ", {} of them the hop", self.hop_milliseconds),
-            None => Ok(()),
+        if self.wire_milliseconds.is_some() {
+            write!(f, ", {} of them the hop", self.hop_milliseconds)?;
+        }
+        let Capacity { rate_kilobytes, queue_bytes } = self.capacity;
+        match self.capacity {
+            Capacity::PAPER => Ok(()),
+            _ => write!(f, ", {} Mbit/s, queue {queue_bytes} B", rate_kilobytes * 8 / 1000),
         }
     }
 }
@@ -89,11 +109,13 @@ pub enum File {
     Random,
     /// Random bytes for more than half a minute.
     Long,
+    /// 10 MB of documentation.
+    Documents,
 }
 
 impl File {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::One, Self::Two, Self::Ebook, Self::Random, Self::Long];
+    pub const ALL: [Self; 6] = [Self::One, Self::Two, Self::Ebook, Self::Random, Self::Long, Self::Documents];
 
     /// The name under which it is offered.
     #[must_use]
@@ -104,6 +126,7 @@ impl File {
             Self::Ebook => "ebook",
             Self::Random => "random",
             Self::Long => "random-long",
+            Self::Documents => "documents",
         }
     }
 }
@@ -112,8 +135,11 @@ impl FromStr for File {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
-        let unknown =
-            || format!("no file is called {name:?}; there are file-1, file-2, ebook, random and random-long");
+        let unknown = || {
+            format!(
+                "no file is called {name:?}; there are file-1, file-2, ebook, random, random-long and documents"
+            )
+        };
         Self::ALL.into_iter().find(|file| file.slug() == name).ok_or_else(unknown)
     }
 }
@@ -126,6 +152,7 @@ impl fmt::Display for File {
             Self::Ebook => "ebook",
             Self::Random => "random bytes",
             Self::Long => "a long stretch of random bytes",
+            Self::Documents => "10 MB of documentation",
         })
     }
 }
@@ -162,13 +189,13 @@ impl Impairment {
     /// None.
     pub const NONE: Self = Self::Loss(0.0);
 
-    /// The link from server to client and the link back: 1 MByte/s, half the round trip, 64 KB of queue each.
+    /// The link from server to client and the link back: half the hop's round trip each.
     #[must_use]
     pub fn links(self, path: Path) -> [LinkConfig; 2] {
         let plain = || LinkConfig {
-            rate: Some(air::Bitrate::from_bytes_per_second(1_000_000)),
+            rate: Some(air::Bitrate::from_bytes_per_second(u64::from(path.capacity.rate_kilobytes) * 1000)),
             delay: Duration::from_micros(u64::from(path.hop_milliseconds) * 500),
-            queue_bytes: 65_536,
+            queue_bytes: path.capacity.queue_bytes as usize,
             ..LinkConfig::default()
         };
         let loss = |percent: f64| match percent {

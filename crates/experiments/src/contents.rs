@@ -161,6 +161,16 @@ impl Contents {
         Ok(Some(String::from_utf8(table).with_context(|| format!("{name} is no text"))?))
     }
 
+    /// A log of requests of the evaluation data, if it is there. What is no UTF-8 in it is replaced.
+    pub fn request_log(&self, name: &str) -> Result<Option<String>> {
+        let Some(data) = &self.data else { return Ok(None) };
+        let file = format!("logs/{name}");
+        if !data.join(&file).is_file() && !data.join(format!("{file}.xz")).is_file() {
+            return Ok(None);
+        }
+        Ok(Some(String::from_utf8_lossy(&unpack(data, &file)?).into_owned()))
+    }
+
     /// Web pages of at least `least_bytes`, one content each.
     pub fn web_pages(&self, least_bytes: u64) -> Result<Vec<Content>> {
         let Some(data) = &self.data else {

@@ -6,6 +6,7 @@
 
 mod adaptive;
 mod fairness;
+mod fast;
 mod grid;
 mod hop;
 mod must_show;
@@ -22,4 +23,5 @@ pub const EXPERIMENT: Experiment = Experiment {
     claims: must_show::claims,
 };
 
-const FIGURES: [Figure; 5] = [adaptive::FIGURE, grid::FIGURE, hop::FIGURE, udp::FIGURE, fairness::FIGURE];
+const FIGURES: [Figure; 6] =
+    [adaptive::FIGURE, grid::FIGURE, hop::FIGURE, fast::FIGURE, udp::FIGURE, fairness::FIGURE];

@@ -74,7 +74,7 @@ impl Pair {
             medium: Medium::Air { forward: down.clone(), backward: up.clone() },
             mtu_bytes: 1500,
         };
-        Topology { places: vec![place(GATEWAY), place(STATION)], links: vec![link] }
+        Topology { places: vec![place(GATEWAY), place(STATION)], links: vec![link], ..Topology::default() }
     }
 
     /// The same with a server at the other end of a wire, which does the same in both directions.

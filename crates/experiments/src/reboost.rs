@@ -10,9 +10,11 @@
 mod content;
 mod figure_2;
 mod figure_3;
+mod figure_4;
 mod harm;
 mod headline;
 mod must_show;
+mod proxy;
 mod system;
 mod table_1;
 mod table_2;
@@ -30,5 +32,13 @@ pub const EXPERIMENT: Experiment = Experiment {
     claims: must_show::claims,
 };
 
-const FIGURES: [Figure; 6] =
-    [headline::FIGURE, table_1::FIGURE, figure_2::FIGURE, figure_3::FIGURE, table_2::FIGURE, harm::FIGURE];
+const FIGURES: [Figure; 8] = [
+    headline::FIGURE,
+    table_1::FIGURE,
+    figure_2::FIGURE,
+    figure_3::FIGURE,
+    table_2::FIGURE,
+    figure_4::FIGURE,
+    harm::FIGURE,
+    proxy::FIGURE,
+];

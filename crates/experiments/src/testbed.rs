@@ -50,6 +50,7 @@ impl Testbed {
                 File::Ebook => contents.ebook()?,
                 File::Random => Contents::random(contents::FILE_1_BYTES),
                 File::Long => Contents::random(contents::LONG_BYTES),
+                File::Documents => contents.documents()?,
             };
             let path = folder.path().join(file.slug());
             fs::write(&path, &content.bytes).with_context(|| format!("cannot write {}", path.display()))?;
@@ -106,6 +107,8 @@ impl Testbed {
             servers: if downloads.is_empty() { Vec::new() } else { vec![server.to_owned()] },
             daemons: self.pair.daemons(&carrier),
             downloads,
+            clients: Vec::new(),
+            fresh_seconds: None,
             streams,
             events: Vec::new(),
             bound_seconds: BOUND_SECONDS,

@@ -16,6 +16,7 @@ mod harm;
 mod must_show;
 mod path;
 mod snoop;
+mod upstream;
 
 use crate::experiment::Experiment;
 use crate::figure::Figure;
@@ -30,7 +31,7 @@ pub const EXPERIMENT: Experiment = Experiment {
 };
 
 /// All figures, in the paper's order, and what is added to them.
-const FIGURES: [Figure; 8] = [
+const FIGURES: [Figure; 9] = [
     figure_2::FIGURE,
     figure_3::FIGURE,
     figure_4::FIGURE,
@@ -38,5 +39,6 @@ const FIGURES: [Figure; 8] = [
     gain::FIGURE_6,
     gain::FIGURE_7,
     snoop::FIGURE,
+    upstream::FIGURE,
     harm::FIGURE,
 ];

@@ -31,9 +31,12 @@ pub mod icp;
 pub mod inner;
 pub mod link_config;
 pub mod literals;
+pub mod medium_config;
 pub mod mutation;
 pub mod named_chunks;
 pub mod neighbours;
+pub mod notice;
+pub mod olsrv2_routes;
 pub mod overheard_frames;
 pub mod overhearing;
 mod pair;
@@ -49,6 +52,7 @@ pub mod snoop;
 pub mod super_segments;
 pub mod too_large;
 pub mod unit;
+pub mod unit_contents;
 pub mod varint;
 
 /// A well-formed input.
@@ -116,6 +120,9 @@ targets! {
     inner: 200_000,
     link_config: 20_000,
     literals: 20_000,
+    medium_config: 1_000,
+    notice: 200_000,
+    olsrv2_routes: 20_000,
     named_chunks: 100_000,
     neighbours: 1_000,
     overheard_frames: 100_000,
@@ -132,5 +139,6 @@ targets! {
     super_segments: 50_000,
     too_large: 300,
     unit: 200_000,
+    unit_contents: 20_000,
     varint: 200_000,
 }

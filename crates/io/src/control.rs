@@ -2,8 +2,10 @@
 
 use crate::Error;
 use crate::ear::Heard;
+use crate::outlet::Outlet;
 use crate::rates::Rate;
 use crate::reactor::Bell;
+use crate::tap::Tap;
 use node::Node;
 use serde::{Deserialize, Serialize};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -58,6 +60,7 @@ pub struct Snapshot {
 pub(crate) enum Request {
     Status(SyncSender<Snapshot>),
     Rates(Vec<Rate>),
+    Capture(Tap),
     Stop,
 }
 
@@ -81,21 +84,23 @@ pub struct Inbox {
 }
 
 impl Inbox {
-    /// Answers the other threads for a node and what the system refused it; `overheard` is asked when somebody wants to know.
+    /// Answers the other threads for a node and its outlet; `overheard` is asked when somebody wants to know.
     /// `false`: one of them said to stop.
     pub(crate) fn answer(
         &self,
         now: Duration,
         node: &mut Node,
-        io: Counters,
+        outlet: &mut Outlet,
         mut overheard: impl FnMut() -> Option<Heard>,
     ) -> bool {
         for request in self.requests.try_iter() {
             match request {
                 // whoever asked may have lost patience
                 Request::Status(answer) => {
-                    let _ = answer.try_send(Snapshot { node: node.status(now), io, overheard: overheard() });
+                    let (node, io) = (node.status(now), outlet.counters);
+                    let _ = answer.try_send(Snapshot { node, io, overheard: overheard() });
                 }
+                Request::Capture(tap) => outlet.tap = Some(tap),
                 Request::Rates(rates) => rates.iter().for_each(|(to, rate)| node.radio_sends(*to, *rate)),
                 Request::Stop => return false,
             }
@@ -147,6 +152,16 @@ impl Control {
             bell.ring();
             !matches!(told, Err(TrySendError::Disconnected(_)))
         })
+    }
+
+    /// Has what passes the nodes captured, in the place of whoever captured it before, until the other end of `tap` is
+    /// dropped.
+    pub fn capture(&self, tap: &Tap) -> Result<(), Error> {
+        for Driver { requests, bell } in &self.drivers {
+            requests.try_send(Request::Capture(tap.clone())).map_err(|_| Error::Stopped)?;
+            bell.ring();
+        }
+        Ok(())
     }
 
     /// Makes the drivers return. May be called at any time, also before they have begun.

@@ -10,6 +10,7 @@ use crate::control::Inbox;
 use crate::load::Load;
 use crate::outlet::Outlet;
 use crate::reactor::{Bell, Reactor};
+use crate::tap::{self, What};
 use node::{Concerns, Event, Node, Shards};
 use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
@@ -197,7 +198,7 @@ impl Hand<'_> {
                 Err(TryRecvError::Empty) => {}
                 Err(TryRecvError::Disconnected) => goes_on = false,
             }
-            goes_on &= self.inbox.answer(now, self.node, self.outlet.counters, || None);
+            goes_on &= self.inbox.answer(now, self.node, &mut self.outlet, || None);
         }
         self.node.close();
         let now = self.clock.now();
@@ -226,7 +227,14 @@ impl Hand<'_> {
         batch.drain(|origin, bytes| {
             match origin {
                 Origin::Device => node.handle_packet(now, bytes),
-                Origin::Socket { from, ecn } => node.handle_datagram(now, from, ecn, bytes),
+                Origin::Socket { from, ecn } => {
+                    let sealed = outlet.tap.as_ref().map(|_| bytes.to_vec());
+                    node.handle_datagram(now, from, ecn, bytes);
+                    if let Some(sealed) = sealed {
+                        let opened = tap::opened(&sealed, bytes);
+                        tap::packet(&mut outlet.tap, What::Received { from, ecn, opened }, &sealed);
+                    }
+                }
             }
             outlet.deliver(node);
         });

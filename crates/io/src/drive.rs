@@ -9,6 +9,7 @@ use crate::load::Load;
 use crate::outlet::Outlet;
 use crate::rates::Watch;
 use crate::reactor::{Reactor, Ready};
+use crate::tap::{self, What};
 use crate::{Control, Error, System, mss};
 use node::{Node, Shards};
 use std::os::fd::AsFd;
@@ -115,7 +116,7 @@ impl<F: FnMut(node::Event)> Driver<'_, F> {
             }
             let ear = &mut self.system.ear;
             let heard = || ear.as_mut().map(Ear::heard);
-            if ready.woken && !inbox.answer(now, self.node, self.outlet.counters, heard) {
+            if ready.woken && !inbox.answer(now, self.node, &mut self.outlet, heard) {
                 return self.say_goodbye(inbox);
             }
         }
@@ -145,9 +146,11 @@ impl<F: FnMut(node::Event)> Driver<'_, F> {
     fn receive(&mut self, now: Duration) -> Result<(), Error> {
         let Driver { node, crew, outlet, .. } = self;
         outlet.receive(node, |node, received| {
-            if !crew.takes_datagram(received.from, received.ecn, received.datagram) {
+            let is_for_others = crew.takes_datagram(received.from, received.ecn, received.datagram);
+            if !is_for_others {
                 node.handle_datagram(now, received.from, received.ecn, received.datagram);
             }
+            !is_for_others
         })?;
         outlet.counters.handed_over_lost += crew.hand_over();
         Ok(())
@@ -168,13 +171,16 @@ impl<F: FnMut(node::Event)> Driver<'_, F> {
     /// Hands the nodes a few packets of the kernel's.
     fn read_packets(&mut self, now: Duration) -> Result<(), Error> {
         let Driver { node, crew, outlet, system, .. } = self;
-        let Outlet { tun, counters, .. } = &mut *outlet;
+        let Outlet { tun, counters, tap, .. } = &mut *outlet;
         let mut packets = 0;
         while packets < PACKETS
             && tun.read(|packet| {
                 packets += 1;
                 if system.mss_clamp.is_some_and(|mtu| mss::clamp(packet, mtu)) {
                     counters.segment_sizes_clamped += 1;
+                }
+                if tap.is_some() {
+                    tap::packet(tap, What::Offered, packet);
                 }
                 if !crew.takes_packet(packet) {
                     node.handle_packet(now, packet);

@@ -38,6 +38,7 @@ pub mod rates;
 pub mod reactor;
 pub mod routes;
 mod system;
+pub mod tap;
 pub mod tun;
 pub mod udp;
 

@@ -4,6 +4,7 @@ use crate::Error;
 use crate::control::Counters;
 use crate::outbox::{Envelope, Outbox, Sent};
 use crate::ports::Ports;
+use crate::tap::{self, Tap, What};
 use crate::tun::Tun;
 use node::Node;
 use std::time::Duration;
@@ -19,6 +20,8 @@ pub(crate) struct Outlet {
     outbox: Outbox,
     /// The port whose socket was full when last asked.
     pub blocked: Option<usize>,
+    /// Where what passes is captured.
+    pub tap: Option<Tap>,
     delivery: Vec<u8>,
 }
 
@@ -31,6 +34,7 @@ impl Outlet {
             counters: Counters::default(),
             outbox: Outbox::default(),
             blocked: None,
+            tap: None,
             delivery: Vec::with_capacity(PACKET_BYTES),
         }
     }
@@ -47,10 +51,16 @@ impl Outlet {
     /// Sends what the node has, as far as the sockets take it.
     pub fn transmit(&mut self, node: &mut Node, now: Duration) -> Result<(), Error> {
         if self.blocked.is_none() {
+            let tap = &mut self.tap;
             let sent = self.outbox.send_all(&mut self.ports, &mut self.counters, |datagram| {
                 let transmit = node.poll_transmit(now, datagram)?;
+                let plain = tap.as_ref().map(|_| datagram.clone());
                 transmit.seal(datagram);
                 let node::Transmit { to, source_port, class, .. } = transmit;
+                if let Some(plain) = plain {
+                    let opened = tap::opened(datagram, &plain);
+                    tap::packet(tap, What::Sent { to, source_port, class, opened }, datagram);
+                }
                 Some(Envelope { to, source_port, class })
             })?;
             self.blocked = match sent {
@@ -61,17 +71,25 @@ impl Outlet {
         Ok(())
     }
 
-    /// Hands one system call's worth of datagrams to `take`, and the kernel what its node makes of each.
+    /// Hands one system call's worth of datagrams to `take`, and the kernel what its node makes of each. `take` says whether
+    /// the datagram was for this node.
     pub fn receive(
         &mut self,
         node: &mut Node,
-        mut take: impl FnMut(&mut Node, crate::udp::Received<'_>),
+        mut take: impl FnMut(&mut Node, &mut crate::udp::Received<'_>) -> bool,
     ) -> Result<(), Error> {
-        let Outlet { tun, ports, counters, delivery, .. } = self;
+        let Outlet { tun, ports, counters, delivery, tap, .. } = self;
         ports
-            .receive(|received| {
-                take(node, received);
-                deliver(node, tun, counters, delivery);
+            .receive(|mut received| {
+                let sealed = tap.as_ref().map(|_| received.datagram.to_vec());
+                if take(node, &mut received)
+                    && let Some(sealed) = sealed
+                {
+                    let crate::udp::Received { from, ecn, datagram } = received;
+                    let opened = tap::opened(&sealed, datagram);
+                    tap::packet(tap, What::Received { from, ecn, opened }, &sealed);
+                }
+                deliver(node, tun, counters, delivery, tap);
             })
             .map_err(Error::call("receive datagrams"))?;
         self.flush();
@@ -80,7 +98,7 @@ impl Outlet {
 
     /// Hands the device what the node has restored.
     pub fn deliver(&mut self, node: &mut Node) {
-        deliver(node, &mut self.tun, &mut self.counters, &mut self.delivery);
+        deliver(node, &mut self.tun, &mut self.counters, &mut self.delivery, &mut self.tap);
     }
 
     /// Hands the kernel what the device holds back.
@@ -89,8 +107,17 @@ impl Outlet {
     }
 }
 
-fn deliver(node: &mut Node, tun: &mut Tun, counters: &mut Counters, delivery: &mut Vec<u8>) {
+fn deliver(
+    node: &mut Node,
+    tun: &mut Tun,
+    counters: &mut Counters,
+    delivery: &mut Vec<u8>,
+    tap: &mut Option<Tap>,
+) {
     while node.poll_deliver(delivery) {
+        if tap.is_some() {
+            tap::packet(tap, What::Delivered, delivery);
+        }
         count_refusal(tun.write(delivery), counters);
     }
 }

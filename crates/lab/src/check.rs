@@ -52,6 +52,26 @@ fn check_topology(topology: &Topology) -> Result<(), String> {
         check_place(topology, first)?;
         check_place(topology, second)?;
     }
+    demand(topology.channels.len() <= 255, || "there are more than 255 channels".to_owned())?;
+    for channel in &topology.channels {
+        let name = &channel.name;
+        demand(word(name, 15), || format!("the channel name `{name}` is not 1 to 15 letters and digits"))?;
+        demand(names.insert(name), || {
+            format!("two links or channels, or one and loopback, are called `{name}`")
+        })?;
+        let (stations, places) = (channel.stations.len(), channel.medium.stations.len());
+        demand(stations == places, || {
+            format!("the channel `{name}` has {stations} stations and positions for {places}")
+        })?;
+        demand(stations <= 254, || format!("the channel `{name}` has more than 254 stations"))?;
+        let mut seen = HashSet::new();
+        for station in &channel.stations {
+            check_place(topology, station)?;
+            demand(seen.insert(station), || {
+                format!("the channel `{name}` has the station `{station}` twice")
+            })?;
+        }
+    }
     Ok(())
 }
 
@@ -103,6 +123,14 @@ fn check_traffic(scenario: &Scenario) -> Result<(), String> {
             Start::After(other) => demand(other < index, || {
                 format!("download {index} starts after download {other}, which is not an earlier one")
             })?,
+        }
+    }
+    for client in &scenario.clients {
+        check_place(&scenario.topology, &client.place)?;
+        for page in &client.pages {
+            check_seconds(page.think_seconds)?;
+            demand(!page.contents.is_empty(), || "a client's page has no contents".to_owned())?;
+            page.contents.iter().try_for_each(check_content)?;
         }
     }
     for stream in &scenario.streams {
@@ -179,6 +207,23 @@ mod tests {
     #[test]
     fn each_mistake_is_named() {
         type Mistake = fn(&mut Scenario);
+        let channel = |stations: &[&str], places: usize| crate::topology::Channel {
+            name: "mesh".to_owned(),
+            stations: stations.iter().map(|name| (*name).to_owned()).collect(),
+            medium: air::MediumConfig { stations: vec![[0.0; 2]; places], ..Default::default() },
+        };
+        let mut shared = sound();
+        shared.topology.channels.push(channel(&["gateway", "station"], 2));
+        shared.check().unwrap();
+        for (stations, places, named) in [
+            (&["gateway", "station"][..], 3, "2 stations and positions for 3"),
+            (&["gateway", "gateway"], 2, "`gateway` twice"),
+            (&["nowhere"], 1, "no place `nowhere`"),
+        ] {
+            shared.topology.channels[0] = channel(stations, places);
+            let error = shared.check().unwrap_err().to_string();
+            assert!(error.contains(named), "`{error}` does not say `{named}`");
+        }
         let mistakes: [(Mistake, &str); 12] = [
             (|it| it.topology.places[0].name = "gate/way".to_owned(), "not 1 to 32 letters"),
             (|it| it.topology.places[1].name = "gateway".to_owned(), "two places are called `gateway`"),

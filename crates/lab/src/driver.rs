@@ -51,6 +51,11 @@ impl Virtual {
     }
 }
 
+/// How long a run of unbounded length may be silent beyond the usual.
+const MOST_PATIENCE_SECONDS: f64 = 7200.0;
+/// What a program takes of the guest's memory, at most. What is not used costs nothing.
+const MEBIBYTES_A_PROGRAM: u32 = 32;
+
 /// Runs every scenario with each of its seeds, and returns the outcomes in that order.
 ///
 /// # Errors
@@ -159,7 +164,15 @@ fn boot(
     let command = how.guest.iter().cloned().chain(paths).collect();
     let seed = slice.seeds.first().copied().unwrap_or_default();
     let processor = Some(processor);
-    let boot = Boot { processor, silence: how.silence, ..Boot::new(command, seed) };
+    let boot = Boot::new(command, seed);
+    let programs = slice.daemons.len() + slice.clients.len();
+    let boot = Boot {
+        processor,
+        // A minute of a busy mesh takes several seconds.
+        silence: how.silence + Duration::from_secs_f64(slice.bound_seconds.min(MOST_PATIENCE_SECONDS)),
+        memory_mebibytes: boot.memory_mebibytes + MEBIBYTES_A_PROGRAM * programs as u32,
+        ..boot
+    };
 
     let mut outcomes = Vec::new();
     let mut failed = None;

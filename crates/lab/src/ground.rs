@@ -1,6 +1,7 @@
 //! The ground of one run: its namespaces, their interfaces, addresses and routes, and the radio between them.
 
 use std::fmt::Write as _;
+use std::net::IpAddr;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
@@ -8,16 +9,20 @@ use air::LinkConfig;
 use rustix::event::{PollFd, PollFlags, poll};
 use tun_rs::{DeviceBuilder, Layer, SyncDevice};
 
+use crate::channel::AirChannel;
 use crate::congestion_control::{self, Leave};
 use crate::error::{Doing, LabError};
 use crate::ethernet::HEADER_BYTES;
 use crate::namespace::{Namespace, ip_batch};
-use crate::outcome::LinkOutcome;
+use crate::outcome::{ChannelOutcome, LinkOutcome};
 use crate::program::timespec;
 use crate::radio::{AirLink, Direction, Radio};
 use crate::run::Run;
 use crate::scenario::Scenario;
-use crate::topology::{End, Link, Medium, Place, Topology, ipv4_of, ipv6_of, mac_of};
+use crate::topology::{
+    Channel, End, Medium, Place, Topology, ipv4_of, ipv6_of, mac_of, station_ipv4, station_link_local,
+    station_mac,
+};
 
 /// Kernel parameters that every place gets first. Nothing may cross a link but the traffic, and no connection may
 /// profit from what an earlier one learnt.
@@ -31,6 +36,9 @@ const PARAMETERS: [(&str, &str); 6] = [
     ("net.ipv6.conf.default.mldv1_unsolicited_report_interval", "1"),
 ];
 
+/// Octets of the MTU of channels.
+const MTU_BYTES: u16 = 1500;
+
 /// For how long new interfaces must be silent before the air opens.
 const SILENCE: Duration = Duration::from_millis(50);
 
@@ -39,6 +47,7 @@ pub(crate) struct Ground {
     // In order of dropping: the radio holds devices of the namespaces.
     radio: Radio,
     air: Vec<String>,
+    channels: Vec<String>,
     places: Vec<(String, Namespace)>,
 }
 
@@ -63,13 +72,16 @@ impl Ground {
         drop(leave);
         lay_cables(topology, &places)?;
         let links = raise_air(scenario, seed, &places)?;
+        let channels = raise_channels(scenario, seed, &places)?;
         for (place, (_, namespace)) in topology.places.iter().zip(&places) {
             namespace.ip(&address_lines(topology, place))?;
         }
         let air = links.iter().map(|(name, _)| name.clone()).collect();
         let links: Vec<AirLink> = links.into_iter().map(|(_, link)| link).collect();
-        fall_silent(&links)?;
-        Ok(Self { radio: Radio::start(links)?, air, places })
+        let taps = links.iter().flat_map(|link| &link.taps).chain(channels.iter().flat_map(|it| &it.taps));
+        fall_silent(&taps.collect::<Vec<_>>())?;
+        let names = topology.channels.iter().map(|channel| channel.name.clone()).collect();
+        Ok(Self { radio: Radio::start(links, channels)?, air, channels: names, places })
     }
 
     /// The namespace of a place that the scenario's check has found to exist.
@@ -92,12 +104,14 @@ impl Ground {
         self.radio.configure(number, direction, &for_packets(config))
     }
 
-    /// What crossed the air so far.
-    pub(crate) fn counts(&self) -> Vec<LinkOutcome> {
+    /// What crossed the air so far: its links and its channels.
+    pub(crate) fn counts(&self) -> (Vec<LinkOutcome>, Vec<ChannelOutcome>) {
         let counts = self.radio.counts();
-        let names = self.air.iter().cloned();
-        let both = names.zip(counts);
-        both.map(|(name, [forward, backward])| LinkOutcome { name, forward, backward }).collect()
+        let links = self.air.iter().cloned().zip(counts.links);
+        let links = links.map(|(name, [forward, backward])| LinkOutcome { name, forward, backward });
+        let channels = self.channels.iter().cloned().zip(counts.channels);
+        let channels = channels.map(|(name, stations)| ChannelOutcome { name, stations });
+        (links.collect(), channels.collect())
     }
 }
 
@@ -131,13 +145,7 @@ fn raise_air(
         let Medium::Air { forward, backward } = &link.medium else { continue };
         let open = |end: End| {
             let place = &link.ends[end as usize - 1];
-            match places.iter().find(|(name, _)| name == place) {
-                Some((_, namespace)) => namespace.enter(|| open_tap(link, number, end))?,
-                None => Err(LabError::Scenario {
-                    name: scenario.name.clone(),
-                    detail: format!("there is no place `{place}`"),
-                }),
-            }
+            open_tap(scenario, places, place, &link.name, mac_of(number, end), link.mtu_bytes)
         };
         let seeded = |config, direction: Direction| {
             let stream = seed.wrapping_mul(512).wrapping_add(u64::from(number) * 2 + direction as u64);
@@ -156,17 +164,52 @@ fn raise_air(
     Ok(links)
 }
 
-fn open_tap(link: &Link, number: u8, end: End) -> Result<SyncDevice, LabError> {
-    let tap = DeviceBuilder::new()
-        .name(link.name.clone())
-        .layer(Layer::L2)
-        .mac_addr(mac_of(number, end))
-        .mtu(link.mtu_bytes)
-        .enable(false)
-        .build_sync()
-        .doing(|| format!("make the TAP `{}`", link.name))?;
-    tap.set_nonblocking(true).doing(|| format!("unblock the TAP `{}`", link.name))?;
-    Ok(tap)
+/// Opens the TAPs of channels and seeds the air between them.
+fn raise_channels(
+    scenario: &Scenario,
+    seed: u64,
+    places: &[(String, Namespace)],
+) -> Result<Vec<AirChannel>, LabError> {
+    let mut channels = Vec::new();
+    for (number, channel) in (0_u8..).zip(&scenario.topology.channels) {
+        let medium = air::Medium::new(&channel.medium, seed.wrapping_mul(256).wrapping_add(number.into()));
+        let medium = medium.map_err(|error| LabError::Scenario {
+            name: scenario.name.clone(),
+            detail: format!("the channel `{}`: {error}", channel.name),
+        })?;
+        let macs: Vec<_> = (0..channel.stations.len()).map(|station| station_mac(number, station)).collect();
+        let taps = channel.stations.iter().zip(&macs);
+        let taps = taps.map(|(place, mac)| open_tap(scenario, places, place, &channel.name, *mac, MTU_BYTES));
+        channels.push(AirChannel { taps: taps.collect::<Result<_, _>>()?, macs, medium });
+    }
+    Ok(channels)
+}
+
+fn open_tap(
+    scenario: &Scenario,
+    places: &[(String, Namespace)],
+    place: &str,
+    name: &str,
+    mac: [u8; 6],
+    mtu_bytes: u16,
+) -> Result<SyncDevice, LabError> {
+    let found = places.iter().find(|(other, _)| other == place);
+    let (_, namespace) = found.ok_or_else(|| LabError::Scenario {
+        name: scenario.name.clone(),
+        detail: format!("there is no place `{place}`"),
+    })?;
+    namespace.enter(|| {
+        let tap = DeviceBuilder::new()
+            .name(name)
+            .layer(Layer::L2)
+            .mac_addr(mac)
+            .mtu(mtu_bytes)
+            .enable(false)
+            .build_sync()
+            .doing(|| format!("make the TAP `{name}`"))?;
+        tap.set_nonblocking(true).doing(|| format!("unblock the TAP `{name}`"))?;
+        Ok(tap)
+    })?
 }
 
 /// The air takes the frames of an 802.11 link for Ethernet's and is given packets here: the header's octets are made up.
@@ -195,20 +238,47 @@ fn address_lines(topology: &Topology, place: &Place) -> String {
         let _ =
             writeln!(lines, "neigh replace {} lladdr {mac} dev {name} nud permanent", ipv6_of(number, other));
     }
+    for (number, channel) in (0_u8..).zip(&topology.channels) {
+        if let Some(station) = channel.station(&place.name) {
+            lines += &channel_lines(number, channel, station);
+        }
+    }
     for route in &place.routes {
-        let _ = writeln!(lines, "route add {} via {}", route.to, route.via);
+        let over = topology.channels.iter().find(|channel| {
+            let next = channel.stations.iter().filter_map(|other| topology.address_on(&channel.name, other));
+            channel.station(&place.name).is_some() && next.into_iter().any(|next| next == route.via)
+        });
+        let over = over.map_or_else(String::new, |channel| format!(" dev {} onlink", channel.name));
+        let _ = writeln!(lines, "route add {} via {}{over}", route.to, route.via);
+    }
+    lines
+}
+
+/// The same for a channel. There is a route for what is broadcast, and none for other stations.
+fn channel_lines(number: u8, channel: &Channel, station: usize) -> String {
+    let name = &channel.name;
+    let mut lines = format!("link set {name} up\n");
+    let own = station_ipv4(number, station);
+    let everybody = std::net::Ipv4Addr::new(10, 78, number, 255);
+    let _ = writeln!(lines, "addr add {own}/24 brd {everybody} dev {name} noprefixroute");
+    for other in (0..channel.stations.len()).filter(|other| *other != station) {
+        let mac = written(station_mac(number, other));
+        for address in
+            [IpAddr::from(station_ipv4(number, other)), IpAddr::from(station_link_local(number, other))]
+        {
+            let _ = writeln!(lines, "neigh replace {address} lladdr {mac} dev {name} nud permanent");
+        }
     }
     lines
 }
 
 /// Discards what new interfaces say of their own accord (reports of multicast groups), until they say no more.
-fn fall_silent(links: &[AirLink]) -> Result<(), LabError> {
-    let taps: Vec<&SyncDevice> = links.iter().flat_map(|link| &link.taps).collect();
+fn fall_silent(taps: &[&SyncDevice]) -> Result<(), LabError> {
     let mut watched: Vec<PollFd<'_>> =
         taps.iter().map(|tap| PollFd::from_borrowed_fd(tap.as_fd(), PollFlags::IN)).collect();
     let mut frame = [0; 2048];
     while poll(&mut watched, Some(&timespec(SILENCE))).doing(|| "watch the TAPs".to_owned())? > 0 {
-        for tap in &taps {
+        for tap in taps {
             while tap.recv(&mut frame).is_ok() {}
         }
     }

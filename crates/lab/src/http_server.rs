@@ -21,16 +21,22 @@ pub struct HttpServer {
 }
 
 impl HttpServer {
-    /// Serves the files in `content` on `port` of every address of `namespace`, keeping its own files in `folder`,
-    /// and returns when it listens.
+    /// Serves the files in `content` on `port` of every address of `namespace`, saying for `fresh_seconds` that they stay
+    /// fresh, keeping its own files in `folder`, and returns when it listens.
     ///
     /// # Errors
     ///
     /// [`LabError::ProgramAbsent`] without nginx, [`LabError::Daemon`] when it does not come to listen.
-    pub fn start(namespace: &Namespace, content: &Path, folder: &Path, port: u16) -> Result<Self, LabError> {
+    pub fn start(
+        namespace: &Namespace,
+        content: &Path,
+        folder: &Path,
+        port: u16,
+        fresh_seconds: Option<u32>,
+    ) -> Result<Self, LabError> {
         let config = folder.join("nginx.conf");
         let log = folder.join("nginx.log");
-        fs::write(&config, configuration(content, folder, port))
+        fs::write(&config, configuration(content, folder, port, fresh_seconds))
             .doing(|| format!("write {}", config.display()))?;
         let mut command = Command::new("nginx");
         command.args(["-p", ".", "-c"]).arg(&config).arg("-e").arg(&log).current_dir(folder);
@@ -62,14 +68,15 @@ pub(crate) fn is_listening(port: u16) -> bool {
 }
 
 /// One process, no logs, nothing outside `folder`; the answers are files as they are.
-fn configuration(content: &Path, folder: &Path, port: u16) -> String {
+fn configuration(content: &Path, folder: &Path, port: u16, fresh_seconds: Option<u32>) -> String {
+    let expires = fresh_seconds.map_or_else(|| "off".to_owned(), |seconds| format!("{seconds}s"));
     let (content, folder) = (content.display(), folder.display());
     format!(
         "daemon off;\n\
          master_process off;\n\
          pid {folder}/nginx.pid;\n\
          error_log {folder}/nginx.log error;\n\
-         events {{ worker_connections 64; }}\n\
+         events {{ worker_connections 512; }}\n\
          http {{\n\
            access_log off;\n\
            client_body_temp_path {folder}/nginx-body;\n\
@@ -84,6 +91,7 @@ fn configuration(content: &Path, folder: &Path, port: u16) -> String {
              listen {port};\n\
              listen [::]:{port};\n\
              root {content};\n\
+             expires {expires};\n\
            }}\n\
          }}\n"
     )

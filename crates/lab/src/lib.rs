@@ -1,8 +1,8 @@
 //! Namespaces, TAP radios on the emulated air, real daemons and programs; on this kernel or inside the virtual-time
 //! kernel.
 //!
-//! A [`Scenario`] says what is to be tried: places (network namespaces) and the links between them, daemons, downloads
-//! by curl from nginx, UDP streams, and what happens meanwhile. [`run`] tries it with each of its seeds and gives an
+//! A [`Scenario`] says what is to be tried: places (network namespaces), the links between them and the channels that they
+//! share, daemons, downloads by curl from nginx, clients that browse, UDP streams, and what happens meanwhile. [`run`] tries it with each of its seeds and gives an
 //! [`Outcome`] for each: what crossed the links, and what arrived.
 //!
 //! For each seed everything is made afresh. A `Ground` is laid: [`Namespace`]s, cables, and TAPs whose packets the
@@ -17,7 +17,9 @@
 
 #![allow(clippy::disallowed_methods)] // The lab runs real programs in real time, or in what they take for it.
 
+mod channel;
 mod check;
+mod client;
 mod congestion_control;
 mod daemon;
 mod download;
@@ -39,14 +41,20 @@ mod traffic;
 mod trial;
 pub mod virtual_time;
 
+pub use channel::AirChannel;
 pub use driver::{Driver, Virtual, run, run_reporting};
 pub use error::LabError;
 pub use http_server::HttpServer;
 pub use namespace::Namespace;
-pub use outcome::{Count, Delay, DownloadOutcome, Ending, LinkCount, LinkOutcome, Outcome, StreamOutcome};
+pub use outcome::{
+    ChannelOutcome, Count, Delay, DownloadOutcome, Ending, FetchOutcome, LinkCount, LinkOutcome, Outcome,
+    StationCount, StreamOutcome,
+};
 pub use program::Program;
-pub use radio::{AirLink, Direction, Radio};
+pub use radio::{AirLink, Counts, Direction, Radio};
 pub use run::Run;
-pub use scenario::{Action, Content, Daemon, Download, Event, HTTP_PORT, Ready, Scenario, Start, Stream};
-pub use topology::{Link, Medium, Place, Route, Topology};
+pub use scenario::{
+    Action, Client, Content, Daemon, Download, Event, HTTP_PORT, Page, Ready, Scenario, Start, Stream,
+};
+pub use topology::{Channel, Link, Medium, Place, Route, Topology};
 pub use trial::{Glimpse, Watcher, run_here, run_watched};

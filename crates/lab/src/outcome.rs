@@ -13,6 +13,12 @@ pub struct Outcome {
     pub seed: u64,
     /// The links over the air, in the scenario's order. Cables are not counted.
     pub links: Vec<LinkOutcome>,
+    /// The channels, in the scenario's order.
+    #[serde(default)]
+    pub channels: Vec<ChannelOutcome>,
+    /// What clients fetched, in the scenario's order of clients, each in its order of time.
+    #[serde(default)]
+    pub fetches: Vec<Vec<FetchOutcome>>,
     /// The downloads, in the scenario's order.
     pub downloads: Vec<DownloadOutcome>,
     /// The UDP streams, in the scenario's order.
@@ -39,6 +45,76 @@ pub struct LinkOutcome {
     pub forward: LinkCount,
     /// From the second end to the first.
     pub backward: LinkCount,
+}
+
+/// What the stations of one channel sent and got.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ChannelOutcome {
+    /// The channel's name.
+    pub name: String,
+    /// By station, in the scenario's order.
+    pub stations: Vec<StationCount>,
+}
+
+/// What one station of a channel sent and got, counted since the radio started.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct StationCount {
+    /// What its interface handed to the radio.
+    pub offered: Count,
+    /// The part of that from link-local IPv6 addresses: routing.
+    pub link_local: Count,
+    /// The other part of that which was for everybody.
+    pub broadcast: Count,
+    /// Refused by the full queue; never on the air.
+    pub queue_dropped: Count,
+    /// On the air; each try counts.
+    pub transmitted: Count,
+    /// Lost on the air, after all tries.
+    pub lost: Count,
+    /// Delivered to the station that they were for.
+    pub delivered: Count,
+    /// Received from others.
+    pub received: Count,
+    /// Tries that others interfered with.
+    pub interfered: u64,
+    /// For how long it kept the channel busy.
+    pub air_seconds: f64,
+}
+
+impl From<&air::medium::StationCounters> for StationCount {
+    fn from(counters: &air::medium::StationCounters) -> Self {
+        Self {
+            offered: counters.offered.into(),
+            link_local: Count::default(),
+            broadcast: Count::default(),
+            queue_dropped: counters.queue_dropped.into(),
+            transmitted: counters.transmitted.into(),
+            lost: counters.lost.into(),
+            delivered: counters.delivered.into(),
+            received: counters.received.into(),
+            interfered: counters.interfered,
+            air_seconds: counters.air_time.as_secs_f64(),
+        }
+    }
+}
+
+/// One content that a client fetched.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FetchOutcome {
+    /// The content's name.
+    pub content: String,
+    /// How it ended.
+    pub ending: Ending,
+    /// Octets received.
+    pub bytes: u64,
+    /// Whether they are the content's, all of them.
+    pub intact: bool,
+    /// When it started, after everything was ready.
+    pub started_seconds: f64,
+    /// How long it took, from the start of the transfer to its end.
+    pub seconds: f64,
+    /// From its start to the first octet of the answer.
+    pub first_byte_seconds: f64,
 }
 
 /// Packets and their octets, from the IP header on.
@@ -75,9 +151,15 @@ pub struct LinkCount {
     pub longest_queue_bytes: u64,
 }
 
+impl From<air::Tally> for Count {
+    fn from(tally: air::Tally) -> Self {
+        Self { packets: tally.frames, bytes: tally.bytes }
+    }
+}
+
 impl From<&air::LinkCounters> for LinkCount {
     fn from(counters: &air::LinkCounters) -> Self {
-        let count = |tally: air::Tally| Count { packets: tally.frames, bytes: tally.bytes };
+        let count = Count::from;
         Self {
             offered: count(counters.offered),
             queue_dropped: count(counters.queue_dropped),

@@ -1,6 +1,7 @@
-//! The radio: one thread that carries packets between pairs of TAP devices through the emulated air.
+//! The radio: one thread that carries packets between TAP devices through the emulated air: between pairs over a link, and
+//! among many over a channel.
 //!
-//! The air itself is the sans-IO [`air::Link`]; this thread only tells it the time, hands it what the TAPs send, and
+//! The air itself is the sans-IO [`air::Link`] and [`air::Medium`]; this thread only tells it the time, hands it what the TAPs send, and
 //! wakes when something is due. It sleeps in `ppoll`, whose timeout is exact to the kernel's high-resolution timers.
 //!
 //! The Ethernet header stands for whatever header a real radio has. It is taken off before the air and put on again
@@ -19,13 +20,11 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use tun_rs::SyncDevice;
 
+use crate::channel::{AirChannel, Channel, FRAME_BYTES};
 use crate::error::{Doing, LabError};
-use crate::ethernet::{self, HEADER_BYTES};
-use crate::outcome::LinkCount;
+use crate::ethernet;
+use crate::outcome::{LinkCount, StationCount};
 use crate::program::timespec;
-
-/// Room for the longest frame of any MTU.
-const FRAME_BYTES: usize = 65_536 + HEADER_BYTES;
 
 /// Two TAPs and the air between them.
 pub struct AirLink {
@@ -56,8 +55,17 @@ pub struct Radio {
 
 enum Order {
     Configure { link: usize, direction: Direction, config: Box<LinkConfig>, done: Sender<Result<(), String>> },
-    Count(Sender<Vec<[LinkCount; 2]>>),
+    Count(Sender<Counts>),
     Stop,
+}
+
+/// What crossed each link, by direction, and what the stations of each channel sent.
+#[derive(Debug, Default)]
+pub struct Counts {
+    /// The links.
+    pub links: Vec<[LinkCount; 2]>,
+    /// The channels.
+    pub channels: Vec<Vec<StationCount>>,
 }
 
 impl Radio {
@@ -66,7 +74,7 @@ impl Radio {
     /// # Errors
     ///
     /// [`LabError::System`] when the thread cannot be had.
-    pub fn start(links: Vec<AirLink>) -> Result<Self, LabError> {
+    pub fn start(links: Vec<AirLink>, channels: Vec<AirChannel>) -> Result<Self, LabError> {
         let wake = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)
             .doing(|| "make the radio's wake-up".to_owned())?;
         let wake = Arc::new(wake);
@@ -74,7 +82,7 @@ impl Radio {
         let woken = Arc::clone(&wake);
         let thread = std::thread::Builder::new()
             .name("radio".to_owned())
-            .spawn(move || carry(links, &receiver, &woken))
+            .spawn(move || carry(links, channels, &receiver, &woken))
             .doing(|| "start the radio".to_owned())?;
         Ok(Self { orders, wake, thread: Some(thread) })
     }
@@ -91,8 +99,8 @@ impl Radio {
         answer.map_err(|detail| LabError::Scenario { name: "air".to_owned(), detail })
     }
 
-    /// What crossed each link so far, by direction. Nothing when the radio has stopped.
-    pub fn counts(&self) -> Vec<[LinkCount; 2]> {
+    /// What was carried so far. Nothing when the radio has stopped.
+    pub fn counts(&self) -> Counts {
         let (reply, answer) = channel();
         self.order(Order::Count(reply));
         answer.recv().unwrap_or_default()
@@ -115,12 +123,16 @@ impl Drop for Radio {
 }
 
 /// The radio's thread: orders, deliveries, sleep, arrivals.
-fn carry(links: Vec<AirLink>, orders: &Receiver<Order>, wake: &OwnedFd) {
+fn carry(links: Vec<AirLink>, channels: Vec<AirChannel>, orders: &Receiver<Order>, wake: &OwnedFd) {
     let origin = Instant::now();
     let (taps, mut pairs): (Vec<[SyncDevice; 2]>, Vec<Pair>) =
         links.into_iter().map(|link| (link.taps, Pair { macs: link.macs, links: link.links })).unzip();
     let mut watched = vec![PollFd::new(wake, PollFlags::IN)];
     watched.extend(taps.iter().flatten().map(|tap| PollFd::new(tap, PollFlags::IN)));
+    let (stations, mut channels): (Vec<Vec<SyncDevice>>, Vec<Channel>) =
+        channels.into_iter().map(|it| (it.taps, Channel::new(it.macs, it.medium))).unzip();
+    let of_links = watched.len();
+    watched.extend(stations.iter().flatten().map(|tap| PollFd::new(tap, PollFlags::IN)));
     let mut incoming = vec![0; FRAME_BYTES];
     let mut outgoing = Vec::with_capacity(FRAME_BYTES);
     let mut now = origin.elapsed();
@@ -136,14 +148,22 @@ fn carry(links: Vec<AirLink>, orders: &Receiver<Order>, wake: &OwnedFd) {
                     };
                     let _ = done.send(configured);
                 }
-                Order::Count(reply) => drop(reply.send(pairs.iter().map(Pair::counts).collect())),
+                Order::Count(reply) => {
+                    let links = pairs.iter().map(Pair::counts).collect();
+                    let channels = channels.iter().map(Channel::counts).collect();
+                    drop(reply.send(Counts { links, channels }));
+                }
                 Order::Stop => return,
             }
         }
         for (pair, taps) in pairs.iter_mut().zip(&taps) {
             pair.deliver(now, taps, &mut outgoing);
         }
-        let due = pairs.iter().flat_map(|pair| &pair.links).filter_map(air::Link::poll_timeout).min();
+        for (channel, taps) in channels.iter_mut().zip(&stations) {
+            channel.deliver(now, taps, &mut outgoing);
+        }
+        let due = pairs.iter().flat_map(|pair| &pair.links).filter_map(air::Link::poll_timeout);
+        let due = due.chain(channels.iter().filter_map(Channel::due)).min();
         match poll(&mut watched, due.map(|due| timespec(due.saturating_sub(now))).as_ref()) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return tracing::error!("the radio stops: {error}"),
@@ -154,10 +174,18 @@ fn carry(links: Vec<AirLink>, orders: &Receiver<Order>, wake: &OwnedFd) {
         if watched[0].revents().contains(PollFlags::IN) {
             let _ = rustix::io::read(wake, &mut [0; 8]);
         }
-        let ready = watched[1..].iter().map(|tap| tap.revents().contains(PollFlags::IN));
+        let ready = watched[1..of_links].iter().map(|tap| tap.revents().contains(PollFlags::IN));
         let ends = pairs.iter_mut().zip(&taps).flat_map(|(pair, taps)| taps.iter().zip(&mut pair.links));
         for ((tap, link), _) in ends.zip(ready).filter(|(_, ready)| *ready) {
             accept(tap, link, now, &mut incoming);
+        }
+        let mut ready = watched[of_links..].iter().map(|tap| tap.revents().contains(PollFlags::IN));
+        for (channel, taps) in channels.iter_mut().zip(&stations) {
+            for (station, tap) in taps.iter().enumerate() {
+                if ready.next() == Some(true) {
+                    channel.accept(tap, station, now, &mut incoming);
+                }
+            }
         }
     }
 }

@@ -41,6 +41,12 @@ pub struct Scenario {
     /// Downloads, all at once unless they say otherwise.
     #[serde(default)]
     pub downloads: Vec<Download>,
+    /// Clients that browse.
+    #[serde(default)]
+    pub clients: Vec<Client>,
+    /// For how long the HTTP daemons say that contents stay fresh; nothing when absent.
+    #[serde(default)]
+    pub fresh_seconds: Option<u32>,
     /// UDP streams.
     #[serde(default)]
     pub streams: Vec<Stream>,
@@ -160,6 +166,28 @@ impl Default for Start {
     fn default() -> Self {
         Self::AtSeconds(0.0)
     }
+}
+
+/// Somebody who reads pages, each by one run of curl, until the scenario's time is up.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Client {
+    /// Where.
+    pub place: String,
+    /// The address that is asked.
+    pub from: IpAddr,
+    /// What is read, in this order.
+    pub pages: Vec<Page>,
+}
+
+/// A page: its contents are fetched one after the other, over a connection each.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Page {
+    /// From the end of the page before (or the beginning of everything) to this one.
+    pub think_seconds: f64,
+    /// Names of contents.
+    pub contents: Vec<String>,
 }
 
 /// UDP datagrams at a constant rate.

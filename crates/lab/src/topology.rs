@@ -3,11 +3,15 @@
 //! Link number `n` (in the order written) is `10.77.n.0/24` and `fd77:0:0:n::/64`; its first end is host 1, its
 //! second host 2, and the interface at both ends has the link's name. Neighbours are entered for good, so that neither
 //! ARP nor neighbour discovery ever crosses a link.
+//!
+//! Channel number `c` is `10.78.c.0/24`; its stations are hosts 1, 2 and so on in the order written, and the interface of
+//! each has the channel's name. Nothing is routed over a channel by itself, for not every station hears every other:
+//! that is for routes, or for a routing protocol.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use air::LinkConfig;
+use air::{LinkConfig, MediumConfig};
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +25,30 @@ pub struct Topology {
     /// The places, by name: short, of letters and digits.
     pub places: Vec<Place>,
     /// The links between them.
+    #[serde(default)]
     pub links: Vec<Link>,
+    /// The channels that they share.
+    #[serde(default)]
+    pub channels: Vec<Channel>,
+}
+
+/// A channel that places share by radio.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Channel {
+    /// The channel's name, and its interfaces' (at most 15 letters and digits).
+    pub name: String,
+    /// The places, at most 254, in the order of the medium's stations.
+    pub stations: Vec<String>,
+    /// What is between them.
+    pub medium: MediumConfig,
+}
+
+impl Channel {
+    /// The number of a place among the stations.
+    pub fn station(&self, place: &str) -> Option<usize> {
+        self.stations.iter().position(|station| station == place)
+    }
 }
 
 /// One network namespace.
@@ -102,7 +129,7 @@ impl Topology {
     pub fn one_link(forward: LinkConfig, backward: LinkConfig) -> Self {
         let place = |name: &str| Place { name: name.to_owned(), ..Place::default() };
         let air = Link::new("air", "gateway", "station", Medium::Air { forward, backward });
-        Self { places: vec![place("gateway"), place("station")], links: vec![air] }
+        Self { places: vec![place("gateway"), place("station")], links: vec![air], ..Self::default() }
     }
 
     /// `server`, `gateway` and `station` in a row: the link `air` as in [`Topology::one_link`], and before it the link
@@ -142,6 +169,13 @@ impl Topology {
     pub fn ipv6(&self, link: &str, place: &str) -> Option<Ipv6Addr> {
         let (number, end) = self.end(link, place)?;
         Some(ipv6_of(number, end))
+    }
+
+    /// The address of a place on a channel.
+    pub fn address_on(&self, channel: &str, place: &str) -> Option<Ipv4Addr> {
+        let number = self.channels.iter().position(|other| other.name == channel)?;
+        let station = self.channels[number].station(place)?;
+        Some(station_ipv4(u8::try_from(number).ok()?, station))
     }
 
     fn end(&self, link: &str, place: &str) -> Option<(u8, End)> {
@@ -191,4 +225,23 @@ pub(crate) fn ipv6_of(link: u8, end: End) -> Ipv6Addr {
 
 pub(crate) fn mac_of(link: u8, end: End) -> [u8; 6] {
     [0x02, 0x77, 0, 0, link, end as u8]
+}
+
+/// The address of a station of a channel; there are at most 254.
+pub(crate) fn station_ipv4(channel: u8, station: usize) -> Ipv4Addr {
+    Ipv4Addr::new(10, 78, channel, host(station))
+}
+
+pub(crate) fn station_mac(channel: u8, station: usize) -> [u8; 6] {
+    [0x02, 0x78, 0, 0, channel, host(station)]
+}
+
+/// The link-local address that follows from [`station_mac`] (RFC 4291, appendix A).
+pub(crate) fn station_link_local(channel: u8, station: usize) -> Ipv6Addr {
+    let [a, b, c, d, e, f] = station_mac(channel, station);
+    Ipv6Addr::from([0xfe, 0x80, 0, 0, 0, 0, 0, 0, a ^ 2, b, c, 0xff, 0xfe, d, e, f])
+}
+
+fn host(station: usize) -> u8 {
+    u8::try_from(station + 1).unwrap_or(u8::MAX)
 }

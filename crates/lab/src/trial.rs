@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
+use crate::client::Browsing;
 use crate::daemon::{Placeholders, Running, run_command};
 use crate::download::Transfer;
 use crate::error::{Doing, LabError};
 use crate::ground::Ground;
 use crate::http_server::HttpServer;
-use crate::outcome::{DownloadOutcome, LinkOutcome, Outcome, StreamOutcome};
+use crate::outcome::{DownloadOutcome, FetchOutcome, LinkOutcome, Outcome, StreamOutcome};
 use crate::run::Run;
 use crate::scenario::{Action, Content, Daemon, HTTP_PORT, Scenario, Start};
 use crate::stream::Flow;
@@ -113,6 +114,14 @@ struct Trial<'a> {
     watcher: Option<Watcher<'a>>,
 }
 
+/// What came of the traffic, and what the events' commands said.
+struct Carried {
+    downloads: Vec<DownloadOutcome>,
+    fetches: Vec<Vec<FetchOutcome>>,
+    streams: Vec<StreamOutcome>,
+    said: Vec<String>,
+}
+
 /// The daemons that run, each with its part of the scenario.
 type Daemons<'a> = Vec<(&'a Daemon, Running)>;
 
@@ -123,9 +132,10 @@ impl Trial<'_> {
         for daemon in self.scenario.daemons.iter().filter(|daemon| !daemon.later) {
             daemons.push((daemon, self.start_daemon(daemon)?));
         }
-        let traffic = Traffic::new(self.scenario.downloads.len(), self.scenario.streams.len());
-        let (downloads, streams, said) = self.carry_traffic(&traffic, &mut daemons)?;
-        let links = self.ground.counts();
+        let others = self.scenario.streams.len() + self.scenario.clients.len();
+        let traffic = Traffic::new(self.scenario.downloads.len(), others);
+        let Carried { downloads, fetches, streams, said } = self.carry_traffic(&traffic, &mut daemons)?;
+        let (links, channels) = self.ground.counts();
         let mut statuses = BTreeMap::new();
         for (daemon, running) in &mut daemons {
             let place = self.ground.place(&daemon.place)?;
@@ -136,14 +146,15 @@ impl Trial<'_> {
         daemons.into_iter().rev().for_each(|(_, running)| running.stop());
         drop(servers);
         let scenario = self.scenario.name.clone();
-        Ok(Outcome { scenario, seed, links, downloads, streams, statuses, said })
+        Ok(Outcome { scenario, seed, links, channels, fetches, downloads, streams, statuses, said })
     }
 
     fn start_servers(&self) -> Result<Vec<HttpServer>, LabError> {
         let start = |place: &String| {
             let folder = self.placeholders.folder.join(format!("http-{place}"));
             fs::create_dir_all(&folder).doing(|| format!("make {}", folder.display()))?;
-            HttpServer::start(self.ground.place(place)?, self.contents, &folder, HTTP_PORT)
+            let fresh_seconds = self.scenario.fresh_seconds;
+            HttpServer::start(self.ground.place(place)?, self.contents, &folder, HTTP_PORT, fresh_seconds)
         };
         self.scenario.servers.iter().map(start).collect()
     }
@@ -153,12 +164,11 @@ impl Trial<'_> {
     }
 
     /// Runs all downloads and streams to their ends, and the events meanwhile.
-    #[expect(clippy::type_complexity, reason = "three lists that the caller takes apart at once")]
     fn carry_traffic<'a>(
         &'a self,
         traffic: &Traffic,
         daemons: &mut Daemons<'a>,
-    ) -> Result<(Vec<DownloadOutcome>, Vec<StreamOutcome>, Vec<String>), LabError> {
+    ) -> Result<Carried, LabError> {
         let ready = Instant::now();
         let at = |seconds: f64| ready + Duration::from_secs_f64(seconds);
         let deadline = at(self.scenario.bound_seconds);
@@ -181,13 +191,28 @@ impl Trial<'_> {
                     })
                 })
                 .collect();
+            let clients = self.scenario.clients.iter().enumerate();
+            let clients: Vec<_> = clients
+                .map(|(number, client)| {
+                    let browsing = Browsing {
+                        client,
+                        contents: self.contents,
+                        folder: self.placeholders.folder.join(format!("client-{number}")),
+                    };
+                    scope.spawn(move || {
+                        let _carried = traffic.guard(None);
+                        browsing.run(self.ground.place(&client.place)?, ready, deadline)
+                    })
+                })
+                .collect();
             if let Some(watcher) = self.watcher {
                 scope.spawn(move || self.glimpse(ready, traffic, watcher));
             }
             let said = self.happen(&at, traffic, daemons);
             let downloads: Result<_, _> = downloads.into_iter().map(join).collect();
             let streams: Result<_, _> = streams.into_iter().map(join).collect();
-            Ok((downloads?, streams?, said?))
+            let fetches: Result<_, _> = clients.into_iter().map(join).collect();
+            Ok(Carried { downloads: downloads?, fetches: fetches?, streams: streams?, said: said? })
         })
     }
 
@@ -228,7 +253,7 @@ impl Trial<'_> {
         while !traffic.ends_before(Instant::now() + GLIMPSES) {
             watcher(&Glimpse {
                 seconds: ready.elapsed().as_secs_f64(),
-                links: self.ground.counts(),
+                links: self.ground.counts().0,
                 downloads: (0..self.scenario.downloads.len()).map(arrived).collect(),
             });
         }

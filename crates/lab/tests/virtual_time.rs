@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use air::{LinkConfig, ReorderConfig};
 use lab::virtual_time::{Boot, Kernel, SeedLibrary};
 use lab::{Action, Daemon, Direction, Download, Driver, Ending, Event, LabError, Medium, Ready};
-use lab::{Scenario, Start, Topology};
+use lab::{Place, Scenario, Start, Topology};
 use scenarios::{FILE_BYTES, bare, download, lossy, quiet, stream, virtually};
 
 #[test]
@@ -301,4 +301,80 @@ fn kernel() -> Option<(Kernel, SeedLibrary)> {
 
 fn shell(script: &str) -> Vec<String> {
     ["/bin/sh", "-c", script].map(str::to_owned).to_vec()
+}
+
+#[test]
+fn routers_on_a_channel_find_ways_that_clients_browse_over() {
+    let Some(driver) = virtually() else { return };
+    if !std::path::Path::new("/usr/sbin/babeld").exists() {
+        return println!("left out: babeld is not installed");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let names = ["one", "two", "three", "four"];
+    let place = |name: &str| Place { name: name.to_owned(), forwards: true, ..Place::default() };
+    let channel = lab::Channel {
+        name: "mesh".to_owned(),
+        stations: names.map(str::to_owned).to_vec(),
+        medium: air::MediumConfig {
+            stations: (0..4).map(|number| [f64::from(number) * 200.0, 0.0]).collect(),
+            ..Default::default()
+        },
+    };
+    let babeld = |name: &str| Daemon {
+        name: format!("babeld-{name}"),
+        place: name.to_owned(),
+        command: [
+            "babeld",
+            "-I",
+            "{folder}/{name}.pid",
+            "-S",
+            "{folder}/{name}.state",
+            "-C",
+            "default type wireless",
+            "-C",
+            "redistribute local ip 10.78.0.0/16 allow",
+            "-C",
+            "redistribute local deny",
+            "mesh",
+        ]
+        .map(|word| word.replace("{name}", name))
+        .to_vec(),
+        config: String::new(),
+        ready: Ready::AtOnce,
+        status: Vec::new(),
+        later: false,
+    };
+    let topology =
+        Topology { places: names.map(place).to_vec(), channels: vec![channel], ..Topology::default() };
+    let server = topology.address_on("mesh", "one").unwrap();
+    let page = |think_seconds| lab::Page { think_seconds, contents: vec!["file".to_owned(); 2] };
+    let scenario = Scenario {
+        topology,
+        servers: vec!["one".to_owned()],
+        daemons: names.iter().map(|name| babeld(name)).collect(),
+        downloads: Vec::new(),
+        clients: vec![lab::Client {
+            place: "four".to_owned(),
+            from: server.into(),
+            pages: vec![page(60.0), page(1.0), page(1000.0)],
+        }],
+        fresh_seconds: Some(5000),
+        bound_seconds: 100.0,
+        ..bare(folder.path(), 0.0, &[1])
+    };
+    let outcome = lab::run(&Driver::Virtual(driver), &[scenario]).unwrap().remove(0);
+    let fetches = &outcome.fetches[0];
+    assert_eq!(fetches.len(), 4, "the last page was due after the end");
+    for fetch in fetches {
+        assert!(fetch.ending == Ending::Complete && fetch.intact, "{fetch:?}");
+        // Three hops that share the air.
+        let megabits = fetch.bytes as f64 * 8e-6 / fetch.seconds;
+        assert!((0.8..2.5).contains(&megabits), "{megabits}");
+    }
+    assert!((60.0..60.2).contains(&fetches[0].started_seconds), "{fetches:?}");
+    let stations = &outcome.channels[0].stations;
+    assert!(stations.iter().all(|station| station.link_local.packets > 10), "{stations:?}");
+    let carried = |station: usize| stations[station].delivered.packets - stations[station].link_local.packets;
+    assert!(carried(1) > 4 * 567_000 / 1448, "the next to the server passes everything on: {stations:?}");
+    assert!(carried(1).abs_diff(carried(2)) < carried(1) / 20, "{stations:?}");
 }

@@ -66,6 +66,8 @@ mod shards;
 mod shorten;
 mod status;
 mod too_large;
+#[cfg(test)]
+mod vectors;
 
 pub use config::{Config, ConfigError, Group, PeerConfig};
 pub use event::{Event, Outcome, SentPacket};
@@ -75,4 +77,6 @@ pub use node::{Node, Transmit};
 pub use pack::{AROUND_PACKET, LANE_BYTES, SHARING_BYTES};
 pub use shards::{Concerns, Shards, merged};
 pub use shorten::Shortening;
-pub use status::{OverheardAtRate, PeerCounters, PeerStatus, RecoverStatus, Refused, Status};
+pub use status::{
+    OverheardAtRate, PeerCounters, PeerStatus, RecoverStatus, Refused, Status, outer_header_bytes,
+};

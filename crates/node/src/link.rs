@@ -12,11 +12,12 @@ use crate::release::Release;
 use crate::repair::Repair;
 use crate::shorten::Shortening;
 use re::{Form, Parameters, Policy};
-use recovery::{Coding, History, Settings, Snoop};
+use recovery::{Coding, History, Settings, Snoop, Upstream};
 use std::collections::VecDeque;
 use std::time::Duration;
 use wire::hello::{
-    ANSWERS_REQUESTS, CODES, HEARS_LANES, Hello, JOINS, LENGTHENS, LISTENS, RECOVERS, UNCODES,
+    ANSWERS_REQUESTS, CODES, HEARS_LANES, HEEDS, Hello, JOINS, LENGTHENS, LISTENS, NOTIFIES, RECOVERS,
+    UNCODES,
 };
 use wire::unit::PLAIN;
 
@@ -56,8 +57,11 @@ pub struct Link {
     pub recover: Option<Recover>,
     /// Hands packets on in order; only if the peer sends again what is lost.
     pub release: Option<Release>,
-    /// Repairs TCP segments that the hop lost; only if the configuration wants it.
+    /// Repairs TCP segments that the hop lost; only if the configuration wants it, or the peer tells of them.
     pub snoop: Option<Snoop>,
+    /// Watches TCP flows from the peer, to tell it what the hop lost; only if the configuration wants it, and the peer does
+    /// not know by receipts.
+    pub upstream: Option<Upstream>,
     /// Coded repairs that wait to be sent, with their traffic classes.
     pub coded: VecDeque<(u8, Vec<u8>)>,
     /// What was delivered lately; only if the peer may send coded repairs.
@@ -96,6 +100,8 @@ pub fn capabilities(parameters: &Parameters, listens: bool, recover: Option<&Set
     let codes = recover.is_some_and(|recover| recover.coding != Coding::Off);
     LENGTHENS
         | UNCODES
+        | HEEDS
+        | if recover.is_some() { NOTIFIES } else { 0 }
         | if codes { CODES } else { 0 }
         | if listens { LISTENS } else { 0 }
         | HEARS_LANES
@@ -144,6 +150,14 @@ impl Link {
         // what is compressed repeats nothing that others could have heard
         let literals = shortening.literals && !(shares && hello.capabilities & LISTENS != 0);
         let shortening = Shortening { literals, ..shortening };
+        let snoop = match recover {
+            Some(recover) => Some(Snoop::new(recover, hello.capabilities & UNCODES != 0)),
+            None => {
+                let is_told = hello.capabilities & NOTIFIES != 0 && !sends_again(parameters);
+                is_told.then(Snoop::heeding_notices)
+            }
+        };
+        let tells = recover.is_some() && hello.capabilities & HEEDS != 0 && !recovers;
         Link {
             peer_boot: hello.boot,
             is_plain,
@@ -154,7 +168,8 @@ impl Link {
             repair: (answers || recovers).then(|| Repair::new(answers)),
             recover: sends_again(parameters).then(Recover::default),
             release: recovers.then(Release::default),
-            snoop: recover.map(|recover| Snoop::new(recover, hello.capabilities & UNCODES != 0)),
+            snoop,
+            upstream: tells.then(Upstream::default),
             coded: VecDeque::new(),
             history: (hello.capabilities & CODES != 0).then(History::default),
             path_delay: PathDelay::default(),

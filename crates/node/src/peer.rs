@@ -236,6 +236,7 @@ impl Peer {
             link.and_then(|link| link.repair.as_ref()?.timeout()),
             link.and_then(|link| link.recover.as_ref()?.timeout()),
             link.and_then(|link| link.snoop.as_ref()?.timeout()),
+            link.and_then(|link| link.upstream.as_ref()?.timeout()),
             link.and_then(|link| link.member.as_ref()?.tell_at()),
             link.and_then(|link| link.listener.as_ref()?.speaks_at()),
             link.and_then(|link| link.listener.as_ref()?.gives_up_at()),

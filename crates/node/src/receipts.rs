@@ -5,11 +5,17 @@ use crate::delay::Delay;
 use crate::recover::RECEIPT_DELAY;
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
+use wire::frame::{self, FrameType};
 use wire::number::{SEQUENCE_BITS, widen};
-use wire::receipt::{MAX_BITMAP_BYTES, Receipt};
+use wire::receipt::{MAX_FRONT_BYTES, MAX_RUN_BYTES, Receipt, Runs, State};
 
-/// How many of the newest sequences both ends keep account of.
-pub const HISTORY: usize = 4096;
+/// How many of the newest sequences both ends keep account of: what is on its way on a path of a gigabit a second and a
+/// tenth of a second, with small packets, and once more until a repair has crossed it.
+pub const HISTORY: usize = 1 << 15;
+/// ... and the sender of how many, however long ago they left.
+const LEAST_HISTORY: usize = 4096;
+/// ... and until when of others.
+const FORGET_AFTER: Duration = Duration::from_secs(16);
 /// A sequence reported as not held is taken for lost only when the receiver has got this many newer ones: it may have
 /// been overtaken.
 const REORDERING_MARGIN: u64 = 3;
@@ -19,8 +25,8 @@ const REORDERING_MARGIN: u64 = 3;
 const REORDERING_SHARE: u32 = 2;
 /// A receipt repeats what this many receipts before it said, in case they were lost.
 const REPEATS: usize = 3;
-/// How far back receipts tell of gaps to a sender that fills them.
-const GAPS_TOLD: u64 = 1024;
+/// Of a receipt's runs so many bytes tell of the newest; what is further back takes turns in the others.
+const NEWEST_RUN_BYTES: usize = MAX_RUN_BYTES * 3 / 4;
 /// Bytes that may go unreported while traffic flows that could carry a receipt. Acknowledgments hardly count: nobody
 /// waits to refer to them.
 const PIGGYBACK_AFTER_BYTES: usize = 1024;
@@ -35,8 +41,8 @@ const MISS_TOLD_AFTER: Duration = Duration::from_millis(20);
 /// A gap is told at once to a sender that fills it, give or take what a little reordering takes to end.
 pub const GAP_TOLD_AFTER: Duration = Duration::from_millis(2);
 
-/// The most bytes of a receipt's frame before its bitmaps: type, length, and the six numbers.
-const FRONT_BYTES: usize = 1 + 2 + 3 + 1 + 4 + 5 + 2;
+/// The most bytes of a receipt's frame before its runs: type and length, then the numbers.
+const FRONT_BYTES: usize = 1 + 2 + MAX_FRONT_BYTES;
 
 /// What a receipt says of one sequence that was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,7 +79,12 @@ pub struct Outstanding {
 impl Outstanding {
     /// Notes that the next sequence leaves at `now`; which it is.
     pub fn send(&mut self, now: Duration) -> u64 {
-        if self.sent.len() == HISTORY {
+        while self.sent.len() >= LEAST_HISTORY
+            && self
+                .sent
+                .front()
+                .is_some_and(|sent| self.sent.len() == HISTORY || sent.at + FORGET_AFTER < now)
+        {
             self.sent.pop_front();
         }
         self.sent.push_back(Sent { at: now, fate: None, again: false });
@@ -121,20 +132,20 @@ impl Outstanding {
             self.measure(now, newest, first, receipt);
         }
         let margin = self.delay.srtt().map(|srtt| srtt / REORDERING_SHARE);
-        for back in 0..receipt.span() {
+        for (back, state) in receipt.runs().flat_map(|(run, state)| run.map(move |back| (back, state))) {
             let Some(sequence) = newest.checked_sub(back).filter(|&sequence| sequence >= first) else {
                 break;
             };
             let Sent { at, fate: known, again } = &mut self.sent[(sequence - first) as usize];
             let overtaken_long_ago =
-                newest_left.zip(margin).is_some_and(|(newest_left, margin)| newest_left > *at + margin);
-            let told = match receipt.holds(back) {
-                Some(true) => Fate::Held,
-                Some(false) if receipt.parks(back) => Fate::Parked,
+                || newest_left.zip(margin).is_some_and(|(newest_left, margin)| newest_left > *at + margin);
+            let told = match state {
+                State::Held => Fate::Held,
+                State::Parked => Fate::Parked,
                 // the newest one did arrive: it could not be restored, and nothing need be waited for
-                Some(false) if !*again && (back == 0 || back >= REORDERING_MARGIN) => Fate::Lost,
-                Some(false) if overtaken_long_ago => Fate::Lost,
-                _ => continue,
+                State::Missing if !*again && (back == 0 || back >= REORDERING_MARGIN) => Fate::Lost,
+                State::Missing if overtaken_long_ago() => Fate::Lost,
+                State::Missing | State::Untold => continue,
             };
             // what was held stays so for this account; what was taken for lost may still arrive
             if *known != Some(told) && *known != Some(Fate::Held) {
@@ -187,7 +198,9 @@ pub struct Received {
     /// The lowest sequence that came to be held after newer ones were reported, and in how many receipts more it is told.
     late: Option<(u64, usize)>,
     /// Everything before is held, or so long ago that nothing is told of it any more.
-    complete: u64,
+    settled: u64,
+    /// Of what is before the newest runs, the last receipt told down to here; what is before that is next in turn.
+    turn: u64,
     /// `next` when each of the last receipts was written, oldest first.
     reported: VecDeque<u64>,
 }
@@ -209,7 +222,8 @@ impl Received {
             sender_recovers,
             reported_at: Duration::ZERO,
             late: None,
-            complete: 0,
+            settled: 0,
+            turn: 0,
             reported: VecDeque::with_capacity(REPEATS),
         }
     }
@@ -293,18 +307,18 @@ impl Received {
 
     /// Moves on to the first gap that receipts still tell of, for a sender that fills it.
     fn move_to_gap(&mut self) {
-        self.complete = self.complete.max(self.next.saturating_sub(GAPS_TOLD));
-        while self.complete < self.next && self.holds(self.complete) {
-            self.complete += 1;
+        self.settled = self.settled.max(self.next.saturating_sub(HISTORY as u64));
+        while self.settled < self.next && self.holds(self.settled) {
+            self.settled += 1;
         }
-        while self.parked.first().is_some_and(|&sequence| sequence < self.complete) {
+        while self.parked.first().is_some_and(|&sequence| sequence < self.settled) {
             self.parked.pop_first(); // nothing is told of it any more
         }
     }
 
     /// Forgets what is held, with the store.
     pub fn forget(&mut self) {
-        self.complete = self.next;
+        self.settled = self.next;
         self.parked.clear();
         self.held.fill(0);
     }
@@ -350,51 +364,89 @@ impl Received {
         Some(self.missed_at.map_or(at, |missed| at.min(missed + miss_told_after)))
     }
 
-    /// Bytes of bitmap that the next receipt needs.
-    fn bitmap_bytes(&self) -> usize {
+    /// Down to which sequence the next receipt tells.
+    fn told_from(&self) -> u64 {
         let since = self.reported.front().copied().unwrap_or(0);
         let since = self.late.map_or(since, |(late, _)| since.min(late));
-        let since = if self.sender_recovers { since.min(self.complete) } else { since };
-        ((self.next - since).div_ceil(8) as usize).clamp(1, MAX_BITMAP_BYTES)
+        let since = if self.sender_recovers { since.min(self.settled) } else { since };
+        since.max(self.next.saturating_sub(HISTORY as u64))
     }
 
-    /// The most bytes that the next receipt takes as a frame.
-    #[must_use]
-    pub fn frame_bytes(&self) -> usize {
-        let parked = if self.parked.is_empty() { 0 } else { self.bitmap_bytes() };
-        FRONT_BYTES + self.bitmap_bytes() + parked
-    }
-
-    /// Appends a receipt's body.
-    pub fn write(&mut self, now: Duration, generation: u8, out: &mut Vec<u8>) {
-        let newest = self.next.saturating_sub(1);
-        let bytes = self.bitmap_bytes();
-        let mut bitmap = [0u8; MAX_BITMAP_BYTES];
-        for back in 0..bytes as u64 * 8 {
-            if newest.checked_sub(back).is_some_and(|sequence| self.holds(sequence)) {
-                bitmap[(back / 8) as usize] |= 1 << (back % 8);
-            }
+    /// What the next receipt tells: the newest, and of what has no room beside that another part each time.
+    fn runs(&mut self) -> Runs {
+        let (mut runs, from) = (Runs::default(), self.told_from());
+        let told = self.tell(&mut runs, self.next, from, NEWEST_RUN_BYTES);
+        if told > from {
+            let turn = if (from + 1..told).contains(&self.turn) { self.turn } else { told };
+            runs.push(State::Untold, (told - turn) as u32, MAX_RUN_BYTES);
+            self.turn = self.tell(&mut runs, turn, from, MAX_RUN_BYTES);
         }
-        let mut parked = [0u8; MAX_BITMAP_BYTES];
-        let mut parked_bytes = 0;
-        for &sequence in self.parked.iter().rev() {
-            let back = newest.saturating_sub(sequence);
-            if back >= bytes as u64 * 8 {
+        runs
+    }
+
+    /// Adds what is known of the sequences below `end`, newest first, down to `from` or as far as there is room: the last
+    /// one told.
+    fn tell(&self, runs: &mut Runs, end: u64, from: u64, bound: usize) -> u64 {
+        let mut at = end;
+        while at > from {
+            let held = self.held_before(at, at - from);
+            let (state, sequences) = match held {
+                0 if self.parked.contains(&(at - 1)) => (State::Parked, 1),
+                0 => (State::Missing, 1),
+                held => (State::Held, held),
+            };
+            if !runs.push(state, sequences as u32, bound) {
                 break;
             }
-            parked_bytes = (back / 8) as usize + 1;
-            parked[(back / 8) as usize] |= 1 << (back % 8);
+            at -= sequences;
         }
+        at
+    }
+
+    /// How many in a row before `end` are held, at most `limit`, all within the account.
+    fn held_before(&self, end: u64, limit: u64) -> u64 {
+        let mut row = 0;
+        while row < limit {
+            let (word, bit) = ((end - 1 - row) / 64, (end - 1 - row) % 64);
+            let ones = (self.held[word as usize % (HISTORY / 64)] << (63 - bit)).leading_ones();
+            row += u64::from(ones);
+            if u64::from(ones) <= bit {
+                break;
+            }
+        }
+        row.min(limit)
+    }
+
+    /// What the next receipt tells, if its frame takes at most `room` bytes.
+    pub fn runs_within(&mut self, room: usize) -> Option<Runs> {
+        if room < FRONT_BYTES {
+            return None;
+        }
+        let turn = self.turn;
+        let runs = self.runs();
+        let fits = FRONT_BYTES + runs.most_bytes() <= room;
+        if !fits {
+            self.turn = turn;
+        }
+        fits.then_some(runs)
+    }
+
+    /// Appends a receipt's frame that tells these.
+    pub fn write(&mut self, now: Duration, generation: u8, mut runs: Runs, out: &mut Vec<u8>) {
+        let newest = self.next.saturating_sub(1);
         let delay = now.saturating_sub(self.newest_at).as_micros() / 64;
         let receipt = Receipt {
             newest: newest as u32 & 0xff_ffff,
             generation,
             received: self.received,
             delay_64us: u32::try_from(delay).unwrap_or(u32::MAX),
-            held: &bitmap[..bytes],
-            parked: &parked[..parked_bytes],
+            settled: (newest + 1 - self.settled) as u32,
+            runs: runs.finish(),
         };
+        let start = out.len();
+        frame::emit_last(FrameType::Receipt, out);
         receipt.emit(out);
+        frame::give_length(start, out);
         if self.reported.len() == REPEATS {
             self.reported.pop_front();
         }
@@ -415,14 +467,32 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
+    /// The body of the next receipt.
+    fn written(received: &mut Received, now: Duration) -> Vec<u8> {
+        let mut frame = Vec::new();
+        let runs = received.runs_within(usize::MAX).unwrap();
+        received.write(now, 0, runs, &mut frame);
+        let frame = wire::frame::Frames::new(&frame).next().unwrap().unwrap();
+        frame.body.to_vec()
+    }
+
+    fn a_receipt(newest: u32, runs: &[u8]) -> Receipt<'_> {
+        Receipt { newest, generation: 0, received: 1, delay_64us: 0, settled: 0, runs }
+    }
+
+    fn runs(states: &[State]) -> Vec<u8> {
+        let mut runs = Runs::default();
+        states.iter().for_each(|&state| assert!(runs.push(state, 1, usize::MAX)));
+        runs.finish().to_vec()
+    }
+
     #[test]
     fn a_receipt_measures_the_round_trip_without_its_own_delay() {
         let (mut outstanding, mut received) = (Outstanding::default(), Received::new(false));
         let sequence = outstanding.send(10 * MS);
         received.arrive(20 * MS, sequence);
         received.hold(sequence);
-        let mut body = Vec::new();
-        received.write(20 * MS + Duration::from_micros(6400), 0, &mut body);
+        let body = written(&mut received, 20 * MS + Duration::from_micros(6400));
         outstanding.receipt(36 * MS + Duration::from_micros(400), &Receipt::parse(&body).unwrap(), |_, _| {});
         assert_eq!(outstanding.srtt(), Some(20 * MS));
     }
@@ -431,9 +501,11 @@ mod tests {
     fn a_receipt_for_what_was_never_sent_is_refused() {
         let mut outstanding = Outstanding::default();
         outstanding.send(MS);
-        let receipt =
-            Receipt { newest: 1, generation: 0, received: 2, delay_64us: 0, held: &[3], parked: &[] };
-        assert!(!outstanding.receipt(MS, &receipt, |_, _| panic!("nothing may be confirmed")));
+        assert!(
+            !outstanding.receipt(MS, &a_receipt(1, &runs(&[State::Held; 2])), |_, _| panic!(
+                "nothing may be confirmed"
+            ))
+        );
     }
 
     #[test]
@@ -444,13 +516,43 @@ mod tests {
             outstanding.send(at * MS);
         }
         let mut fates = Vec::new();
-        let receipt =
-            |newest, held| Receipt { newest, generation: 0, received: 1, delay_64us: 0, held, parked: &[] };
-        outstanding.receipt(22 * MS, &receipt(1, &[0b01]), |sequence, fate| fates.push((sequence, fate)));
+        let told = runs(&[State::Held, State::Missing]);
+        outstanding.receipt(22 * MS, &a_receipt(1, &told), |sequence, fate| fates.push((sequence, fate)));
         assert_eq!(fates, [(1, Fate::Held)], "1 ms is no more than reordering");
         fates.clear();
-        outstanding.receipt(222 * MS, &receipt(2, &[0b011]), |sequence, fate| fates.push((sequence, fate)));
+        let told = runs(&[State::Held, State::Held, State::Missing]);
+        outstanding.receipt(222 * MS, &a_receipt(2, &told), |sequence, fate| fates.push((sequence, fate)));
         assert_eq!(fates, [(2, Fate::Held), (0, Fate::Lost)]);
+    }
+
+    #[test]
+    fn gaps_far_behind_are_told_in_turn_until_they_are_filled() {
+        let mut received = Received::new(true);
+        let sequences = 3000u64;
+        for sequence in 0..sequences {
+            received.arrive(MS, sequence);
+            if sequence % 2 == 0 {
+                received.hold(sequence);
+            }
+        }
+        let mut told = BTreeSet::new();
+        for _ in 0..25 {
+            let body = written(&mut received, MS);
+            assert!(body.len() <= MAX_FRONT_BYTES + MAX_RUN_BYTES);
+            let receipt = Receipt::parse(&body).unwrap();
+            assert_eq!(u64::from(receipt.settled), sequences - 1, "the first is held, the second is not");
+            for (run, state) in receipt.runs().filter(|(_, state)| *state != State::Untold) {
+                let sequences = run.map(|back| sequences - 1 - back);
+                sequences.clone().for_each(|sequence| assert_eq!(state == State::Held, sequence % 2 == 0));
+                told.extend(sequences);
+            }
+        }
+        assert_eq!(told.len() as u64, sequences - 1);
+        (0..sequences).for_each(|sequence| received.hold(sequence));
+        let body = written(&mut received, MS);
+        let receipt = Receipt::parse(&body).unwrap();
+        assert_eq!(receipt.settled, 0);
+        assert_eq!(receipt.runs().collect::<Vec<_>>(), [(0..sequences, State::Held)]);
     }
 
     proptest! {
@@ -470,8 +572,7 @@ mod tests {
                 received.hold(sequence);
                 received.want_receipt(now, 300);
                 if received.worth_carrying(now) {
-                    let mut body = Vec::new();
-                    received.write(now, 0, &mut body);
+                    let body = written(&mut received, now);
                     receipts += 1;
                     if receipts_lost[receipts % receipts_lost.len()] { continue; }
                     let receipt = Receipt::parse(&body).unwrap();

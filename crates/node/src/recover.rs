@@ -22,7 +22,7 @@ use wire::frame::FrameType;
 /// The most packets kept: as many as the accounts of both ends reach back.
 const MAX_PACKETS: usize = HISTORY;
 /// The most bytes kept.
-const MAX_BYTES: usize = 4 << 20;
+const MAX_BYTES: usize = 16 << 20;
 /// How often one packet is sent again.
 const MAX_TRIES: u8 = 10;
 /// For how long a packet is kept, at least: longer than the receiver waits for it.

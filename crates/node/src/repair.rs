@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use wire::frame::FrameType;
 
-/// Packets held at once.
-const MAX_HELD: usize = 512;
+/// Packets held at once: those of a fast path's round trip may all wait for one.
+const MAX_HELD: usize = 4096;
 /// Sequences asked for at once.
 const MAX_WANTED: usize = 256;
 /// How long a packet is held, at least,
@@ -92,6 +92,8 @@ pub struct Repair {
     asks: bool,
     hold: Duration,
     held: BTreeMap<u64, Held>,
+    /// Nothing that is held is given up before.
+    give_up_at: Duration,
     wanted: BTreeMap<u64, Wanted>,
 }
 
@@ -124,6 +126,7 @@ impl Repair {
             None
         };
         let until = now + self.hold;
+        self.give_up_at = if self.held.is_empty() { until } else { self.give_up_at.min(until) };
         self.held.insert(sequence, Held { shape, body: body.to_vec(), session, to, absent, until });
         self.want(now, sequence, absent.as_slice());
         evicted
@@ -167,6 +170,8 @@ impl Repair {
 
     /// Puts a packet back that still cannot be restored, and needs the sequences `absent` now.
     pub fn put_back(&mut self, now: Duration, sequence: u64, held: Held, absent: AbsentSequences) {
+        let first = if self.held.is_empty() { Duration::MAX } else { self.give_up_at };
+        self.give_up_at = first.min(held.until);
         self.held.insert(sequence, Held { absent, ..held });
         self.want(now, sequence, absent.as_slice());
     }
@@ -197,14 +202,21 @@ impl Repair {
     #[must_use]
     pub fn timeout(&self) -> Option<Duration> {
         let ask = self.wanted.values().map(|wanted| wanted.ask_at).min();
-        let give_up = self.held.values().map(|held| held.until).min();
+        let give_up = (!self.held.is_empty()).then_some(self.give_up_at);
         ask.into_iter().chain(give_up).min()
     }
 
     /// Gives up what was held too long, and tells which.
     pub fn give_up(&mut self, now: Duration, mut given_up: impl FnMut(u64)) {
+        if self.give_up_at > now {
+            return;
+        }
+        self.give_up_at = Duration::MAX;
         self.held.retain(|&sequence, held| {
             let stays = held.until > now;
+            if stays {
+                self.give_up_at = self.give_up_at.min(held.until);
+            }
             if !stays {
                 given_up(sequence);
             }
@@ -224,17 +236,18 @@ mod tests {
     fn what_is_never_answered_is_given_up_and_bounds_hold() {
         let mut repair = Repair::new(true);
         let second = Duration::from_secs(1);
-        for sequence in 0..1000 {
+        let held = MAX_HELD as u64;
+        for sequence in 0..held + 488 {
             let (shape, to) = (Shape::Short, Recipient::EndHosts { ecn: 0 });
             let arrival = Arrival { sequence, shape, body: b"body", session: 0, to };
             let mut absent = AbsentSequences::default();
-            absent.add(sequence + 5000);
+            absent.add(sequence + 50_000);
             repair.hold(Duration::ZERO, &arrival, absent);
         }
         assert_eq!(repair.held.len(), MAX_HELD);
         assert_eq!(repair.wanted.len(), MAX_WANTED);
-        assert!(repair.take_dependent(0, &[4999, 5000]).is_none(), "what it needs has not come");
-        let (sequence, held) = repair.take_dependent(0, &[4999, 5700, 5800]).unwrap();
+        assert!(repair.take_dependent(0, &[49_999, 50_000]).is_none(), "what it needs has not come");
+        let (sequence, held) = repair.take_dependent(0, &[49_999, 50_700, 50_800]).unwrap();
         assert_eq!(sequence, 700);
         repair.put_back(Duration::ZERO, sequence, held, AbsentSequences::default());
         assert_eq!(repair.ask(Duration::ZERO, second, 64).len(), 64);

@@ -3,17 +3,7 @@
 //! Two things repeat that redundancy elimination leaves alone. *Headers* repeat those of the flow's last packets: they
 //! are written as what differs from a header that the receiver has confirmed ([`wire::headers`]). *Literals* are often
 //! text: they are compressed by themselves ([`re::literals`]). Neither takes state that a lost packet could spoil.
-//!
-//! ```text
-//! +------------+----------+-------------------+------------------+---------------+--------------
-//! | generation | what (3) | MAC, with regions | distance, delta, | regions, with | literals ...
-//! | (5 bits)   |          | (64 bits)         | with a header    | regions       |
-//! +------------+----------+-------------------+------------------+---------------+--------------
-//! ```
-//!
-//! Of the generation there are the low bits: no packet is under way for so long that its receiver forgets 32 times. The
-//! distance (varint) is this packet's link sequence less the one whose header the delta starts from. Regions are
-//! those of the compact shim. Literals are those of the shim, less the header if a delta stands for it.
+//! What it becomes is [`wire::short`]'s.
 
 use re::literals::{Compressor, Expander};
 use std::collections::BTreeMap;
@@ -22,17 +12,7 @@ use wire::headers::{self, Context, Unfinished};
 use wire::inner::Flow;
 use wire::shim::MAX_RESTORED_BYTES;
 use wire::shim::compact::Compact;
-use wire::{Malformed, varint};
-
-/// What a shortened packet's frame holds.
-mod what {
-    pub(super) const REGIONS: u8 = 1;
-    pub(super) const HEADER: u8 = 2;
-    pub(super) const COMPRESSED: u8 = 4;
-    pub(super) const ALL: u8 = REGIONS | HEADER | COMPRESSED;
-    /// By so much the generation is shifted.
-    pub(super) const BITS: u32 = 3;
-}
+use wire::{Malformed, short, varint};
 
 /// How far back, in link sequences, a header may be referred to.
 const REACH: u64 = 1024;
@@ -151,7 +131,7 @@ impl Shorten {
     ) -> bool {
         let Reduction { mac, regions, mut literals } = *reduction;
         let unshortened_bytes = mac.map_or(0, |mac| 1 + mac.len()) + regions.len() + literals.len();
-        let mut what = if mac.is_some() { what::REGIONS } else { 0 };
+        let mut what = if mac.is_some() { short::REGIONS } else { 0 };
         self.delta.clear();
         if let Some(split) = self.shortening.headers.then(|| headers::split(packet)).flatten() {
             if let Some(&confirmed) = self.confirmed.get(flow)
@@ -162,26 +142,26 @@ impl Shorten {
                 varint::emit(distance, &mut self.delta);
                 let context = Context { header: context, distance };
                 if headers::compress(&context, &split, &mut self.delta).is_some() {
-                    what |= what::HEADER;
+                    what |= short::HEADER;
                     literals = &literals[split.header.len()..];
                 }
             }
             self.headers.put(sequence, split.header);
             self.flows[sequence as usize % self.headers.slots.len()] = Some(*flow);
         }
-        if what & what::HEADER == 0 {
+        if what & short::HEADER == 0 {
             self.delta.clear();
         }
         self.compressed.clear();
         if self.shortening.literals && self.compressor.compress(literals, &mut self.compressed) {
-            what |= what::COMPRESSED;
+            what |= short::COMPRESSED;
             literals = &self.compressed;
         }
         let mac_bytes = mac.map_or(0, |mac| mac.len());
         if 1 + mac_bytes + self.delta.len() + regions.len() + literals.len() >= unshortened_bytes {
             return false;
         }
-        out.push(generation << what::BITS | what);
+        out.push(generation << short::WHAT_BITS | what);
         out.extend_from_slice(mac.as_ref().map_or(&[], |mac| mac));
         out.extend_from_slice(&self.delta);
         out.extend_from_slice(regions);
@@ -271,16 +251,16 @@ impl Lengthen {
         mut body: &[u8],
     ) -> Result<Lengthened<'_>, NotLengthened> {
         let [front] = take(&mut body)?;
-        let what = front & what::ALL;
-        if front >> what::BITS != generation << what::BITS >> what::BITS {
+        let what = front & short::WHAT;
+        if front >> short::WHAT_BITS != generation << short::WHAT_BITS >> short::WHAT_BITS {
             return Err(NotLengthened::OtherGeneration);
         }
-        let is_reduced = what & what::REGIONS != 0;
+        let is_reduced = what & short::REGIONS != 0;
         let mac = if is_reduced { Some(take(&mut body)?) } else { None };
         self.shim.clear();
         self.header.clear();
         let mut unfinished = None;
-        if what & what::HEADER != 0 {
+        if what & short::HEADER != 0 {
             let distance = varint::parse(&mut body)?;
             let confirmed = sequence.checked_sub(distance.into()).ok_or(NotLengthened::Malformed)?;
             let known = self.headers.get(confirmed).ok_or(NotLengthened::UnknownHeader(confirmed))?;
@@ -292,7 +272,7 @@ impl Lengthen {
             self.shim.extend_from_slice(regions);
         }
         self.shim.extend_from_slice(&self.header);
-        if what & what::COMPRESSED != 0 {
+        if what & short::COMPRESSED != 0 {
             self.expander.expand(body, MAX_RESTORED_BYTES, &mut self.shim)?;
         } else {
             self.shim.extend_from_slice(body);
@@ -363,7 +343,7 @@ mod tests {
         let mut lengthen = Lengthen::new();
         assert_eq!(lengthen.read(9, 0, &[2, 4, 0]).unwrap_err(), NotLengthened::UnknownHeader(5));
         assert_eq!(lengthen.read(9, 1, &[2, 4, 0]).unwrap_err(), NotLengthened::OtherGeneration);
-        assert_eq!(lengthen.read(9, 33, &[1 << 3]).unwrap().shim, []);
+        assert_eq!(lengthen.read(9, 33, &[1 << 3]).unwrap().shim, [0u8; 0]);
         assert_eq!(lengthen.read(9, 0, &[]).unwrap_err(), NotLengthened::Malformed);
     }
 

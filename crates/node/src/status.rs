@@ -137,6 +137,9 @@ pub struct PeerCounters {
     pub removed_bytes: u64,
     /// Bytes that shorter headers and compressed literals left out beyond that.
     pub shortened_bytes: u64,
+    /// Packets that shared a datagram with one before them.
+    #[serde(default)]
+    pub packed_packets: u64,
     /// Reduced packets that arrived.
     pub reduced_received_packets: u64,
     /// Packets that could not be restored when they arrived.
@@ -232,6 +235,12 @@ pub struct PeerCounters {
     /// Coded repairs that could not be.
     #[serde(default)]
     pub coded_not_restored: u64,
+    /// Notices of TCP segments that were lost on their way here.
+    #[serde(default)]
+    pub notices_sent: u64,
+    /// Notices of TCP segments that were lost on their way to the peer.
+    #[serde(default)]
+    pub notices_received: u64,
 }
 
 /// Datagrams and packets refused before they changed anything.

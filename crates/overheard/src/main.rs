@@ -1,5 +1,6 @@
 //! The `overheard` program: one file a subcommand under [`commands`], and what several of them use beside it:
-//! the [`config`]uration of a node, the [`tunnel`] that runs one, the [`status_socket`] that answers for it.
+//! the [`config`]uration of a node, the [`tunnel`] that runs one, the [`status_socket`] that answers for it and the [`watch`]
+//! that keeps what has happened, what the [`service`] manager is told, and the [`log`].
 //!
 //! Exit codes: 0 done, 1 it failed while running, 2 what was asked for makes no sense or is not allowed here
 //! (a [`config::Mistake`]); then nothing was started.
@@ -9,17 +10,19 @@
 #![allow(clippy::disallowed_methods)]
 
 mod boost;
+mod capture_stream;
 mod commands;
 mod config;
 mod doctor;
+mod log;
+mod service;
 mod status_socket;
 mod table;
 mod tunnel;
+mod watch;
 
 use clap::Parser;
-use std::io::IsTerminal;
 use std::process::ExitCode;
-use tracing_subscriber::EnvFilter;
 
 /// Makes slow, lossy, shared wireless links carry more.
 #[derive(Parser)]
@@ -27,11 +30,15 @@ use tracing_subscriber::EnvFilter;
 struct Overheard {
     #[command(subcommand)]
     command: commands::Command,
+    /// How log lines are written, to standard error; the variable OVERHEARD_LOG chooses which, as in OVERHEARD_LOG=debug
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "FORMAT")]
+    log_format: log::Format,
 }
 
 fn main() -> ExitCode {
-    start_log();
-    match Overheard::parse().command.run() {
+    let overheard = Overheard::parse();
+    log::start(overheard.log_format);
+    match overheard.command.run() {
         Ok(()) => ExitCode::SUCCESS,
         // whoever read our output has had enough, as `head` does
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
@@ -40,20 +47,6 @@ fn main() -> ExitCode {
             ExitCode::from(if error.is::<config::Mistake>() { 2 } else { 1 })
         }
     }
-}
-
-/// To standard error; `OVERHEARD_LOG` chooses, as in `OVERHEARD_LOG=debug`.
-fn start_log() {
-    // nl80211's attributes that this program has no name for are of no interest to its user
-    const USUAL: &str = "info,wl_nl80211=error,netlink_packet_route=error";
-    let chosen = EnvFilter::try_from_env("OVERHEARD_LOG").unwrap_or_else(|_| EnvFilter::new(USUAL));
-    let stderr = std::io::stderr;
-    tracing_subscriber::fmt()
-        .with_env_filter(chosen)
-        .with_target(false)
-        .with_ansi(stderr().is_terminal())
-        .with_writer(stderr)
-        .init();
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

@@ -1,14 +1,22 @@
 //! The Unix socket through which a running node is asked: one connection a question, a line to ask, JSON to answer.
+//!
+//! `status` is answered by a [`Report`] that the node makes now; `history STEP SINCE` by a [`Series`] of what was kept, of
+//! steps of 1 or 10 seconds that ended later than that second of its uptime;
+//! `capture` by all that passes from then on ([`capture_stream`]).
 
-use crate::config::{Mistake, Role};
+use crate::capture_stream;
+use crate::config::Mistake;
 use anyhow::{Context, bail};
-use io::{Control, Snapshot};
-use serde::{Deserialize, Serialize};
+use dashboard::page::Known;
+use dashboard::{About, Report, Series, Step};
+use io::Control;
+use serde::de::DeserializeOwned;
 use std::fs;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How long either end waits for the other.
@@ -18,52 +26,8 @@ const QUESTION_BYTES: u64 = 64;
 /// The longest answer that is read.
 const ANSWER_BYTES: u64 = 64 << 20;
 const STATUS: &str = "status";
-
-/// What does not change while a node runs.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct About {
-    /// The program's version.
-    pub version: String,
-    /// The configuration file.
-    pub config: PathBuf,
-    /// `gateway` or `station`.
-    pub role: String,
-    /// The TUN device's name.
-    pub interface: String,
-    /// Its MTU in bytes.
-    pub mtu: u16,
-    /// Where it listens.
-    pub listen: String,
-    /// What TCP senders here are boosted by, or why they are not; none where nobody asked for it.
-    #[serde(default)]
-    pub boost: Option<String>,
-}
-
-impl About {
-    /// Of a node that has been set up.
-    pub fn new(config: &Path, role: Role, settings: &io::Settings, listen: std::net::SocketAddr) -> Self {
-        About {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            config: config.to_owned(),
-            role: role.to_string(),
-            interface: settings.interface.clone(),
-            mtu: settings.mtu,
-            listen: listen.to_string(),
-            boost: None,
-        }
-    }
-}
-
-/// The answer.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Report {
-    /// What does not change.
-    #[serde(flatten)]
-    pub about: About,
-    /// What does.
-    #[serde(flatten)]
-    pub snapshot: Snapshot,
-}
+const HISTORY: &str = "history";
+const CAPTURE: &str = "capture";
 
 /// A bound socket, removed when dropped.
 pub struct StatusSocket {
@@ -102,14 +66,20 @@ impl StatusSocket {
     }
 
     /// Answers questions on a thread of its own until the process ends.
-    pub fn serve(&self, about: About, control: Control) -> anyhow::Result<()> {
+    pub fn serve(
+        &self,
+        about: About,
+        control: Control,
+        known: Option<Arc<Known>>,
+        split: Option<split::Watch>,
+    ) -> anyhow::Result<()> {
         let listener = self.listener.try_clone().context("cannot share the status socket")?;
         std::thread::Builder::new()
             .name("status".to_owned())
             .spawn(move || {
                 for stream in listener.incoming() {
                     let Ok(stream) = stream else { continue };
-                    if let Err(error) = answer(&stream, &about, &control) {
+                    if let Err(error) = answer(&stream, &about, &control, known.as_deref(), split.as_ref()) {
                         tracing::debug!("status: {error:#}");
                     }
                 }
@@ -125,22 +95,55 @@ impl Drop for StatusSocket {
     }
 }
 
-fn answer(mut stream: &UnixStream, about: &About, control: &Control) -> anyhow::Result<()> {
+fn answer(
+    mut stream: &UnixStream,
+    about: &About,
+    control: &Control,
+    known: Option<&Known>,
+    split: Option<&split::Watch>,
+) -> anyhow::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let mut question = String::new();
     BufReader::new(stream.take(QUESTION_BYTES)).read_line(&mut question)?;
-    if question.trim() != STATUS {
-        bail!("asked for {question:?}");
-    }
-    let report = Report { about: about.clone(), snapshot: control.status(PATIENCE)? };
-    stream.write_all(&serde_json::to_vec(&report)?)?;
+    let words: Vec<&str> = question.split_whitespace().collect();
+    let answer = match (words.as_slice(), known) {
+        ([STATUS], _) => {
+            let (snapshot, split) = (control.status(PATIENCE)?, split.map(split::Watch::counts));
+            serde_json::to_vec(&Report { about: about.clone(), snapshot, split })?
+        }
+        ([HISTORY, step, since], Some(known)) => {
+            let step =
+                step.parse().ok().and_then(Step::of_seconds).context("a step of so long is not kept")?;
+            serde_json::to_vec(&known.series(step, since.parse()?))?
+        }
+        ([CAPTURE], _) => return capture_stream::begin(stream.try_clone()?, control, about.listen.parse()?),
+        _ => bail!("asked for {question:?}"),
+    };
+    stream.write_all(&answer)?;
     Ok(())
 }
 
-/// Asks the node that answers on `path`.
+/// Asks the node that answers on `path` how it is.
 pub fn ask(path: &Path) -> anyhow::Result<Report> {
-    let mut stream = UnixStream::connect(path).map_err(|why| match why.kind() {
+    put(path, STATUS)
+}
+
+/// Asks it what has happened since a second of its uptime.
+pub fn ask_history(path: &Path, step: Step, since_seconds: f64) -> anyhow::Result<Series> {
+    put(path, &format!("{HISTORY} {} {since_seconds}", step.seconds()))
+}
+
+/// Asks it for all that passes, as pcapng, until the stream is dropped.
+pub fn capture(path: &Path) -> anyhow::Result<UnixStream> {
+    let mut stream = open(path)?;
+    writeln!(stream, "{CAPTURE}")
+        .with_context(|| format!("the node on {} does not answer", path.display()))?;
+    Ok(stream)
+}
+
+fn open(path: &Path) -> anyhow::Result<UnixStream> {
+    let stream = UnixStream::connect(path).map_err(|why| match why.kind() {
         ErrorKind::NotFound | ErrorKind::ConnectionRefused => {
             anyhow::anyhow!(
                 "no node runs here: nobody answers on {}; start one with `overheard up`",
@@ -154,8 +157,13 @@ pub fn ask(path: &Path) -> anyhow::Result<Report> {
     })?;
     stream.set_read_timeout(Some(2 * PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
+    Ok(stream)
+}
+
+fn put<T: DeserializeOwned>(path: &Path, question: &str) -> anyhow::Result<T> {
+    let mut stream = open(path)?;
     let no_answer = || format!("the node on {} does not answer", path.display());
-    writeln!(stream, "{STATUS}").with_context(no_answer)?;
+    writeln!(stream, "{question}").with_context(no_answer)?;
     let mut text = String::new();
     stream.take(ANSWER_BYTES).read_to_string(&mut text).with_context(no_answer)?;
     serde_json::from_str(&text)

@@ -1,23 +1,38 @@
 //! Runs a node: sets everything up or nothing, drives it, takes everything out.
 
-use crate::boost;
-use crate::config::{Config, Mistake};
-use crate::status_socket::{About, StatusSocket};
+use crate::config::{Config, Mistake, Policies};
+use crate::status_socket::StatusSocket;
+use crate::watch::Watch;
+use crate::{boost, service};
 use anyhow::Context;
+use dashboard::About;
 use io::clock::Clock;
 use io::{Control, System};
 use node::Event;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+use split::Split;
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Runs the node of `config` until SIGINT or SIGTERM. `trace` is where it writes what each packet refers to.
-pub fn run(mut config: Config, trace: Option<&Path>) -> anyhow::Result<()> {
+/// Whether what happens to a node is kept for those who look at it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Watched {
+    /// It is.
+    Always,
+    /// It is not.
+    Never,
+}
+
+/// Runs the node of `config` until SIGINT or SIGTERM, and on SIGHUP anew if its file is still right. `trace` is where it
+/// writes what each packet refers to.
+pub fn run(mut config: Config, trace: Option<&Path>, watched: Watched) -> anyhow::Result<()> {
     let threads = config.threads.min(config.node.peers.len()).max(1);
     let (control, inboxes) = io::control(threads)?;
-    stop_on_signals(control.clone())?;
+    let begin_anew = heed_signals(control.clone(), config.path.clone())?;
     let mut trace = match trace {
         Some(path) => Some(BufWriter::new(
             File::create(path)
@@ -29,13 +44,20 @@ pub fn run(mut config: Config, trace: Option<&Path>) -> anyhow::Result<()> {
     // loaded first and dropped last: routes name it
     let (controller, boosted) = boost::begin(&mut config);
     let socket = StatusSocket::bind(&config.status_socket, &config.path)?;
+    let watch = if watched == Watched::Always { Some(Watch::open(&config)?) } else { None };
     let clock = Clock::start();
     let (shards, mut nodes) = node::Shards::new(&config.node, threads, rand::random(), clock.now())
         .map_err(|why| Mistake::new(format!("{}: {why}", config.path.display())))?;
     let mut system = System::set_up(&config.system).map_err(|why| explain(&config, why))?;
     let listen = system.local();
     let about = About { boost: boosted, ..About::new(&config.path, config.role, &config.system, listen) };
-    socket.serve(about, control.clone())?;
+    let split = config.split.take().map(Split::start).transpose();
+    let split = split.map_err(|why| Mistake::at(&config.path, "[split]", why))?;
+    let known = watch.as_ref().map(Watch::known);
+    socket.serve(about.clone(), control.clone(), known, split.as_ref().map(Split::watch))?;
+    if let Some(watch) = watch {
+        watch.begin(about, control.clone())?;
+    }
     tracing::info!(
         "{} up on {} (mtu {}), listening on {listen}, policy {}, {} peers",
         config.role,
@@ -44,8 +66,7 @@ pub fn run(mut config: Config, trace: Option<&Path>) -> anyhow::Result<()> {
         config.node.reduce.policy,
         config.node.peers.len(),
     );
-    // Told to nobody where there is no NOTIFY_SOCKET.
-    let _ = sd_notify::notify(&[sd_notify::NotifyState::Ready]);
+    service::is_ready();
     let nodes = (&shards, nodes.as_mut_slice());
     let driven =
         io::drive(&mut system, nodes, clock, (&control, inboxes), |event| match (&event, &mut trace) {
@@ -56,28 +77,50 @@ pub fn run(mut config: Config, trace: Option<&Path>) -> anyhow::Result<()> {
             (Event::Sent(_) | Event::Arrived { .. }, None) => {}
             _ => tracing::info!("{event}"),
         });
-    let _ = sd_notify::notify(&[sd_notify::NotifyState::Stopping]);
+    let again = begin_anew.load(Ordering::Relaxed) && driven.is_ok();
+    if !again {
+        service::stops();
+    }
+    drop(split);
     drop(system);
     if let Some(trace) = &mut trace {
         trace.flush().context("cannot write the trace")?;
     }
     driven?;
     tracing::info!("{} down", config.system.interface);
+    if again {
+        drop((socket, controller));
+        return Err(service::begin_anew()).context("cannot start anew");
+    }
     Ok(())
 }
 
-/// From here on a signal makes the driver return, however far the start has come.
-fn stop_on_signals(control: Control) -> anyhow::Result<()> {
-    let mut signals = Signals::new([SIGINT, SIGTERM]).context("cannot listen for signals")?;
+/// From here on a signal makes the driver return, however far the start has come; SIGHUP only if the configuration in the
+/// file is right. Whether it is then to begin anew.
+fn heed_signals(control: Control, path: PathBuf) -> anyhow::Result<Arc<AtomicBool>> {
+    let begin_anew = Arc::new(AtomicBool::new(false));
+    let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM]).context("cannot listen for signals")?;
+    let asked = begin_anew.clone();
+    let heed = move || {
+        for signal in signals.forever() {
+            if signal == SIGHUP {
+                if let Err(mistake) = Config::load(&path, Policies::Sound) {
+                    tracing::error!(
+                        "the configuration is not taken up, and the tunnel stays as it is: {mistake:#}"
+                    );
+                    continue;
+                }
+                tracing::info!("the configuration is taken up: the tunnel begins anew");
+            }
+            asked.store(signal == SIGHUP, Ordering::Relaxed);
+            control.stop();
+        }
+    };
     std::thread::Builder::new()
         .name("signals".to_owned())
-        .spawn(move || {
-            for _ in signals.forever() {
-                control.stop();
-            }
-        })
+        .spawn(heed)
         .context("cannot start the thread that listens for signals")?;
-    Ok(())
+    Ok(begin_anew)
 }
 
 /// Which key of the configuration the machine's refusal is about.

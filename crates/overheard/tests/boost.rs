@@ -22,12 +22,16 @@ fn gateway() -> IpAddr {
     "10.98.0.1".parse().unwrap()
 }
 
+/// What `doctor` says of the programs.
+fn bpf() -> serde_json::Value {
+    let said = Site::new().run(&["doctor", "--json"]);
+    let findings: Vec<serde_json::Value> = serde_json::from_slice(&said.stdout).unwrap();
+    findings.into_iter().find(|finding| finding["name"] == "BPF struct_ops for TCP").unwrap()
+}
+
 /// Whether this machine can load the programs; says so if it cannot.
 fn loads() -> bool {
-    let site = Site::new();
-    let said = site.run(&["doctor", "--json"]);
-    let findings: Vec<serde_json::Value> = serde_json::from_slice(&said.stdout).unwrap();
-    let bpf = findings.iter().find(|finding| finding["name"] == "BPF struct_ops for TCP").unwrap();
+    let bpf = bpf();
     if bpf["state"] != "present" {
         eprintln!("skipped: {}", bpf["detail"]);
     }
@@ -141,6 +145,8 @@ fn a_thousand_connections_are_carried_and_outlive_the_program_that_boosted_them(
     if !possible() || !loads() {
         return;
     }
+    // before Linux 6.4 a killed node's controller is for the next one to remove
+    let stays = bpf()["detail"].as_str().unwrap().contains("before 6.4");
     let (cabled, site) = (Cabled::new(), site());
     let _gateway = Node::start(&site, &cabled.gateway, "gateway");
     let station = Node::start(&site, &cabled.station, "station");
@@ -162,9 +168,10 @@ fn a_thousand_connections_are_carried_and_outlive_the_program_that_boosted_them(
     with_many(&cabled.station, &cabled.gateway, |streams| {
         streams.iter_mut().for_each(|stream| stream.write_all(said).unwrap());
         station.terminate(Signal::KILL);
-        assert!(goes(&name));
+        assert!(if stays { registered().contains(&name) } else { goes(&name) });
     });
     let station = Node::start(&site, &cabled.station, "station");
+    assert!(goes(&name));
     assert_ne!(name_of(&station), name);
     assert!(answers(&cabled.station, gateway(), 56, PATIENCE), "it works again");
     let content = content();

@@ -1,10 +1,11 @@
 //! What the documents say is so: every command in them exists with its options, every file they point at is there,
-//! and the tunnel of the README carries packets.
+//! and the tunnel of the README carries packets. The guides' commands are run, in `guides.rs`.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
 mod support;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,9 +14,25 @@ use support::namespaces::{Cabled, Node, possible};
 use support::traffic::answers;
 use support::{PROGRAM, Site};
 
-const DOCUMENTS: [&str; 3] = ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md"];
+const DOCUMENTS: [&str; 7] = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "ARCHITECTURE.md",
+    "docs/install.md",
+    "docs/performance.md",
+    "docs/threat-model.md",
+    "docs/wire-format.md",
+];
+const GUIDES: [&str; 5] = [
+    "docs/guides/access-point.md",
+    "docs/guides/content-server.md",
+    "docs/guides/mesh-cache.md",
+    "docs/guides/mesh.md",
+    "docs/guides/point-to-point.md",
+];
 /// Commands of the system, which are not ours to check.
-const OF_THE_SYSTEM: [&str; 2] = ["install", "tcpdump"];
+const OF_THE_SYSTEM: [&str; 10] =
+    ["install", "tcpdump", "tshark", "apt", "cp", "systemctl", "journalctl", "dpkg", "rustup", "perf"];
 
 fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -44,7 +61,10 @@ fn commands(document: &str) -> Vec<String> {
 fn every_command_in_the_documents_exists_with_its_options() {
     for document in DOCUMENTS {
         for command in commands(document) {
-            let words: Vec<&str> = command.split_whitespace().skip_while(|word| *word == "sudo").collect();
+            // sudo, and in whose name or with which priority
+            let as_root = command.strip_prefix("sudo ").unwrap_or(&command);
+            let plain = ["-u overheard ", "chrt -r 5 "].iter().find_map(|front| as_root.strip_prefix(front));
+            let words: Vec<&str> = plain.unwrap_or(as_root).split_whitespace().collect();
             if let Err(why) = check(&words) {
                 panic!("{document}: `{command}`: {why}");
             }
@@ -59,6 +79,7 @@ fn check(words: &[&str]) -> Result<(), String> {
         "make" => check_make(arguments),
         "cargo" => check_cargo(arguments),
         "overheard" | "target/release/overheard" => check_overheard(arguments),
+        "scripts/in-qemu" => check(arguments),
         program if OF_THE_SYSTEM.contains(&program) => Ok(()),
         _ => Err(format!("{program} is no program that the documents know")),
     }
@@ -113,11 +134,13 @@ fn check_overheard(arguments: &[&str]) -> Result<(), String> {
 
 #[test]
 fn every_file_that_the_documents_point_at_is_there() {
-    for document in DOCUMENTS.into_iter().chain(["CHANGELOG.md"]) {
+    for document in DOCUMENTS.into_iter().chain(GUIDES).chain(["CHANGELOG.md"]) {
         let text = read(document);
+        let folder = workspace().join(document).parent().unwrap().to_owned();
         for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
             let elsewhere = target.starts_with("http") || target.starts_with('#');
-            assert!(elsewhere || workspace().join(target).exists(), "{document} points at {target}");
+            let file = target.split('#').next().unwrap();
+            assert!(elsewhere || folder.join(file).exists(), "{document} points at {target}");
         }
     }
 }
@@ -152,9 +175,11 @@ fn the_table_of_the_readme_names_keys_that_a_configuration_may_have() {
         ("adaptive", "true"),
         ("degree", "2"),
         ("distance", "4"),
+        ("token_file", "\"token\""),
     ];
     let rows: Vec<String> = of_the_tunnel().lines().filter_map(row).collect();
-    assert_eq!(rows.len(), values.len(), "{rows:?}");
+    let keys: BTreeSet<&str> = rows.iter().filter_map(|row| row.split(' ').nth(1)).collect();
+    assert_eq!(keys.len(), values.len(), "{rows:?}");
     for row in rows {
         let (table, key) = row.split_once(' ').unwrap();
         let (_, value) = values.iter().find(|(known, _)| *known == key).unwrap();
@@ -175,6 +200,112 @@ fn the_table_of_the_readme_names_keys_that_a_configuration_may_have() {
 /// What the README says before it comes to the web cache, whose configuration is another.
 fn of_the_tunnel() -> String {
     read("README.md").split("\n## A web cache").next().unwrap_or_default().to_owned()
+}
+
+/// What the README says of the web cache.
+fn of_the_cache() -> String {
+    let readme = read("README.md");
+    let section = readme.split("\n## A web cache").nth(1).expect("the README tells of the cache");
+    section.split("\n## ").next().unwrap_or_default().to_owned()
+}
+
+/// Whether `overheard cache` takes a configuration; what it says where it does not.
+fn taken_by_the_cache(site: &Site, config: &str) -> Result<(), String> {
+    site.write("cache.toml", config);
+    let asked = site.run(&["cache", "cache.toml", "--print-nft"]);
+    if asked.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&asked.stderr).into_owned()) }
+}
+
+fn site_of_a_router() -> Site {
+    let site = Site::new();
+    fs::create_dir_all(site.path().join("keys")).unwrap();
+    site.write("keys/network.key", "a key that all routers share\n");
+    site.write("token", "0123456789abcdefgh\n");
+    site
+}
+
+#[test]
+fn the_caches_of_the_readme_are_taken_as_they_stand() {
+    let site = site_of_a_router();
+    let configurations = blocks("README.md", "toml");
+    let caches: Vec<&String> = configurations.iter().filter(|text| text.contains("[cache]\n")).collect();
+    assert!(caches.len() >= 2, "{configurations:?}");
+    for cache in caches {
+        taken_by_the_cache(&site, cache).unwrap_or_else(|why| panic!("{why}\n{cache}"));
+    }
+}
+
+#[test]
+fn the_table_of_the_cache_names_keys_that_a_configuration_may_have() {
+    let site = site_of_a_router();
+    let base = "[cache]\nname = \"r\"\nclients = [\"10.0.0.0/8\"]\n[transparent]\n";
+    let peers = "[peers]\naddress = \"10.0.0.4\"\nnetworks = [\"10.0.0.0/16\"]\nnetwork_key_file = \"keys/network.key\"\n";
+    // What else a table needs, and a value.
+    let values = [
+        ("[cache] architecture", "", "\"access\""),
+        ("[cache] stale_if_unreachable_seconds", "", "60"),
+        ("[cache] packages", "", "false"),
+        ("[transparent] interfaces", "", "[\"wlan0\"]"),
+        ("[transparent] verify_host", "", "false"),
+        ("[forward] listen", "", "\"10.0.0.4:3128\""),
+        ("[forward] connect_ports", "listen = \"10.0.0.4:3128\"", "[443]"),
+        ("[reverse] listen", "[[reverse.upstream]]\nurl = \"http://deb.debian.org/\"", "\"10.0.0.4:8080\""),
+        ("[store] object_mib", "", "100"),
+        ("[store] objects", "", "1000"),
+        ("[store] policy", "", "\"lru\""),
+        ("[peers] search_timeout_milliseconds", "", "50"),
+        ("[peers] interfaces", "", "[\"wlan0\"]"),
+        ("[routing] source", "", "\"kernel\""),
+        ("[routing] gateways", "source = \"kernel\"", "[\"10.0.0.1\"]"),
+        ("[routing] socket", "source = \"olsrv2\"", "\"2009\""),
+        ("[routing] file", "source = \"static\"", "\"routes.toml\""),
+        ("[icp] listen", "[[icp.neighbour]]\naddress = \"10.0.0.5\"", "\"10.0.0.4:3130\""),
+        ("[management] listen", "", "\"127.0.0.1:4784\""),
+        ("[management] token_file", "", "\"token\""),
+    ];
+    let mut named: Vec<String> = of_the_cache().lines().flat_map(keys_of_a_row).collect();
+    let mut known: Vec<String> = values.iter().map(|(key, ..)| (*key).to_owned()).collect();
+    named.sort();
+    known.sort();
+    assert_eq!(named, known);
+    for (key, more, value) in values {
+        let (table, name) = key.split_once(' ').unwrap();
+        let line = format!("{name} = {value}");
+        let mut config = base.to_owned();
+        if table == "[routing]" || table == "[peers]" {
+            config += &peers.replace("10.0.0.4", if name == "interfaces" { "fd00::4" } else { "10.0.0.4" });
+        }
+        if config.contains(table) {
+            config = config.replace(table, &format!("{table}\n{line}"));
+        } else if more.starts_with("[[") {
+            config += &format!("{table}\n{line}\n{more}\n");
+        } else {
+            config += &format!("{table}\n{more}\n{line}\n");
+        }
+        taken_by_the_cache(&site, &config).unwrap_or_else(|why| panic!("{key}: {why}\n{config}"));
+    }
+}
+
+/// The keys in the first cell of a row such as "| `[store] object_mib`, `objects` | ...", each with its table.
+fn keys_of_a_row(line: &str) -> Vec<String> {
+    let cell =
+        line.strip_prefix("| `[").and_then(|rest| rest.split('|').next()).map(|cell| format!("`[{cell}"));
+    let mut table = String::new();
+    let cell = cell.unwrap_or_default();
+    let quoted = cell.split('`').skip(1).step_by(2);
+    let mut keys = Vec::new();
+    for word in quoted {
+        let key = match word.split_once("] ") {
+            Some((named, key)) => {
+                table = format!("{named}]");
+                key
+            }
+            None if word.starts_with('[') => continue,
+            None => word,
+        };
+        keys.push(format!("{table} {key}"));
+    }
+    keys
 }
 
 /// The key in a row such as "| `[tunnel] mtu` | ...".

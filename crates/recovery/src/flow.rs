@@ -77,13 +77,15 @@ pub(crate) struct Flow {
     number: u64,
     /// Segments to be sent again, by their starts.
     again: VecDeque<u64>,
+    /// Losses of the hop are told by notices.
+    heeds_notices: bool,
     pub last_use: Duration,
     /// When its timer rings, as the table of timers knows it.
     pub timer: Option<Duration>,
 }
 
 impl Flow {
-    pub fn new(settings: &Settings, sequence: u32) -> Self {
+    pub fn new(settings: &Settings, sequence: u32, heeds_notices: bool) -> Self {
         let start = ORIGIN + u64::from(sequence);
         Flow {
             buffer: Buffer::new(settings.buffer_packets, settings.replacement),
@@ -100,6 +102,7 @@ impl Flow {
             counts: Counts::default(),
             number: 0,
             again: VecDeque::new(),
+            heeds_notices,
             last_use: Duration::ZERO,
             timer: None,
         }
@@ -319,7 +322,10 @@ impl Flow {
             let is_lost =
                 watched.order < overtaken || by_duplicates && self.duplicates >= 2 && watched.tries == 0;
             let by_congestion = is_lost && !watched.was_lost && self.round_trip.is_congested();
-            let can_be_repaired = !by_congestion && self.can_be_repaired(at, highest);
+            // of what no notice tells, the path beyond the hop is to blame; there is time for one until it counts as lost
+            let beyond = self.heeds_notices && is_lost && watched.tries == 0 && !watched.queued;
+            let can_be_repaired = !by_congestion && !beyond && self.can_be_repaired(at, highest);
+            let is_lost = is_lost && !self.heeds_notices;
             let watched = &mut self.watched[at];
             watched.was_lost |= is_lost && !by_congestion;
             if !can_be_repaired {
@@ -364,6 +370,9 @@ impl Flow {
     pub fn timeout(&self) -> Option<Duration> {
         let first = self.watched.front()?;
         first.slot?;
+        if self.heeds_notices {
+            return None;
+        }
         // while others are acknowledged it is told of by them
         let since = first.left_at.max(self.heard_at);
         (!first.queued).then(|| since + self.round_trip.timeout() * (1 << first.tries.min(MAX_TRIES)))
@@ -384,6 +393,27 @@ impl Flow {
         (watched.queued, watched.was_lost) = (true, true);
         self.again.push_back(watched.start);
         statistics.timeouts += 1;
+    }
+
+    /// A notice tells that the hop lost so many bytes from this TCP sequence number on: what of them is kept is queued to be
+    /// sent again.
+    pub fn noticed(&mut self, now: Duration, start: u32, length: u32) {
+        // what a full queue before the hop lost shows as a gap too, and is for the sender to hear of
+        if !self.heeds_notices || self.round_trip.is_congested() {
+            return;
+        }
+        let start = widen(start.into(), 32, self.acknowledged);
+        let end = start + u64::from(length);
+        for watched in self.watched.iter_mut().skip_while(|watched| watched.start < start) {
+            if watched.end > end {
+                break;
+            }
+            let can_go = watched.slot.is_some() && watched.tries < MAX_TRIES && watched.left_at < now;
+            if !watched.delivered && !watched.queued && can_go {
+                (watched.queued, watched.was_lost) = (true, true);
+                self.again.push_back(watched.start);
+            }
+        }
     }
 
     /// The next segment to be sent again, which then is on its way: where it is kept, and where it begins.

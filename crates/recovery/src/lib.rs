@@ -21,6 +21,10 @@
 //! are on their way, and a measured local round trip. [`History`] is the other end: what it delivered lately, for decoding
 //! only. Between them travels [`wire::coded`].
 //!
+//! What a station sends is the other way round: the end away from TCP's sender sees what is missing ([`Upstream`]) and tells
+//! it ([`wire::notice`]); the station's end keeps what it sent, and sends again what it is told of
+//! ([`Snoop::heeding_notices`]). Of such losses, and of no others, the duplicate acknowledgments do not reach its TCP.
+//!
 //! Degree and distance may be fixed, or follow what each flow meets ([`choice`]): packets are kept as they are while there is
 //! room, and then combined with those that are least likely lost together.
 //!
@@ -37,8 +41,10 @@ mod round_trip;
 mod segment;
 mod settings;
 mod snoop;
+mod upstream;
 pub mod xor;
 
 pub use history::{History, NotRestored};
 pub use settings::{Coding, Replacement, Settings, SettingsError};
 pub use snoop::{Repair, Snoop, Statistics, Verdict};
+pub use upstream::Upstream;

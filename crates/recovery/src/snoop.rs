@@ -2,7 +2,7 @@
 
 use crate::flow::Flow;
 use crate::segment::Segment;
-use crate::settings::{Coding, Settings};
+use crate::settings::{Coding, Replacement, Settings};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 use wire::coded::{Coded, MAX_HEADER_BYTES};
@@ -12,6 +12,8 @@ use wire::inner::{self, Inner};
 const MAX_FLOWS: usize = 2048;
 /// Bytes kept for all flows of a link; beyond, flows that have been silent for longest lose what is kept for them.
 const MAX_BYTES: usize = 32 << 20;
+/// Packets of a flow that a station keeps until they are acknowledged: those of a few round trips of its hop.
+const NOTICED_PACKETS: usize = 64;
 
 /// What becomes of a packet that came from the station.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,6 +71,8 @@ pub struct Snoop {
     again: VecDeque<usize>,
     bytes: usize,
     hold_off: Duration,
+    /// Losses are told by notices; what acknowledgments show besides is the path's business beyond the hop.
+    heeds_notices: bool,
     /// What happened so far.
     pub statistics: Statistics,
 }
@@ -87,7 +91,26 @@ impl Snoop {
             again: VecDeque::new(),
             bytes: 0,
             hold_off: Duration::ZERO,
+            heeds_notices: false,
             statistics: Statistics::default(),
+        }
+    }
+
+    /// At the station's end: keeps what the station sends, and sends again what notices name.
+    #[must_use]
+    pub fn heeding_notices() -> Self {
+        let settings =
+            Settings { buffer_packets: NOTICED_PACKETS, replacement: Replacement::Lru, coding: Coding::Off };
+        Snoop { heeds_notices: true, ..Snoop::new(&settings, false) }
+    }
+
+    /// The other end tells of a loss: so many bytes of this flow, from this TCP sequence number on.
+    pub fn noticed(&mut self, now: Duration, flow: &inner::Flow, start: u32, length: u32) {
+        let Some(&index) = self.by_name.get(flow) else { return };
+        let Some(flow) = &mut self.flows[index] else { return };
+        flow.noticed(now, start, length);
+        if flow.has_again() {
+            self.again.push_back(index);
         }
     }
 
@@ -242,7 +265,7 @@ impl Snoop {
                 self.forget(&name);
             }
         }
-        let flow = Some(Flow::new(&self.settings, segment.sequence));
+        let flow = Some(Flow::new(&self.settings, segment.sequence, self.heeds_notices));
         let index = match self.vacant.pop() {
             Some(index) => {
                 self.flows[index] = flow;

@@ -1,8 +1,18 @@
 //! A cooperative HTTP cache for mesh routers, after MeshCache (Das, Pucha, Hu: Purdue TR-ECE-06, 2006).
 //!
-//! [`semantics`] is HTTP without a socket or a clock, [`store`] what is kept, [`proxy`] the doors and the requests,
-//! [`selector`] which other router is asked, [`interception`] how connections are taken on their way, [`run`] all of it
-//! together as a [`config`]uration says.
+//! A client asks an origin and knows of nothing else. The first router on the way takes the connection ([`interception`](::interception),
+//! or one of the other doors of [`proxy`]) and reads the request as HTTP means it ([`semantics`]). What the [`store`] has
+//! and may use is served at once: whole, in parts, or as "not modified". Otherwise one request is sent for all who wait, and
+//! while its answer comes in, all of them follow it byte by byte, and the store keeps it in chunks.
+//!
+//! Whom that request is sent to is [`selection`]'s to say: a router that a search found to have it, the next router towards
+//! it or towards the gateway, a cache of another kind ([`icp`]), the origin last. Each router on the way does the same, so
+//! that the content is left behind at every hop (the paper's per-hop transport). A way that fails is left for the next one,
+//! also in the middle of a content; what cannot be had whole breaks the client's connection off and is never completed
+//! short.
+//!
+//! `semantics` and `selection` know neither sockets nor clocks; [`selector`] drives the latter over UDP and the routing
+//! protocol's table, [`run`] opens all that a [`config`]uration names, [`management`] tells what was done.
 
 #![forbid(unsafe_code)]
 // The proxy waits for sockets and reads the clock; what is without either stands in `semantics` and `selection`.
@@ -11,7 +21,6 @@
 pub mod config;
 mod datagrams;
 pub mod icp;
-pub mod interception;
 pub mod management;
 pub mod proxy;
 pub mod run;

@@ -3,36 +3,46 @@
 mod abortable;
 mod answer;
 mod fetch;
+mod learn;
 mod listener;
 mod mend;
+mod parts;
+mod pass;
+mod proof;
 mod request;
 mod serve;
+mod switch;
 mod tunnel;
+mod upload;
 mod upstream;
 mod ways;
 
 pub use abortable::Abort;
 pub use answer::Outcome;
 pub use listener::{Listener, NoListener};
+pub use proof::Prover;
 pub use request::{Asked, Door};
 pub use upstream::{Kind, Way};
 
 use crate::semantics::key::Key;
 use crate::semantics::{UnixSeconds, fields};
 use crate::site::Rewrites;
-use crate::statistics::Statistics;
+use crate::statistics::{Answer, Statistics};
 use crate::store::Store;
-use answer::refusal;
+use answer::{Signature, refusal};
 use bytes::Bytes;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
-use hyper::body::Incoming;
+use hyper::body::{Body as _, Incoming};
+use hyper::header::{ALLOW, HeaderValue};
+use hyper::upgrade::OnUpgrade;
 use hyper::{Method, Request, Response, StatusCode};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use tokio::sync::Semaphore;
 use upstream::Upstream;
 
 /// What is sent: bytes, or an error that breaks the connection off.
@@ -42,6 +52,8 @@ pub type Body = UnsyncBoxBody<Bytes, Box<dyn std::error::Error + Send + Sync>>;
 const MOST_UNCACHEABLE: usize = 10_000;
 /// For how long that is believed.
 const UNCACHEABLE_SECONDS: u64 = 60;
+/// Tunnels at a time.
+const MOST_TUNNELS: usize = 1024;
 
 /// What the operator chose.
 #[derive(Debug, Clone)]
@@ -58,6 +70,8 @@ pub struct Settings {
     pub connect_ports: Vec<u16>,
     /// Which other routers are asked, where there are any.
     pub selector: Option<Arc<crate::selector::Selector>>,
+    /// What other routers know each other by, where there are any.
+    pub prover: Option<Prover>,
     /// Which caches of other kinds are asked, where there are any.
     pub icp: Option<Arc<crate::icp::Icp>>,
     /// The upstreams of the reverse proxy.
@@ -69,50 +83,80 @@ pub struct Proxy {
     pub(crate) store: Arc<Store>,
     settings: Settings,
     upstream: Upstream,
+    signature: Signature,
     /// One at a time asks the origin for a URI; the others wait for what comes of it.
     flights: Mutex<HashMap<Key, Arc<tokio::sync::Mutex<()>>>>,
     uncacheable: Mutex<HashMap<Key, UnixSeconds>>,
     /// What it did.
     pub statistics: Statistics,
     names: ways::Names,
+    /// Places of tunnels: each holds two connections for as long as its client likes.
+    tunnels: Arc<Semaphore>,
 }
 
 impl Proxy {
     /// Over a store.
     #[must_use]
     pub fn new(store: Arc<Store>, settings: Settings) -> Arc<Self> {
-        let upstream = Upstream::new(settings.name.clone());
+        let upstream = Upstream::new(settings.name.clone(), settings.prover.clone());
         Arc::new(Proxy {
             store,
             upstream,
+            signature: Signature::of(&settings.name),
             settings,
             flights: Mutex::new(HashMap::new()),
             uncacheable: Mutex::new(HashMap::new()),
             statistics: Statistics::default(),
             names: ways::Names::default(),
+            tunnels: Arc::new(Semaphore::new(MOST_TUNNELS)),
         })
     }
 
     /// Answers a request that came by `door` from `client`. `abort` makes the connection's end a reset.
     pub async fn answer(
         self: &Arc<Self>,
-        request: Request<Incoming>,
+        mut request: Request<Incoming>,
         door: Door,
         client: IpAddr,
         abort: Abort,
     ) -> Response<Body> {
-        let began = Instant::now();
         if request.method() == Method::CONNECT {
-            return self.tunnel(request, &door).await;
+            return self.tunnel(request, &door, client).await;
         }
+        let websocket = switch::wanted(&mut request, &door);
         let (parts, body) = request.into_parts();
-        let mut asked = match Asked::of(parts, door) {
+        let asked = match Asked::of(parts, door, client) {
             Ok(asked) => asked,
             Err(why) => {
                 self.statistics.refuse("malformed");
                 return refusal(StatusCode::BAD_REQUEST, &why.to_string());
             }
         };
+        let mut nonce = None;
+        if let (Door::Peer, Some(prover)) = (&asked.door, &self.settings.prover) {
+            nonce = prover.read_request(&asked.headers, &asked.method, asked.key.as_str());
+            if nonce.is_none() {
+                self.statistics.refuse("unproven");
+                return refusal(StatusCode::FORBIDDEN, "this door is for routers of the network");
+            }
+        }
+        let key = asked.key.clone();
+        let mut response = self.answer_asked(asked, body, websocket, &abort).await;
+        if let (Some(nonce), Some(prover)) = (nonce, &self.settings.prover) {
+            let proof = prover.of_answer(nonce, key.as_str(), response.status(), response.headers());
+            proof.map(|proof| response.headers_mut().insert(fields::PROOF, proof));
+        }
+        response
+    }
+
+    async fn answer_asked(
+        self: &Arc<Self>,
+        mut asked: Asked,
+        body: Incoming,
+        websocket: Option<OnUpgrade>,
+        abort: &Abort,
+    ) -> Response<Body> {
+        let began = Instant::now();
         if asked.door == Door::Reverse {
             match self.settings.rewrites.rewrite(&asked.key) {
                 Some(key) => asked.key = key,
@@ -127,18 +171,27 @@ impl Proxy {
             self.statistics.refuse("malformed");
             return refusal(StatusCode::BAD_REQUEST, "malformed or conflicting Content-Length");
         }
+        if matches!(asked.method, Method::OPTIONS | Method::TRACE)
+            && !fields::count_forward(&mut asked.headers)
+        {
+            return last_recipient(&asked.method);
+        }
         asked.trusted = self.is_host_right(&asked).await;
         if !asked.trusted {
             self.statistics.refuse("host-mismatch");
         }
         let asked = Arc::new(asked);
-        let (response, outcome) = if asked.is_cacheable() {
-            self.get(&asked, body, &abort).await
+        let (response, outcome) = if let Some(client) = websocket {
+            self.switch(&asked, client, abort).await
+        } else if asked.is_cacheable() {
+            self.get(&asked, body, abort).await
         } else {
-            self.pass(&asked, body, &abort).await
+            self.pass_content(&asked, body, abort).await
         };
-        self.statistics.count(&asked, client, outcome, response.status(), began.elapsed());
-        self.counted(response, asked, outcome)
+        let bytes = response.body().size_hint().exact();
+        let answer = Answer { outcome, status: response.status(), took: began.elapsed(), bytes };
+        self.statistics.count(&asked, answer);
+        if bytes.is_some() { response } else { self.counted(response, &asked, outcome) }
     }
 
     /// What it is and what it did, as JSON tells it.
@@ -184,17 +237,11 @@ impl Proxy {
     fn counted(
         self: &Arc<Self>,
         response: Response<Body>,
-        asked: Arc<Asked>,
+        asked: &Asked,
         outcome: Outcome,
     ) -> Response<Body> {
-        let proxy = self.clone();
-        let site = proxy.statistics.site(asked.key.host());
+        let (proxy, site) = (self.clone(), asked.key.host().to_owned());
         response.map(|body| {
-            use hyper::body::Body as _;
-            if let Some(exact) = body.size_hint().exact() {
-                proxy.statistics.sent(&site, outcome, exact);
-                return body;
-            }
             let counted = body.map_frame(move |frame| {
                 if let Some(bytes) = frame.data_ref() {
                     proxy.statistics.sent(&site, outcome, bytes.len() as u64);
@@ -221,9 +268,25 @@ pub struct Report {
     pub mesh: Option<crate::selector::Report>,
 }
 
+/// The answer to a question about the way, when it was to go no farther than here (RFC 9110 sections 9.3.7 and 9.3.8).
+/// TRACE would show what a client's other programs sent along.
+fn last_recipient(method: &Method) -> Response<Body> {
+    let mut answer = match *method {
+        Method::OPTIONS => Response::new(empty()),
+        _ => refusal(StatusCode::METHOD_NOT_ALLOWED, "TRACE is not answered here"),
+    };
+    answer.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD, OPTIONS"));
+    answer
+}
+
 /// The time on the wall.
 pub fn now() -> UnixSeconds {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+/// A body without a byte.
+fn empty() -> Body {
+    full(Bytes::new())
 }
 
 /// A body that is all there.

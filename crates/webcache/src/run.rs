@@ -2,12 +2,12 @@
 
 use crate::config::Config;
 use crate::icp::Icp;
-use crate::interception::{Interception, NoInterception};
 use crate::management::{Page, StatusSocket};
-use crate::proxy::{Door, Listener, NoListener, Proxy, Settings};
+use crate::proxy::{Door, Listener, NoListener, Prover, Proxy, Settings};
 use crate::selector::Selector;
 use crate::site::Rewrites;
 use crate::store::{NoDirectory, Store};
+use interception::{Interception, NoInterception};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
@@ -36,8 +36,18 @@ pub enum NotStarted {
 
 /// Runs until SIGINT or SIGTERM, answering for its state on `status_socket`; `ready` is told when everything is open.
 pub fn run(config: Config, status_socket: &Path, ready: impl FnOnce()) -> Result<(), NotStarted> {
+    raise_descriptors();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(serve(config, status_socket, ready))
+}
+
+/// Descriptors as many as the system allows: the usual soft limit is for programs that still call `select`.
+fn raise_descriptors() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    if let Err(why) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }) {
+        tracing::debug!("descriptors stay at {:?}: {why}", limit.current);
+    }
 }
 
 async fn serve(config: Config, status_socket: &Path, ready: impl FnOnce()) -> Result<(), NotStarted> {
@@ -82,6 +92,7 @@ async fn serve(config: Config, status_socket: &Path, ready: impl FnOnce()) -> Re
             stale_if_unreachable: config.stale_if_unreachable,
             packages: config.packages,
             connect_ports: config.forward.map(|(_, ports)| ports).unwrap_or_default(),
+            prover: config.mesh.as_ref().map(|mesh| Prover::new(&mesh.key)),
             selector,
             icp,
             rewrites: config.reverse.map_or_else(Rewrites::default, |(_, rewrites)| rewrites),

@@ -14,7 +14,7 @@ use crate::selection::worth::Worth;
 use crate::semantics::key::Key;
 use crate::store::Store;
 use serde::Serialize;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 use tokio::net::UdpSocket;
@@ -22,6 +22,8 @@ use tokio::sync::Notify;
 
 /// A search goes this much farther than the gateway (MeshCache section 4.2.2).
 const BEYOND_THE_GATEWAY: u32 = 2;
+/// The group of all routers on a link: of link-local scope, and not assigned by IANA (RFC 4291 section 2.7).
+const GROUP: Ipv6Addr = Ipv6Addr::new(0xff12, 0, 0, 0, 0, 0, 0x4f76, 0x6865);
 /// How far a search goes where the gateway's distance is not known.
 const UNKNOWN_DISTANCE: u32 = 4;
 
@@ -43,6 +45,8 @@ pub struct Report {
 /// Chooses.
 pub struct Selector {
     mesh: Mesh,
+    /// Where all neighbours hear what is sent.
+    everybody: Vec<SocketAddr>,
     store: Arc<Store>,
     socket: UdpSocket,
     origin: Instant,
@@ -76,6 +80,7 @@ impl Selector {
         let socket = socket
             .map_err(|why| format!("no UDP socket on port {}: {why}; choose another port", mesh.port))?;
         socket.set_broadcast(true).map_err(|why| format!("cannot broadcast: {why}"))?;
+        let everybody = everybody(mesh, &socket)?;
         let routes = match &mesh.routing {
             Some(routing) => source::read(routing).await?,
             None => Routes::default(),
@@ -84,6 +89,7 @@ impl Selector {
         let selector = Arc::new(Selector {
             grid: Grid::around(mesh.address, &mesh.positions, mesh.grid_metres),
             mesh: mesh.clone(),
+            everybody,
             store,
             socket,
             origin: Instant::now(),
@@ -151,7 +157,7 @@ impl Selector {
     }
 
     fn is_search_worth_it(&self) -> bool {
-        let alone = self.mesh.broadcast.is_empty();
+        let alone = self.everybody.is_empty();
         !alone && self.state().worth.decide(self.mesh.search_timeout)
     }
 
@@ -159,7 +165,7 @@ impl Selector {
     pub fn took(&self, way: Way, took: Duration) {
         let mut state = self.state();
         match way.kind {
-            Kind::Holder => state.worth.holder_took(took),
+            Kind::Holder | Kind::Towards => state.worth.holder_took(took),
             _ => state.worth.gateway_took(took),
         }
     }
@@ -190,7 +196,11 @@ impl Selector {
             state.searches.set_up(key, target, node, now);
         }
         self.flush();
-        let kind = if target.holds && node == target.node { Kind::Holder } else { Kind::Peer };
+        let kind = match target.holds {
+            true if node == target.node => Kind::Holder,
+            true => Kind::Towards,
+            false => Kind::Peer,
+        };
         Some(Way { address: SocketAddr::new(node, self.mesh.port), kind })
     }
 
@@ -244,13 +254,10 @@ impl Selector {
     fn flush(&self) {
         loop {
             let Some(transmit) = self.state().searches.poll_transmit() else { return };
-            let to = match transmit.to {
-                Some(node) => vec![node],
-                None => self.mesh.broadcast.clone(),
-            };
-            for node in to {
+            let one = transmit.to.map(|node| SocketAddr::new(node, self.mesh.port));
+            for to in one.as_ref().map_or(self.everybody.as_slice(), std::slice::from_ref) {
                 // A datagram that the socket does not take now is one that the air lost.
-                let _ = self.socket.try_send_to(&transmit.datagram, SocketAddr::new(node, self.mesh.port));
+                let _ = self.socket.try_send_to(&transmit.datagram, *to);
             }
         }
     }
@@ -260,7 +267,10 @@ impl Selector {
         loop {
             let (length, from) = receive(&self.socket, &mut datagram).await;
             let from = from.ip().to_canonical();
-            if !self.mesh.networks.iter().any(|network| network.contains(&from)) {
+            // What is multicast comes from the link's own addresses.
+            let known =
+                is_link_local(from) || self.mesh.networks.iter().any(|network| network.contains(&from));
+            if !known {
                 continue;
             }
             let routes = self.routes();
@@ -286,6 +296,24 @@ impl Selector {
 
 /// A next hop that has an address of its own; one with a link-local address is reached by the way of the origin.
 fn reachable(node: IpAddr) -> Option<IpAddr> {
-    let is_link_local = matches!(node, IpAddr::V6(node) if node.is_unicast_link_local());
-    (!is_link_local).then_some(node)
+    (!is_link_local(node)).then_some(node)
+}
+
+fn is_link_local(node: IpAddr) -> bool {
+    matches!(node, IpAddr::V6(node) if node.is_unicast_link_local())
+}
+
+/// Where searches are sent; joins the group where they are multicast. An error is a sentence.
+fn everybody(mesh: &Mesh, socket: &UdpSocket) -> Result<Vec<SocketAddr>, String> {
+    let mut everybody: Vec<SocketAddr> =
+        mesh.broadcast.iter().map(|address| SocketAddr::new(*address, mesh.port)).collect();
+    for name in &mesh.interfaces {
+        let index = rustix::net::netdevice::name_to_index(socket, name)
+            .map_err(|_| format!("there is no interface {name}; see `ip link`"))?;
+        socket
+            .join_multicast_v6(&GROUP, index)
+            .map_err(|why| format!("cannot hear the others on {name}: {why}"))?;
+        everybody.push(SocketAddrV6::new(GROUP, mesh.port, 0, index).into());
+    }
+    Ok(everybody)
 }

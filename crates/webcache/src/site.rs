@@ -10,7 +10,7 @@ pub struct Rewrite {
     /// The beginning of the path that is replaced, `/` or `/debian/`.
     pub path: String,
     /// What replaces it: a URI that ends with `/`.
-    pub upstream: String,
+    pub upstream: Key,
 }
 
 /// The list, longest path first.
@@ -32,7 +32,7 @@ impl Rewrites {
         self.0.iter().find_map(|rewrite| {
             let named = rewrite.host.as_deref().is_none_or(|host| host.eq_ignore_ascii_case(key.host()));
             let rest = path.strip_prefix(rewrite.path.as_str()).filter(|_| named)?;
-            Key::parse(&format!("{}{rest}", rewrite.upstream)).ok()
+            rewrite.upstream.under(rest)
         })
     }
 }
@@ -46,7 +46,7 @@ mod tests {
         let rewrite = |host: Option<&str>, path: &str, upstream: &str| Rewrite {
             host: host.map(str::to_owned),
             path: path.to_owned(),
-            upstream: upstream.to_owned(),
+            upstream: Key::parse(upstream).unwrap(),
         };
         let rewrites = Rewrites::new(vec![
             rewrite(None, "/debian/", "http://deb.example/debian/"),

@@ -5,7 +5,7 @@ use hyper::StatusCode;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Sites and neighbours that are counted by themselves; the others together.
@@ -98,6 +98,27 @@ pub struct Counters {
     pub head_microseconds: u64,
 }
 
+impl Counters {
+    /// Where a host is counted: by itself, as long as there are not too many.
+    fn site(&mut self, host: &str) -> &mut Site {
+        let name = if self.sites.len() < MOST_SITES || self.sites.contains_key(host) { host } else { OTHERS };
+        self.sites.entry(name.to_owned()).or_default()
+    }
+}
+
+/// An answer when it begins.
+#[derive(Debug, Clone, Copy)]
+pub struct Answer {
+    /// How it came about.
+    pub outcome: Outcome,
+    /// Its status.
+    pub status: StatusCode,
+    /// How long its head took.
+    pub took: Duration,
+    /// Its octets, where they are known before they leave.
+    pub bytes: Option<u64>,
+}
+
 /// The counters.
 #[derive(Debug, Default)]
 pub struct Statistics(Mutex<Counters>);
@@ -113,43 +134,33 @@ impl Statistics {
         self.counters().clone()
     }
 
-    /// The name under which a host is counted.
-    #[must_use]
-    pub fn site(&self, host: &str) -> Arc<str> {
-        let mut counters = self.counters();
-        if !counters.sites.contains_key(host) {
-            if counters.sites.len() >= MOST_SITES {
-                return OTHERS.into();
-            }
-            counters.sites.insert(host.to_owned(), Site::default());
-        }
-        host.into()
-    }
-
     /// Counts a request when its answer begins.
-    pub fn count(&self, asked: &Asked, client: IpAddr, outcome: Outcome, status: StatusCode, took: Duration) {
-        let site = self.site(asked.key.host());
-        let mut counters = self.counters();
-        if asked.is_from_router() {
-            let known = counters.neighbours.len() < MOST_SITES || counters.neighbours.contains_key(&client);
+    pub fn count(&self, asked: &Asked, answer: Answer) {
+        let (mut counters, outcome) = (self.counters(), answer.outcome);
+        let from_router = asked.is_from_router();
+        if from_router {
+            let known =
+                counters.neighbours.len() < MOST_SITES || counters.neighbours.contains_key(&asked.client);
             if known {
-                counters.neighbours.entry(client).or_default().asked_us += 1;
+                counters.neighbours.entry(asked.client).or_default().asked_us += 1;
             }
         } else {
             *counters.requests.of(outcome) += 1;
-            *counters.sites.entry(site.to_string()).or_default().requests.of(outcome) += 1;
         }
-        counters.server_errors += u64::from(status.is_server_error());
-        counters.head_microseconds += u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        let bytes = answer.bytes.unwrap_or(0);
+        *counters.bytes.of(outcome) += bytes;
+        counters.server_errors += u64::from(answer.status.is_server_error());
+        counters.head_microseconds += u64::try_from(answer.took.as_micros()).unwrap_or(u64::MAX);
+        let site = counters.site(asked.key.host());
+        *site.requests.of(outcome) += u64::from(!from_router);
+        *site.bytes.of(outcome) += bytes;
     }
 
     /// Counts octets of a content as they leave.
-    pub fn sent(&self, site: &str, outcome: Outcome, bytes: u64) {
+    pub fn sent(&self, host: &str, outcome: Outcome, bytes: u64) {
         let mut counters = self.counters();
         *counters.bytes.of(outcome) += bytes;
-        if let Some(site) = counters.sites.get_mut(site) {
-            *site.bytes.of(outcome) += bytes;
-        }
+        *counters.site(host).bytes.of(outcome) += bytes;
     }
 
     /// Counts what was refused.

@@ -41,8 +41,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Responses under one URI that differ by what Vary nominates.
 const MOST_VARIANTS: usize = 16;
-/// How much history the index may carry before it is written anew.
+/// How much history the index may carry before it is written anew, and which part of the disk at most.
 const HISTORY_BYTES: u64 = 32 << 20;
+const HISTORY_PART: u64 = 16;
 
 /// What may be kept.
 #[derive(Debug, Clone)]
@@ -97,6 +98,7 @@ struct State {
     journal: Option<Journal>,
     /// The index's length when it was last without history.
     journal_floor: u64,
+    history_bytes: u64,
     usage: Usage,
 }
 
@@ -119,6 +121,10 @@ impl Store {
             memory: Eviction::new(limits.policy),
             journal: None,
             journal_floor: 0,
+            history_bytes: limits
+                .directory
+                .as_ref()
+                .map_or(HISTORY_BYTES, |(_, most)| HISTORY_BYTES.min(most / HISTORY_PART)),
             usage: Usage::default(),
         };
         let directory = match &limits.directory {
@@ -163,7 +169,8 @@ impl Store {
         variants.is_some_and(|variants| {
             variants.iter().any(|object| {
                 let head = object.head();
-                head.status == StatusCode::OK && head.freshness.is_fresh(now) && object.is_coming()
+                let usable = head.freshness.is_fresh(now) && !head.freshness.always_validate;
+                head.status == StatusCode::OK && usable && object.is_coming()
             })
         })
     }
@@ -175,13 +182,32 @@ impl Store {
         whole > 0 && length.is_none_or(|length| length <= self.limits.object_bytes.min(whole))
     }
 
-    /// Stores a response whose content is to come, in the place of the one that answered the same requests.
-    pub fn insert(&self, key: Key, nominated: Nominated, head: Head, length: Option<u64>) -> Arc<Object> {
+    /// Stores a response whose content is to come from `start` on (to `end`, if that is known), in the place of the one
+    /// that answered the same requests.
+    pub fn insert(
+        self: &Arc<Self>,
+        key: Key,
+        nominated: Nominated,
+        head: Head,
+        length: Option<u64>,
+        (start, end): (u64, Option<u64>),
+    ) -> Fill {
+        let id = {
+            let mut state = self.state();
+            state.next_id += 1;
+            state.next_id - 1
+        };
+        let object = Arc::new(Object::new(id, key, nominated, head, length));
+        // Before anybody can see it: to whoever came between, nobody would be fetching it.
+        let fill = Fill::begin(self.clone(), object.clone(), start, end);
+        self.admit(object);
+        fill
+    }
+
+    fn admit(&self, object: Arc<Object>) {
         let mut state = self.state();
-        let id = state.next_id;
-        state.next_id += 1;
-        let object = Arc::new(Object::new(id, key.clone(), nominated, head, length));
-        let variants = state.objects.entry(key).or_default();
+        let id = object.id;
+        let variants = state.objects.entry(object.key.clone()).or_default();
         let mut superseded: Vec<Arc<Object>> =
             variants.iter().filter(|old| old.nominated == object.nominated).cloned().collect();
         if variants.len() >= MOST_VARIANTS {
@@ -193,7 +219,6 @@ impl Store {
         state.note(&Record::Object(stored_of(&object)));
         superseded.iter().for_each(|old| self.drop_object(&mut state, old));
         self.make_room(&mut state);
-        object
     }
 
     /// Renews the head of a stored response, after it was validated.
@@ -248,6 +273,9 @@ impl Store {
             state.usage.disk_damaged += 1;
             if let Some(gone) = state.chunks.remove(&id) {
                 state.usage.disk_bytes -= on_disk(u64::from(gone.length));
+                if let Some(directory) = &self.directory {
+                    directory.delete(&id);
+                }
             }
             return None;
         };
@@ -325,16 +353,14 @@ impl Store {
                 return false;
             };
             let replaced = std::mem::replace(slot, Slot::Held(id, length));
-            let cost = content
-                .slots
-                .iter()
-                .map(|slot| if let Slot::Held(_, length) = slot { u64::from(*length) } else { 0 });
-            let cost = cost.sum();
-            drop(content);
-            if let Slot::Held(before, _) = replaced {
+            content.held_bytes += u64::from(length);
+            if let Slot::Held(before, before_length) = replaced {
+                content.held_bytes = content.held_bytes.saturating_sub(u64::from(before_length));
+                drop(content);
                 self.release(&mut state, before);
+                content = object.content();
             }
-            cost
+            content.held_bytes
         };
         state.order.insert(object.id, cost);
         let number = u32::try_from(number).unwrap_or(u32::MAX);
@@ -434,7 +460,7 @@ impl State {
     fn note(&mut self, record: &Record) {
         let Some(journal) = &mut self.journal else { return };
         let mut written = journal.append(record);
-        if written.is_ok() && journal.bytes() > 2 * self.journal_floor + HISTORY_BYTES {
+        if written.is_ok() && journal.bytes() > 2 * self.journal_floor + self.history_bytes {
             written = self.forget_history();
         }
         if let Err(error) = written {

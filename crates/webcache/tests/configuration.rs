@@ -80,7 +80,17 @@ fn a_mistake_names_its_key_and_the_mend() {
         ),
         (with("[transparent]\n[routing]\nsource = \"kernel\""), "[routing]", "take [routing] out"),
         (with(&format!("{PEERS}[routing]\nsource = \"static\"")), "[routing] file", "source = \"static\""),
+        (
+            with(&format!("{PEERS}[routing]\nsource = \"kernel\"\nrefresh_seconds = 0")),
+            "[routing] refresh_seconds",
+            "1 to 600",
+        ),
         (with(&format!("{PEERS}[routing]\nsource = \"babeld\"")), "[routing] socket", "source = \"babeld\""),
+        (
+            with(&format!("{PEERS}[routing]\nsource = \"olsrv2\"\nsocket = \"/run/olsrd2\"")),
+            "[routing] socket",
+            "2009",
+        ),
     ] {
         let mistake = folder.resolve(&text).unwrap_err();
         assert_eq!(mistake.key, key, "{text}: {mistake}");
@@ -100,7 +110,7 @@ fn paths_are_beside_the_file_and_defaults_are_small() {
     assert_eq!((directory, disk_bytes), (Path::new(&folder.path()).with_file_name("kept"), 4 << 30));
     assert_eq!(config.limits.memory_bytes, 64 << 20);
     let (plan, rules) = config.transparent.unwrap();
-    assert_eq!((plan.ports, rules, config.verify_host), (vec![80], true, true));
+    assert_eq!((plan.taken[0].ports.as_slice(), rules, config.verify_host), (&[80][..], true, true));
     assert_eq!(config.mesh.unwrap().search_timeout.as_millis(), 25);
     assert_eq!(config.management.unwrap().0.to_string(), "127.0.0.1:4784");
 }

@@ -96,6 +96,8 @@ pub enum FrameType {
     ChunkReply = 27,
     /// A TCP segment that was lost, combined with others: [`crate::coded`]. It takes no link sequence.
     Coded = 28,
+    /// Stretches of a TCP flow that the hop lost on their way to the sender of this: [`crate::notice`].
+    Notice = 29,
 }
 
 impl FrameType {
@@ -103,7 +105,7 @@ impl FrameType {
     #[must_use]
     pub fn from_number(number: u8) -> Option<Self> {
         use FrameType::*;
-        const TYPES: [FrameType; 29] = [
+        const TYPES: [FrameType; 30] = [
             Padding,
             Packet,
             ReducedCompact,
@@ -133,6 +135,7 @@ impl FrameType {
             ChunkRequest,
             ChunkReply,
             Coded,
+            Notice,
         ];
         TYPES.get(usize::from(number)).copied()
     }

@@ -63,6 +63,10 @@ pub const LISTENS: u32 = 32;
 pub const UNCODES: u32 = 64;
 /// May send such repairs: whoever undoes them keeps what it delivered lately.
 pub const CODES: u32 = 128;
+/// Tells, in [loss notices](crate::notice), of TCP segments that were lost on their way to it.
+pub const NOTIFIES: u32 = 256;
+/// Sends again what such notices name.
+pub const HEEDS: u32 = 512;
 
 impl Hello {
     /// The version of a session between this node and `other`.

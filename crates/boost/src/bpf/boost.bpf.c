@@ -1,4 +1,4 @@
-/* RE-aware congestion control: the kernel's cubic and reno, kept on the window that they would have without redundancy
+/* RE-aware congestion control: the kernel's cubic and reno, and vegas, veno and westwood as the kernel has them, kept on the window that they would have without redundancy
  * elimination (the reference, in wire packets), while the socket's is larger by the number of segments that a wire packet
  * of its flow carries (REboost, section III-A: dr = ref, tr >= ref).
  *
@@ -26,6 +26,8 @@ extern void cubictcp_acked(struct sock *sk, const struct ack_sample *sample) __k
 extern __u32 tcp_reno_ssthresh(struct sock *sk) __ksym;
 extern void tcp_reno_cong_avoid(struct sock *sk, __u32 ack, __u32 acked) __ksym;
 extern __u32 tcp_reno_undo_cwnd(struct sock *sk) __ksym;
+extern __u32 tcp_slow_start(struct tcp_sock *tp, __u32 acked) __ksym;
+extern void tcp_cong_avoid_ai(struct tcp_sock *tp, __u32 window, __u32 acked) __ksym;
 
 /* Ratios are in 1024ths. */
 #define ONE 1024u
@@ -259,7 +261,18 @@ static __always_inline __u32 acknowledged(struct boosted *it, __u32 acked, __u32
 	return wire_packets;
 }
 
-#define WRAP_WINDOW(controller, ssthresh_of, cong_avoid_of)                                                        \
+/* What the kernel lets no program call is written again. */
+#include "vegas.h"
+#include "veno.h"
+#include "westwood.h"
+
+_Static_assert(sizeof(struct vegas) <= WRAPPED_BYTES && sizeof(struct veno) <= WRAPPED_BYTES &&
+		       sizeof(struct westwood) <= WRAPPED_BYTES,
+	       "a socket has room for them");
+
+/* Cubic and reno ask themselves whether the window is what keeps the connection from sending; in wire packets they could not
+ * tell. The controller runs `when` that holds, and is told of no acknowledgments where it does not. */
+#define WRAP_WINDOW(controller, ssthresh_of, cong_avoid_of, when)                                                    \
 	SEC("struct_ops") __u32 BPF_PROG(controller##_ssthresh, struct sock *sk)                                    \
 	{                                                                                                          \
 		struct boosted *it = boosted_of(sk);                                                                \
@@ -290,13 +303,16 @@ static __always_inline __u32 acknowledged(struct boosted *it, __u32 acked, __u32
 		limited = is_limited_by_window(tcp_sk(sk));                                                         \
 		enter(sk, it);                                                                                      \
 		wire_packets = acknowledged(it, acked, ratio);                                                      \
-		if (limited && wire_packets)                                                                        \
-			cong_avoid_of(sk, ack, wire_packets);                                                       \
+		if (when)                                                                                           \
+			cong_avoid_of(sk, ack, limited ? wire_packets : 0);                                         \
 		leave(sk, it, ratio);                                                                               \
 	}
 
-WRAP_WINDOW(cubic, cubictcp_recalc_ssthresh, cubictcp_cong_avoid)
-WRAP_WINDOW(reno, tcp_reno_ssthresh, tcp_reno_cong_avoid)
+WRAP_WINDOW(cubic, cubictcp_recalc_ssthresh, cubictcp_cong_avoid, limited && wire_packets)
+WRAP_WINDOW(reno, tcp_reno_ssthresh, tcp_reno_cong_avoid, limited && wire_packets)
+WRAP_WINDOW(vegas, tcp_reno_ssthresh, vegas_grow, 1)
+WRAP_WINDOW(veno, veno_threshold, veno_grow, limited && wire_packets)
+WRAP_WINDOW(westwood, tcp_reno_ssthresh, tcp_reno_cong_avoid, limited && wire_packets)
 
 SEC("struct_ops") void BPF_PROG(cubic_init, struct sock *sk)
 {
@@ -335,6 +351,86 @@ SEC("struct_ops") void BPF_PROG(cubic_pkts_acked, struct sock *sk, const struct 
 	leave_as_it_was(sk, it, segments);
 }
 
+SEC("struct_ops") void BPF_PROG(vegas_init, struct sock *sk)
+{
+	vegas_begin(sk);
+	begin(sk);
+}
+
+SEC("struct_ops") void BPF_PROG(vegas_set_state, struct sock *sk, __u8 new_state)
+{
+	vegas_enable(sk, new_state == TCP_CA_OPEN);
+}
+
+/* What was learnt before a pause says nothing of now. */
+SEC("struct_ops") void BPF_PROG(vegas_cwnd_event, struct sock *sk, enum tcp_ca_event event)
+{
+	if (event == CA_EVENT_TX_START || event == CA_EVENT_CWND_RESTART)
+		vegas_begin(sk);
+}
+
+SEC("struct_ops") void BPF_PROG(vegas_pkts_acked, struct sock *sk, const struct ack_sample *sample)
+{
+	vegas_hears(sk, sample->rtt_us);
+}
+
+SEC("struct_ops") void BPF_PROG(veno_init, struct sock *sk)
+{
+	veno_begin(sk);
+	begin(sk);
+}
+
+SEC("struct_ops") void BPF_PROG(veno_set_state, struct sock *sk, __u8 new_state)
+{
+	veno_enable(sk, new_state == TCP_CA_OPEN);
+}
+
+SEC("struct_ops") void BPF_PROG(veno_cwnd_event, struct sock *sk, enum tcp_ca_event event)
+{
+	if (event == CA_EVENT_TX_START || event == CA_EVENT_CWND_RESTART)
+		veno_begin(sk);
+}
+
+SEC("struct_ops") void BPF_PROG(veno_pkts_acked, struct sock *sk, const struct ack_sample *sample)
+{
+	veno_hears(sk, sample->rtt_us);
+}
+
+SEC("struct_ops") void BPF_PROG(westwood_init, struct sock *sk)
+{
+	westwood_begin(sk);
+	begin(sk);
+}
+
+SEC("struct_ops") void BPF_PROG(westwood_in_ack_event, struct sock *sk, __u32 flags)
+{
+	westwood_acknowledged(sk, flags, ratio_of(sk));
+}
+
+SEC("struct_ops") void BPF_PROG(westwood_pkts_acked, struct sock *sk, const struct ack_sample *sample)
+{
+	westwood_hears(sk, sample->rtt_us);
+}
+
+/* The path's window follows when losses are repaired, and the threshold when they could not be. */
+SEC("struct_ops") void BPF_PROG(westwood_cwnd_event, struct sock *sk, enum tcp_ca_event event)
+{
+	struct boosted *it = boosted_of(sk);
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct windows segments;
+
+	if (event == CA_EVENT_COMPLETE_CWR) {
+		enter(sk, it);
+		tp->snd_cwnd = tp->snd_ssthresh = westwood_path(sk);
+		leave(sk, it, ratio_of(sk));
+	} else if (event == CA_EVENT_LOSS) {
+		segments = enter(sk, it);
+		tp->snd_ssthresh = westwood_path(sk);
+		leave_as_it_was(sk, it, segments);
+		westwood_of(sk)->least_is_old = 1;
+	}
+}
+
 /* The window of before, in the segments of before. */
 SEC("struct_ops") __u32 BPF_PROG(either_undo_cwnd, struct sock *sk)
 {
@@ -359,6 +455,42 @@ struct tcp_congestion_ops reno = {
 	.init = (void *)reno_init,
 	.ssthresh = (void *)reno_ssthresh,
 	.cong_avoid = (void *)reno_cong_avoid,
+	.undo_cwnd = (void *)either_undo_cwnd,
+	.name = "overheard",
+};
+
+SEC(".struct_ops.link")
+struct tcp_congestion_ops vegas = {
+	.init = (void *)vegas_init,
+	.ssthresh = (void *)vegas_ssthresh,
+	.cong_avoid = (void *)vegas_cong_avoid,
+	.set_state = (void *)vegas_set_state,
+	.cwnd_event = (void *)vegas_cwnd_event,
+	.pkts_acked = (void *)vegas_pkts_acked,
+	.undo_cwnd = (void *)either_undo_cwnd,
+	.name = "overheard",
+};
+
+SEC(".struct_ops.link")
+struct tcp_congestion_ops veno = {
+	.init = (void *)veno_init,
+	.ssthresh = (void *)veno_ssthresh,
+	.cong_avoid = (void *)veno_cong_avoid,
+	.set_state = (void *)veno_set_state,
+	.cwnd_event = (void *)veno_cwnd_event,
+	.pkts_acked = (void *)veno_pkts_acked,
+	.undo_cwnd = (void *)either_undo_cwnd,
+	.name = "overheard",
+};
+
+SEC(".struct_ops.link")
+struct tcp_congestion_ops westwood = {
+	.init = (void *)westwood_init,
+	.ssthresh = (void *)westwood_ssthresh,
+	.cong_avoid = (void *)westwood_cong_avoid,
+	.in_ack_event = (void *)westwood_in_ack_event,
+	.cwnd_event = (void *)westwood_cwnd_event,
+	.pkts_acked = (void *)westwood_pkts_acked,
 	.undo_cwnd = (void *)either_undo_cwnd,
 	.name = "overheard",
 };

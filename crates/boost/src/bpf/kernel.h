@@ -19,6 +19,10 @@ enum { BPF_MAP_TYPE_LRU_HASH = 9 };
 enum { AF_INET = 2, AF_INET6 = 10 };
 
 #define TCP_INFINITE_SSTHRESH 0x7fffffffu
+/* The state of a connection that repairs no loss (TCP_CA_Open). */
+#define TCP_CA_OPEN 0
+/* An acknowledgment that is not what was expected next (CA_ACK_SLOWPATH). */
+#define CA_ACK_SLOWPATH 1
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -54,8 +58,12 @@ struct inet_connection_sock {
 struct tcp_sock {
 	struct inet_connection_sock inet_conn;
 	__u32 snd_cwnd;
+	__u32 snd_cwnd_cnt;
 	__u32 snd_ssthresh;
 	__u32 snd_cwnd_clamp;
+	__u32 snd_nxt;
+	__u32 snd_una;
+	__u32 mss_cache;
 	__u32 max_packets_out;
 	__u8 is_cwnd_limited : 1;
 };
@@ -65,10 +73,11 @@ struct bictcp {
 	__u32 cnt;
 };
 
-enum tcp_ca_event { CA_EVENT_TX_START };
+enum tcp_ca_event { CA_EVENT_TX_START, CA_EVENT_CWND_RESTART, CA_EVENT_COMPLETE_CWR, CA_EVENT_LOSS };
 
 struct ack_sample {
 	__u32 pkts_acked;
+	__s32 rtt_us;
 };
 
 struct tcp_congestion_ops {
@@ -77,6 +86,7 @@ struct tcp_congestion_ops {
 	void (*cong_avoid)(struct sock *sk, __u32 ack, __u32 acked);
 	void (*set_state)(struct sock *sk, __u8 new_state);
 	void (*cwnd_event)(struct sock *sk, enum tcp_ca_event event);
+	void (*in_ack_event)(struct sock *sk, __u32 flags);
 	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
 	__u32 (*undo_cwnd)(struct sock *sk);
 	char name[16];

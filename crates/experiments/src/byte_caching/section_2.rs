@@ -111,6 +111,7 @@ fn topology() -> Topology {
             place("station", false, Some(HOME)),
         ],
         links: LINKS.map(link).into(),
+        ..Topology::default()
     }
 }
 
@@ -214,6 +215,8 @@ fn scenario(setting: &Setting<'_>, way: Way) -> Scenario {
             start: Start::AtSeconds(START_SECONDS),
             stall_seconds: 60,
         }],
+        clients: Vec::new(),
+        fresh_seconds: None,
         streams: Vec::new(),
         events: events(way),
         bound_seconds: 600.0,

@@ -1,31 +1,58 @@
-//! Per-hop against end-to-end transport (section 6.1): a content over a chain of hops by one TCP connection, or by one a
-//! hop, each router between keeping the content as it passes.
+//! Figures 4 to 6, per-hop against end-to-end transport (section 6.1): a content over a chain of hops by one TCP
+//! connection, or by one a hop, each router between keeping the content as it passes.
 
 use std::fmt::Write as _;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
-use air::timing::Standard;
-use air::{Bitrate, LinkConfig, LossConfig, RadioConfig};
-use anyhow::{Context as _, Result};
-use indicatif::ProgressBar;
-use lab::{Content, Daemon, Download, Link, Medium, Outcome, Place, Ready, Route, Scenario, Start, Topology};
-use rand::{Rng as _, RngExt as _, SeedableRng as _};
-use rand_chacha::ChaCha8Rng;
+use air::medium::MediumConfig;
+use anyhow::Result;
+use lab::{Channel, Content, Daemon, Download, Outcome, Place, Ready, Route, Scenario, Start, Topology};
 
+use super::trial::MESH;
+use crate::cell::File;
 use crate::estimate::Estimate;
+use crate::figure::{Figure, Need, Results, Setting};
+use crate::plan::Plan;
 use crate::row::Row;
-use crate::run::Runner;
 
-/// The figures, by the paper's numbers.
-pub const FIGURES: [&str; 3] = ["4", "5", "6"];
+/// Figure 4.
+pub const FIGURE_4: Figure = Figure {
+    id: "4",
+    title: "Per-hop and end-to-end transport by the length of the way",
+    x: "hops",
+    remark: "500 KB by TCP Reno over a chain of routers 200 m apart, all on one channel, so that hops share the air with each \
+             other. With fading, Rayleigh's: a try over 200 m is received with probability .66, and tried four times.",
+    needs: |setting| needs(setting, FIGURE_4.id),
+    rows: |results| rows(results, FIGURE_4.id),
+};
+
+/// Figure 5.
+pub const FIGURE_5: Figure = Figure {
+    id: "5",
+    title: "Per-hop and end-to-end transport by loss",
+    x: "most loss of a link, %",
+    remark: "As Figure 4; each link loses a part of its tries, drawn between nothing and what stands on the axis. A frame is \
+             tried four times.",
+    needs: |setting| needs(setting, FIGURE_5.id),
+    rows: |results| rows(results, FIGURE_5.id),
+};
+
+/// Figure 6.
+pub const FIGURE_6: Figure = Figure {
+    id: "6",
+    title: "Per-hop and end-to-end transport by the size of the download",
+    x: "KB",
+    remark: "As Figure 5, over four hops with at most 10% of tries lost.",
+    needs: |setting| needs(setting, FIGURE_6.id),
+    rows: |results| rows(results, FIGURE_6.id),
+};
+
 /// Where each router's cache is.
 const CACHE_PORT: u16 = 8080;
-/// Seeds of a cell unless told otherwise.
-const SEEDS: u32 = 5;
 /// The usual download.
-const KILOBYTES: usize = 500;
-/// A try fails as often as this where the paper has Rayleigh fading.
-const FADING: f64 = 0.15;
+const KILOBYTES: u64 = 500;
+/// From one router to the next.
+const APART_METRES: f64 = 200.0;
 /// The retries of 802.11b's long frames; with fewer than TCP would need, losses reach it.
 const RETRIES: u8 = 3;
 
@@ -33,10 +60,14 @@ const RETRIES: u8 = 3;
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Cell {
     hops: usize,
+    rayleigh: bool,
     /// Each link loses a part of its tries between nothing and this.
     most_loss: f64,
-    kilobytes: usize,
+    kilobytes: u64,
 }
+
+/// A socket's buffer: the paper's holds 16 KB, and Linux keeps as much again for its own bookkeeping.
+const BUFFER_BYTES: u32 = 32_768;
 
 /// How a content comes over the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,97 +87,69 @@ impl Transport {
     }
 }
 
+/// What the quotient's series ends with.
+pub(super) const QUOTIENT: &str = "per-hop by end-to-end";
+pub(super) const THROUGHPUT: &str = "throughput";
+
 /// The cells of a figure, each with its series and place on the axis.
-fn cells(figure: &str, quick: bool) -> Vec<(String, f64, Cell)> {
-    let cell = |hops, most_loss, kilobytes| Cell { hops, most_loss, kilobytes };
-    let some = |values: &[usize]| -> Vec<usize> {
-        if quick { [values[0], values[values.len() - 1]].to_vec() } else { values.to_vec() }
-    };
-    match figure {
-        "4" => {
-            let hops = some(&[1, 2, 3, 4, 5, 6, 7, 8, 9]);
-            let of = |name: &str, loss: f64| -> Vec<(String, f64, Cell)> {
-                hops.iter()
-                    .map(|hops| (name.to_owned(), *hops as f64, cell(*hops, loss, KILOBYTES)))
-                    .collect()
-            };
-            [of("no fading", 0.0), of("fading", FADING)].concat()
-        }
-        "5" => {
-            let losses = some(&[5, 10, 15, 20, 25, 30]);
-            let of = |hops: usize| -> Vec<(String, f64, Cell)> {
-                let one = |loss: &usize| {
-                    (format!("{hops} hops"), *loss as f64, cell(hops, *loss as f64 / 100.0, KILOBYTES))
-                };
-                losses.iter().map(one).collect()
-            };
-            [of(4), of(6)].concat()
-        }
-        _ => {
-            let sizes = some(&[50, 100, 500, 1000, 2000]);
-            sizes.iter().map(|size| ("4 hops".to_owned(), *size as f64, cell(4, 0.1, *size))).collect()
-        }
+fn cells(plan: &Plan, figure: &str) -> Vec<(String, f64, Cell)> {
+    let usual = Cell { hops: 4, rayleigh: false, most_loss: 0.0, kilobytes: KILOBYTES };
+    if figure == FIGURE_4.id {
+        let hops = plan.choose(&[1, 2, 3, 4, 5, 6, 7, 8, 9][..], &[1, 4, 9], &[3]);
+        let of = |name: &'static str, rayleigh| {
+            hops.iter().map(move |&hops| (name.to_owned(), hops as f64, Cell { hops, rayleigh, ..usual }))
+        };
+        of("no fading", false).chain(of("fading", true)).collect()
+    } else if figure == FIGURE_5.id {
+        let losses = plan.choose(&[5, 10, 15, 20, 25, 30][..], &[5, 30], &[20]);
+        let of = |hops: usize| {
+            let cell = move |loss: &u32| Cell { hops, most_loss: f64::from(*loss) / 100.0, ..usual };
+            losses.iter().map(move |loss| (format!("{hops} hops"), f64::from(*loss), cell(loss)))
+        };
+        of(4).chain(of(6)).collect()
+    } else {
+        let sizes = plan.choose(&[50, 100, 500, 1000, 2000][..], &[100, 1000], &[200]);
+        let cell = |kilobytes: u64| Cell { most_loss: 0.1, kilobytes, ..usual };
+        sizes.iter().map(|&size| ("4 hops".to_owned(), size as f64, cell(size))).collect()
     }
 }
 
-/// Runs the figures that are named, and gives throughput, network load and their quotients.
-///
-/// # Errors
-///
-/// When a scenario could not be run to its end.
-pub fn run(
-    figures: &[&str],
-    seeds: Option<u32>,
-    quick: bool,
-    runner: &Runner,
-    progress: &ProgressBar,
-) -> Result<Vec<Row>> {
-    let folder = tempfile::tempdir().context("cannot make a folder for the contents")?;
-    let seeds = seeds.unwrap_or(if quick { 2 } else { SEEDS });
-    let mut scenarios = Vec::new();
-    let mut asked = Vec::new();
-    for figure in figures {
-        for (series, x, cell) in cells(figure, quick) {
-            let file = folder.path().join(format!("{}.bin", cell.kilobytes));
-            if !file.exists() {
-                let mut bytes = vec![0; cell.kilobytes * 1000];
-                ChaCha8Rng::seed_from_u64(cell.kilobytes as u64).fill_bytes(&mut bytes);
-                std::fs::write(&file, bytes).with_context(|| format!("cannot write {}", file.display()))?;
-            }
-            for transport in Transport::ALL {
-                // losses differ from seed to seed by more than the frames that they hit: by their rates on each link
-                for seed in 1..=u64::from(seeds) {
-                    let name = format!("{figure} {series} {x} {} {seed}", transport.name());
-                    scenarios.push(scenario(&name, cell, transport, seed, &file));
-                }
-            }
-            asked.push((*figure, series, x));
-        }
-    }
-    let outcomes = runner.run(scenarios, progress)?;
+fn seeds(plan: &Plan) -> u32 {
+    plan.seeds(10, 3, 1)
+}
+
+fn name(cell: Cell, transport: Transport) -> String {
+    let Cell { hops, rayleigh, most_loss, kilobytes } = cell;
+    let fading = if rayleigh { ", fading" } else { "" };
+    format!("meshcache: chain of {hops}{fading}, most loss {most_loss}, {kilobytes} KB, {}", transport.name())
+}
+
+fn needs(setting: &Setting<'_>, figure: &str) -> Vec<Need> {
+    let cells = cells(&setting.plan, figure).into_iter();
+    let of = |cell: Cell| {
+        Transport::ALL.map(|transport| Need::Scenario(Box::new(scenario(setting, cell, transport))))
+    };
+    cells.flat_map(|(.., cell)| of(cell)).collect()
+}
+
+fn rows(results: &Results<'_>, figure: &str) -> Result<Vec<Row>> {
+    let (driver, seeds) = (results.setting.driver, seeds(&results.setting.plan));
     let mut rows = Vec::new();
-    for (figure, series, x) in asked {
-        let of = |transport: Transport, measure: &dyn Fn(&Outcome) -> f64| -> Vec<f64> {
-            let names = (1..=seeds).map(|seed| format!("{figure} {series} {x} {} {seed}", transport.name()));
-            names.filter_map(|name| outcomes.get(&name)?.first().map(measure)).collect()
-        };
-        for (measure, unit, name) in
-            [(throughput as fn(&Outcome) -> f64, "Mbit/s", "throughput"), (load, "packets", "network load")]
+    for (series, x, cell) in cells(&results.setting.plan, figure) {
+        for (measure, unit, what) in
+            [(throughput as fn(&Outcome) -> f64, "Mbit/s", THROUGHPUT), (load, "packets", "network load")]
         {
-            let both = Transport::ALL.map(|transport| of(transport, &measure));
-            for (transport, sample) in Transport::ALL.into_iter().zip(&both) {
-                let series = format!("{name}, {series}: {}", transport.name());
-                rows.push(Row::new(figure, series, x, unit).measured(
-                    Estimate::mean(sample),
-                    runner.driver,
-                    seeds,
-                ));
+            let mut both = Vec::new();
+            for transport in Transport::ALL {
+                let outcomes = results.outcomes(&name(cell, transport))?;
+                let sample: Vec<f64> = outcomes.iter().map(measure).collect();
+                let row = Row::new(figure, format!("{what}, {series}: {}", transport.name()), x, unit);
+                rows.push(row.measured(Estimate::mean(&sample), driver, seeds));
+                both.push(sample);
             }
-            let [direct, per_hop] = &both;
-            let pairs: Vec<(f64, f64)> = per_hop.iter().copied().zip(direct.iter().copied()).collect();
-            let ratio = Estimate::paired_ratio(&pairs);
-            let series = format!("{name}, {series}: per-hop by end-to-end");
-            rows.push(Row::new(figure, series, x, "ratio").measured(ratio, runner.driver, seeds));
+            let pairs: Vec<(f64, f64)> = both[1].iter().copied().zip(both[0].iter().copied()).collect();
+            let row = Row::new(figure, format!("{what}, {series}: {QUOTIENT}"), x, "ratio");
+            rows.push(row.measured(Estimate::paired_ratio(&pairs), driver, seeds));
         }
     }
     Ok(rows)
@@ -159,84 +162,64 @@ fn throughput(outcome: &Outcome) -> f64 {
     whole.map_or(0.0, |download| download.whole_bytes as f64 * 8.0 / 1e6 / download.seconds)
 }
 
-/// Packets that the routers sent, each hop counted.
+/// Packets that the network layer sent, each hop counted.
 fn load(outcome: &Outcome) -> f64 {
-    let links = outcome.links.iter().flat_map(|link| [&link.forward, &link.backward]);
-    links.map(|count| count.offered.packets as f64).sum()
+    let stations = outcome.channels.iter().flat_map(|channel| &channel.stations);
+    stations.map(|station| (station.offered.packets - station.queue_dropped.packets) as f64).sum()
 }
 
 fn place_name(number: usize) -> String {
     format!("m{number}")
 }
 
-fn link_name(number: usize) -> String {
-    format!("hop{number}")
-}
-
-/// The server, the routers between, and the client, in a row; link `n` goes from place `n` to place `n + 1`.
-fn topology(cell: Cell, seed: u64) -> Topology {
-    let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let mut topology = Topology::default();
-    for number in 0..=cell.hops {
-        topology.places.push(Place { name: place_name(number), forwards: true, ..Place::default() });
-    }
-    for number in 0..cell.hops {
-        let loss = cell.most_loss * random.random::<f64>();
-        let link = LinkConfig {
-            radio: Some(RadioConfig {
-                standard: Standard::B,
-                rate: Bitrate::from_megabits_per_second(11),
-                retry_limit: RETRIES,
-            }),
-            loss: if loss > 0.0 { LossConfig::Bernoulli { probability: loss } } else { LossConfig::None },
-            ..LinkConfig::default()
-        };
-        let medium = Medium::Air { forward: link.clone(), backward: link };
-        topology.links.push(Link::new(
-            &link_name(number),
-            &place_name(number),
-            &place_name(number + 1),
-            medium,
-        ));
-    }
-    for number in 0..=cell.hops {
-        let mut routes = Vec::new();
-        for other in 0..cell.hops {
-            // link `other` lies before this place, or behind it
-            let (link, neighbour) = match () {
-                () if other + 1 < number => (number - 1, number - 1),
-                () if other > number => (number, number + 1),
-                () => continue,
-            };
-            let via = topology.ipv4(&link_name(link), &place_name(neighbour)).map(IpAddr::from);
-            let to = topology.ipv4(&link_name(other), &place_name(other));
-            if let (Some(via), Some(to)) = (via, to) {
-                let to = format!("{to}/24").parse().map(|net: ipnet::IpNet| net.trunc());
-                routes.extend(to.map(|to| Route { to, via }));
-            }
-        }
-        topology.places[number].routes = routes;
+/// The server, the routers between, and the client, in a row. Each routes by its neighbours.
+fn topology(cell: Cell) -> Topology {
+    let stations: Vec<String> = (0..=cell.hops).map(place_name).collect();
+    let mut medium = MediumConfig {
+        stations: (0..=cell.hops).map(|number| [number as f64 * APART_METRES, 0.0]).collect(),
+        rayleigh: cell.rayleigh,
+        most_loss: cell.most_loss,
+        ..MediumConfig::default()
+    };
+    medium.radio.retry_limit = RETRIES;
+    let mut topology = Topology {
+        channels: vec![Channel { name: MESH.to_owned(), stations, medium }],
+        ..Topology::default()
+    };
+    for own in 0..=cell.hops {
+        let address = |number: usize| address(&topology, number);
+        let others = (0..=cell.hops).filter(|other| *other != own);
+        let routes = others.map(|other| {
+            let neighbour = if other < own { own - 1 } else { own + 1 };
+            Route { to: address(other).into(), via: address(neighbour) }
+        });
+        let place =
+            Place { name: place_name(own), forwards: true, routes: routes.collect(), ..Place::default() };
+        topology.places.push(place);
     }
     topology
 }
 
-fn scenario(name: &str, cell: Cell, transport: Transport, seed: u64, file: &std::path::Path) -> Scenario {
-    let topology = topology(cell, seed);
-    // a place's address on the side of the client: the nearer one
-    let address = |number: usize| topology.ipv4(&link_name(number), &place_name(number)).map(IpAddr::from);
-    let content = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+fn address(topology: &Topology, number: usize) -> IpAddr {
+    topology.address_on(MESH, &place_name(number)).unwrap_or(Ipv4Addr::UNSPECIFIED).into()
+}
+
+fn scenario(setting: &Setting<'_>, cell: Cell, transport: Transport) -> Scenario {
+    let topology = topology(cell);
+    let address = |number: usize| address(&topology, number);
+    let content = format!("content{}", cell.kilobytes);
+    let file = setting.testbed.lab_content(File::Long).file;
     let mut daemons = Vec::new();
     let mut from = (address(0), lab::HTTP_PORT);
     if transport == Transport::PerHop {
         for number in 1..cell.hops {
-            let (Some(upstream), port) = from else { continue };
-            let port = if port == lab::HTTP_PORT { String::new() } else { format!(":{port}") };
+            let (upstream, port) = from;
             let mut config =
-                format!("[cache]\nname = \"{}\"\nclients = [\"10.77.0.0/16\"]\n", place_name(number));
+                format!("[cache]\nname = \"{}\"\nclients = [\"10.78.0.0/16\"]\n", place_name(number));
             let _ = write!(
                 config,
                 "[store]\nmemory_mib = 8\n[reverse]\nlisten = \"0.0.0.0:{CACHE_PORT}\"\n\
-                 [[reverse.upstream]]\nurl = \"http://{upstream}{port}/\"\n"
+                 [[reverse.upstream]]\nurl = \"http://{upstream}:{port}/\"\n"
             );
             daemons.push(Daemon {
                 name: place_name(number),
@@ -252,23 +235,48 @@ fn scenario(name: &str, cell: Cell, transport: Transport, seed: u64, file: &std:
     }
     let download = Download {
         place: place_name(cell.hops),
-        from: from.0.unwrap_or(IpAddr::from([127, 0, 0, 1])),
+        from: from.0,
         content: content.clone(),
         port: from.1,
         start: Start::default(),
         stall_seconds: 60,
     };
     Scenario {
-        name: name.to_owned(),
-        seeds: vec![seed],
+        name: name(cell, transport),
+        seeds: (1..=u64::from(seeds(&setting.plan))).collect(),
         topology,
-        parameters: [("net.ipv4.tcp_congestion_control".to_owned(), "reno".to_owned())].into(),
-        contents: vec![Content { name: content, file: file.to_owned(), skip_bytes: 0, length_bytes: None }],
+        parameters: [
+            ("net.ipv4.tcp_congestion_control", "reno".to_owned()),
+            ("net.ipv4.tcp_rmem", format!("4096 {BUFFER_BYTES} {BUFFER_BYTES}")),
+            ("net.ipv4.tcp_wmem", format!("4096 {BUFFER_BYTES} {BUFFER_BYTES}")),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into(),
+        contents: vec![Content {
+            name: content,
+            file,
+            skip_bytes: 0,
+            length_bytes: Some(cell.kilobytes * 1000),
+        }],
         servers: vec![place_name(0)],
         daemons,
         downloads: vec![download],
+        clients: Vec::new(),
+        fresh_seconds: None,
         streams: Vec::new(),
         events: Vec::new(),
         bound_seconds: 600.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_router_of_a_chain_reaches_each_other_by_the_neighbour_on_that_side() {
+        let topology = topology(Cell { hops: 3, rayleigh: false, most_loss: 0.0, kilobytes: 1 });
+        let via: Vec<IpAddr> = topology.places[1].routes.iter().map(|route| route.via).collect();
+        assert_eq!(via, [0, 2, 2].map(|number| address(&topology, number)));
     }
 }

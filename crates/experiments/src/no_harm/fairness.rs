@@ -17,66 +17,82 @@ pub const FIGURE: Figure = Figure {
     id: "fairness",
     title: "Two flows on one link, one of them through the tunnel",
     x: "congestion control",
-    remark: "Two downloads of random bytes compete for half a minute; Jain's index of what they got, and the share of the one \
-             in the tunnel. The bare pair are two flows without tunnel. The link's queue holds 64 KB, twenty milliseconds \
-             of it are the path's own. Nothing is lost on the air: seeds differ by what the runs before left, a few \
-             microseconds here and there.",
+    remark: "Two downloads of random bytes compete for a minute; Jain's index of what they got, and the share of the one in \
+             the tunnel. The bare pair are two flows without tunnel. The link's queue holds 64 KB, twenty milliseconds \
+             of it are the path's own. Nothing is lost on the air, so that nothing is random: runs differ by when the \
+             second flow starts, up to two seconds before or after the first.",
     needs,
     rows,
 };
 
 /// The congestion controls.
 pub(super) const CONTROLS: [&str; 3] = ["cubic", "reno", "bbr"];
-/// How long the flows compete, and when they start.
-const SECONDS: f64 = 30.0;
-const START_SECONDS: f64 = 5.0;
+/// How long the flows compete, and when the first one starts.
+const SECONDS: f64 = 60.0;
+const START_SECONDS: f64 = 7.0;
+/// By how much later the second one starts. A queue that drops from its tail takes sides by a hair's breadth.
+const LATER_SECONDS: [f64; 12] = [0.3, -0.3, 1.1, -1.1, 0.7, -0.7, 1.5, -1.5, 0.05, -0.05, 1.9, -1.9];
 
 /// The two sides of the comparison, as series call them.
 pub(super) const TUNNEL: &str = "one through the tunnel";
 /// The other.
 pub(super) const BARE: &str = "both bare";
 
-fn seeds(plan: &Plan) -> u32 {
-    plan.seeds(6, 2, 2)
+fn starts(plan: &Plan) -> &'static [f64] {
+    &LATER_SECONDS[..(plan.seeds(12, 2, 2) as usize).min(LATER_SECONDS.len())]
 }
 
 fn controls(plan: &Plan) -> &'static [&'static str] {
     plan.choose(&CONTROLS, &["cubic"], &["cubic"])
 }
 
-fn name(side: &str, control: &str) -> String {
-    format!("fairness, {side}, {control}")
+fn name(side: &str, control: &str, later_seconds: f64) -> String {
+    format!("fairness, {side}, {control}, {later_seconds} s later")
 }
 
 fn needs(setting: &Setting<'_>) -> Vec<Need> {
     let sides = [(TUNNEL, Carrier::tunnel("adaptive")), (BARE, Carrier::Bare)];
-    let of = |control: &&str| {
-        sides
-            .clone()
-            .map(|(side, carrier)| Need::Scenario(Box::new(scenario(setting, side, &carrier, control))))
-    };
-    controls(&setting.plan).iter().flat_map(of).collect()
+    let mut needs = Vec::new();
+    for control in controls(&setting.plan) {
+        for (side, carrier) in &sides {
+            for &later in starts(&setting.plan) {
+                needs.push(Need::Scenario(Box::new(scenario(setting, side, carrier, control, later))));
+            }
+        }
+    }
+    needs
 }
 
-fn scenario(setting: &Setting<'_>, side: &str, carrier: &Carrier, control: &str) -> Scenario {
+fn scenario(
+    setting: &Setting<'_>,
+    side: &str,
+    carrier: &Carrier,
+    control: &str,
+    later_seconds: f64,
+) -> Scenario {
     let [forward, backward] = Impairment::NONE.links(Path::PAPER);
-    let download = |from| Download {
+    let download = |from, at_seconds| Download {
         place: STATION.to_owned(),
         from,
         content: File::Long.slug().to_owned(),
         port: lab::HTTP_PORT,
-        start: Start::AtSeconds(START_SECONDS),
+        start: Start::AtSeconds(at_seconds),
         stall_seconds: 60,
     };
     Scenario {
-        name: name(side, control),
-        seeds: (1..=u64::from(seeds(&setting.plan))).collect(),
+        name: name(side, control, later_seconds),
+        seeds: vec![1],
         topology: Pair::topology(&forward, &backward),
         parameters: BTreeMap::from([("net.ipv4.tcp_congestion_control".to_owned(), control.to_owned())]),
         contents: vec![setting.testbed.lab_content(File::Long)],
         servers: vec![GATEWAY.to_owned()],
         daemons: setting.testbed.pair().daemons(carrier),
-        downloads: vec![download(Pair::server(carrier)), download(Pair::server(&Carrier::Bare))],
+        downloads: vec![
+            download(Pair::server(carrier), START_SECONDS),
+            download(Pair::server(&Carrier::Bare), START_SECONDS + later_seconds),
+        ],
+        clients: Vec::new(),
+        fresh_seconds: None,
         streams: Vec::new(),
         events: Vec::new(),
         bound_seconds: START_SECONDS + SECONDS,
@@ -96,15 +112,17 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for &control in controls(plan) {
         for side in [TUNNEL, BARE] {
-            let shares: Vec<(f64, f64)> =
-                results.outcomes(&name(side, control))?.iter().filter_map(shares).collect();
+            let mut shares = Vec::new();
+            for &later in starts(plan) {
+                shares.extend(results.outcomes(&name(side, control, later))?.iter().filter_map(self::shares));
+            }
             let of = |quantity: fn(&(f64, f64)) -> f64| {
                 Estimate::mean(&shares.iter().map(quantity).collect::<Vec<_>>())
             };
             for (series, estimate) in [("Jain's index", of(|it| it.0)), ("share of the first", of(|it| it.1))]
             {
                 let row = Row::new(FIGURE.id, format!("{series}: {side}"), control, "ratio");
-                rows.push(row.measured(estimate, results.setting.driver, seeds(plan)));
+                rows.push(row.measured(estimate, results.setting.driver, shares.len() as u32));
             }
         }
     }

@@ -20,7 +20,7 @@ pub const FIGURE: Figure = Figure {
     rows,
 };
 
-const PATH: Path = Path { hop_milliseconds: 10, wire_milliseconds: Some(90) };
+const PATH: Path = Path { wire_milliseconds: Some(90), ..Path::hop(10) };
 
 fn losses(plan: &Plan) -> &'static [f64] {
     plan.choose(&[0.0, 1.0, 2.0, 5.0, 10.0, 20.0], &[0.0, 5.0], &[5.0])

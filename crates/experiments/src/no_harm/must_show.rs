@@ -2,7 +2,7 @@
 
 use super::fairness::{self, BARE, CONTROLS, TUNNEL};
 use super::grid::{self, FILES};
-use super::{hop, udp};
+use super::{fast, hop, udp};
 use crate::cell::File;
 use crate::report::Claim;
 use crate::row::{Row, X, of, value};
@@ -30,6 +30,7 @@ pub fn claims(rows: &[Row]) -> Vec<Claim> {
         short_hop(rows),
         no_harm_to_off(rows),
         no_harm_to_bare(rows),
+        fast_link(rows),
         udp_loses_no_more(rows),
         udp_is_not_late(rows),
         fair(rows),
@@ -127,6 +128,19 @@ fn no_harm_to_bare(rows: &[Row]) -> Claim {
          applies"
     );
     grid_claim(claim, (plain + winning, short))
+}
+
+fn fast_link(rows: &[Row]) -> Claim {
+    let cells: Vec<&Row> = of(rows, fast::FIGURE.id)
+        .filter(|row| row.series.starts_with("to ") && row.value.is_some())
+        .collect();
+    let bound = |row: &Row| row.high.or(row.value).unwrap_or(f64::INFINITY);
+    let worst = cells.iter().copied().max_by(|one, other| bound(one).total_cmp(&bound(other)));
+    Claim::judged(
+        "no harm on a fast link with a deep queue: the median time's upper bound below 1 of off and of bare",
+        worst.iter().map(|row| format!("at most {:.3}, {} at {}%", bound(row), row.series, row.x)).collect(),
+        worst.is_some_and(|row| bound(row) < 1.0),
+    )
 }
 
 fn udp_loses_no_more(rows: &[Row]) -> Claim {

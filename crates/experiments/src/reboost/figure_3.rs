@@ -40,7 +40,15 @@ fn trial(system: System) -> Trial {
     // it is one of the characters that a recording has
     let loss = recorded.parse().map_or(LossConfig::None, |receptions| LossConfig::Trace { receptions });
     let place = "figure 3".to_owned();
-    Trial { place, system, file: File::Pages, left: None, links: links(100, loss), control: "cubic" }
+    Trial {
+        place,
+        system,
+        file: File::Pages,
+        left: None,
+        wire_milliseconds: None,
+        links: links(100, loss),
+        control: "cubic",
+    }
 }
 
 fn needs(setting: &Setting<'_>) -> Vec<Need> {

@@ -1,7 +1,7 @@
 //! What must come out, held against the rows.
 
 use super::content::File;
-use super::{figure_2, figure_3, harm, headline, table_1, table_2};
+use super::{figure_2, figure_3, figure_4, harm, headline, table_1, table_2};
 use crate::report::Claim;
 use crate::row::{Row, X, of, value};
 
@@ -38,6 +38,7 @@ pub fn claims(rows: &[Row]) -> Vec<Claim> {
     }
     claims.extend([figure_2_is_no_slower(rows), table_1_is_faster(rows), rate_is_the_reference(rows)]);
     claims.extend(fair(rows));
+    claims.push(every_control_gains(rows));
     let harm: Vec<f64> = harm::ROUND_TRIPS
         .iter()
         .filter_map(|&round_trip| value(rows, harm::FIGURE.id, "boosted to not boosted", round_trip.into()))
@@ -84,6 +85,14 @@ fn table_1_is_faster(rows: &[Row]) -> Claim {
         .filter_map(|name| named(rows, table_1::FIGURE.id, "to IP RE: REboost", &table_1::place(name, true)))
         .collect();
     judge_all("table I with loss: at most 0.80 of IP RE's time", &found, |it| it <= 0.80)
+}
+
+fn every_control_gains(rows: &[Row]) -> Claim {
+    let found: Vec<f64> = of(rows, figure_4::FIGURE.id)
+        .filter(|row| row.series == figure_4::QUOTIENT)
+        .filter_map(|row| row.value)
+        .collect();
+    judge_all("figure 4: at most 0.75 of IP RE's time under each congestion control", &found, |it| it <= 0.75)
 }
 
 fn rate_is_the_reference(rows: &[Row]) -> Claim {

@@ -13,6 +13,8 @@ pub enum System {
     IpRe,
     /// Encoded segments fill wire packets, and TCP's windows are larger by as many as go into one.
     Reboost,
+    /// The same for senders elsewhere, whose connections end at the gateway.
+    ReboostSplit,
     /// The default tunnel, whose hop repairs its losses.
     Adaptive,
     /// The same, boosted.
@@ -29,6 +31,7 @@ impl System {
             System::NoRe => "no RE",
             System::IpRe => "IP RE",
             System::Reboost => "REboost",
+            System::ReboostSplit => "REboost, split",
             System::Adaptive => "default",
             System::AdaptiveBoosted => "default, boosted",
         }
@@ -37,13 +40,13 @@ impl System {
     fn reduce(self) -> String {
         match self {
             System::NoRe => "policy = \"off\"".to_owned(),
-            System::IpRe | System::Reboost => format!("policy = \"acked\"\n{REDUCE}"),
+            System::IpRe | System::Reboost | System::ReboostSplit => format!("policy = \"acked\"\n{REDUCE}"),
             System::Adaptive | System::AdaptiveBoosted => "policy = \"adaptive\"".to_owned(),
         }
     }
 
     fn boosts(self) -> bool {
-        matches!(self, System::Reboost | System::AdaptiveBoosted)
+        matches!(self, System::Reboost | System::ReboostSplit | System::AdaptiveBoosted)
     }
 
     /// The two nodes; the sender is at the gateway.
@@ -56,10 +59,15 @@ impl System {
         let node = |role, place, tunnel: &str, endpoint, allowed_ips: &str| {
             pair.node(&Node { role, place, tunnel, endpoint, allowed_ips, reduce: &reduce })
         };
-        let boost = if self.boosts() { "boost = true" } else { "" };
+        let boost = match self {
+            System::ReboostSplit => "boost = true\n[split]",
+            _ if self.boosts() => "boost = true",
+            _ => "",
+        };
+        let beyond = format!("\"{}/32\", {}", Pair::far_server(), allowed_ips(1));
         vec![
             node(Role::Gateway, GATEWAY, &tunnel(1, boost), None, &allowed_ips(2)),
-            node(Role::Station, STATION, &tunnel(2, ""), Some("10.77.0.1:4780"), &allowed_ips(1)),
+            node(Role::Station, STATION, &tunnel(2, ""), Some("10.77.0.1:4780"), &beyond),
         ]
     }
 }

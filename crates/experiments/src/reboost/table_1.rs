@@ -68,7 +68,7 @@ fn links(setting: &Setting<'_>, recording: &str, with_loss: bool) -> Option<[Lin
 
 fn trial(links: [LinkConfig; 2], name: &str, with_loss: bool, system: System) -> Trial {
     let place = place(name, with_loss);
-    Trial { place, system, file: File::Pages, left: None, links, control: "cubic" }
+    Trial { place, system, file: File::Pages, left: None, wire_milliseconds: None, links, control: "cubic" }
 }
 
 /// The trials of each network, by system.

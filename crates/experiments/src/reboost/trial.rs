@@ -9,9 +9,10 @@ use lab::{Download, Ending, Outcome, Scenario, Start};
 
 use super::content::File;
 use super::system::System;
+use crate::cell::Path;
 use crate::estimate::{Estimate, quantile};
 use crate::figure::{Need, Results, Setting};
-use crate::pair::{AIR, Carrier, GATEWAY, Pair, STATION};
+use crate::pair::{AIR, Carrier, GATEWAY, Pair, SERVER, STATION};
 use crate::row::Row;
 
 /// When downloads start; the session stands by then.
@@ -46,6 +47,8 @@ pub struct Trial {
     pub file: File,
     /// As many random bytes as what is left of the file, by this share, in place of the file itself.
     pub left: Option<f64>,
+    /// The round trip of a wire between the server and the link's sender, which is a gateway then.
+    pub wire_milliseconds: Option<u32>,
     /// The link.
     pub links: [LinkConfig; 2],
     /// TCP's congestion control.
@@ -71,15 +74,24 @@ impl Trial {
             Some(left) => self.file.compressed(setting, left)?,
         };
         let [forward, backward] = &self.links;
+        let wire = self
+            .wire_milliseconds
+            .and_then(|milliseconds| Path { wire_milliseconds: Some(milliseconds), ..Path::hop(0) }.wire());
+        let (topology, server, from) = match wire {
+            None => (Pair::topology(forward, backward), GATEWAY, Pair::server(&Carrier::tunnel(""))),
+            Some(wire) => (Pair::topology_with_wire(forward, backward, &wire), SERVER, Pair::far_server()),
+        };
         Ok(Scenario {
             name: self.name(),
             seeds: (1..=u64::from(seeds)).collect(),
-            topology: Pair::topology(forward, backward),
+            topology,
             parameters: parameters(self.control),
-            servers: vec![GATEWAY.to_owned()],
+            servers: vec![server.to_owned()],
             daemons: self.system.daemons(setting.testbed.pair()),
-            downloads: vec![download(&content, Pair::server(&Carrier::tunnel("")))],
+            downloads: vec![download(&content, from)],
             contents: vec![content],
+            clients: Vec::new(),
+            fresh_seconds: None,
             streams: Vec::new(),
             events: Vec::new(),
             bound_seconds: BOUND_SECONDS,

@@ -88,6 +88,8 @@ pub(super) struct Trial {
     pub window_packets: Option<u32>,
     /// How long, or how much.
     pub extent: Extent,
+    /// Whether it is the station that sends, and what it sends that is lost.
+    pub is_upload: bool,
 }
 
 /// How long a download goes on.
@@ -112,16 +114,18 @@ impl Trial {
             wire_milliseconds: 50,
             window_packets: Some(WINDOW_PACKETS),
             extent: Extent::Seconds(seconds),
+            is_upload: false,
         }
     }
 
     pub(super) fn name(&self) -> String {
-        let Self { repair, buffer_packets, losses, control, sack, wire_milliseconds, window_packets, extent } =
-            self;
+        let Self { repair, buffer_packets, losses, control, sack, .. } = self;
+        let Self { wire_milliseconds, window_packets, extent, is_upload, .. } = self;
+        let upload = if *is_upload { ", upload" } else { "" };
         let sack = if *sack { "" } else { " without SACK" };
         let window = window_packets.map_or_else(String::new, |packets| format!(", window {packets}"));
         format!(
-            "xbc: {repair}, buffer {buffer_packets}, {losses}, {control}{sack}, wire {wire_milliseconds} ms{window}, {extent:?}"
+            "xbc: {repair}, buffer {buffer_packets}, {losses}, {control}{sack}, wire {wire_milliseconds} ms{window}, {extent:?}{upload}"
         )
     }
 
@@ -131,7 +135,8 @@ impl Trial {
             queue_bytes: (QUEUE_PACKETS * ON_AIR_BITS / 8.0) as usize,
             ..LinkConfig::default()
         };
-        let down = LinkConfig { loss: self.losses.on_air(ON_AIR_BITS), ..radio.clone() };
+        let lossy = LinkConfig { loss: self.losses.on_air(ON_AIR_BITS), ..radio.clone() };
+        let (down, up) = if self.is_upload { (radio, lossy) } else { (lossy, radio) };
         let wire = LinkConfig {
             rate: Some(Bitrate::from_bits_per_second(10_000_000)),
             delay: Duration::from_millis(self.wire_milliseconds.into()),
@@ -157,19 +162,21 @@ impl Trial {
         Scenario {
             name: self.name(),
             seeds: (1..=u64::from(seeds)).collect(),
-            topology: Pair::topology_with_wire(&down, &radio, &wire),
+            topology: Pair::topology_with_wire(&down, &up, &wire),
             parameters,
             contents: vec![setting.testbed.lab_content(file)],
-            servers: vec![SERVER.to_owned()],
+            servers: vec![if self.is_upload { STATION } else { SERVER }.to_owned()],
             daemons,
             downloads: vec![Download {
-                place: STATION.to_owned(),
-                from: Pair::far_server(),
+                place: if self.is_upload { SERVER } else { STATION }.to_owned(),
+                from: if self.is_upload { Pair::station(&carrier) } else { Pair::far_server() },
                 content: file.slug().to_owned(),
                 port: lab::HTTP_PORT,
                 start: Start::AtSeconds(START_SECONDS),
                 stall_seconds: 600,
             }],
+            clients: Vec::new(),
+            fresh_seconds: None,
             streams: Vec::new(),
             events: vec![Event {
                 at_seconds: ROUTE_SECONDS,

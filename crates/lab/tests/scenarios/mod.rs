@@ -33,6 +33,8 @@ pub fn quiet(name: &str, probability: f64, seeds: &[u64]) -> Scenario {
         servers: Vec::new(),
         daemons: Vec::new(),
         downloads: Vec::new(),
+        clients: Vec::new(),
+        fresh_seconds: None,
         streams: Vec::new(),
         events: Vec::new(),
         bound_seconds: 600.0,

@@ -56,6 +56,11 @@ impl OutputQueue {
         OutputQueue { small_bytes, ..Self::default() }
     }
 
+    /// Whether none waits.
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
     /// How many wait.
     pub fn len(&self) -> usize {
         self.waiting.len()

@@ -16,6 +16,7 @@ use std::time::Duration;
 use wire::coded::Coded;
 use wire::frame::{self, FrameType};
 use wire::inner::Inner;
+use wire::notice::Notice;
 use wire::unit::TAG_BYTES;
 
 /// Repairs that wait to be sent at once; what exceeds them is as good as lost again.
@@ -83,6 +84,33 @@ impl Peer {
         false
     }
 
+    /// Tells of TCP segments that were lost on their way here, as far as there is room.
+    pub(super) fn write_notices(&mut self, now: Duration, limit: usize, out: &mut Vec<u8>) {
+        let Some(link) = &mut self.link else { return };
+        let retry = link.retry_after();
+        let Some(upstream) = &mut link.upstream else { return };
+        while out.len() + AROUND_CODED + wire::notice::MAX_BYTES <= limit
+            && let Some((flow, stretches)) = upstream.poll(now, retry)
+        {
+            let mut body = Vec::with_capacity(wire::notice::MAX_BYTES);
+            Notice::emit(&flow, stretches, &mut body);
+            frame::emit(FrameType::Notice, &body, out);
+            self.counters.notices_sent += 1;
+        }
+    }
+
+    /// The peer tells of TCP segments that were lost on their way to it.
+    pub(super) fn take_notice(&mut self, now: Duration, body: &[u8], outside: &mut Outside<'_>) -> bool {
+        let Ok(notice) = Notice::parse(body) else { return false };
+        let Some(Link { snoop: Some(snoop), .. }) = &mut self.link else { return false };
+        for (start, length) in notice.stretches() {
+            snoop.noticed(now, &notice.flow, start, length);
+        }
+        self.counters.notices_received += 1;
+        self.queue_repairs(now, outside);
+        true
+    }
+
     /// A coded repair came, in a datagram with the codepoint `ecn`.
     pub(super) fn take_coded(
         &mut self,
@@ -129,6 +157,9 @@ impl Peer {
         if let Some(link) = &mut self.link {
             if let Some(history) = &mut link.history {
                 history.delivered(&packet, inner);
+            }
+            if let Some(upstream) = &mut link.upstream {
+                upstream.came(now, &packet, inner);
             }
             let hop_repairs =
                 link.repairs_losses().then(|| link.retry_after() + crate::recover::RECEIPT_DELAY);

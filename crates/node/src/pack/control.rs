@@ -51,16 +51,13 @@ impl Peer {
             return;
         }
         let room = limit.saturating_sub(out.len() + last.map_or(0, |_| frame::MAX_LENGTH_BYTES));
-        let frame_bytes = link.received.frame_bytes();
-        link.receipt_had_no_room = due && frame_bytes > room;
-        if frame_bytes <= room {
+        let runs = link.received.runs_within(room);
+        link.receipt_had_no_room = due && runs.is_none();
+        if let Some(runs) = runs {
             if let Some(last) = last {
                 frame::give_length(last, out);
             }
-            let start = out.len();
-            frame::emit_last(FrameType::Receipt, out);
-            link.received.write(now, link.restore.generation(), out);
-            frame::give_length(start, out);
+            link.received.write(now, link.restore.generation(), runs, out);
             self.counters.receipts_sent += 1;
         }
     }
@@ -113,7 +110,7 @@ impl Peer {
                 }
                 if let (Some(recover), Some(srtt)) = (recover, outstanding.srtt()) {
                     let newest = outstanding.widen(receipt.newest);
-                    recover.told_from((newest + 1).saturating_sub(receipt.span()));
+                    recover.told_from((newest + 1).saturating_sub(receipt.settled.into()));
                     recover.schedule();
                     recover.take_doubted(|sequence| reduce.report_lost(sequence));
                     recover.rearm(now, srtt);
@@ -171,7 +168,8 @@ impl Peer {
             | FrameType::Tail
             | FrameType::Shared
             | FrameType::ChunkReply
-            | FrameType::Coded => false,
+            | FrameType::Coded
+            | FrameType::Notice => false,
         }
     }
 }

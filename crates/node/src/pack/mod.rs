@@ -31,6 +31,7 @@ use crate::reduce::Shape;
 use crate::repair::{Arrival, Recipient, Repair};
 use crate::seal::Seal;
 use re::mac::PacketMac;
+use recovery::Upstream;
 use std::time::Duration;
 use wire::frame::{self, Frame, FrameType, Frames, SEQUENCE_BYTES};
 use wire::inner::Inner;
@@ -117,6 +118,7 @@ impl Peer {
             self.write_overflow(&mut row, overflow, outside, out);
         }
         self.write_control(now, &due, out);
+        self.write_notices(now, limit, out);
         self.write_group_control(now, outside, out);
         if self.queue.is_empty() || self.link.as_ref().is_some_and(|link| link.receipt_had_no_room) {
             self.write_receipt(now, due.receipt, None, limit, out);
@@ -242,6 +244,7 @@ impl Peer {
             || link.recover.as_ref().is_some_and(Recover::has_again)
             || !link.pongs.is_empty()
             || !link.coded.is_empty()
+            || link.upstream.as_mut().is_some_and(|upstream| upstream.is_due(now))
             || link.flushed
             || self.closing
             || link.member.as_ref().and_then(Member::tell_at).is_some_and(|at| at <= now)
@@ -259,6 +262,7 @@ impl Peer {
             self.lanes.timeout(),
             link.receipt_at(),
             link.repair.as_ref().and_then(Repair::timeout),
+            link.upstream.as_ref().and_then(Upstream::timeout),
         ];
         !times.into_iter().flatten().any(|at| at <= now)
             && !self.closing
@@ -340,6 +344,7 @@ impl Peer {
                 }
                 Some(FrameType::ChunkReply) => self.take_chunk_reply(now, body, outside),
                 Some(FrameType::Coded) => self.take_coded(now, body, ecn, outside),
+                Some(FrameType::Notice) => self.take_notice(now, body, outside),
                 Some(frame_type) if frame_type.is_packet() => take(self, sequence, body),
                 Some(frame_type) if frame_type.is_again() => self.take_again(now, body, take),
                 Some(FrameType::Reply) => self.take_reply(now, body, to, outside),

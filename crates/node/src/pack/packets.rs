@@ -179,6 +179,9 @@ impl Peer {
             if let Some(snoop) = link.snoop.as_mut().filter(|_| !is_repair) {
                 snoop.leaves(now, &packet, &inner);
             }
+            if let Some(upstream) = &mut link.upstream {
+                upstream.leaves(&packet, &inner);
+            }
             let repairs_losses = link.repairs_losses();
             if let Some(recover) = link.recover.as_mut().filter(|_| repairs_losses) {
                 recover.keep(now, sequence, written.frame_type, inner.traffic_class, &out[start + 1..]);
@@ -201,6 +204,7 @@ impl Peer {
                 self.overflow(row, frame, start, may_be_cut, packet, outside, out);
                 return None;
             }
+            self.counters.packed_packets += u64::from(row.packets > 1);
             self.queue.recycle(packet);
             last = Some(start);
             if !outside.config.shorten.packing {

@@ -36,9 +36,19 @@ fn payload(number: u32) -> Vec<u8> {
     (0..PAYLOAD).map(|at| ((number * PAYLOAD + at).wrapping_mul(0x9e37_79b9) >> 24) as u8).collect()
 }
 
-fn segment(number: u32) -> Vec<u8> {
+/// The inner address of a node's TCP.
+fn address(node: usize) -> [u8; 4] {
+    if node == GATEWAY { [10, 0, 0, 1] } else { [10, 0, 0, 2] }
+}
+
+fn other(node: usize) -> usize {
+    if node == GATEWAY { STATION } else { GATEWAY }
+}
+
+/// A segment of what this node's TCP sends.
+fn segment(from: usize, number: u32) -> Vec<u8> {
     let mut packet = Vec::new();
-    PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64)
+    PacketBuilder::ipv4(address(from), address(other(from)), 64)
         .tcp(80, 4242, 1 + number * PAYLOAD, 1000)
         .ack(1)
         .write(&mut packet, &payload(number))
@@ -46,8 +56,8 @@ fn segment(number: u32) -> Vec<u8> {
     packet
 }
 
-/// What the station's TCP says when it has these segments.
-fn acknowledgment(had: &BTreeMap<u32, Vec<u8>>) -> Vec<u8> {
+/// What this node's TCP says when it has these segments.
+fn acknowledgment(from: usize, had: &BTreeMap<u32, Vec<u8>>) -> Vec<u8> {
     let first_missing = (0..).find(|number| !had.contains_key(number)).unwrap();
     let block = had.keys().rev().find(|&&number| number > first_missing).map(|&last| {
         let first = (0..=last).rev().find(|number| !had.contains_key(number)).unwrap() + 1;
@@ -56,7 +66,7 @@ fn acknowledgment(had: &BTreeMap<u32, Vec<u8>>) -> Vec<u8> {
     let sack = block.map(|block| TcpOptionElement::SelectiveAcknowledgement(block, [None; 3]));
     let options: Vec<_> = [TcpOptionElement::Noop, TcpOptionElement::Noop].into_iter().chain(sack).collect();
     let mut packet = Vec::new();
-    PacketBuilder::ipv4([10, 0, 0, 2], [10, 0, 0, 1], 64)
+    PacketBuilder::ipv4(address(from), address(other(from)), 64)
         .tcp(4242, 80, 1, 1000)
         .ack(1 + first_missing * PAYLOAD)
         .options(&options)
@@ -66,28 +76,34 @@ fn acknowledgment(had: &BTreeMap<u32, Vec<u8>>) -> Vec<u8> {
     packet
 }
 
-/// Sends segments, one every two milliseconds; the station acknowledges what it gets, and the sender repeats what it is shown
-/// to be missing. What the station had in the end, and how often the sender repeated something.
+/// Sends segments to the station, see [`carry_from`].
 fn carry(pair: &mut Pair, segments: u32) -> (BTreeMap<u32, Vec<u8>>, u32) {
+    carry_from(pair, GATEWAY, segments)
+}
+
+/// Sends segments, one every two milliseconds; the other end acknowledges what it gets, and the sender repeats what it is
+/// shown to be missing. What the other end had, and how often the sender repeated something.
+fn carry_from(pair: &mut Pair, from: usize, segments: u32) -> (BTreeMap<u32, Vec<u8>>, u32) {
+    let to = other(from);
     let mut had = BTreeMap::new();
     let (mut taken, mut heard) = (0, 0);
     let mut repeated = BTreeMap::new();
     for step in 0..segments + 500 {
         if step < segments {
-            pair.send(GATEWAY, &segment(step));
+            pair.send(from, &segment(from, step));
         }
         pair.run(2 * MS);
-        while let Some(packet) = pair.delivered[STATION].get(taken).cloned() {
+        while let Some(packet) = pair.delivered[to].get(taken).cloned() {
             taken += 1;
             let Some(TransportSlice::Tcp(tcp)) = LaxSlicedPacket::from_ip(&packet).unwrap().transport else {
                 continue;
             };
             let number = (tcp.sequence_number() - 1) / PAYLOAD;
-            assert_eq!(packet, segment(number), "as it was sent");
+            assert_eq!(packet, segment(from, number), "as it was sent");
             had.insert(number, packet);
-            pair.send(STATION, &acknowledgment(&had));
+            pair.send(to, &acknowledgment(to, &had));
         }
-        while let Some(packet) = pair.delivered[GATEWAY].get(heard).cloned() {
+        while let Some(packet) = pair.delivered[from].get(heard).cloned() {
             heard += 1;
             let Some(TransportSlice::Tcp(tcp)) = LaxSlicedPacket::from_ip(&packet).unwrap().transport else {
                 continue;
@@ -99,7 +115,7 @@ fn carry(pair: &mut Pair, segments: u32) -> (BTreeMap<u32, Vec<u8>>, u32) {
             let (at, count) = repeated.entry(number).or_insert((0, 0));
             if missing && step >= *at {
                 (*at, *count) = (step + 30, *count + 1);
-                pair.send(GATEWAY, &segment(number));
+                pair.send(from, &segment(from, number));
             }
         }
     }
@@ -134,6 +150,26 @@ fn what_the_air_lost_is_repaired_as_it_was_or_coded_and_nobody_is_told() {
         assert_eq!(kept.flows, 1);
         assert!(kept.bytes < 42 * 1000, "{kept:?}");
     }
+}
+
+#[test]
+fn what_the_air_lost_of_what_a_station_sends_is_told_to_it_and_its_tcp_is_not() {
+    let road = Road { loss: 0.03, ..Road::default() };
+    let mut without = pair(Policy::Off, None, road);
+    let (had, repeated) = carry_from(&mut without, STATION, 400);
+    assert!(had.len() == 400 && repeated >= 8, "{} arrive, {repeated} again", had.len());
+    let mut with = pair(Policy::Off, Some(Settings::default()), road);
+    let (had, repeated) = carry_from(&mut with, STATION, 400);
+    let [gateway, station] = [GATEWAY, STATION].map(|node| counters(&with, node));
+    assert_eq!(had.len(), 400, "{station:?}");
+    assert!(repeated <= 3, "{repeated} {station:?}");
+    assert!(gateway.notices_sent >= 5 && station.notices_received >= 5, "{gateway:?} {station:?}");
+    assert!(station.segments_repaired >= 5 && station.acks_suppressed > 10, "{station:?}");
+    assert_eq!(gateway.bad_frames + station.bad_frames, 0);
+    // whoever repairs its own losses is told by receipts
+    let mut both = pair(Policy::Adaptive, Some(Settings::default()), road);
+    carry_from(&mut both, STATION, 100);
+    assert_eq!(counters(&both, GATEWAY).notices_sent, 0);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `overheard cache`: runs the web cache of a router until it is told to stop.
 
 use crate::config::{Mistake, SOCKET_DIRECTORY, read_toml};
+use crate::service;
 use std::path::{Path, PathBuf};
 use webcache::config::{Config, File};
 use webcache::run::NotStarted;
@@ -29,9 +30,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let socket = socket.unwrap_or_else(|| Path::new(SOCKET_DIRECTORY).join(format!("{}.cache", config.name)));
     let ready = || {
         tracing::info!("the cache is open; HTTPS passes untouched, for nothing of it can be kept");
-        if let Err(error) = sd_notify::notify(&[sd_notify::NotifyState::Ready]) {
-            tracing::debug!("the service manager is not told: {error}");
-        }
+        service::is_ready();
     };
     webcache::run::run(config, &socket, ready).map_err(|why| match why {
         NotStarted::System(why) => anyhow::Error::new(why),

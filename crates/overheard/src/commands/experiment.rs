@@ -6,13 +6,12 @@ use anyhow::{Context, bail};
 use experiments::cell::File;
 use experiments::contents::Contents;
 use experiments::experiment::{self, Experiment};
-use experiments::mesh_cache;
 use experiments::plan::{Extent, Plan, Traced};
 use experiments::report::{Claim, Heading};
 use experiments::row::{Driver, Row};
 use experiments::run::{self, Kept, LAB_LANES, Runner};
 use experiments::scheme::Scheme;
-use experiments::{byte_caching, no_harm, reboost, refactor, xbc};
+use experiments::{byte_caching, mesh_cache, no_harm, reboost, refactor, xbc};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::Write;
 use std::path::PathBuf;
@@ -39,7 +38,7 @@ enum Paper {
     /// Letters 2017); on this kernel, by the clock on the wall (needs root and BPF)
     Reboost(Reboost),
     /// Mitigating the Gateway Bottleneck via Transparent Cooperative Caching (Das, Pucha, Hu, Purdue 2006)
-    Meshcache(Meshcache),
+    Meshcache(Options),
 }
 
 #[derive(clap::Args)]
@@ -52,25 +51,6 @@ struct Reboost {
     /// Keep what was run in this folder, and run only what is not there
     #[arg(long, value_name = "DIR")]
     resume: Option<PathBuf>,
-}
-
-#[derive(clap::Args)]
-struct Meshcache {
-    /// Only this figure (may be given several times): 4, 5 or 6
-    #[arg(long, value_name = "ID", value_parser = mesh_cache::FIGURES)]
-    figure: Vec<String>,
-    /// What runs it: `virtual` is the virtual-time kernel, `lab` this one (needs root)
-    #[arg(long, default_value = "virtual")]
-    driver: Driver,
-    /// How many seeds in every cell
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    seeds: Option<u32>,
-    /// The ends of every axis and few seeds
-    #[arg(long)]
-    quick: bool,
-    /// Print the rows as a JSON array
-    #[arg(long)]
-    json: bool,
 }
 
 #[derive(clap::Args)]
@@ -146,18 +126,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             let runner = Runner { lanes: args.lanes.max(1), ..runner(Driver::Lab, kept)? };
             run_experiment(&reboost::EXPERIMENT, &args.wanted, Traced::default(), &runner)
         }
-        Paper::Meshcache(args) => meshcache(args),
+        Paper::Meshcache(options) => run_in_lab(&mesh_cache::EXPERIMENT, options, Traced::default()),
     }
-}
-
-fn meshcache(args: &Meshcache) -> anyhow::Result<()> {
-    let runner = runner(args.driver, None)?;
-    let mut figures: Vec<&str> = args.figure.iter().map(String::as_str).collect();
-    if figures.is_empty() {
-        figures = mesh_cache::FIGURES.to_vec();
-    }
-    let rows = mesh_cache::run(&figures, args.seeds, args.quick, &runner, &ProgressBar::new(0))?;
-    print(&rows, args.json)
 }
 
 /// What runs scenarios, this program being the one that runs in them.

@@ -1,7 +1,7 @@
 //! `overheard lab-node`: `up` for experiments, with the policies that `up` refuses.
 
 use crate::config::{Config, Policies};
-use crate::tunnel;
+use crate::tunnel::{self, Watched};
 use std::path::PathBuf;
 
 /// Run a node in an experiment: as `up`, with any policy
@@ -16,5 +16,6 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    tunnel::run(Config::load(&args.config, Policies::Any)?, args.trace.as_deref())
+    // nothing that is not part of the experiment shall take time in it
+    tunnel::run(Config::load(&args.config, Policies::Any)?, args.trace.as_deref(), Watched::Never)
 }

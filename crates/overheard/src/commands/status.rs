@@ -1,11 +1,12 @@
 //! `overheard status`: asks the nodes and web caches that run here how they are.
 
-mod cache;
+pub(super) mod cache;
 
 use crate::config::{self, SOCKET_DIRECTORY};
-use crate::status_socket::{Report, ask};
+use crate::status_socket::ask;
 use crate::table::{Table, bytes, duration};
 use anyhow::bail;
+use dashboard::Report;
 use io::ear::Heard;
 use serde::Serialize;
 use std::io::Write;
@@ -63,7 +64,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn sockets_here(ending: &str) -> Vec<PathBuf> {
+/// The sockets here whose names end so: `sock` for nodes, `cache` for web caches.
+pub(super) fn sockets_here(ending: &str) -> Vec<PathBuf> {
     let Ok(directory) = std::fs::read_dir(Path::new(SOCKET_DIRECTORY)) else { return Vec::new() };
     let mut sockets: Vec<PathBuf> = directory
         .filter_map(|entry| Some(entry.ok()?.path()))
@@ -129,6 +131,15 @@ fn print(out: &mut impl Write, report: &Report) -> std::io::Result<()> {
     if let Some(boost) = &about.boost {
         writeln!(out, "boost:           {}", boosted(boost, &node.peers))?;
     }
+    if let Some(split) = &report.split {
+        let &split::Counts { open, accepted, unreached, refused, idle, reset, bytes: across } = split;
+        writeln!(
+            out,
+            "split TCP:       {open} open, {accepted} taken, {} handed across; {reset} reset, {idle} idle, {unreached} not \
+             reached, {refused} refused",
+            bytes(across)
+        )?;
+    }
     writeln!(out, "refused:         {}", counted(&node.refused))?;
     writeln!(out, "by the system:   {}", counted(io))?;
     match &report.snapshot.overheard {
@@ -162,7 +173,8 @@ fn overheard(heard: &Heard) -> String {
 fn print_recovery(out: &mut impl Write, node: &node::Status) -> std::io::Result<()> {
     let repairs = |peer: &&node::PeerStatus| {
         let it = &peer.counters;
-        peer.recover.is_some() || it.recovered + it.coded_restored + it.coded_not_restored > 0
+        peer.recover.is_some()
+            || it.notices_sent + it.recovered + it.coded_restored + it.coded_not_restored > 0
     };
     let peers: Vec<_> = node.peers.iter().filter(repairs).collect();
     if peers.is_empty() {
@@ -177,6 +189,7 @@ fn print_recovery(out: &mut impl Write, node: &node::Status) -> std::io::Result<
         "ACKs kept back",
         "stripped",
         "left to senders",
+        "notices",
         "flows",
         "memory",
         "kept",
@@ -196,6 +209,7 @@ fn print_recovery(out: &mut impl Write, node: &node::Status) -> std::io::Result<
             it.acks_suppressed.to_string(),
             it.acks_stripped.to_string(),
             it.segment_failures.to_string(),
+            (it.notices_sent + it.notices_received).to_string(),
             kept(&|kept| kept.flows.to_string()),
             kept(&|kept| bytes(kept.bytes as u64)),
             kept(&|kept| format!("{} in {}", kept.packets, kept.slots)),

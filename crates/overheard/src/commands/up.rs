@@ -1,10 +1,11 @@
 //! `overheard up`: runs a node until it is told to stop.
 
 use crate::config::{Config, Policies};
-use crate::tunnel;
+use crate::tunnel::{self, Watched};
 use std::path::PathBuf;
 
-/// Run a gateway or a station as its configuration says, until SIGINT or SIGTERM
+/// Run a gateway or a station as its configuration says, until SIGINT or SIGTERM; SIGHUP takes up a changed
+/// configuration, if it is right
 #[derive(clap::Args)]
 pub struct Args {
     /// The node's configuration, such as gateway.toml or station.toml
@@ -15,5 +16,5 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    tunnel::run(Config::load(&args.config, Policies::Sound)?, args.trace.as_deref())
+    tunnel::run(Config::load(&args.config, Policies::Sound)?, args.trace.as_deref(), Watched::Always)
 }

@@ -21,9 +21,13 @@ pub struct File {
     #[serde(default)]
     pub shorten: Shorten,
     /// How TCP segments that the air lost are repaired from here: `true`, or a table; left out: they are not.
-    pub recover: Option<Recover>,
+    pub recover: Option<Switched<Recover>>,
+    /// Which TCP connections are split here: `true`, or a table; left out: none.
+    pub split: Option<Switched<Split>>,
     /// What stations overhear of each other; left out: nothing.
     pub overhear: Option<Overhear>,
+    /// The page for whoever looks after the node; left out: none.
+    pub dashboard: Option<Dashboard>,
 }
 
 /// `[node]`
@@ -151,43 +155,54 @@ pub struct Shorten {
     pub packing: Option<bool>,
 }
 
-/// `recover`
+/// `true`, `false`, or a table, which is on.
 #[derive(Debug)]
-pub enum Recover {
+pub enum Switched<T> {
     /// On with the defaults, or off.
     Switch(bool),
     /// On.
-    Table(RecoverTable),
+    Table(T),
 }
 
-impl<'de> Deserialize<'de> for Recover {
+impl<T: Default> Switched<T> {
+    /// The table, if it is on.
+    pub fn table(switched: Option<Self>) -> Option<T> {
+        match switched {
+            None | Some(Switched::Switch(false)) => None,
+            Some(Switched::Switch(true)) => Some(T::default()),
+            Some(Switched::Table(table)) => Some(table),
+        }
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Switched<T> {
     /// Not by serde's own way for either of two, whose errors name neither the key nor the mend.
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either;
-        impl<'de> serde::de::Visitor<'de> for Either {
-            type Value = Recover;
+        struct Either<T>(std::marker::PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> serde::de::Visitor<'de> for Either<T> {
+            type Value = Switched<T>;
 
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("true, false, or a table")
             }
 
-            fn visit_bool<E: serde::de::Error>(self, on: bool) -> Result<Recover, E> {
-                Ok(Recover::Switch(on))
+            fn visit_bool<E: serde::de::Error>(self, on: bool) -> Result<Switched<T>, E> {
+                Ok(Switched::Switch(on))
             }
 
-            fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<Recover, A::Error> {
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<Switched<T>, A::Error> {
                 let table = serde::de::value::MapAccessDeserializer::new(map);
-                RecoverTable::deserialize(table).map(Recover::Table)
+                T::deserialize(table).map(Switched::Table)
             }
         }
-        deserializer.deserialize_any(Either)
+        deserializer.deserialize_any(Either(std::marker::PhantomData))
     }
 }
 
 /// `[recover]`
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct RecoverTable {
+pub struct Recover {
     /// How many packets, coded or not, are kept for each flow: 8 by default.
     pub buffer_packets: Option<usize>,
     /// What becomes of a packet for which there is no room: `"none"` by default, or `"lru"`.
@@ -210,6 +225,26 @@ pub enum ReplacementName {
     Lru,
 }
 
+/// `[split]`
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Split {
+    /// Connections to which ports: all by default.
+    pub ports: Option<Vec<u16>>,
+    /// How many at a time: 4096 by default.
+    pub connections: Option<usize>,
+    /// After how long without a byte one ends: 7440 by default, as NATs have it (RFC 5382).
+    pub idle_seconds: Option<u64>,
+    /// The TCP port to which they are led: 4783 by default.
+    pub port: Option<u16>,
+    /// The mark on what is led there.
+    pub mark: Option<u32>,
+    /// The routing table that delivers it.
+    pub table: Option<u32>,
+    /// Whether the rules for that are put in: by default they are.
+    pub rules: Option<bool>,
+}
+
 /// `[overhear]`
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -221,6 +256,16 @@ pub struct Overhear {
     pub slot_bits: Option<u8>,
     /// At which rate the gateway's radio sends, in Mbit/s: 24 by default.
     pub rate_mbps: Option<f64>,
+}
+
+/// `[dashboard]`
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Dashboard {
+    /// Address and port: `"127.0.0.1:4785"` by default.
+    pub listen: Option<String>,
+    /// A file with the token that whoever asks has to bear; needed where others can ask. Relative to this file.
+    pub token_file: Option<PathBuf>,
 }
 
 fn yes() -> bool {

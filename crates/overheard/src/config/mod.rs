@@ -3,6 +3,7 @@
 //! [`file`] is the file as it is written, [`resolve`] what it means, [`mistake`] how mistakes are told.
 
 mod boost;
+mod dashboard;
 mod file;
 mod mistake;
 mod mtu;
@@ -10,8 +11,10 @@ mod overhear;
 mod overlap;
 mod recover;
 mod resolve;
+mod split;
 
 pub use boost::Boost;
+pub use dashboard::Dashboard;
 pub use file::Role;
 pub use mistake::Mistake;
 pub use resolve::read_key;
@@ -43,10 +46,16 @@ pub struct Config {
     pub system: io::Settings,
     /// Whether, and how, TCP senders here are boosted.
     pub boost: Option<Boost>,
+    /// Which TCP connections are split.
+    pub split: Option<::split::Settings>,
     /// How many threads share the peers out among them, at most.
     pub threads: usize,
     /// Where `overheard status` asks.
     pub status_socket: PathBuf,
+    /// The page for whoever looks after the node.
+    pub dashboard: Option<Dashboard>,
+    /// At which rate its radio is reckoned to send, in bits a second.
+    pub radio_bits_per_second: u64,
 }
 
 impl Config {

@@ -1,18 +1,14 @@
 //! `recover`: how TCP segments that the air lost are repaired from here.
 
 use super::Mistake;
-use super::file::{Recover, RecoverTable, ReplacementName};
+use super::file::{Recover, ReplacementName, Switched};
 use recovery::pattern::Pattern;
 use recovery::{Coding, Replacement, Settings};
 use std::path::Path;
 
 /// What `recover` means in the file at `path`.
-pub fn recover(path: &Path, recover: Option<&Recover>) -> Result<Option<Settings>, Mistake> {
-    let table = match recover {
-        None | Some(Recover::Switch(false)) => return Ok(None),
-        Some(Recover::Switch(true)) => &RecoverTable::default(),
-        Some(Recover::Table(table)) => table,
-    };
+pub fn recover(path: &Path, recover: Option<Switched<Recover>>) -> Result<Option<Settings>, Mistake> {
+    let Some(table) = Switched::table(recover) else { return Ok(None) };
     let default = Settings::default();
     let fixed = table.degree.is_some() || table.distance.is_some();
     if fixed && table.adaptive == Some(true) {

@@ -1,10 +1,12 @@
 //! What a configuration file means: paths, keys, addresses, defaults.
 
 use super::boost::boost;
+use super::dashboard::dashboard;
 use super::file::{File, Peer, Reduce, Role, Tunnel, WhenDown};
 use super::mtu::{largest_datagram_bytes, mtu};
 use super::overhear::{group, overhear};
 use super::recover::recover;
+use super::split::split;
 use super::{Config, Mistake, Policies, SOCKET_DIRECTORY, overlap};
 use anyhow::Context;
 use ipnet::IpNet;
@@ -63,6 +65,8 @@ pub fn resolve(path: &Path, file: File, policies: Policies) -> anyhow::Result<Co
     let around_bytes = lane_bytes + if shares { SHARING_BYTES } else { 0 };
     let mtu = mtu(path, &file.tunnel, &endpoints, listen, inner_ipv6, around_bytes)?;
 
+    let overhear = overhear(path, &file, &endpoints)?;
+    let split = split(path, file.split, &file.tunnel, &allowed_ips)?;
     let mut node = node::Config::new(private_key, network_key, peers);
     let by_default = reduce.policy == Policy::Adaptive;
     node.shorten = Shortening {
@@ -75,7 +79,7 @@ pub fn resolve(path: &Path, file: File, policies: Policies) -> anyhow::Result<Co
     node.copies_dscp = file.tunnel.copy_dscp;
     node.source_ports = source_ports;
     node.group = group;
-    node.recover = recover(path, file.recover.as_ref())?;
+    node.recover = recover(path, file.recover)?;
     node.max_datagram_bytes = usize::from(mtu) + AROUND_PACKET + around_bytes;
     node.largest_datagram_bytes = largest_datagram_bytes(&endpoints, listen).max(node.max_datagram_bytes);
     node.validate().map_err(|why| Mistake::new(format!("{}: {why}", path.display())))?;
@@ -89,12 +93,26 @@ pub fn resolve(path: &Path, file: File, policies: Policies) -> anyhow::Result<Co
         endpoints: endpoints.iter().map(SocketAddr::ip).collect(),
         listen,
         source_ports,
-        overhear: overhear(path, &file, &endpoints)?,
+        overhear,
         mss_clamp: file.tunnel.mss_clamp,
         congestion_control: None,
     };
     let path = path.to_owned();
-    Ok(Config { path, role: file.node.role, node, system, boost, threads, status_socket })
+    let dashboard = file.dashboard.as_ref().map(|it| dashboard(&path, it)).transpose()?;
+    let radio_bits_per_second = group.unwrap_or_default().rate_bits_per_second;
+    let role = file.node.role;
+    Ok(Config {
+        path,
+        role,
+        node,
+        system,
+        boost,
+        split,
+        threads,
+        status_socket,
+        dashboard,
+        radio_bits_per_second,
+    })
 }
 
 /// Where the node answers `overheard status`.
@@ -106,7 +124,7 @@ pub fn status_socket(path: &Path, file: &File) -> PathBuf {
 }
 
 /// A path in the file at `path` is relative to that file.
-fn beside(path: &Path, named: &Path) -> PathBuf {
+pub(super) fn beside(path: &Path, named: &Path) -> PathBuf {
     path.parent().unwrap_or(Path::new("")).join(named)
 }
 

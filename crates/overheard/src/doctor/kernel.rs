@@ -103,16 +103,26 @@ fn tproxy() -> Finding {
 /// Loads the programs and drops them again.
 fn boost() -> Finding {
     let (present, detail) = match (Controller::load(Wrapped::Cubic), Wrapped::usual()) {
-        (Ok(_), Ok(wrapped)) => {
-            (true, format!("the kernel takes the programs; connections here use {wrapped}"))
-        }
-        (Ok(_), Err(why)) => {
-            (true, format!("the kernel takes the programs; but {why}: [tunnel] boost_control must name one"))
-        }
         (Err(why), _) => (false, why.to_string()),
+        (Ok(controller), usual) => {
+            let end = if controller.ends_with_process() {
+                ""
+            } else {
+                ", before 6.4: what a killed process leaves is removed at the next start"
+            };
+            let said = match usual {
+                Ok(wrapped) => format!("the kernel takes the programs{end}; connections here use {wrapped}"),
+                Err(why) => {
+                    format!(
+                        "the kernel takes the programs{end}; but {why}: [tunnel] boost_control must name one"
+                    )
+                }
+            };
+            (true, said)
+        }
     };
     Finding::new("BPF struct_ops for TCP", present, detail).without(
         "saved bytes do not speed up TCP's congestion control on this host",
-        "run as root on Linux 6.4 or newer with CONFIG_DEBUG_INFO_BTF and CONFIG_BPF_JIT (Debian's has both)",
+        "run as root on Linux 5.15 or newer with CONFIG_DEBUG_INFO_BTF and CONFIG_BPF_JIT (Debian's has both)",
     )
 }

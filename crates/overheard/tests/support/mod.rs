@@ -9,6 +9,7 @@ pub mod chain;
 pub mod namespaces;
 pub mod origin;
 pub mod traffic;
+pub mod wi_fi;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -81,6 +82,13 @@ allowed_ips = {allowed}
         let text = fs::read_to_string(self.path().join(&file)).unwrap();
         assert!(text.contains(table), "{file} has {table}");
         self.write(&file, &text.replacen(table, &format!("{table}\n{key}"), 1));
+    }
+
+    /// Puts text before everything else in `NAME.toml`.
+    pub fn prepend(&self, name: &str, text: &str) {
+        let file = self.path().join(format!("{name}.toml"));
+        let before = fs::read_to_string(&file).unwrap();
+        fs::write(file, format!("{text}\n{before}")).unwrap();
     }
 
     /// One more station, configured as the first is at this moment, with the address 10.98.0.`last`; the gateway knows it.

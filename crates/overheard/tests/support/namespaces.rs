@@ -25,7 +25,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    fn new(part: &str) -> Self {
+    pub fn new(part: &str) -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let machine = Machine { name: format!("ohtest-{}-{number}-{part}", std::process::id()) };
@@ -37,6 +37,13 @@ impl Machine {
     /// Runs `ip` on this machine.
     pub fn ip(&self, args: &str) -> String {
         let mut all = vec!["-n", &self.name];
+        all.extend(args.split(' '));
+        run("ip", &all)
+    }
+
+    /// Runs a program on this machine.
+    pub fn run(&self, program: &str, args: &str) -> String {
+        let mut all = vec!["netns", "exec", &self.name, program];
         all.extend(args.split(' '));
         run("ip", &all)
     }
@@ -105,6 +112,35 @@ impl Cabled {
             machine.ip("link set cable up");
         }
         it
+    }
+}
+
+/// The same, and behind the gateway a server, 198.51.100.2 and 2001:db8:1::2, whose way to everybody is the gateway.
+pub struct Behind {
+    pub cabled: Cabled,
+    pub server: Machine,
+}
+
+impl Behind {
+    pub fn new() -> Self {
+        let (cabled, server) = (Cabled::new(), Machine::new("srv"));
+        let gateway = &cabled.gateway;
+        let cable =
+            format!("link add cable2 netns {} type veth peer name cable netns {}", gateway.name, server.name);
+        run("ip", &cable.split(' ').collect::<Vec<_>>());
+        for (machine, interface, last) in [(gateway, "cable2", 1), (&server, "cable", 2)] {
+            machine.ip(&format!("addr add 198.51.100.{last}/24 dev {interface}"));
+            machine.ip(&format!("addr add 2001:db8:1::{last}/64 dev {interface} nodad"));
+            machine.ip(&format!("link set {interface} up"));
+        }
+        server.ip("route add default via 198.51.100.1");
+        server.ip("-6 route add default via 2001:db8:1::1");
+        gateway.on(|| {
+            for forwarding in ["ipv4/ip_forward", "ipv6/conf/all/forwarding"] {
+                fs::write(format!("/proc/sys/net/{forwarding}"), "1").unwrap();
+            }
+        });
+        Behind { cabled, server }
     }
 }
 
@@ -177,7 +213,7 @@ impl Upstream {
     }
 }
 
-fn run(program: &str, args: &[&str]) -> String {
+pub fn run(program: &str, args: &[&str]) -> String {
     let output = Command::new(program).args(args).output().unwrap();
     assert!(output.status.success(), "{program} {args:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
@@ -249,6 +285,16 @@ impl Node {
 
     fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// Asks it to take up what its configuration says now.
+    pub fn reload(&self) {
+        self.signal(Signal::HUP);
+    }
+
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// Asks it to end, and waits.

@@ -3,7 +3,9 @@
 //! `/KIND/BYTES[/NAME]`: `fixed` serves ranges and validates, fresh for an hour; `stale` is fresh for a second;
 //! `chunked` declares no length; `slow` trickles; `short` declares twice what it sends; `broken` sends half and resets,
 //! the first time; `private` is for one user; `vary` varies by Accept-Language; `failing` is `stale` the first time and
-//! answers 503 from then on.
+//! answers 503 from then on; `weak` has no validator; `changed` is `broken`, and another content from then on; `whole` is
+//! `broken` and serves no ranges; `endless` does not end; `coded` is sent in a transfer coding that nobody asked for;
+//! `socket` speaks WebSocket's handshake and echoes; `folded` and `split` have fields that are none; `far` is any length without being held, and its head takes a while.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -55,6 +57,23 @@ impl Origin {
         }
     }
 
+    fn answer_from_afar(&self, mut stream: &TcpStream, length: usize, fields: &str) -> Option<()> {
+        std::thread::sleep(FAR);
+        write!(stream, "HTTP/1.1 200 OK\r\n{fields}\r\n").ok()?;
+        let mut sent = 0;
+        for number in 0.. {
+            let piece = far_piece(number);
+            let piece = &piece[..piece.len().min(length - sent)];
+            if piece.is_empty() {
+                return Some(());
+            }
+            stream.write_all(piece).ok()?;
+            sent += piece.len();
+            self.seen.lock().unwrap().bytes += piece.len() as u64;
+        }
+        None
+    }
+
     /// `None`: the connection ends.
     fn answer(&self, mut stream: &TcpStream, head: &str) -> Option<()> {
         let path = head.split_whitespace().nth(1)?.to_owned();
@@ -77,10 +96,14 @@ impl Origin {
         let mut parts = path.trim_start_matches('/').split('/');
         let (kind, length) =
             (parts.next()?, parts.next().and_then(|bytes| bytes.parse().ok()).unwrap_or(0_usize));
-        let etag = format!("\"{}\"", path.len() * 31 + length);
+        let version = if kind == "changed" { nth.min(2) } else { 1 };
+        let etag = format!("\"{}\"", path.len() * 31 + length + version);
         let lifetime = if matches!(kind, "stale" | "failing") { 1 } else { 3600 };
         let date = httpdate::fmt_http_date(std::time::SystemTime::now());
         let mut fields = format!("Date: {date}\r\nETag: {etag}\r\nCache-Control: max-age={lifetime}\r\n");
+        if kind == "weak" {
+            fields = format!("Date: {date}\r\nCache-Control: max-age={lifetime}\r\n");
+        }
         if kind == "private" {
             fields = "Cache-Control: private\r\n".to_owned();
         }
@@ -95,12 +118,42 @@ impl Origin {
             write!(stream, "HTTP/1.1 304 Not Modified\r\n{fields}\r\n").ok()?;
             return Some(());
         }
+        if kind == "socket" && field("upgrade").is_some_and(|protocol| protocol == "websocket") {
+            let agreed = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: x\r\n\r\n";
+            stream.write_all(agreed.as_bytes()).ok()?;
+            let mut said = [0; 1024];
+            while let Ok(length @ 1..) = stream.read(&mut said) {
+                stream.write_all(&said[..length]).ok()?;
+            }
+            return None;
+        }
+        if kind == "far" {
+            return self.answer_from_afar(stream, length, &format!("{fields}Content-Length: {length}\r\n"));
+        }
         let mut body = content(&path, length);
+        if version > 1 {
+            body.reverse();
+        }
+        match kind {
+            "coded" => {
+                write!(stream, "HTTP/1.1 200 OK\r\n{fields}Transfer-Encoding: gzip\r\n\r\n").ok()?;
+                stream.write_all(&body).ok()?;
+                return None;
+            }
+            "folded" => fields += "X-Folded: a\r\n b\r\n",
+            "split" => fields += "X-Split: a\rSet-Cookie: b=c\r\n",
+            _ => {}
+        }
+        if head.starts_with("HEAD ") {
+            write!(stream, "HTTP/1.1 200 OK\r\n{fields}Content-Length: {length}\r\n\r\n").ok()?;
+            return Some(());
+        }
         if kind == "vary" {
             body = field("accept-language").unwrap_or_default().into_bytes();
         }
-        let asked =
-            field("range").filter(|_| kind != "private" && field("if-range").is_none_or(|tag| tag == etag));
+        let asked = field("range").filter(|_| {
+            !matches!(kind, "private" | "whole") && field("if-range").is_none_or(|tag| tag == etag)
+        });
         let mut status = "200 OK".to_owned();
         if let Some((first, last)) =
             asked.as_deref().and_then(|range| range.strip_prefix("bytes=")?.split_once('-'))
@@ -114,6 +167,15 @@ impl Origin {
         self.seen.lock().unwrap().bytes += body.len() as u64;
         let declared = if kind == "short" { 2 * body.len() } else { body.len() };
         match kind {
+            "endless" => {
+                write!(stream, "HTTP/1.1 200 OK\r\n{fields}Transfer-Encoding: chunked\r\n\r\n").ok()?;
+                loop {
+                    write!(stream, "10000\r\n").ok()?;
+                    stream.write_all(&[b'e'; 0x10000]).ok()?;
+                    stream.write_all(b"\r\n").ok()?;
+                    self.seen.lock().unwrap().bytes += 0x10000;
+                }
+            }
             "chunked" => {
                 write!(stream, "HTTP/1.1 {status}\r\n{fields}Transfer-Encoding: chunked\r\n\r\n").ok()?;
                 for piece in body.chunks(10_000) {
@@ -132,7 +194,7 @@ impl Origin {
                             std::thread::sleep(Duration::from_millis(100));
                         }
                     }
-                    "broken" if nth == 1 => {
+                    "broken" | "changed" | "whole" if nth == 1 => {
                         stream.write_all(&body[..body.len() / 2]).ok()?;
                         std::thread::sleep(Duration::from_millis(100));
                         return None;
@@ -148,6 +210,20 @@ impl Origin {
         Some(())
     }
 }
+
+/// How long the head of what is `far` takes.
+pub const FAR: Duration = Duration::from_millis(250);
+
+/// A piece of what is `far`, by its number.
+pub fn far_piece(number: u64) -> Vec<u8> {
+    content("/far", FAR_PIECE_BYTES)
+        .iter()
+        .map(|byte| byte ^ (number.wrapping_mul(0x9e37_79b9) >> 7) as u8)
+        .collect()
+}
+
+/// Octets of such a piece; the last one is cut.
+pub const FAR_PIECE_BYTES: usize = 64 << 10;
 
 /// What is served under a path.
 pub fn content(path: &str, length: usize) -> Vec<u8> {

@@ -194,6 +194,9 @@ pub struct Peers {
     /// Where searches are broadcast; the directed broadcast addresses of the mesh's interfaces.
     #[serde(default)]
     pub broadcast: Vec<IpAddr>,
+    /// The mesh's interfaces, where `address` is IPv6: searches are multicast there.
+    #[serde(default)]
+    pub interfaces: Vec<String>,
     /// Positions of the routers in metres, for `selection = "grid"`.
     #[serde(default)]
     pub positions: BTreeMap<IpAddr, [f64; 2]>,
@@ -213,8 +216,11 @@ pub struct Routing {
     pub gateways: Vec<IpAddr>,
     /// The file of `source = "static"`; relative to this file.
     pub file: Option<PathBuf>,
-    /// babeld's local socket: the path or the port of its `-G`.
+    /// babeld's local socket, the path or the port of its `-G`; or the port of olsrd2's telnet.
     pub socket: Option<String>,
+    /// How often the source is asked.
+    #[serde(default = "refresh_seconds")]
+    pub refresh_seconds: u32,
 }
 
 /// Where routes are learnt.
@@ -227,6 +233,8 @@ pub enum Source {
     Kernel,
     /// babeld.
     Babeld,
+    /// OLSRv2's daemon, olsrd2.
+    Olsrv2,
 }
 
 /// `[icp]`
@@ -284,6 +292,9 @@ const fn table() -> u32 {
 }
 const fn search_timeout() -> u64 {
     25
+}
+const fn refresh_seconds() -> u32 {
+    1
 }
 const fn grid_metres() -> f64 {
     500.0

@@ -2,10 +2,10 @@
 
 use super::file::{Architecture, File, Protocol, Source, Upstream};
 use crate::icp::Neighbour;
-use crate::interception::Plan;
 use crate::semantics::key::Key;
 use crate::site::{Rewrite, Rewrites};
 use crate::store::Limits;
+use interception::{Plan, Taken};
 use ipnet::IpNet;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -16,6 +16,8 @@ use std::time::Duration;
 const STALE_SECONDS: u32 = 86_400;
 const SHORTEST_KEY_BYTES: usize = 16;
 const LONGEST_SEARCH: Duration = Duration::from_secs(5);
+/// Longer than this, and what is chosen has nothing to do with the mesh.
+const MOST_REFRESH_SECONDS: u32 = 600;
 const MIB: u64 = 1 << 20;
 
 /// A mistake: the key, and a sentence with the mend.
@@ -80,8 +82,10 @@ pub struct Mesh {
     pub key: Vec<u8>,
     /// How long a search waits.
     pub search_timeout: Duration,
-    /// Where searches are broadcast.
+    /// Where searches are broadcast (IPv4).
     pub broadcast: Vec<IpAddr>,
+    /// Where searches are multicast (IPv6).
+    pub interfaces: Vec<String>,
     /// Positions in metres.
     pub positions: BTreeMap<IpAddr, [f64; 2]>,
     /// The side of a square of the grid.
@@ -101,6 +105,8 @@ pub struct Routing {
     pub file: PathBuf,
     /// The socket of a daemon.
     pub socket: String,
+    /// How often the source is asked.
+    pub refresh: Duration,
 }
 
 /// Makes sense of a file that is at `path`.
@@ -124,17 +130,19 @@ pub fn resolve(path: &Path, file: File) -> Result<Config, Mistake> {
         );
     }
     let limits = limits(path, &file)?;
-    let transparent = file.transparent.as_ref().map(|taken| {
-        let plan = Plan {
-            door: taken.port,
-            ports: taken.origin_ports.clone(),
-            networks: clients.clone(),
+    let transparent = file.transparent.as_ref().map(|taken| -> Result<(Plan, bool), Mistake> {
+        let ours = Taken {
             interfaces: taken.interfaces.clone(),
-            mark: taken.mark,
-            table: taken.table,
+            sources: clients.clone(),
+            destinations: Vec::new(),
+            ports: taken.origin_ports.clone(),
         };
-        (plan, taken.rules)
+        check_taken(&ours)?;
+        let (mark, table) = (taken.mark, taken.table);
+        let plan = Plan { taker: "cache", door: taken.port, taken: vec![ours], mark, table };
+        Ok((plan, taken.rules))
     });
+    let transparent = transparent.transpose()?;
     if let Some((plan, _)) = &transparent {
         check_plan(plan)?;
     }
@@ -238,11 +246,11 @@ fn limits(path: &Path, file: &File) -> Result<Limits, Mistake> {
     })
 }
 
-fn check_plan(plan: &Plan) -> Result<(), Mistake> {
-    if plan.ports.is_empty() || plan.ports.contains(&0) {
+fn check_taken(taken: &Taken) -> Result<(), Mistake> {
+    if taken.ports.is_empty() || taken.ports.contains(&0) {
         return mistake("[transparent] origin_ports", "no port is taken; name some, as [80]");
     }
-    if plan.ports.contains(&443) {
+    if taken.ports.contains(&443) {
         return mistake("[transparent] origin_ports", "443 is HTTPS, which passes untouched; take it out");
     }
     let named = |name: &String| {
@@ -250,12 +258,16 @@ fn check_plan(plan: &Plan) -> Result<(), Mistake> {
             && name.len() < 16
             && name.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'"')
     };
-    if let Some(name) = plan.interfaces.iter().find(|name| !named(name)) {
+    if let Some(name) = taken.interfaces.iter().find(|name| !named(name)) {
         return mistake(
             "[transparent] interfaces",
             format!("{name:?} is no name of an interface; see `ip link`"),
         );
     }
+    Ok(())
+}
+
+fn check_plan(plan: &Plan) -> Result<(), Mistake> {
     if plan.mark == 0 {
         return mistake("[transparent] mark", "0 is what unmarked packets have; choose another number");
     }
@@ -270,18 +282,18 @@ fn check_plan(plan: &Plan) -> Result<(), Mistake> {
 
 fn rewrite(upstream: &Upstream) -> Result<Rewrite, Mistake> {
     let key = "[[reverse.upstream]] url";
-    if !upstream.url.ends_with('/') || Key::parse(&upstream.url).is_err() {
+    let Some(url) = Key::parse(&upstream.url).ok().filter(|url| url.as_str().ends_with('/')) else {
         let what =
             format!("{:?} is no upstream; write one as \"http://deb.debian.org/debian/\"", upstream.url);
         return mistake(key, what);
-    }
+    };
     if !upstream.path.starts_with('/') || !upstream.path.ends_with('/') {
         return mistake(
             "[[reverse.upstream]] path",
             format!("{:?} must begin and end with /", upstream.path),
         );
     }
-    Ok(Rewrite { host: upstream.host.clone(), path: upstream.path.clone(), upstream: upstream.url.clone() })
+    Ok(Rewrite { host: upstream.host.clone(), path: upstream.path.clone(), upstream: url })
 }
 
 fn mesh(path: &Path, file: &File) -> Result<Option<Mesh>, Mistake> {
@@ -316,24 +328,47 @@ fn mesh(path: &Path, file: &File) -> Result<Option<Mesh>, Mistake> {
         let what = format!("{} has none, and selection = \"grid\" goes by it; add it", peers.address);
         return mistake("[peers] positions", what);
     }
-    if protocol == Protocol::Broadcast && peers.broadcast.is_empty() {
-        let what = "there are none, and selection = \"broadcast\" searches through them; add the mesh's broadcast addresses";
+    if let Some(wrong) = peers.broadcast.iter().find(|address| address.is_ipv6() || peers.address.is_ipv6()) {
+        let what = format!("{wrong} is not for here; IPv6 has no broadcast: name the mesh's `interfaces`");
+        return mistake("[peers] broadcast", what);
+    }
+    if !peers.interfaces.is_empty() && peers.address.is_ipv4() {
+        let what = "are for IPv6; name the mesh's `broadcast` addresses where `address` is IPv4";
+        return mistake("[peers] interfaces", what);
+    }
+    if protocol == Protocol::Broadcast && peers.broadcast.is_empty() && peers.interfaces.is_empty() {
+        let what = "there are none, and selection = \"broadcast\" searches through them; add the mesh's broadcast addresses, or its interfaces where it is IPv6";
         return mistake("[peers] broadcast", what);
     }
     let routing = match &file.routing {
         Some(routing) => {
-            let (is_static, is_daemon) = (routing.source == Source::Static, routing.source == Source::Babeld);
+            let is_static = routing.source == Source::Static;
+            let is_daemon = matches!(routing.source, Source::Babeld | Source::Olsrv2);
             if is_static != routing.file.is_some() {
                 return mistake("[routing] file", "goes with source = \"static\", and only with it");
             }
+            if !(1..=MOST_REFRESH_SECONDS).contains(&routing.refresh_seconds) {
+                let what = format!(
+                    "{} is no time to go by the same routes; give 1 to {MOST_REFRESH_SECONDS}",
+                    routing.refresh_seconds
+                );
+                return mistake("[routing] refresh_seconds", what);
+            }
             if is_daemon != routing.socket.is_some() {
-                return mistake("[routing] socket", "goes with source = \"babeld\", and only with it");
+                let what = "goes with source = \"babeld\" or \"olsrv2\", and only with them";
+                return mistake("[routing] socket", what);
+            }
+            let port =
+                routing.socket.as_ref().is_none_or(|port| port.parse::<u16>().is_ok_and(|port| port > 0));
+            if routing.source == Source::Olsrv2 && !port {
+                return mistake("[routing] socket", "is the port of olsrd2's telnet, as \"2009\"");
             }
             Some(Routing {
                 source: routing.source,
                 gateways: routing.gateways.clone(),
                 file: routing.file.as_ref().map(|named| beside(path, named)).unwrap_or_default(),
                 socket: routing.socket.clone().unwrap_or_default(),
+                refresh: Duration::from_secs(routing.refresh_seconds.into()),
             })
         }
         None => None,
@@ -348,6 +383,7 @@ fn mesh(path: &Path, file: &File) -> Result<Option<Mesh>, Mistake> {
         key,
         search_timeout,
         broadcast: peers.broadcast.clone(),
+        interfaces: peers.interfaces.clone(),
         positions: peers.positions.clone(),
         grid_metres: grid,
         routing,

@@ -4,14 +4,17 @@ use super::{Body, Proxy, full};
 use crate::semantics::UnixSeconds;
 use crate::store::Head;
 use bytes::Bytes;
-use hyper::header::{AGE, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use hyper::{Response, StatusCode, Version};
+use hyper::header::{AGE, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, VIA};
+use hyper::{Response, StatusCode};
 
 /// RFC 9211.
 pub const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
 
 /// A parameter of our own in Cache-Status: origins have caches before them too, whose hits do not relieve the gateway.
 const ROUTER: &str = "overheard";
+
+/// Fields that a stored response gets when it is sent.
+const ADDED_FIELDS: usize = 6;
 
 /// How a request was answered; each is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +36,17 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// Each, by its number.
+    pub(super) const ALL: [Outcome; 7] = [
+        Outcome::Local,
+        Outcome::PhLocal,
+        Outcome::Validated,
+        Outcome::Stale,
+        Outcome::Remote,
+        Outcome::Miss,
+        Outcome::Pass,
+    ];
+
     /// What Cache-Status says of it.
     fn status(self) -> &'static str {
         match self {
@@ -55,19 +69,35 @@ pub fn refusal(status: StatusCode, why: &str) -> Response<Body> {
     response
 }
 
+/// What a router says of itself in the responses that it sends, made once.
+pub(super) struct Signature {
+    via: Option<HeaderValue>,
+    statuses: [Option<HeaderValue>; Outcome::ALL.len()],
+}
+
+impl Signature {
+    /// Of the router of this name.
+    pub fn of(name: &str) -> Self {
+        let status =
+            |outcome: Outcome| HeaderValue::try_from(format!("{name}; {}; {ROUTER}", outcome.status())).ok();
+        let via = HeaderValue::try_from(format!("1.1 {name}")).ok();
+        Signature { via, statuses: Outcome::ALL.map(status) }
+    }
+}
+
 impl Proxy {
     /// Adds Via and Cache-Status to the fields of a response that is passed on.
     pub(super) fn sign(&self, headers: &mut HeaderMap, outcome: Outcome) {
-        crate::semantics::fields::add_via(headers, Version::HTTP_11, &self.settings.name);
-        let said = format!("{}; {}; {ROUTER}", self.settings.name, outcome.status());
-        if let Ok(said) = HeaderValue::try_from(said) {
-            headers.append(CACHE_STATUS, said);
+        let said = self.signature.statuses.get(outcome as usize).cloned().flatten();
+        for (name, value) in [(VIA, self.signature.via.clone()), (CACHE_STATUS, said)] {
+            value.map(|value| headers.append(name, value));
         }
     }
 
     /// The fields of a stored response as they are sent.
     pub(super) fn fields_of(&self, head: &Head, outcome: Outcome, now: UnixSeconds) -> HeaderMap {
         let mut headers = head.headers.clone();
+        headers.reserve(ADDED_FIELDS);
         headers.insert(AGE, HeaderValue::from(head.freshness.age(now)));
         self.sign(&mut headers, outcome);
         headers

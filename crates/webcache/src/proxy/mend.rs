@@ -2,13 +2,14 @@
 //! by range along the next best way; what cannot be had breaks the client's connection off. It is never completed short.
 
 use super::request::Asked;
-use super::{Abort, Proxy, full};
+use super::{Abort, Proxy};
+use crate::semantics::fields::{self, Framing};
 use crate::semantics::{range, validators};
 use crate::store::{Fill, Next, Object, Reader};
 use bytes::Bytes;
-use hyper::StatusCode;
 use hyper::body::{Body as _, Frame, Incoming};
 use hyper::header::{CONTENT_RANGE, HeaderValue, IF_RANGE, RANGE};
+use hyper::{Response, StatusCode};
 use std::ops::Range;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -26,6 +27,8 @@ const FINISHED_ALONE_BYTES: u64 = 16 << 20;
 enum Stopped {
     #[error("the rest of the content cannot be had")]
     NoRest,
+    #[error("the content is another one by now")]
+    Changed,
 }
 
 /// Reads a content for one client, and has mended what is missing.
@@ -110,9 +113,9 @@ impl Proxy {
         let ways = self.ways(asked).await;
         // Another way each time: the last one may have died.
         let turn = (attempt as usize).saturating_sub(1) % ways.len().max(1);
+        let mut changed = false;
         for way in ways.iter().cycle().skip(turn).take(ways.len()) {
-            let answer =
-                self.upstream.send(*way, hyper::Method::GET, &asked.key, &headers, full(Bytes::new())).await;
+            let answer = self.upstream.send(*way, hyper::Method::GET, &asked.key, &headers).await;
             let answer = match answer {
                 Ok(answer) => answer,
                 Err(error) => {
@@ -121,29 +124,52 @@ impl Proxy {
                     continue;
                 }
             };
-            let part = answer
-                .headers()
-                .get(CONTENT_RANGE)
-                .and_then(|part| range::parse_content_range(part.as_bytes()));
-            let (StatusCode::PARTIAL_CONTENT, Some((part, length))) = (answer.status(), part) else {
+            let Some((part, length)) = part_of(&answer) else { continue };
+            if !validators::is_same_content(&stored.headers, answer.headers()) {
+                // one way's word; another may still have it
+                changed = true;
                 continue;
+            }
+            let whole = answer.status() == StatusCode::OK;
+            let joins = match length {
+                Some(length) => (whole || part.start == start) && object.learn_length(length),
+                None => whole,
             };
-            let joins = part.start == start
-                && validators::is_same_content(&stored.headers, answer.headers())
-                && length.is_some_and(|length| object.learn_length(length));
             if joins {
                 self.statistics.mended();
-                let fill = Fill::begin(self.store.clone(), object.clone(), part.start, Some(part.end));
+                let ends = if whole { object.length() } else { Some(part.end) };
+                if whole {
+                    object.comes_in_order();
+                }
+                let fill = Fill::begin(self.store.clone(), object.clone(), part.start, ends);
                 tokio::spawn(pump(self.clone(), answer.into_body(), fill));
                 return Ok(());
             }
+        }
+        if changed {
             self.store.remove(object);
+            return Err(Stopped::Changed);
         }
         if attempt < ATTEMPTS {
             tokio::time::sleep(Duration::from_millis(200) * attempt).await;
             return Ok(());
         }
         Err(Stopped::NoRest)
+    }
+}
+
+/// Which bytes of how many an answer to a Range brings: a part, or all where ranges are not served. `None`: neither.
+fn part_of(answer: &Response<Incoming>) -> Option<(Range<u64>, Option<u64>)> {
+    match answer.status() {
+        StatusCode::PARTIAL_CONTENT => {
+            range::parse_content_range(answer.headers().get(CONTENT_RANGE)?.as_bytes())
+        }
+        StatusCode::OK => match fields::framing(answer.headers()).ok()? {
+            Framing::Length(length) => Some((0..length, Some(length))),
+            Framing::Chunked => Some((0..u64::MAX, None)),
+            Framing::Close => None,
+        },
+        _ => None,
     }
 }
 

@@ -25,6 +25,8 @@ pub enum Door {
 pub struct Asked {
     /// By which door it came.
     pub door: Door,
+    /// Who asks.
+    pub client: IpAddr,
     /// Its method.
     pub method: Method,
     /// What it is for.
@@ -41,7 +43,7 @@ pub struct Asked {
 
 impl Asked {
     /// Reads a request's head.
-    pub fn of(parts: Parts, door: Door) -> Result<Self, NoTarget> {
+    pub fn of(parts: Parts, door: Door, client: IpAddr) -> Result<Self, NoTarget> {
         let Parts { method, uri, version, mut headers, .. } = parts;
         let unnamed = version == Version::HTTP_10 && !headers.contains_key(HOST) && uri.authority().is_none();
         if let (Door::Transparent(destination), true) = (&door, unnamed) {
@@ -51,7 +53,7 @@ impl Asked {
         }
         let key = Key::of(&uri, &headers)?;
         let directives = Directives::of_request(&headers);
-        Ok(Asked { door, method, key, headers, directives, version, trusted: true })
+        Ok(Asked { door, client, method, key, headers, directives, version, trusted: true })
     }
 
     /// Whether another router asks, and not a client of this one.

@@ -2,9 +2,11 @@
 
 use super::answer::{Outcome, refusal};
 use super::mend::Stream;
+use super::parts::Parts;
 use super::request::Asked;
 use super::{Abort, Body, Proxy, full, now};
-use crate::semantics::{range, validators};
+use crate::semantics::range::{self, Wanted};
+use crate::semantics::validators;
 use crate::store::{Object, Reader};
 use bytes::Bytes;
 use http_body_util::{BodyExt, StreamBody};
@@ -36,18 +38,32 @@ impl Proxy {
                 return with(StatusCode::NOT_MODIFIED, headers, full(Bytes::new()));
             }
             headers.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
-            if let (Some(wanted), Some(length)) = (self.range_of(asked, &head.headers), length) {
-                let Some(range) = wanted.of(length) else {
+            let wanted = length.and_then(|length| Some((wanted_of(asked, &head.headers, length)?, length)));
+            match wanted {
+                Some((Wanted::Nothing, length)) => {
                     let mut refused = refusal(StatusCode::RANGE_NOT_SATISFIABLE, "there are no such bytes");
                     if let Ok(all) = HeaderValue::try_from(format!("bytes */{length}")) {
                         refused.headers_mut().insert(CONTENT_RANGE, all);
                     }
                     return refused;
-                };
-                headers.insert(CONTENT_RANGE, range::content_range(&range, length));
-                headers.insert(CONTENT_LENGTH, HeaderValue::from(range.end - range.start));
-                let body = self.body_of(object, asked, Some(range), abort);
-                return with(StatusCode::PARTIAL_CONTENT, headers, body);
+                }
+                Some((Wanted::Parts(parts), length)) => {
+                    let body = match parts.as_slice() {
+                        [range] => {
+                            headers.insert(CONTENT_RANGE, range::content_range(range, length));
+                            headers.insert(CONTENT_LENGTH, HeaderValue::from(range.end - range.start));
+                            self.body_of(object, asked, Some(range.clone()), abort)
+                        }
+                        _ => {
+                            let (proxy, object) = (self.clone(), object.clone());
+                            let (asked, abort) = (asked.clone(), abort.clone());
+                            Parts::of(&parts, length, &mut headers)
+                                .into_body(move |range| proxy.body_of(&object, &asked, Some(range), &abort))
+                        }
+                    };
+                    return with(StatusCode::PARTIAL_CONTENT, headers, body);
+                }
+                None => {}
             }
         }
         if let Some(length) = length {
@@ -55,13 +71,6 @@ impl Proxy {
         }
         let body = self.body_of(object, asked, None, abort);
         with(head.status, headers, body)
-    }
-
-    /// The range that a request wants of a stored content, where it counts.
-    pub(super) fn range_of(&self, asked: &Asked, stored: &HeaderMap) -> Option<range::ByteRange> {
-        let wanted = asked.headers.get(RANGE).filter(|_| asked.method == Method::GET)?;
-        let wanted = range::ByteRange::parse(wanted.as_bytes())?;
-        validators::range_applies(&asked.headers, stored).then_some(wanted)
     }
 
     fn body_of(
@@ -89,6 +98,13 @@ impl Proxy {
             object.settled().await;
         }
     }
+}
+
+/// What a request wants of a stored content of this length; `None`: the whole.
+fn wanted_of(asked: &Asked, stored: &HeaderMap, length: u64) -> Option<Wanted> {
+    let wanted = asked.headers.get(RANGE).filter(|_| asked.method == Method::GET)?;
+    let wanted = range::wanted(wanted.as_bytes(), length)?;
+    validators::range_applies(&asked.headers, stored).then_some(wanted)
 }
 
 fn with(status: StatusCode, headers: HeaderMap, body: Body) -> Response<Body> {

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use hyper::body::Incoming;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 impl Proxy {
@@ -14,6 +15,7 @@ impl Proxy {
         self: &Arc<Self>,
         mut request: Request<Incoming>,
         door: &Door,
+        client: IpAddr,
     ) -> Response<Body> {
         let target = request.uri().authority().cloned();
         let Some(target) = target.filter(|_| *door == Door::Forward) else {
@@ -22,9 +24,13 @@ impl Proxy {
         let Some(port) = target.port_u16().filter(|port| self.settings.connect_ports.contains(port)) else {
             return refusal(StatusCode::FORBIDDEN, "CONNECT to that port is not allowed here");
         };
+        let Ok(place) = self.tunnels.clone().try_acquire_owned() else {
+            self.statistics.refuse("tunnels");
+            return refusal(StatusCode::SERVICE_UNAVAILABLE, "there are too many tunnels");
+        };
         let host = target.host().trim_start_matches('[').trim_end_matches(']').to_owned();
         let mut stream = None;
-        for address in self.names_of(&host).await {
+        for address in self.names_of(&host, client).await {
             if let Ok(open) = connect((address, port).into()).await {
                 stream = Some(open);
                 break;
@@ -38,6 +44,7 @@ impl Proxy {
             if let Ok(client) = upgrade.await {
                 let _ = tokio::io::copy_bidirectional(&mut TokioIo::new(client), &mut stream).await;
             }
+            drop(place);
         });
         Response::new(full(Bytes::new()))
     }

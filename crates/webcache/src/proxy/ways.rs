@@ -58,9 +58,19 @@ impl Proxy {
         asked.key.port() == destination.port() && addresses.contains(&destination.ip())
     }
 
-    /// The addresses of a host.
-    pub(super) async fn names_of(&self, host: &str) -> Vec<IpAddr> {
-        self.names.resolve(host).await
+    /// The addresses of a host that a client may be led to. Only who is on this machine is led to this machine's own:
+    /// what listens there trusts whoever can come.
+    pub(super) async fn names_of(&self, host: &str, client: IpAddr) -> Vec<IpAddr> {
+        let mut addresses = self.names.resolve(host).await;
+        let inward = |address: &IpAddr| {
+            let address = address.to_canonical();
+            address.is_loopback() || address.is_unspecified() || address.is_multicast()
+        };
+        if !client.is_loopback() && addresses.iter().any(inward) {
+            self.statistics.refuse("inward");
+            addresses.retain(|address| !inward(address));
+        }
+        addresses
     }
 
     /// The ways for content that may come out of another router's cache.
@@ -83,7 +93,11 @@ impl Proxy {
         if let Door::Transparent(destination) = &asked.door {
             return vec![origin(*destination)];
         }
-        let addresses = self.names.resolve(asked.key.host()).await;
+        let addresses = match asked.door {
+            // The operator names a reverse proxy's upstreams.
+            Door::Reverse => self.names.resolve(asked.key.host()).await,
+            _ => self.names_of(asked.key.host(), asked.client).await,
+        };
         addresses.into_iter().map(|address| origin((address, asked.key.port()).into())).collect()
     }
 }

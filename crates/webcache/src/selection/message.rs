@@ -74,26 +74,33 @@ pub enum NotAMessage {
     Check,
 }
 
+/// What is made under a key.
+pub(crate) type Check = Blake2sMac<U16>;
+
 /// The network's key.
 #[derive(Clone)]
 pub struct NetworkKey([u8; 32]);
 
 impl NetworkKey {
-    /// From whatever bytes the routers share.
+    /// From whatever bytes the routers share, for what they say about contents.
     #[must_use]
     pub fn new(shared: &[u8]) -> Self {
-        use blake2::{Blake2s256, Digest};
-        NetworkKey(
-            Blake2s256::new()
-                .chain_update(b"overheard cache selection")
-                .chain_update(shared)
-                .finalize()
-                .into(),
-        )
+        Self::derived(b"overheard cache selection", shared)
     }
 
-    fn mac(&self, bytes: &[u8]) -> Option<Blake2sMac<U16>> {
-        let mut mac = <Blake2sMac<U16> as KeyInit>::new_from_slice(&self.0).ok()?;
+    /// From the same bytes, for requests and their answers.
+    #[must_use]
+    pub fn for_requests(shared: &[u8]) -> Self {
+        Self::derived(b"overheard cache requests", shared)
+    }
+
+    fn derived(purpose: &[u8], shared: &[u8]) -> Self {
+        use blake2::{Blake2s256, Digest};
+        NetworkKey(Blake2s256::new().chain_update(purpose).chain_update(shared).finalize().into())
+    }
+
+    pub(crate) fn mac(&self, bytes: &[u8]) -> Option<Check> {
+        let mut mac = <Check as KeyInit>::new_from_slice(&self.0).ok()?;
         mac.update(bytes);
         Some(mac)
     }

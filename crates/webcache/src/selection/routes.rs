@@ -5,6 +5,7 @@
 
 pub mod babeld;
 pub mod fixed;
+pub mod olsrv2;
 
 use ipnet::IpNet;
 use serde::Serialize;

@@ -2,7 +2,7 @@
 
 use super::Selector;
 use crate::config::{Routing, Source};
-use crate::selection::routes::{Route, Routes, babeld, fixed};
+use crate::selection::routes::{Route, Routes, babeld, fixed, olsrv2};
 use futures_util::TryStreamExt as _;
 use ipnet::IpNet;
 use rtnetlink::packet_route::AddressFamily;
@@ -12,8 +12,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
-/// How often.
-const EVERY: Duration = Duration::from_secs(1);
 /// How long a daemon may take to answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Octets of an answer, at most.
@@ -22,7 +20,7 @@ const ANSWER_BYTES: u64 = 4 << 20;
 /// Keeps the selector's table as the source has it. A source that does not answer leaves the table as it was.
 pub(super) async fn follow(selector: Arc<Selector>, routing: Routing) {
     loop {
-        tokio::time::sleep(EVERY).await;
+        tokio::time::sleep(routing.refresh).await;
         match read(&routing).await {
             Ok(routes) => selector.set_routes(routes),
             Err(why) => tracing::debug!("routes: {why}"),
@@ -41,6 +39,7 @@ pub(super) async fn read(routing: &Routing) -> Result<Routes, String> {
         }
         Source::Kernel => kernel().await?,
         Source::Babeld => babeld(&routing.socket).await?,
+        Source::Olsrv2 => olsrv2(&routing.socket).await?,
     };
     Ok(Routes::new(routes, routing.gateways.clone()))
 }
@@ -82,6 +81,25 @@ async fn ask(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> std::io::Result
         }
     }
     Err(std::io::Error::other("its answer was cut short"))
+}
+
+async fn olsrv2(port: &str) -> Result<Vec<Route>, String> {
+    let unanswered = |why: &dyn std::fmt::Display| {
+        format!(
+            "[routing] socket: olsrd2 does not answer on port {port}: {why}; load its telnet and olsrv2info"
+        )
+    };
+    let asked = async {
+        let port: u16 = port.parse().map_err(std::io::Error::other)?;
+        let mut stream = tokio::net::TcpStream::connect((std::net::Ipv4Addr::LOCALHOST, port)).await?;
+        stream.write_all(olsrv2::QUESTION).await?;
+        let mut answer = String::new();
+        stream.take(ANSWER_BYTES).read_to_string(&mut answer).await?;
+        Ok::<_, std::io::Error>(answer)
+    };
+    let answer = tokio::time::timeout(PATIENCE, asked).await.map_err(|late| unanswered(&late))?;
+    let answer = answer.map_err(|why| unanswered(&why))?;
+    olsrv2::parse(&answer).ok_or_else(|| unanswered(&"what it says are no routes"))
 }
 
 /// The kernel's main table. It knows next hops but neither costs nor hops: what is on a link costs 1, what is behind a

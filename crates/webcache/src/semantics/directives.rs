@@ -57,8 +57,8 @@ impl Directives {
     #[must_use]
     pub fn of_response(headers: &HeaderMap) -> (Self, bool) {
         match headers.contains_key(&CDN_CACHE_CONTROL).then(|| Self::read(headers, &CDN_CACHE_CONTROL)) {
-            Some(Ok(directives)) => (directives, true),
-            // RFC 9213 section 2.2: a field that is malformed is not there
+            // RFC 9213 section 2.2: a field that is empty or malformed is not there
+            Some(Ok(directives)) if !is_empty(headers, &CDN_CACHE_CONTROL) => (directives, true),
             _ => (Self::read(headers, &CACHE_CONTROL).unwrap_or_else(|readable| readable), false),
         }
     }
@@ -116,6 +116,12 @@ impl Directives {
         }
         well_formed
     }
+}
+
+/// Whether no line of a list field has a member.
+fn is_empty(headers: &HeaderMap, name: &HeaderName) -> bool {
+    let lines = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
+    lines.flat_map(members).all(|member| member.trim().is_empty())
 }
 
 /// Non-negative seconds, quoted or not, at most [`FOREVER`]; `None`: no number.
@@ -184,6 +190,8 @@ mod tests {
         assert_eq!((read.no_store, read.max_age, targeted), (false, Some(600), true));
         let (read, targeted) = response(&[general, ("cdn-cache-control", "max-age=\"x")]);
         assert_eq!((read.no_store, read.max_age, targeted), (true, None, false));
+        let (read, targeted) = response(&[general, ("cdn-cache-control", " ,")]);
+        assert_eq!((read.no_store, targeted), (true, false), "an empty one says nothing");
     }
 
     #[test]

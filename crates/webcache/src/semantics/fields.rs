@@ -3,14 +3,18 @@
 use super::directives::members;
 use hyper::Version;
 use hyper::header::{
-    CONNECTION, CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION,
-    TE, TRAILER, TRANSFER_ENCODING, UPGRADE, VIA,
+    CONNECTION, CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue, MAX_FORWARDS, PROXY_AUTHENTICATE,
+    PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE, VIA,
 };
 
 /// More hops than this are a loop, whatever the names in Via.
 const MOST_HOPS: usize = 64;
 
-const HOP_BY_HOP: [HeaderName; 9] = [
+/// What a router proves itself by to the next one, and to nobody else.
+pub const PROOF: HeaderName = HeaderName::from_static("overheard-proof");
+
+const HOP_BY_HOP: [HeaderName; 10] = [
+    PROOF,
     CONNECTION,
     HeaderName::from_static("keep-alive"),
     HeaderName::from_static("proxy-connection"),
@@ -61,6 +65,44 @@ pub fn is_loop(headers: &HeaderMap, pseudonym: &str) -> bool {
         }
     }
     false
+}
+
+/// What tells where a content ends (RFC 9112 section 6.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Framing {
+    /// Its chunks do; a Content-Length beside them does not count.
+    Chunked,
+    /// Its declared length.
+    Length(u64),
+    /// The end of the connection, which may have come early.
+    Close,
+}
+
+/// The framing of a response; `Err`: its length is malformed, or it is coded in a way that nobody asked for.
+pub fn framing(headers: &HeaderMap) -> Result<Framing, MalformedLength> {
+    let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
+    match (codings.next(), codings.next()) {
+        (None, _) => Ok(content_length(headers)?.map_or(Framing::Close, Framing::Length)),
+        (Some(coding), None) if coding.as_bytes().trim_ascii().eq_ignore_ascii_case(b"chunked") => {
+            Ok(Framing::Chunked)
+        }
+        _ => Err(MalformedLength),
+    }
+}
+
+/// Takes one from Max-Forwards (RFC 9110 section 7.6.2). `false`: the request goes no farther. One that is no number
+/// is left as it is.
+pub fn count_forward(headers: &mut HeaderMap) -> bool {
+    let Some(value) = headers.get(MAX_FORWARDS).and_then(|value| value.to_str().ok()) else { return true };
+    if value.is_empty() || !value.bytes().all(|byte| byte.is_ascii_digit()) {
+        return true;
+    }
+    // So many that they cannot be read are more than there are hops.
+    let left = value.parse().unwrap_or(u64::MAX);
+    if left > 0 {
+        headers.insert(MAX_FORWARDS, HeaderValue::from(left - 1));
+    }
+    left > 0
 }
 
 /// The declared length of a content; `Err`: several that differ, or no number (RFC 9110 section 8.6).
@@ -124,5 +166,26 @@ mod tests {
             assert_eq!(content_length(&headers), Err(MalformedLength), "{bad:?}");
         }
         assert_eq!(content_length(&fields(&[])), Ok(None));
+    }
+
+    #[test]
+    fn chunks_outrank_a_length_and_no_other_coding_is_understood() {
+        let chunked = ("transfer-encoding", " Chunked");
+        assert_eq!(framing(&fields(&[chunked, ("content-length", "5")])), Ok(Framing::Chunked));
+        assert_eq!(framing(&fields(&[("content-length", "5")])), Ok(Framing::Length(5)));
+        assert_eq!(framing(&fields(&[])), Ok(Framing::Close));
+        for coding in ["gzip", "gzip, chunked", "chunked, chunked", "identity", ""] {
+            assert!(framing(&fields(&[("transfer-encoding", coding)])).is_err(), "{coding:?}");
+        }
+        assert!(framing(&fields(&[("content-length", "5"), ("content-length", "6")])).is_err());
+    }
+
+    #[test]
+    fn forwards_are_counted_down_to_none() {
+        let mut headers = fields(&[("max-forwards", "1")]);
+        assert!(count_forward(&mut headers));
+        assert_eq!(headers[MAX_FORWARDS], "0");
+        assert!(!count_forward(&mut headers));
+        assert!(count_forward(&mut fields(&[])) && count_forward(&mut fields(&[("max-forwards", "-1")])));
     }
 }

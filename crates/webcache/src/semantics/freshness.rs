@@ -51,9 +51,10 @@ pub fn is_storable(method: &Method, request: &HeaderMap, status: StatusCode, res
     let forbidden = says.no_store && !(says.must_understand && understood)
         || says.private
         || Directives::of_request(request).no_store;
-    // Explicitly for everybody (RFC 9111 section 3.5).
-    let shared = says.public || says.s_maxage.is_some() || targeted && says.max_age.is_some();
-    let authorized = !request.contains_key(AUTHORIZATION) || shared || says.must_revalidate;
+    // RFC 9111 section 3.5.
+    let for_all = says.public || says.s_maxage.is_some();
+    let authorized = !request.contains_key(AUTHORIZATION) || for_all || says.must_revalidate;
+    let shared = for_all || targeted && says.max_age.is_some();
     // A cookie set for one user is not for the next, whatever else was forgotten.
     let impersonal = !response.contains_key(SET_COOKIE) || shared;
     let explicit = says.public || says.max_age.is_some() || says.s_maxage.is_some();
@@ -206,6 +207,7 @@ mod tests {
         assert!(!storable(&[("cache-control", "no-store")], &[("cache-control", "max-age=60")]));
         assert!(!storable(&[("authorization", "Basic eA==")], &[("cache-control", "max-age=60")]));
         assert!(storable(&[("authorization", "Basic eA==")], &[("cache-control", "s-maxage=60")]));
+        assert!(!storable(&[("authorization", "Basic eA==")], &[("cdn-cache-control", "max-age=60")]));
         assert!(!storable(&[], &[("set-cookie", "a=b"), ("cache-control", "max-age=60")]));
         assert!(storable(&[], &[("set-cookie", "a=b"), ("cache-control", "public, max-age=60")]));
     }

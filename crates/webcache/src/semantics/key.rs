@@ -36,6 +36,12 @@ impl Key {
         if hosts.next().is_some() {
             return Err(NoTarget::Host);
         }
+        if let (Some(host), None, None) = (host, uri.authority(), uri.scheme())
+            && let Some(key) =
+                Self::plain(host.as_bytes(), uri.path_and_query().map_or("/", |path| path.as_str()))
+        {
+            return Ok(key);
+        }
         let said = match host {
             Some(host) => Some(host.to_str().ok().and_then(authority).ok_or(NoTarget::Host)?),
             None => None,
@@ -48,6 +54,38 @@ impl Key {
             None => said.ok_or(NoTarget::Host)?,
         };
         Self::at(&authority, uri.path_and_query().map_or("/", |path| path.as_str()))
+    }
+
+    /// What most requests have, without parsing an authority: a host in lower case, with no port or one of digits.
+    fn plain(host: &[u8], path: &str) -> Option<Self> {
+        let host = std::str::from_utf8(host).ok()?;
+        let (name, port) = host.split_once(':').map_or((host, None), |(name, port)| (name, Some(port)));
+        let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.".contains(&byte);
+        let port = match port {
+            None => 80,
+            Some(port) if port.bytes().all(|byte| byte.is_ascii_digit()) && !port.starts_with('0') => {
+                port.parse::<u16>().ok()?
+            }
+            Some(_) => return None,
+        };
+        let host = if port == 80 { name } else { host };
+        let length = "http://".len() + host.len() + path.len();
+        let right = !name.is_empty() && name.bytes().all(plain) && path.starts_with('/');
+        if !right || length > LONGEST_BYTES {
+            return None;
+        }
+        let mut text = String::with_capacity(length);
+        for part in ["http://", host, path] {
+            text.push_str(part);
+        }
+        Some(Key(text.into()))
+    }
+
+    /// Of what a key's path goes on with, under another URI's path; `None`: it is too long.
+    #[must_use]
+    pub fn under(&self, rest: &str) -> Option<Self> {
+        let text = [self.as_str(), rest].concat();
+        (text.len() <= LONGEST_BYTES).then(|| Key(text.into()))
     }
 
     /// Of a whole URI, as a peer names it.
@@ -157,6 +195,21 @@ mod tests {
             assert_eq!(key(uri, &[host]).unwrap(), "http://example.org/a?b");
         }
         assert_eq!(key("/", &["[fd00::1]:8080"]).unwrap(), "http://[fd00::1]:8080/");
+    }
+
+    #[test]
+    fn the_short_way_to_a_key_and_the_long_one_end_alike() {
+        for host in [
+            "a", "a.b-c.d1", "a:80", "a:8080", "a:", "a:080", "a:65536", "a:0", "a_b", "A", "", "a:b",
+            "[::1]", "a%20", "-", "a.",
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(HOST, HeaderValue::from_str(host).unwrap());
+            let long =
+                authority(host).ok_or(NoTarget::Host).and_then(|authority| Key::at(&authority, "/p?q"));
+            let key = Key::of(&"/p?q".parse().unwrap(), &headers);
+            assert_eq!(key, long, "{host:?}");
+        }
     }
 
     #[test]

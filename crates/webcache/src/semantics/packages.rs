@@ -38,7 +38,13 @@ pub fn kind_of(path_and_query: &str) -> Option<Kind> {
     }
     let package = [".deb", ".udeb", ".dsc", ".rpm", ".apk", ".ipk", ".pkg.tar.zst", ".pkg.tar.xz"];
     let pooled = path.contains("/pool/") && (name.contains(".orig.tar") || name.contains(".debian.tar"));
-    (pooled || package.iter().any(|ending| name.ends_with(ending))).then_some(Kind::Package)
+    let packed = pooled || package.iter().any(|ending| name.ends_with(ending));
+    (packed && names_version(name)).then_some(Kind::Package)
+}
+
+/// Whether a version stands in a file's name. One without (`browser_current_amd64.deb`) is replaced in place.
+fn names_version(name: &str) -> bool {
+    name.as_bytes().windows(2).any(|pair| matches!(pair, [b'_' | b'-', b'0'..=b'9']))
 }
 
 /// Makes the freshness of a stored file what its kind demands.
@@ -74,11 +80,13 @@ mod tests {
             "/debian/dists/bookworm/main/binary-amd64/by-hash/SHA256/abcd",
             "/debian/pool/main/c/curl/curl_8.0-1_amd64.deb",
             "/debian/pool/main/c/curl/curl_8.0.orig.tar.gz",
-            "/fedora/x.rpm?mirror=1",
+            "/fedora/x-1.2-3.fc40.rpm?mirror=1",
+            "/alpine/v3.20/main/x86_64/curl-8.9.0-r0.apk",
         ] {
             assert_eq!(kind_of(package), Some(Kind::Package), "{package}");
         }
         assert_eq!(kind_of("/index.html"), None);
+        assert_eq!(kind_of("/linux/browser_current_amd64.deb"), None, "the next version has the same name");
         assert_eq!(kind_of("/releases/photo.jpg"), None);
     }
 }

@@ -3,8 +3,11 @@
 use hyper::header::HeaderValue;
 use std::ops::Range;
 
-/// What a Range field asks for. Several ranges at once are not served as such: the whole is a proper answer to them,
-/// and the only one whose cost the client cannot inflate.
+/// Ranges in one request, at most. For more, and for such that overlap, the whole is a proper answer (RFC 9110 section
+/// 14.2), whose cost the client cannot inflate.
+const MOST_RANGES: usize = 16;
+
+/// One range that a Range field asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ByteRange {
     /// From `first` to `last`, both in; without `last` to the end.
@@ -19,12 +22,14 @@ pub enum ByteRange {
 }
 
 impl ByteRange {
-    /// Reads the value of a Range field; `None`: it does not count (another unit, malformed, several).
+    /// Reads the value of a Range field with one range; `None`: it does not count (another unit, malformed, several).
     #[must_use]
     pub fn parse(value: &[u8]) -> Option<Self> {
-        let text = std::str::from_utf8(value).ok()?.trim();
-        let (unit, set) = text.split_once('=')?;
-        let (first, last) = set.trim().split_once('-').filter(|_| unit.eq_ignore_ascii_case("bytes"))?;
+        Self::read(set_of(value)?)
+    }
+
+    fn read(spec: &str) -> Option<Self> {
+        let (first, last) = spec.trim().split_once('-')?;
         match (first, last) {
             ("", length) => Some(ByteRange::Suffix(number(length)?)),
             (first, "") => Some(ByteRange::From { first: number(first)?, last: None }),
@@ -46,6 +51,43 @@ impl ByteRange {
         };
         (range.start < range.end).then_some(range)
     }
+}
+
+/// What a Range field asks of a content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wanted {
+    /// These bytes: ranges that do not overlap, in the order in which they were asked for.
+    Parts(Vec<Range<u64>>),
+    /// None that is there (416).
+    Nothing,
+}
+
+/// Reads the value of a Range field for a content of this length; `None`: it does not count, and the whole is the answer
+/// (another unit, malformed, too many, overlapping).
+#[must_use]
+pub fn wanted(value: &[u8], length: u64) -> Option<Wanted> {
+    let set = set_of(value)?;
+    if set.split(',').count() > MOST_RANGES {
+        return None;
+    }
+    let members = set.split(',').map(str::trim).filter(|member| !member.is_empty());
+    let ranges: Vec<ByteRange> = members.map(ByteRange::read).collect::<Option<_>>()?;
+    let parts: Vec<Range<u64>> = ranges.iter().filter_map(|range| range.of(length)).collect();
+    let overlap = |(at, one): (usize, &Range<u64>)| {
+        parts.iter().skip(at + 1).any(|other| one.start < other.end && other.start < one.end)
+    };
+    match (ranges.is_empty(), parts.is_empty()) {
+        (true, _) => None,
+        (_, true) => Some(Wanted::Nothing),
+        _ if parts.iter().enumerate().any(overlap) => None,
+        _ => Some(Wanted::Parts(parts)),
+    }
+}
+
+/// The range set of a Range field in bytes.
+fn set_of(value: &[u8]) -> Option<&str> {
+    let (unit, set) = std::str::from_utf8(value).ok()?.trim().split_once('=')?;
+    unit.eq_ignore_ascii_case("bytes").then_some(set)
 }
 
 /// A Range field for these bytes.
@@ -100,6 +142,23 @@ mod tests {
         ] {
             assert_eq!(ByteRange::parse(bad.as_bytes()), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn several_ranges_are_parts_unless_they_are_many_or_overlap() {
+        let parts = |parts: &[(u64, u64)]| {
+            Some(Wanted::Parts(parts.iter().map(|&(start, end)| start..end).collect()))
+        };
+        assert_eq!(wanted(b"bytes=5-9", 100), parts(&[(5, 10)]));
+        assert_eq!(wanted(b"bytes=90-, 0-0 ,,-5", 100), None, "the last ones overlap");
+        assert_eq!(wanted(b"bytes=50-60, 0-0 ,,-5", 100), parts(&[(50, 61), (0, 1), (95, 100)]));
+        assert_eq!(wanted(b"bytes=0-1,200-300", 100), parts(&[(0, 2)]), "what is not there is left out");
+        assert_eq!(wanted(b"bytes=100-,200-", 100), Some(Wanted::Nothing));
+        assert_eq!(wanted(b"bytes=0-1,x", 100), None);
+        assert_eq!(wanted(b"bytes=,", 100), None);
+        let many: Vec<String> = (0..17).map(|at| format!("{at}-{at}")).collect();
+        assert_eq!(wanted(format!("bytes={}", many.join(",")).as_bytes(), 100), None);
+        assert!(wanted(format!("bytes={}", many[1..].join(",")).as_bytes(), 100).is_some());
     }
 
     #[test]

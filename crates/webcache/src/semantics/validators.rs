@@ -4,7 +4,7 @@ use super::UnixSeconds;
 use super::directives::members;
 use super::freshness::date_of;
 use hyper::header::{
-    CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, DATE, ETAG, HeaderMap, HeaderName,
+    AGE, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, DATE, ETAG, HeaderMap, HeaderName,
     HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, LAST_MODIFIED, TRAILER, TRANSFER_ENCODING,
 };
 
@@ -81,8 +81,33 @@ pub fn is_same_content(stored: &HeaderMap, answer: &HeaderMap) -> bool {
     known.is_some() && known == strong_validator(answer)
 }
 
-/// Updates a stored head from a 304 (RFC 9111 section 3.2).
+/// Whether a 304 speaks of what is stored (RFC 9111 section 4.3.4): one with another tag, or with another date where there
+/// is no tag, is about something else.
+#[must_use]
+pub fn speaks_of(stored: &HeaderMap, not_modified: &HeaderMap) -> bool {
+    let tag = |headers: &HeaderMap| Some(opaque(headers.get(ETAG)?.to_str().ok()?).to_owned());
+    if let (Some(stored), Some(said)) = (tag(stored), tag(not_modified)) {
+        return stored == said;
+    }
+    let changed = (stored.get(LAST_MODIFIED), not_modified.get(LAST_MODIFIED));
+    !matches!(changed, (Some(stored), Some(said)) if stored != said)
+}
+
+/// Whether the answer to a HEAD describes what is stored (RFC 9111 section 4.3.5): the same validators, and the same
+/// length if it tells one. Otherwise what is stored is of yesterday.
+#[must_use]
+pub fn describes(stored: &HeaderMap, length: Option<u64>, answer: &HeaderMap) -> bool {
+    let agrees = |name: &HeaderName| answer.get(name).is_none_or(|said| stored.get(name) == Some(said));
+    let said = super::fields::content_length(answer);
+    let long = matches!((said, length), (Ok(Some(said)), Some(length)) if said != length);
+    agrees(&ETAG) && agrees(&LAST_MODIFIED) && said.is_ok() && !long
+}
+
+/// Updates a stored head from a 304, or from the answer to a HEAD (RFC 9111 section 3.2).
 pub fn freshen(stored: &mut HeaderMap, not_modified: &HeaderMap) {
+    // They told the age of the answer that is renewed.
+    stored.remove(AGE);
+    stored.remove(DATE);
     for name in not_modified.keys().filter(|name| !OF_THE_CONTENT.contains(name)) {
         stored.remove(name);
         for value in not_modified.get_all(name) {
@@ -131,6 +156,27 @@ mod tests {
             stored,
             fields(&[("etag", "\"a\""), ("content-length", "5"), ("x", "3"), ("cache-control", "max-age=9")])
         );
+    }
+
+    #[test]
+    fn age_and_date_are_those_of_the_answer_that_renewed() {
+        let old = [("age", "900"), ("date", "Sun, 06 Nov 1994 08:49:37 GMT"), ("etag", "\"a\"")];
+        let mut stored = fields(&old);
+        freshen(&mut stored, &fields(&[("etag", "\"a\"")]));
+        assert_eq!(stored, fields(&[("etag", "\"a\"")]));
+    }
+
+    #[test]
+    fn a_304_or_a_head_about_something_else_is_known() {
+        let date = ("last-modified", "Sun, 06 Nov 1994 08:49:37 GMT");
+        let stored = fields(&[("etag", "\"a\""), date]);
+        assert!(speaks_of(&stored, &fields(&[])) && speaks_of(&stored, &fields(&[("etag", "W/\"a\"")])));
+        assert!(!speaks_of(&stored, &fields(&[("etag", "\"b\"")])));
+        assert!(!speaks_of(&stored, &fields(&[("last-modified", "Sun, 06 Nov 1994 08:49:38 GMT")])));
+        assert!(describes(&stored, Some(5), &fields(&[date, ("content-length", "5")])));
+        assert!(!describes(&stored, Some(5), &fields(&[date, ("content-length", "6")])));
+        assert!(!describes(&stored, Some(5), &fields(&[("etag", "\"b\"")])));
+        assert!(!describes(&fields(&[]), None, &fields(&[("etag", "\"b\"")])), "it has a validator now");
     }
 
     #[test]

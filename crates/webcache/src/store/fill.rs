@@ -125,10 +125,14 @@ impl Fill {
             fill.start = number;
         }
         let slot = content.slot(number);
-        if matches!(slot, Slot::Absent) {
+        if matches!(slot, Slot::Absent) && offset == 0 {
             *slot = Slot::Filling(Vec::with_capacity(expected));
         }
         let Slot::Filling(begun) = slot else { return None };
+        // What stood before these bytes is gone meanwhile: they join nothing.
+        if begun.len() < offset {
+            return None;
+        }
         // Another fill may have brought some of these already.
         let known = begun.len().saturating_sub(offset).min(bytes.len());
         begun.extend_from_slice(&bytes[known..]);
@@ -152,10 +156,14 @@ impl Fill {
             if let Some(slot) = content.slots.get_mut(number).filter(|slot| !matches!(slot, Slot::Held(..))) {
                 *slot = Slot::Loose(chunk);
             }
-            let oldest = number.saturating_sub(LOOSE_CHUNKS);
-            for slot in content.slots.iter_mut().take(oldest + 1) {
-                if matches!(slot, Slot::Loose(_)) && oldest > 0 {
-                    *slot = Slot::Absent;
+            // Those before were dropped when their turn came; a content that was just given up leaves a few more.
+            if let Some(oldest) = number.checked_sub(LOOSE_CHUNKS) {
+                for slot in
+                    content.slots.iter_mut().take(oldest + 1).skip(oldest.saturating_sub(2 * LOOSE_CHUNKS))
+                {
+                    if matches!(slot, Slot::Loose(_)) {
+                        *slot = Slot::Absent;
+                    }
                 }
             }
         }

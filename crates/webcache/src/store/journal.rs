@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 const VERSION: &[u8] = b"overheard cache 1\n";
 const HEADER_BYTES: usize = 4 + 8;
-/// No record is longer: heads are bounded by what hyper reads.
+/// No record is longer. A head that would be is not noted: what it is of is forgotten at the end.
 const LONGEST_BYTES: usize = 1 << 20;
 
 /// What happened.
@@ -135,7 +135,7 @@ impl Journal {
     ///
     /// The system's. A record that was cut short is taken back, so that what follows stays readable.
     pub fn append(&mut self, record: &Record) -> io::Result<()> {
-        let bytes = framed(record);
+        let Some(bytes) = framed(record) else { return Ok(()) };
         match self.file.write_all(&bytes) {
             Ok(()) => {
                 self.bytes += bytes.len() as u64;
@@ -156,7 +156,7 @@ impl Journal {
         writer.write_all(VERSION)?;
         let mut bytes = VERSION.len() as u64;
         for record in records {
-            let framed = framed(&record);
+            let Some(framed) = framed(&record) else { continue };
             writer.write_all(&framed)?;
             bytes += framed.len() as u64;
         }
@@ -171,14 +171,16 @@ fn check_of(record: &[u8]) -> [u8; 8] {
     Blake2b::<U8>::digest(record).into()
 }
 
-fn framed(record: &Record) -> Vec<u8> {
+/// `None`: it is too long to be read again.
+fn framed(record: &Record) -> Option<Vec<u8>> {
     let mut out = vec![0; HEADER_BYTES];
     emit(record, &mut out);
-    let length = u32::try_from(out.len() - HEADER_BYTES).unwrap_or(u32::MAX);
+    let length = out.len() - HEADER_BYTES;
+    let length = u32::try_from(length).ok().filter(|_| length <= LONGEST_BYTES)?;
     let check = check_of(&out[HEADER_BYTES..]);
     out[..4].copy_from_slice(&length.to_le_bytes());
     out[4..HEADER_BYTES].copy_from_slice(&check);
-    out
+    Some(out)
 }
 
 /// The first record and how long it is with its frame; `None`: there is no whole one.
@@ -292,6 +294,18 @@ mod tests {
         journal.append(&records()[2]).unwrap();
         assert_eq!(journal.bytes(), path.metadata().unwrap().len());
         assert_eq!(reopened(&path), [records()[0].clone(), records()[2].clone()]);
+    }
+
+    #[test]
+    fn a_head_that_is_too_long_is_left_out_and_hides_nothing_behind_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("index");
+        let mut journal = Journal::open(&path, |_| {}).unwrap();
+        let Record::Object(mut long) = records()[0].clone() else { panic!("it is an object") };
+        long.headers.push(("y".to_owned(), "\u{1}".repeat(LONGEST_BYTES / 4)));
+        journal.append(&Record::Object(long)).unwrap();
+        journal.append(&records()[3]).unwrap();
+        assert_eq!(reopened(&path), [records()[3].clone()]);
     }
 
     #[test]

@@ -4,9 +4,9 @@ use super::chunk::{CHUNK_BYTES, ChunkId, count_of, number_of, start_of};
 use crate::semantics::freshness::Freshness;
 use crate::semantics::key::Key;
 use crate::semantics::vary::Nominated;
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use hyper::StatusCode;
-use hyper::header::HeaderMap;
+use hyper::header::{HeaderMap, HeaderValue};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -26,6 +26,25 @@ pub struct Head {
     pub headers: HeaderMap,
     /// What it may be used for.
     pub freshness: Freshness,
+}
+
+impl Head {
+    /// The same in as little memory as it takes: fields that were received are slices of the buffer that they came in, and
+    /// would keep all of it.
+    fn compact(self) -> Self {
+        let lengths = self.headers.values().map(HeaderValue::len);
+        let mut octets = BytesMut::with_capacity(lengths.sum());
+        self.headers.values().for_each(|value| octets.extend_from_slice(value.as_bytes()));
+        let mut octets = octets.freeze();
+        let mut headers = HeaderMap::with_capacity(self.headers.keys_len());
+        for (name, value) in &self.headers {
+            let own = octets.split_to(value.len());
+            // what was a value is one
+            let own = HeaderValue::from_maybe_shared(own).unwrap_or_else(|_| value.clone());
+            headers.append(name, own);
+        }
+        Head { headers, ..self }
+    }
 }
 
 /// A stored response.
@@ -65,6 +84,10 @@ pub struct Content {
     /// What is being fetched, in chunks; an end that is not known is the greatest number.
     pub(super) fills: Vec<(u64, Range<usize>)>,
     pub(super) next_fill: u64,
+    /// Whether whoever sends it serves no ranges: readers wait for the fill, however far it is behind.
+    pub(super) in_order: bool,
+    /// Octets that the store keeps of it.
+    pub(super) held_bytes: u64,
     /// The byte that the reader farthest on is at.
     pub(super) furthest: u64,
     pub(super) readers: usize,
@@ -90,6 +113,8 @@ impl Object {
             kept: true,
             fills: Vec::new(),
             next_fill: 0,
+            in_order: false,
+            held_bytes: 0,
             furthest: 0,
             readers: 0,
         };
@@ -97,7 +122,7 @@ impl Object {
             id,
             key,
             nominated,
-            head: RwLock::new(Arc::new(head)),
+            head: RwLock::new(Arc::new(head.compact())),
             content: Mutex::new(content),
             changed: Notify::new(),
             mending: tokio::sync::Mutex::new(()),
@@ -112,7 +137,7 @@ impl Object {
     }
 
     pub(super) fn set_head(&self, head: Head) {
-        *self.head.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(head);
+        *self.head.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(head.compact());
     }
 
     pub(super) fn content(&self) -> MutexGuard<'_, Content> {
@@ -135,8 +160,17 @@ impl Object {
     #[must_use]
     pub fn is_coming(&self) -> bool {
         let content = self.content();
-        content.is_whole()
-            || content.fills.iter().any(|(_, range)| range.start == 0 || range.end == usize::MAX)
+        let coming = |number| content.fills.iter().any(|(_, fill)| fill.contains(&number));
+        match content.length {
+            None => coming(content.slots.len().saturating_sub(1)),
+            Some(length) => (0..count_of(length))
+                .all(|number| matches!(content.slots.get(number), Some(Slot::Held(..))) || coming(number)),
+        }
+    }
+
+    /// Notes that whoever sends it serves no ranges.
+    pub fn comes_in_order(&self) {
+        self.content().in_order = true;
     }
 
     /// Waits until its length is known, or nobody is finding it out.
@@ -193,6 +227,10 @@ impl Content {
 
     /// The slot of a chunk, made if need be.
     pub(super) fn slot(&mut self, number: usize) -> &mut Slot {
+        if self.slots.is_empty() {
+            // most contents have one chunk
+            self.slots.reserve_exact(number + 1);
+        }
         while self.slots.len() <= number {
             self.slots.push(Slot::Absent);
         }
@@ -214,8 +252,8 @@ impl Content {
             }
             _ => {}
         }
-        if self.fills.iter().any(|(_, fill)| fill.contains(&number) && number - fill.start <= PATIENCE_CHUNKS)
-        {
+        let near = |fill: &Range<usize>| self.in_order || number - fill.start <= PATIENCE_CHUNKS;
+        if self.fills.iter().any(|(_, fill)| fill.contains(&number) && near(fill)) {
             return Place::Wait;
         }
         let missing = |slot: &Slot| matches!(slot, Slot::Absent | Slot::Filling(_));

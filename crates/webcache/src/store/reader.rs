@@ -98,10 +98,16 @@ impl Drop for Reader {
 impl Store {
     /// Notes that a chunk of an object is gone.
     fn lose(&self, object: &Arc<Object>, lost: super::chunk::ChunkId) {
-        for slot in &mut object.content().slots {
-            if matches!(slot, Slot::Held(id, _) if *id == lost) {
+        let mut content = object.content();
+        let mut gone = 0;
+        for slot in &mut content.slots {
+            if let Slot::Held(id, length) = slot
+                && *id == lost
+            {
+                gone += u64::from(*length);
                 *slot = Slot::Absent;
             }
         }
+        content.held_bytes = content.held_bytes.saturating_sub(gone);
     }
 }

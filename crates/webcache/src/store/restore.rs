@@ -44,6 +44,7 @@ pub(super) fn restore(path: &Path, limits: &Limits, state: &mut State) -> Result
             adopt(state, object, &files);
         }
     }
+    drop_superseded(state);
     for id in files.keys().filter(|id| !state.chunks.contains_key(*id)) {
         directory.delete(id);
     }
@@ -85,9 +86,43 @@ fn revive(found: Found, limits: &Limits, files: &HashMap<ChunkId, u64>) -> Optio
     (held == count_of(length) || held > 0 && resumable).then(|| Arc::new(object))
 }
 
+/// A process that ended between noting a response and forgetting the one before it left both; the later one counts.
+fn drop_superseded(state: &mut State) {
+    let mut superseded = Vec::new();
+    for variants in state.objects.values_mut() {
+        let all = variants.clone();
+        let is_last = |at: usize, object: &Arc<Object>| {
+            all.iter().skip(at + 1).all(|later| later.nominated != object.nominated)
+        };
+        let mut at = 0;
+        variants.retain(|object| {
+            let stays = is_last(at, object);
+            at += 1;
+            if !stays {
+                superseded.push(object.clone());
+            }
+            stays
+        });
+    }
+    for object in superseded {
+        state.order.remove(&object.id);
+        state.by_id.remove(&object.id);
+        for slot in &object.content().slots {
+            let Slot::Held(id, length) = slot else { continue };
+            let Some(chunk) = state.chunks.get_mut(id) else { continue };
+            chunk.references -= 1;
+            if chunk.references == 0 {
+                state.chunks.remove(id);
+                state.usage.disk_bytes -= on_disk(u64::from(*length));
+            }
+        }
+    }
+}
+
 fn adopt(state: &mut State, object: Arc<Object>, files: &HashMap<ChunkId, u64>) {
     let mut cost = 0;
-    for slot in &object.content().slots {
+    let mut content = object.content();
+    for slot in &content.slots {
         let Slot::Held(id, length) = slot else { continue };
         cost += u64::from(*length);
         let chunk = state.chunks.entry(*id).or_insert_with(|| {
@@ -96,6 +131,8 @@ fn adopt(state: &mut State, object: Arc<Object>, files: &HashMap<ChunkId, u64>) 
         });
         chunk.references += 1;
     }
+    content.held_bytes = cost;
+    drop(content);
     state.order.insert(object.id, cost);
     state.objects.entry(object.key.clone()).or_default().push(object.clone());
     state.by_id.insert(object.id, object);

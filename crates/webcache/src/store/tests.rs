@@ -29,8 +29,8 @@ fn key(path: &str) -> Key {
 }
 
 async fn stored(store: &Arc<Store>, path: &str, bytes: &Bytes, length: Option<u64>) -> Arc<Object> {
-    let object = store.insert(key(path), Vec::new(), head(Some("\"a\"")), length);
-    let mut fill = Fill::begin(store.clone(), object.clone(), 0, length);
+    let mut fill = store.insert(key(path), Vec::new(), head(Some("\"a\"")), length, (0, length));
+    let object = fill.object().clone();
     for piece in bytes.chunks(70_001) {
         fill.push(Bytes::copy_from_slice(piece)).await.unwrap();
     }
@@ -77,8 +77,8 @@ async fn what_went_in_comes_out_whole_and_in_parts() {
 async fn readers_follow_a_content_while_it_comes_in() {
     let store = Store::open(limits(None, 64 << 20)).unwrap();
     let bytes = content(2, 2 * CHUNK_BYTES + 5);
-    let object = store.insert(key("a"), Vec::new(), head(None), None);
-    let mut fill = Fill::begin(store.clone(), object.clone(), 0, None);
+    let mut fill = store.insert(key("a"), Vec::new(), head(None), None, (0, None));
+    let object = fill.object().clone();
     let mut readers = Vec::new();
     for _ in 0..5 {
         let (store, object) = (store.clone(), object.clone());
@@ -98,8 +98,9 @@ async fn readers_follow_a_content_while_it_comes_in() {
 async fn a_fill_that_breaks_is_seen_and_another_goes_on_in_the_middle_of_a_chunk() {
     let store = Store::open(limits(None, 64 << 20)).unwrap();
     let bytes = content(3, CHUNK_BYTES + 100);
-    let object = store.insert(key("a"), Vec::new(), head(Some("\"a\"")), Some(bytes.len() as u64));
-    let mut fill = Fill::begin(store.clone(), object.clone(), 0, Some(bytes.len() as u64));
+    let length = Some(bytes.len() as u64);
+    let mut fill = store.insert(key("a"), Vec::new(), head(Some("\"a\"")), length, (0, length));
+    let object = fill.object().clone();
     fill.push(bytes.slice(..1000)).await.unwrap();
     assert_eq!(fill.finish().await, Err(Broken::Short));
     assert!(!object.is_whole());
@@ -117,8 +118,7 @@ async fn a_fill_that_breaks_is_seen_and_another_goes_on_in_the_middle_of_a_chunk
 #[tokio::test]
 async fn a_content_that_is_longer_than_declared_is_refused() {
     let store = Store::open(limits(None, 64 << 20)).unwrap();
-    let object = store.insert(key("a"), Vec::new(), head(None), Some(10));
-    let mut fill = Fill::begin(store.clone(), object, 0, Some(10));
+    let mut fill = store.insert(key("a"), Vec::new(), head(None), Some(10), (0, Some(10)));
     assert_eq!(fill.push(content(4, 11)).await, Err(Broken::Long));
 }
 
@@ -160,8 +160,8 @@ async fn memory_and_disk_stay_within_their_limits() {
 async fn what_is_larger_than_the_store_streams_through_and_is_not_kept() {
     let store = Store::open(limits(None, 4 * CHUNK_BYTES as u64)).unwrap();
     let bytes = content(6, 64 * CHUNK_BYTES);
-    let object = store.insert(key("a"), Vec::new(), head(None), None);
-    let fill = Fill::begin(store.clone(), object.clone(), 0, None);
+    let fill = store.insert(key("a"), Vec::new(), head(None), None, (0, None));
+    let object = fill.object().clone();
     let reader = Reader::new(store.clone(), object.clone(), None);
     let (writer_bytes, store_seen) = (bytes.clone(), store.clone());
     let writer = tokio::spawn(async move {
@@ -222,11 +222,75 @@ async fn a_disk_that_takes_nothing_lets_content_pass() {
     // a directory that is gone refuses as a full one does, for root too
     std::fs::remove_dir_all(folder.path().join("chunks")).unwrap();
     let bytes = content(9, 1000);
-    let object = store.insert(key("a"), Vec::new(), head(None), None);
-    let mut reader = Reader::new(store.clone(), object.clone(), None);
-    let mut fill = Fill::begin(store.clone(), object.clone(), 0, None);
+    let mut fill = store.insert(key("a"), Vec::new(), head(None), None, (0, None));
+    let mut reader = Reader::new(store.clone(), fill.object().clone(), None);
     fill.push(bytes.clone()).await.unwrap();
     fill.finish().await.unwrap();
     assert!(matches!(reader.next().await, Next::Bytes(got) if got == bytes));
     assert_eq!((store.usage().disk_refused, store.usage().objects), (1, 0));
+}
+
+#[tokio::test]
+async fn bytes_whose_beginning_was_lost_meanwhile_join_nothing() {
+    let store = Store::open(limits(None, 64 << 20)).unwrap();
+    let bytes = content(10, 2 * CHUNK_BYTES);
+    let length = Some(bytes.len() as u64);
+    let object = stored(&store, "a", &bytes, length).await;
+    // A second fill is in the middle of a chunk that is here when that chunk is lost.
+    let mut fill = Fill::begin(store.clone(), object.clone(), 0, length);
+    fill.push(bytes.slice(..1000)).await.unwrap();
+    object.content().slots[0] = object::Slot::Absent;
+    fill.push(bytes.slice(1000..)).await.unwrap();
+    fill.finish().await.unwrap();
+    assert_eq!(read(&store, &object, None).await, None, "the beginning is missing, and said to be");
+    assert_eq!(
+        read(&store, &object, Some(CHUNK_BYTES as u64..2 * CHUNK_BYTES as u64)).await.unwrap(),
+        bytes[CHUNK_BYTES..]
+    );
+}
+
+#[tokio::test]
+async fn a_small_disk_is_not_filled_by_its_index() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk = 4 << 20;
+    let store = Store::open(limits(Some((folder.path(), disk)), 1 << 20)).unwrap();
+    let object = stored(&store, "a", &content(11, 1000), None).await;
+    for _ in 0..20_000 {
+        store.freshen(&object, head(Some("\"a\"")));
+    }
+    assert_eq!(store.usage().objects, 1);
+    stored(&store, "b", &content(12, 1000), None).await;
+    assert_eq!(store.usage().objects, 2, "what is renewed often costs nobody his place");
+    let index = folder.path().join("index").metadata().unwrap().len();
+    assert!(index < disk / 8, "{index}");
+}
+
+#[tokio::test]
+async fn of_two_responses_that_a_killed_process_left_for_one_request_the_later_one_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = || Store::open(limits(Some((folder.path(), 1 << 30)), 1 << 20)).unwrap();
+    let (old, new) = (content(13, 700), content(14, 800));
+    {
+        let store = open();
+        stored(&store, "a", &old, None).await;
+        stored(&store, "b", &new, None).await;
+    }
+    // as if the second had taken the first one's place and the record of that were lost
+    let path = folder.path().join("index");
+    let mut records = Vec::new();
+    drop(Journal::open(&path, |record| records.push(record)).unwrap());
+    std::fs::remove_file(&path).unwrap();
+    let mut journal = Journal::open(&path, |_| {}).unwrap();
+    for mut record in records {
+        if let Record::Object(stored) = &mut record {
+            stored.key = key("a").as_str().to_owned();
+        }
+        journal.append(&record).unwrap();
+    }
+    drop(journal);
+    let store = open();
+    let usage = store.usage();
+    assert_eq!((usage.objects, usage.chunks, usage.disk_bytes), (1, 1, 4096));
+    let object = store.lookup(&key("a"), &HeaderMap::new()).unwrap();
+    assert_eq!(read(&store, &object, None).await.unwrap(), new);
 }

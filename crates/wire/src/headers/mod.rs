@@ -40,8 +40,10 @@
 
 mod expand;
 mod layout;
+mod pass_over;
 
 pub use expand::{Unfinished, expand, expand_header};
+pub use pass_over::pass_over;
 
 use crate::shim::MAX_RESTORED_BYTES;
 use crate::varint;

@@ -31,6 +31,7 @@ pub fn measure(runs: u32) -> anyhow::Result<Vec<Row>> {
             continue;
         };
         wait_for(port).with_context(|| format!("{name} does not come to listen"))?;
+        let empty = resident_bytes(cache.id())?;
         ask_for_all(port)?;
         let resident = resident_bytes(cache.id())?;
         let before = processor_time(cache.id())?;
@@ -53,6 +54,8 @@ pub fn measure(runs: u32) -> anyhow::Result<Vec<Row>> {
             resident as f64 / content,
             "of their bytes",
         ));
+        let besides = (resident as f64 - content).max(empty as f64) / f64::from(1 << 20);
+        rows.push(Row::new(format!("{name}: resident besides them"), besides, "MiB"));
         let _ = cache.kill();
         let _ = cache.wait();
     }

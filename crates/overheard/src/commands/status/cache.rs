@@ -74,6 +74,15 @@ pub fn print(out: &mut impl Write, report: &Value) -> std::io::Result<()> {
     Ok(())
 }
 
+/// The same in a line.
+pub fn line(report: &Value) -> String {
+    let requests = &report["counters"]["requests"];
+    let counts = OUTCOMES.map(|outcome| requests[outcome].as_u64().unwrap_or(0));
+    let (kept_off, all) = (counts[..KEPT_OFF].iter().sum(), counts.iter().sum::<u64>());
+    let name = report["name"].as_str().unwrap_or("?");
+    format!("web cache {name}: {all} requests, {} of them off the gateway", share(kept_off, all))
+}
+
 fn share(part: u64, whole: u64) -> String {
     if whole == 0 { "-".to_owned() } else { format!("{:.1}%", 100.0 * part as f64 / whole as f64) }
 }

@@ -1,8 +1,8 @@
 //! Takes connections on their way: nftables' TPROXY leads them to the transparent door with their addresses unchanged,
 //! a routing rule makes the kernel deliver them here. Without a listener the kernel lets them pass, so that a router
-//! whose cache ended still is a router.
+//! whose taker ended still is a router.
 //!
-//! Only connections that begin are taken: those that are under way when the cache starts go on as they were.
+//! Only connections that begin are taken: those that are under way at the start go on as they were.
 //!
 //! The rules go when this is dropped; what a killed process left is replaced at the next start.
 
@@ -17,18 +17,59 @@ use std::process::{Command, Stdio};
 /// What is taken, and where it is led.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
+    /// What takes it: a part of the table's name.
+    pub taker: &'static str,
     /// The port of the transparent door.
     pub door: u16,
-    /// The ports of origins.
-    pub ports: Vec<u16>,
-    /// From which networks.
-    pub networks: Vec<IpNet>,
-    /// Through which interfaces; all where none is named.
-    pub interfaces: Vec<String>,
+    /// What is taken: what any of these matches.
+    pub taken: Vec<Taken>,
     /// The mark on what is taken.
     pub mark: u32,
     /// The routing table that delivers it here.
     pub table: u32,
+}
+
+/// Connections that are taken.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Taken {
+    /// Through which interfaces they come; any where none is named.
+    pub interfaces: Vec<String>,
+    /// From which networks; any where none is named.
+    pub sources: Vec<IpNet>,
+    /// To which networks; any where none is named.
+    pub destinations: Vec<IpNet>,
+    /// To which ports; any where none is named.
+    pub ports: Vec<u16>,
+}
+
+impl Taken {
+    /// The conditions of a rule for one family, if any address of it is meant.
+    fn conditions(&self, is_ipv4: bool) -> Option<String> {
+        let list = |items: Vec<String>| items.join(", ");
+        let mut conditions = String::new();
+        if !self.interfaces.is_empty() {
+            let names = self.interfaces.iter().map(|name| format!("\"{name}\""));
+            let _ = write!(conditions, "iifname {{ {} }} ", list(names.collect()));
+        }
+        let _ = write!(conditions, "meta nfproto {} ", if is_ipv4 { "ipv4" } else { "ipv6" });
+        let family = if is_ipv4 { "ip" } else { "ip6" };
+        for (field, networks) in [("saddr", &self.sources), ("daddr", &self.destinations)] {
+            let of_family = networks.iter().filter(|network| network.addr().is_ipv4() == is_ipv4);
+            let of_family: Vec<String> = of_family.map(|network| network.trunc().to_string()).collect();
+            match (networks.is_empty(), of_family.is_empty()) {
+                (true, _) => {}
+                (false, true) => return None,
+                (false, false) => {
+                    let _ = write!(conditions, "{family} {field} {{ {} }} ", list(of_family));
+                }
+            }
+        }
+        if !self.ports.is_empty() {
+            let ports = list(self.ports.iter().map(u16::to_string).collect());
+            let _ = write!(conditions, "tcp dport {{ {ports} }} ");
+        }
+        Some(conditions)
+    }
 }
 
 /// Why nothing is taken; a sentence with the mend.
@@ -54,35 +95,19 @@ pub enum NoInterception {
 
 impl Plan {
     fn name(&self) -> String {
-        format!("overheard_cache_{}", self.door)
+        format!("overheard_{}_{}", self.taker, self.door)
     }
 
     /// The rules as `nft -f` reads them.
     #[must_use]
     pub fn ruleset(&self) -> String {
-        let list = |items: Vec<String>| items.join(", ");
-        let ports = list(self.ports.iter().map(u16::to_string).collect());
-        let interfaces = if self.interfaces.is_empty() {
-            String::new()
-        } else {
-            let names = self.interfaces.iter().map(|name| format!("\"{name}\""));
-            format!("iifname {{ {} }} ", list(names.collect()))
-        };
         let mut rules = String::new();
-        for (family, wanted) in [("ip", true), ("ip6", false)] {
-            let networks: Vec<String> = self
-                .networks
-                .iter()
-                .filter(|network| network.addr().is_ipv4() == wanted)
-                .map(|network| network.trunc().to_string())
-                .collect();
-            if !networks.is_empty() {
+        for (family, is_ipv4) in [("ip", true), ("ip6", false)] {
+            for conditions in self.taken.iter().filter_map(|taken| taken.conditions(is_ipv4)) {
                 let _ = writeln!(
                     rules,
-                    "    {interfaces}{family} saddr {{ {} }} tcp dport {{ {ports} }} tcp flags & (fin | syn | rst | ack) == syn tproxy {family} to :{} meta mark set {:#x} accept",
-                    list(networks),
-                    self.door,
-                    self.mark
+                    "    {conditions}tcp flags & (fin | syn | rst | ack) == syn tproxy {family} to :{} meta mark set {:#x} accept",
+                    self.door, self.mark
                 );
             }
         }
@@ -233,19 +258,21 @@ mod tests {
 
     #[test]
     fn the_rules_name_what_is_taken_and_nothing_else() {
-        let plan = Plan {
-            door: 4782,
-            ports: vec![80, 8080],
-            networks: vec!["10.1.2.3/8".parse().unwrap(), "fd00::/8".parse().unwrap()],
+        let taken = Taken {
             interfaces: vec!["wlan0".to_owned()],
-            mark: 0x4f48,
-            table: 4782,
+            sources: vec!["10.1.2.3/8".parse().unwrap(), "fd00::/8".parse().unwrap()],
+            ports: vec![80, 8080],
+            ..Taken::default()
         };
+        let plan = Plan { taker: "cache", door: 4782, taken: vec![taken.clone()], mark: 0x4f48, table: 4782 };
         let rules = plan.ruleset();
-        let of_ipv4 = "iifname { \"wlan0\" } ip saddr { 10.0.0.0/8 } tcp dport { 80, 8080 } tcp flags & (fin | syn | rst | ack) == syn tproxy ip to :4782 meta mark set 0x4f48 accept";
+        let of_ipv4 = "iifname { \"wlan0\" } meta nfproto ipv4 ip saddr { 10.0.0.0/8 } tcp dport { 80, 8080 } tcp flags & (fin | syn | rst | ack) == syn tproxy ip to :4782 meta mark set 0x4f48 accept";
         assert!(rules.contains(of_ipv4), "{rules}");
         assert!(rules.contains("ip6 saddr { fd00::/8 }"), "{rules}");
-        let only_ipv6 = Plan { networks: vec!["fd00::/8".parse().unwrap()], ..plan };
-        assert!(!only_ipv6.ruleset().contains("tproxy ip to"));
+        let only_ipv6 = Taken { sources: vec!["fd00::/8".parse().unwrap()], ..taken };
+        assert!(!Plan { taken: vec![only_ipv6], ..plan.clone() }.ruleset().contains("tproxy ip to"));
+        let anything = Plan { taken: vec![Taken::default()], ..plan }.ruleset();
+        assert!(anything.contains("    meta nfproto ipv4 tcp flags"), "{anything}");
+        assert!(anything.contains("    meta nfproto ipv6 tcp flags"), "{anything}");
     }
 }

@@ -1,0 +1,96 @@
+//! What a shared medium is like: its radios, where they stand, and how far they reach.
+
+use serde::{Deserialize, Serialize};
+
+use super::propagation::{Propagation, Wall};
+use crate::Bitrate;
+use crate::config::{ConfigError, RadioConfig, probability};
+use crate::timing::{Standard, Timing};
+
+/// The most stations of one medium.
+pub const MOST_STATIONS: usize = 1024;
+
+/// Stations that share one channel. As it is by default: 802.11b at 11 Mbit/s with the ranges that simulations of mesh
+/// networks use, and nobody there.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct MediumConfig {
+    /// All radios are alike.
+    pub radio: RadioConfig,
+    /// The rate of what is sent to everybody.
+    pub broadcast_rate: Bitrate,
+    /// How far away a frame is received, on average power.
+    pub range_metres: f64,
+    /// How far away a transmission is sensed, and holds others back.
+    pub carrier_sense_metres: f64,
+    /// Where the ray that the ground reflects begins to count: power falls by the square of the distance before it, by
+    /// the fourth power beyond. With antennas at 1.5 m it is 86 m at 914 MHz.
+    pub crossover_metres: f64,
+    /// Whether each frame's power varies as Rayleigh's fading has it.
+    pub rayleigh: bool,
+    /// How many times stronger than everything that interferes a frame must be to be received.
+    pub capture_decibels: f64,
+    /// Each pair of stations loses a part of its tries, drawn between none and this: its own, whatever the distance.
+    pub most_loss: f64,
+    /// How many frames may wait at a station.
+    pub queue_frames: usize,
+    /// Where the stations are, in metres.
+    pub stations: Vec<[f64; 2]>,
+    /// What stands between them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub walls: Vec<Wall>,
+}
+
+impl Default for MediumConfig {
+    fn default() -> Self {
+        Self {
+            radio: RadioConfig {
+                standard: Standard::B,
+                rate: Bitrate::from_megabits_per_second(11),
+                retry_limit: 7,
+            },
+            broadcast_rate: Bitrate::from_megabits_per_second(2),
+            range_metres: 250.0,
+            carrier_sense_metres: 550.0,
+            crossover_metres: 86.0,
+            rayleigh: false,
+            capture_decibels: 10.0,
+            most_loss: 0.0,
+            queue_frames: 50,
+            stations: Vec::new(),
+            walls: Vec::new(),
+        }
+    }
+}
+
+impl MediumConfig {
+    /// Says what is wrong, if anything is.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        self.radio.validate()?;
+        Timing::new(self.radio.standard, self.broadcast_rate)?;
+        probability("most_loss", self.most_loss)?;
+        let positive = |key: &'static str, value: f64| {
+            let holds = value.is_finite() && value > 0.0;
+            if holds { Ok(()) } else { Err(ConfigError::NotPositive { key, value }) }
+        };
+        positive("range_metres", self.range_metres)?;
+        positive("carrier_sense_metres", self.carrier_sense_metres)?;
+        positive("crossover_metres", self.crossover_metres)?;
+        let decibels = self.walls.iter().map(|wall| wall.decibels).chain([self.capture_decibels]);
+        let places = self.stations.iter().flatten();
+        let places = places.chain(self.walls.iter().flat_map(|wall| wall.from.iter().chain(&wall.to)));
+        if decibels.chain(places.copied()).any(|number| !number.is_finite()) {
+            return Err(ConfigError::NotFinite);
+        }
+        match self.stations.len() {
+            count if count > MOST_STATIONS => Err(ConfigError::Stations(count)),
+            _ => Ok(()),
+        }
+    }
+
+    /// The powers between its stations.
+    #[must_use]
+    pub fn propagation(&self) -> Propagation {
+        Propagation::new(self)
+    }
+}

@@ -1,0 +1,220 @@
+//! What is on the air: a try from its first symbol to its acknowledgement, whom it holds back, and who receives it.
+
+use std::time::Duration;
+
+use super::{Delivery, Medium};
+
+/// A try, from its first symbol to its acknowledgement or the end of waiting for that.
+#[derive(Debug)]
+pub(super) struct Exchange {
+    pub(super) from: usize,
+    pub(super) to: Option<usize>,
+    pub(super) phase: Phase,
+    pub(super) began: Duration,
+    pub(super) until: Duration,
+    /// Who was on the air at the same time as this phase.
+    pub(super) overlapping: Vec<usize>,
+    /// The power of fading, of mean 1, between the two.
+    pub(super) fade: f64,
+}
+
+/// What is on the air, or is not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    Data,
+    /// SIFS.
+    Gap,
+    Acknowledgement,
+    /// Waiting for an acknowledgement that does not come.
+    Silence,
+}
+
+impl Exchange {
+    /// Who sends now.
+    pub(super) fn emitter(&self) -> Option<usize> {
+        match self.phase {
+            Phase::Data => Some(self.from),
+            Phase::Acknowledgement => self.to,
+            Phase::Gap | Phase::Silence => None,
+        }
+    }
+}
+
+impl Medium {
+    /// A station sends its first frame.
+    pub(super) fn begin(&mut self, from: usize, now: Duration) {
+        let station = &mut self.stations[from];
+        station.attempt = None;
+        let Some(first) = station.queue.front() else { return };
+        let (to, bytes) = (first.to, first.bytes);
+        station.is_sending = true;
+        station.slots = 0;
+        station.counters.transmitted.add(bytes);
+        if station.retry > 0 {
+            station.counters.retried.add(bytes);
+        }
+        let until = now + self.length(to, bytes);
+        let fade = self.draw_fade();
+        let exchange =
+            Exchange { from, to, phase: Phase::Data, began: now, until, overlapping: Vec::new(), fade };
+        self.on_air.push(exchange);
+        self.emit(self.on_air.len() - 1, now);
+    }
+
+    /// A mean of 1, exponentially distributed where there is fading.
+    fn draw_fade(&mut self) -> f64 {
+        if self.config.rayleigh { -(1.0 - self.fades.draw()).ln() } else { 1.0 }
+    }
+
+    /// Somebody begins to be on the air: it meets all who are, and holds back all who sense it.
+    fn emit(&mut self, index: usize, now: Duration) {
+        let exchange = &self.on_air[index];
+        let Some(emitter) = exchange.emitter() else { return };
+        // Data announces its acknowledgement, to those who understand it and, by EIFS, to those who do not.
+        let until = match (exchange.phase, exchange.to) {
+            (Phase::Data, Some(_)) => exchange.until + self.timing.sifs() + self.timing.acknowledgement(),
+            _ => exchange.until,
+        };
+        let mut met = Vec::new();
+        for (other, exchange) in self.on_air.iter_mut().enumerate() {
+            if let Some(their) = exchange.emitter().filter(|_| other != index) {
+                exchange.overlapping.push(emitter);
+                met.push(their);
+            }
+        }
+        self.on_air[index].overlapping = met;
+        let (difs, slot) = (self.timing.difs(), self.timing.slot());
+        for &station in &self.sensed_by[emitter] {
+            let station = &mut self.stations[station];
+            let window = self.timing.window(station.retry);
+            let backoffs = &mut self.backoffs;
+            station.sense(now, until, difs, slot, || backoffs.below(window + 1));
+        }
+        let station = &mut self.stations[emitter];
+        station.busy_until = station.busy_until.max(until);
+    }
+
+    /// Whether what `emitter` sent to `receiver` with this fading came through what was on the air with it.
+    fn receives(&mut self, emitter: usize, receiver: usize, fade: f64, overlapping: &[usize]) -> Reception {
+        let power = self.propagation.power(emitter, receiver) * fade;
+        let loss = self.losses[emitter * self.stations.len() + receiver];
+        if power < 1.0 || (loss > 0.0 && self.chances.draw() < loss) {
+            return Reception::Weak;
+        }
+        let interference: f64 =
+            overlapping.iter().map(|other| self.propagation.power(*other, receiver)).sum();
+        if power < self.capture * interference { Reception::Interfered } else { Reception::Good }
+    }
+
+    /// A phase of an exchange is over.
+    pub(super) fn end_phase(&mut self, index: usize, now: Duration) {
+        let exchange = &mut self.on_air[index];
+        let (from, to, fade) = (exchange.from, exchange.to, exchange.fade);
+        let overlapping = std::mem::take(&mut exchange.overlapping);
+        match (exchange.phase, to) {
+            (Phase::Data, None) => {
+                self.deliver_to_all(from, &overlapping);
+                self.finish(index, now, true);
+            }
+            (Phase::Data, Some(to)) => {
+                let reception = self.receives(from, to, fade, &overlapping);
+                let (sifs, slot) = (self.timing.sifs(), self.timing.slot());
+                let exchange = &mut self.on_air[index];
+                if reception == Reception::Good {
+                    exchange.phase = Phase::Gap;
+                    exchange.until = now + sifs;
+                    self.deliver(from, to);
+                } else {
+                    exchange.phase = Phase::Silence;
+                    exchange.until = now + sifs + slot + self.timing.reception_start();
+                    self.stations[from].counters.interfered += u64::from(reception == Reception::Interfered);
+                }
+            }
+            (Phase::Gap, _) => {
+                exchange.phase = Phase::Acknowledgement;
+                exchange.until = now + self.timing.acknowledgement();
+                self.emit(index, now);
+            }
+            (Phase::Acknowledgement, Some(to)) => {
+                // At the fading of the frame that it acknowledges, which was strong enough.
+                let interference: f64 =
+                    overlapping.iter().map(|other| self.propagation.power(*other, from)).sum();
+                let power = self.propagation.power(to, from) * fade;
+                let heard = power >= self.capture * interference;
+                self.stations[from].counters.interfered += u64::from(!heard);
+                self.finish(index, now, heard);
+            }
+            (Phase::Acknowledgement, None) => self.finish(index, now, true),
+            (Phase::Silence, _) => self.finish(index, now, false),
+        }
+    }
+
+    /// The first frame of a station has arrived where it should, perhaps again.
+    fn deliver(&mut self, from: usize, to: usize) {
+        let station = &mut self.stations[from];
+        if std::mem::replace(&mut station.has_arrived, true) {
+            return;
+        }
+        let Some(first) = station.queue.front_mut() else { return };
+        let frame = std::mem::take(&mut first.frame);
+        station.counters.delivered.add(frame.len());
+        self.stations[to].counters.received.add(frame.len());
+        self.arrived.push_back(Delivery { from, to: vec![to], frame });
+    }
+
+    fn deliver_to_all(&mut self, from: usize, overlapping: &[usize]) {
+        let mut to = Vec::new();
+        for receiver in 0..self.stations.len() {
+            // Nobody beyond carrier sense, where fading would have to give thirteen decibels.
+            if !self.propagation.is_sensed(from, receiver) {
+                continue;
+            }
+            let fade = self.draw_fade();
+            if self.receives(from, receiver, fade, overlapping) == Reception::Good {
+                to.push(receiver);
+            }
+        }
+        let Some(first) = self.stations[from].queue.front_mut() else { return };
+        let frame = std::mem::take(&mut first.frame);
+        self.stations[from].counters.broadcast.add(frame.len());
+        for receiver in &to {
+            self.stations[*receiver].counters.received.add(frame.len());
+        }
+        self.arrived.push_back(Delivery { from, to, frame });
+    }
+
+    /// A try is over: acknowledged, or sent to everybody, or neither.
+    fn finish(&mut self, index: usize, now: Duration, done: bool) {
+        let exchange = self.on_air.swap_remove(index);
+        let station = &mut self.stations[exchange.from];
+        station.is_sending = false;
+        station.counters.air_time += now.saturating_sub(exchange.began);
+        let given_up = station.retry >= self.config.radio.retry_limit;
+        if done || given_up {
+            if let Some(first) = station.queue.pop_front()
+                && !done
+                && !station.has_arrived
+            {
+                station.counters.lost.add(first.bytes);
+            }
+            station.has_arrived = false;
+            station.retry = 0;
+        } else {
+            station.retry += 1;
+        }
+        station.busy_until = station.busy_until.max(now);
+        // Also after the last frame, so that nobody sends twice in a row without a backoff.
+        station.slots = self.backoffs.below(self.timing.window(station.retry) + 1);
+        if !station.queue.is_empty() {
+            let (difs, slot) = (self.timing.difs(), self.timing.slot());
+            station.contend(now, difs, slot, || 0);
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reception {
+    Good,
+    Weak,
+    Interfered,
+}

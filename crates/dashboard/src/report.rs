@@ -1,0 +1,121 @@
+//! What a node says of itself when it is asked: what does not change while it runs, and what does.
+
+use io::Snapshot;
+use serde::{Deserialize, Serialize};
+use std::fmt::Display;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+/// What does not change while a node runs.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct About {
+    /// The program's version.
+    pub version: String,
+    /// The configuration file.
+    pub config: PathBuf,
+    /// `gateway` or `station`.
+    pub role: String,
+    /// The TUN device's name.
+    pub interface: String,
+    /// Its MTU in bytes.
+    pub mtu: u16,
+    /// Where it listens.
+    pub listen: String,
+    /// What TCP senders here are boosted by, or why they are not; none where nobody asked for it.
+    #[serde(default)]
+    pub boost: Option<String>,
+}
+
+impl About {
+    /// Of a node that has been set up.
+    pub fn new(config: &Path, role: impl Display, settings: &io::Settings, listen: SocketAddr) -> Self {
+        About {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            config: config.to_owned(),
+            role: role.to_string(),
+            interface: settings.interface.clone(),
+            mtu: settings.mtu,
+            listen: listen.to_string(),
+            boost: None,
+        }
+    }
+}
+
+/// The answer.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Report {
+    /// What does not change.
+    #[serde(flatten)]
+    pub about: About,
+    /// What does.
+    #[serde(flatten)]
+    pub snapshot: Snapshot,
+    /// Of TCP connections that are split; none where none are.
+    #[serde(default)]
+    pub split: Option<split::Counts>,
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use node::{PeerCounters, PeerStatus, Refused, Status};
+
+    /// A peer of whom nothing is known yet.
+    pub fn peer(name: &str) -> PeerStatus {
+        PeerStatus {
+            name: name.to_owned(),
+            public_key: "AAAA".to_owned(),
+            endpoint: Some("192.0.2.2:4780".parse().unwrap()),
+            reachable: true,
+            session_age_seconds: Some(30.0),
+            version: Some(1),
+            srtt_seconds: Some(0.04),
+            source_ports: 1,
+            heard_ports: 1,
+            path_mtu_bytes: Some(1500),
+            path_mtu_confirmed: true,
+            loss: Some(0.012),
+            overheard_share: None,
+            overheard_by_rate: Vec::new(),
+            queue_bytes: 0,
+            recover: None,
+            boosted_flows: 0,
+            boost_ratio: None,
+            counters: PeerCounters::default(),
+        }
+    }
+
+    /// A node with these peers.
+    pub fn status(uptime_seconds: f64, peers: Vec<PeerStatus>) -> Status {
+        Status {
+            public_key: "BBBB".to_owned(),
+            boot: 1,
+            uptime_seconds,
+            policy: "adaptive".to_owned(),
+            peers,
+            collisions: 0,
+            refused: Refused::default(),
+        }
+    }
+
+    /// A gateway with these peers.
+    pub fn report(uptime_seconds: f64, peers: Vec<PeerStatus>) -> Report {
+        Report {
+            split: None,
+            about: About {
+                version: "0.1.0".to_owned(),
+                config: "gateway.toml".into(),
+                role: "gateway".to_owned(),
+                interface: "overheard0".to_owned(),
+                mtu: 1420,
+                listen: "[::]:4780".to_owned(),
+                boost: None,
+            },
+            snapshot: Snapshot {
+                node: status(uptime_seconds, peers),
+                io: io::Counters::default(),
+                overheard: None,
+            },
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! What happened to a peer in one step, and rows of that by columns.
+
+use node::{PeerCounters, PeerStatus};
+use serde::{Deserialize, Serialize};
+
+/// Around the frames of a datagram of ours there are so many bytes, without its IP and UDP headers.
+const AROUND_FRAMES: u64 = 26;
+
+macro_rules! columns {
+    (
+        counts { $($(#[$count_about:meta])* $count:ident,)* }
+        states { $($(#[$state_about:meta])* $state:ident,)* }
+    ) => {
+        /// What happened in one step: what was counted in it, and what the state was at its end.
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+        pub struct Sample {
+            $($(#[$count_about])* pub $count: u64,)*
+            $($(#[$state_about])* pub $state: u64,)*
+        }
+
+        impl Sample {
+            /// Adds what happened in a later step. A state is the highest of both.
+            pub fn then(&mut self, later: &Sample) {
+                $(self.$count += later.$count;)*
+                $(self.$state = self.$state.max(later.$state);)*
+            }
+        }
+
+        /// Samples by columns, as they travel: each column has as many entries as there are steps.
+        #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(default)]
+        pub struct Columns {
+            $($(#[$count_about])* pub $count: Vec<u64>,)*
+            $($(#[$state_about])* pub $state: Vec<u64>,)*
+        }
+
+        impl Columns {
+            /// Adds a step.
+            pub fn push(&mut self, sample: &Sample) {
+                $(self.$count.push(sample.$count);)*
+                $(self.$state.push(sample.$state);)*
+            }
+
+            /// The steps, as far as all columns go.
+            pub fn samples(&self) -> impl ExactSizeIterator<Item = Sample> + '_ {
+                let steps = [$(self.$count.len(),)* $(self.$state.len(),)*].into_iter().min().unwrap_or(0);
+                (0..steps).map(|at| Sample {
+                    $($count: self.$count[at],)*
+                    $($state: self.$state[at],)*
+                })
+            }
+        }
+    };
+}
+
+columns! {
+    counts {
+        /// Packets offered to the tunnel, and sent.
+        offered_packets,
+        /// Their bytes.
+        offered_bytes,
+        /// Datagrams sent.
+        sent_datagrams,
+        /// Their bytes, with outer headers.
+        sent_bytes,
+        /// Bytes of datagrams received, with outer headers.
+        received_bytes,
+        /// Bytes of packets delivered.
+        delivered_bytes,
+        /// Bytes that redundancy elimination left out.
+        reduced_bytes,
+        /// Bytes that shorter headers and compressed literals left out beyond that.
+        shortened_bytes,
+        /// Bytes that were not sent because they had been overheard, or sent before to whoever is in the group.
+        overheard_bytes,
+        /// Bytes of headers that packets sharing a datagram did not need.
+        packed_bytes,
+        /// Packets sent again because the hop lost them (hop ARQ).
+        hop_repaired,
+        /// TCP segments sent again from here as they were (Snoop).
+        segments_repaired,
+        /// TCP segments sent again combined with others (XBC).
+        segments_coded,
+        /// Packets that could not be restored when they arrived.
+        missed,
+        /// Packets dropped from the queue, full or slow.
+        queue_dropped,
+    }
+    states {
+        /// The share of what was sent lately that the air lost, in millionths.
+        loss_ppm,
+        /// The smoothed round trip; 0: none known.
+        srtt_microseconds,
+        /// Bytes that wait to be sent.
+        queue_bytes,
+    }
+}
+
+impl Sample {
+    /// What has happened to a peer between two reports on it. Counters that went back began anew.
+    #[must_use]
+    pub fn between(before: &PeerCounters, now: &PeerStatus) -> Self {
+        let it = &now.counters;
+        macro_rules! since {
+            ($($counter:ident)+) => { 0 $(+ it.$counter.saturating_sub(before.$counter))+ };
+        }
+        // IPv6's header where nothing is known
+        let outer_header_bytes = now.endpoint.map_or(48, node::outer_header_bytes);
+        Sample {
+            offered_packets: since!(inner_sent_packets),
+            offered_bytes: since!(inner_sent_bytes),
+            sent_datagrams: since!(outer_sent_datagrams),
+            sent_bytes: since!(outer_sent_bytes),
+            received_bytes: since!(outer_received_bytes),
+            delivered_bytes: since!(inner_received_bytes),
+            reduced_bytes: since!(removed_bytes),
+            shortened_bytes: since!(shortened_bytes),
+            overheard_bytes: since!(overheard_removed_bytes),
+            packed_bytes: since!(packed_packets) * (outer_header_bytes + AROUND_FRAMES),
+            hop_repaired: since!(recovered),
+            segments_repaired: since!(segments_repaired),
+            segments_coded: since!(segments_repaired_coded),
+            missed: since!(missed),
+            queue_dropped: since!(queue_dropped queue_dropped_by_codel),
+            loss_ppm: (now.loss.unwrap_or(0.0) * 1e6).round() as u64,
+            srtt_microseconds: (now.srtt_seconds.unwrap_or(0.0) * 1e6).round() as u64,
+            queue_bytes: now.queue_bytes as u64,
+        }
+    }
+
+    /// Adds what happened to another peer in the same step: a queue is beside the other, and of the other states the whole
+    /// has the highest.
+    pub fn beside(&mut self, other: &Sample) {
+        let queue_bytes = self.queue_bytes + other.queue_bytes;
+        self.then(other);
+        self.queue_bytes = queue_bytes;
+    }
+}

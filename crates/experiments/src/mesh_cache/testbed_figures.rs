@@ -1,0 +1,141 @@
+//! Figures 12 to 14: the testbed of 15 routers.
+
+use anyhow::Result;
+
+use super::network::Place;
+use super::protocol::Protocol;
+use super::reading::{Reading, readings};
+use super::trial::Trial;
+use crate::estimate::Estimate;
+use crate::figure::{Figure, Need, Results, Setting};
+use crate::plan::Plan;
+use crate::row::Row;
+
+/// Figures 12 and 13.
+pub const FIGURE_12: Figure = Figure {
+    id: "12",
+    title: "Testbed: transfers by router",
+    x: "router",
+    remark: "The share of a router's transfers above 1 Mbit/s. 2, 3, 4, 9, 10 and 15 are one hop from the gateway (the \
+             paper's Figure 12), 1, 5, 8 and 12 more (Figure 13).",
+    needs,
+    rows: by_router,
+};
+
+/// Figure 14.
+pub const FIGURE_14: Figure = Figure {
+    id: "14",
+    title: "Testbed: all transfers, and the load of routers",
+    x: "protocol",
+    remark: "Fifteen routers whose neighbours are those that the paper tells, under Rayleigh's fading, babeld and caches in \
+             each; ten of them with clients, each of which asks for about 20 files an hour. Origins are 80 ms and 10 Mbit/s \
+             away. How the paper's own radios and walls were is not known. Mean throughput counts each file alike, hits in \
+             the client's own router included; average aggregate throughput is a client's bytes by its time.",
+    needs,
+    rows: overall,
+};
+
+/// Which protocols the paper has, and ours.
+pub(super) const PROTOCOLS: [Protocol; 5] =
+    [Protocol::Default, Protocol::Thcp, Protocol::PhThcp, Protocol::PhBcp, Protocol::Auto];
+/// Figure 14: the share of transfers above 1 Mbit/s.
+pub(super) const FAST: &str = "transfers above 1 Mbit/s";
+pub(super) const AGGREGATE: &str = "average aggregate throughput";
+pub(super) const MEAN: &str = "mean throughput of a file";
+pub(super) const GATEWAY: &str = "gateway load";
+
+/// For how long clients browse: the paper's take an hour.
+fn seconds(plan: &Plan) -> f64 {
+    plan.choose(3600.0, 900.0, 120.0)
+}
+
+/// How many draws of what clients ask for: the paper's had a week of days.
+fn draws(plan: &Plan) -> u32 {
+    plan.seeds(5, 1, 1)
+}
+
+pub(super) fn trial(plan: &Plan, protocol: Protocol) -> Trial {
+    Trial::new(Place::Testbed, protocol, seconds(plan), 1)
+}
+
+fn needs(setting: &Setting<'_>) -> Vec<Need> {
+    let plan = &setting.plan;
+    let trials = PROTOCOLS.into_iter().flat_map(|protocol| {
+        (1..=u64::from(draws(plan))).map(move |seed| Trial { seed, ..trial(plan, protocol) })
+    });
+    trials.map(|trial| Need::Scenario(Box::new(trial.scenario(setting)))).collect()
+}
+
+fn of(results: &Results<'_>, protocol: Protocol) -> Result<Vec<Reading>> {
+    readings(results, &trial(&results.setting.plan, protocol), draws(&results.setting.plan))
+}
+
+fn by_router(results: &Results<'_>) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for protocol in PROTOCOLS {
+        let readings = of(results, protocol)?;
+        for router in [2, 3, 4, 9, 10, 15, 1, 5, 8, 12] {
+            let all = readings.iter().flat_map(|reading| &reading.throughputs);
+            let all: Vec<f64> =
+                all.filter(|(it, _)| it + 1 == router).map(|(_, throughput)| *throughput).collect();
+            let fast = all.iter().filter(|throughput| **throughput > 1000.0).count();
+            let share = Estimate::share(fast as u64, all.len() as u64);
+            let series = format!("{}: {protocol}", if [1, 5, 8, 12].contains(&router) { "13" } else { "12" });
+            let row = Row::new(FIGURE_12.id, series, format!("router {router}").as_str(), "share");
+            rows.push(row.measured(share, results.setting.driver, draws(&results.setting.plan)));
+        }
+    }
+    Ok(rows)
+}
+
+fn overall(results: &Results<'_>) -> Result<Vec<Row>> {
+    let (driver, draws) = (results.setting.driver, draws(&results.setting.plan));
+    let baseline = of(results, Protocol::Default)?;
+    let mut rows = Vec::new();
+    for protocol in PROTOCOLS {
+        let readings = of(results, protocol)?;
+        let mut row = |series: &str, unit: &str, paper: Option<f64>, measure: &dyn Fn(&Reading) -> f64| {
+            let mean = Estimate::mean(&readings.iter().map(measure).collect::<Vec<_>>());
+            let row = Row::new(FIGURE_14.id, series, protocol.to_string().as_str(), unit);
+            rows.push(row.measured(mean, driver, draws).paper(paper));
+        };
+        let paper = match protocol {
+            Protocol::Default => Some(0.2),
+            Protocol::Thcp => Some(0.4),
+            Protocol::PhThcp => Some(0.5),
+            Protocol::PhBcp => Some(0.6),
+            _ => None,
+        };
+        row(FAST, "share", paper, &|it| it.share_above(1000.0));
+        row(AGGREGATE, "kbit/s", None, &|it| it.aggregate);
+        row(MEAN, "kbit/s", None, &|it| it.mean_throughput());
+        row(GATEWAY, "KB", None, &|it| it.gateway_kilobytes);
+        row("load of a router with a cache", "KB", None, &|it| it.router_kilobytes);
+        row("network load", "packets a file", None, &|it| it.packets);
+        row("network load of routing", "packets a file", None, &|it| it.routing_packets);
+        row("local hits", "share", None, &|it| it.local);
+        row("ph-local hits", "share", None, &|it| it.ph_local);
+        row("remote hits", "share", None, &|it| it.remote);
+        row("files asked for", "files", None, &|it| it.asked as f64);
+        row("files that did not come whole", "files", None, &|it| it.broken as f64);
+        let mut quotient = |series: &str, paper: Option<f64>, measure: &dyn Fn(&Reading) -> f64| {
+            let pairs: Vec<(f64, f64)> = readings
+                .iter()
+                .zip(&baseline)
+                .map(|(ours, theirs)| (measure(ours), measure(theirs)))
+                .collect();
+            let row = Row::new(
+                FIGURE_14.id,
+                format!("{series} by Default's"),
+                protocol.to_string().as_str(),
+                "ratio",
+            );
+            rows.push(row.measured(Estimate::paired_ratio(&pairs), driver, draws).paper(paper));
+        };
+        let is_best = protocol == Protocol::PhBcp;
+        quotient(GATEWAY, is_best.then_some(0.62), &|it| it.gateway_kilobytes);
+        quotient(MEAN, is_best.then_some(2.7), &|it| it.mean_throughput());
+        quotient(AGGREGATE, None, &|it| it.aggregate);
+    }
+    Ok(rows)
+}

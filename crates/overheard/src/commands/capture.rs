@@ -1,0 +1,71 @@
+//! `overheard capture`: what passes a node, into a file for Wireshark.
+
+use super::only_node;
+use crate::status_socket::capture;
+use anyhow::{Context, bail};
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, IsTerminal, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// How often it is looked whether it is to end.
+const TURN: Duration = Duration::from_millis(200);
+
+/// Write what passes a node into a pcapng file, until SIGINT: packets as the hosts see them, datagrams as the air does, and
+/// what those say under their seal, with comments that tell what was removed and why. The file can be read by nobody else
+#[derive(clap::Args)]
+pub struct Args {
+    /// The configuration of the node to look at; without it the one that runs here
+    config: Option<PathBuf>,
+    /// The node's status socket
+    #[arg(long, conflicts_with = "config")]
+    socket: Option<PathBuf>,
+    /// The file; `-` for standard output, as in `overheard capture --output - | wireshark -k -i -`
+    #[arg(long, value_name = "FILE", default_value = "overheard.pcapng")]
+    output: PathBuf,
+    /// End after so many seconds
+    #[arg(long, value_name = "SECONDS")]
+    seconds: Option<f64>,
+}
+
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let end = match args.seconds.map(Duration::try_from_secs_f64) {
+        None => None,
+        Some(Ok(after)) => Some(Instant::now() + after.min(Duration::from_secs(1 << 30))),
+        Some(Err(why)) => bail!(crate::config::Mistake::new(format!("--seconds: {why}"))),
+    };
+    let stream = capture(&only_node(args.config.as_deref(), args.socket.as_deref())?)?;
+    if args.output.as_os_str() == "-" {
+        let out = std::io::stdout();
+        if out.is_terminal() {
+            bail!(
+                "a capture is nothing to be read on a terminal; write it into a file, or pipe it to Wireshark"
+            );
+        }
+        return copy(stream, out.lock(), end);
+    }
+    let file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&args.output);
+    let file = file.with_context(|| format!("cannot write {}", args.output.display()))?;
+    eprintln!("capturing into {}; SIGINT ends it", args.output.display());
+    copy(stream, file, end)
+}
+
+/// Copies what comes until it ends or is to end. The node writes it in whole blocks, but what is cut short by a signal is read
+/// by Wireshark up to there.
+fn copy(mut stream: UnixStream, mut out: impl Write, end: Option<Instant>) -> anyhow::Result<()> {
+    stream.set_read_timeout(Some(TURN))?;
+    let mut buffer = vec![0; 1 << 16];
+    while end.is_none_or(|end| Instant::now() < end) {
+        match stream.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(bytes) => out.write_all(&buffer[..bytes])?,
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
+                out.flush()?
+            }
+            Err(error) => return Err(error).context("the node's capture ends"),
+        }
+    }
+    Ok(out.flush()?)
+}

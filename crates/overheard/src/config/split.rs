@@ -1,0 +1,68 @@
+//! `split`: which TCP connections end here and begin here again.
+
+use super::Mistake;
+use super::file::{Split, Switched, Tunnel};
+use ipnet::IpNet;
+use split::Settings;
+use split::{Plan, Taken};
+use std::path::Path;
+use std::time::Duration;
+
+const CONNECTIONS: usize = 4096;
+/// Each takes two file descriptors and two buffers.
+const MAX_CONNECTIONS: usize = 1 << 16;
+/// For how long a NAT keeps what is silent, at least (RFC 5382, section 5).
+const IDLE_SECONDS: u64 = 7440;
+const PORT: u16 = 4783;
+const MARK: u32 = 0x4f53;
+const TABLE: u32 = 4783;
+
+/// What `split` means in the file at `path`: taken is what comes through the tunnel, and what goes to a peer's addresses.
+pub fn split(
+    path: &Path,
+    split: Option<Switched<Split>>,
+    tunnel: &Tunnel,
+    allowed_ips: &[Vec<IpNet>],
+) -> Result<Option<Settings>, Mistake> {
+    let Some(table) = Switched::table(split) else { return Ok(None) };
+    let mistake = |key: &str, what: String| Err(Mistake::at(path, &format!("[split] {key}"), what));
+    let ports = table.ports.unwrap_or_default();
+    if ports.contains(&0) {
+        return mistake("ports", "0 is no port; name those of servers, as [80, 443]".to_owned());
+    }
+    let connections = table.connections.unwrap_or(CONNECTIONS);
+    if !(1..=MAX_CONNECTIONS).contains(&connections) {
+        return mistake("connections", format!("{connections} is not between 1 and {MAX_CONNECTIONS}"));
+    }
+    let idle_seconds = table.idle_seconds.unwrap_or(IDLE_SECONDS);
+    if !(1..=86_400 * 7).contains(&idle_seconds) {
+        return mistake(
+            "idle_seconds",
+            format!("{idle_seconds} is not between a second and a week (604800)"),
+        );
+    }
+    let (door, mark, routing) =
+        (table.port.unwrap_or(PORT), table.mark.unwrap_or(MARK), table.table.unwrap_or(TABLE));
+    if door == 0 {
+        return mistake("port", "0 is no port; choose a free one".to_owned());
+    }
+    if mark == 0 {
+        return mistake("mark", "0 is what unmarked packets have; choose another number".to_owned());
+    }
+    if matches!(routing, 0 | 253..=255) {
+        return mistake("table", format!("table {routing} is the kernel's own; choose another"));
+    }
+    let inward =
+        Taken { interfaces: vec![tunnel.interface.clone()], ports: ports.clone(), ..Taken::default() };
+    let mut taken = vec![inward];
+    let destinations: Vec<IpNet> = allowed_ips.iter().flatten().copied().collect();
+    if !destinations.is_empty() {
+        taken.push(Taken { destinations, ports, ..Taken::default() });
+    }
+    Ok(Some(Settings {
+        plan: Plan { taker: "split", door, taken, mark, table: routing },
+        rules: table.rules.unwrap_or(true),
+        connections,
+        idle: Duration::from_secs(idle_seconds),
+    }))
+}

@@ -1,0 +1,68 @@
+//! Asks the node once a second how it is, for whoever looks at what has happened: the page, `overheard top`, and the
+//! service manager, which hears nothing more of a node that does not answer and starts it anew.
+
+use crate::config::{Config, Mistake};
+use crate::service;
+use anyhow::Context;
+use dashboard::air_time::AirTime;
+use dashboard::page::{Known, Page};
+use dashboard::{About, History, Report};
+use io::Control;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long a step is, and how long an answer may take.
+const STEP: Duration = Duration::from_secs(1);
+
+/// What is opened before the node runs.
+pub struct Watch {
+    known: Arc<Known>,
+    page: Option<Page>,
+}
+
+impl Watch {
+    /// Opens the page that the configuration asks for.
+    pub fn open(config: &Config) -> Result<Self, Mistake> {
+        let known = Known::new(History::new(AirTime::at(config.radio_bits_per_second as f64)));
+        let page = config.dashboard.as_ref().map(|it| {
+            Page::open(it.listen, it.token.clone()).map_err(|why| {
+                let what = format!("cannot listen on {}: {why}; choose another", it.listen);
+                Mistake::at(&config.path, "[dashboard] listen", what)
+            })
+        });
+        Ok(Watch { known, page: page.transpose()? })
+    }
+
+    /// What is known of the node.
+    pub fn known(&self) -> Arc<Known> {
+        self.known.clone()
+    }
+
+    /// Watches, on a thread of its own until the process ends.
+    pub fn begin(self, about: About, control: Control) -> anyhow::Result<()> {
+        let Watch { known, page } = self;
+        if let Some(page) = page {
+            tracing::info!("the dashboard is at http://{}/", page.address()?);
+            page.serve(known.clone()).context("cannot start the thread that serves the dashboard")?;
+        }
+        let watch = move || {
+            let mut next = Instant::now();
+            loop {
+                if let Ok(snapshot) = control.status(STEP) {
+                    known.note(Report { about: about.clone(), snapshot, split: None });
+                    service::is_alive();
+                }
+                // what was missed, as while the machine slept, is not made up for: two questions close to each other would
+                // make a rate of what came in a burst
+                let now = Instant::now();
+                next = if next + STEP > now { next + STEP } else { now + STEP };
+                std::thread::sleep(next - now);
+            }
+        };
+        std::thread::Builder::new()
+            .name("watch".to_owned())
+            .spawn(watch)
+            .context("cannot start the thread that watches the node")?;
+        Ok(())
+    }
+}

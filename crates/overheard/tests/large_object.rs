@@ -1,0 +1,113 @@
+//! One large content for many clients at once, over three routers: fetched once, at once, in little memory.
+//!
+//! 256 MiB by default; `OVERHEARD_LARGE_MIB=4096` for the whole measure.
+
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+
+mod support;
+
+use std::io::{Read, Write as _};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+use support::chain::Chain;
+use support::origin::{FAR_PIECE_BYTES, far_piece};
+
+const CLIENTS: usize = 5;
+/// Contents in memory, at each router.
+const MEMORY_MIB: u64 = 16;
+
+/// Asks for a path and returns when the first byte of the content came, and how many bytes were right.
+fn fetch(chain: &Chain, path: &str, length: u64) -> (Duration, u64) {
+    let host = chain.host();
+    let client = || {
+        let began = Instant::now();
+        let mut stream = TcpStream::connect((host.as_str(), 80)).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n").unwrap();
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            stream.read_exact(&mut byte).unwrap();
+            head.push(byte[0]);
+        }
+        let head = String::from_utf8_lossy(&head).to_lowercase();
+        assert!(
+            head.starts_with("http/1.1 200") && head.contains(&format!("content-length: {length}")),
+            "{head}"
+        );
+        let (mut first, mut right, mut got) = (None, 0, vec![0; FAR_PIECE_BYTES]);
+        for number in 0.. {
+            let piece = far_piece(number);
+            let wanted = usize::try_from(length - right).unwrap().min(piece.len());
+            if wanted == 0 {
+                break;
+            }
+            let at_once = stream.read(&mut got[..wanted]).unwrap();
+            first.get_or_insert_with(|| began.elapsed());
+            stream.read_exact(&mut got[at_once..wanted]).unwrap();
+            assert!(got[..wanted] == piece[..wanted], "wrong bytes in piece {number}");
+            right += wanted as u64;
+        }
+        (first.unwrap(), right)
+    };
+    chain.places[0].enter(client).unwrap()
+}
+
+/// Of the cache of a router, which is the process in its folder.
+fn most_resident_mib(chain: &Chain, router: usize) -> u64 {
+    let folder = chain.folder(router).canonicalize().unwrap();
+    let processes = std::fs::read_dir("/proc").unwrap().flatten().map(|process| process.path());
+    let process = processes
+        .filter(|process| std::fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd == folder))
+        .next()
+        .expect("the cache runs");
+    let status = std::fs::read_to_string(process.join("status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() >> 10
+}
+
+#[test]
+fn five_clients_at_once_get_one_large_content_over_three_routers() {
+    let Some(mut chain) = Chain::of(3) else { return };
+    let mib: u64 = std::env::var("OVERHEARD_LARGE_MIB").map_or(256, |mib| mib.parse().unwrap());
+    let length = (mib << 20) + 12_345;
+    // Without caches the routers route.
+    let direct = (0..3).map(|run| fetch(&chain, &format!("/far/1000/{run}"), 1000).0).min().unwrap();
+    chain.start_all(&format!(
+        "[transparent]\n[store]\ndirectory = \"kept\"\nmemory_mib = {MEMORY_MIB}\ndisk_mib = {}\n",
+        mib + 64
+    ));
+    let path = format!("/far/{length}");
+    let before = chain.origin.seen.lock().unwrap().bytes;
+    let began = Instant::now();
+    let firsts: Vec<Duration> = std::thread::scope(|scope| {
+        let clients: Vec<_> = (0..CLIENTS)
+            .map(|_| {
+                let (chain, path) = (&chain, &path);
+                scope.spawn(move || {
+                    let (first, right) = fetch(chain, path, length);
+                    assert_eq!(right, length);
+                    first
+                })
+            })
+            .collect();
+        clients.into_iter().map(|client| client.join().unwrap()).collect()
+    });
+    let took = began.elapsed();
+    let memory: Vec<u64> = (1..=3).map(|router| most_resident_mib(&chain, router)).collect();
+    println!(
+        "{mib} MiB to {CLIENTS} clients in {took:?}; first bytes after {firsts:?}, directly after {direct:?}; most resident MiB {memory:?}"
+    );
+    assert_eq!(chain.origin.requests(&path), 1);
+    assert_eq!(chain.origin.seen.lock().unwrap().bytes - before, length, "once from the origin");
+    for first in firsts {
+        assert!(first < direct.mul_f64(1.2), "{first:?} instead of {direct:?}");
+    }
+    for resident in memory {
+        assert!(resident <= MEMORY_MIB + 50, "{resident} MiB\n{}", chain.status(1));
+    }
+    // and it is whole at the first router, which needs nobody any more
+    chain.stop(2);
+    chain.places[1].ip("link set right down\n").unwrap();
+    assert_eq!(fetch(&chain, &path, length).1, length);
+}

@@ -1,0 +1,220 @@
+//! Where taken connections come in, and how the others are opened: sockets that stand for somebody else.
+
+use crate::counters::{Counters, Counts};
+use crate::relay::{Ended, breaks, relay};
+use interception::{Interception, NoInterception, Plan};
+use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::sync::Notify;
+use tokio::task::LocalSet;
+
+/// How long the other end may take to answer: TCP tries four times meanwhile.
+const CONNECT: Duration = Duration::from_secs(20);
+/// After how long without a byte an end is asked whether it is still there.
+const KEEPALIVE: Duration = Duration::from_secs(120);
+const BACKLOG: i32 = 1024;
+
+/// What is split, and within which bounds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// What is taken, and through which door.
+    pub plan: Plan,
+    /// Whether the rules for that are put in.
+    pub rules: bool,
+    /// Connections at a time.
+    pub connections: usize,
+    /// For how long nothing may move on one.
+    pub idle: Duration,
+}
+
+/// Why nothing is split; a sentence with the mend.
+#[derive(Debug, thiserror::Error)]
+pub enum NoDoor {
+    /// The port is taken.
+    #[error("cannot listen on TCP port {port}: {source}; choose another")]
+    Port {
+        /// Which.
+        port: u16,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Sockets may not stand for others.
+    #[error("no right to take connections on their way ({0}); run as root or give the program CAP_NET_ADMIN")]
+    NoRight(io::Error),
+    /// They cannot be led here.
+    #[error(transparent)]
+    NotTaken(#[from] NoInterception),
+    /// No thread.
+    #[error("cannot start the thread that splits connections: {0}")]
+    NoThread(io::Error),
+}
+
+/// Splits connections on a thread of its own, until it is dropped: then what is open is reset.
+#[derive(Debug)]
+pub struct Split {
+    counters: Arc<Counters>,
+    stop: Arc<Notify>,
+    thread: Option<std::thread::JoinHandle<()>>,
+    // before the thread ends nothing new may be led to it
+    interception: Option<Interception>,
+}
+
+impl Split {
+    /// Opens the door, and leads connections to it.
+    pub fn start(settings: Settings) -> Result<Self, NoDoor> {
+        let port = settings.plan.door;
+        let mut doors = vec![listen((Ipv4Addr::UNSPECIFIED, port).into())?];
+        match listen((Ipv6Addr::UNSPECIFIED, port).into()) {
+            Ok(door) => doors.push(door),
+            Err(NoDoor::Port { source, .. }) => tracing::info!("no IPv6 connection is split: {source}"),
+            Err(error) => return Err(error),
+        }
+        let (counters, stop) = (Arc::new(Counters::default()), Arc::new(Notify::new()));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(NoDoor::NoThread)?;
+        let (bounds, ours, stopped) = ((settings.connections, settings.idle), counters.clone(), stop.clone());
+        let thread = std::thread::Builder::new().name("split".to_owned()).spawn(move || {
+            let local = LocalSet::new();
+            local.block_on(&runtime, async {
+                for door in doors {
+                    tokio::task::spawn_local(serve(door, bounds, ours.clone()));
+                }
+                stopped.notified().await;
+            });
+        });
+        let thread = Some(thread.map_err(NoDoor::NoThread)?);
+        let mut split = Split { counters, stop, thread, interception: None };
+        if settings.rules {
+            split.interception = Some(Interception::install(settings.plan)?);
+        }
+        Ok(split)
+    }
+
+    /// What was counted, for whoever asks while it runs.
+    #[must_use]
+    pub fn watch(&self) -> Watch {
+        Watch(self.counters.clone())
+    }
+}
+
+/// Reads what is counted.
+#[derive(Debug, Clone)]
+pub struct Watch(Arc<Counters>);
+
+impl Watch {
+    /// Up to now.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.0.counts()
+    }
+}
+
+impl Drop for Split {
+    fn drop(&mut self) {
+        self.interception = None;
+        self.stop.notify_one();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// A socket that may have others' addresses.
+fn transparent(address: SocketAddr) -> Result<Socket, NoDoor> {
+    let failed = |source| NoDoor::Port { port: address.port(), source };
+    let socket =
+        Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP)).map_err(failed)?;
+    // The option of IPv4 sets the flag of an IPv6 socket too; IPv6's own has no safe wrapper.
+    socket.set_ip_transparent_v4(true).map_err(NoDoor::NoRight)?;
+    if address.is_ipv6() {
+        socket.set_only_v6(true).map_err(failed)?;
+    }
+    socket.set_reuse_address(true).map_err(failed)?;
+    socket.set_nonblocking(true).map_err(failed)?;
+    Ok(socket)
+}
+
+fn listen(address: SocketAddr) -> Result<std::net::TcpListener, NoDoor> {
+    let failed = |source| NoDoor::Port { port: address.port(), source };
+    let socket = transparent(address)?;
+    socket.bind(&address.into()).map_err(failed)?;
+    socket.listen(BACKLOG).map_err(failed)?;
+    Ok(socket.into())
+}
+
+/// Connects to `to` as `from`.
+async fn connect(from: SocketAddr, to: SocketAddr) -> io::Result<TcpStream> {
+    let socket = transparent(from).map_err(io::Error::other)?;
+    socket.bind(&from.into())?;
+    let socket = TcpSocket::from_std_stream(socket.into());
+    tokio::time::timeout(CONNECT, socket.connect(to)).await.map_err(|_| io::ErrorKind::TimedOut)?
+}
+
+async fn serve(door: std::net::TcpListener, (most, idle): (usize, Duration), counters: Arc<Counters>) {
+    use std::sync::atomic::Ordering::Relaxed;
+    let door = match TcpListener::from_std(door) {
+        Ok(door) => door,
+        Err(error) => return tracing::error!("no connection can be split: {error}"),
+    };
+    let port = door.local_addr().map_or(0, |address| address.port());
+    loop {
+        let (stream, client) = match door.accept().await {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                // Out of descriptors or memory: others have to end first.
+                tracing::warn!("no connection can be taken: {error}");
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                continue;
+            }
+        };
+        breaks(&stream);
+        let came_to_the_door = stream.local_addr().is_ok_and(|to| to.port() == port && is_ours(to.ip()));
+        if counters.open.load(Relaxed) >= most as u64 || came_to_the_door {
+            Counters::one(&counters.refused);
+            continue;
+        }
+        Counters::one(&counters.accepted);
+        Counters::one(&counters.open);
+        let counters = counters.clone();
+        tokio::task::spawn_local(async move {
+            carry(stream, client, idle, &counters).await;
+            counters.open.fetch_sub(1, Relaxed);
+        });
+    }
+}
+
+async fn carry(stream: TcpStream, client: SocketAddr, idle: Duration, counters: &Counters) {
+    let Ok(destination) = stream.local_addr() else { return };
+    let onward = match connect(client, destination).await {
+        Ok(onward) => onward,
+        Err(error) => {
+            tracing::debug!("{destination} is not reached for {client}: {error}");
+            Counters::one(&counters.unreached);
+            return;
+        }
+    };
+    breaks(&onward);
+    for stream in [&stream, &onward] {
+        let _ = stream.set_nodelay(true);
+        let asked = TcpKeepalive::new().with_time(KEEPALIVE).with_interval(KEEPALIVE / 4);
+        let _ = SockRef::from(stream).set_tcp_keepalive(&asked);
+    }
+    match relay(stream, onward, idle, counters).await {
+        Ended::InOrder => {}
+        Ended::Reset => Counters::one(&counters.reset),
+        Ended::Idle => Counters::one(&counters.idle),
+    }
+}
+
+/// Whether an address is this host's: to go on from a connection to the door itself would lead back to it.
+fn is_ours(ip: IpAddr) -> bool {
+    let any = SocketAddr::new(ip, 0);
+    Socket::new(Domain::for_address(any), Type::DGRAM, None)
+        .and_then(|socket| socket.bind(&any.into()))
+        .is_ok()
+}

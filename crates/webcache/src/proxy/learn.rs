@@ -1,0 +1,198 @@
+//! What is made of an answer: it renews what is stored, is stored itself, or is passed on.
+
+use super::answer::Outcome;
+use super::fetch::{Answered, Turn, chunks_of};
+use super::pass::without_hop_by_hop;
+use super::request::Asked;
+use super::{Abort, Proxy, empty, now};
+use crate::semantics::fields::{self, Framing};
+use crate::semantics::freshness::{Freshness, is_storable};
+use crate::semantics::{UnixSeconds, packages, range, validators, vary};
+use crate::store::{Head, Object, Reader};
+use hyper::body::Incoming;
+use hyper::header::{CONTENT_LENGTH, CONTENT_RANGE, ETAG, HeaderMap, LAST_MODIFIED, RANGE};
+use hyper::{Method, Response, StatusCode};
+use std::sync::Arc;
+
+impl Proxy {
+    /// Makes of an answer what can be made. Others wait for it as long as `turn` lasts.
+    pub(super) async fn learn(
+        self: &Arc<Self>,
+        asked: &Arc<Asked>,
+        stored: Option<Arc<Object>>,
+        answer: Response<Incoming>,
+        (outcome, asked_at): (Outcome, UnixSeconds),
+        turn: Turn,
+        abort: &Abort,
+    ) -> Answered {
+        let (status, received) = (answer.status(), now());
+        if let (StatusCode::NOT_MODIFIED, Some(object)) = (status, &stored) {
+            self.renew(asked, object, answer.headers(), asked_at, received);
+            drop(turn);
+            return self.hit(object, asked, Some(Outcome::Validated), abort).await;
+        }
+        if matches!(status.as_u16(), 500 | 502..=504)
+            && let Some(object) = &stored
+            && object.head().freshness.covers_failure(&asked.directives, 0, received)
+        {
+            drop(turn);
+            return self.hit(object, asked, Some(Outcome::Stale), abort).await;
+        }
+        if let Some(incoming) = self.to_store(asked, &answer, asked_at, received) {
+            let kept = self.keep(asked, incoming, answer.into_body());
+            drop(turn);
+            if !asked.is_from_router() {
+                kept.object.want_here();
+            }
+            self.wait_for_length(&kept.object, asked.version).await;
+            return (self.serve(&kept.object, asked, outcome, abort), outcome);
+        }
+        self.note_not_kept(asked, stored.as_ref(), &answer, asked_at, received);
+        drop(turn);
+        // Whole chunks were asked for and not what the client wants: what cannot be kept has to be asked for anew.
+        if status == StatusCode::PARTIAL_CONTENT && chunks_of(asked).is_some() {
+            return self.pass(asked, empty(), abort).await;
+        }
+        (self.relay(asked, answer, abort), Outcome::Pass)
+    }
+
+    /// Renews the head of what is stored from a 304 or from the answer to a HEAD.
+    fn renew(
+        &self,
+        asked: &Asked,
+        object: &Arc<Object>,
+        said: &HeaderMap,
+        asked_at: UnixSeconds,
+        received: UnixSeconds,
+    ) {
+        let mut head = Head::clone(&object.head());
+        validators::freshen(&mut head.headers, &without_hop_by_hop(said));
+        head.freshness = self.freshness(asked, head.status, &head.headers, asked_at, received);
+        self.store.freshen(object, head);
+    }
+
+    /// What an answer that is not kept says of what is stored, and of those who will ask next. A failure says nothing.
+    fn note_not_kept(
+        &self,
+        asked: &Asked,
+        stored: Option<&Arc<Object>>,
+        answer: &Response<Incoming>,
+        asked_at: UnixSeconds,
+        received: UnixSeconds,
+    ) {
+        let (status, headers) = (answer.status(), answer.headers());
+        let about_the_content =
+            status.is_success() || status.is_redirection() || matches!(status.as_u16(), 404 | 410);
+        if asked.method == Method::HEAD {
+            let Some(object) = stored.filter(|_| about_the_content) else { return };
+            let length = object.length();
+            let same = status == object.head().status
+                && validators::describes(&object.head().headers, length, headers);
+            if same && is_storable(&Method::GET, &asked.headers, status, headers) {
+                self.renew(asked, object, headers, asked_at, received);
+            } else {
+                self.store.remove(object);
+            }
+            return;
+        }
+        let passing = matches!(status.as_u16(), 408 | 416 | 429) || status.is_server_error();
+        if status != StatusCode::NOT_MODIFIED && !passing {
+            self.note_uncacheable(&asked.key);
+        }
+        if let Some(object) = stored.filter(|_| about_the_content && status != StatusCode::PARTIAL_CONTENT) {
+            self.store.remove(object);
+        }
+    }
+
+    /// What is to be stored of an answer; `None`: nothing.
+    fn to_store(
+        &self,
+        asked: &Asked,
+        answer: &Response<Incoming>,
+        asked_at: UnixSeconds,
+        received: UnixSeconds,
+    ) -> Option<ToStore> {
+        let framing = fields::framing(answer.headers()).ok()?;
+        let mut headers = without_hop_by_hop(answer.headers());
+        let declared = if let Framing::Length(length) = framing { Some(length) } else { None };
+        let (status, part, length) = if answer.status() == StatusCode::PARTIAL_CONTENT {
+            let (part, length) = range::parse_content_range(headers.get(CONTENT_RANGE)?.as_bytes())?;
+            // Parts can only be joined by what names their content.
+            validators::strong_validator(&headers)?;
+            let length =
+                length.filter(|_| declared.is_none_or(|declared| declared == part.end - part.start))?;
+            // Somebody who was asked for this range and answers another is not believed.
+            chunks_of(asked)?;
+            (StatusCode::OK, (part.start, Some(part.end)), Some(length))
+        } else {
+            let empty = matches!(answer.status().as_u16(), 204 | 304);
+            // What ends with its connection may have ended early (RFC 9112 section 8).
+            if framing == Framing::Close && !empty {
+                return None;
+            }
+            let length = if empty { Some(0) } else { declared };
+            (answer.status(), (0, length), length)
+        };
+        for of_the_message in [CONTENT_RANGE, CONTENT_LENGTH] {
+            headers.remove(of_the_message);
+        }
+        let storable =
+            is_storable(&asked.method, &asked.headers, status, &headers) && self.store.has_room_for(length);
+        let nominated = vary::nominated(&asked.headers, &headers).filter(|_| storable)?;
+        let freshness = self.freshness(asked, status, &headers, asked_at, received);
+        let head = Head { status, headers, freshness };
+        // What is stale at once and cannot be validated is never of use.
+        let useful = freshness.lifetime > 0
+            || head.headers.contains_key(ETAG)
+            || head.headers.contains_key(LAST_MODIFIED);
+        let in_order = answer.status() == StatusCode::OK && asked.headers.contains_key(RANGE);
+        useful.then_some(ToStore { nominated, head, length, part, in_order })
+    }
+
+    fn freshness(
+        &self,
+        asked: &Asked,
+        status: StatusCode,
+        headers: &HeaderMap,
+        asked_at: UnixSeconds,
+        received: UnixSeconds,
+    ) -> Freshness {
+        let mut freshness = Freshness::of(status, headers, asked_at, received);
+        let kind = packages::kind_of(asked.key.path_and_query());
+        if let Some(kind) = kind.filter(|_| self.settings.packages && status == StatusCode::OK) {
+            packages::apply(kind, &mut freshness);
+        }
+        freshness
+    }
+
+    /// Stores a response while its content comes in.
+    fn keep(self: &Arc<Self>, asked: &Asked, incoming: ToStore, body: Incoming) -> Kept {
+        let ToStore { nominated, head, length, part, in_order } = incoming;
+        let fill = self.store.insert(asked.key.clone(), nominated, head, length, part);
+        let object = fill.object().clone();
+        if in_order {
+            object.comes_in_order();
+        }
+        // Held until somebody reads, so that the fill knows it is wanted.
+        let reader = Reader::new(self.store.clone(), object.clone(), None);
+        tokio::spawn(super::mend::pump(self.clone(), body, fill));
+        Kept { object, _reader: reader }
+    }
+}
+
+/// What is to be stored.
+struct ToStore {
+    nominated: vary::Nominated,
+    head: Head,
+    length: Option<u64>,
+    /// Where the content that comes begins, and ends if that is known.
+    part: (u64, Option<u64>),
+    /// Whether its sender was asked for a range and serves none.
+    in_order: bool,
+}
+
+/// What is stored now, and a reader that keeps it coming until another takes over.
+struct Kept {
+    object: Arc<Object>,
+    _reader: Reader,
+}

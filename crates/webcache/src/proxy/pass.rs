@@ -1,0 +1,110 @@
+//! Requests and answers that no cache has a part in: passed on as they are.
+
+use super::answer::Outcome;
+use super::fetch::Answered;
+use super::request::Asked;
+use super::upload::{Moved, Upload};
+use super::upstream::NoResponse;
+use super::{Abort, Body, Proxy, empty};
+use crate::semantics::{fields, key::Key};
+use http_body_util::BodyExt;
+use hyper::Response;
+use hyper::body::{Body as _, Incoming};
+use hyper::header::{CONTENT_LOCATION, HeaderMap, HeaderName, LOCATION};
+use std::sync::Arc;
+
+impl Proxy {
+    /// Passes a request on with its content.
+    pub(super) async fn pass_content(
+        self: &Arc<Self>,
+        asked: &Arc<Asked>,
+        body: Incoming,
+        abort: &Abort,
+    ) -> Answered {
+        if body.is_end_stream() {
+            return self.pass(asked, empty(), abort).await;
+        }
+        let upload = Upload::new(body);
+        let moved = upload.moved();
+        self.pass_along(asked, upload.boxed_unsync(), &moved, abort).await
+    }
+
+    /// Passes a request on as it is, and its answer back.
+    pub(super) async fn pass(self: &Arc<Self>, asked: &Arc<Asked>, body: Body, abort: &Abort) -> Answered {
+        self.pass_along(asked, body, &Moved::default(), abort).await
+    }
+
+    async fn pass_along(
+        self: &Arc<Self>,
+        asked: &Arc<Asked>,
+        body: Body,
+        moved: &Moved,
+        abort: &Abort,
+    ) -> Answered {
+        let again = asked.method.is_idempotent() && body.is_end_stream();
+        let (mut body, mut last) = (Some(body), NoResponse::NoWay);
+        for way in self.ways_to_origin(asked).await {
+            let Some(content) = body.take().or_else(|| again.then(empty)) else { break };
+            let sent = self
+                .upstream
+                .upload(way, asked.method.clone(), &asked.key, &asked.headers, content, moved)
+                .await;
+            match sent {
+                Ok(answer) => {
+                    let changed = answer.status().is_success() || answer.status().is_redirection();
+                    if changed && !asked.method.is_safe() && asked.trusted {
+                        self.invalidate(asked, answer.headers());
+                    }
+                    return (self.relay(asked, answer, abort), Outcome::Pass);
+                }
+                Err(error) => last = error,
+            }
+        }
+        self.failed(None, asked, &last, abort)
+    }
+
+    /// RFC 9111 section 4.4: what was changed is stored no more, nor what the answer says was, on the same host.
+    fn invalidate(&self, asked: &Asked, answer: &HeaderMap) {
+        self.store.invalidate(&asked.key);
+        for name in [LOCATION, CONTENT_LOCATION] {
+            let Some(named) = answer.get(&name).and_then(|value| value.to_str().ok()) else { continue };
+            let absolute = if named.starts_with('/') && !named.starts_with("//") {
+                format!("http://{}{named}", asked.key.authority())
+            } else {
+                named.to_owned()
+            };
+            if let Ok(key) = Key::parse(&absolute)
+                && key.authority() == asked.key.authority()
+            {
+                self.store.invalidate(&key);
+            }
+        }
+    }
+
+    pub(super) fn relay(&self, asked: &Asked, answer: Response<Incoming>, abort: &Abort) -> Response<Body> {
+        let unframed = asked.version == hyper::Version::HTTP_10;
+        let abort = abort.clone();
+        let mut answer = answer.map(move |body| {
+            let body = body.map_err(move |error| -> Box<dyn std::error::Error + Send + Sync> {
+                if unframed {
+                    abort.set();
+                }
+                error.into()
+            });
+            body.boxed_unsync()
+        });
+        let headers = answer.headers_mut();
+        *headers = without_hop_by_hop(headers);
+        self.sign(headers, Outcome::Pass);
+        answer
+    }
+}
+
+/// The fields of a message that are not for one connection alone.
+pub(super) fn without_hop_by_hop(headers: &HeaderMap) -> HeaderMap {
+    let mut headers = headers.clone();
+    fields::remove_hop_by_hop(&mut headers);
+    // a name of ours that came along would be taken for a hop that it is not
+    headers.remove(HeaderName::from_static("proxy-authentication-info"));
+    headers
+}
