@@ -257,14 +257,14 @@ impl<T: Iterator<Item = TracePacket>> Net<T> {
                 let mut frame = Vec::new();
                 if self.sources[source].poll_transmit(self.now(), |_, _, _| None, &mut frame) {
                     sent = true;
-                    self.from_source(source, &frame)?;
+                    self.source_sends(source, &frame)?;
                 }
             }
         }
         let mut frame = Vec::new();
         if (self.relay.waiting() >= BACKLOG || !sent) && self.relay_transmits(&mut frame) {
             sent = true;
-            self.from_relay(&frame)?;
+            self.relay_sends(&frame)?;
         }
         for at in 0..2 {
             let mut frame = Vec::new();
@@ -286,7 +286,7 @@ impl<T: Iterator<Item = TracePacket>> Net<T> {
         Ok(!(self.is_over && self.idle > 100))
     }
 
-    fn from_source(&mut self, source: usize, frame: &[u8]) -> Result<()> {
+    fn source_sends(&mut self, source: usize, frame: &[u8]) -> Result<()> {
         self.air.to_relay += self.spend(frame.len());
         self.frames += 1;
         let (number, bits, now) = (self.frames, frame.len() as u64 * 8, self.now());
@@ -314,7 +314,7 @@ impl<T: Iterator<Item = TracePacket>> Net<T> {
         Ok(())
     }
 
-    fn from_relay(&mut self, frame: &[u8]) -> Result<()> {
+    fn relay_sends(&mut self, frame: &[u8]) -> Result<()> {
         self.air.from_relay += self.spend(frame.len());
         self.frames += 1;
         let (number, bits, now) = (self.frames, frame.len() as u64 * 8, self.now());
@@ -325,8 +325,7 @@ impl<T: Iterator<Item = TracePacket>> Net<T> {
                 while self.sources[source].poll_event().is_some() {}
             }
         }
-        for at in 0..2 {
-            let name = RECEIVERS[at].0;
+        for (at, (name, _)) in RECEIVERS.into_iter().enumerate() {
             let is_addressed = read.components().any(|component| component.next_hop == name);
             if !(is_addressed || self.run.hears_relay) || self.receivers[at].from_relay.lose(number, 0, bits)
             {
