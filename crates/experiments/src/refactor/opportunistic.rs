@@ -18,7 +18,7 @@ use overhear::removal::Removal;
 use overhear::{AirTime, Answer, Association, Gateway, PacketNumber, Received, Settings, Station, StationId};
 
 use super::run::CONTROL_BYTES;
-use crate::trace::TracePacket;
+use crate::trace::{HEADER_BYTES, TracePacket};
 
 const NETWORK_KEY: [u8; 32] = [7; 32];
 /// Fragments of a batch.
@@ -89,7 +89,7 @@ impl Mesh {
         for source in 0..nodes {
             let farthest = (0..nodes)
                 .filter(|destination| self.delivery.of(source, *destination) < 0.3)
-                .filter_map(|destination| Some((self.delivery.distances(destination)[source], destination)))
+                .map(|destination| (self.delivery.distances(destination)[source], destination))
                 .filter(|(distance, destination)| {
                     distance.is_finite() && self.delivery.forwarders(source, *destination).is_some()
                 })
@@ -183,8 +183,8 @@ struct Net<'a> {
     timing: Timing,
     /// At the source: what it knows of destinations and nodes.
     gateway: Gateway,
-    /// Caches of all nodes.
-    stations: Vec<Station>,
+    /// Caches of destinations and of those that forward to them.
+    stations: BTreeMap<usize, Station>,
     /// Transmissions so far, by node.
     sent: Vec<u64>,
     batch: u32,
@@ -217,7 +217,13 @@ impl<'a> Net<'a> {
         let rate = Bitrate::from_megabits_per_second(6);
         let mut gateway = Gateway::new(settings(run.slot_bits))?;
         let nodes = run.mesh.delivery.nodes();
-        let mut stations = Vec::new();
+        let mut stations = BTreeMap::new();
+        let list =
+            |destination: &usize| run.mesh.delivery.forwarders(run.source, *destination).unwrap_or_default();
+        let mut keep: Vec<usize> = run.destinations.iter().flat_map(list).collect();
+        if matches!(run.scheme, Scheme::Exor | Scheme::Reduced) {
+            keep.clone_from(&run.destinations);
+        }
         for node in 0..nodes {
             let association = Association {
                 slot_bits: run.slot_bits,
@@ -227,7 +233,10 @@ impl<'a> Net<'a> {
                 mac_key: Some([node as u8; 32]),
             };
             gateway.join(id(node), association, Duration::ZERO)?;
-            stations.push(Station::new(settings(run.slot_bits), id(node), Some([node as u8; 32]))?);
+            if keep.contains(&node) {
+                stations
+                    .insert(node, Station::new(settings(run.slot_bits), id(node), Some([node as u8; 32]))?);
+            }
         }
         Ok(Self {
             run,
@@ -244,6 +253,10 @@ impl<'a> Net<'a> {
 
     fn reduces(&self) -> bool {
         self.run.scheme != Scheme::Exor
+    }
+
+    fn station(&mut self, node: usize) -> Result<&mut Station> {
+        self.stations.get_mut(&node).context("this node keeps nothing")
     }
 
     /// How much of a fragment a packet is expected to take.
@@ -291,7 +304,7 @@ impl<'a> Net<'a> {
             match sent {
                 None => ensure!(rest == packet.payload(), "wrong bytes"),
                 Some(sent) => {
-                    let restored = match self.stations[destination].receive(*sent, 0, rest, Duration::ZERO) {
+                    let restored = match self.station(destination)?.receive(*sent, 0, rest, Duration::ZERO) {
                         Received::Restored(payload) => payload.to_vec(),
                         Received::Held => self.supply(destination, packet.payload())?,
                         other => anyhow::bail!("a packet is {other:?}"),
@@ -309,20 +322,20 @@ impl<'a> Net<'a> {
     fn supply(&mut self, destination: usize, payload: &[u8]) -> Result<Vec<u8>> {
         let (mut request, mut reply) = (Vec::new(), Vec::new());
         let (source, now) = (self.run.source, Duration::ZERO);
-        if self.stations[destination].poll_request(now, &mut request).is_some() {
+        if self.station(destination)?.poll_request(now, &mut request).is_some() {
             let answer = self.gateway.requested(id(destination), &request, &mut reply);
             // the way there is as long as the way back, and its radios need not hear as well
             self.unicast(source, destination, CONTROL_BYTES + request.len())?;
             if matches!(answer, Answer::Supplied { .. }) {
                 self.unicast(source, destination, CONTROL_BYTES + reply.len())?;
-                self.stations[destination].supplied(&reply, now)?;
+                self.station(destination)?.supplied(&reply, now)?;
             }
         }
-        if let Some(delivered) = self.stations[destination].poll_deliver(now) {
+        if let Some(delivered) = self.station(destination)?.poll_deliver(now) {
             return Ok(delivered.packet);
         }
         let given_up = Duration::from_secs(3600);
-        ensure!(self.stations[destination].poll_deliver(given_up).is_none(), "a packet waited unnoticed");
+        ensure!(self.station(destination)?.poll_deliver(given_up).is_none(), "a packet waited unnoticed");
         self.unicast(source, destination, CONTROL_BYTES + payload.len())?;
         Ok(payload.to_vec())
     }
@@ -363,7 +376,8 @@ impl<'a> Net<'a> {
         }
         for (number, bytes) in packing::unpack(fragment) {
             let Some((Some(sent), _)) = encoded.get(usize::from(number)) else { continue };
-            self.stations[by].overhear(&bytes[HEAD_BYTES..])?;
+            let Some(station) = self.stations.get_mut(&by) else { return Ok(()) };
+            station.overhear(&bytes[HEADER_BYTES..])?;
             self.gateway.has(id(by), *sent);
         }
         Ok(())
@@ -380,7 +394,7 @@ impl<'a> Net<'a> {
             for (place, fragment) in fragments.iter().enumerate() {
                 let mut told = Vec::new();
                 let makes = packing::unpack(fragment).all(|(number, bytes)| {
-                    let (head, encoded) = bytes.split_at(HEAD_BYTES);
+                    let (head, encoded) = bytes.split_at(HEADER_BYTES);
                     let Ok(read) = wire::shim::slots::Encoded::parse(encoded) else { return false };
                     // what is removed for the destination already is told as it is
                     if read.slot_count > 0 {
@@ -409,14 +423,14 @@ impl<'a> Net<'a> {
         for (place, _) in &hint.fragments {
             let mut message = vec![*place as u8];
             for (number, bytes) in packing::unpack(&fragments[*place]) {
-                let (head, encoded) = bytes.split_at(HEAD_BYTES);
+                let (head, encoded) = bytes.split_at(HEADER_BYTES);
                 let literals = wire::shim::slots::Encoded::parse(encoded)?.literals.to_vec();
                 message.extend_from_slice(&number.to_be_bytes());
                 message.extend_from_slice(head);
                 let mut out = Vec::new();
                 let sent = self.gateway.encode(id(hint.forwarder), &literals, Duration::ZERO, &mut out);
                 let restored =
-                    match self.stations[hint.forwarder].receive(sent.number, 0, &out, Duration::ZERO) {
+                    match self.station(hint.forwarder)?.receive(sent.number, 0, &out, Duration::ZERO) {
                         Received::Restored(payload) => payload == literals,
                         _ => false,
                     };
@@ -426,7 +440,7 @@ impl<'a> Net<'a> {
                 } else {
                     // it gets that one as the others do
                     let late = Duration::from_secs(3600);
-                    let _ = self.stations[hint.forwarder].poll_deliver(late);
+                    let _ = self.station(hint.forwarder)?.poll_deliver(late);
                     message.clear();
                     break;
                 }
@@ -509,13 +523,13 @@ impl<'a> Net<'a> {
                         if let Some(fragment) = fragment {
                             self.learn(receiver, destination, encoded, &fragments[fragment])?;
                         }
-                        if !batches.contains_key(&receiver) {
-                            let Some(batch) = Batch::heard_of(receiver as u16, &frame) else { continue };
-                            batches.insert(receiver, batch);
-                        }
-                        if let Some(batch) = batches.get_mut(&receiver) {
-                            batch.handle_frame(&frame)?;
-                        }
+                        let known = batches.remove(&receiver);
+                        let Some(mut batch) = known.or_else(|| Batch::heard_of(receiver as u16, &frame))
+                        else {
+                            continue;
+                        };
+                        batch.handle_frame(&frame)?;
+                        batches.insert(receiver, batch);
                     }
                 }
             }
@@ -543,9 +557,6 @@ impl<'a> Net<'a> {
         Ok(of_batch.map(|(held, sent)| held.map_or_else(|| sent.clone(), <[u8]>::to_vec)).collect())
     }
 }
-
-/// IPv4 and TCP without options, as composed traces have them.
-const HEAD_BYTES: usize = 40;
 
 #[cfg(test)]
 mod tests {

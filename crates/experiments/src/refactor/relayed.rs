@@ -9,7 +9,6 @@ use air::{Bitrate, LossConfig};
 use anyhow::{Context as _, Result, ensure};
 use mesh::cope::window::Window;
 use mesh::cope::{Cope, Event, Form, Settings as CopeSettings};
-use overhear::boundaries::MinChunk;
 use overhear::{AirTime, Answer, Association, Gateway, PacketNumber, Received, Settings, Station, StationId};
 use wire::cope::{Beside, PacketId};
 
@@ -17,14 +16,14 @@ use super::air_time::HEADER_SECONDS;
 use super::codec::whole;
 use super::overhearing::{FULL_PACKET_LOSS, bit_errors};
 use super::run::CONTROL_BYTES;
-use crate::trace::TracePacket;
+use crate::trace::{HEADER_BYTES, TracePacket};
 
 const NETWORK_KEY: [u8; 32] = [7; 32];
 const RELAY: u16 = 9;
 /// The receivers, and whom each overhears.
 const RECEIVERS: [(u16, u16); 2] = [(4, 2), (3, 1)];
-/// Sources stop while so much waits at the relay.
-const BACKLOG: usize = 64;
+/// Sources stop while so much waits at the relay: several objects for either receiver, so that natives of like length meet.
+const BACKLOG: usize = 256;
 /// A node's own natives that wait.
 const SOURCE_BACKLOG: usize = 2;
 /// Natives of which the relay remembers under which number it heard them.
@@ -117,8 +116,8 @@ struct Net<T> {
     sources: [Cope; 2],
     to_relay: [LossProcess; 2],
     from_relay_to_sources: [LossProcess; 2],
-    /// What is to arrive: bytes, and where the payload starts.
-    expected: BTreeMap<PacketId, (Vec<u8>, usize)>,
+    /// What is to arrive.
+    expected: BTreeMap<PacketId, Vec<u8>>,
     next: [u32; 2],
     is_over: bool,
     /// A packet that found its source's queue full.
@@ -135,9 +134,7 @@ struct Net<T> {
 }
 
 fn settings(slot_bits: u8) -> Settings {
-    let mut settings = Settings { slot_bits, ..Settings::new(NETWORK_KEY) };
-    settings.boundaries.min_chunk = MinChunk::Bytes32;
-    settings
+    Settings { slot_bits, ..Settings::new(NETWORK_KEY) }
 }
 
 fn key(of: u16) -> [u8; 32] {
@@ -150,6 +147,9 @@ impl<T: Iterator<Item = TracePacket>> Net<T> {
             small_bytes: SMALL_BYTES,
             acknowledges: run.known == Known::ByReports,
             queue_packets: 4 * BACKLOG,
+            // what waits at the relay is overheard long before it is combined
+            pool_bytes: 4 << 20,
+            pool_for: Duration::from_secs(2),
             ..CopeSettings::default()
         };
         let cope = |name| Cope::new(cope_settings, name, 1);
@@ -171,7 +171,8 @@ impl<T: Iterator<Item = TracePacket>> Net<T> {
             let association = Association {
                 slot_bits: run.slot_bits,
                 rate_bits_per_second,
-                rate_is_known: true,
+                // what was not overheard is known: nothing is taken to be, by rates
+                rate_is_known: false,
                 air_time: AirTime::of_rate(rate_bits_per_second),
                 mac_key: Some(key(name)),
             };
@@ -243,7 +244,7 @@ impl<T: Iterator<Item = TracePacket>> Net<T> {
             self.next[source] += 1;
             let now = self.now();
             self.sources[source].send(id, &packet.bytes, packet.bytes.len(), id.source, RELAY, now)?;
-            self.expected.insert(id, (packet.bytes, packet.payload_offset));
+            self.expected.insert(id, packet.bytes);
         }
     }
 
@@ -256,14 +257,14 @@ impl<T: Iterator<Item = TracePacket>> Net<T> {
                 let mut frame = Vec::new();
                 if self.sources[source].poll_transmit(self.now(), |_, _, _| None, &mut frame) {
                     sent = true;
-                    self.from_source(source, &frame)?;
+                    self.source_sends(source, &frame)?;
                 }
             }
         }
         let mut frame = Vec::new();
         if (self.relay.waiting() >= BACKLOG || !sent) && self.relay_transmits(&mut frame) {
             sent = true;
-            self.from_relay(&frame)?;
+            self.relay_sends(&frame)?;
         }
         for at in 0..2 {
             let mut frame = Vec::new();
@@ -285,7 +286,7 @@ impl<T: Iterator<Item = TracePacket>> Net<T> {
         Ok(!(self.is_over && self.idle > 100))
     }
 
-    fn from_source(&mut self, source: usize, frame: &[u8]) -> Result<()> {
+    fn source_sends(&mut self, source: usize, frame: &[u8]) -> Result<()> {
         self.air.to_relay += self.spend(frame.len());
         self.frames += 1;
         let (number, bits, now) = (self.frames, frame.len() as u64 * 8, self.now());
@@ -313,7 +314,7 @@ impl<T: Iterator<Item = TracePacket>> Net<T> {
         Ok(())
     }
 
-    fn from_relay(&mut self, frame: &[u8]) -> Result<()> {
+    fn relay_sends(&mut self, frame: &[u8]) -> Result<()> {
         self.air.from_relay += self.spend(frame.len());
         self.frames += 1;
         let (number, bits, now) = (self.frames, frame.len() as u64 * 8, self.now());
@@ -324,8 +325,7 @@ impl<T: Iterator<Item = TracePacket>> Net<T> {
                 while self.sources[source].poll_event().is_some() {}
             }
         }
-        for at in 0..2 {
-            let name = RECEIVERS[at].0;
+        for (at, (name, _)) in RECEIVERS.into_iter().enumerate() {
             let is_addressed = read.components().any(|component| component.next_hop == name);
             if !(is_addressed || self.run.hears_relay) || self.receivers[at].from_relay.lose(number, 0, bits)
             {
@@ -379,8 +379,7 @@ impl<T: Iterator<Item = TracePacket>> Net<T> {
     }
 
     fn pass_on(&mut self, id: PacketId, from: u16, native: &[u8]) -> Result<()> {
-        let (_, head_bytes) = self.expected.get(&id).context("a native that nobody sent")?;
-        let payload = &native[*head_bytes..];
+        let payload = &native[HEADER_BYTES..];
         let to = RECEIVERS[usize::from(from) - 1].0;
         let (now, mut expected_bytes) = (self.now(), native.len());
         if self.run.reduces {
@@ -401,13 +400,12 @@ impl<T: Iterator<Item = TracePacket>> Net<T> {
     /// The relay's next frame, if there is one: what leaves is reduced then.
     fn relay_transmits(&mut self, frame: &mut Vec<u8>) -> bool {
         let (now, reduces) = (self.now(), self.run.reduces);
-        let Self { relay, gateway, passed, expected, .. } = self;
+        let Self { relay, gateway, passed, .. } = self;
         let reduce = |id: PacketId, native: &[u8], to: u16| {
             if !reduces {
                 return None;
             }
-            let (_, head_bytes) = expected.get(&id)?;
-            let (head, payload) = native.split_at(*head_bytes);
+            let (head, payload) = native.split_at(HEADER_BYTES);
             let mut encoded = Vec::with_capacity(native.len());
             let sent = gateway.encode(StationId(to as u8), payload, now, &mut encoded);
             if let Some(passed) = passed.get_mut(&id) {
@@ -429,7 +427,7 @@ impl<T: Iterator<Item = TracePacket>> Net<T> {
             let now = self.now();
             match event {
                 Event::Arrived { id, native, .. } => {
-                    self.keep(at, id, &native);
+                    self.keep(at, &native);
                     self.deliver(at, id, &native)?;
                 }
                 Event::ArrivedReduced { id, number, head, encoded, .. } => {
@@ -444,7 +442,7 @@ impl<T: Iterator<Item = TracePacket>> Net<T> {
                     self.receivers[at].cope.restored(id, &native, now);
                     self.deliver(at, id, &native)?;
                 }
-                Event::Overheard { id, native, .. } => self.keep(at, id, &native),
+                Event::Overheard { native, .. } => self.keep(at, &native),
                 Event::OverheardReduced { encoded, .. } => {
                     self.receivers[at].station.overhear(&encoded)?;
                 }
@@ -455,9 +453,10 @@ impl<T: Iterator<Item = TracePacket>> Net<T> {
     }
 
     /// A receiver keeps the chunks of a native that it heard whole.
-    fn keep(&mut self, at: usize, id: PacketId, native: &[u8]) {
-        let Some((_, head_bytes)) = self.expected.get(&id).filter(|_| self.run.reduces) else { return };
-        self.receivers[at].station.keep_sent(&native[*head_bytes..]);
+    fn keep(&mut self, at: usize, native: &[u8]) {
+        if self.run.reduces {
+            self.receivers[at].station.keep_sent(&native[HEADER_BYTES..]);
+        }
     }
 
     /// A receiver asks for what it lacks; both ways are the relay's part of the air. Should the relay have it no longer, the
@@ -480,16 +479,16 @@ impl<T: Iterator<Item = TracePacket>> Net<T> {
                 return Ok(delivered.packet);
             }
         }
-        let (native, head_bytes) = self.expected.get(&id).context("a native that nobody sent")?.clone();
+        let native = self.expected.get(&id).context("a native that nobody sent")?.clone();
         self.air.from_relay += self.spend(native.len());
         // what was given up is given up there, too
         let late = self.now() + Duration::from_secs(60);
         let _ = self.receivers[at].station.poll_deliver(late);
-        Ok(native[head_bytes..].to_vec())
+        Ok(native[HEADER_BYTES..].to_vec())
     }
 
     fn deliver(&mut self, at: usize, id: PacketId, native: &[u8]) -> Result<()> {
-        let (expected, _) = self.expected.remove(&id).with_context(|| format!("{id:?} came twice"))?;
+        let expected = self.expected.remove(&id).with_context(|| format!("{id:?} came twice"))?;
         ensure!(native == expected, "wrong bytes at C{}, {id:?}", RECEIVERS[at].0);
         self.air.arrived += 1;
         if self.run.known == Known::Perfectly {

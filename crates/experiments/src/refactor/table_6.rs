@@ -24,7 +24,7 @@ pub const FIGURE: Figure = Figure {
              what receivers have before it codes, of all and of the relay's part, with 290 µs a frame. The paper does not \
              say its rate; 11 and 54 Mbit/s are shown. As in the paper the relay knows perfectly what receivers have, and nothing is lost \
              on the way to and from it; by reports it does not, and reports, acknowledgments and retransmissions are paid for \
-             on links that lose 8.5% of full packets. A receiver hears the relay, also when that sends to the other alone, so that little \
+             on links that lose 8.5% of full packets. About 256 natives wait at the relay. A receiver hears the relay, also when that sends to the other alone, so that little \
              overhearing costs little; without that, what C3 does not hear of C1 it never gets, which seems to be how the paper's \
              figures fall as they do.",
     needs: |_| Vec::new(),

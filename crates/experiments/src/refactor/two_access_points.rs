@@ -161,7 +161,8 @@ impl Network {
             let collides = self.collides(from, seconds);
             self.activity[from].seconds += seconds;
             self.activity[from].frames += 1.0;
-            let arrived = !lost && !(client == C2 && collides);
+            let is_hit = client == C2 && collides;
+            let arrived = !lost && !is_hit;
             overheard |= !missed && !collides;
             let tally = &mut self.tally.stations[client];
             tally.air_seconds += seconds;

@@ -6,6 +6,9 @@
 use super::neighbours::Neighbours;
 use super::queue::{OutputQueue, Place};
 
+/// What was sent so often in vain is sent alone: somebody has not got what he was thought to have.
+const ALONE_AFTER: u8 = 2;
+
 /// One native of those that are sent together.
 struct Member {
     place: Place,
@@ -27,6 +30,10 @@ pub fn choose(
     out.clear();
     let Some((head, first)) = queue.head().and_then(|head| Some((head, queue.get(head)?))) else { return };
     let mut members = vec![Member { place: head, next_hop: first.next_hop, decodes: 1.0 }];
+    if first.tries >= ALONE_AFTER {
+        out.push(head);
+        return;
+    }
     let next_hops: Vec<u16> = queue.next_hops().filter(|next_hop| *next_hop != first.next_hop).collect();
     let in_turn = |at: usize| next_hops[(at + turn) % next_hops.len()];
     for same_size in [true, false] {
@@ -35,7 +42,9 @@ pub fn choose(
                 continue;
             }
             let Some(place) = queue.head_for(next_hop, first, same_size) else { continue };
-            let Some(candidate) = queue.get(place) else { continue };
+            let Some(candidate) = queue.get(place).filter(|candidate| candidate.tries < ALONE_AFTER) else {
+                continue;
+            };
             let chance_of = |neighbour, of: Place| {
                 queue.get(of).map_or(0.0, |of| neighbours.probability(neighbour, of.id, of.previous))
             };

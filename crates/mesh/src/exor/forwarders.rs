@@ -9,6 +9,8 @@ use wire::exor::MAX_FORWARDERS;
 
 /// Who would send less than this share of all transmissions is left out.
 const LEAST_SHARE: f64 = 0.1;
+/// ... unless less than this of all packets would then arrive.
+const ARRIVES: f64 = 0.999;
 /// What is heard more seldom is no link.
 const LEAST_DELIVERY: f64 = 0.05;
 
@@ -80,8 +82,8 @@ impl Delivery {
     }
 
     /// How often each of `list` (the destination first, the source last) sends for a packet, if each sends what it has until
-    /// somebody nearer has it.
-    fn transmissions(&self, list: &[usize]) -> Vec<f64> {
+    /// somebody nearer has it; and how likely the packet gets to the destination and not to where it goes no farther.
+    fn transmissions(&self, list: &[usize]) -> (Vec<f64>, f64) {
         let mut load = vec![0.0; list.len()];
         let mut sends = vec![0.0; list.len()];
         load[list.len() - 1] = 1.0;
@@ -98,7 +100,7 @@ impl Delivery {
                 missed_by_nearer *= 1.0 - heard;
             }
         }
-        sends
+        (sends, load[0])
     }
 
     /// The forwarders, the destination first and the source last; none where there is no path.
@@ -113,14 +115,23 @@ impl Delivery {
         list.sort_by(|one, other| distances[*one].total_cmp(&distances[*other]));
         list.push(source);
         loop {
-            let sends = self.transmissions(&list);
-            let all: f64 = sends.iter().sum();
-            let between = 1..list.len() - 1;
-            let least = between.min_by(|one, other| sends[*one].total_cmp(&sends[*other]));
-            match least.filter(|least| sends[*least] < LEAST_SHARE * all || list.len() > MAX_FORWARDERS) {
-                Some(least) => list.remove(least),
-                None => return Some(list),
+            let (sends, _) = self.transmissions(&list);
+            let least = LEAST_SHARE * sends.iter().sum::<f64>();
+            let mut seldom: Vec<usize> = (1..list.len() - 1)
+                .filter(|place| sends[*place] < least || list.len() > MAX_FORWARDERS)
+                .collect();
+            seldom.sort_by(|one, other| sends[*one].total_cmp(&sends[*other]));
+            let without = |place: &usize| {
+                let mut without = list.clone();
+                without.remove(*place);
+                without
             };
+            // whoever sends seldom may still be the only way
+            let shorter = seldom.iter().map(without).find(|shorter| self.transmissions(shorter).1 >= ARRIVES);
+            match shorter {
+                Some(shorter) => list = shorter,
+                None => return (list.len() <= MAX_FORWARDERS).then_some(list),
+            }
         }
     }
 }
@@ -182,6 +193,9 @@ mod tests {
             delivery.set(from, to, probability);
         }
         assert_eq!(delivery.forwarders(0, 2).unwrap(), [2, 0]);
+        // but it stays if nobody else hears anything
+        delivery.set(0, 2, 0.0);
+        assert_eq!(delivery.forwarders(0, 2).unwrap(), [2, 1, 0]);
     }
 
     #[test]
