@@ -64,6 +64,7 @@ package-test: deb ## Install, start, reload, upgrade, remove and purge the packa
 
 static: ## Make a program that needs nothing of the system it runs on, without boost, for routers
 	cargo build --release --locked -p overheard --no-default-features --target x86_64-unknown-linux-musl
+	@stat -c '%n: %s bytes' $(TARGET)/x86_64-unknown-linux-musl/release/overheard
 
 audit: ## Check licences, advisories and sources of every library, and spelling
 	@scripts/audit.sh

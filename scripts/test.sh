@@ -27,8 +27,11 @@ for place in lab-kernel/build/linux ../shared/lab-kernel/linux; do
 done
 [ -n "$kernel" ] || left_out+=("what runs in the virtual-time kernel: build it by \`make lab-kernel\`")
 
-qemu=$(command -v qemu-system-x86_64 || true)
-[ -n "$qemu" ] || left_out+=("what runs in Debian's own kernel, such as real Wi-Fi code: scripts/setup.sh qemu")
+qemu=1
+why=$(scripts/in-qemu true 2>&1) || {
+    qemu=
+    left_out+=("what runs in Debian's own kernel, such as real Wi-Fi code: ${why##*$'\n'}")
+}
 
 step "tests"
 log=$(mktemp)

@@ -217,7 +217,7 @@ mod tests {
         assert_eq!(
             contents(SEALED, &plaintext),
             "packet 100: 50 bytes as they are; nothing repeats, or it does not pay\n\
-             packet 101: 76 bytes for 1260: 1200 bytes removed, which the receiver has, 1200 at 44 of packet 98\n\
+             packet 101: 75 bytes for 1260: 1200 bytes removed, which the receiver has, 1200 at 44 of packet 98\n\
              a ping"
         );
     }

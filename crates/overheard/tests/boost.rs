@@ -101,11 +101,17 @@ fn connections_through_the_tunnel_are_boosted_and_it_ends_with_the_node() {
         let address = address.parse().unwrap();
         assert!(sent_and_returned(&cabled.station, &cabled.gateway, address, &content) == content);
     }
-    let peer = station.status()["node"]["peers"][0].clone();
-    assert_eq!(peer["boosted_flows"], 2, "{peer:#}");
-    assert!(peer["boost_ratio"].as_f64().unwrap() > 1.5, "{peer:#}");
+    let peer = || station.status()["node"]["peers"][0].clone();
+    assert_eq!(peer()["boosted_flows"], 2, "{:#}", peer());
     let text = String::from_utf8(site.run(&["status", "station.toml"]).stdout).unwrap();
     assert!(text.contains("boost:") && text.contains("2 flows"), "{text}");
+    // while the processor is short little is searched for what repeats; what is over at once does not make it so
+    let end = Instant::now() + PATIENCE;
+    while peer()["boost_ratio"].as_f64().unwrap() < 1.5 {
+        assert!(Instant::now() < end, "{:#}", peer());
+        let again = &content[..100_000];
+        assert!(sent_and_returned(&cabled.station, &cabled.gateway, gateway(), again) == again);
+    }
     assert!(gateway_node.status()["boost"].is_null(), "nobody asked for it there");
 
     assert_eq!(station.terminate(Signal::TERM).code(), Some(0));

@@ -259,6 +259,7 @@ fn the_table_of_the_cache_names_keys_that_a_configuration_may_have() {
         ("[routing] gateways", "source = \"kernel\"", "[\"10.0.0.1\"]"),
         ("[routing] socket", "source = \"olsrv2\"", "\"2009\""),
         ("[routing] file", "source = \"static\"", "\"routes.toml\""),
+        ("[routing] refresh_seconds", "source = \"kernel\"", "5"),
         ("[icp] listen", "[[icp.neighbour]]\naddress = \"10.0.0.5\"", "\"10.0.0.4:3130\""),
         ("[management] listen", "", "\"127.0.0.1:4784\""),
         ("[management] token_file", "", "\"token\""),

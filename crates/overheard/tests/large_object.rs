@@ -56,11 +56,10 @@ fn fetch(chain: &Chain, path: &str, length: u64) -> (Duration, u64) {
 /// Of the cache of a router, which is the process in its folder.
 fn most_resident_mib(chain: &Chain, router: usize) -> u64 {
     let folder = chain.folder(router).canonicalize().unwrap();
-    let processes = std::fs::read_dir("/proc").unwrap().flatten().map(|process| process.path());
-    let process = processes
-        .filter(|process| std::fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd == folder))
-        .next()
-        .expect("the cache runs");
+    let mut processes = std::fs::read_dir("/proc").unwrap().flatten().map(|process| process.path());
+    let is_cache =
+        |process: &std::path::PathBuf| std::fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd == folder);
+    let process = processes.find(is_cache).expect("the cache runs");
     let status = std::fs::read_to_string(process.join("status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
     line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() >> 10

@@ -393,6 +393,11 @@ fn a_squid_is_a_sibling_both_ways() {
     }
     let Some(mut chain) = Chain::of(2) else { return };
     // router 1 is ours, router 2 a Squid
+    // Ours first: a sibling that a Squid does not reach when it starts is dead to it for half a minute.
+    chain.configurations[0] = "[transparent]\n[forward]\nlisten = \"10.77.1.1:3128\"\n[icp]\n\
+         listen = \"10.77.1.1:3130\"\n[[icp.neighbour]]\naddress = \"10.77.1.2\"\n"
+        .to_owned();
+    chain.start(1);
     let folder = chain.folder(2);
     let config = "http_port 10.77.0.9:3128\nhttp_port 10.77.1.1:3128\nicp_port 3130\nicp_access allow all\n\
          http_access allow all\nvisible_hostname squid\npid_filename none\ncache_mem 16 MB\n\
@@ -429,10 +434,6 @@ fn a_squid_is_a_sibling_both_ways() {
         );
         std::thread::sleep(std::time::Duration::from_millis(100));
     }
-    chain.configurations[0] = "[transparent]\n[forward]\nlisten = \"10.77.1.1:3128\"\n[icp]\n\
-         listen = \"10.77.1.1:3130\"\n[[icp.neighbour]]\naddress = \"10.77.1.2\"\n"
-        .to_owned();
-    chain.start(1);
     // the Squid has it; our client is served from there
     let via_squid = |chain: &Chain, path: &str| {
         let url = chain.url(path);

@@ -13,6 +13,7 @@ mod request;
 mod serve;
 mod switch;
 mod tunnel;
+mod unhurried;
 mod upload;
 mod upstream;
 mod ways;

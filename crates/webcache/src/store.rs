@@ -13,6 +13,7 @@ mod fill;
 pub mod journal;
 mod object;
 mod reader;
+mod resident;
 mod restore;
 #[cfg(test)]
 mod tests;
@@ -34,6 +35,7 @@ use hyper::StatusCode;
 use hyper::header::HeaderMap;
 use journal::{Journal, Record, Stored};
 use object::Slot;
+use resident::Resident;
 use serde::Serialize;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -94,7 +96,7 @@ struct State {
     by_id: HashMap<u64, Arc<Object>>,
     order: Eviction<u64>,
     chunks: HashMap<ChunkId, Chunk>,
-    memory: Eviction<ChunkId>,
+    memory: Resident,
     journal: Option<Journal>,
     /// The index's length when it was last without history.
     journal_floor: u64,
@@ -118,7 +120,7 @@ impl Store {
             by_id: HashMap::new(),
             order: Eviction::new(limits.policy),
             chunks: HashMap::new(),
-            memory: Eviction::new(limits.policy),
+            memory: Resident::new(limits.directory.is_some().then_some(limits.policy)),
             journal: None,
             journal_floor: 0,
             history_bytes: limits
@@ -147,7 +149,7 @@ impl Store {
         Usage {
             objects: state.by_id.len() as u64,
             chunks: state.chunks.len() as u64,
-            memory_bytes: state.memory.cost(),
+            memory_bytes: state.memory.bytes(),
             ..state.usage
         }
     }
@@ -281,7 +283,8 @@ impl Store {
         };
         if let Some(chunk) = state.chunks.get_mut(&id) {
             chunk.bytes = Some(bytes.clone());
-            state.memory.insert(id, bytes.len() as u64);
+            let length = chunk.length;
+            state.memory.insert(id, length);
             self.make_room(&mut state);
         }
         Some(bytes)
@@ -342,7 +345,7 @@ impl Store {
             if let Some(chunk) = state.chunks.get_mut(&id) {
                 chunk.on_disk = self.directory.is_some();
             }
-            state.memory.insert(id, u64::from(length));
+            state.memory.insert(id, length);
         }
         let cost = {
             let mut content = object.content();
@@ -385,7 +388,7 @@ impl Store {
         }
         let (on_disk_here, length) = (chunk.on_disk, chunk.length);
         state.chunks.remove(&id);
-        state.memory.remove(&id);
+        state.memory.remove(&id, length);
         if let Some(directory) = self.directory.as_ref().filter(|_| on_disk_here) {
             directory.delete(&id);
             state.usage.disk_bytes -= on_disk(u64::from(length));
@@ -431,7 +434,7 @@ impl Store {
 
     fn make_room(&self, state: &mut State) {
         if let Some((_, most)) = &self.limits.directory {
-            while state.memory.cost() > self.limits.memory_bytes {
+            while state.memory.bytes() > self.limits.memory_bytes {
                 let Some(id) = state.memory.pop() else { break };
                 if let Some(chunk) = state.chunks.get_mut(&id) {
                     chunk.bytes = None;
@@ -440,7 +443,7 @@ impl Store {
             let index = state.journal.as_ref().map_or(0, |journal| on_disk(journal.bytes()));
             while state.usage.disk_bytes + index > *most && self.evict_one(state) {}
         } else {
-            while state.memory.cost() > self.limits.memory_bytes && self.evict_one(state) {}
+            while state.memory.bytes() > self.limits.memory_bytes && self.evict_one(state) {}
         }
         while state.by_id.len() > self.limits.objects && self.evict_one(state) {}
     }

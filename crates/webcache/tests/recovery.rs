@@ -1,4 +1,6 @@
 //! How soon a cache with very many responses is there again after its process ended, however it ended.
+//!
+//! 10,000 by default, since making them takes a while; `OVERHEARD_OBJECTS=100000` for the whole measure.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
@@ -9,7 +11,6 @@ use webcache::semantics::freshness::Freshness;
 use webcache::semantics::key::Key;
 use webcache::store::{Head, Limits, Next, Policy, Reader, Store};
 
-const OBJECTS: usize = 100_000;
 const BOUND: Duration = Duration::from_secs(2);
 
 fn head(number: usize) -> Head {
@@ -34,18 +35,19 @@ fn key(number: usize) -> Key {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hundred_thousand_responses_are_known_again_at_once() {
+async fn very_many_responses_are_known_again_at_once() {
+    let objects = std::env::var("OVERHEARD_OBJECTS").map_or(10_000, |objects| objects.parse().unwrap());
     let folder = tempfile::tempdir().unwrap();
     let limits = Limits {
         memory_bytes: 8 << 20,
         directory: Some((folder.path().to_owned(), 8 << 30)),
-        objects: 2 * OBJECTS,
+        objects: 2 * objects,
         object_bytes: 1 << 30,
         policy: Policy::S3Fifo,
     };
     {
         let store = Store::open(limits.clone()).unwrap();
-        for number in 0..OBJECTS {
+        for number in 0..objects {
             let bytes = number.to_le_bytes();
             let length = bytes.len() as u64;
             let mut fill =
@@ -60,13 +62,13 @@ async fn a_hundred_thousand_responses_are_known_again_at_once() {
             let began = Instant::now();
             let store = Store::open(limits.clone()).unwrap();
             let took = began.elapsed();
-            assert_eq!(store.usage().objects, OBJECTS as u64);
+            assert_eq!(store.usage().objects, objects as u64);
             took
         })
         .collect();
-    println!("{OBJECTS} responses are known again after {took:?}");
+    println!("{objects} responses are known again after {took:?}");
     let store = Store::open(limits).unwrap();
-    for number in [0, 4_711, OBJECTS - 1] {
+    for number in [0, 4_711, objects - 1] {
         let object = store.lookup(&key(number), &HeaderMap::new()).unwrap();
         let mut reader = Reader::new(store.clone(), object, None);
         assert!(matches!(reader.next().await, Next::Bytes(bytes) if *bytes == number.to_le_bytes()));

@@ -51,6 +51,7 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
             rows.push(row.measured(mean, results.setting.driver, draws(plan)).note(note));
         };
         row("average aggregate throughput", "kbit/s", &|it| it.aggregate);
+        row("throughput of all clients together", "kbit/s", &|it| it.together);
         row("network load", "packets a file", &|it| it.packets);
         row("hits beside the gateway", "share", &|it| it.local + it.ph_local + it.remote);
     }

@@ -18,10 +18,13 @@ pub fn claims(rows: &[Row]) -> Vec<Claim> {
     vec![
         without_loss(rows),
         with_loss(rows),
-        orderings(rows),
+        orderings(rows, tables::AGGREGATE),
+        orderings(rows, tables::TOGETHER),
         least_load(rows),
-        best_throughput(rows),
-        imbalance_gains_most(rows),
+        best_throughput(rows, tables::AGGREGATE),
+        best_throughput(rows, tables::TOGETHER),
+        imbalance_gains_most(rows, tables::AGGREGATE),
+        imbalance_gains_most(rows, tables::TOGETHER),
         gateway_relief(rows),
         throughput_gain(rows),
         fast_in_scenario_2(rows),
@@ -87,7 +90,7 @@ fn with_loss(rows: &[Row]) -> Claim {
     at_least("per-hop transport above end-to-end with loss", &quotients(rows, true), 1.0)
 }
 
-fn orderings(rows: &[Row]) -> Claim {
+fn orderings(rows: &[Row], series: &str) -> Claim {
     let families = [
         [Protocol::Default, Protocol::Thcp, Protocol::PhThcp],
         [Protocol::Default, Protocol::Bcp, Protocol::PhBcp],
@@ -96,10 +99,8 @@ fn orderings(rows: &[Row]) -> Claim {
     let (mut found, mut holds) = (Vec::new(), true);
     for (scenario, ..) in SCENARIOS {
         for family in families {
-            let values: Vec<f64> = family
-                .into_iter()
-                .filter_map(|protocol| table(rows, tables::AGGREGATE, scenario, protocol))
-                .collect();
+            let values: Vec<f64> =
+                family.into_iter().filter_map(|protocol| table(rows, series, scenario, protocol)).collect();
             if let [one, two, three] = values[..] {
                 let ordered = one < two && two < three;
                 holds &= ordered;
@@ -108,7 +109,7 @@ fn orderings(rows: &[Row]) -> Claim {
             }
         }
     }
-    Claim::judged("throughput of A3 above A2 above A1 for every protocol (kbit/s)", found, holds)
+    Claim::judged(format!("{series}: A3 above A2 above A1 for every protocol (kbit/s)"), found, holds)
 }
 
 /// A measure of every protocol in a scenario.
@@ -131,28 +132,29 @@ fn least_load(rows: &[Row]) -> Claim {
     Claim::judged("PH-BCP's gateway load lowest or equal", found, holds)
 }
 
-fn best_throughput(rows: &[Row]) -> Claim {
+fn best_throughput(rows: &[Row], series: &str) -> Claim {
     let (mut found, mut holds) = (Vec::new(), true);
     for (scenario, ..) in SCENARIOS {
-        let all = all(rows, tables::AGGREGATE, scenario);
+        let all = all(rows, series, scenario);
         let best = all.iter().map(|(_, throughput)| *throughput).fold(0.0, f64::max);
         if let Some((_, ours)) = all.iter().find(|(protocol, _)| *protocol == Protocol::PhBcp) {
             holds &= *ours >= best * 0.98;
             found.push(format!("scenario {scenario}: {:.3} of the best", ours / best));
         }
     }
-    Claim::judged("PH-BCP's throughput within 2% of the best", found, holds)
+    Claim::judged(format!("{series}: PH-BCP's within 2% of the best"), found, holds)
 }
 
-fn imbalance_gains_most(rows: &[Row]) -> Claim {
+fn imbalance_gains_most(rows: &[Row], series: &str) -> Claim {
+    let claim = format!("{series}: scenario 2 gains most by PH-BCP");
     let gains: Vec<f64> =
-        SCENARIOS.iter().filter_map(|(it, ..)| table_by_default(rows, tables::AGGREGATE, *it)).collect();
+        SCENARIOS.iter().filter_map(|(it, ..)| table_by_default(rows, series, *it)).collect();
     let [one, two, three] = gains[..] else {
-        return Claim::judged("scenario 2 gains most by PH-BCP", Vec::new(), false);
+        return Claim::judged(claim, Vec::new(), false);
     };
     Claim::judged(
-        "scenario 2 gains most by PH-BCP",
-        vec![format!("{one:.2}, {two:.2}, {three:.2} times Default's throughput")],
+        claim,
+        vec![format!("{one:.2}, {two:.2}, {three:.2} times Default's")],
         two > one && two > three,
     )
 }

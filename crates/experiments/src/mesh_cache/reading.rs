@@ -18,6 +18,9 @@ pub(super) struct Reading {
     /// Average aggregate throughput, in kbit/s: what a client got by the time that it waited for it, on average over
     /// clients.
     pub aggregate: f64,
+    /// What all clients got by the time that all waited, in kbit/s. The mean over clients above is often made by a few who
+    /// asked for little and found it next door.
+    pub together: f64,
     /// What the gateway sent of contents, in KB (of 1000 bytes).
     pub gateway_kilobytes: f64,
     /// The same, of all routers on average, clients' included.
@@ -55,7 +58,7 @@ impl Reading {
             router_kilobytes: caches.iter().sum::<f64>() / caches.len() as f64,
             ..Self::default()
         };
-        let (mut clients, mut kilobytes) = (Vec::new(), 0.0);
+        let (mut clients, mut kilobytes, mut all_waited) = (Vec::new(), 0.0, 0.0);
         for (number, fetches) in outcome.fetches.iter().enumerate() {
             let router = network.active[number / network.clients_each];
             let whole = |fetch: &&FetchOutcome| fetch.ending == Ending::Complete && fetch.intact;
@@ -66,6 +69,7 @@ impl Reading {
                 clients.push(bytes * 8e-3 / waited);
             }
             kilobytes += bytes / 1000.0;
+            all_waited += waited;
             let throughput = |it: &&FetchOutcome| (router, it.bytes as f64 * 8e-3 / seconds(it));
             reading.throughputs.extend(came.iter().map(throughput));
             reading.asked += fetches.len();
@@ -73,6 +77,7 @@ impl Reading {
             reading.broken += fetches.len() - came.len() - cut_off;
         }
         reading.aggregate = clients.iter().sum::<f64>() / clients.len().max(1) as f64;
+        reading.together = kilobytes * 8.0 / f64::max(all_waited, 1e-9);
         let channel = outcome.channels.first().context("there is no channel")?;
         let packets = |of: fn(&lab::StationCount) -> u64| channel.stations.iter().map(of).sum::<u64>() as f64;
         let files = reading.throughputs.len().max(1) as f64;

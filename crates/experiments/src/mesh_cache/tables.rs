@@ -36,6 +36,7 @@ pub const FIGURE_9: Figure = Figure {
 };
 
 pub(super) const AGGREGATE: &str = "average aggregate throughput";
+pub(super) const TOGETHER: &str = "throughput of all clients together";
 pub(super) const GATEWAY: &str = "gateway load";
 pub(super) const NETWORK: &str = "network load";
 pub(super) const FAST: &str = "transfers above 1 Mbit/s";
@@ -116,6 +117,7 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
             };
             let [aggregate, gateway, network] = paper(scenario, protocol);
             row(AGGREGATE, "kbit/s", aggregate, &|it| it.aggregate);
+            row(TOGETHER, "kbit/s", None, &|it| it.together);
             row(GATEWAY, "KB", gateway, &|it| it.gateway_kilobytes);
             row(NETWORK, "packets a file", network, &|it| it.packets);
             row("network load of routing", "packets a file", None, &|it| it.routing_packets);
@@ -142,6 +144,7 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
                 rows.push(row.measured(Estimate::paired_ratio(&pairs), driver, draws).paper(paper));
             };
             quotient(AGGREGATE, against(aggregate, all_baseline[0]), &|it| it.aggregate);
+            quotient(TOGETHER, None, &|it| it.together);
             quotient(GATEWAY, against(gateway, all_baseline[1]), &|it| it.gateway_kilobytes);
         }
     }
@@ -199,6 +202,7 @@ fn rows_9(results: &Results<'_>) -> Result<Vec<Row>> {
                 rows.push(row.measured(Estimate::paired_ratio(&pairs), driver, draws));
             };
             row(AGGREGATE, &|it| it.aggregate);
+            row(TOGETHER, &|it| it.together);
             row(GATEWAY, &|it| it.gateway_kilobytes);
         }
     }

@@ -41,6 +41,7 @@ pub(super) const PROTOCOLS: [Protocol; 5] =
 /// Figure 14: the share of transfers above 1 Mbit/s.
 pub(super) const FAST: &str = "transfers above 1 Mbit/s";
 pub(super) const AGGREGATE: &str = "average aggregate throughput";
+pub(super) const TOGETHER: &str = "throughput of all clients together";
 pub(super) const MEAN: &str = "mean throughput of a file";
 pub(super) const GATEWAY: &str = "gateway load";
 
@@ -108,6 +109,7 @@ fn overall(results: &Results<'_>) -> Result<Vec<Row>> {
         };
         row(FAST, "share", paper, &|it| it.share_above(1000.0));
         row(AGGREGATE, "kbit/s", None, &|it| it.aggregate);
+        row(TOGETHER, "kbit/s", None, &|it| it.together);
         row(MEAN, "kbit/s", None, &|it| it.mean_throughput());
         row(GATEWAY, "KB", None, &|it| it.gateway_kilobytes);
         row("load of a router with a cache", "KB", None, &|it| it.router_kilobytes);
@@ -136,6 +138,7 @@ fn overall(results: &Results<'_>) -> Result<Vec<Row>> {
         quotient(GATEWAY, is_best.then_some(0.62), &|it| it.gateway_kilobytes);
         quotient(MEAN, is_best.then_some(2.7), &|it| it.mean_throughput());
         quotient(AGGREGATE, None, &|it| it.aggregate);
+        quotient(TOGETHER, None, &|it| it.together);
     }
     Ok(rows)
 }

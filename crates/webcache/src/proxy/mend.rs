@@ -100,7 +100,11 @@ impl Proxy {
         attempt: u32,
     ) -> Result<(), Stopped> {
         let stored = object.head();
-        let validator = validators::strong_validator(&stored.headers).ok_or(Stopped::NoRest)?;
+        let Some(validator) = validators::strong_validator(&stored.headers) else {
+            // It can never be completed; whoever asks next gets it anew.
+            self.store.remove(object);
+            return Err(Stopped::NoRest);
+        };
         let start = object.joins_at(missing.start);
         let wanted = match missing.end {
             u64::MAX => HeaderValue::try_from(format!("bytes={start}-")).map_err(|_| Stopped::NoRest)?,

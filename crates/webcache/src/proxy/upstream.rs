@@ -1,6 +1,7 @@
 //! Requests to origins and to other routers.
 
 use super::proof::{Nonce, Prover};
+use super::unhurried::Unhurried;
 use super::upload::Moved;
 use super::{Body, full};
 use crate::semantics::fields;
@@ -18,7 +19,7 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::net::{TcpSocket, TcpStream};
+use tokio::net::TcpSocket;
 
 /// How long a connection may take to come about.
 const CONNECT: Duration = Duration::from_secs(6);
@@ -244,7 +245,7 @@ async fn send_once(address: SocketAddr, request: Request<Body>) -> Result<Respon
 struct Connector;
 
 impl tower_service::Service<Uri> for Connector {
-    type Response = TokioIo<TcpStream>;
+    type Response = TokioIo<Unhurried>;
     type Error = io::Error;
     type Future = Pin<Box<dyn Future<Output = io::Result<Self::Response>> + Send>>;
 
@@ -262,11 +263,13 @@ impl tower_service::Service<Uri> for Connector {
 }
 
 /// Opens a connection within the usual time.
-pub(super) async fn connect(address: SocketAddr) -> io::Result<TcpStream> {
+pub(super) async fn connect(address: SocketAddr) -> io::Result<Unhurried> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
     socket.set_nodelay(true)?;
     let options = socket2::SockRef::from(&socket);
     options.set_tcp_user_timeout(Some(UNACKNOWLEDGED))?;
     options.set_tcp_keepalive(&ALIVE)?;
-    tokio::time::timeout(CONNECT, socket.connect(address)).await?
+    // The handshake's acknowledgment goes with the request.
+    let _ = options.set_tcp_quickack(false);
+    Ok(Unhurried::new(tokio::time::timeout(CONNECT, socket.connect(address)).await??))
 }

@@ -3,7 +3,7 @@
 use super::chunk::ChunkId;
 use super::journal::{Journal, Record, Unusable};
 use rustix::fs::{FlockOperation, flock};
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -37,12 +37,12 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// Opens or makes the directory at `path`, tells `each` record of its index, and lists the chunks that are there
-    /// with their lengths.
+    /// Opens or makes the directory at `path`, tells `each` record of its index, and lists the chunks that are there. How
+    /// long their files are is not asked: that takes longer than all the rest, and what is read is checked whole.
     pub fn open(
         path: &Path,
         each: impl FnMut(Record),
-    ) -> Result<(Self, Journal, HashMap<ChunkId, u64>), NoDirectory> {
+    ) -> Result<(Self, Journal, HashSet<ChunkId>), NoDirectory> {
         let system = |path: &Path| {
             let path = path.to_owned();
             move |source| NoDirectory::System { path, source }
@@ -54,16 +54,15 @@ impl Directory {
             .map_err(|_| NoDirectory::InUse(path.to_owned()))?;
         let journal = Journal::open(&path.join("index"), each).map_err(NoDirectory::Index)?;
         let chunks = path.join("chunks");
-        let mut found = HashMap::new();
+        let mut found = HashSet::new();
         for first in 0..=u8::MAX {
             let folder = chunks.join(format!("{first:02x}"));
             fs::create_dir_all(&folder).map_err(system(&folder))?;
             for entry in fs::read_dir(&folder).map_err(system(&folder))? {
                 let entry = entry.map_err(system(&folder))?;
                 let name = entry.file_name();
-                let length = entry.metadata().map_err(system(&folder))?.len();
                 match name.to_str().and_then(ChunkId::parse) {
-                    Some(id) => drop(found.insert(id, length)),
+                    Some(id) => drop(found.insert(id)),
                     None => drop(fs::remove_file(entry.path())),
                 }
             }

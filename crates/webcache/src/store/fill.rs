@@ -208,7 +208,14 @@ fn first_usable(content: &Content, start: u64) -> u64 {
 
 impl Drop for Fill {
     fn drop(&mut self) {
-        self.object.content().fills.retain(|(id, _)| *id != self.id);
+        {
+            let mut content = self.object.content();
+            content.fills.retain(|(id, _)| *id != self.id);
+            if content.fills.is_empty() {
+                // for most contents there is never another one
+                content.fills = Vec::new();
+            }
+        }
         self.object.changed.notify_waiters();
     }
 }

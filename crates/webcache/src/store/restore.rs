@@ -9,7 +9,7 @@ use crate::semantics::key::Key;
 use crate::semantics::validators::strong_validator;
 use hyper::StatusCode;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -21,42 +21,58 @@ struct Found {
 /// Reads the directory at `path` into an empty `state`. Chunks that nothing names are deleted.
 pub(super) fn restore(path: &Path, limits: &Limits, state: &mut State) -> Result<Directory, NoDirectory> {
     let mut found: BTreeMap<u64, Found> = BTreeMap::new();
-    let (directory, journal, files) = Directory::open(path, |record| match record {
-        Record::Object(stored) => match found.get_mut(&stored.object) {
-            Some(before) => before.stored = stored,
-            None => drop(found.insert(stored.object, Found { stored, chunks: BTreeMap::new() })),
-        },
-        Record::Chunk { object, number, length, id } => {
-            if let Some(found) = found.get_mut(&object) {
-                found.chunks.insert(number, (id, length));
+    let (mut read, mut last) = (0_usize, 0);
+    let (directory, journal, files) = Directory::open(path, |record| {
+        read += 1;
+        match record {
+            Record::Object(stored) => {
+                last = last.max(stored.object);
+                match found.get_mut(&stored.object) {
+                    Some(before) => before.stored = stored,
+                    None => drop(found.insert(stored.object, Found { stored, chunks: BTreeMap::new() })),
+                }
             }
-        }
-        Record::Length { object, length } => {
-            if let Some(found) = found.get_mut(&object) {
-                found.stored.length = Some(length);
+            Record::Chunk { object, number, length, id } => {
+                if let Some(found) = found.get_mut(&object) {
+                    found.chunks.insert(number, (id, length));
+                }
             }
+            Record::Length { object, length } => {
+                if let Some(found) = found.get_mut(&object) {
+                    found.stored.length = Some(length);
+                }
+            }
+            Record::Removed { object } => drop(found.remove(&object)),
         }
-        Record::Removed { object } => drop(found.remove(&object)),
     })?;
+    let live: usize = found.values().map(|found| 1 + found.chunks.len()).sum();
+    state.next_id = last + 1;
+    let mut gone = Vec::new();
     for (id, found) in found {
-        state.next_id = state.next_id.max(id + 1);
-        if let Some(object) = revive(found, limits, &files) {
-            adopt(state, object, &files);
+        match revive(found, limits, &files) {
+            Some(object) => adopt(state, object),
+            None => gone.push(id),
         }
     }
-    drop_superseded(state);
-    for id in files.keys().filter(|id| !state.chunks.contains_key(*id)) {
+    gone.extend(drop_superseded(state));
+    for id in files.iter().filter(|id| !state.chunks.contains_key(*id)) {
         directory.delete(id);
     }
+    state.journal_floor = journal.bytes();
     state.journal = Some(journal);
-    if let Err(error) = state.forget_history() {
+    // What is not used now must not come back when its chunks do.
+    gone.into_iter().for_each(|object| state.note(&Record::Removed { object }));
+    // Writing it anew takes as long as reading it: only where most of it is history.
+    if read > 2 * live
+        && let Err(error) = state.forget_history()
+    {
         tracing::warn!("the index of {} cannot be written anew: {error}", path.display());
     }
     Ok(directory)
 }
 
 /// `None`: what is left of it cannot be used.
-fn revive(found: Found, limits: &Limits, files: &HashMap<ChunkId, u64>) -> Option<Arc<Object>> {
+fn revive(found: Found, limits: &Limits, files: &HashSet<ChunkId>) -> Option<Arc<Object>> {
     let stored = found.stored;
     let length = stored.length.filter(|length| *length <= limits.object_bytes)?;
     let key = Key::parse(&stored.key).ok()?;
@@ -74,8 +90,7 @@ fn revive(found: Found, limits: &Limits, files: &HashMap<ChunkId, u64>) -> Optio
         let mut content = object.content();
         for (number, (id, chunk_length)) in found.chunks {
             let number = number as usize;
-            let right = files.get(&id) == Some(&u64::from(chunk_length))
-                && chunk_length as usize == length_of(number, length);
+            let right = files.contains(&id) && chunk_length as usize == length_of(number, length);
             if right && number < count_of(length) {
                 *content.slot(number) = Slot::Held(id, chunk_length);
             }
@@ -87,7 +102,7 @@ fn revive(found: Found, limits: &Limits, files: &HashMap<ChunkId, u64>) -> Optio
 }
 
 /// A process that ended between noting a response and forgetting the one before it left both; the later one counts.
-fn drop_superseded(state: &mut State) {
+fn drop_superseded(state: &mut State) -> Vec<u64> {
     let mut superseded = Vec::new();
     for variants in state.objects.values_mut() {
         let all = variants.clone();
@@ -104,7 +119,7 @@ fn drop_superseded(state: &mut State) {
             stays
         });
     }
-    for object in superseded {
+    for object in &superseded {
         state.order.remove(&object.id);
         state.by_id.remove(&object.id);
         for slot in &object.content().slots {
@@ -117,16 +132,17 @@ fn drop_superseded(state: &mut State) {
             }
         }
     }
+    superseded.iter().map(|object| object.id).collect()
 }
 
-fn adopt(state: &mut State, object: Arc<Object>, files: &HashMap<ChunkId, u64>) {
+fn adopt(state: &mut State, object: Arc<Object>) {
     let mut cost = 0;
     let mut content = object.content();
     for slot in &content.slots {
         let Slot::Held(id, length) = slot else { continue };
         cost += u64::from(*length);
         let chunk = state.chunks.entry(*id).or_insert_with(|| {
-            state.usage.disk_bytes += on_disk(files.get(id).copied().unwrap_or(0));
+            state.usage.disk_bytes += on_disk(u64::from(*length));
             Chunk { references: 0, length: *length, bytes: None, on_disk: true }
         });
         chunk.references += 1;
