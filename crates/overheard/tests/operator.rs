@@ -84,7 +84,7 @@ fn the_dashboard_tells_what_status_tells() {
         let is = |column: &str, counter: &str| {
             let peer = &series["peers"][0];
             assert_eq!(sum(peer, column), sum(&series["whole"], column));
-            Value::from(sum(peer, column)) == counted[counter] && sum(peer, column) > 0
+            counted[counter] == sum(peer, column) && sum(peer, column) > 0
         };
         is("offered_bytes", "inner_sent_bytes")
             && is("delivered_bytes", "inner_received_bytes")
