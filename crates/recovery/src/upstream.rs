@@ -128,6 +128,7 @@ impl Upstream {
                 return Some((*name, stretches));
             }
         }
+        self.is_due(now); // what was hopeless is told no more
         None
     }
 }

@@ -86,7 +86,8 @@ fn no_condition_of_the_air_makes_the_default_policy_lose_more_than_the_air_does(
     for (_, Measured { series, outcome, .. }) in run(&over_conditions(&base, &Condition::ALL, &[0.05])) {
         let expects_loss = !(series.contains("reordering") || series.contains("duplication"));
         if expects_loss {
-            assert!((0.02..0.09).contains(&outcome.actual_loss), "{series} {outcome:?}");
+            // bursts come seldom among so few packets
+            assert!((0.01..0.09).contains(&outcome.actual_loss), "{series} {outcome:?}");
         }
         if series.starts_with("acked") || series.starts_with("off") || series.starts_with("bare") {
             assert_eq!(outcome.undecodable_packets, 0, "{series}");
