@@ -137,7 +137,13 @@ fn an_end_is_passed_on_as_an_end_and_a_reset_as_a_reset() {
     let nobody = server.on(|| TcpListener::bind((at, 0)).unwrap().local_addr().unwrap());
     match station.on(|| TcpStream::connect_timeout(&nobody, PATIENCE)) {
         Ok(stream) => assert_eq!(end_of(&stream), Err(ErrorKind::ConnectionReset)),
-        Err(error) => assert_eq!(error.kind(), ErrorKind::ConnectionRefused),
+        // that the gateway answered and then learnt that nobody is there may come as one
+        Err(error) => {
+            assert!(
+                [ErrorKind::ConnectionRefused, ErrorKind::ConnectionReset].contains(&error.kind()),
+                "{error}"
+            );
+        }
     }
 
     // silence ends both
