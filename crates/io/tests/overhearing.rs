@@ -11,7 +11,7 @@ use io::ear::{Counters, Ear};
 use io::udp::Udp;
 use lab::{Namespace, Run};
 use monitor::Monitor;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
 const PORT: u16 = 4780;
@@ -77,7 +77,26 @@ impl Hub {
             ))
             .unwrap();
         }
-        Hub { gateway, station, third, _hub: hub }
+        let hub = Hub { gateway, station, third, _hub: hub };
+        hub.wait_until_it_forwards();
+        hub
+    }
+
+    /// A bridge drops what comes before the kernel has noticed that its ports are up.
+    fn wait_until_it_forwards(&self) {
+        let socket = |host: &Namespace, address: &str| {
+            let socket = host.enter(|| UdpSocket::bind((address, 9)).unwrap()).unwrap();
+            socket.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
+            socket
+        };
+        let station = socket(&self.station, "192.0.2.2");
+        let others = [(&self.gateway, "192.0.2.1"), (&self.third, "192.0.2.3")];
+        for (host, address) in others {
+            let (there, patience) = (socket(host, address), Instant::now() + PATIENCE);
+            while station.send_to(b"?", (address, 9)).is_err() || there.recv(&mut [0; 1]).is_err() {
+                assert!(Instant::now() < patience, "{address} is not reached");
+            }
+        }
     }
 }
 
