@@ -3,7 +3,7 @@
 use crate::config::Config;
 use crate::icp::Icp;
 use crate::management::{self, StatusSocket};
-use crate::proxy::{Door, Listener, NoListener, Prover, Proxy, Settings};
+use crate::proxy::{Door, Listener, Prover, Proxy, Settings};
 use crate::selector::Selector;
 use crate::site::Rewrites;
 use crate::store::{NoDirectory, Store};
@@ -22,7 +22,7 @@ pub enum NotStarted {
     Directory(#[from] NoDirectory),
     /// A door.
     #[error("{0}")]
-    Listener(#[from] NoListener),
+    Listener(#[from] interception::NoDoor),
     /// The rules.
     #[error("[transparent]: {0}")]
     Interception(#[from] NoInterception),
