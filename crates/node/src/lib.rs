@@ -14,6 +14,8 @@
 //! A gateway whose stations hear each other *shares* what it sends them ([group]): what one of them has heard on its way to
 //! another is not sent to it again. What is overheard comes by [`Node::handle_overheard`].
 //!
+//! Of several gateways a station uses one at a time, and they tell each other who has whom and who hears whom ([roaming]).
+//!
 //! A node never asks the time, draws randomness from the system or touches a socket: a driver hands it `now` (since
 //! any origin), packets and datagrams, and takes what it gives:
 //!
@@ -58,6 +60,7 @@ mod reduce;
 mod release;
 mod repair;
 mod replay;
+mod roaming;
 mod route;
 mod seal;
 mod session;
@@ -69,7 +72,7 @@ mod too_large;
 #[cfg(test)]
 mod vectors;
 
-pub use config::{Config, ConfigError, Group, PeerConfig};
+pub use config::{Config, ConfigError, Gateways, Group, PeerConfig};
 pub use event::{Event, Outcome, SentPacket};
 pub use keys::{NetworkKey, NotAKey, PrivateKey, PublicKey};
 pub use lanes::MAX_LANES;

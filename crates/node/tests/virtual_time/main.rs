@@ -9,6 +9,7 @@ mod growth;
 mod lanes;
 mod marks;
 mod narrow;
+mod neighbours;
 mod packing;
 mod pair;
 mod reachability;
