@@ -14,6 +14,9 @@ pub struct File {
     /// The nodes it talks to.
     #[serde(default)]
     pub peer: Vec<Peer>,
+    /// Gateways of one operator: on a station those among which it chooses, the first one first; on a gateway the others.
+    #[serde(default)]
+    pub gateway: Vec<Gateway>,
     /// How repeated bytes are removed.
     #[serde(default)]
     pub reduce: Reduce,
@@ -122,6 +125,23 @@ pub struct Peer {
     /// Which inner addresses are reached through it, and may come from it.
     pub allowed_ips: Vec<String>,
     /// How long to be silent before a keepalive: 25 by default where there is an endpoint; 0: never.
+    pub keepalive_seconds: Option<u16>,
+}
+
+/// `[[gateway]]`
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Gateway {
+    /// What it is called in logs and in `overheard status`.
+    pub name: String,
+    /// Its public key.
+    pub public_key: String,
+    /// Its address or name, and its port; on a gateway left out where the other one comes to us.
+    pub endpoint: Option<String>,
+    /// On a station, which inner addresses are reached through it, by default as through the first one. On a gateway, those of
+    /// the other one itself and of what is behind it alone; none by default.
+    pub allowed_ips: Option<Vec<String>>,
+    /// How long to be silent before a keepalive: 2 by default on a station, 5 on a gateway.
     pub keepalive_seconds: Option<u16>,
 }
 

@@ -5,6 +5,7 @@
 mod boost;
 mod dashboard;
 mod file;
+mod gateways;
 mod mistake;
 mod mtu;
 mod overhear;

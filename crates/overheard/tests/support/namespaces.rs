@@ -297,6 +297,12 @@ impl Node {
         self.child.id()
     }
 
+    /// Ends it by a signal, and waits.
+    pub fn end(&mut self, signal: Signal) {
+        self.signal(signal);
+        self.child.wait().unwrap();
+    }
+
     /// Asks it to end, and waits.
     pub fn terminate(mut self, signal: Signal) -> ExitStatus {
         self.signal(signal);
