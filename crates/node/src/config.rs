@@ -42,6 +42,8 @@ pub struct Config {
     pub group: Option<Group>,
     /// Which peers are gateways of one operator.
     pub gateways: Gateways,
+    /// What it does in a mesh.
+    pub mesh: Mesh,
     /// Whether the senders of TCP segments make their windows larger by what is removed: packets then wait to fill datagrams,
     /// are cut also where the air loses much, and [`crate::Event::Ratio`] is told.
     pub boost: bool,
@@ -68,9 +70,27 @@ impl Config {
             recover: None,
             group: None,
             gateways: Gateways::default(),
+            mesh: Mesh::default(),
             boost: false,
             trace: false,
         }
+    }
+}
+
+/// What a node does in a mesh, where not everybody hears everybody.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Mesh {
+    /// It is a relay: what comes for another peer goes there, as the peers' addresses say.
+    pub forwards: bool,
+    /// Peers that are relays, by their index: what comes from them may have begun anywhere.
+    pub relays: Vec<usize>,
+}
+
+impl Mesh {
+    /// Whether the node is in one.
+    #[must_use]
+    pub fn is_one(&self) -> bool {
+        self.forwards || !self.relays.is_empty()
     }
 }
 

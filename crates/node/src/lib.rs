@@ -16,6 +16,9 @@
 //!
 //! Of several gateways a station uses one at a time, and they tell each other who has whom and who hears whom ([roaming]).
 //!
+//! A *relay* passes on what comes for others, and removes from it what they sent or overheard themselves: what a node hears of a
+//! peer's group stands in what it knows of its own, too.
+//!
 //! A node never asks the time, draws randomness from the system or touches a socket: a driver hands it `now` (since
 //! any origin), packets and datagrams, and takes what it gives:
 //!
@@ -41,6 +44,7 @@ mod event;
 mod fragment;
 mod group;
 mod handshake;
+mod hop_limit;
 mod icmp;
 mod keyring;
 mod keys;
@@ -72,7 +76,7 @@ mod too_large;
 #[cfg(test)]
 mod vectors;
 
-pub use config::{Config, ConfigError, Gateways, Group, PeerConfig};
+pub use config::{Config, ConfigError, Gateways, Group, Mesh, PeerConfig};
 pub use event::{Event, Outcome, SentPacket};
 pub use keys::{NetworkKey, NotAKey, PrivateKey, PublicKey};
 pub use lanes::MAX_LANES;

@@ -101,6 +101,8 @@ pub(crate) struct Outside<'a> {
     pub roaming: &'a Roaming,
     /// What peers said of gateways and stations.
     told: &'a mut Vec<(usize, Told)>,
+    /// What of this node's own packets others may hear, in a mesh: the rests of shared frames.
+    pub shared: &'a mut Vec<Vec<u8>>,
     /// Packets wait for the processor and not for the link.
     pub processor_is_short: bool,
 }
@@ -113,9 +115,18 @@ impl Outside<'_> {
         }
     }
 
+    /// What a peer sent to its group, in a mesh: this node, too, may have to send it, and the peer has it.
+    pub fn hear(&mut self, peer: usize, rest: &[u8]) {
+        if let Some(sharing) = self.sharing.as_deref_mut().filter(|_| self.config.mesh.is_one())
+            && let Ok(number) = sharing.codec.hear(rest, None)
+        {
+            sharing.codec.has(overhear::StationId(peer as u8), number);
+        }
+    }
+
     /// Whether a packet from an inner address may come from this peer.
     pub fn may_come(&self, source: IpAddr, peer: usize) -> bool {
-        self.roaming.may_come(self.routes, source, peer)
+        self.roaming.may_come(self.routes, source, peer) || self.config.mesh.relays.contains(&peer)
     }
 }
 
@@ -142,6 +153,7 @@ pub struct Node {
     roaming: Roaming,
     /// Seen to after every datagram.
     told: Vec<(usize, Told)>,
+    shared: Vec<Vec<u8>>,
     processor_is_short: bool,
     refused: Refused,
 }
@@ -158,13 +170,15 @@ macro_rules! outside {
             sharing: $node.sharing.as_mut(),
             roaming: &$node.roaming,
             told: &mut $node.told,
+            shared: &mut $node.shared,
             processor_is_short: $node.processor_is_short,
         }
     };
 }
 
-// it uses what is above
+// they use what is above
 mod gateways;
+mod relaying;
 
 impl Node {
     /// A node that starts at `now`. All its randomness, its boot included, comes from `seed`.
@@ -214,6 +228,7 @@ impl Node {
             sharing,
             roaming,
             told: Vec::new(),
+            shared: Vec::new(),
             processor_is_short: false,
             refused: Refused::default(),
             config,
@@ -243,10 +258,15 @@ impl Node {
             return;
         };
         let peer = self.roaming.way(peer);
+        self.send_to(now, peer, packet, &inner);
+    }
+
+    /// Lets a packet wait for a peer, or tells its sender why not.
+    fn send_to(&mut self, now: Duration, peer: usize, packet: &[u8], inner: &Inner) {
         if !self.peers[peer].takes_packets(now) {
-            self.peers[peer].refuse_packet(now, packet, &inner, &mut outside!(self));
+            self.peers[peer].refuse_packet(now, packet, inner, &mut outside!(self));
         } else if packet.len() > self.peers[peer].max_packet_bytes() {
-            self.peers[peer].take_too_large(now, packet, &inner, &mut outside!(self));
+            self.peers[peer].take_too_large(now, packet, inner, &mut outside!(self));
         } else {
             self.peers[peer].queue.push(now, packet, &inner.flow);
         }
@@ -333,6 +353,7 @@ impl Node {
         }
         peer.unpack(now, key_id, &mac, ecn, &body[..opened.plain_bytes], &mut outside);
         self.forward(now, index, delivered);
+        self.relay(now, index, delivered);
     }
 
     /// Takes a datagram that was overheard on its way from `from` to another node. Only what is for a group of which this
@@ -365,6 +386,7 @@ impl Node {
             self.refused.unknown_key += u64::from(way == Reached::Sent);
             return;
         };
+        let delivered = self.deliveries.len();
         let (plain_bytes, counter) = match opened {
             Ok(opened) => opened,
             Err(why) => return self.refuse_unit(why),
@@ -376,6 +398,7 @@ impl Node {
             peer.heard_from(now, from, false, header.len() + body.len(), &mut outside);
         }
         peer.unpack_group(now, (way, key_id, counter, ecn), &body[..plain_bytes], &mut outside);
+        self.relay(now, index, delivered);
     }
 
     fn refuse_unit(&mut self, why: NotOpened) {
@@ -499,6 +522,7 @@ impl Node {
                 self.initiate(now, index);
             }
             self.forward(now, index, delivered);
+            self.relay(now, index, delivered);
         }
         self.follow_gateways(now);
     }
@@ -514,7 +538,10 @@ impl Node {
             let index = (self.turn + step) % self.peers.len();
             let peer = &mut self.peers[index];
             let Some(endpoint) = peer.endpoint else { continue };
-            if let Some(Packed { seal, class, lane }) = peer.pack(now, &mut outside!(self), out) {
+            let packed = peer.pack(now, &mut outside!(self), out);
+            self.hear_oneself();
+            let peer = &mut self.peers[index];
+            if let Some(Packed { seal, class, lane }) = packed {
                 let source_port = peer.lanes.source_port(lane);
                 let to = peer.lanes.address(lane, endpoint);
                 peer.count_sent(to, out.len() + unit::TAG_BYTES);

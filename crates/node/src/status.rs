@@ -259,6 +259,9 @@ pub struct PeerCounters {
     /// Chunks that it named, which stations of this gateway's overheard there.
     #[serde(default)]
     pub chunks_named: u64,
+    /// Packets from others that were passed on to it, where this node is a relay.
+    #[serde(default)]
+    pub relayed_packets: u64,
     /// Packets that it sent on for stations that are here.
     #[serde(default)]
     pub forwarded_packets: u64,

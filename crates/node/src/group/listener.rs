@@ -10,8 +10,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use wire::frame::FrameType;
 use wire::group::{Joined, KEY_BYTES, Membership, OtherGroup, Shared};
-use wire::number::{COUNTER_BITS, widen};
+use wire::number::{COUNTER_BITS, SEQUENCE_BITS, widen};
 
+/// How far what is overheard may be ahead of what was sent to this member.
+const MOST_AHEAD: u64 = 1 << 22;
 /// Packets that wait for chunks at once, and are known here.
 const MAX_WAITING: usize = 128;
 
@@ -49,6 +51,9 @@ pub(crate) struct Listener {
     keys: [Option<Keys>; 2],
     station: Station,
     untold: Untold,
+    /// One past the newest number of what was sent to this member, and so is proven: any member can write numbers that are
+    /// only overheard.
+    proven_next: u64,
     /// Groups of other gateways.
     others: Others,
     waiting: BTreeMap<u64, Waiting>,
@@ -78,7 +83,8 @@ impl Listener {
         let answer = Some(Joined { key_id: membership.key_id, slot_bits, keeps_cache: false });
         let (untold, waiting) = (Untold::default(), BTreeMap::new());
         let others = Others::default();
-        Some(Listener { membership, keys, station, untold, others, waiting, answer, misses })
+        let proven_next = 0;
+        Some(Listener { membership, keys, station, untold, proven_next, others, waiting, answer, misses })
     }
 
     /// Whether this is the same membership, but for the group's key. If so, that is taken over.
@@ -142,7 +148,8 @@ impl Listener {
         session: u32,
         ecn: u8,
     ) -> Rest {
-        let number = self.untold.widen(shared.number);
+        let number = widen(shared.number.into(), SEQUENCE_BITS, self.proven_next);
+        self.proven_next = self.proven_next.max(number + 1);
         self.untold.pass(number); // what is for us is told by receipts
         match self.station.receive(PacketNumber(number), number, shared.rest, now) {
             Received::Restored(rest) => {
@@ -182,12 +189,23 @@ impl Listener {
         learnt
     }
 
+    /// What this node itself sent to its own group.
+    pub fn keep_sent(&mut self, encoded: &[u8]) {
+        // it was made here, and makes sense
+        let _ = self.station.overhear(encoded);
+    }
+
     fn note(&mut self, now: Duration, key_id: u32, truncated: u32) {
-        let untold =
-            if self.is_of_other(key_id) { self.others.untold(key_id) } else { Some(&mut self.untold) };
-        if let Some(untold) = untold {
-            let number = untold.widen(truncated);
-            untold.note(now, number);
+        if self.is_of_other(key_id) {
+            if let Some(untold) = self.others.untold(key_id) {
+                let number = untold.widen(truncated);
+                untold.note(now, number);
+            }
+            return;
+        }
+        let number = widen(truncated.into(), SEQUENCE_BITS, self.proven_next);
+        if number < self.proven_next + MOST_AHEAD {
+            self.untold.note(now, number);
         }
     }
 

@@ -227,7 +227,12 @@ impl Peer {
             // numbers of members are each gateway's own
             if member != listener.member() || listener.is_of_other(key_id) {
                 self.counters.overheard_datagrams += 1;
-                self.counters.bad_frames += learn(listener, now, key_id, plaintext);
+                let is_of_peer = !listener.is_of_other(key_id);
+                self.counters.bad_frames += learn(listener, now, key_id, plaintext, |rest| {
+                    if is_of_peer {
+                        outside.hear(self.index, rest);
+                    }
+                });
             }
             return;
         }
@@ -253,6 +258,7 @@ impl Peer {
     ) -> bool {
         let Some(Link { listener: Some(listener), received, .. }) = &mut self.link else { return false };
         let Ok(shared) = Shared::parse(body) else { return false };
+        outside.hear(self.index, shared.rest);
         match listener.receive(now, &shared, sequence, session, ecn) {
             Rest::Whole(body) => {
                 self.take_frame(now, sequence, shared.frame_type, (session, mac), ecn, &body, outside)
@@ -294,14 +300,21 @@ impl Peer {
 }
 
 /// Learns from what was sent to another member; how many frames made no sense.
-fn learn(listener: &mut Listener, now: Duration, key_id: u32, mut plaintext: &[u8]) -> u64 {
+fn learn(
+    listener: &mut Listener,
+    now: Duration,
+    key_id: u32,
+    mut plaintext: &[u8],
+    mut hear: impl FnMut(&[u8]),
+) -> u64 {
     if frame::parse_sequence(&mut plaintext).is_err() {
         return 1;
     }
     let frames = Frames::new(plaintext).map(|frame| match frame {
-        Ok(Frame { frame_type: Some(FrameType::Shared), body }) => {
-            Shared::parse(body).is_ok_and(|shared| listener.overhear(now, key_id, &shared))
-        }
+        Ok(Frame { frame_type: Some(FrameType::Shared), body }) => Shared::parse(body).is_ok_and(|shared| {
+            hear(shared.rest);
+            listener.overhear(now, key_id, &shared)
+        }),
         Ok(Frame { frame_type: Some(FrameType::ChunkReply), body }) => body
             .split_first_chunk()
             .is_some_and(|(number, reply)| listener.overhear_reply(now, key_id, from_u24(*number), reply)),
@@ -314,8 +327,8 @@ fn learn(listener: &mut Listener, now: Duration, key_id: u32, mut plaintext: &[u
 /// Puts the frame of the packet `sequence`, which begins at `start` and reaches to the end, into a shared one.
 pub(super) fn share(
     now: Duration,
-    member: &mut Member,
-    sharing: &mut Sharing,
+    (member, sharing): (&mut Member, &mut Sharing),
+    shared: Option<&mut Vec<Vec<u8>>>,
     (sequence, start): (u64, usize),
     written: &mut Written,
     deliveries: &mut Deliveries,
@@ -327,7 +340,13 @@ pub(super) fn share(
     let (front, rest) = frame.split_at(frame.len() - written.payload_bytes.min(frame.len()));
     frame::emit_last(FrameType::Shared, out);
     let number_at = Shared::emit_front(written.frame_type, front, out);
+    let rest_at = out.len();
     let sent = sharing.codec.encode(StationId(member.id), rest, now, out);
+    if let Some(shared) = shared {
+        let mut rest = deliveries.buffer();
+        rest.extend_from_slice(&out[rest_at..]);
+        shared.push(rest);
+    }
     Shared::set_number(sent.number.0, number_at, out);
     member.shared(sequence, sent.number);
     written.chunk_bytes = sent.removed_bytes;

@@ -13,6 +13,7 @@ mod neighbours;
 mod packing;
 mod pair;
 mod reachability;
+mod relays;
 mod sessions;
 mod snoop;
 mod versions;

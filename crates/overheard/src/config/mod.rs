@@ -6,6 +6,7 @@ mod boost;
 mod dashboard;
 mod file;
 mod gateways;
+mod mesh;
 mod mistake;
 mod mtu;
 mod overhear;

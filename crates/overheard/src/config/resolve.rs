@@ -4,6 +4,7 @@ use super::boost::boost;
 use super::dashboard::dashboard;
 use super::file::{File, Peer, Reduce, Role, Tunnel, WhenDown};
 use super::gateways::gateways;
+use super::mesh::mesh;
 use super::mtu::{largest_datagram_bytes, mtu};
 use super::overhear::{group, overhear};
 use super::recover::recover;
@@ -41,6 +42,7 @@ pub fn resolve(path: &Path, file: File, policies: Policies) -> anyhow::Result<Co
         file.peer.iter().map(|it| peer(path, it)).collect::<Result<_, anyhow::Error>>()?;
     let gateways = gateways(path, &file, &mut peers)?;
     check_names(path, &peers)?;
+    let mesh = mesh(path, &file, &peers)?;
     check_addresses(path, &addresses, &peers, &gateways)?;
     if file.node.role == Role::Station && peers.iter().all(|peer| peer.endpoint.is_none()) {
         let what =
@@ -83,6 +85,7 @@ pub fn resolve(path: &Path, file: File, policies: Policies) -> anyhow::Result<Co
     node.source_ports = source_ports;
     node.group = group;
     node.gateways = gateways;
+    node.mesh = mesh;
     node.recover = recover(path, file.recover)?;
     node.max_datagram_bytes = usize::from(mtu) + AROUND_PACKET + around_bytes;
     node.largest_datagram_bytes = largest_datagram_bytes(&endpoints, listen).max(node.max_datagram_bytes);
@@ -171,7 +174,7 @@ fn key_of<K: FromStr<Err = node::NotAKey>>(path: &Path, key: &str, named: &Path)
 }
 
 fn listen(path: &Path, file: &File) -> Result<SocketAddr, Mistake> {
-    let port = if file.node.role == Role::Gateway { PORT } else { 0 };
+    let port = if file.node.role == Role::Station { 0 } else { PORT };
     let Some(text) = &file.node.listen else { return Ok((Ipv6Addr::UNSPECIFIED, port).into()) };
     text.parse().map_err(|_| {
         let what =
@@ -263,7 +266,10 @@ fn peer(path: &Path, file: &Peer) -> anyhow::Result<PeerConfig> {
         Some(seconds) => Some(Duration::from_secs(seconds.into())),
         None => endpoint.map(|_| KEEPALIVE),
     };
-    let allowed_ips = nets(path, &key("allowed_ips"), &file.allowed_ips)?;
+    let allowed_ips = match file.allowed_ips.as_slice() {
+        [] if file.relays => Vec::new(),
+        allowed_ips => nets(path, &key("allowed_ips"), allowed_ips)?,
+    };
     Ok(PeerConfig { name: file.name.clone(), public_key, endpoint, allowed_ips, keepalive })
 }
 
