@@ -179,6 +179,7 @@ macro_rules! outside {
 // they use what is above
 mod gateways;
 mod relaying;
+pub use gateways::station_name;
 
 impl Node {
     /// A node that starts at `now`. All its randomness, its boot included, comes from `seed`.

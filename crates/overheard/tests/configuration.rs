@@ -119,8 +119,8 @@ fn a_value_of_another_kind_is_told_with_its_key() {
     );
     refused(
         "\"gateway\"",
-        "\"relay\"",
-        "gateway.toml:3: role: unknown variant `relay`, expected `gateway` or `station`",
+        "\"router\"",
+        "gateway.toml:3: role: unknown variant `router`, expected one of `gateway`, `station`, `relay`",
     );
 }
 

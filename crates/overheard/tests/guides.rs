@@ -75,6 +75,11 @@ fn several_gateways_and_a_station_that_moves() {
 }
 
 #[test]
+fn two_stations_and_the_relays_between_them() {
+    follow("relays.md");
+}
+
+#[test]
 fn a_mesh_with_a_relay() {
     follow("mesh.md");
 }

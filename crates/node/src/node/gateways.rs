@@ -15,7 +15,8 @@ use wire::inner::Inner;
 use wire::neighbours::{Message, Said, StationName};
 
 /// A station's name among gateways.
-fn station_name(key: &PublicKey) -> StationName {
+#[must_use]
+pub fn station_name(key: &PublicKey) -> StationName {
     let [a, b, c, d, e, f, g, h, ..] = derive(key.as_bytes(), b"overheard 1 station name");
     u64::from_be_bytes([a, b, c, d, e, f, g, h])
 }

@@ -2,6 +2,7 @@
 
 pub(super) mod cache;
 mod gateways;
+mod relays;
 
 use crate::config::{self, SOCKET_DIRECTORY};
 use crate::status_socket::ask;
@@ -130,6 +131,7 @@ fn print(out: &mut impl Write, report: &Report) -> std::io::Result<()> {
     print_recovery(out, node)?;
     print_group(out, node)?;
     gateways::print(out, node)?;
+    relays::print(out, node)?;
     if let Some(boost) = &about.boost {
         writeln!(out, "boost:           {}", boosted(boost, &node.peers))?;
     }
