@@ -170,6 +170,9 @@ pub enum ConfigError {
     /// More stations than a medium can have.
     #[error("there are {0} stations: a medium has at most {max}", max = crate::medium::MOST_STATIONS)]
     Stations(usize),
+    /// A listener that is no station.
+    #[error("listener {0} is no station: stations are counted from 0")]
+    Listener(usize),
     /// Overhead beyond what any frame has.
     #[error("overhead_bytes is {0}: it is at most {MOST_OVERHEAD_BYTES}")]
     Overhead(usize),

@@ -30,8 +30,13 @@ pub struct MediumConfig {
     pub rayleigh: bool,
     /// How many times stronger than everything that interferes a frame must be to be received.
     pub capture_decibels: f64,
-    /// Each pair of stations loses a part of its tries, drawn between none and this: its own, whatever the distance.
+    /// Each pair of stations loses a part of its tries, drawn between this and `most_loss`: its own, whatever the distance.
+    pub least_loss: f64,
+    /// The most of it.
     pub most_loss: f64,
+    /// The stations that also hear what is sent to others, as a radio in monitor mode does.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub listeners: Vec<usize>,
     /// How many frames may wait at a station.
     pub queue_frames: usize,
     /// Where the stations are, in metres.
@@ -55,7 +60,9 @@ impl Default for MediumConfig {
             crossover_metres: 86.0,
             rayleigh: false,
             capture_decibels: 10.0,
+            least_loss: 0.0,
             most_loss: 0.0,
+            listeners: Vec::new(),
             queue_frames: 50,
             stations: Vec::new(),
             walls: Vec::new(),
@@ -68,6 +75,7 @@ impl MediumConfig {
     pub fn validate(&self) -> Result<(), ConfigError> {
         self.radio.validate()?;
         Timing::new(self.radio.standard, self.broadcast_rate)?;
+        probability("least_loss", self.least_loss)?;
         probability("most_loss", self.most_loss)?;
         let positive = |key: &'static str, value: f64| {
             let holds = value.is_finite() && value > 0.0;
@@ -81,6 +89,10 @@ impl MediumConfig {
         let places = places.chain(self.walls.iter().flat_map(|wall| wall.from.iter().chain(&wall.to)));
         if decibels.chain(places.copied()).any(|number| !number.is_finite()) {
             return Err(ConfigError::NotFinite);
+        }
+        let is_missing = |listener: &&usize| **listener >= self.stations.len();
+        if let Some(listener) = self.listeners.iter().find(is_missing) {
+            return Err(ConfigError::Listener(*listener));
         }
         match self.stations.len() {
             count if count > MOST_STATIONS => Err(ConfigError::Stations(count)),
