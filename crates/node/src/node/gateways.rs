@@ -63,10 +63,12 @@ impl Node {
                 self.choose(now);
             }
             Roaming::Gateway(_) => {
-                for (peer, told) in std::mem::take(&mut self.told) {
-                    self.heed(now, peer, told);
+                if self.gateways_timeout().is_some_and(|at| at <= now) || !self.told.is_empty() {
+                    for (peer, told) in std::mem::take(&mut self.told) {
+                        self.heed(now, peer, told);
+                    }
+                    self.follow_stations(now);
                 }
-                self.follow_stations(now);
                 self.say_to_neighbours(now);
             }
         }

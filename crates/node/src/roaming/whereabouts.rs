@@ -189,3 +189,81 @@ impl Whereabouts {
         weighed.map_or(self.say_at, |at| at.min(self.say_at))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+    /// The peers: a station, and two other gateways.
+    const STATION: usize = 0;
+    const OTHERS: [usize; 2] = [1, 2];
+    const NAME: StationName = 77;
+
+    fn whereabouts() -> Whereabouts {
+        let stations = [(STATION, NAME)].into_iter();
+        Whereabouts::new(&OTHERS, 1, stations, Duration::ZERO).unwrap()
+    }
+
+    fn place(it: &mut Whereabouts, now: Duration, is_up: bool) -> Option<Place> {
+        while it.follow(now, |_| is_up).is_some() {}
+        it.place(STATION)
+    }
+
+    #[test]
+    fn a_gateway_that_lies_takes_no_station_away_that_says_it_is_here() {
+        let mut it = whereabouts();
+        for second in 0..60 {
+            let now = second * SECOND;
+            if second % 2 == 0 {
+                it.says(now, STATION, true);
+            }
+            it.has(now, OTHERS[0], NAME);
+            assert_eq!(place(&mut it, now, true), Some(Place::Here), "after {second} s");
+            assert!(it.is_associated(STATION));
+        }
+        // it falls silent, and the other gateway goes on saying so
+        let now = 70 * SECOND;
+        it.has(now, OTHERS[0], NAME);
+        assert_eq!(place(&mut it, now, true), Some(Place::There(OTHERS[0])));
+        assert_eq!(it.way(STATION), OTHERS[0]);
+        it.says(now, STATION, true);
+        assert_eq!(place(&mut it, now, true), Some(Place::Here), "its word counts again at once");
+    }
+
+    #[test]
+    fn one_that_knows_a_single_gateway_says_nothing_and_stays() {
+        let mut it = whereabouts();
+        it.has(SECOND, OTHERS[0], NAME);
+        assert_eq!(place(&mut it, SECOND, true), Some(Place::Here));
+        assert_eq!(place(&mut it, SECOND, false), Some(Place::There(OTHERS[0])), "it is not to be had here");
+    }
+
+    #[test]
+    fn what_a_gateway_said_ages_out_and_goes_with_its_start() {
+        let mut it = whereabouts();
+        it.says(SECOND, STATION, false);
+        assert!(!it.is_associated(STATION));
+        it.has(SECOND, OTHERS[1], NAME);
+        assert_eq!(place(&mut it, 10 * SECOND, true), Some(Place::There(OTHERS[1])));
+        it.has_started(11 * SECOND, OTHERS[1]);
+        assert_eq!(place(&mut it, 11 * SECOND, true), Some(Place::Here));
+        it.has(12 * SECOND, OTHERS[1], NAME);
+        assert_eq!(place(&mut it, 27 * SECOND, true), Some(Place::There(OTHERS[1])));
+        assert_eq!(place(&mut it, 28 * SECOND, true), Some(Place::Here));
+    }
+
+    #[test]
+    fn timers_are_in_the_future_once_they_were_heeded() {
+        let mut it = whereabouts();
+        it.says(Duration::ZERO, STATION, true);
+        it.has(Duration::ZERO, OTHERS[0], NAME);
+        let mut now = Duration::ZERO;
+        for _ in 0..50 {
+            place(&mut it, now, true);
+            let _ = it.say(now, |_| true);
+            assert!(it.timeout() > now, "at {now:?}");
+            now = it.timeout();
+        }
+    }
+}
