@@ -129,7 +129,7 @@ impl Peer {
             outside.deliveries.recycle(packet);
             return true;
         };
-        if outside.routes.peer(inner.flow.source) != Some(self.index) {
+        if !outside.may_come(inner.flow.source, self.index) {
             self.counters.wrong_source += 1;
             outside.deliveries.recycle(packet);
             return true;
