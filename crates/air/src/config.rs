@@ -170,6 +170,9 @@ pub enum ConfigError {
     /// More stations than a medium can have.
     #[error("there are {0} stations: a medium has at most {max}", max = crate::medium::MOST_STATIONS)]
     Stations(usize),
+    /// Losses of a station that is not there.
+    #[error("directed_losses names station {0}, which there is not: they are counted from 0")]
+    NoStation(usize),
     /// Overhead beyond what any frame has.
     #[error("overhead_bytes is {0}: it is at most {MOST_OVERHEAD_BYTES}")]
     Overhead(usize),

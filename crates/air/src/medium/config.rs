@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::propagation::{Propagation, Wall};
-use crate::Bitrate;
 use crate::config::{ConfigError, RadioConfig, probability};
 use crate::timing::{Standard, Timing};
+use crate::{Bitrate, LossConfig};
 
 /// The most stations of one medium.
 pub const MOST_STATIONS: usize = 1024;
@@ -32,6 +32,9 @@ pub struct MediumConfig {
     pub capture_decibels: f64,
     /// Each pair of stations loses a part of its tries, drawn between none and this: its own, whatever the distance.
     pub most_loss: f64,
+    /// Whether a receiver that senses one frame turns to a stronger one that begins later. The network simulators of the
+    /// time have it stay with the first, so that whoever begins last is not received where something else was sensed.
+    pub turns_to_stronger: bool,
     /// How many frames may wait at a station.
     pub queue_frames: usize,
     /// Where the stations are, in metres.
@@ -39,6 +42,22 @@ pub struct MediumConfig {
     /// What stands between them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub walls: Vec<Wall>,
+    /// What is lost besides, one way only. At most one entry a way counts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub directed_losses: Vec<DirectedLoss>,
+}
+
+/// What is lost of that which one station sends to another, strong enough and undisturbed or not. Frames for everybody and
+/// acknowledgements of frames are spared.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DirectedLoss {
+    /// Who sends, by number.
+    pub from: usize,
+    /// Who receives.
+    pub to: usize,
+    /// Which tries are lost. The bits are those of the packet.
+    pub loss: LossConfig,
 }
 
 impl Default for MediumConfig {
@@ -56,9 +75,11 @@ impl Default for MediumConfig {
             rayleigh: false,
             capture_decibels: 10.0,
             most_loss: 0.0,
+            turns_to_stronger: true,
             queue_frames: 50,
             stations: Vec::new(),
             walls: Vec::new(),
+            directed_losses: Vec::new(),
         }
     }
 }
@@ -81,6 +102,12 @@ impl MediumConfig {
         let places = places.chain(self.walls.iter().flat_map(|wall| wall.from.iter().chain(&wall.to)));
         if decibels.chain(places.copied()).any(|number| !number.is_finite()) {
             return Err(ConfigError::NotFinite);
+        }
+        for DirectedLoss { from, to, loss } in &self.directed_losses {
+            loss.validate()?;
+            if let Some(&absent) = [from, to].into_iter().find(|&&station| station >= self.stations.len()) {
+                return Err(ConfigError::NoStation(absent));
+            }
         }
         match self.stations.len() {
             count if count > MOST_STATIONS => Err(ConfigError::Stations(count)),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::figure_2::{ANALYSIS, SIMULATION};
 use super::path::Repair;
-use super::{figure_2, figure_3, figure_4, gain, harm, snoop};
+use super::{figure_2, figure_3, figure_4, figure_8, gain, harm, snoop};
 use crate::report::Claim;
 use crate::row::{Row, X, of, value};
 
@@ -25,6 +25,7 @@ pub fn claims(rows: &[Row]) -> Vec<Claim> {
         random_gain_adaptive(rows),
         burst_gain(rows),
         burst_gain_adaptive(rows),
+        grid_gain(rows),
         nothing_when_large(rows),
         adaptive_is_best(rows),
         adaptive_harms_nobody(rows),
@@ -169,6 +170,19 @@ fn burst_gain_of(what: &str, gains: &[f64]) -> Claim {
     )
 }
 
+fn grid_gain(rows: &[Row]) -> Claim {
+    let gains = gains(rows, figure_8::FIGURE.id, |_| true);
+    let least = gains.iter().copied().reduce(f64::min);
+    Claim::judged(
+        "nine pairs on one channel: the best degree at least +5% in every cell",
+        least
+            .iter()
+            .map(|least| format!("at least {least:+.3}, mean {:+.3}, {} cells", mean(&gains), gains.len()))
+            .collect(),
+        least.is_some_and(|least| least >= 0.05),
+    )
+}
+
 fn nothing_when_large(rows: &[Row]) -> Claim {
     let gains: Vec<f64> = [gain::FIGURE_6.id, gain::FIGURE_7.id]
         .into_iter()
@@ -186,7 +200,7 @@ fn nothing_when_large(rows: &[Row]) -> Claim {
 fn behind(rows: &[Row], within: f64, other: impl Fn(&Point<'_>) -> Option<f64>) -> (usize, Vec<String>) {
     let adaptive = Repair::Adaptive.to_string();
     let (mut count, mut behind) = (0, Vec::new());
-    for figure in [gain::FIGURE_6.id, gain::FIGURE_7.id] {
+    for figure in [gain::FIGURE_6.id, gain::FIGURE_7.id, figure_8::FIGURE.id] {
         for (losses, buffer, point) in points(rows, figure) {
             let (Some(ours), Some(theirs)) = (point.get(adaptive.as_str()), other(&point)) else { continue };
             count += 1;
