@@ -6,7 +6,7 @@ mod hop;
 
 use hop::{Flow, MS, data};
 use recovery::pattern::Pattern;
-use recovery::{Coding, Replacement, Settings, Snoop};
+use recovery::{Coding, Replacement, Settings, Snoop, Undoes};
 use wire::inner::Inner;
 
 /// What a process has of the machine's memory, in bytes.
@@ -22,7 +22,7 @@ fn a_thousand_flows_with_eight_packets_each_take_less_than_32_megabytes() {
         let coding = Coding::Fixed(Pattern { degree, distance: 1 });
         let settings = Settings { buffer_packets: 8, replacement: Replacement::Lru, coding };
         let before = resident_bytes();
-        let mut snoop = Snoop::new(&settings, true);
+        let mut snoop = Snoop::new(&settings, Undoes::Rows);
         // thirty segments of each are on their way, of the largest size, and eight slots of each are full
         for number in 0..30 {
             for port in 0..1000 {

@@ -43,7 +43,9 @@ pub(super) enum Repair {
     NonLru,
     /// XBC with this degree and distance.
     Xbc(u8, u8),
-    /// XBC with degree and distance as the link makes best.
+    /// Rows of Reed-Solomon's code.
+    ReedSolomon,
+    /// XBC with degree and distance as the link makes best, or rows where those are better.
     Adaptive,
 }
 
@@ -54,6 +56,7 @@ impl fmt::Display for Repair {
             Self::Lru => f.write_str("Snoop, LRU"),
             Self::NonLru => f.write_str("Snoop, non-LRU"),
             Self::Xbc(degree, distance) => write!(f, "XBC d = {degree} l = {distance}"),
+            Self::ReedSolomon => f.write_str("Reed-Solomon"),
             Self::Adaptive => f.write_str("XBC adaptive"),
         }
     }
@@ -67,6 +70,7 @@ impl Repair {
             Self::Lru => ("lru", "degree = 1".to_owned()),
             Self::NonLru => ("none", "degree = 1".to_owned()),
             Self::Xbc(degree, distance) => ("none", format!("degree = {degree}\ndistance = {distance}")),
+            Self::ReedSolomon => ("none", "reed_solomon = true".to_owned()),
             Self::Adaptive => ("none", "adaptive = true".to_owned()),
         };
         format!("[recover]\nbuffer_packets = {buffer_packets}\nreplacement = \"{replacement}\"\n{coding}\n")

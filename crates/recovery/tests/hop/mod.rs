@@ -3,7 +3,7 @@
 #![allow(dead_code)] // each test uses its part
 
 use etherparse::{PacketBuilder, TcpOptionElement};
-use recovery::{History, Repair, Settings, Snoop, Verdict};
+use recovery::{History, Repair, Settings, Snoop, Undoes, Verdict};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 use wire::coded::Coded;
@@ -144,7 +144,7 @@ impl Hop {
         });
         Hop {
             now: Duration::ZERO,
-            snoop: Snoop::new(settings, true),
+            snoop: Snoop::new(settings, Undoes::Rows),
             history: History::default(),
             flow,
             events: BTreeMap::new(),
@@ -259,6 +259,7 @@ impl Hop {
                     Ok(()) => self.arrive(&packet),
                     Err(_) => self.undecodable += 1,
                 }
+                self.arrive_late();
             }
             Crossing::Acknowledgment(mut packet) => {
                 let inner = Inner::parse(&packet).unwrap();
@@ -270,10 +271,18 @@ impl Hop {
         }
     }
 
+    /// What other packets brought to an end reaches the receiver, too.
+    fn arrive_late(&mut self) {
+        while let Some(packet) = self.history.poll_restored() {
+            self.arrive(&packet);
+        }
+    }
+
     /// A packet reaches the receiver, which answers at once.
     fn arrive(&mut self, packet: &[u8]) {
         let inner = Inner::parse(packet).unwrap();
         self.history.delivered(packet, &inner);
+        self.arrive_late();
         let sequence = inner.tcp_sequence.unwrap();
         let start = sequence.wrapping_sub(self.flow.first);
         let payload = &packet[inner.payload_offset..inner.total_bytes];
