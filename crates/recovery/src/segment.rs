@@ -12,21 +12,21 @@ const OPTION_SACK: u8 = 5;
 /// Blocks of selective acknowledgment that fit into TCP's options.
 const MAX_BLOCKS: usize = 4;
 
-/// What is read of a segment.
+/// What is read of a segment, once for all that want to know.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Segment {
-    pub flow: Flow,
-    pub sequence: u32,
+pub struct Segment {
+    pub(crate) flow: Flow,
+    pub(crate) sequence: u32,
     /// None without the flag.
-    pub acknowledgment: Option<u32>,
-    pub syn: bool,
-    pub fin: bool,
-    pub reset: bool,
-    pub window: u16,
+    pub(crate) acknowledgment: Option<u32>,
+    pub(crate) syn: bool,
+    pub(crate) fin: bool,
+    pub(crate) reset: bool,
+    pub(crate) window: u16,
     /// The packet's headers end here and its payload begins.
-    pub payload_at: usize,
+    pub(crate) payload_at: usize,
     /// The packet's end by its IP header.
-    pub end: usize,
+    pub(crate) end: usize,
     /// Where TCP's header begins.
     tcp_at: usize,
     /// Where the option for selective acknowledgment stands in the packet.
@@ -37,6 +37,7 @@ pub(crate) struct Segment {
 
 impl Segment {
     /// Reads a packet; `None` if it is no whole TCP segment.
+    #[must_use]
     pub fn parse(packet: &[u8], inner: &Inner) -> Option<Self> {
         inner.tcp_sequence?;
         let sliced = LaxSlicedPacket::from_ip(packet).ok()?;
@@ -91,34 +92,50 @@ impl Segment {
     }
 
     /// Selectively acknowledged, each block from its first byte to behind its last.
-    pub fn blocks(&self) -> &[(u32, u32)] {
+    pub(crate) fn blocks(&self) -> &[(u32, u32)] {
         &self.blocks[..self.block_count]
     }
 
     /// Bytes of payload.
-    pub fn payload_bytes(&self) -> usize {
+    pub(crate) fn payload_bytes(&self) -> usize {
         self.end - self.payload_at
     }
 
     /// Numbers that the segment takes: its payload, and one for the end of the stream.
-    pub fn length(&self) -> u64 {
+    pub(crate) fn length(&self) -> u64 {
         self.payload_bytes() as u64 + u64::from(self.fin)
     }
 
     /// Takes the selective acknowledgment out of the packet: what it shows is being mended. The option is advice, which a
     /// receiver may take back (RFC 2018, section 8); nothing is said that the receiver did not say.
-    pub fn strip_sack(&self, packet: &mut [u8]) {
-        let Some(Range { start, end }) = self.sack_at.clone() else { return };
+    pub(crate) fn strip_sack(&self, packet: &mut [u8]) {
+        self.cut_sack(packet, |_| false);
+    }
+
+    /// Takes those blocks out of it that are not to be kept: how many are.
+    pub(crate) fn cut_sack(&self, packet: &mut [u8], is_kept: impl Fn((u32, u32)) -> bool) -> usize {
+        let Some(Range { start, end }) = self.sack_at.clone() else { return 0 };
         // the checksum is over words from the header's start
         let even = |at: usize| at - (at - self.tcp_at) % 2;
         let words = even(start)..even(end + 1).min(packet.len());
         let before = sum(&packet[words.clone()]);
         packet[start..end].fill(OPTION_NOP);
+        let mut kept = 0;
+        for &block in self.blocks().iter().filter(|&&block| is_kept(block)) {
+            let at = start + 2 + kept * 8;
+            packet[at..at + 4].copy_from_slice(&block.0.to_be_bytes());
+            packet[at + 4..at + 8].copy_from_slice(&block.1.to_be_bytes());
+            kept += 1;
+        }
+        if kept > 0 {
+            packet[start..start + 2].copy_from_slice(&[OPTION_SACK, (2 + kept * 8) as u8]);
+        }
         let after = sum(&packet[words]);
         let at = self.tcp_at + CHECKSUM_AT;
         let checksum = u16::from_be_bytes([packet[at], packet[at + 1]]);
         let updated = !fold(u64::from(!checksum) + u64::from(!fold(before)) + after);
         packet[at..at + 2].copy_from_slice(&updated.to_be_bytes());
+        kept
     }
 }
 
@@ -175,6 +192,13 @@ mod tests {
             let blocks: Vec<_> = [Some(block), other].into_iter().flatten().collect();
             prop_assert_eq!(segment.blocks(), &blocks[..]);
             prop_assert!(checksum_is_right(&packet));
+            for kept in blocks.iter().copied() {
+                let mut packet = packet.clone();
+                let count = segment.cut_sack(&mut packet, |block| block == kept);
+                prop_assert!(checksum_is_right(&packet));
+                let left = Segment::parse(&packet, &Inner::parse(&packet).unwrap()).unwrap();
+                prop_assert!(left.blocks().len() == count && left.blocks().iter().all(|&block| block == kept));
+            }
             segment.strip_sack(&mut packet);
             prop_assert!(checksum_is_right(&packet));
             let left = Segment::parse(&packet, &Inner::parse(&packet).unwrap()).unwrap();

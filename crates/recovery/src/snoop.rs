@@ -1,6 +1,6 @@
 //! Snoop: the end before the hop, for all flows over one link.
 
-use crate::flow::Flow;
+use crate::flow::{Flow, Shown};
 use crate::segment::Segment;
 use crate::settings::{Coding, Replacement, Settings, Undoes};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -21,7 +21,7 @@ const NOTICED_PACKETS: usize = 64;
 pub enum Verdict {
     /// It goes on as it is.
     Pass,
-    /// It goes on; its selective acknowledgment has been taken out.
+    /// It goes on; its selective acknowledgment has been taken out, or some of it.
     Strip,
     /// It goes no further.
     Suppress,
@@ -126,8 +126,7 @@ impl Snoop {
     }
 
     /// A packet leaves for the station; not one that is a repair.
-    pub fn leaves(&mut self, now: Duration, packet: &[u8], inner: &Inner) {
-        let Some(segment) = Segment::parse(packet, inner) else { return };
+    pub fn leaves(&mut self, now: Duration, packet: &[u8], segment: &Segment) {
         if segment.syn || segment.reset {
             // whatever comes is another connection
             self.forget(&segment.flow);
@@ -138,12 +137,12 @@ impl Snoop {
         }
         let index = match self.by_name.get(&segment.flow) {
             Some(&index) => index,
-            None => self.begin(&segment),
+            None => self.begin(segment),
         };
         let Some(flow) = &mut self.flows[index] else { return };
         self.statistics.segments += 1;
         let before = flow.buffer.bytes();
-        flow.leaves(now, packet, &segment, &self.settings, self.undoes);
+        flow.leaves(now, packet, segment, &self.settings, self.undoes);
         self.bytes = self.bytes + flow.buffer.bytes() - before;
         self.rearm(index);
         while self.bytes > MAX_BYTES && self.clear_oldest(index) {}
@@ -151,30 +150,38 @@ impl Snoop {
 
     /// A packet came from the station: reads it, and takes selective acknowledgment out of it where it shows what is
     /// repaired here.
-    pub fn came(&mut self, now: Duration, packet: &mut [u8], inner: &Inner) -> Verdict {
-        let name = inner.flow.reversed();
+    pub fn came(&mut self, now: Duration, packet: &mut [u8], segment: &Segment) -> Verdict {
+        let name = segment.flow.reversed();
         let Some(&index) = self.by_name.get(&name) else { return Verdict::Pass };
-        let Some(segment) = Segment::parse(packet, inner) else { return Verdict::Pass };
         if segment.syn || segment.reset {
             self.forget(&name);
             return Verdict::Pass;
         }
         let Some(flow) = &mut self.flows[index] else { return Verdict::Pass };
         let before = flow.buffer.bytes();
-        let verdict = flow.came(now, &segment, self.hold_off, &mut self.statistics);
+        let shown = flow.came(now, segment, self.hold_off, &mut self.statistics);
         self.bytes = self.bytes + flow.buffer.bytes() - before;
         if flow.has_again() {
             self.again.push_back(index);
         }
         self.rearm(index);
-        match verdict {
-            Verdict::Pass => {}
-            Verdict::Suppress => self.statistics.suppressed += 1,
-            Verdict::Strip => {
+        let verdict = match shown {
+            Shown::All | Shown::Before(None) => Verdict::Pass,
+            Shown::Nothing => Verdict::Suppress,
+            Shown::Number => {
                 segment.strip_sack(packet);
-                self.statistics.stripped += 1;
+                Verdict::Strip
             }
-        }
+            Shown::Before(Some(edge)) => {
+                let is_before = |block: (u32, u32)| (edge.wrapping_sub(block.0) as i32) > 0;
+                match segment.cut_sack(packet, is_before) == segment.blocks().len() {
+                    true => Verdict::Pass,
+                    false => Verdict::Strip,
+                }
+            }
+        };
+        self.statistics.suppressed += u64::from(verdict == Verdict::Suppress);
+        self.statistics.stripped += u64::from(verdict == Verdict::Strip);
         verdict
     }
 

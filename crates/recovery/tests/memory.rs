@@ -4,10 +4,9 @@
 
 mod hop;
 
-use hop::{Flow, MS, data};
+use hop::{Flow, MS, data, segment};
 use recovery::pattern::Pattern;
 use recovery::{Coding, Replacement, Settings, Snoop, Undoes};
-use wire::inner::Inner;
 
 /// What a process has of the machine's memory, in bytes.
 fn resident_bytes() -> usize {
@@ -27,7 +26,7 @@ fn a_thousand_flows_with_eight_packets_each_take_less_than_32_megabytes() {
         for number in 0..30 {
             for port in 0..1000 {
                 let packet = data(&Flow { port, ..Flow::default() }, 1 + number * 1348, 1348);
-                snoop.leaves(MS * number, &packet, &Inner::parse(&packet).unwrap());
+                snoop.leaves(MS * number, &packet, &segment(&packet));
             }
         }
         let bytes = resident_bytes() - before;

@@ -4,11 +4,10 @@
 
 mod hop;
 
-use hop::{Flow, Hop, MS, acknowledgment, data};
+use hop::{Flow, Hop, MS, acknowledgment, data, segment};
 use proptest::prelude::*;
 use recovery::pattern::Pattern;
 use recovery::{Coding, Repair, Replacement, Settings, Snoop, Undoes, Verdict};
-use wire::inner::Inner;
 
 const PLAIN: Settings = Settings { buffer_packets: 100, replacement: Replacement::None, coding: Coding::Off };
 
@@ -91,7 +90,7 @@ fn a_lost_tail_is_sent_again_by_the_timeout_and_three_times_at_most() {
     let flow = Flow::default();
     let mut snoop = Snoop::new(&PLAIN, Undoes::Rows);
     let packet = data(&flow, 1, 500);
-    snoop.leaves(MS, &packet, &Inner::parse(&packet).unwrap());
+    snoop.leaves(MS, &packet, &segment(&packet));
     let mut tries = 0;
     let mut at = MS;
     while let Some(next) = snoop.timeout() {
@@ -124,11 +123,11 @@ fn a_peer_that_cannot_decode_is_sent_packets_as_they_were() {
     let flow = Flow::default();
     for number in 0..4 {
         let packet = data(&flow, 1 + number * 1000, 1000);
-        snoop.leaves(MS, &packet, &Inner::parse(&packet).unwrap());
+        snoop.leaves(MS, &packet, &segment(&packet));
     }
     let mut packet = acknowledgment(&flow, 1, &[(1001, 4001)]);
-    let inner = Inner::parse(&packet).unwrap();
-    assert_eq!(snoop.came(20 * MS, &mut packet, &inner), Verdict::Strip, "the window is new");
+    let segment = segment(&packet);
+    assert_eq!(snoop.came(20 * MS, &mut packet, &segment), Verdict::Strip, "the window is new");
     assert_eq!(snoop.poll_repair(20 * MS, &mut Vec::new()), Some(Repair::Packet));
 }
 
@@ -142,12 +141,12 @@ fn a_station_that_lies_harms_only_its_own_flows() {
             // claims everything, nothing, and what was never sent, and has all that is kept for it sent again
             for number in 0..400u32 {
                 let packet = data(&liar, number.wrapping_mul(1000), 1000);
-                hop.snoop.leaves(MS, &packet, &Inner::parse(&packet).unwrap());
+                hop.snoop.leaves(MS, &packet, &segment(&packet));
                 let lie = number.wrapping_mul(0x9e37_79b9);
                 let mut packet =
                     acknowledgment(&liar, lie % 500_000, &[(lie % 300_000, lie % 400_000), (lie, 0)]);
-                let inner = Inner::parse(&packet).unwrap();
-                let _ = hop.snoop.came(2 * MS, &mut packet, &inner);
+                let segment = segment(&packet);
+                let _ = hop.snoop.came(2 * MS, &mut packet, &segment);
             }
             let mut repairs = 0;
             while hop.snoop.poll_repair(2 * MS, &mut Vec::new()).is_some() {
@@ -207,8 +206,8 @@ proptest! {
             // near each other, so that they mean something to each other
             let near = |number: u32| number % 50_000;
             let mut packet = if is_data { data(&flow, near(number), bytes) } else { acknowledgment(&flow, near(number), &[(near(block.0), near(block.1))]) };
-            let inner = Inner::parse(&packet).unwrap();
-            if is_data { snoop.leaves(now, &packet, &inner) } else { let _ = snoop.came(now, &mut packet, &inner); }
+            let segment = segment(&packet);
+            if is_data { snoop.leaves(now, &packet, &segment) } else { let _ = snoop.came(now, &mut packet, &segment); }
             snoop.handle_timeout(now);
             let mut repairs = 0;
             while snoop.poll_repair(now, &mut out).is_some() { out.clear(); repairs += 1; }

@@ -11,7 +11,7 @@ use crate::link::Link;
 use crate::node::Outside;
 use crate::peer::Peer;
 use crate::status::RecoverStatus;
-use recovery::{NotRestored, Repair, Snoop, Statistics, Verdict};
+use recovery::{NotRestored, Repair, Segment, Snoop, Statistics, Verdict};
 use std::time::Duration;
 use wire::coded::Coded;
 use wire::frame::{self, FrameType};
@@ -28,6 +28,22 @@ const AROUND_CODED: usize = 1 + frame::MAX_LENGTH_BYTES;
 pub(crate) fn status(snoop: &Snoop) -> RecoverStatus {
     let (packets, slots) = snoop.packets();
     RecoverStatus { flows: snoop.flows(), bytes: snoop.bytes(), packets, slots, loss: snoop.loss() }
+}
+
+impl Link {
+    /// A packet leaves for the peer, perhaps as a repair.
+    pub(super) fn note_segment(&mut self, now: Duration, packet: &[u8], inner: &Inner, is_repair: bool) {
+        if self.snoop.is_none() && self.upstream.is_none() {
+            return;
+        }
+        let Some(segment) = Segment::parse(packet, inner) else { return };
+        if let Some(snoop) = self.snoop.as_mut().filter(|_| !is_repair) {
+            snoop.leaves(now, packet, &segment);
+        }
+        if let Some(upstream) = &mut self.upstream {
+            upstream.leaves(&segment);
+        }
+    }
 }
 
 impl Peer {
@@ -180,14 +196,16 @@ impl Peer {
             if let Some(history) = &mut link.history {
                 history.delivered(&packet, inner);
             }
-            if let Some(upstream) = &mut link.upstream {
-                upstream.came(now, &packet, inner);
+            let reads = link.snoop.is_some() || link.upstream.is_some();
+            let segment = reads.then(|| Segment::parse(&packet, inner)).flatten();
+            if let (Some(upstream), Some(segment)) = (&mut link.upstream, &segment) {
+                upstream.came(now, segment);
             }
             let hop_repairs =
                 link.repairs_losses().then(|| link.retry_after() + crate::recover::RECEIPT_DELAY);
-            if let Some(snoop) = &mut link.snoop {
+            if let (Some(snoop), Some(segment)) = (&mut link.snoop, &segment) {
                 snoop.hold_off(hop_repairs.unwrap_or(Duration::ZERO));
-                let verdict = snoop.came(now, &mut packet, inner);
+                let verdict = snoop.came(now, &mut packet, segment);
                 self.queue_repairs(now, outside);
                 if verdict == Verdict::Suppress {
                     outside.deliveries.recycle(packet);
