@@ -7,16 +7,15 @@
 //!
 //! While all that is missing can be sent again from here, the far sender is shown nothing of it: duplicate acknowledgments
 //! stay here, and selective acknowledgment is taken out of those that go on. As soon as something cannot (it was not kept,
-//! what it is coded with is lost too, it was tried three times), the flow is *exposed* until what was on its way then has been
-//! acknowledged: acknowledgments go on, and selective acknowledgment up to where something is missing that is repaired here,
-//! lest the sender repair that too. It slows down once for that and not again.
+//! what it is coded with is lost too, it was tried three times), the flow is *exposed*: everything goes on as it came, until
+//! what was on its way then has been acknowledged. The sender slows down once for that and not again.
 
 use crate::buffer::{Buffer, Kept, Means};
 use crate::choice::Counts;
 use crate::round_trip::RoundTrip;
 use crate::segment::Segment;
 use crate::settings::{Coding, Settings, Undoes};
-use crate::snoop::Statistics;
+use crate::snoop::{Statistics, Verdict};
 use std::collections::VecDeque;
 use std::time::Duration;
 use wire::number::widen;
@@ -27,17 +26,6 @@ const MAX_WATCHED: usize = 512;
 const MAX_TRIES: u8 = 3;
 /// TCP's sequence numbers are widened to count from here, so that none is below zero.
 const ORIGIN: u64 = 1 << 33;
-
-/// What the sender is shown of an acknowledgment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shown {
-    All,
-    /// What it selectively acknowledges before this TCP sequence number, if there is one.
-    Before(Option<u32>),
-    /// Its number only.
-    Number,
-    Nothing,
-}
 
 /// A segment on its way.
 #[derive(Debug)]
@@ -231,16 +219,16 @@ impl Flow {
         segment: &Segment,
         hold_off: Duration,
         statistics: &mut Statistics,
-    ) -> Shown {
-        let Some(acknowledgment) = segment.acknowledgment else { return Shown::All };
+    ) -> Verdict {
+        let Some(acknowledgment) = segment.acknowledgment else { return Verdict::Pass };
         self.last_use = now;
         let acknowledgment = widen(acknowledgment.into(), 32, self.acknowledged);
         if acknowledgment > self.next {
             // what it acknowledges did not pass here
-            return Shown::All;
+            return Verdict::Pass;
         }
         if acknowledgment < self.acknowledged {
-            return Shown::All; // an old one
+            return Verdict::Pass; // an old one
         }
         self.heard_at = now;
         let advances = acknowledgment > self.acknowledged;
@@ -256,22 +244,13 @@ impl Flow {
         }
         let missing = self.look_for_losses(now, highest, hold_off, statistics);
         if self.acknowledged < self.exposed_until {
-            return Shown::Before(self.repaired_here(highest));
+            return Verdict::Pass;
         }
         match (missing, repeats) {
-            (false, _) => Shown::All,
-            (true, true) => Shown::Nothing,
-            (true, false) => Shown::Number,
+            (false, _) => Verdict::Pass,
+            (true, true) => Verdict::Suppress,
+            (true, false) => Verdict::Strip,
         }
-    }
-
-    /// Where the first of what is missing begins that is repaired here without the sender's knowing. What it would be shown
-    /// beyond, it would repair too.
-    fn repaired_here(&self, highest: u64) -> Option<u32> {
-        let until = self.watched.partition_point(|watched| watched.start < highest);
-        let missing = self.watched.iter().take(until).filter(|watched| !watched.delivered);
-        let mut ours = missing.filter(|it| !(it.shown || it.left_to_sender || it.by_sender));
-        ours.next().map(|watched| watched.start as u32)
     }
 
     /// Notes what has arrived. Up to where selective acknowledgment shows something to have.

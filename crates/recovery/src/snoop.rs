@@ -1,6 +1,6 @@
 //! Snoop: the end before the hop, for all flows over one link.
 
-use crate::flow::{Flow, Shown};
+use crate::flow::Flow;
 use crate::segment::Segment;
 use crate::settings::{Coding, Replacement, Settings, Undoes};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -21,7 +21,7 @@ const NOTICED_PACKETS: usize = 64;
 pub enum Verdict {
     /// It goes on as it is.
     Pass,
-    /// It goes on; its selective acknowledgment has been taken out, or some of it.
+    /// It goes on; its selective acknowledgment has been taken out.
     Strip,
     /// It goes no further.
     Suppress,
@@ -159,27 +159,15 @@ impl Snoop {
         }
         let Some(flow) = &mut self.flows[index] else { return Verdict::Pass };
         let before = flow.buffer.bytes();
-        let shown = flow.came(now, segment, self.hold_off, &mut self.statistics);
+        let verdict = flow.came(now, segment, self.hold_off, &mut self.statistics);
         self.bytes = self.bytes + flow.buffer.bytes() - before;
         if flow.has_again() {
             self.again.push_back(index);
         }
         self.rearm(index);
-        let verdict = match shown {
-            Shown::All | Shown::Before(None) => Verdict::Pass,
-            Shown::Nothing => Verdict::Suppress,
-            Shown::Number => {
-                segment.strip_sack(packet);
-                Verdict::Strip
-            }
-            Shown::Before(Some(edge)) => {
-                let is_before = |block: (u32, u32)| (edge.wrapping_sub(block.0) as i32) > 0;
-                match segment.cut_sack(packet, is_before) == segment.blocks().len() {
-                    true => Verdict::Pass,
-                    false => Verdict::Strip,
-                }
-            }
-        };
+        if verdict == Verdict::Strip {
+            segment.strip_sack(packet);
+        }
         self.statistics.suppressed += u64::from(verdict == Verdict::Suppress);
         self.statistics.stripped += u64::from(verdict == Verdict::Strip);
         verdict
