@@ -320,11 +320,12 @@ impl Buffer {
 
     /// What costs least to make room, if that is less than a packet is worth.
     fn cheapest(&self, free: &[usize], counts: &Counts, means: Means) -> Option<Room> {
-        let mut best = (1.0, None);
+        // combined, it holds its room until others have come, too: the longer, the more is lost
+        let mut best = (1.0 - counts.loss(), None);
         if means.rows {
             let plain = self.plain(free).count();
             if plain >= 2 {
-                consider((counts.cost_of_row(plain, plain), Room::Encode), &mut best);
+                consider((counts.cost_of_encoding(plain), Room::Encode), &mut best);
             }
             let oldest = self.plain(free).next().map(|block| self.blocks[block].components[0].number);
             for &index in free.iter().filter(|&&block| self.blocks[block].rows.len() >= 2) {

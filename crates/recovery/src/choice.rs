@@ -19,6 +19,8 @@ const MEMORY: f32 = 2048.0;
 const ASSUMED: (f32, f32) = (100.0, 2.0);
 /// Packets in a row of which it is counted how many are lost.
 const MOST_IN_ROW: usize = 16;
+/// How much of a lost packet it is worth not to wait for a row that is lost, too.
+const WAITING: f32 = 0.6;
 /// For how many such windows it counts that losses are believed to be independent: those overlap.
 const WINDOWS_DOUBT: f32 = 60.0;
 /// How many losses' worth of evidence it takes to believe that losses come together.
@@ -94,6 +96,19 @@ impl Counts {
         rows as f32 * self.lost_of(under_way.min(MOST_IN_ROW), rows) / self.loss()
     }
 
+    /// What it costs that so many packets become rows, one less than they are: beside the row, that a lost packet is not
+    /// had before as many rows have come as packets are lost with it, and any of those may be lost, too.
+    #[must_use]
+    pub fn cost_of_encoding(&self, packets: usize) -> f32 {
+        self.cost_of_row(packets, packets) + self.cost_of_waiting(packets)
+    }
+
+    fn cost_of_waiting(&self, under_way: usize) -> f32 {
+        let of = under_way.min(MOST_IN_ROW);
+        let rows = |lost: usize| (lost * (lost - 1)) as f32 * self.lost_of(of, lost);
+        (2..=of).map(rows).sum::<f32>() * WAITING / (1.0 - self.loss()).max(0.1)
+    }
+
     /// What it costs that one more packet becomes part of a block that has so many under way, and so many rows: more than
     /// before are lost at once, and then none of them is repaired.
     #[must_use]
@@ -102,7 +117,8 @@ impl Counts {
             let of = under_way.min(MOST_IN_ROW);
             (rows + 1..=of).map(|lost| lost as f32 * self.lost_of(of, lost)).sum::<f32>()
         };
-        (unrepaired(under_way + 1) - unrepaired(under_way)) / self.loss()
+        let waiting = self.cost_of_waiting(under_way + 1) - self.cost_of_waiting(under_way);
+        (unrepaired(under_way + 1) - unrepaired(under_way)) / self.loss() + waiting
     }
 
     /// How often so many packets of so many in a row are lost.

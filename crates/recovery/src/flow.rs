@@ -295,8 +295,8 @@ impl Flow {
         watched.delivered = true;
         let took = now.saturating_sub(watched.left_at);
         let once = watched.tries == 0 && !watched.by_sender;
-        if once {
-            // of several the one that left last was answered at once
+        if once && watched.order > self.arrived[0] {
+            // of several the one that left last was answered at once; what comes behind what left later was lost, and restored
             *sample = Some(took);
         }
         // of what left twice nobody knows which arrived, unless the second cannot have
@@ -382,7 +382,7 @@ impl Flow {
     fn expose(&mut self, at: usize, highest: u64, statistics: &mut Statistics) {
         let watched = &self.watched[at];
         let kept = watched.slot.and_then(|slot| self.buffer.get(slot, watched.start));
-        let serves_others = kept.is_some_and(|kept| kept.other_count() > 0 && self.is_enough(&kept, highest));
+        let serves_others = kept.is_some_and(|kept| kept.spared() > 0 && self.is_enough(&kept, highest));
         let watched = &mut self.watched[at];
         watched.left_to_sender = true;
         if let Some(slot) = watched.slot.take_if(|_| !serves_others) {
@@ -403,7 +403,8 @@ impl Flow {
         }
         // while others are acknowledged it is told of by them
         let since = first.left_at.max(self.heard_at);
-        (!first.queued).then(|| since + self.round_trip.timeout() * (1 << first.tries.min(MAX_TRIES)))
+        // what the air loses is no sign that it is full: the wait need not double
+        (!first.queued).then(|| since + self.round_trip.timeout() * (u32::from(first.tries) + 1))
     }
 
     /// Nothing was heard of the first segment for too long.

@@ -50,7 +50,7 @@ mod upstream;
 pub mod xor;
 
 pub use history::{History, NotRestored};
-pub use settings::{Coding, Replacement, Settings, SettingsError, Undoes};
 pub use segment::Segment;
+pub use settings::{Coding, Replacement, Settings, SettingsError, Undoes};
 pub use snoop::{Repair, Snoop, Statistics, Verdict};
 pub use upstream::Upstream;

@@ -157,8 +157,8 @@ impl Expected {
 mod tests {
     use super::*;
     use etherparse::PacketBuilder;
-    use wire::inner::Inner;
     use proptest::prelude::*;
+    use wire::inner::Inner;
 
     const MS: Duration = Duration::from_millis(1);
     const SEGMENT: u32 = 100;

@@ -25,7 +25,8 @@ pub const FIGURE: Figure = Figure {
     rows,
 };
 
-const CODED: [Repair; 4] = [Repair::Xbc(2, 1), Repair::Xbc(3, 1), Repair::Xbc(4, 1), Repair::Adaptive];
+const CODED: [Repair; 5] =
+    [Repair::Xbc(2, 1), Repair::Xbc(3, 1), Repair::Xbc(4, 1), Repair::ReedSolomon, Repair::Adaptive];
 
 fn losses(plan: &Plan) -> &'static [u32] {
     plan.choose(&[64, 256, 1024], &[256], &[256])
