@@ -173,6 +173,9 @@ pub enum ConfigError {
     /// Losses of a station that is not there.
     #[error("directed_losses names station {0}, which there is not: they are counted from 0")]
     NoStation(usize),
+    /// A listener that is no station.
+    #[error("listener {0} is no station: stations are counted from 0")]
+    Listener(usize),
     /// Overhead beyond what any frame has.
     #[error("overhead_bytes is {0}: it is at most {MOST_OVERHEAD_BYTES}")]
     Overhead(usize),

@@ -43,7 +43,9 @@ pub const PACKET_TO_MPDU_BYTES: usize = ETHERNET_TO_MPDU_BYTES + 14;
 pub struct Delivery {
     /// Who sent it.
     pub from: usize,
-    /// Who got it: the one that it was for, or everybody who heard it.
+    /// Whom it was for; `None`: everybody.
+    pub addressee: Option<usize>,
+    /// Who got it: the one that it was for, everybody who heard it, or those who listen to what others are sent.
     pub to: Vec<usize>,
     /// Its octets.
     pub frame: Vec<u8>,

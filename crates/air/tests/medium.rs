@@ -158,11 +158,43 @@ fn what_is_for_everybody_reaches_those_in_range_and_is_not_repeated() {
     medium.send(sent, 0, None, vec![7; 100]);
     let now = medium.poll_timeout().unwrap();
     let delivery = medium.poll_deliver(now).unwrap();
-    assert_eq!(delivery, Delivery { from: 0, to: vec![1, 2], frame: vec![7; 100] });
+    assert_eq!(delivery, Delivery { from: 0, addressee: None, to: vec![1, 2], frame: vec![7; 100] });
     // At 2 Mbit/s, at once, since the air was free.
     let timing = Timing::new(Standard::B, "2Mbit/s".parse().unwrap()).unwrap();
     assert_eq!(now, sent + timing.frame(100 + PACKET_TO_MPDU_BYTES));
     assert_eq!((medium.poll_timeout(), medium.counters(0).transmitted.frames), (None, 1));
+}
+
+#[test]
+fn who_listens_hears_what_others_are_sent_as_far_as_it_reaches() {
+    let config = MediumConfig { listeners: vec![2, 3], ..row(4, 120.0) };
+    let mut medium = Medium::new(&config, 1).unwrap();
+    medium.send(Duration::ZERO, 0, Some(1), vec![7; 100]);
+    let mut deliveries = Vec::new();
+    while let Some(now) = medium.poll_timeout() {
+        deliveries.extend(std::iter::from_fn(|| medium.poll_deliver(now)));
+    }
+    // the last of the row is out of range
+    let overheard = Delivery { from: 0, addressee: Some(1), to: vec![2], frame: vec![7; 100] };
+    assert_eq!(deliveries, [overheard.clone(), Delivery { to: vec![1], ..overheard }]);
+    assert_eq!(medium.counters(0).transmitted.frames, 1);
+}
+
+#[test]
+fn who_listens_hears_a_frame_once_however_often_it_is_tried() {
+    let lossy = MediumConfig { listeners: vec![2], least_loss: 0.3, most_loss: 0.3, ..row(3, 50.0) };
+    let mut medium = Medium::new(&lossy, 1).unwrap();
+    let (mut overheard, mut now) = (0, Duration::ZERO);
+    for _ in 0..400 {
+        medium.send(now, 0, Some(1), vec![7; 500]);
+        while let Some(due) = medium.poll_timeout() {
+            now = due;
+            let deliveries = std::iter::from_fn(|| medium.poll_deliver(now));
+            overheard += deliveries.filter(|delivery| delivery.to == [2]).count();
+        }
+    }
+    // at least the first try's seven of ten, and some of those that were tried again
+    assert!((270..400).contains(&overheard), "{overheard}");
 }
 
 #[test]

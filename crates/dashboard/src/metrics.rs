@@ -95,7 +95,7 @@ const SPLIT: [Split; 4] = [
 /// What is measured of a peer, where it is known.
 type Measured = (&'static str, &'static str, Unit, fn(&PeerStatus) -> Option<f64>);
 
-fn measured() -> [Measured; 6] {
+fn measured() -> [Measured; 7] {
     [
         ("rtt", "Smoothed round trip of the hop", Unit::Seconds, |peer| peer.srtt_seconds),
         ("loss", "Share of what was sent lately that the air lost", Unit::Ratios, |peer| peer.loss),
@@ -108,6 +108,12 @@ fn measured() -> [Measured; 6] {
             "Share of what others were sent lately that the peer overheard",
             Unit::Ratios,
             |peer| peer.overheard_share,
+        ),
+        (
+            "air_time_saved",
+            "What chunks would have taken of the air that the peer had, less what those took that it lacked",
+            Unit::Seconds,
+            |peer| peer.overheard_share.and(Some(peer.counters.air_saved_seconds())),
         ),
         ("session_age", "Since the session's handshake", Unit::Seconds, |peer| peer.session_age_seconds),
     ]

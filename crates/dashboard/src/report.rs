@@ -75,6 +75,7 @@ pub(crate) mod tests {
             path_mtu_bytes: Some(1500),
             path_mtu_confirmed: true,
             loss: Some(0.012),
+            radio_bits_per_second: None,
             overheard_share: None,
             overheard_by_rate: Vec::new(),
             queue_bytes: 0,

@@ -23,9 +23,12 @@ mod udp;
 
 use crate::experiment::Experiment;
 use crate::figure::Figure;
+use crate::row::Driver;
 
 /// The paper, run again.
 pub const EXPERIMENT: Experiment = Experiment {
+    id: "byte-caching",
+    drivers: &[Driver::Virtual, Driver::Sim, Driver::Lab],
     title: "Byte caching, run again",
     source: "F. Le, M. Srivatsa, A. K. Iyengar: Byte Caching in Wireless Networks. ICDCS 2012.",
     figures: &FIGURES,

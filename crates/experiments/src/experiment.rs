@@ -10,7 +10,7 @@ use crate::cell::Cell;
 use crate::contents::Contents;
 use crate::estimate::Estimate;
 use crate::figure::{Figure, Need, Results, Setting, paired_times};
-use crate::plan::Plan;
+use crate::plan::{Extent, Plan};
 use crate::reading::Reading;
 use crate::report::{Claim, Heading, Section};
 use crate::row::{Driver, Row};
@@ -21,6 +21,10 @@ use crate::testbed::Testbed;
 /// One experiment.
 #[derive(Clone, Copy)]
 pub struct Experiment {
+    /// Its name on the command line and in files.
+    pub id: &'static str,
+    /// What runs it for a report on everything; the first of them runs the whole of it.
+    pub drivers: &'static [Driver],
     /// The title of its report.
     pub title: &'static str,
     /// What it runs again, or what it is for.
@@ -62,6 +66,16 @@ impl Experiment {
             }
         };
         ids.iter().map(figure).collect()
+    }
+
+    /// How much a driver runs of it, unless it is to be quick: the seconds of this machine's kernel are seconds.
+    #[must_use]
+    pub fn extent(&self, driver: Driver) -> Extent {
+        if driver == Driver::Lab && self.drivers.first() != Some(&Driver::Lab) {
+            Extent::Corner
+        } else {
+            Extent::Whole
+        }
     }
 
     /// The report on rows that [`run`] gave.

@@ -7,7 +7,8 @@
 //!
 //! An [`experiment::Experiment`] is made of [`figure::Figure`]s, which say which [`cell`]s they need and make rows of
 //! what came of them; a cell that several need is run once. [`byte_caching`] is the paper of that name; [`no_harm`] is
-//! what the default tunnel does beyond it, and to whom it does no harm; [`reboost`] is TCP that knows of it.
+//! what the default tunnel does beyond it, and to whom it does no harm; [`reboost`] is TCP that knows of it. [`site`] is a
+//! folder with a report on all of them.
 
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods)] // Experiments are drivers: they may read clocks and wait.
@@ -31,6 +32,7 @@ pub mod row;
 pub mod run;
 pub mod scheme;
 pub mod simulate;
+pub mod site;
 pub mod testbed;
 pub mod trace;
 pub mod xbc;

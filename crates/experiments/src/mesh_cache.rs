@@ -22,9 +22,12 @@ mod workload;
 
 use crate::experiment::Experiment;
 use crate::figure::Figure;
+use crate::row::Driver;
 
 /// The paper, run again.
 pub const EXPERIMENT: Experiment = Experiment {
+    id: "meshcache",
+    drivers: &[Driver::Virtual],
     title: "MeshCache, run again",
     source: "S. M. Das, H. Pucha, Y. C. Hu: Mitigating the Gateway Bottleneck via Transparent Cooperative Caching in \
              Wireless Mesh Networks. Purdue TR-ECE-06, 2006.",

@@ -14,9 +14,12 @@ mod udp;
 
 use crate::experiment::Experiment;
 use crate::figure::Figure;
+use crate::row::Driver;
 
 /// The experiment.
 pub const EXPERIMENT: Experiment = Experiment {
+    id: "no-harm",
+    drivers: &[Driver::Virtual, Driver::Sim, Driver::Lab],
     title: "Saving more, harming nobody",
     source: "The default tunnel against none, and against one that removes nothing.",
     figures: &FIGURES,

@@ -22,9 +22,12 @@ mod trial;
 
 use crate::experiment::Experiment;
 use crate::figure::Figure;
+use crate::row::Driver;
 
 /// The experiment.
 pub const EXPERIMENT: Experiment = Experiment {
+    id: "reboost",
+    drivers: &[Driver::Lab],
     title: "TCP that turns saved bytes into speed",
     source: "K. Lee, D. Kim, I. Shin: REboost: Improving Throughput in Wireless Networks Using Redundancy Elimination, IEEE \
              Communications Letters 21(1), 2017.",

@@ -36,9 +36,12 @@ mod two_access_points;
 
 use crate::experiment::Experiment;
 use crate::figure::Figure;
+use crate::row::Driver;
 
 /// The paper, run again.
 pub const EXPERIMENT: Experiment = Experiment {
+    id: "refactor",
+    drivers: &[Driver::Sim],
     title: "REfactor, run again",
     source: "S.-H. Shen, A. Gember, A. Anand, A. Akella: REfactor-ing Content Overhearing to Improve Wireless \
              Performance. MobiCom 2011.",

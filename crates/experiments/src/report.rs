@@ -3,6 +3,11 @@
 mod chart;
 mod page;
 
+pub use page::STYLE;
+
+use serde::{Deserialize, Serialize};
+
+use crate::experiment::Experiment;
 use crate::row::{Driver, Row, X};
 
 /// What stands above everything.
@@ -13,11 +18,18 @@ pub struct Heading {
     /// Whose it is.
     pub source: String,
     /// What ran it.
+    pub ran: Vec<Ran>,
+    /// The state of the project, as git describes it.
+    pub commit: String,
+}
+
+/// That an experiment was run.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Ran {
+    /// By this driver.
     pub driver: Driver,
     /// The kernel whose TCP was used.
     pub kernel: String,
-    /// The state of the project, as git describes it.
-    pub commit: String,
     /// How long it took, in seconds.
     pub took_seconds: f64,
 }
@@ -61,6 +73,19 @@ impl Claim {
 #[must_use]
 pub fn html(heading: &Heading, claims: &[Claim], sections: &[Section]) -> String {
     page::html(heading, claims, sections)
+}
+
+/// The first chart of an experiment's report, and the title of its figure.
+#[must_use]
+pub fn first_chart(experiment: &Experiment, rows: &[Row]) -> Option<(&'static str, String)> {
+    experiment.figures.iter().find_map(|figure| {
+        let rows: Vec<Row> = rows.iter().filter(|row| row.figure == figure.id).cloned().collect();
+        let svg = panels(&rows)
+            .iter()
+            .find(|panel| panel.is_worth_a_chart())
+            .and_then(|panel| chart::svg(panel, figure.x))?;
+        Some((figure.title, svg))
+    })
 }
 
 /// The rows of a section that belong into one chart: those of one panel with one unit.
@@ -163,10 +188,8 @@ mod tests {
         let heading = Heading {
             title: "A paper".to_owned(),
             source: "Somebody, 2012".to_owned(),
-            driver: Driver::Virtual,
-            kernel: "a kernel".to_owned(),
+            ran: vec![Ran { driver: Driver::Virtual, kernel: "a kernel".to_owned(), took_seconds: 61.0 }],
             commit: "abc".to_owned(),
-            took_seconds: 61.0,
         };
         let claim = Claim { claim: "it works".to_owned(), found: "0.6 < 0.7".to_owned(), holds: Some(true) };
         let html = html(&heading, &[claim], &[section()]);

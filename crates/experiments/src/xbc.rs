@@ -22,9 +22,12 @@ mod upstream;
 
 use crate::experiment::Experiment;
 use crate::figure::Figure;
+use crate::row::Driver;
 
 /// The paper, run again.
 pub const EXPERIMENT: Experiment = Experiment {
+    id: "xbc",
+    drivers: &[Driver::Virtual],
     title: "XBC, run again",
     source: "Z. Zheng, P. Sinha: XBC: XOR-based Buffer Coding for Reliable Transmissions over Wireless Networks. \
              SECON 2008.",

@@ -56,7 +56,9 @@ pub fn seeds() -> Vec<Seed> {
     let hidden = MediumConfig { carrier_sense_metres: 250.0, queue_frames: 2, ..usual.clone() };
     let indoors = MediumConfig {
         rayleigh: true,
+        least_loss: 0.1,
         most_loss: 0.5,
+        listeners: vec![2],
         walls: vec![Wall { from: [100.0, -5.0], to: [100.0, 5.0], decibels: 6.0 }],
         ..usual.clone()
     };

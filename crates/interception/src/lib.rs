@@ -6,6 +6,9 @@
 //!
 //! The rules go when this is dropped; what a killed process left is replaced at the next start.
 
+mod door;
+
+pub use door::{NoDoor, listen, transparent};
 use ipnet::IpNet;
 use rtnetlink::packet_route::AddressFamily;
 use rtnetlink::packet_route::route::{RouteAttribute, RouteMessage, RouteProtocol, RouteScope, RouteType};
@@ -77,7 +80,7 @@ impl Taken {
 pub enum NoInterception {
     /// `nft` is not there.
     #[error(
-        "there is no program nft; install the package nftables, or put in the rules of --print-nft otherwise"
+        "there is no program nft; install the package nftables, or put in rules of your own and say rules = false"
     )]
     NoNft,
     /// `nft` refused.
@@ -94,6 +97,20 @@ pub enum NoInterception {
 }
 
 impl Plan {
+    /// Which of its numbers cannot be, by the key that has it, and what to do about it.
+    #[must_use]
+    pub fn mistake(&self) -> Option<(&'static str, String)> {
+        let Plan { door, mark, table, .. } = self;
+        match (door, mark, table) {
+            (0, _, _) => Some(("port", "0 is no port; choose a free one".to_owned())),
+            (_, 0, _) => Some(("mark", "0 is what unmarked packets have; choose another number".to_owned())),
+            (_, _, 0 | 253..=255) => {
+                Some(("table", format!("table {table} is the kernel's own; choose another")))
+            }
+            _ => None,
+        }
+    }
+
     fn name(&self) -> String {
         format!("overheard_{}_{}", self.taker, self.door)
     }
@@ -274,5 +291,17 @@ mod tests {
         let anything = Plan { taken: vec![Taken::default()], ..plan }.ruleset();
         assert!(anything.contains("    meta nfproto ipv4 tcp flags"), "{anything}");
         assert!(anything.contains("    meta nfproto ipv6 tcp flags"), "{anything}");
+    }
+
+    #[test]
+    fn numbers_that_the_kernel_needs_itself_are_refused() {
+        let plan = Plan { taker: "cache", door: 4782, taken: Vec::new(), mark: 1, table: 4782 };
+        assert_eq!(plan.mistake(), None);
+        let key = |plan: Plan| plan.mistake().map(|(key, _)| key);
+        assert_eq!(key(Plan { door: 0, ..plan.clone() }), Some("port"));
+        assert_eq!(key(Plan { mark: 0, ..plan.clone() }), Some("mark"));
+        for table in [0, 253, 254, 255] {
+            assert_eq!(key(Plan { table, ..plan.clone() }), Some("table"), "{table}");
+        }
     }
 }

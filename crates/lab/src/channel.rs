@@ -71,7 +71,8 @@ impl Channel {
             let from = self.macs[delivery.from];
             for &station in &delivery.to {
                 frame.clear();
-                let to = ethernet::group_of(&delivery.frame).unwrap_or(self.macs[station]);
+                let addressee = self.macs[delivery.addressee.unwrap_or(station)];
+                let to = ethernet::group_of(&delivery.frame).unwrap_or(addressee);
                 ethernet::frame_into(frame, from, to, &delivery.frame);
                 // A TAP refuses frames only while it is down, which is a loss like any other.
                 let _ = taps[station].send(frame);

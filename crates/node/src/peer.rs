@@ -266,6 +266,7 @@ impl Peer {
             path_mtu_bytes: self.endpoint.map(|to| self.path.limit() as u64 + outer_header_bytes(to)),
             path_mtu_confirmed: self.path.is_confirmed(),
             version: self.sessions.version(),
+            radio_bits_per_second: sharing.and_then(|sharing| sharing.radio_rate(self.index as u8)),
             overheard_share: link
                 .and_then(|link| sharing?.codec.overheard_share(StationId(link.member.as_ref()?.id))),
             overheard_by_rate: link

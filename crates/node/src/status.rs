@@ -56,6 +56,9 @@ pub struct PeerStatus {
     pub path_mtu_confirmed: bool,
     /// The share of what we sent lately that the air lost.
     pub loss: Option<f64>,
+    /// At which rate the peer is sent to, in bits a second, as this machine's radio says; none where no radio does.
+    #[serde(default)]
+    pub radio_bits_per_second: Option<u64>,
     /// The share of what was sent to other members of the group that it overheard lately; none if it is no member.
     #[serde(default)]
     pub overheard_share: Option<f64>,
@@ -75,6 +78,14 @@ pub struct PeerStatus {
     pub boost_ratio: Option<f64>,
     /// What has been counted since the start.
     pub counters: PeerCounters,
+}
+
+impl PeerCounters {
+    /// What was saved of the air by not sending chunks that the peer had, less what those took that it lacked after all.
+    #[must_use]
+    pub fn air_saved_seconds(&self) -> f64 {
+        (self.air_saved_nanoseconds as f64 - self.air_spent_nanoseconds as f64) / 1e9
+    }
 }
 
 /// What a member overheard of what others were sent at one rate.
@@ -196,6 +207,12 @@ pub struct PeerCounters {
     /// Bytes of chunks that the peer had, from its own packets or overheard, and that were not sent.
     #[serde(default)]
     pub overheard_removed_bytes: u64,
+    /// What those bytes would have taken of the air, at the rate at which the peer is sent to.
+    #[serde(default)]
+    pub air_saved_nanoseconds: u64,
+    /// What the chunks took that were sent after all, since the peer lacked them.
+    #[serde(default)]
+    pub air_spent_nanoseconds: u64,
     /// Datagrams for others that were overheard.
     #[serde(default)]
     pub overheard_datagrams: u64,

@@ -2,11 +2,10 @@
 
 use crate::counters::{Counters, Counts};
 use crate::relay::{Ended, breaks, relay};
-use interception::{Interception, NoInterception, Plan};
-use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
+use interception::{Interception, NoInterception, Plan, listen, transparent};
+use socket2::{Domain, SockRef, Socket, TcpKeepalive, Type};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
@@ -17,7 +16,6 @@ use tokio::task::LocalSet;
 const CONNECT: Duration = Duration::from_secs(20);
 /// After how long without a byte an end is asked whether it is still there.
 const KEEPALIVE: Duration = Duration::from_secs(120);
-const BACKLOG: i32 = 1024;
 
 /// What is split, and within which bounds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,17 +33,9 @@ pub struct Settings {
 /// Why nothing is split; a sentence with the mend.
 #[derive(Debug, thiserror::Error)]
 pub enum NoDoor {
-    /// The port is taken.
-    #[error("cannot listen on TCP port {port}: {source}; choose another")]
-    Port {
-        /// Which.
-        port: u16,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// Sockets may not stand for others.
-    #[error("no right to take connections on their way ({0}); run as root or give the program CAP_NET_ADMIN")]
-    NoRight(io::Error),
+    /// No socket for them.
+    #[error(transparent)]
+    NotOpen(#[from] interception::NoDoor),
     /// They cannot be led here.
     #[error(transparent)]
     NotTaken(#[from] NoInterception),
@@ -68,11 +58,13 @@ impl Split {
     /// Opens the door, and leads connections to it.
     pub fn start(settings: Settings) -> Result<Self, NoDoor> {
         let port = settings.plan.door;
-        let mut doors = vec![listen((Ipv4Addr::UNSPECIFIED, port).into())?];
-        match listen((Ipv6Addr::UNSPECIFIED, port).into()) {
+        let mut doors = vec![listen((Ipv4Addr::UNSPECIFIED, port).into(), true)?];
+        match listen((Ipv6Addr::UNSPECIFIED, port).into(), true) {
             Ok(door) => doors.push(door),
-            Err(NoDoor::Port { source, .. }) => tracing::info!("no IPv6 connection is split: {source}"),
-            Err(error) => return Err(error),
+            Err(interception::NoDoor::Address { source, .. }) => {
+                tracing::info!("no IPv6 connection is split: {source}");
+            }
+            Err(error) => return Err(error.into()),
         }
         let (counters, stop) = (Arc::new(Counters::default()), Arc::new(Notify::new()));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -124,33 +116,9 @@ impl Drop for Split {
     }
 }
 
-/// A socket that may have others' addresses.
-fn transparent(address: SocketAddr) -> Result<Socket, NoDoor> {
-    let failed = |source| NoDoor::Port { port: address.port(), source };
-    let socket =
-        Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP)).map_err(failed)?;
-    // The option of IPv4 sets the flag of an IPv6 socket too; IPv6's own has no safe wrapper.
-    socket.set_ip_transparent_v4(true).map_err(NoDoor::NoRight)?;
-    if address.is_ipv6() {
-        socket.set_only_v6(true).map_err(failed)?;
-    }
-    socket.set_reuse_address(true).map_err(failed)?;
-    socket.set_nonblocking(true).map_err(failed)?;
-    Ok(socket)
-}
-
-fn listen(address: SocketAddr) -> Result<std::net::TcpListener, NoDoor> {
-    let failed = |source| NoDoor::Port { port: address.port(), source };
-    let socket = transparent(address)?;
-    socket.bind(&address.into()).map_err(failed)?;
-    socket.listen(BACKLOG).map_err(failed)?;
-    Ok(socket.into())
-}
-
 /// Connects to `to` as `from`.
 async fn connect(from: SocketAddr, to: SocketAddr) -> io::Result<TcpStream> {
     let socket = transparent(from).map_err(io::Error::other)?;
-    socket.bind(&from.into())?;
     let socket = TcpSocket::from_std_stream(socket.into());
     tokio::time::timeout(CONNECT, socket.connect(to)).await.map_err(|_| io::ErrorKind::TimedOut)?
 }

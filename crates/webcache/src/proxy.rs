@@ -20,7 +20,7 @@ mod ways;
 
 pub use abortable::Abort;
 pub use answer::Outcome;
-pub use listener::{Listener, NoListener};
+pub use listener::Listener;
 pub use proof::Prover;
 pub use request::{Asked, Door};
 pub use upstream::{Kind, Way};

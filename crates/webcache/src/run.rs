@@ -2,8 +2,8 @@
 
 use crate::config::Config;
 use crate::icp::Icp;
-use crate::management::{Page, StatusSocket};
-use crate::proxy::{Door, Listener, NoListener, Prover, Proxy, Settings};
+use crate::management::{self, StatusSocket};
+use crate::proxy::{Door, Listener, Prover, Proxy, Settings};
 use crate::selector::Selector;
 use crate::site::Rewrites;
 use crate::store::{NoDirectory, Store};
@@ -22,7 +22,7 @@ pub enum NotStarted {
     Directory(#[from] NoDirectory),
     /// A door.
     #[error("{0}")]
-    Listener(#[from] NoListener),
+    Listener(#[from] interception::NoDoor),
     /// The rules.
     #[error("[transparent]: {0}")]
     Interception(#[from] NoInterception),
@@ -99,7 +99,9 @@ async fn serve(config: Config, status_socket: &Path, ready: impl FnOnce()) -> Re
         },
     );
     if let Some((address, token)) = config.management {
-        tokio::spawn(Page::open(address, token, proxy.clone())?.serve());
+        let proxy = proxy.clone();
+        let page = management::open(address, token)?;
+        tokio::spawn(page.serve(move |question| management::answer(question, &proxy)));
     }
     let status = StatusSocket::open(status_socket)?;
     let _removed_at_the_end = status.removal();

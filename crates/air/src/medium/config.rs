@@ -30,11 +30,16 @@ pub struct MediumConfig {
     pub rayleigh: bool,
     /// How many times stronger than everything that interferes a frame must be to be received.
     pub capture_decibels: f64,
-    /// Each pair of stations loses a part of its tries, drawn between none and this: its own, whatever the distance.
+    /// Each pair of stations loses a part of its tries, drawn between this and `most_loss`: its own, whatever the distance.
+    pub least_loss: f64,
+    /// The most of it.
     pub most_loss: f64,
     /// Whether a receiver that senses one frame turns to a stronger one that begins later. The network simulators of the
     /// time have it stay with the first, so that whoever begins last is not received where something else was sensed.
     pub turns_to_stronger: bool,
+    /// The stations that also hear what is sent to others, as a radio in monitor mode does.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub listeners: Vec<usize>,
     /// How many frames may wait at a station.
     pub queue_frames: usize,
     /// Where the stations are, in metres.
@@ -74,8 +79,10 @@ impl Default for MediumConfig {
             crossover_metres: 86.0,
             rayleigh: false,
             capture_decibels: 10.0,
+            least_loss: 0.0,
             most_loss: 0.0,
             turns_to_stronger: true,
+            listeners: Vec::new(),
             queue_frames: 50,
             stations: Vec::new(),
             walls: Vec::new(),
@@ -89,6 +96,7 @@ impl MediumConfig {
     pub fn validate(&self) -> Result<(), ConfigError> {
         self.radio.validate()?;
         Timing::new(self.radio.standard, self.broadcast_rate)?;
+        probability("least_loss", self.least_loss)?;
         probability("most_loss", self.most_loss)?;
         let positive = |key: &'static str, value: f64| {
             let holds = value.is_finite() && value > 0.0;
@@ -108,6 +116,10 @@ impl MediumConfig {
             if let Some(&absent) = [from, to].into_iter().find(|&&station| station >= self.stations.len()) {
                 return Err(ConfigError::NoStation(absent));
             }
+        }
+        let is_missing = |listener: &&usize| **listener >= self.stations.len();
+        if let Some(listener) = self.listeners.iter().find(is_missing) {
+            return Err(ConfigError::Listener(*listener));
         }
         match self.stations.len() {
             count if count > MOST_STATIONS => Err(ConfigError::Stations(count)),

@@ -161,6 +161,7 @@ impl Medium {
                 self.finish(index, now, true);
             }
             (Phase::Data, Some(to)) => {
+                self.overhear(from, to, (&overlapping, earlier));
                 let mut reception = self.receives(from, to, fade, (&overlapping, earlier));
                 let bytes = self.stations[from].queue.front().map_or(0, |first| first.bytes);
                 // asked of every try, so that what is lost does not depend on what else happens to it
@@ -209,7 +210,34 @@ impl Medium {
         let frame = std::mem::take(&mut first.frame);
         station.counters.delivered.add(frame.len());
         self.stations[to].counters.received.add(frame.len());
-        self.arrived.push_back(Delivery { from, to: vec![to], frame });
+        self.arrived.push_back(Delivery { from, addressee: Some(to), to: vec![to], frame });
+    }
+
+    /// Those who listen to what others are sent hear a try, each once a frame. What is tried again although it has arrived is
+    /// not overheard: they had the same chance before.
+    fn overhear(&mut self, from: usize, addressee: usize, overlapping: (&[usize], usize)) {
+        let mut to = Vec::new();
+        for index in 0..self.config.listeners.len() {
+            let listener = self.config.listeners[index];
+            let has_heard = self.stations[from].overheard_by.contains(&listener);
+            if has_heard
+                || [from, addressee].contains(&listener)
+                || !self.propagation.is_sensed(from, listener)
+            {
+                continue;
+            }
+            let fade = self.draw_fade();
+            if self.receives(from, listener, fade, overlapping) == Reception::Good {
+                to.push(listener);
+            }
+        }
+        let station = &mut self.stations[from];
+        let Some(first) = station.queue.front().filter(|_| !station.has_arrived && !to.is_empty()) else {
+            return;
+        };
+        let frame = first.frame.clone();
+        station.overheard_by.extend(&to);
+        self.arrived.push_back(Delivery { from, addressee: Some(addressee), to, frame });
     }
 
     fn deliver_to_all(&mut self, from: usize, overlapping: (&[usize], usize)) {
@@ -230,7 +258,7 @@ impl Medium {
         for receiver in &to {
             self.stations[*receiver].counters.received.add(frame.len());
         }
-        self.arrived.push_back(Delivery { from, to, frame });
+        self.arrived.push_back(Delivery { from, addressee: None, to, frame });
     }
 
     /// A try is over: acknowledged, or sent to everybody, or neither.
@@ -248,6 +276,7 @@ impl Medium {
                 station.counters.lost.add(first.bytes);
             }
             station.has_arrived = false;
+            station.overheard_by.clear();
             station.retry = 0;
         } else {
             station.retry += 1;

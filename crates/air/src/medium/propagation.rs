@@ -32,6 +32,7 @@ pub struct Propagation {
     rayleigh: bool,
     /// The least power that is sensed.
     sensed: f64,
+    least_loss: f64,
     most_loss: f64,
 }
 
@@ -60,7 +61,8 @@ impl Propagation {
             power,
             rayleigh: config.rayleigh,
             sensed: gain(config.carrier_sense_metres) / at_range,
-            most_loss: config.most_loss,
+            least_loss: config.least_loss,
+            most_loss: config.most_loss.max(config.least_loss),
         }
     }
 
@@ -102,7 +104,8 @@ impl Propagation {
             return 0.0;
         }
         let pair = one.min(other) * self.stations + one.max(other);
-        self.most_loss * Variates::new(seed, Purpose::Pair).at(pair as u64)
+        self.least_loss
+            + (self.most_loss - self.least_loss) * Variates::new(seed, Purpose::Pair).at(pair as u64)
     }
 }
 

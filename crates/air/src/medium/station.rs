@@ -56,6 +56,8 @@ pub(super) struct Station {
     pub(super) retry: u8,
     /// The first one has arrived, and only its acknowledgement has not.
     pub(super) has_arrived: bool,
+    /// Those who listen to what others are sent and heard the first frame.
+    pub(super) overheard_by: Vec<usize>,
     /// It is sending, or waits for an acknowledgement.
     pub(super) is_sending: bool,
     /// Slots of backoff left from `busy_until` and DIFS on.

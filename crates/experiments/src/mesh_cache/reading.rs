@@ -6,6 +6,7 @@ use lab::{Ending, FetchOutcome, Outcome};
 use super::network::Network;
 use super::protocol::Protocol;
 use super::trial::{Trial, cache_name};
+use crate::estimate::Estimate;
 use crate::figure::Results;
 
 /// What a client gets from its own router at most, in kbit/s: the paper's "about 50 Mbps" (section 8.2). In virtual time a
@@ -41,6 +42,17 @@ pub(super) struct Reading {
     /// Files asked for, and those of them that did not come whole, those apart that the end cut off.
     pub asked: usize,
     pub broken: usize,
+}
+
+/// What runs showed by what others with the same seeds did.
+pub(super) fn quotient_of(
+    ours: &[Reading],
+    theirs: &[Reading],
+    measure: impl Fn(&Reading) -> f64,
+) -> Option<Estimate> {
+    let pairs: Vec<(f64, f64)> =
+        ours.iter().zip(theirs).map(|(ours, theirs)| (measure(ours), measure(theirs))).collect();
+    Estimate::paired_ratio(&pairs)
 }
 
 impl Reading {

@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::log::{LOGS, Log};
 use super::network::Place;
 use super::protocol::Protocol;
-use super::reading::{Reading, readings};
+use super::reading::{Reading, quotient_of, readings};
 use super::tables::{by_default, drawn, seconds};
 use super::trial::Trial;
 use crate::estimate::Estimate;
@@ -71,14 +71,10 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
             row("network load", "packets a file", &|it| it.packets);
             row("files that did not come whole", "files", &|it| it.broken as f64);
             let mut quotient = |series: &str, measure: &dyn Fn(&Reading) -> f64| {
-                let pairs: Vec<(f64, f64)> = readings
-                    .iter()
-                    .zip(&baseline)
-                    .map(|(ours, theirs)| (measure(ours), measure(theirs)))
-                    .collect();
+                let estimate = quotient_of(&readings, &baseline, measure);
                 let series = format!("{}, {}", by_default(series, SCENARIO), log.1);
                 let row = Row::new(FIGURE.id, series, x.as_str(), "ratio");
-                rows.push(row.measured(Estimate::paired_ratio(&pairs), driver, draws));
+                rows.push(row.measured(estimate, driver, draws));
             };
             quotient("average aggregate throughput", &|it| it.aggregate);
             quotient("gateway load", &|it| it.gateway_kilobytes);

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::network::Place;
 use super::protocol::Protocol;
-use super::reading::{Reading, readings};
+use super::reading::{Reading, quotient_of, readings};
 use super::trial::Trial;
 use crate::estimate::Estimate;
 use crate::figure::{Figure, Need, Results, Setting};
@@ -135,13 +135,9 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
             let all_baseline = paper(scenario, Protocol::Default);
             let against = |ours: Option<f64>, theirs: Option<f64>| Some(ours? / theirs?);
             let mut quotient = |series: &str, paper: Option<f64>, measure: &dyn Fn(&Reading) -> f64| {
-                let pairs: Vec<(f64, f64)> = readings
-                    .iter()
-                    .zip(&baseline)
-                    .map(|(ours, theirs)| (measure(ours), measure(theirs)))
-                    .collect();
+                let estimate = quotient_of(&readings, &baseline, measure);
                 let row = Row::new(TABLES.id, by_default(series, scenario), x.as_str(), "ratio");
-                rows.push(row.measured(Estimate::paired_ratio(&pairs), driver, draws).paper(paper));
+                rows.push(row.measured(estimate, driver, draws).paper(paper));
             };
             quotient(AGGREGATE, against(aggregate, all_baseline[0]), &|it| it.aggregate);
             quotient(TOGETHER, None, &|it| it.together);

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::network::Place;
 use super::protocol::Protocol;
-use super::reading::{Reading, readings};
+use super::reading::{Reading, quotient_of, readings};
 use super::trial::Trial;
 use crate::estimate::Estimate;
 use crate::figure::{Figure, Need, Results, Setting};
@@ -121,18 +121,14 @@ fn overall(results: &Results<'_>) -> Result<Vec<Row>> {
         row("files asked for", "files", None, &|it| it.asked as f64);
         row("files that did not come whole", "files", None, &|it| it.broken as f64);
         let mut quotient = |series: &str, paper: Option<f64>, measure: &dyn Fn(&Reading) -> f64| {
-            let pairs: Vec<(f64, f64)> = readings
-                .iter()
-                .zip(&baseline)
-                .map(|(ours, theirs)| (measure(ours), measure(theirs)))
-                .collect();
+            let estimate = quotient_of(&readings, &baseline, measure);
             let row = Row::new(
                 FIGURE_14.id,
                 format!("{series} by Default's"),
                 protocol.to_string().as_str(),
                 "ratio",
             );
-            rows.push(row.measured(Estimate::paired_ratio(&pairs), driver, draws).paper(paper));
+            rows.push(row.measured(estimate, driver, draws).paper(paper));
         };
         let is_best = protocol == Protocol::PhBcp;
         quotient(GATEWAY, is_best.then_some(0.62), &|it| it.gateway_kilobytes);

@@ -53,15 +53,7 @@ fn trial((round_trip, leave_good, leave_bad): (u64, u32, u32), system: System) -
         },
     };
     let place = format!("figure 2, {round_trip} ms, {leave_good}%, {leave_bad}%");
-    Trial {
-        place,
-        system,
-        file: File::Pages,
-        left: None,
-        wire_milliseconds: None,
-        links: links(round_trip, loss),
-        control: "cubic",
-    }
+    Trial::new(place, system, File::Pages, links(round_trip, loss))
 }
 
 fn needs(setting: &Setting<'_>) -> Vec<Need> {

@@ -39,16 +39,7 @@ fn trial(system: System) -> Trial {
     let recorded = format!("{}0", "1".repeat(99));
     // it is one of the characters that a recording has
     let loss = recorded.parse().map_or(LossConfig::None, |receptions| LossConfig::Trace { receptions });
-    let place = "figure 3".to_owned();
-    Trial {
-        place,
-        system,
-        file: File::Pages,
-        left: None,
-        wire_milliseconds: None,
-        links: links(100, loss),
-        control: "cubic",
-    }
+    Trial::new("figure 3", system, File::Pages, links(100, loss))
 }
 
 fn needs(setting: &Setting<'_>) -> Vec<Need> {

@@ -49,15 +49,8 @@ fn controls() -> Vec<&'static str> {
 }
 
 fn trial(control: &'static str, system: System) -> Trial {
-    Trial {
-        place: format!("figure 4, {control}"),
-        system,
-        file: File::Pages,
-        left: None,
-        wire_milliseconds: None,
-        links: links(100, LossConfig::Bernoulli { probability: 0.01 }),
-        control,
-    }
+    let links = links(100, LossConfig::Bernoulli { probability: 0.01 });
+    Trial { control, ..Trial::new(format!("figure 4, {control}"), system, File::Pages, links) }
 }
 
 fn needs(setting: &Setting<'_>) -> Vec<Need> {

@@ -29,8 +29,7 @@ fn seeds(plan: &Plan) -> u32 {
 
 fn trial(round_trip: u32, system: System) -> Trial {
     let links = links(round_trip.into(), LossConfig::None);
-    let place = format!("harm, {round_trip} ms");
-    Trial { place, system, file: File::Random, left: None, wire_milliseconds: None, links, control: "cubic" }
+    Trial::new(format!("harm, {round_trip} ms"), system, File::Random, links)
 }
 
 fn needs(setting: &Setting<'_>) -> Vec<Need> {

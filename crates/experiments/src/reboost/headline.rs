@@ -46,15 +46,7 @@ fn files(plan: &Plan) -> &'static [File] {
 
 fn trial(file: File, system: System) -> Trial {
     let links = links(100, LossConfig::Bernoulli { probability: 0.01 });
-    Trial {
-        place: "anomaly".to_owned(),
-        system,
-        file,
-        left: None,
-        wire_milliseconds: None,
-        links,
-        control: "cubic",
-    }
+    Trial::new("anomaly", system, file, links)
 }
 
 fn reference(file: File) -> Trial {

@@ -31,8 +31,7 @@ fn seeds(plan: &Plan) -> u32 {
 
 fn trial(file: File, system: System) -> Trial {
     let links = links(100, LossConfig::Bernoulli { probability: 0.01 });
-    let (place, wire_milliseconds) = ("proxy".to_owned(), Some(WIRE_MILLISECONDS));
-    Trial { place, system, file, left: None, wire_milliseconds, links, control: "cubic" }
+    Trial { wire_milliseconds: Some(WIRE_MILLISECONDS), ..Trial::new("proxy", system, file, links) }
 }
 
 fn trials() -> Vec<Trial> {

@@ -67,8 +67,7 @@ fn links(setting: &Setting<'_>, recording: &str, with_loss: bool) -> Option<[Lin
 }
 
 fn trial(links: [LinkConfig; 2], name: &str, with_loss: bool, system: System) -> Trial {
-    let place = place(name, with_loss);
-    Trial { place, system, file: File::Pages, left: None, wire_milliseconds: None, links, control: "cubic" }
+    Trial::new(place(name, with_loss), system, File::Pages, links)
 }
 
 /// The trials of each network, by system.

@@ -41,8 +41,7 @@ fn seeds(plan: &Plan) -> u32 {
 
 fn trial(system: System) -> Trial {
     let links = links(20, LossConfig::None);
-    let (file, place) = (File::LongMixed, "table 2".to_owned());
-    Trial { place, system, file, left: None, wire_milliseconds: None, links, control: "reno" }
+    Trial { control: "reno", ..Trial::new("table 2", system, File::LongMixed, links) }
 }
 
 fn scenario(setting: &Setting<'_>, system: System) -> Result<Scenario> {

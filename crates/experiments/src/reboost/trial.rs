@@ -56,6 +56,12 @@ pub struct Trial {
 }
 
 impl Trial {
+    /// A whole file over a link alone, under cubic.
+    pub fn new(place: impl Into<String>, system: System, file: File, links: [LinkConfig; 2]) -> Self {
+        let place = place.into();
+        Trial { place, system, file, left: None, wire_milliseconds: None, links, control: "cubic" }
+    }
+
     /// Its scenario's name.
     pub fn name(&self) -> String {
         let compressed = if self.left.is_some() { " compressed" } else { "" };

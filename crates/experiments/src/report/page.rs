@@ -5,7 +5,8 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use super::{Claim, Heading, Section, chart, panels};
 use crate::row::Row;
 
-const STYLE: &str = "\
+/// How the pages look.
+pub const STYLE: &str = "\
 body { font: 15px/1.45 sans-serif; max-width: 72em; margin: 2em auto; padding: 0 1em; color: #222 }
 h1, h2, h3 { line-height: 1.2 } h2 { margin-top: 2.5em; border-top: 1px solid #ccc; padding-top: 1em }
 table { border-collapse: collapse; font-size: 13px } th, td { padding: .2em .7em; text-align: left; vertical-align: top }
@@ -28,8 +29,10 @@ pub fn html(heading: &Heading, claims: &[Claim], sections: &[Section]) -> String
                 h1 { (heading.title) }
                 p { (heading.source) }
                 p.about {
-                    "Driver: " (heading.driver) ". Kernel: " (heading.kernel) ". Commit: " (heading.commit) ". Took "
-                    (format!("{:.0}", heading.took_seconds)) " s. In charts, vertical strokes are 95% confidence \
+                    @for ran in &heading.ran {
+                        "Run by " (ran.driver) " in " (format!("{:.0}", ran.took_seconds)) " s (kernel: " (ran.kernel) "). "
+                    }
+                    "Commit: " (heading.commit) ". In charts, vertical strokes are 95% confidence \
                      intervals and rings are values that the paper's text or tables state."
                 }
                 @if !claims.is_empty() { (summary(claims)) }
@@ -73,7 +76,7 @@ fn section(section: &Section, heading: &Heading) -> Markup {
         h2 id=(section.id) { (label(&section.id)) ": " (section.title) }
         p { (section.remark) }
         p.about {
-            @if seeds > 0 { "Seeds 1 to " (seeds) ", " (heading.kernel) ", " } @else { "Offline, " }
+            @if seeds > 0 { "Seeds 1 to " (seeds) ", " (kernels(section, heading)) ", " } @else { "Offline, " }
             "commit " (heading.commit) "."
             @for note in &notes { " " (capitalised(note)) "." }
         }
@@ -87,12 +90,19 @@ fn section(section: &Section, heading: &Heading) -> Markup {
     }
 }
 
+/// Those whose TCP a section's rows are of.
+fn kernels(section: &Section, heading: &Heading) -> String {
+    let of_section = |ran: &&super::Ran| section.rows.iter().any(|row| row.driver == ran.driver);
+    let kernels: Vec<&str> = heading.ran.iter().filter(of_section).map(|ran| ran.kernel.as_str()).collect();
+    kernels.join(", ")
+}
+
 fn table(rows: &[Row], x: &str) -> Markup {
     html! {
         table {
             tr {
-                th { "Series" } th { (x) } th { "Ours" } th { "95% interval" } th { "Paper" } th { "Unit" } th { "Seeds" }
-                th { "Note" }
+                th { "Series" } th { (x) } th { "Ours" } th { "95% interval" } th { "Paper" } th { "Unit" }
+                th { "Driver" } th { "Seeds" } th { "Note" }
             }
             @for row in rows {
                 tr {
@@ -104,6 +114,7 @@ fn table(rows: &[Row], x: &str) -> Markup {
                     } }
                     td.number { (row.paper.map_or(String::new(), |paper| paper.to_string())) }
                     td { (row.unit) }
+                    td { (row.driver) }
                     td.number { (row.seeds) }
                     td { (row.note.split("; ").filter(|note| !note.starts_with("content: ")).collect::<Vec<_>>().join("; ")) }
                 }

@@ -125,6 +125,17 @@ impl Sharing {
         self.codec.join(StationId(member), association, now).is_ok()
     }
 
+    /// At which rate a member is sent to, in bits a second, as its radio says; `None`: no radio does.
+    pub fn radio_rate(&self, member: u8) -> Option<u64> {
+        self.rates.get(&member).copied()
+    }
+
+    /// What bytes in a packet to a member take of the air.
+    pub fn air_nanoseconds(&self, member: u8, bytes: usize) -> u64 {
+        let rate = self.radio_rate(member).unwrap_or(self.group.rate_bits_per_second);
+        (bytes as f64 * AirTime::of_rate(rate).per_byte_seconds * 1e9) as u64
+    }
+
     /// A member is sent to at this rate, as its radio says.
     pub fn radio_sends(&mut self, member: u8, rate_bits_per_second: u64) {
         if self.rates.insert(member, rate_bits_per_second) != Some(rate_bits_per_second) {

@@ -239,6 +239,9 @@ impl Peer {
         let &Written { reduced, shortened_bytes, packet_bytes, frame_bytes, chunk_bytes, .. } = written;
         self.counters.shared_packets += u64::from(written.frame_type == FrameType::Shared);
         self.counters.overheard_removed_bytes += chunk_bytes as u64;
+        if let Some(sharing) = outside.sharing.as_deref().filter(|_| chunk_bytes > 0) {
+            self.counters.air_saved_nanoseconds += sharing.air_nanoseconds(self.index as u8, chunk_bytes);
+        }
         self.counters.inner_sent_packets += 1;
         self.counters.inner_sent_bytes += packet_bytes as u64;
         if reduced {

@@ -88,7 +88,7 @@ impl Peer {
         };
         match overflow {
             Some(overflow) => self.write_overflow(&mut row, overflow, outside, out),
-            None => self.write_chunk_reply(limit, out),
+            None => self.write_chunk_reply(limit, outside.sharing.as_deref(), out),
         }
         self.write_packets(now, &mut row, None, outside, out);
         let (header, body) = out.split_at_mut(SEALED_HEADER_BYTES);
@@ -100,7 +100,7 @@ impl Peer {
     }
 
     /// Chunks that the member asked for.
-    fn write_chunk_reply(&mut self, limit: usize, out: &mut Vec<u8>) {
+    fn write_chunk_reply(&mut self, limit: usize, sharing: Option<&Sharing>, out: &mut Vec<u8>) {
         let room = limit.saturating_sub(out.len() + 1 + frame::MAX_LENGTH_BYTES + SEQUENCE_BYTES);
         let member = self.link.as_mut().and_then(|link| link.member.as_mut());
         if let Some((number, reply)) = member.and_then(|member| member.next_reply(room)) {
@@ -108,6 +108,9 @@ impl Peer {
             out.extend_from_slice(&to_u24(number.0));
             out.extend_from_slice(&reply);
             self.counters.chunk_replies += 1;
+            if let Some(sharing) = sharing {
+                self.counters.air_spent_nanoseconds += sharing.air_nanoseconds(self.index as u8, reply.len());
+            }
         }
     }
 

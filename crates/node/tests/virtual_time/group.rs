@@ -188,6 +188,9 @@ fn what_one_station_fetched_is_not_sent_to_another_that_overheard_it() {
     assert!(second * 5 < first, "{second} after {first}");
     let counters = cell.nodes[GATEWAY].status(cell.now).peers[1].counters;
     assert!(counters.overheard_removed_bytes > 300 * 1000, "{counters:?}");
+    let at_24_mbit = counters.overheard_removed_bytes as f64 * 8.0 / 24e6;
+    let spent = counters.air_spent_nanoseconds as f64 / 1e9;
+    assert!((counters.air_saved_seconds() + spent - at_24_mbit).abs() < 1e-3, "{counters:?}");
     let station = cell.nodes[2].status(cell.now).peers[0].counters;
     assert!(station.chunks_hit > 1000 && station.chunks_missed == 0, "{station:?}");
 }

@@ -22,7 +22,7 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let file: File = read_toml(&args.config)?;
     let config = webcache::config::resolve(&args.config, file)
-        .map_err(|mistake| Mistake::at(&args.config, mistake.key, mistake.sentence))?;
+        .map_err(|mistake| Mistake::at(&args.config, &mistake.key, mistake.sentence))?;
     if args.print_nft {
         return print_rules(&args.config, &config);
     }

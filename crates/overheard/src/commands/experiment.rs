@@ -1,5 +1,7 @@
 //! `overheard experiment`: runs a paper again and sets our figures beside its own.
 
+mod all;
+
 use crate::config::Mistake;
 use crate::table::Table;
 use anyhow::{Context, bail};
@@ -7,7 +9,7 @@ use experiments::cell::File;
 use experiments::contents::Contents;
 use experiments::experiment::{self, Experiment};
 use experiments::plan::{Extent, Plan, Traced};
-use experiments::report::{Claim, Heading};
+use experiments::report::{Claim, Heading, Ran};
 use experiments::row::{Driver, Row};
 use experiments::run::{self, Kept, LAB_LANES, Runner};
 use experiments::scheme::Scheme;
@@ -39,6 +41,8 @@ enum Paper {
     Reboost(Reboost),
     /// Mitigating the Gateway Bottleneck via Transparent Cooperative Caching (Das, Pucha, Hu, Purdue 2006)
     Meshcache(Options),
+    /// All of them, into one folder of pages that says what the papers have and what came out here
+    All(all::All),
 }
 
 #[derive(clap::Args)]
@@ -126,6 +130,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             let runner = Runner { lanes: args.lanes.max(1), ..runner(Driver::Lab, kept)? };
             run_experiment(&reboost::EXPERIMENT, &args.wanted, Traced::default(), &runner)
         }
+        Paper::All(args) => all::run(args),
         Paper::Meshcache(options) => run_in_lab(&mesh_cache::EXPERIMENT, options, Traced::default()),
     }
 }
@@ -161,14 +166,7 @@ fn run_experiment(
     runner: &Runner,
 ) -> anyhow::Result<()> {
     let figures = experiment.chosen(&args.figure).map_err(|why| Mistake::new(why.to_string()))?;
-    let extent = match args.quick {
-        true => Extent::Quick,
-        // the others have a driver of other seconds for the whole
-        false if runner.driver == Driver::Lab && experiment.title != reboost::EXPERIMENT.title => {
-            Extent::Corner
-        }
-        false => Extent::Whole,
-    };
+    let extent = if args.quick { Extent::Quick } else { experiment.extent(runner.driver) };
     let plan = Plan { extent, seeds: args.seeds, trace };
     let progress = ProgressBar::new(0).with_style(
         ProgressStyle::with_template("{wide_bar} {pos}/{len} runs, {elapsed} of {duration}  {msg:40!}")
@@ -181,10 +179,12 @@ fn run_experiment(
         let heading = Heading {
             title: experiment.title.to_owned(),
             source: experiment.source.to_owned(),
-            driver: runner.driver,
-            kernel: runner.kernel(),
+            ran: vec![Ran {
+                driver: runner.driver,
+                kernel: runner.kernel(),
+                took_seconds: started.elapsed().as_secs_f64(),
+            }],
             commit: run::commit(),
-            took_seconds: started.elapsed().as_secs_f64(),
         };
         let html = experiment.report(&figures, &rows, &heading);
         std::fs::write(path, html).with_context(|| format!("cannot write {}", path.display()))?;

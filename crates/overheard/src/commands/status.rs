@@ -235,8 +235,10 @@ fn print_group(out: &mut impl Write, node: &node::Status) -> std::io::Result<()>
     let mut table = Table::new(&[
         "group",
         "overhears",
+        "radio",
         "shared",
         "not sent again",
+        "air time saved",
         "chunks sent after all",
         "overheard",
         "chunks hit",
@@ -248,8 +250,10 @@ fn print_group(out: &mut impl Write, node: &node::Status) -> std::io::Result<()>
         table.row([
             peer.name.clone(),
             peer.overheard_share.map_or_else(nothing, |share| format!("{:.0}%", share * 100.0)),
+            peer.radio_bits_per_second.map_or_else(nothing, mbit_per_second),
             it.shared_packets.to_string(),
             bytes(it.overheard_removed_bytes),
+            format!("{:.1} s", it.air_saved_seconds()),
             it.chunk_replies.to_string(),
             it.overheard_datagrams.to_string(),
             it.chunks_hit.to_string(),
@@ -268,9 +272,13 @@ fn print_group(out: &mut impl Write, node: &node::Status) -> std::io::Result<()>
 fn by_rate(shares: &[node::OverheardAtRate]) -> String {
     let share = |at: &node::OverheardAtRate| {
         let percent = 100.0 * (at.overheard_packets as f64 / at.packets.max(1) as f64).min(1.0);
-        format!("{percent:.0}% at {} Mbit/s", at.rate_bits_per_second as f64 / 1e6)
+        format!("{percent:.0}% at {}", mbit_per_second(at.rate_bits_per_second))
     };
     shares.iter().map(share).collect::<Vec<_>>().join(", ")
+}
+
+fn mbit_per_second(rate_bits_per_second: u64) -> String {
+    format!("{} Mbit/s", rate_bits_per_second as f64 / 1e6)
 }
 
 /// What the tunnel saved of what it was offered, headers and all; less than nothing where little repeats.

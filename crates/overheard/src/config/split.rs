@@ -41,17 +41,6 @@ pub fn split(
             format!("{idle_seconds} is not between a second and a week (604800)"),
         );
     }
-    let (door, mark, routing) =
-        (table.port.unwrap_or(PORT), table.mark.unwrap_or(MARK), table.table.unwrap_or(TABLE));
-    if door == 0 {
-        return mistake("port", "0 is no port; choose a free one".to_owned());
-    }
-    if mark == 0 {
-        return mistake("mark", "0 is what unmarked packets have; choose another number".to_owned());
-    }
-    if matches!(routing, 0 | 253..=255) {
-        return mistake("table", format!("table {routing} is the kernel's own; choose another"));
-    }
     let inward =
         Taken { interfaces: vec![tunnel.interface.clone()], ports: ports.clone(), ..Taken::default() };
     let mut taken = vec![inward];
@@ -59,8 +48,13 @@ pub fn split(
     if !destinations.is_empty() {
         taken.push(Taken { destinations, ports, ..Taken::default() });
     }
+    let (mark, routing) = (table.mark.unwrap_or(MARK), table.table.unwrap_or(TABLE));
+    let plan = Plan { taker: "split", door: table.port.unwrap_or(PORT), taken, mark, table: routing };
+    if let Some((key, what)) = plan.mistake() {
+        return mistake(key, what);
+    }
     Ok(Some(Settings {
-        plan: Plan { taker: "split", door, taken, mark, table: routing },
+        plan,
         rules: table.rules.unwrap_or(true),
         connections,
         idle: Duration::from_secs(idle_seconds),

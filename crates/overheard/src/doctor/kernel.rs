@@ -101,7 +101,7 @@ fn tproxy() -> Finding {
 }
 
 /// Loads the programs and drops them again.
-fn boost() -> Finding {
+pub fn boost() -> Finding {
     let (present, detail) = match (Controller::load(Wrapped::Cubic), Wrapped::usual()) {
         (Err(why), _) => (false, why.to_string()),
         (Ok(controller), usual) => {

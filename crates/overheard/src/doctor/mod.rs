@@ -6,6 +6,7 @@ mod overhearing;
 mod radio;
 mod rights;
 
+pub use kernel::boost;
 use serde::Serialize;
 
 /// Whether something is there.

@@ -25,13 +25,13 @@ const MIB: u64 = 1 << 20;
 #[error("{key}: {sentence}")]
 pub struct Mistake {
     /// Which key, with its table.
-    pub key: &'static str,
+    pub key: String,
     /// What is wrong and what to do.
     pub sentence: String,
 }
 
-fn mistake<T>(key: &'static str, sentence: impl Into<String>) -> Result<T, Mistake> {
-    Err(Mistake { key, sentence: sentence.into() })
+fn mistake<T>(key: impl Into<String>, sentence: impl Into<String>) -> Result<T, Mistake> {
+    Err(Mistake { key: key.into(), sentence: sentence.into() })
 }
 
 /// A configuration that makes sense.
@@ -143,8 +143,8 @@ pub fn resolve(path: &Path, file: File) -> Result<Config, Mistake> {
         Ok((plan, taken.rules))
     });
     let transparent = transparent.transpose()?;
-    if let Some((plan, _)) = &transparent {
-        check_plan(plan)?;
+    if let Some((key, what)) = transparent.as_ref().and_then(|(plan, _)| plan.mistake()) {
+        return mistake(format!("[transparent] {key}"), what);
     }
     let reverse = match &file.reverse {
         Some(reverse) if reverse.upstream.is_empty() => {
@@ -262,19 +262,6 @@ fn check_taken(taken: &Taken) -> Result<(), Mistake> {
         return mistake(
             "[transparent] interfaces",
             format!("{name:?} is no name of an interface; see `ip link`"),
-        );
-    }
-    Ok(())
-}
-
-fn check_plan(plan: &Plan) -> Result<(), Mistake> {
-    if plan.mark == 0 {
-        return mistake("[transparent] mark", "0 is what unmarked packets have; choose another number");
-    }
-    if matches!(plan.table, 0 | 253..=255) {
-        return mistake(
-            "[transparent] table",
-            format!("table {} is the kernel's own; choose another", plan.table),
         );
     }
     Ok(())

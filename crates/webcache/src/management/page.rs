@@ -4,6 +4,9 @@ use crate::proxy::Report;
 use crate::statistics::Answered;
 use maud::{DOCTYPE, html};
 
+/// How it looks.
+pub(super) const STYLE: &str = "body { font-family: sans-serif; margin: 2em } td, th { padding: .2em 1em; text-align: right } \
+     th:first-child, td:first-child { text-align: left }\n";
 /// Sites shown.
 const SITES: usize = 50;
 
@@ -22,7 +25,7 @@ pub(super) fn page(report: &Report) -> String {
             head {
                 meta charset="utf-8";
                 title { "Overheard cache " (report.name) }
-                style { "body{font-family:sans-serif;margin:2em}td,th{padding:.2em 1em;text-align:right}th:first-child,td:first-child{text-align:left}" }
+                link rel="stylesheet" href="page.css";
             }
             body {
                 h1 { "Cache " (report.name) }

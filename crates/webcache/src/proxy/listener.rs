@@ -6,8 +6,9 @@ use super::request::Door;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use interception::NoDoor;
 use ipnet::IpNet;
-use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
+use socket2::{SockRef, TcpKeepalive};
 use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -22,7 +23,6 @@ const HEAD: Duration = Duration::from_secs(15);
 const UNACKNOWLEDGED: Duration = Duration::from_secs(60);
 /// Octets of a request's head, at most.
 const HEAD_BYTES: usize = 64 << 10;
-const BACKLOG: i32 = 1024;
 /// Connections at a time, for each door.
 const MOST_CONNECTIONS: usize = 4096;
 
@@ -33,41 +33,12 @@ pub struct Listener {
     networks: Vec<IpNet>,
 }
 
-/// Why a door could not be opened; a sentence with the mend.
-#[derive(Debug, thiserror::Error)]
-pub enum NoListener {
-    /// The address or port is taken, or not this machine's.
-    #[error("cannot listen on {address}: {source}; choose another address or port")]
-    Address {
-        /// Where.
-        address: SocketAddr,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// Transparent sockets may not be made by this process.
-    #[error("no right to take connections on their way ({0}); run as root or give the program CAP_NET_ADMIN")]
-    NoRight(io::Error),
-}
-
 impl Listener {
     /// Opens a door at `address` for clients in `networks`. A transparent one takes connections to anybody
     /// ([`Door::Transparent`] with any address).
-    pub fn open(address: SocketAddr, door: Door, networks: Vec<IpNet>) -> Result<Self, NoListener> {
-        let failed = |source| NoListener::Address { address, source };
-        let socket =
-            Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP)).map_err(failed)?;
-        if matches!(door, Door::Transparent(_)) {
-            // The option of IPv4 sets the flag of an IPv6 socket too; IPv6's own has no safe wrapper.
-            socket.set_ip_transparent_v4(true).map_err(NoListener::NoRight)?;
-        }
-        if address.is_ipv6() {
-            socket.set_only_v6(true).map_err(failed)?;
-        }
-        socket.set_reuse_address(true).map_err(failed)?;
-        socket.set_nonblocking(true).map_err(failed)?;
-        socket.bind(&address.into()).map_err(failed)?;
-        socket.listen(BACKLOG).map_err(failed)?;
-        let socket = TcpListener::from_std(socket.into()).map_err(failed)?;
+    pub fn open(address: SocketAddr, door: Door, networks: Vec<IpNet>) -> Result<Self, NoDoor> {
+        let socket = interception::listen(address, matches!(door, Door::Transparent(_)))?;
+        let socket = TcpListener::from_std(socket).map_err(|source| NoDoor::Address { address, source })?;
         Ok(Listener { socket, door, networks })
     }
 

@@ -1,0 +1,60 @@
+//! Sockets that stand for others: where taken connections come in, and how they go on in their clients' names.
+
+use socket2::{Domain, Protocol, Socket, Type};
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+
+const BACKLOG: i32 = 1024;
+
+/// Why there is no such socket; a sentence with the mend.
+#[derive(Debug, thiserror::Error)]
+pub enum NoDoor {
+    /// The address or port is taken, or not this machine's.
+    #[error("cannot listen on {address}: {source}; choose another address or port")]
+    Address {
+        /// Where.
+        address: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Sockets may not stand for others.
+    #[error("no right to take connections on their way ({0}); run as root or give the program CAP_NET_ADMIN")]
+    NoRight(io::Error),
+}
+
+/// A socket bound to `address`, which may be somebody else's.
+///
+/// # Errors
+///
+/// When this process may not have such a socket, or the system has no room for it.
+pub fn transparent(address: SocketAddr) -> Result<Socket, NoDoor> {
+    bound(address, true)
+}
+
+/// Listens at `address`; where it is transparent, also for connections to anybody that are led here.
+///
+/// # Errors
+///
+/// When the address or port is taken, or this process may not have a transparent socket.
+pub fn listen(address: SocketAddr, transparent: bool) -> Result<TcpListener, NoDoor> {
+    let socket = bound(address, transparent)?;
+    socket.listen(BACKLOG).map_err(|source| NoDoor::Address { address, source })?;
+    Ok(socket.into())
+}
+
+fn bound(address: SocketAddr, transparent: bool) -> Result<Socket, NoDoor> {
+    let failed = |source| NoDoor::Address { address, source };
+    let socket =
+        Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP)).map_err(failed)?;
+    if transparent {
+        // The option of IPv4 sets the flag of an IPv6 socket too; IPv6's own has no safe wrapper.
+        socket.set_ip_transparent_v4(true).map_err(NoDoor::NoRight)?;
+    }
+    if address.is_ipv6() {
+        socket.set_only_v6(true).map_err(failed)?;
+    }
+    socket.set_reuse_address(true).map_err(failed)?;
+    socket.set_nonblocking(true).map_err(failed)?;
+    socket.bind(&address.into()).map_err(failed)?;
+    Ok(socket)
+}

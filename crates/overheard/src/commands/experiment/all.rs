@@ -1,0 +1,115 @@
+//! `overheard experiment all`: every experiment by everything that runs it, into one folder of pages.
+
+use super::runner;
+use crate::doctor::{self, State};
+use anyhow::bail;
+use experiments::contents::Contents;
+use experiments::experiment::Experiment;
+use experiments::row::Driver;
+use experiments::run::{self, LAB_LANES, Runner};
+use experiments::site::{Part, Site};
+use experiments::{byte_caching, mesh_cache, no_harm, reboost, refactor, xbc};
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use lab::virtual_time::Kernel;
+use std::path::PathBuf;
+use std::time::Duration;
+
+const EXPERIMENTS: [&Experiment; 6] = [
+    &byte_caching::EXPERIMENT,
+    &no_harm::EXPERIMENT,
+    &refactor::EXPERIMENT,
+    &reboost::EXPERIMENT,
+    &xbc::EXPERIMENT,
+    &mesh_cache::EXPERIMENT,
+];
+
+#[derive(clap::Args)]
+pub struct All {
+    /// Write the pages, and what was run, into this folder; what is there already is not run again
+    #[arg(long, value_name = "DIR")]
+    report: PathBuf,
+    /// A few cells of every figure and few seeds, without this machine's own kernel where another runs the same
+    #[arg(long)]
+    quick: bool,
+    /// How many seeds in every cell, instead of each figure's own number
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    seeds: Option<u32>,
+    /// How many downloads are tried at a time on this machine's kernel
+    #[arg(long, default_value_t = LAB_LANES)]
+    lanes: usize,
+}
+
+/// Runs what can be run; what cannot is named, on the page and here. An error if something failed that could be run.
+pub fn run(args: &All) -> anyhow::Result<()> {
+    let site = Site::in_folder(args.report.clone(), run::commit(), args.quick, args.seeds)?;
+    let contents = Contents::find();
+    let passes: Vec<(&Experiment, Driver)> = EXPERIMENTS
+        .iter()
+        .flat_map(|experiment| {
+            drivers(experiment, args.quick).iter().map(move |driver| (*experiment, *driver))
+        })
+        .collect();
+    let bars = MultiProgress::new();
+    let whole = bars.add(ProgressBar::new(passes.len() as u64).with_style(ProgressStyle::with_template(
+        "{wide_bar} {pos}/{len} experiments and what runs them, {elapsed} so far",
+    )?));
+    let bar =
+        bars.add(ProgressBar::new(0).with_style(ProgressStyle::with_template(
+            "{wide_bar} {pos}/{len} runs, {eta} remain  {msg:40!}",
+        )?));
+    whole.enable_steady_tick(Duration::from_secs(1));
+    let (mut parts, mut failed) = (Vec::<Part>::new(), 0);
+    for (experiment, driver) in passes {
+        if parts.last().is_none_or(|part| part.experiment.id != experiment.id) {
+            parts.push(Part::new(experiment));
+        }
+        let Some(part) = parts.last_mut() else { continue };
+        let left_out = match why_not(experiment, driver) {
+            Some(why) => Some(why),
+            None => {
+                let kept = None; // the site keeps what was run
+                let runner = Runner { lanes: args.lanes.max(1), ..runner(driver, kept)? };
+                let ran = site.run(part, &runner, &contents, &bar);
+                failed += usize::from(ran.is_err());
+                ran.err().map(|error| format!("{error:#}"))
+            }
+        };
+        if let Some(why) = left_out {
+            bars.println(format!("{} by {driver} is left out: {why}", experiment.id))?;
+            part.left_out.push((driver, why));
+        }
+        site.write_part(part)?;
+        whole.inc(1);
+    }
+    let index = site.write_index(&parts)?;
+    bar.finish_and_clear();
+    whole.finish_and_clear();
+    println!("{}", index.display());
+    if failed > 0 {
+        bail!("{failed} experiments could not be run to their end; the page says why")
+    } else {
+        Ok(())
+    }
+}
+
+/// What runs an experiment; in the quick form not also this machine's kernel, whose seconds are seconds.
+fn drivers(experiment: &Experiment, quick: bool) -> &'static [Driver] {
+    match experiment.drivers {
+        [before @ .., Driver::Lab] if quick && !before.is_empty() => before,
+        all => all,
+    }
+}
+
+/// What is missing on this machine for an experiment to be run so.
+fn why_not(experiment: &Experiment, driver: Driver) -> Option<String> {
+    match driver {
+        Driver::Sim | Driver::Offline => None,
+        Driver::Virtual => Kernel::find().err().map(|why| why.to_string()),
+        Driver::Lab if !rustix::process::geteuid().is_root() => Some("it needs root".to_owned()),
+        Driver::Lab if experiment.id == reboost::EXPERIMENT.id => {
+            let found = doctor::boost();
+            (found.state != State::Present).then(|| format!("{}; {}", found.detail, found.mend))
+        }
+        Driver::Lab => None,
+    }
+}

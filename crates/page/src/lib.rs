@@ -1,0 +1,151 @@
+//! The port on which a program answers its operator.
+//!
+//! On a loopback address anybody on this machine may ask, elsewhere whoever bears the token: as `Authorization: Bearer`, or
+//! as the password of any user, which is what browsers ask a person for. A page of somebody else's that a browser here has
+//! open must not be able to ask, by a name that leads to the loopback address: so a question without a token has to be for
+//! an address or for `localhost`. What is on a page comes from the program alone, and a policy (CSP) holds browsers to that.
+//!
+//! What is answered is the program's: it is given a [`Question`] and makes an [`Answer`] by [`said`].
+
+#![forbid(unsafe_code)]
+#![allow(clippy::disallowed_methods)] // it serves sockets, and waits
+
+mod admission;
+
+use bytes::Bytes;
+use http_body_util::Full;
+pub use hyper::StatusCode;
+use hyper::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue, REFERRER_POLICY,
+    X_CONTENT_TYPE_OPTIONS,
+};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::convert::Infallible;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Semaphore;
+
+/// Questions at a time.
+const MOST: usize = 32;
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Nothing that does not come from here; no frame around it.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; \
+     frame-ancestors 'none'";
+
+/// What is asked, by somebody who may.
+#[derive(Debug, Clone, Copy)]
+pub struct Question<'a> {
+    /// The path, `/` for the page itself.
+    pub path: &'a str,
+    /// What stands behind the question mark; empty without one.
+    pub query: &'a str,
+}
+
+impl Question<'_> {
+    /// What the query gives a key.
+    #[must_use]
+    pub fn value(&self, key: &str) -> Option<&str> {
+        self.query.split('&').find_map(|pair| pair.strip_prefix(key)?.strip_prefix('='))
+    }
+}
+
+/// What is answered.
+pub type Answer = Response<Full<Bytes>>;
+
+/// The port.
+#[derive(Debug)]
+pub struct Page {
+    socket: TcpListener,
+    token: Option<String>,
+}
+
+impl Page {
+    /// Opens the port. Whoever asks has to bear `token`, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// What the system said.
+    pub fn open(address: SocketAddr, token: Option<String>) -> io::Result<Self> {
+        let socket = TcpListener::bind(address)?;
+        socket.set_nonblocking(true)?;
+        Ok(Page { socket, token })
+    }
+
+    /// Where it is open.
+    ///
+    /// # Errors
+    ///
+    /// What the system said.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.socket.local_addr()
+    }
+
+    /// Answers for ever, as `answer` does.
+    pub async fn serve(self, answer: impl Fn(Question<'_>) -> Answer + Send + Sync + 'static) {
+        let Ok(socket) = tokio::net::TcpListener::from_std(self.socket) else { return };
+        let served = Arc::new((self.token, answer));
+        let places = Arc::new(Semaphore::new(MOST));
+        loop {
+            let Ok(place) = places.clone().acquire_owned().await else { return };
+            let Ok((stream, _)) = socket.accept().await else {
+                tokio::time::sleep(PATIENCE).await;
+                continue;
+            };
+            let served = served.clone();
+            tokio::spawn(async move {
+                let service = service_fn(|request: Request<_>| {
+                    let (token, answer) = &*served;
+                    let answer = answered(&request, token.as_deref(), answer);
+                    async move { Ok::<_, Infallible>(answer) }
+                });
+                let mut server = http1::Builder::new();
+                server.timer(TokioTimer::new()).header_read_timeout(PATIENCE).keep_alive(false);
+                let served = server.serve_connection(TokioIo::new(stream), service);
+                // whoever reads slowly keeps a place for no longer than that
+                let _ = tokio::time::timeout(2 * PATIENCE, served).await;
+                drop(place);
+            });
+        }
+    }
+}
+
+/// The answer to a request, if whoever asks may.
+fn answered<B>(
+    request: &Request<B>,
+    token: Option<&str>,
+    answer: &impl Fn(Question<'_>) -> Answer,
+) -> Answer {
+    if let Some(refused) = admission::refused(request.headers(), token) {
+        return refused;
+    }
+    if request.method() != Method::GET {
+        return said(StatusCode::METHOD_NOT_ALLOWED, "text/plain", "only GET\n");
+    }
+    let uri = request.uri();
+    answer(Question { path: uri.path(), query: uri.query().unwrap_or_default() })
+}
+
+/// An answer of a media type, with what protects whoever reads it.
+pub fn said(status: StatusCode, kind: &'static str, text: impl Into<Bytes>) -> Answer {
+    let mut answer = Response::new(Full::new(text.into()));
+    *answer.status_mut() = status;
+    let fields: [(HeaderName, &'static str); 5] = [
+        (CONTENT_TYPE, kind),
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (REFERRER_POLICY, "no-referrer"),
+        (CACHE_CONTROL, "no-store"),
+    ];
+    for (name, value) in fields {
+        answer.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    answer
+}
+
+#[cfg(test)]
+mod tests;
