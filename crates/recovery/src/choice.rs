@@ -19,8 +19,6 @@ const MEMORY: f32 = 2048.0;
 const ASSUMED: (f32, f32) = (100.0, 2.0);
 /// Packets in a row of which it is counted how many are lost.
 const MOST_IN_ROW: usize = 16;
-/// How much of a lost packet it is worth not to wait for a row that is lost, too.
-const WAITING: f32 = 0.6;
 /// For how many such windows it counts that losses are believed to be independent: those overlap.
 const WINDOWS_DOUBT: f32 = 60.0;
 /// How many losses' worth of evidence it takes to believe that losses come together.
@@ -103,10 +101,11 @@ impl Counts {
         self.cost_of_row(packets, packets) + self.cost_of_waiting(packets)
     }
 
+    /// How many rows that each lost packet waits for besides its own are lost in their turn, summed.
     fn cost_of_waiting(&self, under_way: usize) -> f32 {
         let of = under_way.min(MOST_IN_ROW);
         let rows = |lost: usize| (lost * (lost - 1)) as f32 * self.lost_of(of, lost);
-        (2..=of).map(rows).sum::<f32>() * WAITING / (1.0 - self.loss()).max(0.1)
+        (2..=of).map(rows).sum::<f32>() * self.loss()
     }
 
     /// What it costs that one more packet becomes part of a block that has so many under way, and so many rows: more than
