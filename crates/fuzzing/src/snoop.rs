@@ -17,7 +17,7 @@ const BUFFER_PACKETS: usize = 4;
 /// what is kept has its bound, and timers come to rest.
 pub fn check(bytes: &[u8]) -> bool {
     // both ways to make room
-    let coding = if bytes.len() % 2 == 0 { Coding::Adaptive } else { Coding::ReedSolomon };
+    let coding = if bytes.len().is_multiple_of(2) { Coding::Adaptive } else { Coding::ReedSolomon };
     let settings = Settings { buffer_packets: BUFFER_PACKETS, coding, ..Settings::default() };
     let mut snoop = Snoop::new(&settings, Undoes::Rows);
     let (mut now, mut repairs) = (Duration::ZERO, 0);

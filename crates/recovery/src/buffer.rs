@@ -313,7 +313,7 @@ impl Buffer {
     /// Of these the packets that are kept as they were: those that one block can have.
     fn plain<'a>(&'a self, free: &'a [usize]) -> impl Iterator<Item = usize> + Clone + 'a {
         let plain = free.iter().copied().filter(|&block| self.blocks[block].is_plain());
-        let last = plain.clone().last().map_or(0, |last| self.blocks[last].components[0].number);
+        let last = plain.clone().next_back().map_or(0, |last| self.blocks[last].components[0].number);
         let skipped = plain.clone().count().saturating_sub(MAX_COMBINED.min(MAX_ROWS));
         plain.skip(skipped).filter(move |&block| self.blocks[block].spans(last))
     }
