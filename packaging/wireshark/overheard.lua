@@ -13,7 +13,7 @@ local FRAMES = {
     [0] = "padding", "packet", "reduced (compact)", "reduced (paper)", "receipt", "request", "reply", "ping", "pong",
     "flushed", "close", "again: packet", "again: reduced", "store: packet", "store: reduced", "short", "again: short",
     "store: short", "probe", "lane", "head", "tail", "shared", "membership", "joined", "heard", "chunk request",
-    "chunk reply", "coded", "notice",
+    "chunk reply", "coded", "notice", "neighbour", "associated", "other group", "heard of other",
 }
 -- What a receipt says of sequences.
 local STATES = { [0] = "missing", [1] = "held", [2] = "parked", [3] = "untold" }

@@ -122,6 +122,13 @@ fn of_frame(frame_type: FrameType, sequence: u32, body: &[u8]) -> String {
         FrameType::Heard => "what was overheard of what others were sent".to_owned(),
         FrameType::ChunkRequest => "asks for chunks that are not in the cache after all".to_owned(),
         FrameType::ChunkReply => format!("chunks that were asked for, {bytes} bytes"),
+        FrameType::Neighbour => format!("what a gateway says to another one, {bytes} bytes"),
+        FrameType::Associated => match body {
+            [0] => "is associated with another gateway".to_owned(),
+            _ => "is associated with this gateway".to_owned(),
+        },
+        FrameType::OtherGroup => "the group of another gateway, with its key".to_owned(),
+        FrameType::HeardOfOther => "what was overheard of another gateway".to_owned(),
     }
 }
 

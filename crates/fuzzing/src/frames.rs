@@ -2,7 +2,8 @@
 
 use crate::{Seed, receipt, request};
 use wire::frame::{self, Frame, FrameType, Frames, Reduced};
-use wire::group::{Heard, Joined, MAX_HEARD_BYTES, Membership, Shared};
+use wire::group::{Heard, HeardOfOther, Joined, MAX_HEARD_BYTES, Membership, OtherGroup, Shared};
+use wire::neighbours::{Message, Said};
 
 /// Frames that are read and written again read the same, and each body goes to the target that is its own.
 pub fn check(bytes: &[u8]) -> bool {
@@ -62,6 +63,28 @@ fn check_body(frame: &Frame<'_>) {
             }
         }
         Some(FrameType::Joined) => drop(Joined::parse(frame.body)),
+        Some(FrameType::OtherGroup) => {
+            if let Ok(group) = OtherGroup::parse(frame.body) {
+                let mut out = Vec::new();
+                group.emit(&mut out);
+                assert_eq!(out, frame.body[..OtherGroup::BYTES]);
+            }
+        }
+        Some(FrameType::HeardOfOther) => {
+            if let Ok(heard) = HeardOfOther::parse(frame.body) {
+                let mut out = Vec::new();
+                HeardOfOther::emit_front(heard.key_id, &mut out);
+                Heard::emit(heard.newest.into(), heard.bitmap, &mut out);
+                assert_eq!(out, frame.body);
+            }
+        }
+        Some(FrameType::Neighbour) => {
+            if let Ok(message) = Message::parse(frame.body) {
+                let mut out = Vec::new();
+                message.emit(&mut out);
+                assert_eq!(Message::parse(&out), Ok(message));
+            }
+        }
         _ => {}
     }
 }
@@ -103,6 +126,17 @@ pub fn seeds() -> Vec<Seed> {
             body.clear();
             Heard::emit(300, &[0x5a; 20], &mut body);
             frame::emit(FrameType::Heard, &body, out);
+            frame::emit(FrameType::Associated, &[1], out);
+            body.clear();
+            OtherGroup { key_id: 9, traffic_key: [4; 32] }.emit(&mut body);
+            frame::emit(FrameType::OtherGroup, &body, out);
+            body.clear();
+            HeardOfOther::emit_front(9, &mut body);
+            Heard::emit(300, &[0x5a; 20], &mut body);
+            frame::emit(FrameType::HeardOfOther, &body, out);
+            body.clear();
+            Message { boot: 1, station: 2, said: Said::Has }.emit(&mut body);
+            frame::emit(FrameType::Neighbour, &body, out);
             frame::emit_last(FrameType::Shared, out);
             let number_at = Shared::emit_front(FrameType::Packet, &packet[..40], out);
             Shared::set_number(301, number_at, out);

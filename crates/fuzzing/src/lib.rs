@@ -25,6 +25,7 @@ pub mod cope_frames;
 pub mod datagrams;
 pub mod exor_frames;
 pub mod frames;
+pub mod gateway_frames;
 pub mod headers;
 pub mod hello;
 pub mod icp;
@@ -114,6 +115,7 @@ targets! {
     datagrams: 300,
     exor_frames: 100_000,
     frames: 200_000,
+    gateway_frames: 300,
     headers: 100_000,
     hello: 200_000,
     icp: 200_000,

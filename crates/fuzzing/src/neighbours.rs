@@ -4,6 +4,7 @@ use crate::Seed;
 use overhear::neighbourhood::{Neighbourhood, Settings};
 use overhear::{AirTime, Association, Gateway, StationId};
 use std::time::Duration;
+use wire::group::OtherGroup;
 use wire::named_chunks::{self, NamedChunk};
 use wire::neighbours::{Message, Said};
 
@@ -78,6 +79,10 @@ pub fn seeds() -> Vec<Seed> {
     vec![
         Seed::of("heard", |out| write(&[(FOREIGN, overhears), (FOREIGN, heard)], out)),
         Seed::of("named", |out| write(&[(OWN, Said::Named(&chunks))], out)),
+        Seed::of("has", |out| write(&[(FOREIGN, Said::Has)], out)),
+        Seed::of("group", |out| {
+            write(&[(0, Said::Group(OtherGroup { key_id: 7, traffic_key: [1; 32] }))], out);
+        }),
         Seed::of("gone", |out| write(&[(FOREIGN, overhears), (FOREIGN, Said::Gone)], out)),
     ]
 }

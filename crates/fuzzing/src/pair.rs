@@ -1,7 +1,7 @@
 //! A station and its gateway, for the targets that attack a whole node.
 
 use etherparse::PacketBuilder;
-use node::{Config, NetworkKey, Node, PeerConfig, PrivateKey};
+use node::{Config, Gateways, Group, NetworkKey, Node, PeerConfig, PrivateKey};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use re::Parameters;
@@ -53,6 +53,61 @@ impl Pair {
         };
         let (station, gateway) = (node(station, of_station, 1), node(gateway, of_gateway, 2));
         Pair { station, gateway, now: Duration::from_secs(1) }
+    }
+
+    /// A station of both gateways, inside the tunnel.
+    pub const THIRD_INSIDE: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 3);
+
+    fn third() -> PrivateKey {
+        PrivateKey::generate(&mut ChaCha8Rng::seed_from_u64(3))
+    }
+
+    /// What gateways call it.
+    #[must_use]
+    pub fn third_name() -> u64 {
+        node::station_name(&Self::third().public())
+    }
+
+    /// A packet that one gateway hands to the other for it.
+    #[must_use]
+    pub fn packet_for_third() -> Vec<u8> {
+        let builder = PacketBuilder::ipv4([198, 51, 100, 9], Self::THIRD_INSIDE.octets(), 64).udp(1, 2);
+        let mut packet = Vec::new();
+        builder.write(&mut packet, b"from afar").expect("writing to a buffer does not fail");
+        packet
+    }
+
+    /// Two gateways of one operator with a session: the one in the station's place attacks. Both have a station that never comes.
+    #[must_use]
+    pub fn of_gateways() -> Self {
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let keys = [PrivateKey::generate(&mut rng), PrivateKey::generate(&mut rng)];
+        let network = NetworkKey::generate(&mut rng);
+        let node = |own: usize, inside: Ipv4Addr, endpoint, seed| {
+            let peer = |name: &str, public_key, endpoint, inside| PeerConfig {
+                name: name.to_owned(),
+                public_key,
+                endpoint,
+                allowed_ips: vec![IpAddr::V4(inside).into()],
+                keepalive: None,
+            };
+            let peers = vec![
+                peer("gateway", keys[1 - own].public(), endpoint, inside),
+                peer("station", Self::third().public(), None, Self::THIRD_INSIDE),
+            ];
+            let mut config = Config::new(keys[own].clone(), network.clone(), peers);
+            config.reduce = Parameters { store_bytes: STORE_BYTES, ..Parameters::default() };
+            config.group = Some(Group { slot_bits: 14, ..Group::default() });
+            config.gateways = Gateways::Neighbours(vec![0]);
+            Node::new(config, [seed; 32], Duration::ZERO).expect("our own configuration")
+        };
+        let station = node(0, GATEWAY_INSIDE, Some(GATEWAY), 1);
+        let gateway = node(1, STATION_INSIDE, None, 2);
+        let mut pair = Pair { station, gateway, now: Duration::from_secs(1) };
+        pair.station.handle_packet(pair.now, &packet(0));
+        pair.exchange(&mut |_| ());
+        assert!(in_session(&pair.gateway, pair.now), "the two meet");
+        pair
     }
 
     /// Two nodes with a session that both have confirmed.

@@ -7,6 +7,7 @@ use crate::ports::Ports;
 use crate::routes::{Plan, Routes};
 use crate::tun::Tun;
 use ipnet::IpNet;
+use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 
 /// What is to be set up.
@@ -54,6 +55,8 @@ pub struct System {
     pub(crate) routes: Option<Routes>,
     /// Each peer's, where they come and go.
     pub(crate) going_routes: Vec<Vec<IpNet>>,
+    /// The peers that are reachable, where that matters.
+    pub(crate) reachable: BTreeSet<usize>,
     pub(crate) tun: Tun,
     pub(crate) ports: Ports,
     pub(crate) ear: Option<Ear>,
@@ -89,21 +92,33 @@ impl System {
         // They were put in first all the same: what stands in their way is told at once, and not when a peer comes.
         let going_routes = if settings.open_when_down { settings.allowed_ips.clone() } else { Vec::new() };
         if let Some(routes) = &routes {
-            routes.withdraw(&going_routes.concat())?;
+            let mut going = going_routes.concat();
+            going.sort_unstable();
+            going.dedup();
+            routes.withdraw(&going)?;
         }
-        Ok(System { routes, going_routes, tun, ports, ear, mss_clamp })
+        Ok(System { routes, going_routes, reachable: BTreeSet::new(), tun, ports, ear, mss_clamp })
     }
 
     /// Does what the tunnel's state asks of the routes.
-    pub(crate) fn follow(&self, event: &node::Event) {
+    pub(crate) fn follow(&mut self, event: &node::Event) {
         let (index, up) = match event {
             node::Event::Reachable { index, .. } => (*index, true),
             node::Event::Unreachable { index, .. } => (*index, false),
             _ => return,
         };
-        if let (Some(routes), Some(nets)) = (&self.routes, self.going_routes.get(index))
-            && let Err(error) = if up { routes.lead(nets) } else { routes.withdraw(nets) }
-        {
+        let System { routes: Some(routes), going_routes, reachable, .. } = self else { return };
+        let Some(nets) = going_routes.get(index) else { return };
+        reachable.remove(&index);
+        // gateways of one operator lead to the same: the first that comes leads there, and the last that goes withdraws
+        let others: Vec<&Vec<IpNet>> =
+            reachable.iter().filter_map(|other| going_routes.get(*other)).collect();
+        let alone: Vec<IpNet> =
+            nets.iter().filter(|net| !others.iter().any(|other| other.contains(net))).copied().collect();
+        if up {
+            reachable.insert(index);
+        }
+        if let Err(error) = if up { routes.lead(&alone) } else { routes.withdraw(&alone) } {
             tracing::warn!("{error}");
         }
     }

@@ -40,6 +40,10 @@ pub struct Config {
     pub recover: Option<recovery::Settings>,
     /// Whether it becomes a member of groups, and has one of its own where it has several peers.
     pub group: Option<Group>,
+    /// Which peers are gateways of one operator.
+    pub gateways: Gateways,
+    /// What it does in a mesh.
+    pub mesh: Mesh,
     /// Whether the senders of TCP segments make their windows larger by what is removed: packets then wait to fill datagrams,
     /// are cut also where the air loses much, and [`crate::Event::Ratio`] is told.
     pub boost: bool,
@@ -65,8 +69,50 @@ impl Config {
             versions: VERSION..=VERSION,
             recover: None,
             group: None,
+            gateways: Gateways::default(),
+            mesh: Mesh::default(),
             boost: false,
             trace: false,
+        }
+    }
+}
+
+/// What a node does in a mesh, where not everybody hears everybody.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Mesh {
+    /// It is a relay: what comes for another peer goes there, as the peers' addresses say.
+    pub forwards: bool,
+    /// Peers that are relays, by their index: what comes from them may have begun anywhere.
+    pub relays: Vec<usize>,
+}
+
+impl Mesh {
+    /// Whether the node is in one.
+    #[must_use]
+    pub fn is_one(&self) -> bool {
+        self.forwards || !self.relays.is_empty()
+    }
+}
+
+/// Which peers are gateways of one operator, by their index.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Gateways {
+    /// The only peer, or nothing is made of it.
+    #[default]
+    One,
+    /// This node is a station, which is associated with one of these at a time. They lead to the same addresses.
+    Choice(Vec<usize>),
+    /// This node is a gateway, and these are others, through which stations that have moved are reached.
+    Neighbours(Vec<usize>),
+}
+
+impl Gateways {
+    /// The indices.
+    #[must_use]
+    pub fn peers(&self) -> &[usize] {
+        match self {
+            Gateways::One => &[],
+            Gateways::Choice(peers) | Gateways::Neighbours(peers) => peers,
         }
     }
 }
@@ -146,10 +192,12 @@ pub enum ConfigError {
 }
 
 impl Config {
-    /// What is shared among the peers, if there are several.
+    /// What is shared among the peers, if there are several: other gateways' stations count, other gateways do not.
     #[must_use]
     pub fn sharing(&self) -> Option<Group> {
-        self.group.filter(|_| self.peers.len() > 1)
+        let others = self.gateways.peers().len();
+        let stations = self.peers.len().saturating_sub(others);
+        self.group.filter(|_| stations > 1 || stations == 1 && others > 0)
     }
 
     /// Says what is wrong, if anything is.
@@ -167,6 +215,7 @@ impl Config {
             for net in &peer.allowed_ips {
                 if let Some(other) = addresses.insert(net.trunc(), &peer.name)
                     && other != peer.name
+                    && !matches!(self.gateways, Gateways::Choice(_))
                 {
                     return Err(ConfigError::SameAddresses(other.to_string(), peer.name.clone(), *net));
                 }

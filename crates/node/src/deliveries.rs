@@ -35,6 +35,17 @@ impl Deliveries {
         self.packets.push_back(packet);
     }
 
+    /// How many wait.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.packets.len()
+    }
+
+    /// Takes back those that came after the first `count`.
+    pub fn take_behind(&mut self, count: usize) -> VecDeque<Vec<u8>> {
+        self.packets.split_off(count.min(self.packets.len()))
+    }
+
     /// The next packet. Give the buffer back with [`Deliveries::recycle`].
     pub fn pop(&mut self) -> Option<Vec<u8>> {
         self.packets.pop_front()

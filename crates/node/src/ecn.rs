@@ -69,7 +69,7 @@ fn set_ipv6(packet: &mut [u8], codepoint: u8) -> bool {
 }
 
 /// The internet checksum after one 16-bit word changed: RFC 1624, equation 3.
-fn updated(checksum: u16, before: u16, after: u16) -> u16 {
+pub fn updated(checksum: u16, before: u16, after: u16) -> u16 {
     let sum = u32::from(!checksum) + u32::from(!before) + u32::from(after);
     let folded = (sum & 0xffff) + (sum >> 16);
     !((folded & 0xffff) + (folded >> 16)) as u16

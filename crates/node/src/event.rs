@@ -46,6 +46,20 @@ pub enum Event {
         /// Where it is.
         to: SocketAddr,
     },
+    /// This node, a station, is associated with another gateway now.
+    Moved {
+        /// Which one it was.
+        from: String,
+        /// Which one it is.
+        to: String,
+    },
+    /// A station is associated with another gateway, or with this one again.
+    Associated {
+        /// The station.
+        station: String,
+        /// The other gateway.
+        at: Option<String>,
+    },
     /// How many segments a wire packet carries of a TCP flow now (only with [`crate::Config::boost`]). Told when it
     /// changes, and every second while the flow sends; of a flow of which nothing can be removed, never.
     Ratio {
@@ -125,6 +139,9 @@ impl fmt::Display for Event {
             Event::Unreachable { peer, .. } => write!(f, "{peer} is not reachable"),
             Event::Roamed { peer, from: Some(from), to } => write!(f, "{peer} moved from {from} to {to}"),
             Event::Roamed { peer, from: None, to } => write!(f, "{peer} is at {to}"),
+            Event::Moved { from, to } => write!(f, "associated with {to} now, and no more with {from}"),
+            Event::Associated { station, at: Some(at) } => write!(f, "{station} is associated with {at}"),
+            Event::Associated { station, at: None } => write!(f, "{station} is associated with this gateway"),
             Event::Ratio { flow, ratio } => {
                 write!(f, "a wire packet carries {ratio:.2} segments of {flow:?}")
             }

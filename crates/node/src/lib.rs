@@ -14,6 +14,11 @@
 //! A gateway whose stations hear each other *shares* what it sends them ([group]): what one of them has heard on its way to
 //! another is not sent to it again. What is overheard comes by [`Node::handle_overheard`].
 //!
+//! Of several gateways a station uses one at a time, and they tell each other who has whom and who hears whom ([roaming]).
+//!
+//! A *relay* passes on what comes for others, and removes from it what they sent or overheard themselves: what a node hears of a
+//! peer's group stands in what it knows of its own, too.
+//!
 //! A node never asks the time, draws randomness from the system or touches a socket: a driver hands it `now` (since
 //! any origin), packets and datagrams, and takes what it gives:
 //!
@@ -39,6 +44,7 @@ mod event;
 mod fragment;
 mod group;
 mod handshake;
+mod hop_limit;
 mod icmp;
 mod keyring;
 mod keys;
@@ -58,6 +64,7 @@ mod reduce;
 mod release;
 mod repair;
 mod replay;
+mod roaming;
 mod route;
 mod seal;
 mod session;
@@ -69,11 +76,11 @@ mod too_large;
 #[cfg(test)]
 mod vectors;
 
-pub use config::{Config, ConfigError, Group, PeerConfig};
+pub use config::{Config, ConfigError, Gateways, Group, Mesh, PeerConfig};
 pub use event::{Event, Outcome, SentPacket};
 pub use keys::{NetworkKey, NotAKey, PrivateKey, PublicKey};
 pub use lanes::MAX_LANES;
-pub use node::{Node, Transmit};
+pub use node::{Node, Transmit, station_name};
 pub use pack::{AROUND_PACKET, LANE_BYTES, SHARING_BYTES};
 pub use shards::{Concerns, Shards, merged};
 pub use shorten::Shortening;

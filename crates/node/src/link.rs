@@ -33,6 +33,8 @@ const REORDERING_SHARE: u32 = 4;
 const MOST_LOSS_TO_CUT: f64 = 0.005;
 /// The longest that a packet waits behind a gap.
 const MAX_PATIENCE: Duration = Duration::from_millis(300);
+/// Letters to another gateway that wait at once.
+const MAX_LETTERS: usize = 512;
 /// A first guess of the round trip, until it is measured.
 const UNKNOWN_ROUND_TRIP: Duration = Duration::from_millis(200);
 
@@ -86,6 +88,10 @@ pub struct Link {
     pub usual_frame_bytes: usize,
     /// A receipt is due and did not fit into the datagram before.
     pub receipt_had_no_room: bool,
+    /// The peer becomes a member of groups.
+    pub listens: bool,
+    /// Control frames for it that wait: what gateways say to each other.
+    pub letters: VecDeque<Vec<u8>>,
     /// Sequences that the peer asked for.
     pub replies: VecDeque<u64>,
     /// Pings to be answered.
@@ -192,6 +198,8 @@ impl Link {
             listener: None,
             usual_frame_bytes: usize::MAX,
             receipt_had_no_room: false,
+            listens: !is_plain && hello.capabilities & LISTENS != 0,
+            letters: VecDeque::new(),
             replies: VecDeque::new(),
             pongs: VecDeque::new(),
             flushed: false,
@@ -237,6 +245,14 @@ impl Link {
     pub fn cuts(&self) -> bool {
         let loses_little = || self.outstanding.loss().is_none_or(|loss| loss < MOST_LOSS_TO_CUT);
         self.peer_joins && (self.filling.is_some() || loses_little())
+    }
+
+    /// Queues what a gateway says to this one. Where there is no room, the oldest is lost, as it might have been on the way.
+    pub fn write_to(&mut self, letter: Vec<u8>) {
+        if self.letters.len() >= MAX_LETTERS {
+            self.letters.pop_front();
+        }
+        self.letters.push_back(letter);
     }
 
     /// Queues an answer to a request, within the bound.

@@ -10,6 +10,7 @@ use crate::keyring::Keyring;
 use crate::link::{capabilities, store_kib};
 use crate::pack::{AROUND_PACKET, Packed, SHARING_BYTES};
 use crate::peer::Peer;
+use crate::roaming::{Roaming, Told};
 use crate::route::Routes;
 use crate::seal::Seal;
 use crate::session::NotOpened;
@@ -97,8 +98,36 @@ pub(crate) struct Outside<'a> {
     pub messages: &'a mut Allowance,
     /// What is shared with the group, if there is one.
     pub sharing: Option<&'a mut Sharing>,
+    pub roaming: &'a Roaming,
+    /// What peers said of gateways and stations.
+    told: &'a mut Vec<(usize, Told)>,
+    /// What of this node's own packets others may hear, in a mesh: the rests of shared frames.
+    pub shared: &'a mut Vec<Vec<u8>>,
     /// Packets wait for the processor and not for the link.
     pub processor_is_short: bool,
+}
+
+impl Outside<'_> {
+    /// Lets the node know what a peer said.
+    pub fn tell(&mut self, peer: usize, told: Told) {
+        if !matches!(self.roaming, Roaming::Alone) {
+            self.told.push((peer, told));
+        }
+    }
+
+    /// What a peer sent to its group, in a mesh: this node, too, may have to send it, and the peer has it.
+    pub fn hear(&mut self, peer: usize, rest: &[u8]) {
+        if let Some(sharing) = self.sharing.as_deref_mut().filter(|_| self.config.mesh.is_one())
+            && let Ok(number) = sharing.codec.hear(rest, None)
+        {
+            sharing.codec.has(overhear::StationId(peer as u8), number);
+        }
+    }
+
+    /// Whether a packet from an inner address may come from this peer.
+    pub fn may_come(&self, source: IpAddr, peer: usize) -> bool {
+        self.roaming.may_come(self.routes, source, peer) || self.config.mesh.relays.contains(&peer)
+    }
 }
 
 /// A node.
@@ -121,6 +150,10 @@ pub struct Node {
     resets: Allowance,
     messages: Allowance,
     sharing: Option<Sharing>,
+    roaming: Roaming,
+    /// Seen to after every datagram.
+    told: Vec<(usize, Told)>,
+    shared: Vec<Vec<u8>>,
     processor_is_short: bool,
     refused: Refused,
 }
@@ -135,10 +168,18 @@ macro_rules! outside {
             events: &mut $node.events,
             messages: &mut $node.messages,
             sharing: $node.sharing.as_mut(),
+            roaming: &$node.roaming,
+            told: &mut $node.told,
+            shared: &mut $node.shared,
             processor_is_short: $node.processor_is_short,
         }
     };
 }
+
+// they use what is above
+mod gateways;
+mod relaying;
+pub use gateways::station_name;
 
 impl Node {
     /// A node that starts at `now`. All its randomness, its boot included, comes from `seed`.
@@ -160,17 +201,24 @@ impl Node {
         // from a stream of their own: what is drawn for one purpose does not change what is drawn for another
         let mut salts = rng.clone();
         salts.set_stream(1);
-        let sharing = config.sharing().map(|group| Sharing::new(group, salts.random(), now)).transpose()?;
+        let boot: u64 = rng.random();
+        let sharing = config.sharing().map(|group| {
+            let neighbours = gateways::neighbours(&config, &group, boot);
+            Sharing::new(group, salts.random(), neighbours, now)
+        });
+        let sharing = sharing.transpose()?;
         let peers = config.peers.iter().cloned().enumerate();
         let peers = peers.map(|(index, peer)| Peer::new(index, peer, &config, salts.random()));
+        let mut peers: Vec<Peer> = peers.collect();
+        let roaming = gateways::roaming(&config, boot, &mut peers, now);
         Ok(Node {
             identity: Identity::new(config.private_key.clone(), config.network_key.clone()),
-            boot: rng.random(),
+            boot,
             started: now,
             rng,
             routes,
             keyring: Keyring::new(shard),
-            peers: peers.collect(),
+            peers,
             turn: 0,
             letters: VecDeque::new(),
             deliveries: Deliveries::default(),
@@ -179,6 +227,9 @@ impl Node {
             resets: Allowance::new(RESETS_PER_SECOND, now),
             messages: Allowance::new(MESSAGES_PER_SECOND, now),
             sharing,
+            roaming,
+            told: Vec::new(),
+            shared: Vec::new(),
             processor_is_short: false,
             refused: Refused::default(),
             config,
@@ -207,10 +258,16 @@ impl Node {
             self.refused.no_route += 1;
             return;
         };
+        let peer = self.roaming.way(peer);
+        self.send_to(now, peer, packet, &inner);
+    }
+
+    /// Lets a packet wait for a peer, or tells its sender why not.
+    fn send_to(&mut self, now: Duration, peer: usize, packet: &[u8], inner: &Inner) {
         if !self.peers[peer].takes_packets(now) {
-            self.peers[peer].refuse_packet(now, packet, &inner, &mut outside!(self));
+            self.peers[peer].refuse_packet(now, packet, inner, &mut outside!(self));
         } else if packet.len() > self.peers[peer].max_packet_bytes() {
-            self.peers[peer].take_too_large(now, packet, &inner, &mut outside!(self));
+            self.peers[peer].take_too_large(now, packet, inner, &mut outside!(self));
         } else {
             self.peers[peer].queue.push(now, packet, &inner.flow);
         }
@@ -256,6 +313,7 @@ impl Node {
             }
             start = end;
         }
+        self.follow_gateways(now);
     }
 
     fn handle_sealed(&mut self, now: Duration, arrival: &Sealed, header: &[u8], body: &mut [u8]) {
@@ -265,6 +323,7 @@ impl Node {
             self.send_reset(now, from, key_id, header.len() + body.len());
             return;
         };
+        let delivered = self.deliveries.len();
         let peer = &mut self.peers[index];
         let Some(session) = peer.sessions.by_id(key_id) else {
             self.refused.unknown_key += 1; // a handshake of ours that waits for its response
@@ -294,6 +353,8 @@ impl Node {
             peer.use_session(now, key_id, &mut outside);
         }
         peer.unpack(now, key_id, &mac, ecn, &body[..opened.plain_bytes], &mut outside);
+        self.forward(now, index, delivered);
+        self.relay(now, index, delivered);
     }
 
     /// Takes a datagram that was overheard on its way from `from` to another node. Only what is for a group of which this
@@ -326,6 +387,7 @@ impl Node {
             self.refused.unknown_key += u64::from(way == Reached::Sent);
             return;
         };
+        let delivered = self.deliveries.len();
         let (plain_bytes, counter) = match opened {
             Ok(opened) => opened,
             Err(why) => return self.refuse_unit(why),
@@ -336,7 +398,8 @@ impl Node {
             // any member can write an address: what is for the group moves nobody
             peer.heard_from(now, from, false, header.len() + body.len(), &mut outside);
         }
-        peer.unpack_group(now, (way, counter, ecn), &body[..plain_bytes], &mut outside);
+        peer.unpack_group(now, (way, key_id, counter, ecn), &body[..plain_bytes], &mut outside);
+        self.relay(now, index, delivered);
     }
 
     fn refuse_unit(&mut self, why: NotOpened) {
@@ -455,10 +518,14 @@ impl Node {
             }
         }
         for index in 0..self.peers.len() {
+            let delivered = self.deliveries.len();
             if self.peers[index].handle_timeout(now, &mut outside!(self)) {
                 self.initiate(now, index);
             }
+            self.forward(now, index, delivered);
+            self.relay(now, index, delivered);
         }
+        self.follow_gateways(now);
     }
 
     /// The next datagram to send, written into `out` (whose contents are replaced).
@@ -472,7 +539,10 @@ impl Node {
             let index = (self.turn + step) % self.peers.len();
             let peer = &mut self.peers[index];
             let Some(endpoint) = peer.endpoint else { continue };
-            if let Some(Packed { seal, class, lane }) = peer.pack(now, &mut outside!(self), out) {
+            let packed = peer.pack(now, &mut outside!(self), out);
+            self.hear_oneself();
+            let peer = &mut self.peers[index];
+            if let Some(Packed { seal, class, lane }) = packed {
                 let source_port = peer.lanes.source_port(lane);
                 let to = peer.lanes.address(lane, endpoint);
                 peer.count_sent(to, out.len() + unit::TAG_BYTES);
@@ -505,7 +575,7 @@ impl Node {
     pub fn poll_timeout(&self) -> Option<Duration> {
         // a peer that wants a session and has no handshake under way asks for one at once
         let sharing = self.sharing.as_ref().map(Sharing::timeout);
-        self.peers.iter().filter_map(Peer::timeout).chain(sharing).min()
+        self.peers.iter().filter_map(Peer::timeout).chain(sharing).chain(self.gateways_timeout()).min()
     }
 
     /// The next thing that happened.
@@ -558,7 +628,7 @@ impl Node {
             boot: self.boot,
             uptime_seconds: now.saturating_sub(self.started).as_secs_f64(),
             policy: self.config.reduce.policy.to_string(),
-            peers: self.peers.iter().map(|peer| peer.status(now, self.sharing.as_ref())).collect(),
+            peers: self.peers.iter().map(|peer| self.status_of(now, peer)).collect(),
             collisions: self.sharing.as_ref().map_or(0, |sharing| sharing.codec.statistics().collisions),
             refused: self.refused,
         }

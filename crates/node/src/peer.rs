@@ -12,12 +12,13 @@ use crate::queue::Queue;
 use crate::ratio::Ratios;
 use crate::reachability::{DOUBTED_KEEPALIVE, Reachability};
 use crate::receipts::Fate;
+use crate::roaming::Told;
 use crate::sessions::Sessions;
 use crate::status::{OverheardAtRate, PeerCounters, PeerStatus, outer_header_bytes};
 use overhear::StationId;
 use std::net::SocketAddr;
 use std::time::Duration;
-use wire::hello::{HEARS_LANES, LISTENS};
+use wire::hello::HEARS_LANES;
 use wire::unit::PLAIN;
 
 /// A peer that answers nothing for so long gets a new handshake.
@@ -44,6 +45,8 @@ pub(crate) struct Peer {
     pub ping_at: Option<Duration>,
     /// Since when something was sent that has not been answered.
     pub unanswered_since: Option<Duration>,
+    /// Whether this node, a station, is associated with it; none where there is no other one.
+    pub associated: Option<bool>,
     /// This node is going away and says so.
     pub closing: bool,
     /// The peer went away and said so.
@@ -68,6 +71,7 @@ impl Peer {
             ratios: Ratios::default(),
             ping_at: None,
             unanswered_since: None,
+            associated: None,
             closing: false,
             closed: false,
             fates: Vec::new(),
@@ -96,6 +100,7 @@ impl Peer {
         let version = session.version;
         let same = |link: &Link| link.peer_boot == session.hello.boot && link.is_plain == (version == PLAIN);
         let new_boot = !self.link.as_ref().is_some_and(same);
+        let lanes = version != PLAIN && session.hello.capabilities & HEARS_LANES != 0;
         if new_boot {
             self.path.begin_anew();
             self.lanes.close();
@@ -105,17 +110,15 @@ impl Peer {
             let mut link = Link::new(reduce, *shorten, &session.hello, version, shares, recover);
             link.filling = (outside.config.boost && shorten.packing).then(Filling::default);
             if let Some(sharing) = outside.sharing.as_deref_mut() {
-                let id = self.index as u8;
-                sharing.leave(id);
-                let listens = !link.is_plain && session.hello.capabilities & LISTENS != 0;
-                let mac_key = sharing.mac_key(id, session.hello.boot);
-                link.member = listens.then(|| Member::new(id, mac_key, now));
+                sharing.leave(self.index as u8);
             }
             self.link = Some(link);
+            outside.tell(self.index, Told::Started);
+            if outside.roaming.is_associated(self.index) {
+                self.begin_membership(now, outside);
+            }
         }
-        let spreads = self.config.endpoint.is_some()
-            && version != PLAIN
-            && session.hello.capabilities & HEARS_LANES != 0;
+        let spreads = self.config.endpoint.is_some() && lanes;
         self.lanes.open(now, if spreads { outside.config.source_ports } else { 1 });
         self.closed = false;
         self.unanswered_since = None;
@@ -123,6 +126,27 @@ impl Peer {
         let (peer, endpoint) = (self.config.name.clone(), self.endpoint);
         self.is_reachable(now, outside);
         outside.events.push(Event::SessionUp { peer, endpoint, new_boot, plain: version == PLAIN });
+    }
+
+    /// It is to become a member of the group, if there is one and it can.
+    pub fn begin_membership(&mut self, now: Duration, outside: &mut Outside<'_>) {
+        let id = self.index as u8;
+        if let (Some(link), Some(sharing)) = (&mut self.link, outside.sharing.as_deref_mut())
+            && link.listens
+            && link.member.is_none()
+        {
+            link.member = Some(Member::new(id, sharing.mac_key(id, link.peer_boot), now));
+        }
+    }
+
+    /// It is associated with another gateway.
+    pub fn end_membership(&mut self, outside: &mut Outside<'_>) {
+        if let Some(link) = &mut self.link
+            && let Some(member) = link.member.take()
+            && let Some(sharing) = outside.sharing.as_deref_mut()
+        {
+            sharing.leave(member.id);
+        }
     }
 
     /// An authenticated unit came from `from`.
@@ -275,6 +299,9 @@ impl Peer {
                     Some(by_rate.iter().copied().map(OverheardAtRate::from).collect())
                 })
                 .unwrap_or_default(),
+            associated: self.associated,
+            associated_with: None,
+            overheard_by: None,
             queue_bytes: self.queue.bytes(),
             recover: link.and_then(|link| link.snoop.as_ref()).map(crate::pack::recover_status),
             boosted_flows: self.ratios.boosted(now).0,

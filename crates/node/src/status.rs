@@ -65,6 +65,15 @@ pub struct PeerStatus {
     /// The same by the rate at which it was sent, since it became a member.
     #[serde(default)]
     pub overheard_by_rate: Vec<OverheardAtRate>,
+    /// Whether this node, a station, is associated with it; none where there is no other one.
+    #[serde(default)]
+    pub associated: Option<bool>,
+    /// The other gateway with which it, a station, is associated; none where it is this one.
+    #[serde(default)]
+    pub associated_with: Option<String>,
+    /// How many of its stations overhear this gateway, if it is another gateway.
+    #[serde(default)]
+    pub overheard_by: Option<usize>,
     /// Bytes that wait to be sent.
     pub queue_bytes: usize,
     /// What the repair of TCP segments keeps, if that is on.
@@ -258,6 +267,21 @@ pub struct PeerCounters {
     /// Notices of TCP segments that were lost on their way to the peer.
     #[serde(default)]
     pub notices_received: u64,
+    /// What was said to this other gateway.
+    #[serde(default)]
+    pub neighbour_messages_sent: u64,
+    /// What it said.
+    #[serde(default)]
+    pub neighbour_messages_received: u64,
+    /// Chunks that it named, which stations of this gateway's overheard there.
+    #[serde(default)]
+    pub chunks_named: u64,
+    /// Packets from others that were passed on to it, where this node is a relay.
+    #[serde(default)]
+    pub relayed_packets: u64,
+    /// Packets that it sent on for stations that are here.
+    #[serde(default)]
+    pub forwarded_packets: u64,
 }
 
 /// Datagrams and packets refused before they changed anything.

@@ -21,6 +21,7 @@ use std::time::Duration;
 use wire::Malformed;
 use wire::named_chunks::{self, NamedChunk, NamedChunks};
 use wire::neighbours::{MAX_BITMAP_BYTES, Message, Said, StationName, heard};
+use wire::number::{SEQUENCE_BITS, widen};
 
 /// Another gateway, by the number that its channel has here.
 pub type Neighbour = u16;
@@ -38,6 +39,8 @@ pub struct Settings {
     pub name_every: Duration,
     /// Messages that wait to be sent; beyond that the oldest is dropped.
     pub waiting_messages: usize,
+    /// Chunks that are named in one message at most, but for those of one packet: at most 6 bytes each.
+    pub chunks_a_message: usize,
 }
 
 impl Default for Settings {
@@ -48,6 +51,7 @@ impl Default for Settings {
             forget_after: Duration::from_secs(16),
             name_every: Duration::from_millis(200),
             waiting_messages: 256,
+            chunks_a_message: 150,
         }
     }
 }
@@ -89,6 +93,8 @@ pub struct Neighbourhood {
     named: Vec<NamedChunk>,
 }
 
+/// The most messages that name a station's chunks at once; the rest has time until the next turn.
+const MOST_MESSAGES_A_STATION: usize = 32;
 /// The most neighbours.
 const MOST_NEIGHBOURS: usize = 64;
 
@@ -113,6 +119,12 @@ impl Neighbourhood {
     #[must_use]
     pub fn foreign_stations(&self) -> usize {
         self.foreign.len()
+    }
+
+    /// How many of this neighbour's stations overhear this gateway.
+    #[must_use]
+    pub fn foreign_stations_of(&self, neighbour: Neighbour) -> usize {
+        self.foreign.range((neighbour, 0)..=(neighbour, u64::MAX)).count()
     }
 
     /// A station has associated here. Whatever another gateway said of it before is not believed any more.
@@ -200,7 +212,10 @@ impl Neighbourhood {
                 self.note_foreign(gateway, key, rate_kilobits_per_second, now);
             }
             Said::Heard { boot, newest, bitmap } if boot == self.boot => {
-                if let Some(foreign) = self.foreign.get(&key) {
+                // a station tells the low bits, and its gateway knows no more
+                let next = gateway.next_number().0;
+                let newest = widen(newest & ((1 << SEQUENCE_BITS) - 1), SEQUENCE_BITS, next);
+                if let Some(foreign) = self.foreign.get(&key).filter(|_| newest < next) {
                     heard(newest, bitmap)
                         .for_each(|number| gateway.overheard(foreign.id, PacketNumber(number)));
                 }
@@ -215,6 +230,8 @@ impl Neighbourhood {
                 }
             }
             Said::Gone => self.forget(gateway, key),
+            // whoever drives this sees to where stations are and to keys
+            Said::Has | Said::Group(_) => {}
         }
         Ok(())
     }
@@ -304,10 +321,13 @@ impl Neighbourhood {
         let stations: Vec<_> = self.foreign.iter().map(|(key, foreign)| (*key, foreign.id)).collect();
         let mut named = std::mem::take(&mut self.named);
         for ((neighbour, name), id) in stations {
-            named.clear();
-            gateway.take_news(id, named_chunks::MAX_CHUNKS, &mut named);
-            named.truncate(named_chunks::MAX_CHUNKS);
-            if !named.is_empty() {
+            for _ in 0..MOST_MESSAGES_A_STATION {
+                named.clear();
+                gateway.take_news(id, self.settings.chunks_a_message, &mut named);
+                named.truncate(named_chunks::MAX_CHUNKS);
+                if named.is_empty() {
+                    break;
+                }
                 let mut chunks = Vec::new();
                 named_chunks::emit(self.slot_bits, &mut named, &mut chunks);
                 self.say(neighbour, name, Said::Named(&chunks));

@@ -119,8 +119,8 @@ fn a_value_of_another_kind_is_told_with_its_key() {
     );
     refused(
         "\"gateway\"",
-        "\"relay\"",
-        "gateway.toml:3: role: unknown variant `relay`, expected `gateway` or `station`",
+        "\"router\"",
+        "gateway.toml:3: role: unknown variant `router`, expected one of `gateway`, `station`, `relay`",
     );
 }
 
@@ -426,4 +426,49 @@ fn a_key_that_others_may_read_is_warned_of() {
     let output = site.run(&["up", "gateway.toml"]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("others may read the key in gateway/private.key; chmod 600"), "{said}");
+}
+
+#[test]
+fn several_gateways_that_cannot_be_are_told() {
+    let site = Site::new();
+    let gateway = |extra: &str| {
+        format!(
+            "{}\n[[gateway]]\nname = \"other\"\npublic_key = \"{}\"\n{extra}",
+            site.gateway(),
+            site.gateway_public
+        )
+    };
+    let (code, said) = site.refused(&gateway("endpoint = \"198.51.100.2:4780\"\n"));
+    assert_eq!(code, 2, "{said}");
+    assert!(said.contains("has this node's own public key"), "{said}");
+    for (text, sentence) in [
+        (
+            gateway("adress = \"198.51.100.2:4780\"\n"),
+            r#"unknown key "adress" in [[gateway]]; there are name, public_key, endpoint, allowed_ips, keepalive_seconds"#,
+        ),
+        (gateway("").replacen("role =", "threads = 2\nrole =", 1), "take it out, or the [[gateway]]s"),
+        (
+            gateway("").replacen("\"gateway\"", "\"station\"", 1),
+            r#"[[gateway]] "other" endpoint: is missing"#,
+        ),
+        (
+            gateway("endpoint = \"198.51.100.2:4780\"\n").replacen("\"gateway\"", "\"station\"", 1),
+            r#"[[gateway]] "other" allowed_ips: is missing"#,
+        ),
+    ] {
+        let (code, said) = site.refused(&text);
+        assert_eq!(code, 2, "{said}");
+        assert!(said.contains(sentence), "{said}");
+    }
+    let different = gateway("endpoint = \"198.51.100.2:4780\"\nallowed_ips = [\"10.97.0.0/24\"]\n").replacen(
+        "\"gateway\"",
+        "\"station\"",
+        1,
+    ) + &format!(
+        "[[gateway]]\nname = \"third\"\npublic_key = \"{}\"\nendpoint = \"198.51.100.3:4780\"\nallowed_ips = [\"10.96.0.0/24\"]\n",
+        site.key("third")
+    );
+    let (code, said) = site.refused(&different);
+    assert_eq!(code, 2, "{said}");
+    assert!(said.contains(r#"[[gateway]] "third" allowed_ips: differ from those of "other""#), "{said}");
 }

@@ -23,12 +23,14 @@ const DOCUMENTS: [&str; 7] = [
     "docs/threat-model.md",
     "docs/wire-format.md",
 ];
-const GUIDES: [&str; 5] = [
+const GUIDES: [&str; 7] = [
     "docs/guides/access-point.md",
     "docs/guides/content-server.md",
     "docs/guides/mesh-cache.md",
     "docs/guides/mesh.md",
     "docs/guides/point-to-point.md",
+    "docs/guides/relays.md",
+    "docs/guides/several-gateways.md",
 ];
 /// Commands of the system, which are not ours to check.
 const OF_THE_SYSTEM: [&str; 10] =

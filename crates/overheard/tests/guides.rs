@@ -70,6 +70,16 @@ fn an_access_point_with_stations_that_hear_each_other() {
 }
 
 #[test]
+fn several_gateways_and_a_station_that_moves() {
+    follow("several-gateways.md");
+}
+
+#[test]
+fn two_stations_and_the_relays_between_them() {
+    follow("relays.md");
+}
+
+#[test]
 fn a_mesh_with_a_relay() {
     follow("mesh.md");
 }

@@ -98,6 +98,14 @@ pub enum FrameType {
     Coded = 28,
     /// Stretches of a TCP flow that the hop lost on their way to the sender of this: [`crate::notice`].
     Notice = 29,
+    /// What one gateway says to another of the same operator: [`crate::neighbours::Message`].
+    Neighbour = 30,
+    /// Whether the sender, which knows several gateways, is associated with the receiver: 1, or 0 for another one (8 bits).
+    Associated = 31,
+    /// The group of another gateway, which the receiver may overhear: [`crate::group::OtherGroup`].
+    OtherGroup = 32,
+    /// What the sender overheard of another gateway's group: [`crate::group::HeardOfOther`].
+    HeardOfOther = 33,
 }
 
 impl FrameType {
@@ -105,7 +113,7 @@ impl FrameType {
     #[must_use]
     pub fn from_number(number: u8) -> Option<Self> {
         use FrameType::*;
-        const TYPES: [FrameType; 30] = [
+        const TYPES: [FrameType; 34] = [
             Padding,
             Packet,
             ReducedCompact,
@@ -136,6 +144,10 @@ impl FrameType {
             ChunkReply,
             Coded,
             Notice,
+            Neighbour,
+            Associated,
+            OtherGroup,
+            HeardOfOther,
         ];
         TYPES.get(usize::from(number)).copied()
     }

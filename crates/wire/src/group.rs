@@ -220,6 +220,79 @@ impl<'a> Heard<'a> {
     }
 }
 
+/// The group of another gateway, of which a member may hear what is sent to it: what it learns from that stands in the cache
+/// that it has for its own gateway. It is said again until a [`HeardOfOther`] answers it.
+///
+/// ```text
+/// +-------------+---------------------+
+/// | key id (24) | traffic key (256)   |
+/// +-------------+---------------------+
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct OtherGroup {
+    /// By which units under the traffic key are known, 24 bits.
+    pub key_id: u32,
+    /// Opens what is sent to that group.
+    pub traffic_key: [u8; KEY_BYTES],
+}
+
+impl std::fmt::Debug for OtherGroup {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OtherGroup").field("key_id", &self.key_id).finish_non_exhaustive()
+    }
+}
+
+impl OtherGroup {
+    /// Bytes of the body.
+    pub const BYTES: usize = 3 + KEY_BYTES;
+
+    /// Reads the body.
+    pub fn parse(mut body: &[u8]) -> Result<Self, Malformed> {
+        Ok(OtherGroup {
+            key_id: from_u24(take_array(&mut body, "other group: key id")?),
+            traffic_key: take_array(&mut body, "other group: traffic key")?,
+        })
+    }
+
+    /// Appends the body.
+    pub fn emit(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&to_u24(self.key_id.into()));
+        out.extend_from_slice(&self.traffic_key);
+    }
+}
+
+/// What a member heard of another gateway's group, told to its own gateway. The first one says nothing but that the member has
+/// the key.
+///
+/// ```text
+/// +-------------+--------------------+-------------+
+/// | key id (24) | newest number (24) | bitmap ...  |
+/// +-------------+--------------------+-------------+
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HeardOfOther<'a> {
+    /// Of the key under which it was sent.
+    pub key_id: u32,
+    /// The low 24 bits of the newest number that the bitmap speaks of.
+    pub newest: u32,
+    /// Bit 0 of byte 0 is the newest, the next the one before it.
+    pub bitmap: &'a [u8],
+}
+
+impl<'a> HeardOfOther<'a> {
+    /// Reads the body.
+    pub fn parse(mut body: &'a [u8]) -> Result<Self, Malformed> {
+        let key_id = from_u24(take_array(&mut body, "heard of other: key id")?);
+        let Heard { newest, bitmap } = Heard::parse(body)?;
+        Ok(HeardOfOther { key_id, newest, bitmap })
+    }
+
+    /// Appends what stands before a [`Heard`].
+    pub fn emit_front(key_id: u32, out: &mut Vec<u8>) {
+        out.extend_from_slice(&to_u24(key_id.into()));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -260,6 +333,25 @@ mod tests {
         }
 
         #[test]
+        fn other_groups_and_what_was_heard_of_them_round_trip(
+            key_id in 0u32..1 << 24,
+            traffic_key: [u8; 32],
+            newest in 0u64..1 << 24,
+            bitmap in proptest::collection::vec(any::<u8>(), 1..=32),
+        ) {
+            let other = OtherGroup { key_id, traffic_key };
+            let mut out = Vec::new();
+            other.emit(&mut out);
+            prop_assert_eq!(out.len(), OtherGroup::BYTES);
+            prop_assert_eq!(OtherGroup::parse(&out), Ok(other));
+            let mut out = Vec::new();
+            HeardOfOther::emit_front(key_id, &mut out);
+            Heard::emit(newest, &bitmap, &mut out);
+            let heard = HeardOfOther { key_id, newest: newest as u32, bitmap: &bitmap };
+            prop_assert_eq!(HeardOfOther::parse(&out), Ok(heard));
+        }
+
+        #[test]
         fn what_was_heard_round_trips(newest in 0u64..1 << 24, bitmap in proptest::collection::vec(any::<u8>(), 1..=32)) {
             let mut out = Vec::new();
             Heard::emit(newest, &bitmap, &mut out);
@@ -274,6 +366,7 @@ mod tests {
         #[test]
         fn any_bytes_parse_or_are_refused(bytes in proptest::collection::vec(any::<u8>(), 0..120)) {
             let _ = (Shared::parse(&bytes), Membership::parse(&bytes), Joined::parse(&bytes), Heard::parse(&bytes));
+            let _ = (OtherGroup::parse(&bytes), HeardOfOther::parse(&bytes));
         }
     }
 

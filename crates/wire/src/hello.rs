@@ -69,7 +69,7 @@ pub const NOTIFIES: u32 = 256;
 pub const HEEDS: u32 = 512;
 
 /// Undoes coded repairs whose payloads are scaled, and keeps those that it cannot undo until others come.
-pub const UNCODES_ROWS: u32 = 16384;
+pub const UNCODES_ROWS: u32 = 1024;
 
 impl Hello {
     /// The version of a session between this node and `other`.

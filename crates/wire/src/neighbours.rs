@@ -8,11 +8,14 @@
 //! heard (2):      | your boot (32) | newest number (64) | bitmap: bit 0 is the newest ... |
 //! named (3):      | named_chunks ... |
 //! gone (4):
+//! has (5):
+//! group (6):      | key id (24) | traffic key (256) |
 //! ```
 //!
-//! They go over an authenticated channel on the wired side. A station has a name there, the same at every gateway: a hash of its
+//! They go as frames of the session between the two, which are peers of each other. A station has a name there, the same at every gateway: a hash of its
 //! public key. The boot tells when a gateway has started again, and with it what numbers are.
 
+use crate::group::OtherGroup;
 use crate::{Malformed, take_array, varint};
 
 /// The most bytes of a bitmap of what was heard.
@@ -42,6 +45,11 @@ pub enum Said<'a> {
     Named(&'a [u8]),
     /// This station of the sender's has left it.
     Gone,
+    /// This station is associated with the sender: what is for it goes there. Said again while it is so.
+    Has,
+    /// The sender's own group, which stations of the receiver's may overhear; of no station, which is 0. Said again from time
+    /// to time.
+    Group(OtherGroup),
 }
 
 /// One message.
@@ -59,6 +67,8 @@ const OVERHEARS: u8 = 1;
 const HEARD: u8 = 2;
 const NAMED: u8 = 3;
 const GONE: u8 = 4;
+const HAS: u8 = 5;
+const GROUP: u8 = 6;
 
 impl<'a> Message<'a> {
     /// Reads a message.
@@ -78,6 +88,13 @@ impl<'a> Message<'a> {
             }
             NAMED => Said::Named(std::mem::take(&mut input)),
             GONE => Said::Gone,
+            HAS => Said::Has,
+            GROUP => {
+                if input.len() != OtherGroup::BYTES {
+                    return Err(Malformed("neighbours: group"));
+                }
+                Said::Group(OtherGroup::parse(std::mem::take(&mut input))?)
+            }
             _ => return Err(Malformed("neighbours: kind")),
         };
         if input.is_empty() { Ok(Message { boot, station, said }) } else { Err(Malformed("neighbours: end")) }
@@ -91,6 +108,8 @@ impl<'a> Message<'a> {
             Said::Heard { .. } => HEARD,
             Said::Named(_) => NAMED,
             Said::Gone => GONE,
+            Said::Has => HAS,
+            Said::Group(_) => GROUP,
         });
         out.extend_from_slice(&self.station.to_be_bytes());
         match self.said {
@@ -101,7 +120,8 @@ impl<'a> Message<'a> {
                 out.extend_from_slice(bitmap);
             }
             Said::Named(chunks) => out.extend_from_slice(chunks),
-            Said::Gone => {}
+            Said::Group(group) => group.emit(out),
+            Said::Gone | Said::Has => {}
         }
     }
 }
@@ -124,7 +144,7 @@ mod tests {
         fn round_trips(
             boot: u32,
             station: u64,
-            kind in 0..4u8,
+            kind in 0..6u8,
             number: u64,
             bytes in proptest::collection::vec(any::<u8>(), 0..MAX_BITMAP_BYTES),
         ) {
@@ -132,6 +152,8 @@ mod tests {
                 0 => Said::Overhears { rate_kilobits_per_second: number as u32 },
                 1 => Said::Heard { boot: !boot, newest: number, bitmap: &bytes },
                 2 => Said::Named(&bytes),
+                3 => Said::Has,
+                4 => Said::Group(OtherGroup { key_id: number as u32 >> 8, traffic_key: [number as u8; 32] }),
                 _ => Said::Gone,
             };
             let message = Message { boot, station, said };

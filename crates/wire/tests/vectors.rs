@@ -11,8 +11,10 @@ use wire::chunk_reply::{self, ChunkReply};
 use wire::chunk_request::{self, ChunkRequest};
 use wire::coded::Coded;
 use wire::frame::{self, FrameType, Frames, Reduced};
-use wire::group::{Heard, Joined, Shared};
+use wire::group::{Heard, HeardOfOther, Joined, Shared};
 use wire::hello::Hello;
+use wire::named_chunks::{self, NamedChunks};
+use wire::neighbours::{Message, Said};
 use wire::notice::Notice;
 use wire::receipt::Receipt;
 use wire::request::{self, Request};
@@ -172,6 +174,42 @@ fn read(format: &str, input: &[u8]) -> (Value, Option<Vec<u8>>) {
             Heard::emit(it.newest.into(), &input[3..], &mut out);
             (json!({ "newest": it.newest, "back": it.back().collect::<Vec<_>>() }), Some(out))
         }
+        "heard of other" => {
+            let it = HeardOfOther::parse(input).unwrap();
+            HeardOfOther::emit_front(it.key_id, &mut out);
+            Heard::emit(it.newest.into(), it.bitmap, &mut out);
+            (json!({ "key_id": it.key_id, "newest": it.newest, "bitmap": hex(it.bitmap) }), Some(out))
+        }
+        "neighbour" => {
+            let it = Message::parse(input).unwrap();
+            it.emit(&mut out);
+            let mut value = json!({ "boot": it.boot, "station": format!("{:016x}", it.station) });
+            match it.said {
+                Said::Overhears { rate_kilobits_per_second } => {
+                    value["overhears_at_kilobits_per_second"] = rate_kilobits_per_second.into();
+                }
+                Said::Heard { boot, newest, bitmap } => {
+                    value["heard_of_boot"] = boot.into();
+                    value["newest"] = newest.into();
+                    value["bitmap"] = hex(bitmap).into();
+                }
+                Said::Named(chunks) => {
+                    let named = NamedChunks::parse(chunks).unwrap();
+                    value["slot_bits"] = named.slot_bits.into();
+                    value["chunks"] = named.chunks().map(|chunk| json!([chunk.slot, chunk.tag])).collect();
+                    let mut again = Vec::new();
+                    named_chunks::emit(named.slot_bits, &mut named.chunks().collect(), &mut again);
+                    assert_eq!(hex(&again), hex(chunks));
+                }
+                Said::Gone => value["is"] = "gone".into(),
+                Said::Has => value["is"] = "here".into(),
+                Said::Group(group) => {
+                    value["key_id"] = group.key_id.into();
+                    value["traffic_key"] = hex(&group.traffic_key).into();
+                }
+            }
+            (value, Some(out))
+        }
         "joined" => {
             let it = Joined::parse(input).unwrap();
             it.emit(&mut out);
@@ -257,5 +295,5 @@ fn the_vectors_of_the_specification_are_read_and_written_as_it_says() {
         }
         formats.insert(format.to_owned());
     }
-    assert_eq!(formats.len(), 16, "{formats:?}");
+    assert_eq!(formats.len(), 18, "{formats:?}");
 }

@@ -1,6 +1,7 @@
 //! A station's end: opens what is sent to the group, restores what is for it, learns from everything.
 
 use super::heard::Untold;
+use super::others::Others;
 use crate::replay::ReplayWindow;
 use crate::seal::TrafficKey;
 use crate::session::NotOpened;
@@ -8,9 +9,11 @@ use overhear::{Delivered, MissBounds, PacketNumber, Received, Settings, Station,
 use std::collections::BTreeMap;
 use std::time::Duration;
 use wire::frame::FrameType;
-use wire::group::{Joined, KEY_BYTES, Membership, Shared};
-use wire::number::{COUNTER_BITS, widen};
+use wire::group::{Joined, KEY_BYTES, Membership, OtherGroup, Shared};
+use wire::number::{COUNTER_BITS, SEQUENCE_BITS, widen};
 
+/// How far what is overheard may be ahead of what was sent to this member.
+const MOST_AHEAD: u64 = 1 << 22;
 /// Packets that wait for chunks at once, and are known here.
 const MAX_WAITING: usize = 128;
 
@@ -24,7 +27,7 @@ pub(crate) enum Reached {
 }
 
 /// One key of the group, with a window for each way: what is overheard may also be sent to us, and either may be lost.
-struct Keys {
+pub(super) struct Keys {
     key_id: u32,
     key: TrafficKey,
     sent: ReplayWindow,
@@ -48,6 +51,11 @@ pub(crate) struct Listener {
     keys: [Option<Keys>; 2],
     station: Station,
     untold: Untold,
+    /// One past the newest number of what was sent to this member, and so is proven: any member can write numbers that are
+    /// only overheard.
+    proven_next: u64,
+    /// Groups of other gateways.
+    others: Others,
     waiting: BTreeMap<u64, Waiting>,
     /// The answer to a membership that is to be given.
     answer: Option<Joined>,
@@ -74,7 +82,9 @@ impl Listener {
         let keys = [Some(Keys::of(&membership)), None];
         let answer = Some(Joined { key_id: membership.key_id, slot_bits, keeps_cache: false });
         let (untold, waiting) = (Untold::default(), BTreeMap::new());
-        Some(Listener { membership, keys, station, untold, waiting, answer, misses })
+        let others = Others::default();
+        let proven_next = 0;
+        Some(Listener { membership, keys, station, untold, proven_next, others, waiting, answer, misses })
     }
 
     /// Whether this is the same membership, but for the group's key. If so, that is taken over.
@@ -111,22 +121,22 @@ impl Listener {
         header: &[u8],
         body: &mut [u8],
     ) -> Option<Result<(usize, u64), NotOpened>> {
-        let keys = self.keys.iter_mut().flatten().find(|keys| keys.key_id == key_id)?;
-        let Keys { key, sent, overheard, .. } = keys;
-        let expected = sent.next().max(overheard.next());
-        let counter = widen(u64::from(truncated), COUNTER_BITS, expected);
-        let window = match way {
-            Reached::Sent => sent,
-            Reached::Overheard => overheard,
-        };
-        if !window.is_fresh(counter) {
-            return Some(Err(NotOpened::Replay));
+        match self.keys.iter_mut().flatten().find(|keys| keys.key_id == key_id) {
+            Some(keys) => Some(keys.open(truncated, way, header, body)),
+            // what another gateway sends to this node it sends under their pairwise key
+            None if way == Reached::Sent => None,
+            None => self.others.open(key_id, truncated, header, body),
         }
-        let Some(plain_bytes) = key.open(counter, header, body) else {
-            return Some(Err(NotOpened::Authentication));
-        };
-        window.mark(counter);
-        Some(Ok((plain_bytes, counter)))
+    }
+
+    /// The key of another gateway's group, which may be overheard.
+    pub fn learn_other(&mut self, group: &OtherGroup) {
+        self.others.learn(group);
+    }
+
+    /// Appends what was heard of another gateway's group, if there is anything.
+    pub fn tell_of_other(&mut self, out: &mut Vec<u8>) -> bool {
+        self.others.tell(out)
     }
 
     /// A packet that was sent to this member in `session`: the frame's body that it was, if all of it is there.
@@ -138,7 +148,8 @@ impl Listener {
         session: u32,
         ecn: u8,
     ) -> Rest {
-        let number = self.untold.widen(shared.number);
+        let number = widen(shared.number.into(), SEQUENCE_BITS, self.proven_next);
+        self.proven_next = self.proven_next.max(number + 1);
         self.untold.pass(number); // what is for us is told by receipts
         match self.station.receive(PacketNumber(number), number, shared.rest, now) {
             Received::Restored(rest) => {
@@ -160,24 +171,48 @@ impl Listener {
         }
     }
 
-    /// A packet that was sent to another member.
-    pub fn overhear(&mut self, now: Duration, shared: &Shared<'_>) -> bool {
-        let number = self.untold.widen(shared.number);
+    /// A packet that was sent, in a unit under the key `key_id`, to another member of that group.
+    pub fn overhear(&mut self, now: Duration, key_id: u32, shared: &Shared<'_>) -> bool {
         let learnt = self.station.overhear(shared.rest).is_ok();
         if learnt {
-            self.untold.note(now, number);
+            self.note(now, key_id, shared.number);
         }
         learnt
     }
 
-    /// Chunks that were sent to another member under `number`.
-    pub fn overhear_reply(&mut self, now: Duration, number: u32, reply: &[u8]) -> bool {
-        let number = self.untold.widen(number);
+    /// Chunks that were so sent to another member under `number`.
+    pub fn overhear_reply(&mut self, now: Duration, key_id: u32, number: u32, reply: &[u8]) -> bool {
         let learnt = self.station.overhear_reply(reply).is_ok();
         if learnt {
-            self.untold.note(now, number);
+            self.note(now, key_id, number);
         }
         learnt
+    }
+
+    /// What this node itself sent to its own group.
+    pub fn keep_sent(&mut self, encoded: &[u8]) {
+        // it was made here, and makes sense
+        let _ = self.station.overhear(encoded);
+    }
+
+    fn note(&mut self, now: Duration, key_id: u32, truncated: u32) {
+        if self.is_of_other(key_id) {
+            if let Some(untold) = self.others.untold(key_id) {
+                let number = untold.widen(truncated);
+                untold.note(now, number);
+            }
+            return;
+        }
+        let number = widen(truncated.into(), SEQUENCE_BITS, self.proven_next);
+        if number < self.proven_next + MOST_AHEAD {
+            self.untold.note(now, number);
+        }
+    }
+
+    /// Whether this is the key of another gateway's group.
+    pub fn is_of_other(&self, key_id: u32) -> bool {
+        let is_own = self.keys.iter().flatten().any(|keys| keys.key_id == key_id);
+        !is_own && self.others.knows(key_id)
     }
 
     /// Chunks that this member asked for. What they complete, [`completed`](Listener::completed) gives.
@@ -231,7 +266,10 @@ impl Listener {
     /// When something is to be said.
     pub fn speaks_at(&self) -> Option<Duration> {
         let answer = self.answer.map(|_| Duration::ZERO);
-        [answer, self.untold.tell_at(), self.station.poll_timeout()].into_iter().flatten().min()
+        [answer, self.untold.tell_at(), self.others.tell_at(), self.station.poll_timeout()]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// When something is given up.
@@ -247,11 +285,55 @@ impl Listener {
 
 impl Keys {
     fn of(membership: &Membership) -> Self {
+        Keys::new(membership.key_id, &membership.traffic_key)
+    }
+
+    /// Under which nothing was opened yet.
+    pub fn new(key_id: u32, traffic_key: &[u8; KEY_BYTES]) -> Self {
         Keys {
-            key_id: membership.key_id,
-            key: TrafficKey::new(&membership.traffic_key),
+            key_id,
+            key: TrafficKey::new(traffic_key),
             sent: ReplayWindow::default(),
             overheard: ReplayWindow::default(),
         }
+    }
+
+    /// By which units under the key are known.
+    pub fn key_id(&self) -> u32 {
+        self.key_id
+    }
+
+    /// Opens a unit that was overheard.
+    pub fn open_overheard(
+        &mut self,
+        truncated: u32,
+        header: &[u8],
+        body: &mut [u8],
+    ) -> Result<(usize, u64), NotOpened> {
+        self.open(truncated, Reached::Overheard, header, body)
+    }
+
+    fn open(
+        &mut self,
+        truncated: u32,
+        way: Reached,
+        header: &[u8],
+        body: &mut [u8],
+    ) -> Result<(usize, u64), NotOpened> {
+        let Keys { key, sent, overheard, .. } = self;
+        let expected = sent.next().max(overheard.next());
+        let counter = widen(u64::from(truncated), COUNTER_BITS, expected);
+        let window = match way {
+            Reached::Sent => sent,
+            Reached::Overheard => overheard,
+        };
+        if !window.is_fresh(counter) {
+            return Err(NotOpened::Replay);
+        }
+        let Some(plain_bytes) = key.open(counter, header, body) else {
+            return Err(NotOpened::Authentication);
+        };
+        window.mark(counter);
+        Ok((plain_bytes, counter))
     }
 }

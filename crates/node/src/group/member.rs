@@ -4,7 +4,7 @@ use super::Sharing;
 use overhear::{Answer, PacketNumber, StationId};
 use std::collections::VecDeque;
 use std::time::Duration;
-use wire::group::{Joined, KEY_BYTES, Membership};
+use wire::group::{Joined, KEY_BYTES, Membership, OtherGroup};
 
 /// A station that does not answer is told again.
 const TELL_AGAIN_AFTER: Duration = Duration::from_secs(1);
@@ -26,6 +26,8 @@ pub(crate) struct Member {
     /// Link sequences, rising, and under which numbers they were shared.
     numbers: VecDeque<(u64, PacketNumber)>,
     replies: VecDeque<(PacketNumber, Vec<u8>)>,
+    /// Keys of other gateways' groups, and when it is to be told; none where it has said that it knows.
+    others: Vec<(OtherGroup, Option<Duration>)>,
 }
 
 impl Member {
@@ -39,6 +41,7 @@ impl Member {
             associated: false,
             numbers: VecDeque::new(),
             replies: VecDeque::new(),
+            others: Vec::new(),
         }
     }
 
@@ -49,9 +52,35 @@ impl Member {
         }
     }
 
-    /// When it is to be told the key.
+    /// Is told of the groups that it may overhear beside its own, as far as it has not been.
+    pub fn follow_others(&mut self, now: Duration, sharing: &Sharing) {
+        let before = std::mem::take(&mut self.others);
+        let told = |group: OtherGroup| {
+            let known = before.iter().find(|(known, _)| *known == group);
+            known.copied().unwrap_or((group, Some(now)))
+        };
+        self.others.extend(sharing.other_groups().map(told));
+    }
+
+    /// The next of them that it is to be told, if that is due.
+    pub fn tell_other(&mut self, now: Duration) -> Option<OtherGroup> {
+        self.joined?;
+        let (group, tell_at) = self.others.iter_mut().find(|(_, at)| at.is_some_and(|at| at <= now))?;
+        *tell_at = Some(now + TELL_AGAIN_AFTER);
+        Some(*group)
+    }
+
+    /// It has the key of another group.
+    pub fn has_other(&mut self, key_id: u32) {
+        for (_, tell_at) in self.others.iter_mut().filter(|(group, _)| group.key_id == key_id) {
+            *tell_at = None;
+        }
+    }
+
+    /// When it is to be told a key.
     pub fn tell_at(&self) -> Option<Duration> {
-        self.tell_at
+        let others = self.others.iter().filter_map(|(_, at)| *at).min().filter(|_| self.joined.is_some());
+        [self.tell_at, others].into_iter().flatten().min()
     }
 
     /// What it is to be told, if that is due.
@@ -76,6 +105,10 @@ impl Member {
         }
         self.joined = self.associated.then_some(joined.key_id);
         self.tell_at = None;
+        if !joined.keeps_cache {
+            self.others.clear(); // it begins with nothing
+        }
+        self.follow_others(now, sharing);
     }
 
     /// Whether what is for it can be shared.

@@ -11,14 +11,20 @@
 //! sent again as the frame that it was before it was shared, under the pairwise key, if it is lost. What is proven, and by
 //! whose key, is said in [`wire::group`].
 //!
+//! Where an operator has several gateways, members hear the others' groups, too ([`others`]), and gateways tell each other who
+//! heard what ([`neighbours`]).
+//!
 //! When a member leaves, the others get another key: distribute, switch, retire. Until a member has it, what is for it
 //! travels under its own key.
 
 mod heard;
 mod listener;
 mod member;
+mod neighbours;
+mod others;
 mod sharing;
 
 pub(crate) use listener::{Listener, Reached, Rest};
 pub(crate) use member::Member;
+pub(crate) use neighbours::Neighbours;
 pub(crate) use sharing::Sharing;

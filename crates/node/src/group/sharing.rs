@@ -1,5 +1,6 @@
 //! A gateway's end: the group's key, and what is known of its members.
 
+use super::Neighbours;
 use crate::config::Group;
 use crate::handshake::derive;
 use crate::seal::{Seal, TrafficKey};
@@ -7,7 +8,7 @@ use overhear::{AirTime, Association, Gateway, PacketNumber, StationId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-use wire::group::{KEY_BYTES, Membership};
+use wire::group::{HeardOfOther, KEY_BYTES, Membership, OtherGroup};
 use wire::unit::Kind;
 
 /// A key is replaced when it is this old.
@@ -30,16 +31,21 @@ pub(crate) struct Sharing {
     rekey_at: Duration,
     /// Members have not been looked through since the key changed.
     is_new: bool,
+    /// Other gateways of the operator.
+    pub neighbours: Option<Neighbours>,
 }
 
 impl Sharing {
-    /// A group without members. `secret` is random and new with each boot.
+    /// A group without members. `secret` is random and new with each boot. With neighbours there is an `address_key` that is
+    /// theirs, too; without, none but this boot's members know it.
     pub fn new(
         group: Group,
         secret: [u8; KEY_BYTES],
+        neighbours: Option<(Neighbours, [u8; KEY_BYTES])>,
         now: Duration,
     ) -> Result<Self, overhear::SettingsError> {
-        let address_key = derive(&secret, b"overheard 1 slot addresses");
+        let (neighbours, address_key) = neighbours.unzip();
+        let address_key = address_key.unwrap_or_else(|| derive(&secret, b"overheard 1 slot addresses"));
         let mut sharing = Sharing {
             codec: Gateway::new(group.settings(address_key))?,
             group,
@@ -52,6 +58,7 @@ impl Sharing {
             next_counter: 0,
             rekey_at: now,
             is_new: true,
+            neighbours,
         };
         sharing.rekey(now);
         Ok(sharing)
@@ -78,7 +85,12 @@ impl Sharing {
 
     /// When [`handle_timeout`](Sharing::handle_timeout) has something to do.
     pub fn timeout(&self) -> Duration {
-        if self.is_new { Duration::ZERO } else { self.rekey_at }
+        let neighbours = self.neighbours.as_ref().and_then(Neighbours::timeout);
+        if self.is_new {
+            Duration::ZERO
+        } else {
+            neighbours.map_or(self.rekey_at, |at| at.min(self.rekey_at))
+        }
     }
 
     /// Makes another key when it is time. Whether members are to be told.
@@ -86,7 +98,20 @@ impl Sharing {
         if self.rekey_at <= now {
             self.rekey(now);
         }
+        if let Some(neighbours) = &mut self.neighbours {
+            neighbours.handle_timeout(&mut self.codec, now);
+        }
         std::mem::take(&mut self.is_new)
+    }
+
+    /// The group, as others are told of it.
+    pub fn group(&self) -> OtherGroup {
+        OtherGroup { key_id: self.key_id, traffic_key: self.traffic_key() }
+    }
+
+    /// Groups that members may overhear beside this one.
+    pub fn other_groups(&self) -> impl Iterator<Item = OtherGroup> {
+        self.neighbours.iter().flat_map(Neighbours::groups)
     }
 
     /// By which the key is known.
@@ -122,7 +147,11 @@ impl Sharing {
             air_time: AirTime::of_rate(rate),
             mac_key: Some(mac_key),
         };
-        self.codec.join(StationId(member), association, now).is_ok()
+        let joined = self.codec.join(StationId(member), association, now).is_ok();
+        if let Some(neighbours) = self.neighbours.as_mut().filter(|_| joined) {
+            neighbours.associated(&mut self.codec, member, rate);
+        }
+        joined
     }
 
     /// At which rate a member is sent to, in bits a second, as its radio says; `None`: no radio does.
@@ -147,6 +176,16 @@ impl Sharing {
     /// A member is gone.
     pub fn leave(&mut self, member: u8) {
         self.codec.leave(StationId(member));
+        if let Some(neighbours) = &mut self.neighbours {
+            neighbours.left(member);
+        }
+    }
+
+    /// A member says what it heard of another group.
+    pub fn heard_of_other(&mut self, now: Duration, member: u8, heard: &HeardOfOther<'_>) {
+        if let Some(neighbours) = &mut self.neighbours {
+            neighbours.heard_of_other(now, member, heard);
+        }
     }
 
     /// The seal for the next unit, and what it is; every call gives another counter.

@@ -170,7 +170,7 @@ impl Peer {
             self.counters.coded_not_restored += 1;
             return outside.deliveries.recycle(packet);
         };
-        if outside.routes.peer(inner.flow.source) != Some(self.index) {
+        if !outside.may_come(inner.flow.source, self.index) {
             self.counters.wrong_source += 1;
             return outside.deliveries.recycle(packet);
         }

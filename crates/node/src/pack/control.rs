@@ -1,12 +1,13 @@
 //! Control frames: pings, receipts, requests, and what they bring about.
 
-use super::Due;
 use super::probe::{read_token, token};
+use super::{AROUND_FRAMES, Due};
 use crate::link::Link;
 use crate::node::Outside;
 use crate::peer::Peer;
 use crate::receipts::Fate;
 use crate::recover::Recover;
+use crate::roaming::Told;
 use std::time::Duration;
 use wire::frame::{self, FrameType};
 use wire::receipt::Receipt;
@@ -21,6 +22,9 @@ impl Peer {
         if due.ping {
             frame::emit(FrameType::Ping, &token(now, 0), out);
             self.unanswered_since.get_or_insert(now);
+            if let Some(associated) = self.associated.filter(|_| !link.is_plain) {
+                frame::emit(FrameType::Associated, &[u8::from(associated)], out);
+            }
         }
         for token in link.pongs.drain(..) {
             frame::emit(FrameType::Pong, &token, out);
@@ -33,6 +37,21 @@ impl Peer {
             wire::request::emit(&due.asked, &mut body);
             frame::emit(FrameType::Request, &body, out);
             self.counters.requested += due.asked.len() as u64;
+        }
+    }
+
+    /// What is said to another gateway, as far as there is room; the rest follows in the next datagram.
+    pub(super) fn write_letters(&mut self, limit: usize, out: &mut Vec<u8>) {
+        let Some(link) = &mut self.link else { return };
+        while let Some(letter) = link.letters.front() {
+            let begun = out.len() > AROUND_FRAMES;
+            if out.len() + 1 + frame::MAX_LENGTH_BYTES + letter.len() > limit && begun {
+                return;
+            }
+            if out.len() + 1 + frame::MAX_LENGTH_BYTES + letter.len() <= limit {
+                frame::emit(FrameType::Neighbour, letter, out);
+            }
+            link.letters.pop_front();
         }
     }
 
@@ -149,9 +168,21 @@ impl Peer {
                 self.closed = true;
                 true
             }
-            FrameType::Membership | FrameType::Joined | FrameType::Heard | FrameType::ChunkRequest => {
-                self.take_group_control(now, frame_type, body, outside)
+            FrameType::Neighbour => {
+                outside.tell(self.index, Told::Message(body.to_vec()));
+                true
             }
+            FrameType::Associated => {
+                let &[associated @ 0..=1] = body else { return false };
+                outside.tell(self.index, Told::Associated(associated == 1));
+                true
+            }
+            FrameType::Membership
+            | FrameType::Joined
+            | FrameType::Heard
+            | FrameType::ChunkRequest
+            | FrameType::OtherGroup
+            | FrameType::HeardOfOther => self.take_group_control(now, frame_type, body, outside),
             FrameType::Padding | FrameType::Probe | FrameType::Lane => true,
             FrameType::Packet
             | FrameType::ReducedCompact

@@ -118,6 +118,7 @@ impl Peer {
             self.write_overflow(&mut row, overflow, outside, out);
         }
         self.write_control(now, &due, out);
+        self.write_letters(limit, out);
         self.write_notices(now, limit, out);
         self.write_group_control(now, outside, out);
         if self.queue.is_empty() || self.link.as_ref().is_some_and(|link| link.receipt_had_no_room) {
@@ -246,6 +247,7 @@ impl Peer {
             || !link.coded.is_empty()
             || link.upstream.as_mut().is_some_and(|upstream| upstream.is_due(now))
             || link.flushed
+            || !link.letters.is_empty()
             || self.closing
             || link.member.as_ref().and_then(Member::tell_at).is_some_and(|at| at <= now)
             || link.listener.as_ref().is_some_and(|listener| listener.speaks(now));
@@ -270,6 +272,7 @@ impl Peer {
             && link.pongs.is_empty()
             && link.coded.is_empty()
             && !link.flushed
+            && link.letters.is_empty()
             && !link.recover.as_ref().is_some_and(Recover::has_again)
     }
 

@@ -187,8 +187,9 @@ impl Peer {
             if row.is_shared
                 && let (Some(member), Some(sharing)) = (&mut link.member, outside.sharing.as_deref_mut())
             {
-                let whole = (sequence, start);
-                shared::share(now, member, sharing, whole, &mut written, outside.deliveries, out);
+                let (whole, both) = ((sequence, start), (member, sharing));
+                let heard = outside.config.mesh.is_one().then_some(&mut *outside.shared);
+                shared::share(now, both, heard, whole, &mut written, outside.deliveries, out);
             }
             link.usual_frame_bytes = written.frame_bytes;
             self.count_packet(sequence, &inner, &written, outside);
@@ -400,7 +401,7 @@ impl Peer {
             outside.deliveries.recycle(packet);
             return self.release(now, sequence, None, outside);
         };
-        if outside.routes.peer(inner.flow.source) != Some(self.index) {
+        if !outside.may_come(inner.flow.source, self.index) {
             self.counters.wrong_source += 1;
             outside.deliveries.recycle(packet);
             return self.release(now, sequence, None, outside);

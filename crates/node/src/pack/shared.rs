@@ -13,7 +13,7 @@ use overhear::StationId;
 use re::mac::PacketMac;
 use std::time::Duration;
 use wire::frame::{self, Frame, FrameType, Frames, SEQUENCE_BYTES};
-use wire::group::{FRONT_BYTES, Heard, Joined, Membership, Shared};
+use wire::group::{FRONT_BYTES, Heard, HeardOfOther, Joined, Membership, OtherGroup, Shared};
 use wire::number::{from_u24, to_u24};
 use wire::unit::{SEALED_HEADER_BYTES, TAG_BYTES, emit_header};
 
@@ -123,11 +123,19 @@ impl Peer {
     ) {
         let Some(Link { member, listener, .. }) = &mut self.link else { return };
         let mut body = Vec::new();
-        if let (Some(member), Some(sharing)) = (member, &outside.sharing)
-            && let Some(membership) = member.tell(now, sharing)
-        {
-            membership.emit(&mut body);
-            frame::emit(FrameType::Membership, &body, out);
+        if let (Some(member), Some(sharing)) = (member, &outside.sharing) {
+            if let Some(membership) = member.tell(now, sharing) {
+                membership.emit(&mut body);
+                frame::emit(FrameType::Membership, &body, out);
+            }
+            while out.len() + 128 <= self.path.limit()
+                && let Some(other) = member.tell_other(now)
+            {
+                body.clear();
+                other.emit(&mut body);
+                frame::emit(FrameType::OtherGroup, &body, out);
+            }
+            body.clear();
         }
         let Some(listener) = listener else { return };
         if let Some(joined) = listener.answer() {
@@ -140,6 +148,10 @@ impl Peer {
             frame::emit(FrameType::Heard, &body, out);
         }
         body.clear();
+        while out.len() + 128 <= self.path.limit() && listener.tell_of_other(&mut body) {
+            frame::emit(FrameType::HeardOfOther, &body, out);
+            body.clear();
+        }
         while out.len() + 128 <= self.path.limit() && listener.request(now, &mut body) {
             frame::emit(FrameType::ChunkRequest, &body, out);
             self.counters.chunk_requests += 1;
@@ -160,6 +172,9 @@ impl Peer {
         match frame_type {
             FrameType::Membership => {
                 let Ok(membership) = Membership::parse(body) else { return false };
+                if self.associated == Some(false) {
+                    return true; // it has not heard yet that another gateway is in use
+                }
                 let Some(group) = outside.config.group else { return true };
                 if !listener.as_mut().is_some_and(|listener| listener.renew(&membership)) {
                     *listener = Listener::new(membership, group.slot_bits);
@@ -180,6 +195,19 @@ impl Peer {
                     true
                 })
             }
+            FrameType::OtherGroup => {
+                let Ok(other) = OtherGroup::parse(body) else { return false };
+                listener.iter_mut().for_each(|listener| listener.learn_other(&other));
+                true
+            }
+            FrameType::HeardOfOther => {
+                let Ok(heard) = HeardOfOther::parse(body) else { return false };
+                both.is_some_and(|(member, sharing)| {
+                    member.has_other(heard.key_id);
+                    sharing.heard_of_other(now, member.id, &heard);
+                    true
+                })
+            }
             FrameType::ChunkRequest => both.is_some_and(|(member, sharing)| member.requested(body, sharing)),
             _ => false,
         }
@@ -189,7 +217,7 @@ impl Peer {
     pub(crate) fn unpack_group(
         &mut self,
         now: Duration,
-        (way, counter, ecn): (Reached, u64, u8),
+        (way, key_id, counter, ecn): (Reached, u32, u64, u8),
         mut plaintext: &[u8],
         outside: &mut Outside<'_>,
     ) {
@@ -199,9 +227,15 @@ impl Peer {
             return;
         };
         if way == Reached::Overheard {
-            if member != listener.member() {
+            // numbers of members are each gateway's own
+            if member != listener.member() || listener.is_of_other(key_id) {
                 self.counters.overheard_datagrams += 1;
-                self.counters.bad_frames += learn(listener, now, plaintext);
+                let is_of_peer = !listener.is_of_other(key_id);
+                self.counters.bad_frames += learn(listener, now, key_id, plaintext, |rest| {
+                    if is_of_peer {
+                        outside.hear(self.index, rest);
+                    }
+                });
             }
             return;
         }
@@ -227,6 +261,7 @@ impl Peer {
     ) -> bool {
         let Some(Link { listener: Some(listener), received, .. }) = &mut self.link else { return false };
         let Ok(shared) = Shared::parse(body) else { return false };
+        outside.hear(self.index, shared.rest);
         match listener.receive(now, &shared, sequence, session, ecn) {
             Rest::Whole(body) => {
                 self.take_frame(now, sequence, shared.frame_type, (session, mac), ecn, &body, outside)
@@ -268,17 +303,24 @@ impl Peer {
 }
 
 /// Learns from what was sent to another member; how many frames made no sense.
-fn learn(listener: &mut Listener, now: Duration, mut plaintext: &[u8]) -> u64 {
+fn learn(
+    listener: &mut Listener,
+    now: Duration,
+    key_id: u32,
+    mut plaintext: &[u8],
+    mut hear: impl FnMut(&[u8]),
+) -> u64 {
     if frame::parse_sequence(&mut plaintext).is_err() {
         return 1;
     }
     let frames = Frames::new(plaintext).map(|frame| match frame {
-        Ok(Frame { frame_type: Some(FrameType::Shared), body }) => {
-            Shared::parse(body).is_ok_and(|shared| listener.overhear(now, &shared))
-        }
+        Ok(Frame { frame_type: Some(FrameType::Shared), body }) => Shared::parse(body).is_ok_and(|shared| {
+            hear(shared.rest);
+            listener.overhear(now, key_id, &shared)
+        }),
         Ok(Frame { frame_type: Some(FrameType::ChunkReply), body }) => body
             .split_first_chunk()
-            .is_some_and(|(number, reply)| listener.overhear_reply(now, from_u24(*number), reply)),
+            .is_some_and(|(number, reply)| listener.overhear_reply(now, key_id, from_u24(*number), reply)),
         Ok(_) => true,
         Err(_) => false,
     });
@@ -288,8 +330,8 @@ fn learn(listener: &mut Listener, now: Duration, mut plaintext: &[u8]) -> u64 {
 /// Puts the frame of the packet `sequence`, which begins at `start` and reaches to the end, into a shared one.
 pub(super) fn share(
     now: Duration,
-    member: &mut Member,
-    sharing: &mut Sharing,
+    (member, sharing): (&mut Member, &mut Sharing),
+    shared: Option<&mut Vec<Vec<u8>>>,
     (sequence, start): (u64, usize),
     written: &mut Written,
     deliveries: &mut Deliveries,
@@ -301,7 +343,13 @@ pub(super) fn share(
     let (front, rest) = frame.split_at(frame.len() - written.payload_bytes.min(frame.len()));
     frame::emit_last(FrameType::Shared, out);
     let number_at = Shared::emit_front(written.frame_type, front, out);
+    let rest_at = out.len();
     let sent = sharing.codec.encode(StationId(member.id), rest, now, out);
+    if let Some(shared) = shared {
+        let mut rest = deliveries.buffer();
+        rest.extend_from_slice(&out[rest_at..]);
+        shared.push(rest);
+    }
     Shared::set_number(sent.number.0, number_at, out);
     member.shared(sequence, sent.number);
     written.chunk_bytes = sent.removed_bytes;

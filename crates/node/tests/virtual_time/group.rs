@@ -305,6 +305,30 @@ fn any_forgery() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![3 => forged, 1 => proptest::collection::vec(any::<u8>(), 0..200)]
 }
 
+#[test]
+fn a_member_that_makes_up_numbers_spoils_no_packet_of_anothers() {
+    let mut cell = Cell::new(12, 2, &[1, 2], Air { loss: 0.0, unheard: 0.0 });
+    let payloads = random(12, 40);
+    cell.fetch(1, &payloads[..10]);
+    // chunks that are said to have been sent eight million packets later
+    let forged = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 27, 6, 0x80, 0, 4, 0, 0, 0];
+    let mut datagram = Vec::new();
+    cell.nodes[GATEWAY].handle_packet(cell.now, &tcp_between(200, 1, 90_000, b"taken from its sender"));
+    while let Some(transmit) = cell.nodes[GATEWAY].poll_transmit(cell.now, &mut datagram) {
+        if datagram[0] & 7 == 4 {
+            datagram.truncate(wire::unit::SEALED_HEADER_BYTES);
+            datagram.extend_from_slice(&forged);
+            transmit.seal(&mut datagram);
+            cell.nodes[2].handle_overheard(cell.now, address(GATEWAY), &mut datagram);
+        }
+    }
+    cell.poll(1);
+    cell.fetch(1, &payloads[10..]);
+    let (cost, sent) = cell.fetch(2, &payloads[10..]);
+    assert!(sent.is_subset(&cell.delivered(2)));
+    assert!(cost < 30 * 600, "it is still believed what it hears: {cost}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
 

@@ -1,6 +1,8 @@
 //! `overheard status`: asks the nodes and web caches that run here how they are.
 
 pub(super) mod cache;
+mod gateways;
+mod relays;
 
 use crate::config::{self, SOCKET_DIRECTORY};
 use crate::status_socket::ask;
@@ -128,6 +130,8 @@ fn print(out: &mut impl Write, report: &Report) -> std::io::Result<()> {
     writeln!(out)?;
     print_recovery(out, node)?;
     print_group(out, node)?;
+    gateways::print(out, node)?;
+    relays::print(out, node)?;
     if let Some(boost) = &about.boost {
         writeln!(out, "boost:           {}", boosted(boost, &node.peers))?;
     }

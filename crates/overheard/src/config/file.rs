@@ -14,6 +14,9 @@ pub struct File {
     /// The nodes it talks to.
     #[serde(default)]
     pub peer: Vec<Peer>,
+    /// Gateways of one operator: on a station those among which it chooses, the first one first; on a gateway the others.
+    #[serde(default)]
+    pub gateway: Vec<Gateway>,
     /// How repeated bytes are removed.
     #[serde(default)]
     pub reduce: Reduce,
@@ -34,7 +37,8 @@ pub struct File {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Node {
-    /// `"gateway"`, which waits for stations, or `"station"`, which seeks its gateway.
+    /// `"gateway"`, which waits for stations, `"station"`, which seeks its gateway, or `"relay"`, which passes on what comes for
+    /// others.
     pub role: Role,
     /// The node's private key; relative to this file.
     pub private_key_file: PathBuf,
@@ -58,6 +62,8 @@ pub enum Role {
     Gateway,
     /// Seeks its gateway.
     Station,
+    /// Passes on what comes for others.
+    Relay,
 }
 
 impl std::fmt::Display for Role {
@@ -65,6 +71,7 @@ impl std::fmt::Display for Role {
         f.write_str(match self {
             Role::Gateway => "gateway",
             Role::Station => "station",
+            Role::Relay => "relay",
         })
     }
 }
@@ -119,9 +126,30 @@ pub struct Peer {
     pub public_key: String,
     /// Its address or name, and its port; left out where it comes to us.
     pub endpoint: Option<String>,
-    /// Which inner addresses are reached through it, and may come from it.
+    /// Which inner addresses are reached through it, and may come from it; a relay may be the way to none.
+    #[serde(default)]
     pub allowed_ips: Vec<String>,
+    /// Whether it is a relay: what comes from it may have begun anywhere.
+    #[serde(default)]
+    pub relays: bool,
     /// How long to be silent before a keepalive: 25 by default where there is an endpoint; 0: never.
+    pub keepalive_seconds: Option<u16>,
+}
+
+/// `[[gateway]]`
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Gateway {
+    /// What it is called in logs and in `overheard status`.
+    pub name: String,
+    /// Its public key.
+    pub public_key: String,
+    /// Its address or name, and its port; on a gateway left out where the other one comes to us.
+    pub endpoint: Option<String>,
+    /// On a station, which inner addresses are reached through it, by default as through the first one. On a gateway, those of
+    /// the other one itself and of what is behind it alone; none by default.
+    pub allowed_ips: Option<Vec<String>>,
+    /// How long to be silent before a keepalive: 2 by default on a station, 5 on a gateway.
     pub keepalive_seconds: Option<u16>,
 }
 

@@ -5,6 +5,8 @@
 mod boost;
 mod dashboard;
 mod file;
+mod gateways;
+mod mesh;
 mod mistake;
 mod mtu;
 mod overhear;

@@ -3,6 +3,8 @@
 use super::boost::boost;
 use super::dashboard::dashboard;
 use super::file::{File, Peer, Reduce, Role, Tunnel, WhenDown};
+use super::gateways::gateways;
+use super::mesh::mesh;
 use super::mtu::{largest_datagram_bytes, mtu};
 use super::overhear::{group, overhear};
 use super::recover::recover;
@@ -10,7 +12,7 @@ use super::split::split;
 use super::{Config, Mistake, Policies, SOCKET_DIRECTORY, overlap};
 use anyhow::Context;
 use ipnet::IpNet;
-use node::{AROUND_PACKET, LANE_BYTES, MAX_LANES, PeerConfig, SHARING_BYTES, Shortening};
+use node::{AROUND_PACKET, Gateways, LANE_BYTES, MAX_LANES, PeerConfig, SHARING_BYTES, Shortening};
 use re::{Form, Policy};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
@@ -36,10 +38,12 @@ pub fn resolve(path: &Path, file: File, policies: Policies) -> anyhow::Result<Co
         return Err(mistake("[tunnel] interface", why.to_string()).into());
     }
     let addresses = nets(path, "[tunnel] addresses", &file.tunnel.addresses)?;
-    let peers: Vec<PeerConfig> =
+    let mut peers: Vec<PeerConfig> =
         file.peer.iter().map(|it| peer(path, it)).collect::<Result<_, anyhow::Error>>()?;
+    let gateways = gateways(path, &file, &mut peers)?;
     check_names(path, &peers)?;
-    check_addresses(path, &addresses, &peers)?;
+    let mesh = mesh(path, &file, &peers)?;
+    check_addresses(path, &addresses, &peers, &gateways)?;
     if file.node.role == Role::Station && peers.iter().all(|peer| peer.endpoint.is_none()) {
         let what =
             "no peer has one, and a station has to know where a gateway is; add endpoint = \"ADDRESS:PORT\"";
@@ -60,7 +64,8 @@ pub fn resolve(path: &Path, file: File, policies: Policies) -> anyhow::Result<Co
     let source_ports = source_ports(path, &file, &peers)?;
     let threads = threads(path, &file)?;
     let group = file.overhear.as_ref().map(|overhear| group(path, overhear)).transpose()?;
-    let shares = group.is_some() && peers.len() > 1;
+    let others = gateways.peers().len();
+    let shares = group.is_some() && peers.len() > 1 && peers.len() > others;
     let lane_bytes = if source_ports > 1 { LANE_BYTES } else { 0 };
     let around_bytes = lane_bytes + if shares { SHARING_BYTES } else { 0 };
     let mtu = mtu(path, &file.tunnel, &endpoints, listen, inner_ipv6, around_bytes)?;
@@ -79,6 +84,8 @@ pub fn resolve(path: &Path, file: File, policies: Policies) -> anyhow::Result<Co
     node.copies_dscp = file.tunnel.copy_dscp;
     node.source_ports = source_ports;
     node.group = group;
+    node.gateways = gateways;
+    node.mesh = mesh;
     node.recover = recover(path, file.recover)?;
     node.max_datagram_bytes = usize::from(mtu) + AROUND_PACKET + around_bytes;
     node.largest_datagram_bytes = largest_datagram_bytes(&endpoints, listen).max(node.max_datagram_bytes);
@@ -167,7 +174,7 @@ fn key_of<K: FromStr<Err = node::NotAKey>>(path: &Path, key: &str, named: &Path)
 }
 
 fn listen(path: &Path, file: &File) -> Result<SocketAddr, Mistake> {
-    let port = if file.node.role == Role::Gateway { PORT } else { 0 };
+    let port = if file.node.role == Role::Station { 0 } else { PORT };
     let Some(text) = &file.node.listen else { return Ok((Ipv6Addr::UNSPECIFIED, port).into()) };
     text.parse().map_err(|_| {
         let what =
@@ -231,7 +238,8 @@ fn reduce(path: &Path, file: &Reduce, policies: Policies) -> Result<re::Paramete
     Ok(parameters)
 }
 
-fn nets(path: &Path, key: &str, texts: &[String]) -> Result<Vec<IpNet>, Mistake> {
+/// Reads prefixes.
+pub(super) fn nets(path: &Path, key: &str, texts: &[String]) -> Result<Vec<IpNet>, Mistake> {
     let net = |text: &String| -> Result<IpNet, Mistake> {
         let address = text.parse::<IpAddr>().map(IpNet::from);
         text.parse::<IpNet>().or(address).map_err(|_| {
@@ -258,12 +266,15 @@ fn peer(path: &Path, file: &Peer) -> anyhow::Result<PeerConfig> {
         Some(seconds) => Some(Duration::from_secs(seconds.into())),
         None => endpoint.map(|_| KEEPALIVE),
     };
-    let allowed_ips = nets(path, &key("allowed_ips"), &file.allowed_ips)?;
+    let allowed_ips = match file.allowed_ips.as_slice() {
+        [] if file.relays => Vec::new(),
+        allowed_ips => nets(path, &key("allowed_ips"), allowed_ips)?,
+    };
     Ok(PeerConfig { name: file.name.clone(), public_key, endpoint, allowed_ips, keepalive })
 }
 
-/// A name that is not found may be there a minute later: that is no mistake of the user's.
-fn endpoint(path: &Path, key: &str, text: &str) -> anyhow::Result<SocketAddr> {
+/// Looks up an endpoint. A name that is not found may be there a minute later: that is no mistake of the user's.
+pub(super) fn endpoint(path: &Path, key: &str, text: &str) -> anyhow::Result<SocketAddr> {
     if let Ok(address) = text.parse() {
         return Ok(address);
     }
@@ -318,7 +329,12 @@ fn check_names(path: &Path, peers: &[PeerConfig]) -> Result<(), Mistake> {
     }
 }
 
-fn check_addresses(path: &Path, addresses: &[IpNet], peers: &[PeerConfig]) -> Result<(), Mistake> {
+fn check_addresses(
+    path: &Path,
+    addresses: &[IpNet],
+    peers: &[PeerConfig],
+    gateways: &Gateways,
+) -> Result<(), Mistake> {
     for (at, address) in addresses.iter().enumerate() {
         if addresses[..at].iter().any(|other| other.addr() == address.addr()) {
             let what = format!("{} is there twice; take one out", address.addr());
@@ -333,8 +349,14 @@ fn check_addresses(path: &Path, addresses: &[IpNet], peers: &[PeerConfig]) -> Re
             }
         }
     }
+    // those among which a station chooses lead to the same
+    let same = match gateways {
+        Gateways::Choice(choice) => &choice[1..],
+        Gateways::One | Gateways::Neighbours(_) => &[],
+    };
+    let of_peers = peers.iter().enumerate().filter(|(index, _)| !same.contains(index));
     let claims: Vec<overlap::Claim<'_>> =
-        peers.iter().map(|peer| (peer.name.as_str(), peer.allowed_ips.as_slice())).collect();
+        of_peers.map(|(_, peer)| (peer.name.as_str(), peer.allowed_ips.as_slice())).collect();
     if let Some(((name, net), (other, other_net))) = overlap::between_peers(&claims) {
         let what =
             format!("{other_net} overlaps {net} of peer {name:?}; an address can lead to one peer only");

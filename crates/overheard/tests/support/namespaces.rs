@@ -147,7 +147,7 @@ impl Behind {
 /// Machines on a medium where everybody hears everything: a bridge that learns no addresses. They are 192.0.2.1 and so on.
 pub struct Medium {
     pub machines: Vec<Machine>,
-    _air: Machine,
+    air: Machine,
 }
 
 impl Medium {
@@ -167,7 +167,14 @@ impl Medium {
             machine.ip("link set cable up");
             machine
         });
-        Medium { machines: machines.collect(), _air: air }
+        Medium { machines: machines.collect(), air }
+    }
+
+    /// Those of these numbers, from 1, do not hear each other.
+    pub fn keep_apart(&self, numbers: &[usize]) {
+        for number in numbers {
+            self.air.run("bridge", &format!("link set dev port{number} isolated on"));
+        }
     }
 }
 
@@ -295,6 +302,12 @@ impl Node {
     /// Its process.
     pub fn id(&self) -> u32 {
         self.child.id()
+    }
+
+    /// Ends it by a signal, and waits.
+    pub fn end(&mut self, signal: Signal) {
+        self.signal(signal);
+        self.child.wait().unwrap();
     }
 
     /// Asks it to end, and waits.

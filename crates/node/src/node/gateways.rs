@@ -1,0 +1,262 @@
+//! Several gateways of one operator: what a node makes of what they and the stations say ([`crate::roaming`]).
+
+use super::{Node, Outside};
+use crate::config::{Config, Gateways, Group};
+use crate::group::Neighbours;
+use crate::handshake::derive;
+use crate::keys::PublicKey;
+use crate::link::Link;
+use crate::peer::Peer;
+use crate::roaming::{Change, Choice, Place, Roaming, Told, Whereabouts};
+use crate::status::PeerStatus;
+use std::time::Duration;
+use wire::group::KEY_BYTES;
+use wire::inner::Inner;
+use wire::neighbours::{Message, Said, StationName};
+
+/// A station's name among gateways.
+#[must_use]
+pub fn station_name(key: &PublicKey) -> StationName {
+    let [a, b, c, d, e, f, g, h, ..] = derive(key.as_bytes(), b"overheard 1 station name");
+    u64::from_be_bytes([a, b, c, d, e, f, g, h])
+}
+
+/// The peers that are stations, where this node is one of several gateways, and their names.
+fn stations(config: &Config) -> impl Iterator<Item = (usize, StationName)> {
+    let peers = config.peers.iter().enumerate();
+    let stations = peers.filter(|(index, _)| !config.gateways.peers().contains(index));
+    stations.map(|(index, peer)| (index, station_name(&peer.public_key)))
+}
+
+/// What a gateway's group needs to have to do with others, and how all of them address chunks.
+pub(super) fn neighbours(config: &Config, group: &Group, boot: u64) -> Option<(Neighbours, [u8; KEY_BYTES])> {
+    let Gateways::Neighbours(_) = &config.gateways else { return None };
+    let names = stations(config).map(|(index, name)| (index as u8, name)).collect();
+    let address_key = derive(config.network_key.as_bytes(), b"overheard 1 slot addresses");
+    Some((Neighbours::new(boot as u32, group.slot_bits, names), address_key))
+}
+
+/// Where stations are, or which gateway a station uses.
+pub(super) fn roaming(config: &Config, boot: u64, peers: &mut [Peer], now: Duration) -> Roaming {
+    let roaming = match &config.gateways {
+        Gateways::One => None,
+        Gateways::Choice(gateways) => Choice::new(gateways, now).map(Roaming::Station),
+        Gateways::Neighbours(neighbours) => {
+            Whereabouts::new(neighbours, boot as u32, stations(config), now).map(Roaming::Gateway)
+        }
+    };
+    if let Some(Roaming::Station(choice)) = &roaming {
+        for peer in peers {
+            peer.associated = choice.is_associated(peer.index);
+        }
+    }
+    roaming.unwrap_or(Roaming::Alone)
+}
+
+impl Node {
+    /// Acts on what peers have said of gateways and stations, and on their silence.
+    pub(super) fn follow_gateways(&mut self, now: Duration) {
+        match &self.roaming {
+            Roaming::Alone => {}
+            Roaming::Station(_) => {
+                self.told.clear();
+                self.choose(now);
+            }
+            Roaming::Gateway(_) => {
+                if self.gateways_timeout().is_some_and(|at| at <= now) || !self.told.is_empty() {
+                    for (peer, told) in std::mem::take(&mut self.told) {
+                        self.heed(now, peer, told);
+                    }
+                    self.follow_stations(now);
+                }
+                self.say_to_neighbours(now);
+            }
+        }
+    }
+
+    /// A station goes to another gateway if that is to be.
+    fn choose(&mut self, now: Duration) {
+        let Roaming::Station(choice) = &mut self.roaming else { return };
+        let Some(before) = choice.follow(now, &mut self.peers) else { return };
+        for peer in &mut self.peers {
+            peer.associated = choice.is_associated(peer.index);
+        }
+        let next = choice.way(before);
+        if let Some(link) = &mut self.peers[before].link {
+            link.listener = None; // who associates anew begins with an empty cache
+        }
+        for peer in [before, next] {
+            self.peers[peer].ping_at = Some(now); // both are told with it
+        }
+        self.move_queue(now, before, next);
+        let name = |peer: usize| self.peers[peer].config.name.clone();
+        self.events.push(crate::Event::Moved { from: name(before), to: name(next) });
+    }
+
+    /// What waits for one peer goes another way.
+    fn move_queue(&mut self, now: Duration, from: usize, to: usize) {
+        while let Some(packet) = self.peers[from].queue.pop(now) {
+            if let Ok(inner) = Inner::parse(&packet) {
+                self.peers[to].queue.push(now, &packet, &inner.flow);
+            }
+            self.peers[from].queue.recycle(packet);
+        }
+    }
+
+    /// A gateway takes what a peer said.
+    fn heed(&mut self, now: Duration, peer: usize, told: Told) {
+        let Roaming::Gateway(whereabouts) = &mut self.roaming else { return };
+        match told {
+            Told::Started => {
+                whereabouts.has_started(now, peer);
+            }
+            Told::Associated(associated) => {
+                if whereabouts.says(now, peer, associated) && !associated {
+                    self.peers[peer].end_membership(&mut outside!(self));
+                }
+            }
+            Told::Message(message) if whereabouts.is_neighbour(peer) => {
+                self.hear_neighbour(now, peer, &message);
+            }
+            Told::Message(_) => self.peers[peer].counters.bad_frames += 1,
+        }
+    }
+
+    fn hear_neighbour(&mut self, now: Duration, peer: usize, bytes: &[u8]) {
+        let Roaming::Gateway(whereabouts) = &mut self.roaming else { return };
+        let neighbours = self.sharing.as_mut().and_then(|it| Some((&mut it.codec, it.neighbours.as_mut()?)));
+        let counters = &mut self.peers[peer].counters;
+        counters.neighbour_messages_received += 1;
+        match (Message::parse(bytes), neighbours) {
+            (Ok(Message { station, said: Said::Has, .. }), _) => whereabouts.has(now, peer, station),
+            (Ok(_), None) => {} // without a group there is nothing to be made of it
+            (Ok(Message { boot, said: Said::Group(group), .. }), Some((_, neighbours))) => {
+                if neighbours.has_group(peer as u16, boot, group) {
+                    self.tell_of_groups(now);
+                }
+            }
+            (Ok(Message { said, .. }), Some((codec, neighbours))) => {
+                if !neighbours.handle_message(codec, peer as u16, bytes, now) {
+                    counters.bad_frames += 1;
+                } else if let Said::Named(chunks) = said
+                    && let Ok(named) = wire::named_chunks::NamedChunks::parse(chunks)
+                {
+                    counters.chunks_named += named.count as u64;
+                }
+            }
+            (Err(_), _) => counters.bad_frames += 1,
+        }
+    }
+
+    /// Members are told of the groups that they may overhear.
+    fn tell_of_groups(&mut self, now: Duration) {
+        let Some(sharing) = &self.sharing else { return };
+        for member in self.peers.iter_mut().filter_map(|peer| peer.link.as_mut()?.member.as_mut()) {
+            member.follow_others(now, sharing);
+        }
+    }
+
+    /// Stations that have come or gone.
+    fn follow_stations(&mut self, now: Duration) {
+        while let Roaming::Gateway(whereabouts) = &mut self.roaming
+            && let Some(Change { station, to }) =
+                whereabouts.follow(now, |peer| self.peers[peer].reachability.is_up())
+        {
+            let name = |peer: usize| self.peers[peer].config.name.clone();
+            let at = match to {
+                Place::Here => None,
+                Place::There(gateway) => Some(name(gateway)),
+            };
+            let event = crate::Event::Associated { station: name(station), at };
+            self.events.push(event);
+            if let Place::There(gateway) = to {
+                self.peers[station].end_membership(&mut outside!(self));
+                self.move_queue(now, station, gateway);
+            }
+        }
+        for index in 0..self.peers.len() {
+            if self.roaming.is_associated(index) {
+                self.peers[index].begin_membership(now, &mut outside!(self));
+            }
+        }
+    }
+
+    /// Other gateways are told what is due.
+    fn say_to_neighbours(&mut self, now: Duration) {
+        let Roaming::Gateway(whereabouts) = &mut self.roaming else { return };
+        let mut messages = Vec::new();
+        if let Some(has) = whereabouts.say(now, |peer| self.peers[peer].reachability.is_up()) {
+            let group = self.sharing.as_ref();
+            let group = group.and_then(|it| Some(it.neighbours.as_ref()?.own_group(it.group())));
+            for message in has.into_iter().chain(group) {
+                let to_each = whereabouts.neighbours().iter().map(|neighbour| (*neighbour, message.clone()));
+                messages.extend(to_each);
+            }
+        }
+        if let Some(neighbours) = self.sharing.as_mut().and_then(|sharing| sharing.neighbours.as_mut()) {
+            while let Some((neighbour, message)) = neighbours.poll_message() {
+                messages.push((usize::from(neighbour), message));
+            }
+        }
+        for (neighbour, message) in messages {
+            let Peer { link, counters, .. } = &mut self.peers[neighbour];
+            if let Some(link) = link.as_mut().filter(|link| !link.is_plain) {
+                counters.neighbour_messages_sent += 1;
+                Link::write_to(link, message);
+            }
+        }
+    }
+
+    /// What another gateway sent on for a station goes to it and nowhere else, least of all back.
+    pub(super) fn forward(&mut self, now: Duration, from: usize, delivered: usize) {
+        let Roaming::Gateway(whereabouts) = &self.roaming else { return };
+        if !whereabouts.is_neighbour(from) {
+            return;
+        }
+        for packet in self.deliveries.take_behind(delivered) {
+            let Ok(inner) = Inner::parse(&packet) else { continue };
+            let station = self.routes.peer(inner.flow.destination);
+            let place = station.and_then(|station| Some((station, whereabouts.place(station)?)));
+            match place {
+                None => {
+                    self.deliveries.push_buffer(packet);
+                    continue;
+                }
+                Some((station, Place::Here)) => {
+                    let peer = &mut self.peers[station];
+                    if peer.takes_packets(now) && packet.len() <= peer.max_packet_bytes() {
+                        peer.queue.push(now, &packet, &inner.flow);
+                        self.peers[from].counters.forwarded_packets += 1;
+                    } else {
+                        self.refused.no_route += 1;
+                    }
+                }
+                Some((_, Place::There(_))) => self.refused.no_route += 1,
+            }
+            self.deliveries.recycle(packet);
+        }
+    }
+
+    /// What can be said of a peer, and of where it is.
+    pub(super) fn status_of(&self, now: Duration, peer: &Peer) -> PeerStatus {
+        let mut status = peer.status(now, self.sharing.as_ref());
+        let Roaming::Gateway(whereabouts) = &self.roaming else { return status };
+        if let Some(Place::There(gateway)) = whereabouts.place(peer.index) {
+            status.associated_with = Some(self.peers[gateway].config.name.clone());
+        }
+        if whereabouts.is_neighbour(peer.index) {
+            let neighbours = self.sharing.as_ref().and_then(|sharing| sharing.neighbours.as_ref());
+            status.overheard_by = neighbours.map(|it| it.overheard_by(peer.index as u16));
+        }
+        status
+    }
+
+    /// When [`follow_gateways`](Node::follow_gateways) has something to do.
+    pub(super) fn gateways_timeout(&self) -> Option<Duration> {
+        match &self.roaming {
+            Roaming::Alone => None,
+            Roaming::Station(choice) => choice.timeout(&self.peers),
+            Roaming::Gateway(whereabouts) => Some(whereabouts.timeout()),
+        }
+    }
+}

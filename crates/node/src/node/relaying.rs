@@ -1,0 +1,40 @@
+//! A node of a mesh (REfactor, sections 2.2.2 and 3.4, Figure 1c): passes on what comes for others, and keeps in mind what it sent
+//! itself, which a relay that heard it will not send back.
+
+use super::Node;
+use crate::hop_limit;
+use std::time::Duration;
+use wire::inner::Inner;
+
+impl Node {
+    /// A relay passes on what came from a peer and is for another one. What has no hop left is the kernel's to answer.
+    pub(super) fn relay(&mut self, now: Duration, from: usize, delivered: usize) {
+        if !self.config.mesh.forwards {
+            return;
+        }
+        for mut packet in self.deliveries.take_behind(delivered) {
+            let inner = Inner::parse(&packet).ok();
+            let next_hop = inner.as_ref().and_then(|inner| self.routes.peer(inner.flow.destination));
+            match inner.zip(next_hop.filter(|to| *to != from)) {
+                Some((inner, to)) if hop_limit::decrement(&mut packet) => {
+                    self.peers[to].counters.relayed_packets += 1;
+                    self.send_to(now, to, &packet, &inner);
+                    self.deliveries.recycle(packet);
+                }
+                _ => self.deliveries.push_buffer(packet),
+            }
+        }
+    }
+
+    /// What this node shared stands in its caches for the others' groups, as in those of whoever heard it.
+    pub(super) fn hear_oneself(&mut self) {
+        while let Some(rest) = self.shared.pop() {
+            for link in self.peers.iter_mut().filter_map(|peer| peer.link.as_mut()) {
+                if let Some(listener) = &mut link.listener {
+                    listener.keep_sent(&rest);
+                }
+            }
+            self.deliveries.recycle(rest);
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Several gateways of one operator, and stations that move from one to another (REfactor, sections 2.2.2 and 3.3).
+//!
+//! A station has a session with each gateway that it knows and is *associated* with one: what it sends goes there
+//! ([`choice`]). It moves when that one does not answer and another does, and says of each ping to each gateway
+//! whether it is the one. Its inner address stays, so connections do.
+//!
+//! A gateway takes a station's own word first ([`whereabouts`]), and beyond that what another gateway says, which has it; what comes
+//! for the station then goes there, through the tunnel that the gateways have between them. Who moves begins with an empty cache,
+//! and what the gateway knew of it is void.
+
+mod choice;
+mod whereabouts;
+
+pub(crate) use choice::Choice;
+pub(crate) use whereabouts::{Change, Place, Whereabouts};
+
+use crate::route::Routes;
+use std::net::IpAddr;
+
+/// Of a node.
+pub(crate) enum Roaming {
+    /// It knows one gateway, or is the only one.
+    Alone,
+    /// It is a station.
+    Station(Choice),
+    /// It is one of several gateways.
+    Gateway(Whereabouts),
+}
+
+/// What a peer said of it.
+#[derive(Debug)]
+pub(crate) enum Told {
+    /// A station, whether it is associated here.
+    Associated(bool),
+    /// A gateway: [`wire::neighbours::Message`].
+    Message(Vec<u8>),
+    /// Nothing yet: it has just started.
+    Started,
+}
+
+impl Roaming {
+    /// Through which peer a packet goes that its destination leads to `peer`.
+    pub fn way(&self, peer: usize) -> usize {
+        match self {
+            Roaming::Alone => peer,
+            Roaming::Station(choice) => choice.way(peer),
+            Roaming::Gateway(whereabouts) => whereabouts.way(peer),
+        }
+    }
+
+    /// Whether a packet from `source` may come from `peer`. A gateway may hand on anybody's.
+    pub fn may_come(&self, routes: &Routes, source: IpAddr, peer: usize) -> bool {
+        let owner = routes.peer(source);
+        owner == Some(peer)
+            || match self {
+                Roaming::Alone => false,
+                Roaming::Station(choice) => {
+                    choice.knows(peer) && owner.is_some_and(|owner| choice.knows(owner))
+                }
+                Roaming::Gateway(whereabouts) => whereabouts.is_neighbour(peer),
+            }
+    }
+
+    /// Whether a peer can become a member of this node's group now.
+    pub fn is_associated(&self, peer: usize) -> bool {
+        match self {
+            Roaming::Alone | Roaming::Station(_) => true,
+            Roaming::Gateway(whereabouts) => whereabouts.is_associated(peer),
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! Relays: what this node passes on, and from whom it takes what began elsewhere.
+
+use super::Mistake;
+use super::file::{File, Role};
+use node::{Mesh, PeerConfig};
+use std::path::Path;
+
+/// What the file at `path` says of relays.
+pub fn mesh(path: &Path, file: &File, peers: &[PeerConfig]) -> Result<Mesh, Mistake> {
+    let forwards = file.node.role == Role::Relay;
+    if forwards && peers.len() < 2 {
+        let what = "there is one alone, and a relay passes on from one peer to another; add the others";
+        return Err(Mistake::at(path, "[[peer]]", what));
+    }
+    if forwards && !file.gateway.is_empty() {
+        let what = "belongs to gateways and stations, and this is a relay; write a [[peer]]";
+        return Err(Mistake::at(path, "[[gateway]]", what));
+    }
+    let relays: Vec<usize> =
+        file.peer.iter().enumerate().filter(|(_, it)| it.relays).map(|(at, _)| at).collect();
+    if (forwards || !relays.is_empty()) && file.node.threads.is_some_and(|threads| threads > 1) {
+        let what = "what passes from peer to peer stays on one thread; take it out";
+        return Err(Mistake::at(path, "[node] threads", what));
+    }
+    Ok(Mesh { forwards, relays })
+}

@@ -1,0 +1,165 @@
+//! Two stations that do not hear each other and two relays between them, real: one station's packets go by one relay, the
+//! other's by the other, and the second relay does not send back what it heard the station send (REfactor, Figure 1c).
+
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test may fail by panicking, and waits
+
+mod support;
+
+use std::collections::BTreeSet;
+use std::net::{IpAddr, UdpSocket};
+use std::time::Duration;
+use support::Site;
+use support::namespaces::{Machine, Medium, Node, possible};
+use support::traffic::{answers, sent_and_returned};
+
+const NAMES: [&str; 4] = ["station1", "relay1", "relay2", "station2"];
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn inner(node: usize) -> IpAddr {
+    format!("10.98.0.{}", node + 1).parse().unwrap()
+}
+
+/// Configurations of all four, on a medium where they are 192.0.2.1 to .4.
+fn site() -> Site {
+    let site = Site::new();
+    let keys = NAMES.map(|name| site.key(name));
+    let peer = |of: usize, allowed: &[usize], relays: bool| {
+        let allowed: Vec<String> = allowed.iter().map(|at| format!("\"{}/32\"", inner(*at))).collect();
+        format!(
+            "\n[[peer]]\nname = \"{}\"\npublic_key = \"{}\"\nendpoint = \"192.0.2.{}:4780\"\nallowed_ips = [{}]\n{}",
+            NAMES[of],
+            keys[of],
+            of + 1,
+            allowed.join(", "),
+            if relays { "relays = true\n" } else { "" }
+        )
+    };
+    for (at, name) in NAMES.iter().enumerate() {
+        let (role, peers) = match at {
+            0 => ("station", peer(1, &[3, 1], true) + &peer(2, &[2], true)),
+            3 => ("station", peer(2, &[0, 2], true) + &peer(1, &[1], true)),
+            _ => ("relay", peer(0, &[0], false) + &peer(3, &[3], false)),
+        };
+        let text = format!(
+            "[node]\nrole = \"{role}\"\nprivate_key_file = \"{name}/private.key\"\nnetwork_key_file = \"network.key\"\n\
+             listen = \"0.0.0.0:4780\"\nstatus_socket = \"{name}.sock\"\n\n[tunnel]\ninterface = \"ohtest-m\"\n\
+             addresses = [\"{}/32\"]\n\n[overhear]\ninterface = \"cable\"\n{peers}",
+            inner(at)
+        );
+        site.write(&format!("{name}.toml"), &text);
+    }
+    site
+}
+
+/// Bytes of datagrams that a node sent to a peer, and a counter of that peer's.
+fn count(node: &Node, peer: usize, counter: &str) -> u64 {
+    let status = node.status();
+    let peers = status["node"]["peers"].as_array().unwrap();
+    let of = peers.iter().find(|of| of["name"] == NAMES[peer]).unwrap();
+    of["counters"][counter].as_u64().unwrap()
+}
+
+/// Sends each of these as a datagram; which of them arrived.
+fn exchange(from: (&Machine, usize), to: (&Machine, usize), payloads: &[Vec<u8>]) -> BTreeSet<Vec<u8>> {
+    let receiver = to.0.on(|| UdpSocket::bind((inner(to.1), 9000)).unwrap());
+    receiver.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+    let sender = from.0.on(|| UdpSocket::bind((inner(from.1), 0)).unwrap());
+    let count = payloads.len();
+    let receiving = std::thread::spawn(move || {
+        let (mut arrived, mut buffer) = (BTreeSet::new(), [0; 2000]);
+        while arrived.len() < count
+            && let Ok(bytes) = receiver.recv(&mut buffer)
+        {
+            arrived.insert(buffer[..bytes].to_vec());
+        }
+        arrived
+    });
+    for payload in payloads {
+        sender.send_to(payload, (inner(to.1), 9000)).unwrap();
+        std::thread::sleep(Duration::from_millis(4));
+    }
+    receiving.join().unwrap()
+}
+
+/// Bytes that neither repeat nor compress.
+struct Content(u64);
+
+impl Content {
+    fn some(&mut self, bytes: usize) -> Vec<u8> {
+        let mut next = || {
+            self.0 ^= self.0 << 13;
+            self.0 ^= self.0 >> 7;
+            self.0 ^= self.0 << 17;
+            (self.0 >> 24) as u8
+        };
+        (0..bytes).map(|_| next()).collect()
+    }
+}
+
+#[test]
+fn two_stations_and_two_relays_take_four_less_delta() {
+    if !possible() {
+        return;
+    }
+    let (medium, site) = (Medium::new(4), site());
+    // stations hear relays and not each other
+    medium.keep_apart(&[1, 4]);
+    let machines = &medium.machines;
+    let nodes: Vec<Node> =
+        NAMES.iter().zip(machines).map(|(name, machine)| Node::start(&site, machine, name)).collect();
+    assert!(answers(&machines[0], inner(3), 56, PATIENCE), "there and back, each by another relay");
+    // keys of groups are told
+    std::thread::sleep(Duration::from_secs(3));
+
+    let mut content = Content(0x9e37_79b9_7f4a_7c15);
+    let abc: Vec<Vec<u8>> = (0..300).map(|_| content.some(1200)).collect();
+    let abd: Vec<Vec<u8>> = abc.iter().map(|abc| [&abc[..800], &content.some(400)].concat()).collect();
+    let hops = [(0, 1), (1, 3), (3, 2), (2, 0)];
+    let sent = || hops.map(|(from, to)| count(&nodes[from], to, "outer_sent_bytes"));
+    let before = sent();
+    for (from, to, payloads) in [(0, 3, &abc), (3, 0, &abd)] {
+        let arrived = exchange((&machines[from], from), (&machines[to], to), payloads);
+        let sent: BTreeSet<Vec<u8>> = payloads.iter().cloned().collect();
+        assert!(arrived.is_subset(&sent), "what arrives is what was sent");
+        let missing = sent.difference(&arrived).count();
+        let status = || nodes.iter().map(|node| format!("{:#}", node.status())).collect::<String>();
+        // nobody repairs UDP where the machine itself has no time for it
+        assert!(missing <= payloads.len() / 50, "{missing} from {from} to {to}: {}", status());
+    }
+    let after = sent();
+    let cost: Vec<f64> = before.iter().zip(after).map(|(before, after)| (after - before) as f64).collect();
+    // of the 800 bytes all chunks but the one in which they end, usually 128 bytes each; of a removed one 18 bits are in the shim,
+    // beside 12 bytes for number, MAC and lengths
+    let known = 800.0 - 64.0;
+    let delta = (known - known / 128.0 * 18.0 / 8.0 - 12.0) / 1200.0;
+    let transmissions = cost.iter().sum::<f64>() / cost[0];
+    let text = String::from_utf8(site.run(&["status", "relay2.toml"]).stdout).unwrap();
+    println!("{transmissions:.3} transmissions for {:.3}: {cost:?}\n{text}", 4.0 - delta);
+    assert!((transmissions / (4.0 - delta) - 1.0).abs() < 0.05, "{transmissions} {cost:?}");
+    assert!(count(&nodes[2], 0, "relayed_packets") >= 300);
+    assert!(count(&nodes[2], 0, "overheard_removed_bytes") > 300 * 600, "{text}");
+    assert!(text.contains("RELAYED"), "{text}");
+
+    // and TCP, whose acknowledgments go the other way
+    let content = content.some(300_000);
+    assert!(sent_and_returned(&machines[0], &machines[3], inner(3), &content) == content);
+}
+
+#[test]
+fn a_relay_that_cannot_be_is_told() {
+    let site = Site::new();
+    for (text, sentence) in [
+        (
+            site.gateway().replacen("\"gateway\"", "\"relay\"", 1),
+            "a relay passes on from one peer to another",
+        ),
+        (
+            site.gateway().replacen("role =", "threads = 2\nrole =", 1) + "relays = true\n",
+            "stays on one thread",
+        ),
+    ] {
+        let (code, said) = site.refused(&text);
+        assert_eq!(code, 2, "{said}");
+        assert!(said.contains(sentence), "{said}");
+    }
+}
