@@ -236,13 +236,24 @@ fn read(format: &str, input: &[u8]) -> (Value, Option<Vec<u8>>) {
         "coded" => {
             let it = Coded::parse(input).unwrap();
             let offsets: Vec<i32> = it.offsets().collect();
-            Coded::emit(it.digest, it.header, offsets.iter().copied(), it.payload, &mut out);
-            let value = json!({
+            let terms: Vec<(i32, u8)> = it.terms().collect();
+            let is_scaled = it.scale() != 1 || terms.iter().any(|term| term.1 != 1);
+            if is_scaled {
+                let terms = terms.iter().copied();
+                Coded::emit_scaled(it.digest, it.header, it.scale(), terms, it.payload, &mut out);
+            } else {
+                Coded::emit(it.digest, it.header, offsets.iter().copied(), it.payload, &mut out);
+            }
+            let mut value = json!({
                 "digest": hex(&it.digest),
                 "header": hex(it.header),
                 "offsets": offsets,
                 "payload": hex(it.payload),
             });
+            if is_scaled {
+                let scales = [it.scale()].into_iter().chain(terms.iter().map(|term| term.1));
+                value["scales"] = json!(scales.collect::<Vec<_>>());
+            }
             (value, Some(out))
         }
         "notice" => {
