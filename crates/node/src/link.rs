@@ -238,6 +238,13 @@ impl Link {
         if repair <= in_time { in_time } else { Duration::ZERO }
     }
 
+    /// Whether TCP segments that the hop loses are left to the hop's own repair. Where the hop is most of the path, whoever
+    /// sent a segment learns of its loss as soon as this node could: to hide that from the sender only stops its clock.
+    #[must_use]
+    pub fn leaves_segments_to_hop(&self) -> bool {
+        self.repairs_losses() && self.patience().is_zero()
+    }
+
     /// Whether packets are cut where a datagram ends: all datagrams of a row are then of one length, which the kernel sends
     /// with one call. Not where the air loses much, because what travels in two datagrams is lost with either; but a boosted
     /// sender loses more by datagrams that are not full.

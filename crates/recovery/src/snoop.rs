@@ -125,6 +125,16 @@ impl Snoop {
         self.hold_off = hold_off;
     }
 
+    /// All that is lost is left to another mechanism from now on: what was kept of flows is forgotten.
+    pub fn stand_back(&mut self) {
+        self.by_name.clear();
+        self.flows.clear();
+        self.vacant.clear();
+        self.timers.clear();
+        self.again.clear();
+        self.bytes = 0;
+    }
+
     /// A packet leaves for the station; not one that is a repair.
     pub fn leaves(&mut self, now: Duration, packet: &[u8], segment: &Segment) {
         if segment.syn || segment.reset {

@@ -36,8 +36,12 @@ impl Link {
         if self.snoop.is_none() && self.upstream.is_none() {
             return;
         }
+        let left_to_hop = self.leaves_segments_to_hop();
+        if let Some(snoop) = self.snoop.as_mut().filter(|_| left_to_hop) {
+            snoop.stand_back();
+        }
         let Some(segment) = Segment::parse(packet, inner) else { return };
-        if let Some(snoop) = self.snoop.as_mut().filter(|_| !is_repair) {
+        if let Some(snoop) = self.snoop.as_mut().filter(|_| !is_repair && !left_to_hop) {
             snoop.leaves(now, packet, &segment);
         }
         if let Some(upstream) = &mut self.upstream {
