@@ -215,6 +215,7 @@ impl Node {
         }
         for packet in self.deliveries.take_behind(delivered) {
             let Ok(inner) = Inner::parse(&packet) else { continue };
+            let Roaming::Gateway(whereabouts) = &self.roaming else { return };
             let station = self.routes.peer(inner.flow.destination);
             let place = station.and_then(|station| Some((station, whereabouts.place(station)?)));
             match place {
@@ -223,13 +224,8 @@ impl Node {
                     continue;
                 }
                 Some((station, Place::Here)) => {
-                    let peer = &mut self.peers[station];
-                    if peer.takes_packets(now) && packet.len() <= peer.max_packet_bytes() {
-                        peer.queue.push(now, &packet, &inner.flow);
-                        self.peers[from].counters.forwarded_packets += 1;
-                    } else {
-                        self.refused.no_route += 1;
-                    }
+                    self.peers[from].counters.forwarded_packets += 1;
+                    self.pass_on(now, station, &packet, &inner);
                 }
                 Some((_, Place::There(_))) => self.refused.no_route += 1,
             }
