@@ -24,12 +24,8 @@ test: ## Install what is missing, then formatting, lints, every test and the qui
 	@scripts/setup.sh build lab test qemu
 	@scripts/test.sh
 
-experiments: setup build ## The experiments, whole, with reports in target: refactor.html, byte-caching.html, no-harm.html, xbc.html, meshcache.html
-	$(OVERHEARD) experiment refactor --report $(TARGET)/refactor.html
-	$(OVERHEARD) experiment byte-caching --report $(TARGET)/byte-caching.html
-	$(OVERHEARD) experiment no-harm --report $(TARGET)/no-harm.html --resume $(TARGET)/no-harm
-	$(OVERHEARD) experiment xbc --report $(TARGET)/xbc.html --resume $(TARGET)/xbc
-	$(OVERHEARD) experiment meshcache --report $(TARGET)/meshcache.html --resume $(TARGET)/meshcache
+experiments: setup build ## Every experiment, whole, with pages in target/experiments
+	scripts/as-root $(OVERHEARD) experiment all --report $(TARGET)/experiments
 
 bench: build ## Measure how fast this machine does the work of a node, and whole tunnels
 	@scripts/setup.sh bench

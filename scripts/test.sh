@@ -13,10 +13,11 @@ cargo clippy --workspace --all-targets --locked -- -D warnings
 
 # Tests that make namespaces and devices run as root where that can be had without asking, and otherwise skip
 # themselves; those of other crates never do.
-runner=() left_out=()
+runner=() as_root=() left_out=()
 if [ "$(id -u)" -ne 0 ]; then
     if sudo -n true 2>/dev/null; then
         runner=(--config "target.'cfg(all())'.runner='$PWD/scripts/test-runner'")
+        as_root=(sudo -n --preserve-env=OVERHEARD_DATA,OVERHEARD_LAB_KERNEL)
     else
         left_out+=("what needs root (namespaces, TUN devices, real tunnels): run \`sudo -v\` first, or this as root")
     fi
@@ -50,21 +51,11 @@ if [ "$status" -eq 0 ] && [ -n "$qemu" ]; then
 fi
 
 target=${CARGO_TARGET_DIR:-target}
-# In one process: a minute or two, and nothing is needed.
+# By whatever this machine has: in one process, in the kernel of virtual time, on this kernel as root.
 if [ "$status" -eq 0 ]; then
-    step "the experiment refactor, with short traces"
-    "$target/debug/overheard" experiment refactor --quick --report "$target/refactor-quick.html" >/dev/null || status=$?
-    echo "the report: $target/refactor-quick.html"
-fi
-
-# In the kernel of virtual time: bit for bit repeatable, whatever else this machine does meanwhile.
-if [ "$status" -eq 0 ] && [ -n "$kernel" ]; then
-    for experiment in byte-caching no-harm xbc meshcache; do
-        step "the experiment $experiment, a few cells of each figure"
-        "$target/debug/overheard" experiment "$experiment" --quick --report "$target/$experiment-quick.html" ||
-            status=$?
-        echo "the report: $target/$experiment-quick.html"
-    done
+    step "every experiment, a few cells of each figure"
+    rm -rf "$target/experiments-quick"
+    "${as_root[@]}" "$target/debug/overheard" experiment all --quick --report "$target/experiments-quick" || status=$?
 fi
 
 step "summary"

@@ -7,7 +7,7 @@
 //!
 //! An [`experiment::Experiment`] is made of [`figure::Figure`]s, which say which [`cell`]s they need and make rows of
 //! what came of them; a cell that several need is run once. [`byte_caching`] is the paper of that name; [`no_harm`] is
-//! what the default tunnel does beyond it, and to whom it does no harm; [`reboost`] is TCP that knows of it. [`site`] is a
+//! what the default tunnel does beyond it, and to whom it does no harm; [`reboost`] is TCP that knows of it; [`together`] has all of it on and off in one network. [`site`] is a
 //! folder with a report on all of them.
 
 #![forbid(unsafe_code)]
@@ -34,5 +34,6 @@ pub mod scheme;
 pub mod simulate;
 pub mod site;
 pub mod testbed;
+pub mod together;
 pub mod trace;
 pub mod xbc;

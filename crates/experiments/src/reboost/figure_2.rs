@@ -26,7 +26,7 @@ pub const FIGURE: Figure = Figure {
 const SYSTEMS: [System; 3] = [System::NoRe, System::IpRe, System::Reboost];
 
 fn seeds(plan: &Plan) -> u32 {
-    plan.seeds(30, 3, 3)
+    plan.seeds(30, 1, 3)
 }
 
 /// Round trips in milliseconds, and percentages of leaving the good and the bad state.

@@ -32,7 +32,7 @@ const SHOWN_SECONDS: u32 = 70;
 pub(super) const QUOTIENT: &str = "rate to no RE";
 
 fn seeds(plan: &Plan) -> u32 {
-    plan.seeds(10, 2, 2)
+    plan.seeds(10, 1, 2)
 }
 
 fn trial(system: System) -> Trial {

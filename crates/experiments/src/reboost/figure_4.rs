@@ -32,7 +32,7 @@ pub(super) const QUOTIENT: &str = "to IP RE: REboost";
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
 fn seeds(plan: &Plan) -> u32 {
-    plan.seeds(30, 3, 3)
+    plan.seeds(30, 1, 3)
 }
 
 /// No RE takes as long as IP RE, and is left out where time is short.

@@ -24,7 +24,7 @@ pub const FIGURE: Figure = Figure {
 pub(super) const ROUND_TRIPS: [u32; 2] = [20, 100];
 
 fn seeds(plan: &Plan) -> u32 {
-    plan.seeds(20, 3, 3)
+    plan.seeds(20, 1, 3)
 }
 
 fn trial(round_trip: u32, system: System) -> Trial {

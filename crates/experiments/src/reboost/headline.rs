@@ -37,7 +37,7 @@ pub(super) fn left(file: File) -> f64 {
 }
 
 fn seeds(plan: &Plan) -> u32 {
-    plan.seeds(30, 4, 4)
+    plan.seeds(30, 1, 4)
 }
 
 fn files(plan: &Plan) -> &'static [File] {

@@ -26,7 +26,7 @@ const FILES: [File; 2] = [File::Pages, File::Random];
 const WIRE_MILLISECONDS: u32 = 40;
 
 fn seeds(plan: &Plan) -> u32 {
-    plan.seeds(30, 3, 3)
+    plan.seeds(30, 1, 3)
 }
 
 fn trial(file: File, system: System) -> Trial {

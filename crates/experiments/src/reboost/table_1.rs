@@ -33,7 +33,7 @@ const NETWORKS: [(&str, &str); 3] = [
 ];
 
 fn seeds(plan: &Plan) -> u32 {
-    plan.seeds(50, 2, 2)
+    plan.seeds(50, 1, 2)
 }
 
 fn networks(plan: &Plan) -> &'static [(&'static str, &'static str)] {

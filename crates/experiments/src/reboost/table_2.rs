@@ -36,7 +36,7 @@ pub(super) const PLAIN: &str = "plain flow";
 const SECONDS: f64 = 8.0;
 
 fn seeds(plan: &Plan) -> u32 {
-    plan.seeds(10, 2, 2)
+    plan.seeds(10, 1, 2)
 }
 
 fn trial(system: System) -> Trial {

@@ -13,7 +13,7 @@ use experiments::report::{Claim, Heading, Ran};
 use experiments::row::{Driver, Row};
 use experiments::run::{self, Kept, LAB_LANES, Runner};
 use experiments::scheme::Scheme;
-use experiments::{byte_caching, mesh_cache, no_harm, reboost, refactor, xbc};
+use experiments::{byte_caching, mesh_cache, no_harm, reboost, refactor, together, xbc};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::Write;
 use std::path::PathBuf;
@@ -41,6 +41,8 @@ enum Paper {
     Reboost(Reboost),
     /// Mitigating the Gateway Bottleneck via Transparent Cooperative Caching (Das, Pucha, Hu, Purdue 2006)
     Meshcache(Options),
+    /// Every combination of redundancy elimination, overhearing, boost, recovery and cache, in one network
+    Together(Options),
     /// All of them, into one folder of pages that says what the papers have and what came out here
     All(all::All),
 }
@@ -130,6 +132,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             let runner = Runner { lanes: args.lanes.max(1), ..runner(Driver::Lab, kept)? };
             run_experiment(&reboost::EXPERIMENT, &args.wanted, Traced::default(), &runner)
         }
+        Paper::Together(options) => run_in_lab(&together::EXPERIMENT, options, Traced::default()),
         Paper::All(args) => all::run(args),
         Paper::Meshcache(options) => run_in_lab(&mesh_cache::EXPERIMENT, options, Traced::default()),
     }

@@ -6,22 +6,25 @@ use anyhow::bail;
 use experiments::contents::Contents;
 use experiments::experiment::Experiment;
 use experiments::row::Driver;
-use experiments::run::{self, LAB_LANES, Runner};
+use experiments::run::{self, Runner};
 use experiments::site::{Part, Site};
-use experiments::{byte_caching, mesh_cache, no_harm, reboost, refactor, xbc};
+use experiments::{byte_caching, mesh_cache, no_harm, reboost, refactor, together, xbc};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use lab::virtual_time::Kernel;
 use std::path::PathBuf;
 use std::time::Duration;
 
-const EXPERIMENTS: [&Experiment; 6] = [
+const EXPERIMENTS: [&Experiment; 7] = [
     &byte_caching::EXPERIMENT,
     &no_harm::EXPERIMENT,
     &refactor::EXPERIMENT,
     &reboost::EXPERIMENT,
     &xbc::EXPERIMENT,
     &mesh_cache::EXPERIMENT,
+    &together::EXPERIMENT,
 ];
+
+const LANES: usize = 16;
 
 #[derive(clap::Args)]
 pub struct All {
@@ -34,8 +37,8 @@ pub struct All {
     /// How many seeds in every cell, instead of each figure's own number
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     seeds: Option<u32>,
-    /// How many downloads are tried at a time on this machine's kernel
-    #[arg(long, default_value_t = LAB_LANES)]
+    /// How many downloads are tried at a time on this machine's kernel: most wait for lossy links
+    #[arg(long, default_value_t = LANES)]
     lanes: usize,
 }
 
@@ -106,7 +109,7 @@ fn why_not(experiment: &Experiment, driver: Driver) -> Option<String> {
         Driver::Sim | Driver::Offline => None,
         Driver::Virtual => Kernel::find().err().map(|why| why.to_string()),
         Driver::Lab if !rustix::process::geteuid().is_root() => Some("it needs root".to_owned()),
-        Driver::Lab if experiment.id == reboost::EXPERIMENT.id => {
+        Driver::Lab if [reboost::EXPERIMENT.id, together::EXPERIMENT.id].contains(&experiment.id) => {
             let found = doctor::boost();
             (found.state != State::Present).then(|| format!("{}; {}", found.detail, found.mend))
         }

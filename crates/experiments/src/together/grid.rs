@@ -1,0 +1,151 @@
+//! The grid of losses and delays, and three ways to look at it.
+
+use anyhow::Result;
+
+use super::combination::{Combination, Mechanism};
+use super::network::{Trial, air_time, waited};
+use crate::estimate::Estimate;
+use crate::figure::{Figure, Need, Results, Setting};
+use crate::row::{Driver, Row};
+
+/// How long users waited.
+pub const WAITED: Figure = Figure {
+    id: "waited",
+    title: "How long users waited, by what is on",
+    x: "what is on",
+    remark: "Seconds from asking to having, summed over six downloads by three stations: 400 KB that all want, one after the \
+             other, and 200 KB that each wants alone. One 802.11b channel at 11 Mbit/s; a frame is tried twice, and each try \
+             lost with the probability that stands there. The hop repairs its own losses in every combination, with nothing \
+             on too, as the tunnel always does; recovery is that of TCP segments above it. Boost needs a kernel with BPF and \
+             is switched by the driver `lab` only.",
+    needs,
+    rows: waited_rows,
+};
+
+/// All on, by the best.
+pub const AGAINST_BEST: Figure = Figure {
+    id: "against-best",
+    title: "Everything on, by the best combination",
+    x: "% of tries lost",
+    remark: "The median over seeds of what users waited with everything on, by what they waited with the combination whose \
+             mean is least in that cell.",
+    needs,
+    rows: against_best,
+};
+
+/// What each adds.
+pub const ADDED: Figure = Figure {
+    id: "added",
+    title: "What each mechanism adds",
+    x: "% of tries lost",
+    remark: "The median over seeds of what users waited with a mechanism on, by the same with it off: alone, where nothing \
+             else is on, and last, where everything else is.",
+    needs,
+    rows: added,
+};
+
+/// Which mechanisms this driver can switch: the kernel of virtual time has no BPF.
+fn switched(setting: &Setting<'_>) -> usize {
+    if setting.driver == Driver::Lab { Mechanism::ALL.len() } else { Mechanism::ALL.len() - 1 }
+}
+
+fn seeds(setting: &Setting<'_>) -> u32 {
+    setting.plan.seeds(10, 1, 3)
+}
+
+fn cells(setting: &Setting<'_>) -> Vec<(u32, u32)> {
+    let losses: &[u32] = setting.plan.choose(&[0, 10, 25], &[0, 25], &[10]);
+    let delays: &[u32] = setting.plan.choose(&[20, 100, 300], &[100], &[100]);
+    losses.iter().flat_map(|loss| delays.iter().map(|delay| (*loss, *delay))).collect()
+}
+
+fn trial((loss_percent, wire_milliseconds): (u32, u32), combination: Combination) -> Trial {
+    Trial { loss_percent, wire_milliseconds, combination }
+}
+
+fn needs(setting: &Setting<'_>) -> Vec<Need> {
+    let trials = cells(setting).into_iter().flat_map(|cell| {
+        Combination::of_first(switched(setting)).map(move |combination| trial(cell, combination))
+    });
+    trials.map(|trial| Need::Scenario(Box::new(trial.scenario(setting, seeds(setting))))).collect()
+}
+
+/// A quantity of a trial's runs, by seed.
+fn sample(
+    results: &Results<'_>,
+    trial: &Trial,
+    quantity: fn(&lab::Outcome) -> Option<f64>,
+) -> Result<Vec<Option<f64>>> {
+    Ok(results.outcomes(&trial.name())?.iter().map(quantity).collect())
+}
+
+fn waited_rows(results: &Results<'_>) -> Result<Vec<Row>> {
+    let setting = &results.setting;
+    let mut rows = Vec::new();
+    for cell in cells(setting) {
+        for combination in Combination::of_first(switched(setting)) {
+            let trial = trial(cell, combination);
+            for (what, unit, quantity) in
+                [("waited", "s", waited as fn(&lab::Outcome) -> Option<f64>), ("on the air", "s", air_time)]
+            {
+                let sample = sample(results, &trial, quantity)?;
+                let whole: Vec<f64> = sample.iter().copied().flatten().collect();
+                let series = format!("{what}: {}% lost, wire of {} ms", cell.0, cell.1);
+                let row = Row::new(WAITED.id, series, combination.to_string().as_str(), unit);
+                let row = row.measured(Estimate::mean(&whole), setting.driver, sample.len() as u32);
+                let broken = sample.len() - whole.len();
+                rows.push(if broken > 0 { row.note(format!("{broken} runs did not end")) } else { row });
+            }
+        }
+    }
+    Ok(rows)
+}
+
+/// The median of what one trial's users waited by what the other's did.
+fn quotient(results: &Results<'_>, one: Trial, other: Trial) -> Result<Option<Estimate>> {
+    let (ours, theirs) = (sample(results, &one, waited)?, sample(results, &other, waited)?);
+    let pairs: Vec<(f64, f64)> =
+        ours.into_iter().zip(theirs).filter_map(|(ours, theirs)| Some((ours?, theirs?))).collect();
+    Ok(Estimate::paired_median(&pairs))
+}
+
+fn against_best(results: &Results<'_>) -> Result<Vec<Row>> {
+    let setting = &results.setting;
+    let mut rows = Vec::new();
+    for cell in cells(setting) {
+        let mut best: Option<(f64, Combination)> = None;
+        for combination in Combination::of_first(switched(setting)) {
+            let sample = sample(results, &trial(cell, combination), waited)?;
+            let whole: Option<Vec<f64>> = sample.into_iter().collect();
+            let Some(mean) = whole.and_then(|whole| crate::estimate::mean(&whole)) else { continue };
+            if best.is_none_or(|(least, _)| mean < least) {
+                best = Some((mean, combination));
+            }
+        }
+        let Some((_, best)) = best else { continue };
+        let all = Combination::all_of_first(switched(setting));
+        let estimate = quotient(results, trial(cell, all), trial(cell, best))?;
+        let row = Row::new(AGAINST_BEST.id, format!("wire of {} ms", cell.1), cell.0, "ratio");
+        rows.push(row.measured(estimate, setting.driver, seeds(setting)).note(format!("best: {best}")));
+    }
+    Ok(rows)
+}
+
+fn added(results: &Results<'_>) -> Result<Vec<Row>> {
+    let setting = &results.setting;
+    let count = switched(setting);
+    let mut rows = Vec::new();
+    for cell in cells(setting) {
+        for mechanism in Mechanism::ALL.into_iter().take(count) {
+            let without = Combination::all_of_first(count).switched(mechanism);
+            for (when, before) in [("alone", Combination::NOTHING), ("last", without)] {
+                let estimate =
+                    quotient(results, trial(cell, before.switched(mechanism)), trial(cell, before))?;
+                let series = format!("wire of {} ms, {when}: {mechanism}", cell.1);
+                let row = Row::new(ADDED.id, series, cell.0, "ratio");
+                rows.push(row.measured(estimate, setting.driver, seeds(setting)));
+            }
+        }
+    }
+    Ok(rows)
+}

@@ -1,0 +1,300 @@
+//! The network: its places, its nodes, its cache, and what its users fetch.
+
+use std::fmt::Write as _;
+use std::net::{IpAddr, Ipv4Addr};
+use std::time::Duration;
+
+use air::LinkConfig;
+use air::medium::MediumConfig;
+
+use lab::{Channel, Content, Daemon, Download, Link, Medium, Place, Ready, Route, Scenario, Start, Topology};
+use node::{NetworkKey, PrivateKey};
+use rand::SeedableRng as _;
+use rand_chacha::ChaCha12Rng;
+
+use super::combination::{Combination, Mechanism};
+use crate::cell::File;
+use crate::figure::Setting;
+
+const CELL: &str = "cell";
+const WIRE: &str = "wire";
+const SERVER: &str = "server";
+const GATEWAY: &str = "gateway";
+const RELAY: &str = "relay";
+/// Those whom the gateway reaches, then the one behind the relay.
+const STATIONS: [&str; 3] = ["near1", "near2", "far"];
+/// The stations of the channel, and where they stand, in metres; a frame reaches 250.
+const ON_CHANNEL: [(&str, [f64; 2]); 5] = [
+    (GATEWAY, [0.0, 0.0]),
+    (RELAY, [180.0, 0.0]),
+    (STATIONS[0], [60.0, 60.0]),
+    (STATIONS[1], [60.0, -60.0]),
+    (STATIONS[2], [340.0, 0.0]),
+];
+/// Who sends to whom over it.
+const HOPS: [(&str, &str); 4] =
+    [(GATEWAY, RELAY), (GATEWAY, STATIONS[0]), (GATEWAY, STATIONS[1]), (RELAY, STATIONS[2])];
+/// Tries of a frame beyond the first: losses reach the hop, as where radios are told to give up soon.
+const RETRIES: u8 = 1;
+const CACHE_PORT: u16 = 8080;
+/// What all fetch, and what each fetches beside that.
+const SHARED_BYTES: u64 = 400_000;
+const OWN_BYTES: u64 = 200_000;
+const START_SECONDS: f64 = 3.0;
+const STALL_SECONDS: u32 = 60;
+const BOUND_SECONDS: f64 = 600.0;
+
+/// Where on the grid, and what is on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Trial {
+    /// Percent of tries that each pair of stations loses.
+    pub loss_percent: u32,
+    /// The round trip of the wire behind the gateway.
+    pub wire_milliseconds: u32,
+    /// What is on.
+    pub combination: Combination,
+}
+
+impl Trial {
+    /// Its scenario's name.
+    pub fn name(&self) -> String {
+        let Self { loss_percent, wire_milliseconds, combination } = self;
+        format!("together, {loss_percent}% of tries, {wire_milliseconds} ms, {combination}")
+    }
+
+    /// The scenario, with the seeds from 1 on.
+    pub fn scenario(&self, setting: &Setting<'_>, seeds: u32) -> Scenario {
+        let (contents, downloads) = self.fetches(setting);
+        Scenario {
+            name: self.name(),
+            seeds: (1..=u64::from(seeds)).collect(),
+            topology: self.topology(),
+            parameters: [("net.ipv4.tcp_congestion_control".to_owned(), "cubic".to_owned())].into(),
+            contents,
+            servers: vec![SERVER.to_owned()],
+            daemons: self.daemons(),
+            downloads,
+            clients: Vec::new(),
+            fresh_seconds: Some(3600),
+            streams: Vec::new(),
+            events: Vec::new(),
+            bound_seconds: BOUND_SECONDS,
+        }
+    }
+
+    fn topology(&self) -> Topology {
+        let loss = f64::from(self.loss_percent) / 100.0;
+        let mut medium = MediumConfig {
+            stations: ON_CHANNEL.iter().map(|(_, place)| *place).collect(),
+            least_loss: loss,
+            most_loss: loss,
+            listeners: (1..ON_CHANNEL.len()).collect(),
+            ..MediumConfig::default()
+        };
+        medium.radio.retry_limit = RETRIES;
+        let delay = Duration::from_micros(u64::from(self.wire_milliseconds) * 500);
+        let wire = LinkConfig { delay, ..LinkConfig::default() };
+        let wire = Medium::Air { forward: wire.clone(), backward: wire };
+        let stations = ON_CHANNEL.iter().map(|(name, _)| (*name).to_owned()).collect();
+        let place = |name: &str| Place {
+            name: name.to_owned(),
+            forwards: [GATEWAY, RELAY].contains(&name),
+            ..Place::default()
+        };
+        let names = ON_CHANNEL.iter().map(|(name, _)| *name).chain([SERVER]);
+        let mut topology = Topology {
+            places: names.map(place).collect(),
+            links: vec![Link::new(WIRE, SERVER, GATEWAY, wire)],
+            channels: vec![Channel { name: CELL.to_owned(), stations, medium }],
+        };
+        for number in 0..topology.places.len() {
+            let routes = match topology.places[number].name.as_str() {
+                SERVER => topology.default_routes(WIRE, GATEWAY),
+                name => {
+                    let ends = HOPS.into_iter().flat_map(|(one, other)| [(one, other), (other, one)]);
+                    let others = ends.filter(|(own, _)| *own == name).map(|(_, other)| other);
+                    let addresses = others.filter_map(|other| topology.address_on(CELL, other));
+                    addresses.map(IpAddr::from).map(|via| Route { to: via.into(), via }).collect()
+                }
+            };
+            topology.places[number].routes = routes;
+        }
+        topology
+    }
+
+    /// All want the same, one after the other; each fetches something of its own meanwhile.
+    fn fetches(&self, setting: &Setting<'_>) -> (Vec<Content>, Vec<Download>) {
+        let (from, port) = match self.combination.has(Mechanism::Cache) {
+            true => (inner(GATEWAY), CACHE_PORT),
+            false => (Ipv4Addr::new(10, 77, 0, 1), lab::HTTP_PORT),
+        };
+        let content = |name: &str, file: File, skip_bytes: u64, length_bytes: u64| Content {
+            name: name.to_owned(),
+            file: setting.testbed.lab_content(file).file,
+            skip_bytes,
+            length_bytes: Some(length_bytes),
+        };
+        let mut contents = vec![content("shared", File::One, 0, SHARED_BYTES)];
+        let mut downloads = Vec::new();
+        let download = |place: &str, content: &str, start: Start| Download {
+            place: place.to_owned(),
+            from: IpAddr::from(from),
+            content: content.to_owned(),
+            port,
+            start,
+            stall_seconds: STALL_SECONDS,
+        };
+        for (number, station) in STATIONS.into_iter().enumerate() {
+            let before = number.checked_sub(1).map(|before| Start::After(2 * before));
+            let own = format!("own{number}");
+            contents.push(content(&own, File::Documents, number as u64 * OWN_BYTES, OWN_BYTES));
+            downloads.push(download(station, "shared", before.unwrap_or(Start::AtSeconds(START_SECONDS))));
+            downloads.push(download(station, &own, Start::After(2 * number)));
+        }
+        (contents, downloads)
+    }
+
+    /// The gateway's node, those of whom it reaches, the relay's two, the far station's; and the cache.
+    fn daemons(&self) -> Vec<Daemon> {
+        let beyond = "\"10.80.0.1/32\", \"10.77.0.1/32\"";
+        let near = [RELAY, STATIONS[0], STATIONS[1]];
+        let peers = near.map(|name| {
+            let behind = if name == RELAY { ", \"10.81.0.0/24\"" } else { "" };
+            peer(name, None, &format!("\"{}/32\"{behind}", inner(name)))
+        });
+        let mut daemons = vec![self.node(GATEWAY, GATEWAY, "gateway", &peers.concat(), false)];
+        for name in near {
+            let gateway = peer(GATEWAY, Some("10.78.0.1:4780"), beyond);
+            daemons.push(self.node(name, name, "station", &gateway, true));
+        }
+        let far = peer(STATIONS[2], None, "\"10.81.0.3/32\"");
+        daemons.push(self.node("relay-down", RELAY, "gateway", &far, false));
+        let relay = peer("relay-down", Some("10.78.0.2:4780"), beyond);
+        daemons.push(self.node(STATIONS[2], STATIONS[2], "station", &relay, true));
+        if self.combination.has(Mechanism::Cache) {
+            daemons.push(cache());
+        }
+        daemons
+    }
+
+    /// A node, whose keys are those of its name.
+    fn node(&self, name: &str, place: &str, role: &str, peers: &str, listens: bool) -> Daemon {
+        let has = |mechanism| self.combination.has(mechanism);
+        let (interface, address) = match name {
+            "relay-down" => ("oh1", Ipv4Addr::new(10, 81, 0, 1)),
+            _ => ("oh0", inner(name)),
+        };
+        let mut config = format!(
+            "[node]\nrole = \"{role}\"\nprivate_key_file = \"{{folder}}/{name}.key\"\n\
+             network_key_file = \"{{folder}}/{name}.network\"\nstatus_socket = \"{{socket}}\"\n\
+             [tunnel]\ninterface = \"{interface}\"\naddresses = [\"{address}/24\"]\n"
+        );
+        if has(Mechanism::Boost) && role == "gateway" {
+            config.push_str("boost = true\n");
+        }
+        config.push_str(peers);
+        let policy = if has(Mechanism::Reduce) { "adaptive" } else { "off" };
+        let _ = writeln!(config, "[reduce]\npolicy = \"{policy}\"");
+        if has(Mechanism::Recover) {
+            config.push_str("[recover]\n");
+        }
+        if has(Mechanism::Overhear) {
+            config.push_str("[overhear]\nrate_mbps = 11\n");
+            if listens {
+                let _ = writeln!(config, "interface = \"{CELL}\"");
+            }
+        }
+        let command = format!(
+            "umask 077; echo '{}' > {{folder}}/{name}.key; echo '{}' > {{folder}}/{name}.network; \
+             exec {{exe}} lab-node {{config}}",
+            key(name),
+            NetworkKey::generate(&mut ChaCha12Rng::seed_from_u64(0)),
+        );
+        Daemon {
+            name: name.to_owned(),
+            place: place.to_owned(),
+            command: ["sh", "-c", &command].map(str::to_owned).to_vec(),
+            config,
+            ready: Ready::Path("{socket}".to_owned()),
+            status: ["{exe}", "status", "--socket", "{socket}", "--json"].map(str::to_owned).to_vec(),
+            later: false,
+        }
+    }
+}
+
+/// The gateway's.
+fn cache() -> Daemon {
+    Daemon {
+        name: "cache".to_owned(),
+        place: GATEWAY.to_owned(),
+        command: ["{exe}", "cache", "{config}", "--socket", "{socket}"].map(str::to_owned).to_vec(),
+        config: format!(
+            "[cache]\nname = \"gateway\"\nclients = [\"10.80.0.0/15\"]\ngateway = true\n[store]\nmemory_mib = 16\n\
+             [reverse]\nlisten = \"0.0.0.0:{CACHE_PORT}\"\n[[reverse.upstream]]\nurl = \"http://10.77.0.1/\"\n"
+        ),
+        ready: Ready::Listening(CACHE_PORT),
+        status: Vec::new(),
+        later: false,
+    }
+}
+
+fn peer(name: &str, endpoint: Option<&str>, allowed_ips: &str) -> String {
+    let endpoint = endpoint.map(|endpoint| format!("endpoint = \"{endpoint}\"\n")).unwrap_or_default();
+    let key = key(name).public();
+    format!("[[peer]]\nname = \"{name}\"\npublic_key = \"{key}\"\n{endpoint}allowed_ips = [{allowed_ips}]\n")
+}
+
+/// Of no secret network: the same run must use the same keys.
+fn key(name: &str) -> PrivateKey {
+    let seed = name.bytes().fold(0, |seed: u64, byte| seed.wrapping_mul(257).wrapping_add(byte.into()));
+    PrivateKey::generate(&mut ChaCha12Rng::seed_from_u64(seed))
+}
+
+/// A place's address in the tunnel.
+fn inner(name: &str) -> Ipv4Addr {
+    match name {
+        GATEWAY => Ipv4Addr::new(10, 80, 0, 1),
+        RELAY => Ipv4Addr::new(10, 80, 0, 2),
+        _ if name == STATIONS[0] => Ipv4Addr::new(10, 80, 0, 3),
+        _ if name == STATIONS[1] => Ipv4Addr::new(10, 80, 0, 4),
+        _ => Ipv4Addr::new(10, 81, 0, 3),
+    }
+}
+
+/// For how long users waited, in seconds: the sum over all that was fetched; `None` where something did not come whole.
+pub fn waited(outcome: &lab::Outcome) -> Option<f64> {
+    let seconds = outcome.downloads.iter().map(|download| {
+        let whole = download.ending == lab::Ending::Complete && download.intact;
+        whole.then_some(download.seconds)
+    });
+    seconds.sum()
+}
+
+/// How long all stations were on the air, in seconds.
+pub fn air_time(outcome: &lab::Outcome) -> Option<f64> {
+    let channel = outcome.channels.first()?;
+    Some(channel.stations.iter().map(|station| station.air_seconds).sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trials_that_differ_have_names_that_differ_and_nodes_that_say_so() {
+        let trial = |combination| Trial { loss_percent: 10, wire_milliseconds: 20, combination };
+        let (none, all) = (trial(Combination::NOTHING), trial(Combination::all_of_first(5)));
+        assert_ne!(none.name(), all.name());
+        let config = |trial: Trial| trial.daemons()[0].config.clone();
+        for (line, mechanism) in [
+            ("policy = \"adaptive\"", Mechanism::Reduce),
+            ("[overhear]", Mechanism::Overhear),
+            ("[recover]", Mechanism::Recover),
+            ("boost = true", Mechanism::Boost),
+        ] {
+            assert!(config(all).contains(line) && !config(none).contains(line), "{line}");
+            assert!(!config(trial(all.combination.switched(mechanism))).contains(line), "{line}");
+        }
+        assert_eq!(all.daemons().len(), none.daemons().len() + 1, "the cache");
+    }
+}
