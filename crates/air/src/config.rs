@@ -170,6 +170,9 @@ pub enum ConfigError {
     /// More stations than a medium can have.
     #[error("there are {0} stations: a medium has at most {max}", max = crate::medium::MOST_STATIONS)]
     Stations(usize),
+    /// Losses of a station that is not there.
+    #[error("directed_losses names station {0}, which there is not: they are counted from 0")]
+    NoStation(usize),
     /// A listener that is no station.
     #[error("listener {0} is no station: stations are counted from 0")]
     Listener(usize),

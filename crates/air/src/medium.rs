@@ -23,7 +23,7 @@ mod station;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-pub use config::{MOST_STATIONS, MediumConfig};
+pub use config::{DirectedLoss, MOST_STATIONS, MediumConfig};
 use draws::Draws;
 use exchange::{Exchange, Phase};
 pub use propagation::{Propagation, Wall};
@@ -31,6 +31,7 @@ pub use station::StationCounters;
 use station::{Station, Waiting};
 
 use crate::ConfigError;
+use crate::loss::LossProcess;
 use crate::timing::{ETHERNET_TO_MPDU_BYTES, Timing};
 use crate::variates::Purpose;
 
@@ -61,6 +62,8 @@ pub struct Medium {
     broadcast: Timing,
     /// The part of tries lost whatever their power, by sender, then receiver.
     losses: Vec<f64>,
+    /// What is lost one way only: sender, receiver, how many tries there were, and which are lost.
+    directed: Vec<(usize, usize, u64, LossProcess)>,
     now: Duration,
     stations: Vec<Station>,
     /// By station, who senses it.
@@ -91,6 +94,10 @@ impl Medium {
             broadcast: Timing::new(config.radio.standard, config.broadcast_rate)?,
             losses: (0..count * count)
                 .map(|pair| propagation.loss(seed, pair / count, pair % count))
+                .collect(),
+            directed: (0..)
+                .zip(&config.directed_losses)
+                .map(|(way, it)| (it.from, it.to, 0, LossProcess::new(&it.loss, seed.rotate_left(32) ^ way)))
                 .collect(),
             now: Duration::ZERO,
             stations: (0..count).map(|_| Station::default()).collect(),

@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use air::medium::{Delivery, Medium, MediumConfig, PACKET_TO_MPDU_BYTES, StationCounters};
+use air::LossConfig;
+use air::medium::{Delivery, DirectedLoss, Medium, MediumConfig, PACKET_TO_MPDU_BYTES, StationCounters};
 use air::timing::{Standard, Timing};
 use proptest::prelude::*;
 
@@ -83,6 +84,41 @@ fn a_strong_frame_comes_through_a_weak_one() {
         saturated(&MediumConfig { stations, ..MediumConfig::default() }, &[(0, 1), (3, 2)]);
     assert!(arrived[0] > alone() * 98 / 100, "{arrived:?}");
     assert_eq!(medium.counters(0).interfered, 0);
+}
+
+#[test]
+fn who_stays_with_the_first_frame_misses_a_strong_one_that_begins_later() {
+    // 1 senses 3, which 0 does not hear, and hears 0 thirty-seven decibels louder
+    let stations = vec![[0.0, 0.0], [50.0, 0.0], [750.0, 0.0], [598.0, 0.0]];
+    let config = MediumConfig { stations, turns_to_stronger: false, ..MediumConfig::default() };
+    let (arrived, medium) = saturated(&config, &[(0, 1), (3, 2)]);
+    assert!(arrived[0] < alone() * 7 / 10, "{arrived:?}");
+    assert!(medium.counters(0).interfered > 100, "{:?}", medium.counters(0));
+    // of what begins at once the stronger is received: nobody was there before
+    let near = MediumConfig { turns_to_stronger: false, ..row(4, 100.0) };
+    let (arrived, _) = saturated(&near, &[(0, 1), (3, 2)]);
+    assert!(arrived.iter().sum::<u64>() > alone() * 95 / 100, "{arrived:?}");
+}
+
+#[test]
+fn a_directed_loss_is_lost_one_way() {
+    let lossy = |count: u32| {
+        let directed_losses =
+            vec![DirectedLoss { from: 0, to: 1, loss: LossConfig::Bernoulli { probability: 0.3 } }];
+        let mut config = MediumConfig { directed_losses, ..row(count, 100.0) };
+        config.radio.retry_limit = 0;
+        config
+    };
+    let (arrived, medium) = saturated(&lossy(2), &[(0, 1), (1, 0)]);
+    let counters = medium.counters(0);
+    let share = counters.lost.frames as f64 / counters.transmitted.frames as f64;
+    assert!((share - 0.3).abs() < 0.06, "{share}");
+    let others = medium.counters(1);
+    assert!(arrived[1] > arrived[0]);
+    assert_eq!(others.lost.frames, others.interfered, "only by collisions");
+    let absent = DirectedLoss { from: 0, to: 9, loss: LossConfig::None };
+    let config = MediumConfig { directed_losses: vec![absent], ..row(2, 100.0) };
+    assert!(Medium::new(&config, 1).unwrap_err().to_string().contains("station 9"));
 }
 
 /// Packets a second over so many hops of 200 m, each station passing on what it gets.
@@ -195,9 +231,20 @@ proptest! {
         places in prop::collection::vec((0.0..800.0, 0.0..800.0), 2..8),
         sent in prop::collection::vec((0usize..8, 0usize..9, 0u64..3_000, 0usize..1600), 1..120),
         (rayleigh, most_loss, queue_frames, seed) in (any::<bool>(), 0.0..0.9, 0usize..5, any::<u64>()),
+        (turns_to_stronger, directed) in (any::<bool>(), 0.0..1.0),
     ) {
         let stations: Vec<[f64; 2]> = places.iter().map(|(x, y)| [*x, *y]).collect();
-        let config = MediumConfig { stations, rayleigh, most_loss, queue_frames, ..MediumConfig::default() };
+        let loss = LossConfig::Bernoulli { probability: directed };
+        let directed_losses = vec![DirectedLoss { from: 0, to: 1, loss }];
+        let config = MediumConfig {
+            stations,
+            rayleigh,
+            most_loss,
+            queue_frames,
+            turns_to_stronger,
+            directed_losses,
+            ..MediumConfig::default()
+        };
         let count = config.stations.len();
         let run = || {
             let mut medium = Medium::new(&config, seed).unwrap();

@@ -1,7 +1,8 @@
 //! Configurations of shared media, and what stations on them do.
 
 use crate::Seed;
-use air::medium::{Medium, MediumConfig, Wall};
+use air::LossConfig;
+use air::medium::{DirectedLoss, Medium, MediumConfig, Wall};
 use std::time::Duration;
 
 /// Stations that take part; a medium may have many more.
@@ -61,7 +62,16 @@ pub fn seeds() -> Vec<Seed> {
         walls: vec![Wall { from: [100.0, -5.0], to: [100.0, 5.0], decibels: 6.0 }],
         ..usual.clone()
     };
-    [("usual", usual), ("hidden", hidden), ("indoors", indoors)]
+    let one_way = MediumConfig {
+        turns_to_stronger: false,
+        directed_losses: vec![DirectedLoss {
+            from: 0,
+            to: 1,
+            loss: LossConfig::Bernoulli { probability: 0.25 },
+        }],
+        ..hidden.clone()
+    };
+    [("usual", usual), ("hidden", hidden), ("indoors", indoors), ("one-way", one_way)]
         .into_iter()
         .map(|(name, config)| Seed::of(name, |out| out.extend_from_slice(text(&config).as_bytes())))
         .collect()

@@ -4,7 +4,7 @@
 use crate::Seed;
 use crate::pair::{push_record, records};
 use etherparse::{PacketBuilder, TcpOptionElement};
-use recovery::{Repair, Settings, Snoop, Verdict};
+use recovery::{Coding, Repair, Segment, Settings, Snoop, Undoes, Verdict};
 use std::time::Duration;
 use wire::coded::Coded;
 use wire::inner::Inner;
@@ -16,17 +16,20 @@ const BUFFER_PACKETS: usize = 4;
 /// Whatever passes: what goes on from the station is as long as it was and still IP, repairs are packets or can be read,
 /// what is kept has its bound, and timers come to rest.
 pub fn check(bytes: &[u8]) -> bool {
-    let settings = Settings { buffer_packets: BUFFER_PACKETS, ..Settings::default() };
-    let mut snoop = Snoop::new(&settings, true);
+    // both ways to make room
+    let coding = if bytes.len().is_multiple_of(2) { Coding::Adaptive } else { Coding::ReedSolomon };
+    let settings = Settings { buffer_packets: BUFFER_PACKETS, coding, ..Settings::default() };
+    let mut snoop = Snoop::new(&settings, Undoes::Rows);
     let (mut now, mut repairs) = (Duration::ZERO, 0);
     for (number, record) in records(bytes).take(MAX_PACKETS).enumerate() {
         now += Duration::from_millis(7);
         let mut packet = record.to_vec();
         let Ok(inner) = Inner::parse(&packet) else { continue };
+        let Some(segment) = Segment::parse(&packet, &inner) else { continue };
         if number % 2 == 0 {
-            snoop.leaves(now, &packet, &inner);
+            snoop.leaves(now, &packet, &segment);
         } else {
-            let verdict = snoop.came(now, &mut packet, &inner);
+            let verdict = snoop.came(now, &mut packet, &segment);
             assert_eq!(packet.len(), record.len());
             assert!(
                 verdict == Verdict::Strip || packet == record,

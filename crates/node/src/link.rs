@@ -12,12 +12,12 @@ use crate::release::Release;
 use crate::repair::Repair;
 use crate::shorten::Shortening;
 use re::{Form, Parameters, Policy};
-use recovery::{Coding, History, Settings, Snoop, Upstream};
+use recovery::{Coding, History, Settings, Snoop, Undoes, Upstream};
 use std::collections::VecDeque;
 use std::time::Duration;
 use wire::hello::{
     ANSWERS_REQUESTS, CODES, HEARS_LANES, HEEDS, Hello, JOINS, LENGTHENS, LISTENS, NOTIFIES, RECOVERS,
-    UNCODES,
+    UNCODES, UNCODES_ROWS,
 };
 use wire::unit::PLAIN;
 
@@ -106,6 +106,7 @@ pub fn capabilities(parameters: &Parameters, listens: bool, recover: Option<&Set
     let codes = recover.is_some_and(|recover| recover.coding != Coding::Off);
     LENGTHENS
         | UNCODES
+        | UNCODES_ROWS
         | HEEDS
         | if recover.is_some() { NOTIFIES } else { 0 }
         | if codes { CODES } else { 0 }
@@ -117,6 +118,15 @@ pub fn capabilities(parameters: &Parameters, listens: bool, recover: Option<&Set
             _ if sends_again(parameters) => RECOVERS,
             _ => 0,
         }
+}
+
+/// What a peer with these capabilities undoes.
+fn undoes(capabilities: u32) -> Undoes {
+    match [UNCODES_ROWS, UNCODES].map(|it| capabilities & it != 0) {
+        [true, true] => Undoes::Rows,
+        [false, true] => Undoes::Sums,
+        _ => Undoes::Nothing,
+    }
 }
 
 /// Whether this node sends again what is lost; a packet in the paper's form refers to nothing by name, so that nobody knows
@@ -153,11 +163,11 @@ impl Link {
         let (answers, recovers) =
             (hello.capabilities & ANSWERS_REQUESTS != 0, hello.capabilities & RECOVERS != 0);
         let shortening = if hello.capabilities & LENGTHENS != 0 { shortening } else { Shortening::NONE };
-        // what is compressed repeats nothing that others could have heard
+        // what is compressed repeats nothing that others could have heard; what is shared is compressed when it is cut
         let literals = shortening.literals && !(shares && hello.capabilities & LISTENS != 0);
         let shortening = Shortening { literals, ..shortening };
         let snoop = match recover {
-            Some(recover) => Some(Snoop::new(recover, hello.capabilities & UNCODES != 0)),
+            Some(recover) => Some(Snoop::new(recover, undoes(hello.capabilities))),
             None => {
                 let is_told = hello.capabilities & NOTIFIES != 0 && !sends_again(parameters);
                 is_told.then(Snoop::heeding_notices)

@@ -10,11 +10,11 @@
 //! what it is coded with is lost too, it was tried three times), the flow is *exposed*: everything goes on as it came, until
 //! what was on its way then has been acknowledged. The sender slows down once for that and not again.
 
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, Kept, Means};
 use crate::choice::Counts;
 use crate::round_trip::RoundTrip;
 use crate::segment::Segment;
-use crate::settings::{Coding, Settings};
+use crate::settings::{Coding, Settings, Undoes};
 use crate::snoop::{Statistics, Verdict};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -49,6 +49,8 @@ struct Watched {
     by_sender: bool,
     /// The sender has been shown that it is missing.
     shown: bool,
+    /// It is not sent again from here, though it is part of what is kept for others.
+    left_to_sender: bool,
 }
 
 /// A flow of data towards the station.
@@ -109,7 +111,14 @@ impl Flow {
     }
 
     /// A segment of data leaves for the station.
-    pub fn leaves(&mut self, now: Duration, packet: &[u8], segment: &Segment, settings: &Settings) {
+    pub fn leaves(
+        &mut self,
+        now: Duration,
+        packet: &[u8],
+        segment: &Segment,
+        settings: &Settings,
+        undoes: Undoes,
+    ) {
         self.last_use = now;
         let start = widen(segment.sequence.into(), 32, self.next);
         let end = start + segment.length();
@@ -120,7 +129,7 @@ impl Flow {
         if self.watched.len() == MAX_WATCHED {
             return;
         }
-        let slot = self.keep(start, packet, segment, settings);
+        let slot = self.keep(start, packet, segment, settings, undoes);
         let order = self.next_order();
         self.watched.push_back(Watched {
             start,
@@ -134,6 +143,7 @@ impl Flow {
             queued: false,
             by_sender: false,
             shown: false,
+            left_to_sender: false,
         });
     }
 
@@ -153,45 +163,53 @@ impl Flow {
                 let order = self.next_order();
                 let watched = &mut self.watched[at];
                 (watched.by_sender, watched.shown, watched.tries) = (true, true, 0);
+                watched.left_to_sender = false;
                 let is_whole = (watched.start, watched.end) == (start, end);
                 if is_whole && watched.slot.is_none_or(|slot| self.buffer.get(slot, start).is_none()) {
                     // a second loss costs the sender its timeout
                     let (header, payload) =
                         (&packet[..segment.payload_at], &packet[segment.payload_at..segment.end]);
-                    watched.slot = self.buffer.keep(None, self.number, start, header, payload, false);
+                    watched.slot = self.buffer.keep(None, (self.number, start), header, payload, false);
                 }
                 (watched.left_at, watched.order) = (now, order);
             }
         }
     }
 
-    /// Keeps a segment by the settings' way: in which slot.
-    fn keep(&mut self, start: u64, packet: &[u8], segment: &Segment, settings: &Settings) -> Option<usize> {
+    /// Keeps a segment by the settings' way: in which block.
+    fn keep(
+        &mut self,
+        start: u64,
+        packet: &[u8],
+        segment: &Segment,
+        settings: &Settings,
+        undoes: Undoes,
+    ) -> Option<usize> {
         let (header, payload) = (&packet[..segment.payload_at], &packet[segment.payload_at..segment.end]);
-        let number = self.number;
+        let name = (self.number, start);
         self.number += 1;
-        match settings.coding {
-            Coding::Off => self.buffer.keep(None, number, start, header, payload, false),
+        let means = match settings.coding {
+            Coding::Off => return self.buffer.keep(None, name, header, payload, false),
             Coding::Fixed(pattern) => {
-                self.buffer.keep(Some(pattern.group(number)), number, start, header, payload, true)
+                return self.buffer.keep(Some(pattern.group(name.0)), name, header, payload, true);
             }
-            Coding::Adaptive => {
-                let watched = &self.watched;
-                // what is about to be sent again, or was, is best had as it is
-                let is_wanted = |start: u64| {
-                    let at = watched.partition_point(|watched| watched.start < start);
-                    watched.get(at).is_some_and(|it| it.start == start && (it.was_lost || it.tries > 0))
-                };
-                let name = (number, start);
-                let (slot, combined) =
-                    self.buffer.keep_combining(name, header, payload, &self.counts, is_wanted)?;
-                if let Some((from, into)) = combined {
-                    let moved = self.watched.iter_mut().filter(|watched| watched.slot == Some(from));
-                    moved.for_each(|watched| watched.slot = Some(into));
-                }
-                Some(slot)
-            }
+            Coding::Adaptive => Means { sums: true, rows: undoes == Undoes::Rows },
+            Coding::ReedSolomon => Means { sums: false, rows: true },
+        };
+        let watched = &self.watched;
+        // what is about to be sent again, or was, is best had as it is
+        let is_wanted = |start: u64| {
+            let at = watched.partition_point(|watched| watched.start < start);
+            watched.get(at).is_some_and(|it| it.start == start && (it.was_lost || it.tries > 0))
+        };
+        let slot = self.buffer.keep_combining(name, header, payload, (&self.counts, means), is_wanted)?;
+        let (moved, into) = self.buffer.moved();
+        if !moved.is_empty() {
+            let is_moved = |slot: usize| moved.contains(&slot);
+            let moved = self.watched.iter_mut().filter(|watched| watched.slot.is_some_and(is_moved));
+            moved.for_each(|watched| watched.slot = Some(into));
         }
+        Some(slot)
     }
 
     /// A segment came from the station with an acknowledgment of this flow's data.
@@ -266,7 +284,7 @@ impl Flow {
         }
         self.acknowledged = acknowledgment;
         if let Some(sample) = sample {
-            self.round_trip.sample(sample);
+            self.round_trip.sample(now, sample);
         }
         highest
     }
@@ -277,8 +295,8 @@ impl Flow {
         watched.delivered = true;
         let took = now.saturating_sub(watched.left_at);
         let once = watched.tries == 0 && !watched.by_sender;
-        if once {
-            // of several the one that left last was answered at once
+        if once && watched.order > self.arrived[0] {
+            // of several the one that left last was answered at once; what comes behind what left later was lost, and restored
             *sample = Some(took);
         }
         // of what left twice nobody knows which arrived, unless the second cannot have
@@ -329,7 +347,7 @@ impl Flow {
             let watched = &mut self.watched[at];
             watched.was_lost |= is_lost && !by_congestion;
             if !can_be_repaired {
-                self.expose(at, statistics);
+                self.expose(at, highest, statistics);
             } else if is_lost && !watched.queued && now >= watched.left_at + hold_off {
                 watched.queued = true;
                 self.again.push_back(watched.start);
@@ -338,14 +356,20 @@ impl Flow {
         missing
     }
 
-    /// Whether what is missing is kept, and may be had of what is kept: nothing that it is coded with is missing too.
+    /// Whether what is missing is kept, and may be had of what is kept: no more of what it is coded with is missing too than
+    /// there are rows.
     fn can_be_repaired(&self, at: usize, highest: u64) -> bool {
         let watched = &self.watched[at];
         let tries_left = watched.tries < MAX_TRIES || watched.queued;
         let Some(kept) = watched.slot.and_then(|slot| self.buffer.get(slot, watched.start)) else {
             return false;
         };
-        tries_left && kept.others().all(|other| !self.is_missing(other, highest))
+        tries_left && !watched.left_to_sender && self.is_enough(&kept, highest)
+    }
+
+    /// Whether there are as many rows as packets missing of those that they are made of.
+    fn is_enough(&self, kept: &Kept<'_>, highest: u64) -> bool {
+        kept.others().filter(|other| self.is_missing(other.0, highest)).count() <= kept.spared()
     }
 
     fn is_missing(&self, start: u64, highest: u64) -> bool {
@@ -355,9 +379,13 @@ impl Flow {
     }
 
     /// What is missing is the sender's to repair.
-    fn expose(&mut self, at: usize, statistics: &mut Statistics) {
+    fn expose(&mut self, at: usize, highest: u64, statistics: &mut Statistics) {
+        let watched = &self.watched[at];
+        let kept = watched.slot.and_then(|slot| self.buffer.get(slot, watched.start));
+        let serves_others = kept.is_some_and(|kept| kept.spared() > 0 && self.is_enough(&kept, highest));
         let watched = &mut self.watched[at];
-        if let Some(slot) = watched.slot.take() {
+        watched.left_to_sender = true;
+        if let Some(slot) = watched.slot.take_if(|_| !serves_others) {
             self.buffer.give_up(slot, watched.start);
         }
         if !std::mem::replace(&mut watched.shown, true) {
@@ -370,12 +398,13 @@ impl Flow {
     pub fn timeout(&self) -> Option<Duration> {
         let first = self.watched.front()?;
         first.slot?;
-        if self.heeds_notices {
+        if self.heeds_notices || first.left_to_sender {
             return None;
         }
         // while others are acknowledged it is told of by them
         let since = first.left_at.max(self.heard_at);
-        (!first.queued).then(|| since + self.round_trip.timeout() * (1 << first.tries.min(MAX_TRIES)))
+        // what the air loses is no sign that it is full: the wait need not double
+        (!first.queued).then(|| since + self.round_trip.timeout() * (u32::from(first.tries) + 1))
     }
 
     /// Nothing was heard of the first segment for too long.
@@ -387,7 +416,7 @@ impl Flow {
         let known_until =
             self.watched.iter().rev().find(|watched| watched.delivered).map_or(0, |last| last.end);
         if !self.can_be_repaired(0, known_until) {
-            return self.expose(0, statistics);
+            return self.expose(0, known_until, statistics);
         }
         let watched = &mut self.watched[0];
         (watched.queued, watched.was_lost) = (true, true);
@@ -408,7 +437,11 @@ impl Flow {
             if watched.end > end {
                 break;
             }
-            let can_go = watched.slot.is_some() && watched.tries < MAX_TRIES && watched.left_at < now;
+            let can_go = watched.slot.is_some() && !watched.left_to_sender;
+            let can_go = can_go && watched.tries < MAX_TRIES && watched.left_at < now;
+            // the notice took as long as those wait that arrived in its place; acknowledgments tell of that a round trip later,
+            // when a window that doubles has lost many more
+            let can_go = can_go && !self.round_trip.is_full_queue(now.saturating_sub(watched.left_at));
             if !watched.delivered && !watched.queued && can_go {
                 (watched.queued, watched.was_lost) = (true, true);
                 self.again.push_back(watched.start);
@@ -425,7 +458,8 @@ impl Flow {
                 continue;
             };
             watched.queued = false;
-            let Some(slot) = watched.slot.filter(|_| !watched.delivered) else { continue };
+            let is_wanted = !watched.delivered && !watched.left_to_sender;
+            let Some(slot) = watched.slot.filter(|_| is_wanted) else { continue };
             watched.tries += 1;
             (watched.left_at, watched.order) = (now, order);
             if self.buffer.get(slot, start).is_some() {

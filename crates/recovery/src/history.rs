@@ -4,10 +4,11 @@
 //! queue is the kernel's business, so that the node keeps both: the newest packets of each flow, within a bound.
 
 use crate::buffer::digest;
+use crate::equations::{Equations, Wanted};
+use crate::field;
 use crate::segment::Segment;
-use crate::xor;
 use std::collections::{BTreeMap, VecDeque};
-use wire::coded::Coded;
+use wire::coded::{Coded, DIGEST_BYTES};
 use wire::inner::{Flow, Inner};
 
 /// Packets of a flow: those that may be on their way at once, and (d − 1)·l before them.
@@ -24,6 +25,8 @@ pub struct History {
     bytes: usize,
     now: u64,
     spare: Vec<Vec<u8>>,
+    /// Packets that could be restored at last.
+    restored: VecDeque<Vec<u8>>,
 }
 
 /// Of one flow.
@@ -31,6 +34,8 @@ pub struct History {
 struct Delivered {
     /// TCP sequence numbers and payloads, in the order of delivery.
     packets: VecDeque<(u32, Vec<u8>)>,
+    /// Repairs that wait for more.
+    equations: Equations,
     last_use: u64,
 }
 
@@ -39,8 +44,9 @@ struct Delivered {
 pub enum NotRestored {
     /// It is no TCP segment.
     Malformed,
-    /// Something that was put in is not here: it was lost too, or is long gone.
-    Absent,
+    /// Something that was put in is not here: it was lost too, or is long gone. It waits for others to come, and
+    /// [`History::poll_restored`] gives what then can be restored.
+    Waits,
     /// What came out is not what was put in.
     WrongBytes,
 }
@@ -63,6 +69,12 @@ impl History {
         let flow = self.flows.entry(inner.flow).or_default();
         flow.last_use = self.now;
         self.bytes += payload.len() + PACKET_COST_BYTES;
+        if !flow.equations.is_empty() {
+            let before = flow.equations.bytes();
+            flow.equations.delivered(sequence, payload);
+            self.restored.extend(flow.restored());
+            self.bytes = self.bytes + flow.equations.bytes() - before;
+        }
         flow.packets.push_back((sequence, copy));
         if flow.packets.len() > MAX_PACKETS
             && let Some((_, old)) = flow.packets.pop_front()
@@ -77,6 +89,7 @@ impl History {
     fn forget_flow(&mut self) -> bool {
         let Some((&flow, _)) = self.flows.iter().min_by_key(|(_, flow)| flow.last_use) else { return false };
         let Some(gone) = self.flows.remove(&flow) else { return false };
+        self.bytes -= gone.equations.bytes();
         for (_, payload) in gone.packets {
             self.bytes -= payload.len() + PACKET_COST_BYTES;
             if self.spare.len() < MAX_PACKETS {
@@ -86,8 +99,14 @@ impl History {
         true
     }
 
+    /// The next packet that could be restored at last. Call after [`History::delivered`] and [`History::restore`] until there
+    /// is none.
+    pub fn poll_restored(&mut self) -> Option<Vec<u8>> {
+        self.restored.pop_front()
+    }
+
     /// Appends the lost packet to `out`, which on an error is as it was.
-    pub fn restore(&self, coded: &Coded<'_>, out: &mut Vec<u8>) -> Result<(), NotRestored> {
+    pub fn restore(&mut self, coded: &Coded<'_>, out: &mut Vec<u8>) -> Result<(), NotRestored> {
         let start = out.len();
         let restored = self.try_restore(coded, out);
         if restored.is_err() {
@@ -96,7 +115,7 @@ impl History {
         restored
     }
 
-    fn try_restore(&self, coded: &Coded<'_>, out: &mut Vec<u8>) -> Result<(), NotRestored> {
+    fn try_restore(&mut self, coded: &Coded<'_>, out: &mut Vec<u8>) -> Result<(), NotRestored> {
         let start = out.len();
         out.extend_from_slice(coded.header);
         out.extend_from_slice(coded.payload);
@@ -105,30 +124,76 @@ impl History {
         if segment.payload_at != coded.header.len() {
             return Err(NotRestored::Malformed);
         }
-        let flow = self.flows.get(&inner.flow).ok_or(NotRestored::Absent)?;
+        let flow = self.flows.get_mut(&inner.flow).ok_or(NotRestored::Waits)?;
         let payload_at = start + coded.header.len();
-        for offset in coded.offsets() {
-            let wanted = segment.sequence.wrapping_add_signed(offset);
+        let mut absent = Vec::new();
+        for (offset, scale) in coded.terms() {
+            let sequence = segment.sequence.wrapping_add_signed(offset);
             let mut newest_first = flow.packets.iter().rev();
-            let (_, other) =
-                newest_first.find(|(sequence, _)| *sequence == wanted).ok_or(NotRestored::Absent)?;
+            let Some((_, other)) = newest_first.find(|packet| packet.0 == sequence) else {
+                absent.push((sequence, scale));
+                continue;
+            };
             let Some(sum) = out.get_mut(payload_at..payload_at + other.len()) else {
                 return Err(NotRestored::WrongBytes);
             };
-            xor::over(sum, other);
+            field::over_scaled(sum, other, scale);
         }
-        out.truncate(start + segment.end);
-        if digest(&out[start..payload_at], &out[payload_at..]) == coded.digest {
-            Ok(())
-        } else {
-            Err(NotRestored::WrongBytes)
+        if absent.is_empty() {
+            field::multiply_all(&mut out[payload_at..], field::inverse(coded.scale()));
+            return finish(out, start, payload_at, segment.end, coded.digest);
         }
+        absent.push((segment.sequence, coded.scale()));
+        absent.sort_unstable();
+        if absent.windows(2).any(|two| two[0].0 == two[1].0) {
+            return Err(NotRestored::Malformed);
+        }
+        let before = flow.equations.bytes();
+        let (header, digest) = (coded.header.to_vec(), coded.digest);
+        let wanted = Wanted { sequence: segment.sequence, header, digest };
+        flow.equations.learn(wanted, absent, out[payload_at..].to_vec());
+        self.restored.extend(flow.restored());
+        self.bytes = self.bytes + flow.equations.bytes() - before;
+        while self.bytes > MAX_BYTES && self.forget_flow() {}
+        Err(NotRestored::Waits)
     }
+}
+
+impl Delivered {
+    /// What can be restored now of what waited.
+    fn restored(&mut self) -> Vec<Vec<u8>> {
+        let mut restored = Vec::new();
+        while let Some((Wanted { header, digest, .. }, payload)) = self.equations.poll_solved() {
+            let mut packet = header;
+            let payload_at = packet.len();
+            packet.extend_from_slice(payload);
+            let end = Inner::parse(&packet).map(|inner| inner.total_bytes);
+            if end.is_ok_and(|end| finish(&mut packet, 0, payload_at, end, digest).is_ok()) {
+                restored.push(packet);
+            }
+        }
+        restored
+    }
+}
+
+/// Cuts the packet that begins at `start` off where it ends, if it is what its digest was made over.
+fn finish(
+    out: &mut Vec<u8>,
+    start: usize,
+    payload_at: usize,
+    end: usize,
+    expected: [u8; DIGEST_BYTES],
+) -> Result<(), NotRestored> {
+    out.truncate(start + end);
+    let is_whole =
+        end >= payload_at - start && digest(&out[start..payload_at], &out[payload_at..]) == expected;
+    if is_whole { Ok(()) } else { Err(NotRestored::WrongBytes) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::xor;
     use etherparse::PacketBuilder;
 
     fn packet(port: u16, sequence: u32, payload: &[u8]) -> (Vec<u8>, Inner) {
@@ -164,7 +229,7 @@ mod tests {
             let body = coded(&packets[lost].0, &offsets, &sum);
             let coded = Coded::parse(&body).unwrap();
             let mut out = b"before".to_vec();
-            assert_eq!(history.restore(&coded, &mut out), Err(NotRestored::Absent));
+            assert_eq!(history.restore(&coded, &mut out), Err(NotRestored::Waits));
             assert_eq!(out, b"before");
             (0..3)
                 .filter(|&other| other != lost)

@@ -26,14 +26,19 @@
 //! ([`Snoop::heeding_notices`]). Of such losses, and of no others, the duplicate acknowledgments do not reach its TCP.
 //!
 //! Degree and distance may be fixed, or follow what each flow meets ([`choice`]): packets are kept as they are while there is
-//! room, and then combined with those that are least likely lost together.
+//! room, and then combined with those that are least likely lost together. Where that is the better choice several packets
+//! become several *rows*, sums that are scaled differently ([`field`]), of which any as many as packets are lost restore all
+//! of these: Reed-Solomon's code. What arrives of them before they are enough waits at the other end.
 //!
 //! Nothing here asks for the time or draws randomness; every table has a bound.
 
 #![forbid(unsafe_code)]
 
+mod block;
 pub mod buffer;
 pub mod choice;
+mod equations;
+pub mod field;
 mod flow;
 mod history;
 pub mod pattern;
@@ -45,6 +50,7 @@ mod upstream;
 pub mod xor;
 
 pub use history::{History, NotRestored};
-pub use settings::{Coding, Replacement, Settings, SettingsError};
+pub use segment::Segment;
+pub use settings::{Coding, Replacement, Settings, SettingsError, Undoes};
 pub use snoop::{Repair, Snoop, Statistics, Verdict};
 pub use upstream::Upstream;

@@ -8,35 +8,44 @@ const LEAST_TIMEOUT: Duration = Duration::from_millis(50);
 const MOST_TIMEOUT: Duration = Duration::from_secs(1);
 /// A queue that is never longer than this is none that a sender need hear of: CoDel (RFC 8289) gives one as long to empty.
 const LONG_QUEUE: Duration = Duration::from_millis(100);
+/// For how long at least, and twice as long at most, the shortest and the longest are remembered: a queue that stands for
+/// seconds must not pass for the way.
+const REMEMBERED: Duration = Duration::from_secs(10);
 /// Until something is measured.
 const FIRST_TIMEOUT: Duration = Duration::from_millis(250);
 
-/// The smoothed round trip and its variation (RFC 6298), and the shortest one.
+/// The smoothed round trip and its variation (RFC 6298), and the shortest and longest ones.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RoundTrip {
     smoothed: Option<Duration>,
     variation: Duration,
     latest: Duration,
-    shortest: Duration,
-    longest: Duration,
+    /// Of the current stretch of time, and of the one before.
+    shortest: [Duration; 2],
+    longest: [Duration; 2],
+    since: Duration,
 }
 
 impl RoundTrip {
     /// Takes a measurement of something that was sent once (Karn).
-    pub fn sample(&mut self, sample: Duration) {
+    pub fn sample(&mut self, now: Duration, sample: Duration) {
         self.latest = sample;
         match self.smoothed {
             None => {
                 self.smoothed = Some(sample);
                 self.variation = sample / 2;
-                (self.shortest, self.longest) = (sample, sample);
+                (self.shortest, self.longest, self.since) = ([sample; 2], [sample; 2], now);
             }
             Some(smoothed) => {
                 self.variation = (self.variation * 3 + smoothed.abs_diff(sample)) / 4;
                 self.smoothed = Some((smoothed * 7 + sample) / 8);
-                // it may have become longer
-                self.shortest = sample.min(self.shortest + self.shortest / 256);
-                self.longest = sample.max(self.longest - self.longest / 1024);
+                if now >= self.since + REMEMBERED {
+                    self.shortest = [sample, self.shortest[0]];
+                    self.longest = [sample, self.longest[0]];
+                    self.since = now;
+                }
+                self.shortest[0] = sample.min(self.shortest[0]);
+                self.longest[0] = sample.max(self.longest[0]);
             }
         }
     }
@@ -47,16 +56,22 @@ impl RoundTrip {
         timeout.map_or(FIRST_TIMEOUT, |timeout| timeout.clamp(LEAST_TIMEOUT, MOST_TIMEOUT))
     }
 
-    /// Whether what is lost beside the latest measurement was lost to a full queue and not to the air: packets wait long before
-    /// the hop, and nearly as long as they ever did lately. Then the sender is to slow down.
+    /// Whether what is lost beside the latest measurement was lost to a full queue and not to the air. Then the sender is to
+    /// slow down.
     pub fn is_congested(&self) -> bool {
-        let queueing = self.latest.saturating_sub(self.shortest);
-        queueing > LONG_QUEUE && queueing > (self.longest - self.shortest) / 4 * 3
+        self.is_full_queue(self.latest.saturating_sub(self.shortest()))
+    }
+
+    /// Whether a queue in which packets wait for so long is as good as full: they wait long, and nearly as long as they ever
+    /// did lately.
+    pub fn is_full_queue(&self, waiting: Duration) -> bool {
+        let longest = self.longest[0].max(self.longest[1]) - self.shortest();
+        waiting > LONG_QUEUE && waiting > longest / 4 * 3
     }
 
     /// The shortest lately.
     pub fn shortest(&self) -> Duration {
-        self.shortest
+        self.shortest[0].min(self.shortest[1])
     }
 }
 
@@ -72,21 +87,30 @@ mod tests {
         for (sample, congested) in
             [(10, false), (60, false), (100, false), (180, true), (220, true), (150, false), (30, false)]
         {
-            round_trip.sample(sample * MS);
+            round_trip.sample(MS, sample * MS);
             assert_eq!(round_trip.is_congested(), congested, "{sample} ms");
         }
+        // one that stands does not become the way, and is forgotten as the longest in time
+        for step in 0..2000 {
+            round_trip.sample(MS + 4 * MS * step, 220 * MS);
+        }
+        assert!(round_trip.is_congested());
+        for step in 0..30 {
+            round_trip.sample(Duration::from_secs(10 + step), 150 * MS);
+        }
+        assert!(!round_trip.is_congested(), "it is as long as ever");
     }
 
     #[test]
     fn the_timeout_follows_the_round_trip_and_its_variation_within_bounds() {
         let mut round_trip = RoundTrip::default();
         assert_eq!(round_trip.timeout(), FIRST_TIMEOUT);
-        round_trip.sample(30 * MS);
+        round_trip.sample(MS, 30 * MS);
         assert_eq!(round_trip.timeout(), 90 * MS);
-        (0..100).for_each(|_| round_trip.sample(10 * MS));
+        (0..100).for_each(|_| round_trip.sample(MS, 10 * MS));
         assert_eq!(round_trip.timeout(), LEAST_TIMEOUT);
         assert_eq!(round_trip.shortest(), 10 * MS);
-        (0..100).for_each(|_| round_trip.sample(5000 * MS));
+        (0..100).for_each(|second| round_trip.sample(Duration::from_secs(second), 5000 * MS));
         assert_eq!(round_trip.timeout(), MOST_TIMEOUT);
         assert!(round_trip.shortest() > 10 * MS, "forgotten in time");
     }

@@ -12,21 +12,21 @@ const OPTION_SACK: u8 = 5;
 /// Blocks of selective acknowledgment that fit into TCP's options.
 const MAX_BLOCKS: usize = 4;
 
-/// What is read of a segment.
+/// What is read of a segment, once for all that want to know.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Segment {
-    pub flow: Flow,
-    pub sequence: u32,
+pub struct Segment {
+    pub(crate) flow: Flow,
+    pub(crate) sequence: u32,
     /// None without the flag.
-    pub acknowledgment: Option<u32>,
-    pub syn: bool,
-    pub fin: bool,
-    pub reset: bool,
-    pub window: u16,
+    pub(crate) acknowledgment: Option<u32>,
+    pub(crate) syn: bool,
+    pub(crate) fin: bool,
+    pub(crate) reset: bool,
+    pub(crate) window: u16,
     /// The packet's headers end here and its payload begins.
-    pub payload_at: usize,
+    pub(crate) payload_at: usize,
     /// The packet's end by its IP header.
-    pub end: usize,
+    pub(crate) end: usize,
     /// Where TCP's header begins.
     tcp_at: usize,
     /// Where the option for selective acknowledgment stands in the packet.
@@ -37,6 +37,7 @@ pub(crate) struct Segment {
 
 impl Segment {
     /// Reads a packet; `None` if it is no whole TCP segment.
+    #[must_use]
     pub fn parse(packet: &[u8], inner: &Inner) -> Option<Self> {
         inner.tcp_sequence?;
         let sliced = LaxSlicedPacket::from_ip(packet).ok()?;
@@ -91,23 +92,23 @@ impl Segment {
     }
 
     /// Selectively acknowledged, each block from its first byte to behind its last.
-    pub fn blocks(&self) -> &[(u32, u32)] {
+    pub(crate) fn blocks(&self) -> &[(u32, u32)] {
         &self.blocks[..self.block_count]
     }
 
     /// Bytes of payload.
-    pub fn payload_bytes(&self) -> usize {
+    pub(crate) fn payload_bytes(&self) -> usize {
         self.end - self.payload_at
     }
 
     /// Numbers that the segment takes: its payload, and one for the end of the stream.
-    pub fn length(&self) -> u64 {
+    pub(crate) fn length(&self) -> u64 {
         self.payload_bytes() as u64 + u64::from(self.fin)
     }
 
     /// Takes the selective acknowledgment out of the packet: what it shows is being mended. The option is advice, which a
     /// receiver may take back (RFC 2018, section 8); nothing is said that the receiver did not say.
-    pub fn strip_sack(&self, packet: &mut [u8]) {
+    pub(crate) fn strip_sack(&self, packet: &mut [u8]) {
         let Some(Range { start, end }) = self.sack_at.clone() else { return };
         // the checksum is over words from the header's start
         let even = |at: usize| at - (at - self.tcp_at) % 2;

@@ -30,8 +30,21 @@ pub enum Coding {
     Off,
     /// In this pattern.
     Fixed(Pattern),
-    /// As little as the buffer allows, and what is least likely lost together on the flow's link.
+    /// As little as the buffer allows, and what is least likely lost together on the flow's link: as sums or as rows.
     Adaptive,
+    /// As little as the buffer allows, and as rows only (section III-E).
+    ReedSolomon,
+}
+
+/// What the other end can undo.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Undoes {
+    /// Nothing: packets are sent again as they were.
+    Nothing,
+    /// Sums of packets.
+    Sums,
+    /// Rows too.
+    Rows,
 }
 
 impl Default for Settings {

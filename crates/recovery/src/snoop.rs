@@ -2,10 +2,10 @@
 
 use crate::flow::Flow;
 use crate::segment::Segment;
-use crate::settings::{Coding, Replacement, Settings};
+use crate::settings::{Coding, Replacement, Settings, Undoes};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
-use wire::coded::{Coded, MAX_HEADER_BYTES};
+use wire::coded::{Coded, MAX_HEADER_BYTES, MAX_OTHERS};
 use wire::inner::{self, Inner};
 
 /// Flows that are watched at once; the one that has been silent for longest gives way.
@@ -62,6 +62,7 @@ pub struct Statistics {
 #[derive(Debug)]
 pub struct Snoop {
     settings: Settings,
+    undoes: Undoes,
     /// Where each flow is in `flows`.
     by_name: BTreeMap<inner::Flow, usize>,
     flows: Vec<Option<Flow>>,
@@ -78,12 +79,17 @@ pub struct Snoop {
 }
 
 impl Snoop {
-    /// With no flow yet; `decodes`: the other end takes coded repairs.
+    /// With no flow yet, and another end that undoes so much.
     #[must_use]
-    pub fn new(settings: &Settings, decodes: bool) -> Self {
-        let coding = if decodes { settings.coding } else { Coding::Off };
+    pub fn new(settings: &Settings, undoes: Undoes) -> Self {
+        let coding = match (settings.coding, undoes) {
+            (_, Undoes::Nothing) => Coding::Off,
+            (Coding::ReedSolomon, Undoes::Sums) => Coding::Adaptive,
+            (coding, _) => coding,
+        };
         Snoop {
             settings: Settings { coding, ..*settings },
+            undoes,
             by_name: BTreeMap::new(),
             flows: Vec::new(),
             vacant: Vec::new(),
@@ -101,7 +107,7 @@ impl Snoop {
     pub fn heeding_notices() -> Self {
         let settings =
             Settings { buffer_packets: NOTICED_PACKETS, replacement: Replacement::Lru, coding: Coding::Off };
-        Snoop { heeds_notices: true, ..Snoop::new(&settings, false) }
+        Snoop { heeds_notices: true, ..Snoop::new(&settings, Undoes::Nothing) }
     }
 
     /// The other end tells of a loss: so many bytes of this flow, from this TCP sequence number on.
@@ -120,8 +126,7 @@ impl Snoop {
     }
 
     /// A packet leaves for the station; not one that is a repair.
-    pub fn leaves(&mut self, now: Duration, packet: &[u8], inner: &Inner) {
-        let Some(segment) = Segment::parse(packet, inner) else { return };
+    pub fn leaves(&mut self, now: Duration, packet: &[u8], segment: &Segment) {
         if segment.syn || segment.reset {
             // whatever comes is another connection
             self.forget(&segment.flow);
@@ -132,12 +137,12 @@ impl Snoop {
         }
         let index = match self.by_name.get(&segment.flow) {
             Some(&index) => index,
-            None => self.begin(&segment),
+            None => self.begin(segment),
         };
         let Some(flow) = &mut self.flows[index] else { return };
         self.statistics.segments += 1;
         let before = flow.buffer.bytes();
-        flow.leaves(now, packet, &segment, &self.settings);
+        flow.leaves(now, packet, segment, &self.settings, self.undoes);
         self.bytes = self.bytes + flow.buffer.bytes() - before;
         self.rearm(index);
         while self.bytes > MAX_BYTES && self.clear_oldest(index) {}
@@ -145,30 +150,26 @@ impl Snoop {
 
     /// A packet came from the station: reads it, and takes selective acknowledgment out of it where it shows what is
     /// repaired here.
-    pub fn came(&mut self, now: Duration, packet: &mut [u8], inner: &Inner) -> Verdict {
-        let name = inner.flow.reversed();
+    pub fn came(&mut self, now: Duration, packet: &mut [u8], segment: &Segment) -> Verdict {
+        let name = segment.flow.reversed();
         let Some(&index) = self.by_name.get(&name) else { return Verdict::Pass };
-        let Some(segment) = Segment::parse(packet, inner) else { return Verdict::Pass };
         if segment.syn || segment.reset {
             self.forget(&name);
             return Verdict::Pass;
         }
         let Some(flow) = &mut self.flows[index] else { return Verdict::Pass };
         let before = flow.buffer.bytes();
-        let verdict = flow.came(now, &segment, self.hold_off, &mut self.statistics);
+        let verdict = flow.came(now, segment, self.hold_off, &mut self.statistics);
         self.bytes = self.bytes + flow.buffer.bytes() - before;
         if flow.has_again() {
             self.again.push_back(index);
         }
         self.rearm(index);
-        match verdict {
-            Verdict::Pass => {}
-            Verdict::Suppress => self.statistics.suppressed += 1,
-            Verdict::Strip => {
-                segment.strip_sack(packet);
-                self.statistics.stripped += 1;
-            }
+        if verdict == Verdict::Strip {
+            segment.strip_sack(packet);
         }
+        self.statistics.suppressed += u64::from(verdict == Verdict::Suppress);
+        self.statistics.stripped += u64::from(verdict == Verdict::Strip);
         verdict
     }
 
@@ -194,14 +195,17 @@ impl Snoop {
                 return Some(Repair::Packet);
             }
             let class = Inner::parse(kept.header).map_or(0, |inner| inner.traffic_class);
-            let mut offsets = [0; 16];
-            for (offset, other) in offsets.iter_mut().zip(kept.others()) {
-                *offset = other.wrapping_sub(start) as i32;
+            let mut others = [(0, 0); MAX_OTHERS];
+            let count = kept.other_count().min(MAX_OTHERS);
+            for (other, (begins, scale)) in others.iter_mut().zip(kept.others()) {
+                *other = (begins.wrapping_sub(start) as i32, scale);
             }
-            let offsets = offsets.into_iter().take(kept.other_count());
-            let count = offsets.len();
-            Coded::emit(kept.digest, kept.header, offsets, kept.payload, out);
-            debug_assert!(count <= wire::coded::MAX_OTHERS);
+            let (others, digest) = (others[..count].iter().copied(), kept.digest);
+            match kept.scale() {
+                None => Coded::emit(digest, kept.header, others.map(|(at, _)| at), kept.payload, out),
+                Some(scale) => Coded::emit_scaled(digest, kept.header, scale, others, kept.payload, out),
+            }
+            flow.buffer.turn(slot);
             self.statistics.coded_repairs += 1;
             return Some(Repair::Coded { class });
         }
@@ -243,7 +247,7 @@ impl Snoop {
         self.bytes
     }
 
-    /// Packets that are kept, and in how many slots.
+    /// Packets that are kept, and in how many rows.
     #[must_use]
     pub fn packets(&self) -> (usize, usize) {
         let flows = self.flows.iter().flatten().map(|flow| flow.buffer.packets());

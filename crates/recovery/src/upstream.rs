@@ -7,7 +7,7 @@
 use crate::segment::Segment;
 use std::collections::BTreeMap;
 use std::time::Duration;
-use wire::inner::{Flow, Inner};
+use wire::inner::Flow;
 use wire::notice::MAX_STRETCHES;
 use wire::number::widen;
 
@@ -48,8 +48,7 @@ pub struct Upstream {
 
 impl Upstream {
     /// A packet came from the station.
-    pub fn came(&mut self, now: Duration, packet: &[u8], inner: &Inner) {
-        let Some(segment) = Segment::parse(packet, inner) else { return };
+    pub fn came(&mut self, now: Duration, segment: &Segment) {
         if segment.syn || segment.reset {
             self.flows.remove(&segment.flow);
             return;
@@ -78,13 +77,12 @@ impl Upstream {
     }
 
     /// A packet leaves for the station: what it acknowledges is missed no longer.
-    pub fn leaves(&mut self, packet: &[u8], inner: &Inner) {
-        let Some(flow) = self.flows.get_mut(&inner.flow.reversed()).filter(|flow| !flow.gaps.is_empty())
+    pub fn leaves(&mut self, segment: &Segment) {
+        let Some(flow) = self.flows.get_mut(&segment.flow.reversed()).filter(|flow| !flow.gaps.is_empty())
         else {
             return;
         };
-        let acknowledgment = Segment::parse(packet, inner).and_then(|segment| segment.acknowledgment);
-        if let Some(acknowledgment) = acknowledgment {
+        if let Some(acknowledgment) = segment.acknowledgment {
             let acknowledged = widen(acknowledgment.into(), 32, flow.next);
             flow.gaps.retain(|gap| gap.end > acknowledged);
         }
@@ -160,6 +158,7 @@ mod tests {
     use super::*;
     use etherparse::PacketBuilder;
     use proptest::prelude::*;
+    use wire::inner::Inner;
 
     const MS: Duration = Duration::from_millis(1);
     const SEGMENT: u32 = 100;
@@ -183,7 +182,7 @@ mod tests {
 
     fn came(upstream: &mut Upstream, now: Duration, sequence: u32) {
         let (packet, inner) = segment(sequence);
-        upstream.came(now, &packet, &inner);
+        upstream.came(now, &Segment::parse(&packet, &inner).unwrap());
     }
 
     #[test]
@@ -203,7 +202,7 @@ mod tests {
         assert_eq!(upstream.timeout(), Some(13 * MS));
         assert_eq!(upstream.poll(13 * MS, 10 * MS).unwrap().1, [(at(1), 100), (at(4), 100)]);
         let (packet, inner) = acknowledgment(at(2));
-        upstream.leaves(&packet, &inner);
+        upstream.leaves(&Segment::parse(&packet, &inner).unwrap());
         assert_eq!(upstream.poll(23 * MS, 10 * MS).unwrap().1, [(at(4), 100)]);
         assert_eq!(upstream.poll(33 * MS, 10 * MS), None, "three times is enough");
         assert_eq!(upstream.timeout(), None);

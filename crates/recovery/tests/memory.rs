@@ -4,10 +4,9 @@
 
 mod hop;
 
-use hop::{Flow, MS, data};
+use hop::{Flow, MS, data, segment};
 use recovery::pattern::Pattern;
-use recovery::{Coding, Replacement, Settings, Snoop};
-use wire::inner::Inner;
+use recovery::{Coding, Replacement, Settings, Snoop, Undoes};
 
 /// What a process has of the machine's memory, in bytes.
 fn resident_bytes() -> usize {
@@ -22,12 +21,12 @@ fn a_thousand_flows_with_eight_packets_each_take_less_than_32_megabytes() {
         let coding = Coding::Fixed(Pattern { degree, distance: 1 });
         let settings = Settings { buffer_packets: 8, replacement: Replacement::Lru, coding };
         let before = resident_bytes();
-        let mut snoop = Snoop::new(&settings, true);
+        let mut snoop = Snoop::new(&settings, Undoes::Rows);
         // thirty segments of each are on their way, of the largest size, and eight slots of each are full
         for number in 0..30 {
             for port in 0..1000 {
                 let packet = data(&Flow { port, ..Flow::default() }, 1 + number * 1348, 1348);
-                snoop.leaves(MS * number, &packet, &Inner::parse(&packet).unwrap());
+                snoop.leaves(MS * number, &packet, &segment(&packet));
             }
         }
         let bytes = resident_bytes() - before;

@@ -4,11 +4,10 @@
 
 mod hop;
 
-use hop::{Flow, Hop, MS, acknowledgment, data};
+use hop::{Flow, Hop, MS, acknowledgment, data, segment};
 use proptest::prelude::*;
 use recovery::pattern::Pattern;
-use recovery::{Coding, Repair, Replacement, Settings, Snoop, Verdict};
-use wire::inner::Inner;
+use recovery::{Coding, Repair, Replacement, Settings, Snoop, Undoes, Verdict};
 
 const PLAIN: Settings = Settings { buffer_packets: 100, replacement: Replacement::None, coding: Coding::Off };
 
@@ -65,15 +64,33 @@ fn a_coded_packet_whose_partner_is_lost_too_is_given_up_at_once() {
 }
 
 #[test]
+fn rows_repair_as_many_losses_as_there_are_rows() {
+    let settings = Settings { buffer_packets: 6, coding: Coding::ReedSolomon, ..PLAIN };
+    // the first ten come at once
+    let run = |burst: std::ops::Range<usize>, settings: &Settings| {
+        let mut hop = Hop::new(settings, Flow::default(), 10, [1000; 100]);
+        assert!(hop.carry(|crossing| burst.contains(&crossing)));
+        (hop.repeated, hop.snoop.statistics)
+    };
+    for lost in 1..=3 {
+        let (repeated, statistics) = run(2..2 + lost, &settings);
+        assert_eq!((repeated, statistics.failures), (0, 0), "{lost} lost: {statistics:?}");
+        assert!(statistics.coded_repairs as usize >= lost, "{statistics:?}");
+    }
+    // pairs of neighbours in as much room repair no two that are lost in a row
+    assert!(run(2..4, &coded(6, 2, 1)).1.failures > 0);
+}
+
+#[test]
 fn a_lost_tail_is_sent_again_by_the_timeout_and_three_times_at_most() {
     let mut hop = Hop::new(&PLAIN, Flow::default(), 8, [1000; 40]);
     assert!(hop.carry(|crossing| crossing == 39));
     assert_eq!((hop.repeated, hop.snoop.statistics.timeouts), (0, 1));
 
     let flow = Flow::default();
-    let mut snoop = Snoop::new(&PLAIN, true);
+    let mut snoop = Snoop::new(&PLAIN, Undoes::Rows);
     let packet = data(&flow, 1, 500);
-    snoop.leaves(MS, &packet, &Inner::parse(&packet).unwrap());
+    snoop.leaves(MS, &packet, &segment(&packet));
     let mut tries = 0;
     let mut at = MS;
     while let Some(next) = snoop.timeout() {
@@ -102,15 +119,15 @@ fn segments_of_all_lengths_are_coded_together() {
 
 #[test]
 fn a_peer_that_cannot_decode_is_sent_packets_as_they_were() {
-    let mut snoop = Snoop::new(&coded(8, 4, 1), false);
+    let mut snoop = Snoop::new(&coded(8, 4, 1), Undoes::Nothing);
     let flow = Flow::default();
     for number in 0..4 {
         let packet = data(&flow, 1 + number * 1000, 1000);
-        snoop.leaves(MS, &packet, &Inner::parse(&packet).unwrap());
+        snoop.leaves(MS, &packet, &segment(&packet));
     }
     let mut packet = acknowledgment(&flow, 1, &[(1001, 4001)]);
-    let inner = Inner::parse(&packet).unwrap();
-    assert_eq!(snoop.came(20 * MS, &mut packet, &inner), Verdict::Strip, "the window is new");
+    let segment = segment(&packet);
+    assert_eq!(snoop.came(20 * MS, &mut packet, &segment), Verdict::Strip, "the window is new");
     assert_eq!(snoop.poll_repair(20 * MS, &mut Vec::new()), Some(Repair::Packet));
 }
 
@@ -124,12 +141,12 @@ fn a_station_that_lies_harms_only_its_own_flows() {
             // claims everything, nothing, and what was never sent, and has all that is kept for it sent again
             for number in 0..400u32 {
                 let packet = data(&liar, number.wrapping_mul(1000), 1000);
-                hop.snoop.leaves(MS, &packet, &Inner::parse(&packet).unwrap());
+                hop.snoop.leaves(MS, &packet, &segment(&packet));
                 let lie = number.wrapping_mul(0x9e37_79b9);
                 let mut packet =
                     acknowledgment(&liar, lie % 500_000, &[(lie % 300_000, lie % 400_000), (lie, 0)]);
-                let inner = Inner::parse(&packet).unwrap();
-                let _ = hop.snoop.came(2 * MS, &mut packet, &inner);
+                let segment = segment(&packet);
+                let _ = hop.snoop.came(2 * MS, &mut packet, &segment);
             }
             let mut repairs = 0;
             while hop.snoop.poll_repair(2 * MS, &mut Vec::new()).is_some() {
@@ -156,7 +173,7 @@ proptest! {
         sack: bool,
         lru: bool,
         buffer_packets in 1usize..20,
-        degree in 0u8..6,
+        degree in 0u8..7,
         distance in 1u8..5,
         window in 1usize..30,
         lengths in proptest::collection::vec(1usize..1400, 1..80),
@@ -166,6 +183,7 @@ proptest! {
         let coding = match degree {
             0 => Coding::Adaptive,
             1 => Coding::Off,
+            6 => Coding::ReedSolomon,
             _ => Coding::Fixed(Pattern { degree, distance }),
         };
         let replacement = if lru { Replacement::Lru } else { Replacement::None };
@@ -180,7 +198,7 @@ proptest! {
     /// Whatever comes, in whatever order: bounds hold, and nothing panics.
     #[test]
     fn any_packets_are_taken(steps in proptest::collection::vec((any::<bool>(), 0u16..3, any::<u32>(), any::<(u32, u32)>(), 0usize..1400), 1..200)) {
-        let mut snoop = Snoop::new(&Settings { buffer_packets: 4, ..Settings::default() }, true);
+        let mut snoop = Snoop::new(&Settings { buffer_packets: 4, ..Settings::default() }, Undoes::Rows);
         let mut out = Vec::new();
         for (step, (is_data, port, number, block, bytes)) in steps.into_iter().enumerate() {
             let now = MS * step as u32 * 30;
@@ -188,8 +206,8 @@ proptest! {
             // near each other, so that they mean something to each other
             let near = |number: u32| number % 50_000;
             let mut packet = if is_data { data(&flow, near(number), bytes) } else { acknowledgment(&flow, near(number), &[(near(block.0), near(block.1))]) };
-            let inner = Inner::parse(&packet).unwrap();
-            if is_data { snoop.leaves(now, &packet, &inner) } else { let _ = snoop.came(now, &mut packet, &inner); }
+            let segment = segment(&packet);
+            if is_data { snoop.leaves(now, &packet, &segment) } else { let _ = snoop.came(now, &mut packet, &segment); }
             snoop.handle_timeout(now);
             let mut repairs = 0;
             while snoop.poll_repair(now, &mut out).is_some() { out.clear(); repairs += 1; }

@@ -68,6 +68,9 @@ pub const NOTIFIES: u32 = 256;
 /// Sends again what such notices name.
 pub const HEEDS: u32 = 512;
 
+/// Undoes coded repairs whose payloads are scaled, and keeps those that it cannot undo until others come.
+pub const UNCODES_ROWS: u32 = 1024;
+
 impl Hello {
     /// The version of a session between this node and `other`.
     #[must_use]

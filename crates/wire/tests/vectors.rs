@@ -163,11 +163,17 @@ fn read(format: &str, input: &[u8]) -> (Value, Option<Vec<u8>>) {
             let at = Shared::emit_front(it.frame_type, it.front, &mut out);
             out.extend_from_slice(it.rest);
             Shared::set_number(it.number.into(), at, &mut out);
-            let frame = it.frame_type as u8;
-            (
-                json!({ "number": it.number, "frame": frame, "front": hex(it.front), "rest": hex(it.rest) }),
-                Some(out),
-            )
+            if it.is_compressed {
+                Shared::set_compressed(at, &mut out);
+            }
+            let value = json!({
+                "number": it.number,
+                "frame": it.frame_type as u8,
+                "compressed": it.is_compressed,
+                "front": hex(it.front),
+                "rest": hex(it.rest),
+            });
+            (value, Some(out))
         }
         "heard" => {
             let it = Heard::parse(input).unwrap();
@@ -230,13 +236,24 @@ fn read(format: &str, input: &[u8]) -> (Value, Option<Vec<u8>>) {
         "coded" => {
             let it = Coded::parse(input).unwrap();
             let offsets: Vec<i32> = it.offsets().collect();
-            Coded::emit(it.digest, it.header, offsets.iter().copied(), it.payload, &mut out);
-            let value = json!({
+            let terms: Vec<(i32, u8)> = it.terms().collect();
+            let is_scaled = it.scale() != 1 || terms.iter().any(|term| term.1 != 1);
+            if is_scaled {
+                let terms = terms.iter().copied();
+                Coded::emit_scaled(it.digest, it.header, it.scale(), terms, it.payload, &mut out);
+            } else {
+                Coded::emit(it.digest, it.header, offsets.iter().copied(), it.payload, &mut out);
+            }
+            let mut value = json!({
                 "digest": hex(&it.digest),
                 "header": hex(it.header),
                 "offsets": offsets,
                 "payload": hex(it.payload),
             });
+            if is_scaled {
+                let scales = [it.scale()].into_iter().chain(terms.iter().map(|term| term.1));
+                value["scales"] = json!(scales.collect::<Vec<_>>());
+            }
             (value, Some(out))
         }
         "notice" => {

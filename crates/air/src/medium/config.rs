@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::propagation::{Propagation, Wall};
-use crate::Bitrate;
 use crate::config::{ConfigError, RadioConfig, probability};
 use crate::timing::{Standard, Timing};
+use crate::{Bitrate, LossConfig};
 
 /// The most stations of one medium.
 pub const MOST_STATIONS: usize = 1024;
@@ -34,6 +34,9 @@ pub struct MediumConfig {
     pub least_loss: f64,
     /// The most of it.
     pub most_loss: f64,
+    /// Whether a receiver that senses one frame turns to a stronger one that begins later. The network simulators of the
+    /// time have it stay with the first, so that whoever begins last is not received where something else was sensed.
+    pub turns_to_stronger: bool,
     /// The stations that also hear what is sent to others, as a radio in monitor mode does.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub listeners: Vec<usize>,
@@ -44,6 +47,22 @@ pub struct MediumConfig {
     /// What stands between them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub walls: Vec<Wall>,
+    /// What is lost besides, one way only. At most one entry a way counts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub directed_losses: Vec<DirectedLoss>,
+}
+
+/// What is lost of that which one station sends to another, strong enough and undisturbed or not. Frames for everybody and
+/// acknowledgements of frames are spared.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DirectedLoss {
+    /// Who sends, by number.
+    pub from: usize,
+    /// Who receives.
+    pub to: usize,
+    /// Which tries are lost. The bits are those of the packet.
+    pub loss: LossConfig,
 }
 
 impl Default for MediumConfig {
@@ -62,10 +81,12 @@ impl Default for MediumConfig {
             capture_decibels: 10.0,
             least_loss: 0.0,
             most_loss: 0.0,
+            turns_to_stronger: true,
             listeners: Vec::new(),
             queue_frames: 50,
             stations: Vec::new(),
             walls: Vec::new(),
+            directed_losses: Vec::new(),
         }
     }
 }
@@ -89,6 +110,12 @@ impl MediumConfig {
         let places = places.chain(self.walls.iter().flat_map(|wall| wall.from.iter().chain(&wall.to)));
         if decibels.chain(places.copied()).any(|number| !number.is_finite()) {
             return Err(ConfigError::NotFinite);
+        }
+        for DirectedLoss { from, to, loss } in &self.directed_losses {
+            loss.validate()?;
+            if let Some(&absent) = [from, to].into_iter().find(|&&station| station >= self.stations.len()) {
+                return Err(ConfigError::NoStation(absent));
+            }
         }
         let is_missing = |listener: &&usize| **listener >= self.stations.len();
         if let Some(listener) = self.listeners.iter().find(is_missing) {

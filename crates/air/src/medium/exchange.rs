@@ -12,8 +12,11 @@ pub(super) struct Exchange {
     pub(super) phase: Phase,
     pub(super) began: Duration,
     pub(super) until: Duration,
-    /// Who was on the air at the same time as this phase.
+    /// When this phase began.
+    pub(super) phase_began: Duration,
+    /// Who was on the air at the same time as this phase, and how many of them, the first here, began before it.
     pub(super) overlapping: Vec<usize>,
+    pub(super) earlier: usize,
     /// The power of fading, of mean 1, between the two.
     pub(super) fade: f64,
 }
@@ -55,8 +58,17 @@ impl Medium {
         }
         let until = now + self.length(to, bytes);
         let fade = self.draw_fade();
-        let exchange =
-            Exchange { from, to, phase: Phase::Data, began: now, until, overlapping: Vec::new(), fade };
+        let exchange = Exchange {
+            from,
+            to,
+            phase: Phase::Data,
+            began: now,
+            until,
+            phase_began: now,
+            overlapping: Vec::new(),
+            earlier: 0,
+            fade,
+        };
         self.on_air.push(exchange);
         self.emit(self.on_air.len() - 1, now);
     }
@@ -75,14 +87,20 @@ impl Medium {
             (Phase::Data, Some(_)) => exchange.until + self.timing.sifs() + self.timing.acknowledgement(),
             _ => exchange.until,
         };
-        let mut met = Vec::new();
+        let (mut met, mut earlier) = (Vec::new(), 0);
         for (other, exchange) in self.on_air.iter_mut().enumerate() {
             if let Some(their) = exchange.emitter().filter(|_| other != index) {
                 exchange.overlapping.push(emitter);
                 met.push(their);
+                if exchange.phase_began < now {
+                    let last = met.len() - 1;
+                    met.swap(earlier, last);
+                    earlier += 1;
+                }
             }
         }
-        self.on_air[index].overlapping = met;
+        let exchange = &mut self.on_air[index];
+        (exchange.phase_began, exchange.overlapping, exchange.earlier) = (now, met, earlier);
         let (difs, slot) = (self.timing.difs(), self.timing.slot());
         for &station in &self.sensed_by[emitter] {
             let station = &mut self.stations[station];
@@ -94,8 +112,29 @@ impl Medium {
         station.busy_until = station.busy_until.max(until);
     }
 
+    /// Whether `receiver` was already busy with one of these when a frame for it began, and stays so.
+    fn is_engaged(&self, receiver: usize, earlier: &[usize]) -> bool {
+        !self.config.turns_to_stronger
+            && earlier.iter().any(|&other| self.propagation.is_sensed(other, receiver))
+    }
+
+    /// Whether a frame for one station is lost besides.
+    fn is_lost(&mut self, from: usize, to: usize, bytes: usize) -> bool {
+        let way = self.directed.iter_mut().find(|way| (way.0, way.1) == (from, to));
+        way.is_some_and(|(.., index, process)| {
+            *index += 1;
+            process.lose(*index - 1, 0, bytes as u64 * 8)
+        })
+    }
+
     /// Whether what `emitter` sent to `receiver` with this fading came through what was on the air with it.
-    fn receives(&mut self, emitter: usize, receiver: usize, fade: f64, overlapping: &[usize]) -> Reception {
+    fn receives(
+        &mut self,
+        emitter: usize,
+        receiver: usize,
+        fade: f64,
+        (overlapping, earlier): (&[usize], usize),
+    ) -> Reception {
         let power = self.propagation.power(emitter, receiver) * fade;
         let loss = self.losses[emitter * self.stations.len() + receiver];
         if power < 1.0 || (loss > 0.0 && self.chances.draw() < loss) {
@@ -103,22 +142,32 @@ impl Medium {
         }
         let interference: f64 =
             overlapping.iter().map(|other| self.propagation.power(*other, receiver)).sum();
-        if power < self.capture * interference { Reception::Interfered } else { Reception::Good }
+        let is_drowned = power < self.capture * interference;
+        if is_drowned || self.is_engaged(receiver, &overlapping[..earlier]) {
+            Reception::Interfered
+        } else {
+            Reception::Good
+        }
     }
 
     /// A phase of an exchange is over.
     pub(super) fn end_phase(&mut self, index: usize, now: Duration) {
         let exchange = &mut self.on_air[index];
         let (from, to, fade) = (exchange.from, exchange.to, exchange.fade);
-        let overlapping = std::mem::take(&mut exchange.overlapping);
+        let (overlapping, earlier) = (std::mem::take(&mut exchange.overlapping), exchange.earlier);
         match (exchange.phase, to) {
             (Phase::Data, None) => {
-                self.deliver_to_all(from, &overlapping);
+                self.deliver_to_all(from, (&overlapping, earlier));
                 self.finish(index, now, true);
             }
             (Phase::Data, Some(to)) => {
-                self.overhear(from, to, &overlapping);
-                let reception = self.receives(from, to, fade, &overlapping);
+                self.overhear(from, to, (&overlapping, earlier));
+                let mut reception = self.receives(from, to, fade, (&overlapping, earlier));
+                let bytes = self.stations[from].queue.front().map_or(0, |first| first.bytes);
+                // asked of every try, so that what is lost does not depend on what else happens to it
+                if self.is_lost(from, to, bytes) && reception == Reception::Good {
+                    reception = Reception::Weak;
+                }
                 let (sifs, slot) = (self.timing.sifs(), self.timing.slot());
                 let exchange = &mut self.on_air[index];
                 if reception == Reception::Good {
@@ -141,7 +190,8 @@ impl Medium {
                 let interference: f64 =
                     overlapping.iter().map(|other| self.propagation.power(*other, from)).sum();
                 let power = self.propagation.power(to, from) * fade;
-                let heard = power >= self.capture * interference;
+                let heard =
+                    power >= self.capture * interference && !self.is_engaged(from, &overlapping[..earlier]);
                 self.stations[from].counters.interfered += u64::from(!heard);
                 self.finish(index, now, heard);
             }
@@ -165,7 +215,7 @@ impl Medium {
 
     /// Those who listen to what others are sent hear a try, each once a frame. What is tried again although it has arrived is
     /// not overheard: they had the same chance before.
-    fn overhear(&mut self, from: usize, addressee: usize, overlapping: &[usize]) {
+    fn overhear(&mut self, from: usize, addressee: usize, overlapping: (&[usize], usize)) {
         let mut to = Vec::new();
         for index in 0..self.config.listeners.len() {
             let listener = self.config.listeners[index];
@@ -190,7 +240,7 @@ impl Medium {
         self.arrived.push_back(Delivery { from, addressee: Some(addressee), to, frame });
     }
 
-    fn deliver_to_all(&mut self, from: usize, overlapping: &[usize]) {
+    fn deliver_to_all(&mut self, from: usize, overlapping: (&[usize], usize)) {
         let mut to = Vec::new();
         for receiver in 0..self.stations.len() {
             // Nobody beyond carrier sense, where fading would have to give thirteen decibels.

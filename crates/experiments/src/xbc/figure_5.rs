@@ -31,13 +31,16 @@ pub(super) fn bursts(plan: &Plan) -> &'static [u32] {
     plan.choose(&[1, 16, 64, 256, 1024], &[16], &[16])
 }
 
-/// The paper's bursts.
-pub(super) fn burst(kilobits: u32) -> Losses {
-    Losses::Bursts { good: 20.0, bad: 4.0, kilobits }
+/// The paper's bursts: of four packets, and of two, whose results it omits.
+pub(super) const BURSTS: [f64; 2] = [4.0, 2.0];
+
+/// Bursts of so many packets.
+pub(super) fn burst(bad: f64, kilobits: u32) -> Losses {
+    Losses::Bursts { good: 20.0, bad, kilobits }
 }
 
 fn buffers(plan: &Plan) -> &'static [u32] {
-    plan.choose(&[2, 4, 8, 16, 32, 100], &[2, 16, 100], &[8])
+    plan.choose(&[2, 4, 8, 16, 32, 100], &[2, 16, 100], &[2, 8, 32])
 }
 
 /// How many seeds a cell gets.
@@ -52,7 +55,7 @@ pub(super) fn seconds(plan: &Plan) -> u32 {
 
 fn trials(plan: &Plan) -> Vec<Trial> {
     let random = random(plan).iter().map(|&kilobits| Losses::Random(kilobits));
-    let losses = random.chain(bursts(plan).iter().map(|&kilobits| burst(kilobits)));
+    let losses = random.chain(bursts(plan).iter().map(|&kilobits| burst(BURSTS[0], kilobits)));
     let mut trials = Vec::new();
     for losses in losses {
         trials.push(Trial::new(Repair::Off, 0, losses, seconds(plan)));

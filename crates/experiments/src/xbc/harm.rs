@@ -40,7 +40,7 @@ type Cell = (&'static str, u32, f64);
 fn cells(plan: &Plan) -> Vec<Cell> {
     let controls: &[&str] = plan.choose(&CONTROLS, &["cubic", "bbr"], &["cubic"]);
     let wires: &[u32] = plan.choose(&[5, 50, 150], &[5], &[5]);
-    let losses: &[f64] = plan.choose(&[0.0, 1.0, 5.0, 10.0], &[0.0, 5.0], &[5.0]);
+    let losses: &[f64] = plan.choose(&[0.0, 1.0, 5.0, 10.0], &[0.0, 5.0], &[0.0, 1.0, 5.0]);
     let mut cells = Vec::new();
     for &control in controls {
         for &wire in wires {

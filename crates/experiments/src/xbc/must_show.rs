@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::figure_2::{ANALYSIS, SIMULATION};
 use super::path::Repair;
-use super::{figure_2, figure_3, figure_4, gain, harm, snoop};
+use super::{figure_2, figure_3, figure_4, figure_8, gain, harm, snoop};
 use crate::report::Claim;
 use crate::row::{Row, X, of, value};
 
@@ -25,9 +25,11 @@ pub fn claims(rows: &[Row]) -> Vec<Claim> {
         random_gain_adaptive(rows),
         burst_gain(rows),
         burst_gain_adaptive(rows),
+        grid_gain(rows),
         nothing_when_large(rows),
         adaptive_is_best(rows),
         adaptive_harms_nobody(rows),
+        rows_win_somewhere(rows),
         snoop_gains(rows, 5.0, 2.7),
         snoop_gains(rows, 10.0, 3.3),
         no_harm(rows),
@@ -95,11 +97,10 @@ fn points<'a>(rows: &'a [Row], figure: &'a str) -> Vec<(&'a str, f64, Point<'a>)
 /// The better of the two without coding, and the best with a fixed one.
 fn best(point: &Point<'_>) -> Option<(f64, f64)> {
     let snoop = gain::SNOOP.map(|repair| repair.to_string());
-    let adaptive = Repair::Adaptive.to_string();
+    let others = [Repair::Adaptive, Repair::ReedSolomon].map(|repair| repair.to_string());
+    let is = |names: &[String], name: &str| names.iter().any(|it| it == name);
     let of = |coded: bool| {
-        let chosen = point
-            .iter()
-            .filter(|(name, _)| snoop.iter().any(|it| it == *name) != coded && **name != adaptive);
+        let chosen = point.iter().filter(|(name, _)| is(&snoop, name) != coded && !is(&others, name));
         chosen.map(|(_, value)| *value).reduce(f64::max)
     };
     Some((of(false)?, of(true)?))
@@ -169,6 +170,19 @@ fn burst_gain_of(what: &str, gains: &[f64]) -> Claim {
     )
 }
 
+fn grid_gain(rows: &[Row]) -> Claim {
+    let gains = gains(rows, figure_8::FIGURE.id, |_| true);
+    let least = gains.iter().copied().reduce(f64::min);
+    Claim::judged(
+        "nine pairs on one channel: the best degree at least +5% in every cell",
+        least
+            .iter()
+            .map(|least| format!("at least {least:+.3}, mean {:+.3}, {} cells", mean(&gains), gains.len()))
+            .collect(),
+        least.is_some_and(|least| least >= 0.05),
+    )
+}
+
 fn nothing_when_large(rows: &[Row]) -> Claim {
     let gains: Vec<f64> = [gain::FIGURE_6.id, gain::FIGURE_7.id]
         .into_iter()
@@ -186,7 +200,7 @@ fn nothing_when_large(rows: &[Row]) -> Claim {
 fn behind(rows: &[Row], within: f64, other: impl Fn(&Point<'_>) -> Option<f64>) -> (usize, Vec<String>) {
     let adaptive = Repair::Adaptive.to_string();
     let (mut count, mut behind) = (0, Vec::new());
-    for figure in [gain::FIGURE_6.id, gain::FIGURE_7.id] {
+    for figure in [gain::FIGURE_6.id, gain::FIGURE_7.id, figure_8::FIGURE.id] {
         for (losses, buffer, point) in points(rows, figure) {
             let (Some(ours), Some(theirs)) = (point.get(adaptive.as_str()), other(&point)) else { continue };
             count += 1;
@@ -215,6 +229,22 @@ fn adaptive_is_best(rows: &[Row]) -> Claim {
 fn adaptive_harms_nobody(rows: &[Row]) -> Claim {
     let snoop = behind(rows, 0.01, |point| best(point).map(|(snoop, _)| snoop));
     judged("the adaptive choice above plain Snoop at every point, or equal within 1%", snoop)
+}
+
+/// Where Reed-Solomon's rows are the best fixed choice of all.
+fn rows_win_somewhere(rows: &[Row]) -> Claim {
+    let name = Repair::ReedSolomon.to_string();
+    let mut best_gain: Option<(f64, String)> = None;
+    for (losses, buffer, point) in points(rows, gain::FIGURE_7.id) {
+        let (Some(ours), Some((snoop, xbc))) = (point.get(name.as_str()), best(&point)) else { continue };
+        let gain = ours / snoop.max(xbc) - 1.0;
+        if best_gain.as_ref().is_none_or(|best| gain > best.0) {
+            best_gain = Some((gain, format!("{gain:+.3} at {losses}, {buffer} packets")));
+        }
+    }
+    let holds = best_gain.as_ref().is_some_and(|best| best.0 > 0.0);
+    let found = best_gain.map(|best| best.1).into_iter().collect();
+    Claim::judged("bursts: Reed-Solomon's rows above every degree and distance somewhere", found, holds)
 }
 
 fn snoop_gains(rows: &[Row], percent: f64, least: f64) -> Claim {

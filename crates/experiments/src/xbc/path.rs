@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use air::{Bitrate, LinkConfig};
@@ -24,12 +25,12 @@ const QUEUE_PACKETS: f64 = 50.0;
 const SEGMENT_BYTES: u32 = 1000;
 /// The most that the station lets be on its way, in packets. The paper does not say how many it was: with so many the
 /// congestion window is about 20 on average and more than 16 packets of buffer are no use, both as in its section V-B.
-const WINDOW_PACKETS: u32 = 32;
+pub(super) const WINDOW_PACKETS: u32 = 32;
 /// Bytes of receive buffer for each of those: of a buffer Linux offers what fits beside its own bookkeeping.
 const RECEIVE_BYTES: u32 = 2600;
 /// When the station's route says so, and when the download starts.
 const ROUTE_SECONDS: f64 = 3.0;
-const START_SECONDS: f64 = 5.0;
+pub(super) const START_SECONDS: f64 = 5.0;
 
 /// What repairs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +43,9 @@ pub(super) enum Repair {
     NonLru,
     /// XBC with this degree and distance.
     Xbc(u8, u8),
-    /// XBC with degree and distance as the link makes best.
+    /// Rows of Reed-Solomon's code.
+    ReedSolomon,
+    /// XBC with degree and distance as the link makes best, or rows where those are better.
     Adaptive,
 }
 
@@ -53,6 +56,7 @@ impl fmt::Display for Repair {
             Self::Lru => f.write_str("Snoop, LRU"),
             Self::NonLru => f.write_str("Snoop, non-LRU"),
             Self::Xbc(degree, distance) => write!(f, "XBC d = {degree} l = {distance}"),
+            Self::ReedSolomon => f.write_str("Reed-Solomon"),
             Self::Adaptive => f.write_str("XBC adaptive"),
         }
     }
@@ -60,12 +64,13 @@ impl fmt::Display for Repair {
 
 impl Repair {
     /// The lines of the gateway's configuration.
-    fn config(self, buffer_packets: u32) -> String {
+    pub(super) fn config(self, buffer_packets: u32) -> String {
         let (replacement, coding) = match self {
             Self::Off => return String::new(),
             Self::Lru => ("lru", "degree = 1".to_owned()),
             Self::NonLru => ("none", "degree = 1".to_owned()),
             Self::Xbc(degree, distance) => ("none", format!("degree = {degree}\ndistance = {distance}")),
+            Self::ReedSolomon => ("none", "reed_solomon = true".to_owned()),
             Self::Adaptive => ("none", "adaptive = true".to_owned()),
         };
         format!("[recover]\nbuffer_packets = {buffer_packets}\nreplacement = \"{replacement}\"\n{coding}\n")
@@ -151,19 +156,11 @@ impl Trial {
             Extent::Seconds(seconds) => (File::Long, f64::from(seconds)),
             Extent::File(file) => (file, 7200.0),
         };
-        let mut parameters = BTreeMap::from([
-            ("net.ipv4.tcp_congestion_control".to_owned(), self.control.to_owned()),
-            ("net.ipv4.tcp_sack".to_owned(), u8::from(self.sack).to_string()),
-        ]);
-        if let Some(packets) = self.window_packets {
-            let bytes = packets * RECEIVE_BYTES;
-            parameters.insert("net.ipv4.tcp_rmem".to_owned(), format!("4096 {bytes} {bytes}"));
-        }
         Scenario {
             name: self.name(),
             seeds: (1..=u64::from(seeds)).collect(),
             topology: Pair::topology_with_wire(&down, &up, &wire),
-            parameters,
+            parameters: parameters(self.control, self.sack, self.window_packets),
             contents: vec![setting.testbed.lab_content(file)],
             servers: vec![if self.is_upload { STATION } else { SERVER }.to_owned()],
             daemons,
@@ -180,19 +177,32 @@ impl Trial {
             streams: Vec::new(),
             events: vec![Event {
                 at_seconds: ROUTE_SECONDS,
-                action: Action::Run { place: STATION.to_owned(), command: Self::route() },
+                action: Action::Run { place: STATION.to_owned(), command: route(Pair::far_server()) },
             }],
             bound_seconds: START_SECONDS + seconds,
         }
     }
+}
 
-    /// The station's route to the server, by which it says how large segments may be.
-    fn route() -> Vec<String> {
-        let server = Pair::far_server().to_string();
-        let segment = SEGMENT_BYTES.to_string();
-        let command = ["ip", "route", "replace", &server, "dev", "oh0", "advmss", &segment];
-        command.map(str::to_owned).into()
+/// Kernel parameters of all places: whose congestion control, with or without selective acknowledgment, and how many
+/// packets a station lets be on their way.
+pub(super) fn parameters(control: &str, sack: bool, window_packets: Option<u32>) -> BTreeMap<String, String> {
+    let mut parameters = BTreeMap::from([
+        ("net.ipv4.tcp_congestion_control".to_owned(), control.to_owned()),
+        ("net.ipv4.tcp_sack".to_owned(), u8::from(sack).to_string()),
+    ]);
+    if let Some(packets) = window_packets {
+        let bytes = packets * RECEIVE_BYTES;
+        parameters.insert("net.ipv4.tcp_rmem".to_owned(), format!("4096 {bytes} {bytes}"));
     }
+    parameters
+}
+
+/// The command for a station's route to its server, by which it says how large segments may be.
+pub(super) fn route(server: IpAddr) -> Vec<String> {
+    let (server, segment) = (server.to_string(), SEGMENT_BYTES.to_string());
+    let command = ["ip", "route", "replace", &server, "dev", "oh0", "advmss", &segment];
+    command.map(str::to_owned).into()
 }
 
 /// What a trial's downloads brought, in Mbit/s, by its seeds.

@@ -29,7 +29,7 @@ pub(super) fn series(control: &str, sack: bool) -> String {
 }
 
 fn losses(plan: &Plan) -> &'static [f64] {
-    plan.choose(&[1.0, 5.0, 10.0], &[5.0, 10.0], &[5.0])
+    plan.choose(&[1.0, 5.0, 10.0], &[5.0, 10.0], &[1.0, 5.0, 10.0])
 }
 
 fn cells(plan: &Plan) -> Vec<(&'static str, bool, f64)> {

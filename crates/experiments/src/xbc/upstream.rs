@@ -32,7 +32,7 @@ pub(super) fn series(control: &str) -> String {
 /// Cells: congestion controls and losses in percent.
 fn cells(plan: &Plan) -> Vec<(&'static str, f64)> {
     let controls: &[&str] = plan.choose(&CONTROLS, &["cubic"], &["cubic"]);
-    let losses: &[f64] = plan.choose(&[0.0, 1.0, 5.0, 10.0], &[0.0, 5.0], &[5.0]);
+    let losses: &[f64] = plan.choose(&[0.0, 1.0, 5.0, 10.0], &[0.0, 5.0], &[0.0, 1.0, 5.0]);
     controls.iter().flat_map(|&control| losses.iter().map(move |&percent| (control, percent))).collect()
 }
 

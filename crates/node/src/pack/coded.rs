@@ -11,7 +11,7 @@ use crate::link::Link;
 use crate::node::Outside;
 use crate::peer::Peer;
 use crate::status::RecoverStatus;
-use recovery::{Repair, Snoop, Statistics, Verdict};
+use recovery::{NotRestored, Repair, Segment, Snoop, Statistics, Verdict};
 use std::time::Duration;
 use wire::coded::Coded;
 use wire::frame::{self, FrameType};
@@ -28,6 +28,22 @@ const AROUND_CODED: usize = 1 + frame::MAX_LENGTH_BYTES;
 pub(crate) fn status(snoop: &Snoop) -> RecoverStatus {
     let (packets, slots) = snoop.packets();
     RecoverStatus { flows: snoop.flows(), bytes: snoop.bytes(), packets, slots, loss: snoop.loss() }
+}
+
+impl Link {
+    /// A packet leaves for the peer, perhaps as a repair.
+    pub(super) fn note_segment(&mut self, now: Duration, packet: &[u8], inner: &Inner, is_repair: bool) {
+        if self.snoop.is_none() && self.upstream.is_none() {
+            return;
+        }
+        let Some(segment) = Segment::parse(packet, inner) else { return };
+        if let Some(snoop) = self.snoop.as_mut().filter(|_| !is_repair) {
+            snoop.leaves(now, packet, &segment);
+        }
+        if let Some(upstream) = &mut self.upstream {
+            upstream.leaves(&segment);
+        }
+    }
 }
 
 impl Peer {
@@ -119,30 +135,52 @@ impl Peer {
         ecn: u8,
         outside: &mut Outside<'_>,
     ) -> bool {
-        let Some(Link { history: Some(history), .. }) = &self.link else { return false };
+        let Some(Link { history: Some(history), .. }) = &mut self.link else { return false };
         let Ok(coded) = Coded::parse(body) else { return false };
         let mut packet = outside.deliveries.buffer();
-        let restored = history.restore(&coded, &mut packet).is_ok();
-        let inner = if restored { Inner::parse(&packet).ok() } else { None };
-        let Some(inner) = inner else {
+        match history.restore(&coded, &mut packet) {
+            Ok(()) => self.take_restored(now, packet, Some(ecn), outside),
+            Err(why) => {
+                self.counters.coded_not_restored += u64::from(why != NotRestored::Waits);
+                outside.deliveries.recycle(packet);
+            }
+        }
+        self.take_late(now, outside);
+        true
+    }
+
+    /// What other packets brought to an end.
+    fn take_late(&mut self, now: Duration, outside: &mut Outside<'_>) {
+        while let Some(Link { history: Some(history), .. }) = &mut self.link
+            && let Some(packet) = history.poll_restored()
+        {
+            self.take_restored(now, packet, None, outside);
+        }
+    }
+
+    /// A packet is whole again, by a datagram with the codepoint `ecn` or by several.
+    fn take_restored(
+        &mut self,
+        now: Duration,
+        mut packet: Vec<u8>,
+        ecn: Option<u8>,
+        outside: &mut Outside<'_>,
+    ) {
+        let Ok(inner) = Inner::parse(&packet) else {
             self.counters.coded_not_restored += 1;
-            outside.deliveries.recycle(packet);
-            return true;
+            return outside.deliveries.recycle(packet);
         };
         if !outside.may_come(inner.flow.source, self.index) {
             self.counters.wrong_source += 1;
-            outside.deliveries.recycle(packet);
-            return true;
+            return outside.deliveries.recycle(packet);
         }
-        if !self.take_mark(&mut packet, ecn) {
-            outside.deliveries.recycle(packet);
-            return true;
+        if ecn.is_some_and(|ecn| !self.take_mark(&mut packet, ecn)) {
+            return outside.deliveries.recycle(packet);
         }
         self.counters.coded_restored += 1;
         if let Some(packet) = self.hand_on(now, packet, &inner, outside) {
             outside.deliveries.push_buffer(packet);
         }
-        true
     }
 
     /// A packet is about to be handed on: remembers it for coded repairs, and reads its acknowledgment. `None`: it goes no
@@ -158,14 +196,16 @@ impl Peer {
             if let Some(history) = &mut link.history {
                 history.delivered(&packet, inner);
             }
-            if let Some(upstream) = &mut link.upstream {
-                upstream.came(now, &packet, inner);
+            let reads = link.snoop.is_some() || link.upstream.is_some();
+            let segment = reads.then(|| Segment::parse(&packet, inner)).flatten();
+            if let (Some(upstream), Some(segment)) = (&mut link.upstream, &segment) {
+                upstream.came(now, segment);
             }
             let hop_repairs =
                 link.repairs_losses().then(|| link.retry_after() + crate::recover::RECEIPT_DELAY);
-            if let Some(snoop) = &mut link.snoop {
+            if let (Some(snoop), Some(segment)) = (&mut link.snoop, &segment) {
                 snoop.hold_off(hop_repairs.unwrap_or(Duration::ZERO));
-                let verdict = snoop.came(now, &mut packet, inner);
+                let verdict = snoop.came(now, &mut packet, segment);
                 self.queue_repairs(now, outside);
                 if verdict == Verdict::Suppress {
                     outside.deliveries.recycle(packet);
@@ -175,6 +215,8 @@ impl Peer {
         }
         self.counters.inner_received_packets += 1;
         self.counters.inner_received_bytes += packet.len() as u64;
+        // what waited for this one is older, and goes before it
+        self.take_late(now, outside);
         Some(packet)
     }
 }

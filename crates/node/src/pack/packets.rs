@@ -176,12 +176,7 @@ impl Peer {
             row.packets += 1;
             let mut written = link.reduce.write(sequence, &packet, &inner, row.mac, out);
             link.path_delay.leaves(now, &inner.flow, &packet);
-            if let Some(snoop) = link.snoop.as_mut().filter(|_| !is_repair) {
-                snoop.leaves(now, &packet, &inner);
-            }
-            if let Some(upstream) = &mut link.upstream {
-                upstream.leaves(&packet, &inner);
-            }
+            link.note_segment(now, &packet, &inner, is_repair);
             let repairs_losses = link.repairs_losses();
             if let Some(recover) = link.recover.as_mut().filter(|_| repairs_losses) {
                 recover.keep(now, sequence, written.frame_type, inner.traffic_class, &out[start + 1..]);

@@ -241,6 +241,8 @@ pub struct Recover {
     pub distance: Option<u8>,
     /// Whether degree and distance follow the link: by default where neither is said.
     pub adaptive: Option<bool>,
+    /// Whether packets are kept as rows of Reed-Solomon's code only.
+    pub reed_solomon: Option<bool>,
 }
 
 /// What becomes of a packet for which there is no room.

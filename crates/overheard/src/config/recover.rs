@@ -16,8 +16,13 @@ pub fn recover(path: &Path, recover: Option<Switched<Recover>>) -> Result<Option
             "follows the link, and degree and distance say what it is to be; take out one or the other";
         return Err(Mistake::at(path, "[recover] adaptive", what));
     }
+    if table.reed_solomon == Some(true) && (fixed || table.adaptive == Some(true)) {
+        let what = "is one way to keep packets, and adaptive, degree and distance say another; take out one or the other";
+        return Err(Mistake::at(path, "[recover] reed_solomon", what));
+    }
     let pattern = Pattern { degree: table.degree.unwrap_or(2), distance: table.distance.unwrap_or(1) };
     let coding = match (fixed, table.adaptive.unwrap_or(!fixed)) {
+        _ if table.reed_solomon == Some(true) => Coding::ReedSolomon,
         (_, true) => Coding::Adaptive,
         (true, _) if pattern.degree > 1 => Coding::Fixed(pattern),
         _ => Coding::Off,

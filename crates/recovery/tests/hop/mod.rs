@@ -3,7 +3,7 @@
 #![allow(dead_code)] // each test uses its part
 
 use etherparse::{PacketBuilder, TcpOptionElement};
-use recovery::{History, Repair, Settings, Snoop, Verdict};
+use recovery::{History, Repair, Segment, Settings, Snoop, Undoes, Verdict};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 use wire::coded::Coded;
@@ -66,6 +66,11 @@ pub fn acknowledgment(flow: &Flow, number: u32, blocks: &[(u32, u32)]) -> Vec<u8
         tcp(PacketBuilder::ip(v4([10, 0, 0, 2], [10, 0, 0, 1]))).write(&mut packet, &[]).unwrap();
     }
     packet
+}
+
+/// What is read of it.
+pub fn segment(packet: &[u8]) -> Segment {
+    Segment::parse(packet, &Inner::parse(packet).unwrap()).unwrap()
 }
 
 pub fn byte_at(place: u32) -> u8 {
@@ -144,7 +149,7 @@ impl Hop {
         });
         Hop {
             now: Duration::ZERO,
-            snoop: Snoop::new(settings, true),
+            snoop: Snoop::new(settings, Undoes::Rows),
             history: History::default(),
             flow,
             events: BTreeMap::new(),
@@ -243,7 +248,7 @@ impl Hop {
         // what has come from the sender goes on behind
         for (start, bytes) in std::mem::take(&mut self.arrived) {
             let packet = data(&self.flow, self.flow.first.wrapping_add(start), bytes);
-            self.snoop.leaves(self.now, &packet, &Inner::parse(&packet).unwrap());
+            self.snoop.leaves(self.now, &packet, &segment(&packet));
             self.cross(Crossing::Packet(packet), lost);
         }
     }
@@ -259,10 +264,11 @@ impl Hop {
                     Ok(()) => self.arrive(&packet),
                     Err(_) => self.undecodable += 1,
                 }
+                self.arrive_late();
             }
             Crossing::Acknowledgment(mut packet) => {
-                let inner = Inner::parse(&packet).unwrap();
-                if self.snoop.came(self.now, &mut packet, &inner) != Verdict::Suppress {
+                let segment = segment(&packet);
+                if self.snoop.came(self.now, &mut packet, &segment) != Verdict::Suppress {
                     self.at(self.now + FAR, Crossing::Shown(packet));
                 }
             }
@@ -270,10 +276,18 @@ impl Hop {
         }
     }
 
+    /// What other packets brought to an end reaches the receiver, too.
+    fn arrive_late(&mut self) {
+        while let Some(packet) = self.history.poll_restored() {
+            self.arrive(&packet);
+        }
+    }
+
     /// A packet reaches the receiver, which answers at once.
     fn arrive(&mut self, packet: &[u8]) {
         let inner = Inner::parse(packet).unwrap();
         self.history.delivered(packet, &inner);
+        self.arrive_late();
         let sequence = inner.tcp_sequence.unwrap();
         let start = sequence.wrapping_sub(self.flow.first);
         let payload = &packet[inner.payload_offset..inner.total_bytes];

@@ -4,7 +4,7 @@ use super::{Row, gigabits_per_second, median, timed};
 use anyhow::Context;
 use recovery::buffer::digest;
 use recovery::pattern::Pattern;
-use recovery::{Coding, History, Replacement, Settings, Snoop};
+use recovery::{Coding, History, Replacement, Segment, Settings, Snoop, Undoes};
 use std::time::Duration;
 use wire::coded::Coded;
 use wire::inner::Inner;
@@ -26,16 +26,22 @@ pub fn measure(runs: u32) -> anyhow::Result<Vec<Row>> {
         ("degree-2", fixed(2)),
         ("degree-4", fixed(4)),
         ("adaptive", Coding::Adaptive),
+        ("reed-solomon", Coding::ReedSolomon),
     ];
     for (name, coding) in ways {
         // nothing is acknowledged: a packet finds the buffer full, and the oldest go or are combined further
-        let replacement = if coding == Coding::Adaptive { Replacement::None } else { Replacement::Lru };
+        let makes_room = matches!(coding, Coding::Adaptive | Coding::ReedSolomon);
+        let replacement = if makes_room { Replacement::None } else { Replacement::Lru };
         let settings = Settings { buffer_packets: BUFFER_PACKETS, replacement, coding };
         let times = (0..runs).map(|_| {
             timed(|| {
                 for burst in packets.chunks(32) {
-                    let mut snoop = Snoop::new(&settings, true);
-                    burst.iter().for_each(|(packet, inner)| snoop.leaves(MS, packet, inner));
+                    let mut snoop = Snoop::new(&settings, Undoes::Rows);
+                    for (packet, inner) in burst {
+                        if let Some(segment) = Segment::parse(packet, inner) {
+                            snoop.leaves(MS, packet, &segment);
+                        }
+                    }
                     std::hint::black_box(snoop.bytes());
                 }
             })

@@ -1,0 +1,74 @@
+//! One coded packet of a buffer, or one packet as it was, or several rows over the same packets.
+
+use crate::field;
+use wire::coded::DIGEST_BYTES;
+
+/// Packets, and what they add up to: one row for XOR, or as many as losses among them are to be repaired.
+#[derive(Debug, Default)]
+pub(crate) struct Block {
+    pub age: u64,
+    pub group: Option<u64>,
+    pub components: Vec<Component>,
+    /// Of all components, one behind the other.
+    pub headers: Vec<u8>,
+    /// Row by row ([`field`]) the sum of the components' scaled payloads. Never more rows than packets under way.
+    pub rows: Vec<Vec<u8>>,
+    /// The row that the next repair is made of.
+    pub turn: usize,
+}
+
+/// One packet in a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Component {
+    /// Where its payload begins in the flow.
+    pub start: u64,
+    /// Its number among the flow's packets.
+    pub number: u64,
+    /// Whether it has been delivered.
+    pub delivered: bool,
+    pub header_at: usize,
+    pub header_bytes: usize,
+    pub digest: [u8; DIGEST_BYTES],
+}
+
+impl Block {
+    pub fn bytes(&self) -> usize {
+        self.headers.len() + self.rows.iter().map(Vec::len).sum::<usize>()
+    }
+
+    /// The numbers of the packets in it that are not known to have arrived.
+    pub fn under_way(&self) -> impl Iterator<Item = u64> + Clone + '_ {
+        self.components.iter().filter(|it| !it.delivered).map(|it| it.number)
+    }
+
+    /// Whether it is one packet as it was.
+    pub fn is_plain(&self) -> bool {
+        self.components.len() == 1
+    }
+
+    /// One more packet becomes part of every row.
+    pub fn add(&mut self, name: (u64, u64), header: &[u8], payload: &[u8], digest: [u8; DIGEST_BYTES]) {
+        let (number, start) = name;
+        for (row, sum) in self.rows.iter_mut().enumerate() {
+            field::add_scaled(sum, payload, field::scale(row, number));
+        }
+        let header_at = self.headers.len();
+        self.headers.extend_from_slice(header);
+        let header_bytes = header.len();
+        self.components.push(Component { start, number, delivered: false, header_at, header_bytes, digest });
+    }
+
+    /// Takes the names and headers of another block's packets; rows are the caller's business.
+    pub fn take_components(&mut self, other: &Self) {
+        let base = self.headers.len();
+        self.headers.extend_from_slice(&other.headers);
+        let moved = other.components.iter().map(|it| Component { header_at: it.header_at + base, ..*it });
+        self.components.extend(moved);
+        self.age = self.age.min(other.age);
+    }
+
+    /// Whether rows tell its packets and this one apart.
+    pub fn spans(&self, number: u64) -> bool {
+        self.components.iter().all(|it| it.number.abs_diff(number) < field::PLACES)
+    }
+}

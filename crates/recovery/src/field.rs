@@ -1,0 +1,155 @@
+//! GF(2^8), in which payloads are scaled and combined so that several such rows restore as many lost packets as there are
+//! rows (XBC, section III-E).
+//!
+//! Rows and packets have numbers, and what a row scales a packet by follows from the two as in a Cauchy matrix, in which every
+//! square part is invertible: whichever packets are lost and whichever rows arrive, as many rows as losses are enough. (The
+//! paper's Vandermonde matrix promises that of its first rows only.) Columns are scaled so that row 0 is plain XOR.
+
+use crate::xor;
+
+/// x^8 + x^4 + x^3 + x^2 + 1 without its highest term.
+const POLYNOMIAL: u8 = 0x1d;
+/// Rows that there can be.
+pub const MAX_ROWS: usize = 16;
+/// Packets that rows tell apart: by number, modulo this.
+pub const PLACES: u64 = 256 - MAX_ROWS as u64;
+
+/// Twice a number.
+const fn double(number: u8) -> u8 {
+    // the sign of a byte, spread over all of it
+    (number << 1) ^ (POLYNOMIAL & ((number as i8) >> 7) as u8)
+}
+
+/// The product.
+#[must_use]
+pub const fn multiply(mut one: u8, other: u8) -> u8 {
+    let (mut product, mut bit) = (0, 0);
+    while bit < 8 {
+        product ^= one & (other >> bit & 1).wrapping_neg();
+        one = double(one);
+        bit += 1;
+    }
+    product
+}
+
+/// What a number becomes 1 by; of 0, which has none, 0.
+#[must_use]
+pub const fn inverse(number: u8) -> u8 {
+    // the 254th power
+    let (mut power, mut inverse, mut bit) = (number, 1, 1);
+    while bit < 8 {
+        power = multiply(power, power);
+        inverse = multiply(inverse, power);
+        bit += 1;
+    }
+    inverse
+}
+
+/// What a row, of at most [`MAX_ROWS`], scales the packet with this number by: never 0, and in row 0 always 1.
+#[must_use]
+pub const fn scale(row: usize, number: u64) -> u8 {
+    let place = (number % PLACES) as u8;
+    let [first, own] = [PLACES as u8 ^ place, (PLACES as u8 + row as u8) ^ place];
+    multiply(first, inverse(own))
+}
+
+/// Combines `other`, scaled, into `sum`, which becomes as long as the longer of the two.
+pub fn add_scaled(sum: &mut Vec<u8>, other: &[u8], scale: u8) {
+    if scale == 1 {
+        return xor::into(sum, other);
+    }
+    if sum.len() < other.len() {
+        sum.resize(other.len(), 0);
+    }
+    over_scaled(sum, other, scale);
+}
+
+/// Combines `other`, scaled, with the front of `sum`, as far as both reach.
+pub fn over_scaled(sum: &mut [u8], other: &[u8], scale: u8) {
+    // bit by bit and without tables, since the compiler makes vector instructions of this
+    let bits: [u8; 8] = std::array::from_fn(|bit| (scale >> bit & 1).wrapping_neg());
+    sum.iter_mut().zip(other).for_each(|(sum, &number)| {
+        let mut power = number;
+        for bit in bits {
+            *sum ^= power & bit;
+            power = double(power);
+        }
+    });
+}
+
+/// Scales all of it.
+pub fn multiply_all(bytes: &mut [u8], scale: u8) {
+    if scale != 1 {
+        bytes.iter_mut().for_each(|byte| *byte = multiply(*byte, scale));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn every_number_but_zero_has_an_inverse() {
+        for number in 1..=255 {
+            assert_eq!(multiply(number, inverse(number)), 1, "{number}");
+        }
+        assert_eq!(multiply(0x80, 2), POLYNOMIAL);
+    }
+
+    #[test]
+    fn the_first_row_is_plain_xor() {
+        assert!((0..PLACES).all(|number| scale(0, number) == 1));
+        assert!((1..MAX_ROWS).all(|row| (0..PLACES).all(|number| scale(row, number) != 0)));
+    }
+
+    /// Gauss: whether as many rows as packets tell these apart.
+    fn is_invertible(rows: &[usize], numbers: &[u64]) -> bool {
+        let mut matrix: Vec<Vec<u8>> =
+            rows.iter().map(|&row| numbers.iter().map(|&number| scale(row, number)).collect()).collect();
+        for column in 0..numbers.len() {
+            let Some(pivot) = (column..rows.len()).find(|&row| matrix[row][column] != 0) else {
+                return false;
+            };
+            matrix.swap(column, pivot);
+            let by = inverse(matrix[column][column]);
+            multiply_all(&mut matrix[column], by);
+            let (above, below) = matrix.split_at_mut(column + 1);
+            for row in below {
+                let by = row[column];
+                over_scaled(row, &above[column], by);
+            }
+        }
+        true
+    }
+
+    proptest! {
+        #[test]
+        fn multiplication_distributes_over_xor(a: u8, b: u8, c: u8) {
+            prop_assert_eq!(multiply(a, b), multiply(b, a));
+            prop_assert_eq!(multiply(a, b ^ c), multiply(a, b) ^ multiply(a, c));
+            prop_assert_eq!(multiply(a, multiply(b, c)), multiply(multiply(a, b), c));
+        }
+
+        #[test]
+        fn a_buffer_is_scaled_number_by_number(mut sum: Vec<u8>, other: Vec<u8>, scale: u8) {
+            let before = sum.clone();
+            add_scaled(&mut sum, &other, scale);
+            for (at, &now) in sum.iter().enumerate() {
+                let [before, other] = [&before, &other].map(|it| it.get(at).copied().unwrap_or(0));
+                prop_assert_eq!(now, before ^ multiply(other, scale));
+            }
+        }
+
+        /// Whichever rows arrive and whichever packets are lost.
+        #[test]
+        fn as_many_rows_as_losses_are_enough(
+            rows in proptest::sample::subsequence((0..MAX_ROWS).collect::<Vec<_>>(), 1..MAX_ROWS),
+            first: u32,
+            order in proptest::sample::subsequence((0..PLACES).collect::<Vec<_>>(), MAX_ROWS),
+        ) {
+            let numbers: Vec<u64> = order[..rows.len()].iter().map(|place| u64::from(first) + place).collect();
+            prop_assert!(is_invertible(&rows, &numbers));
+        }
+    }
+}
