@@ -45,8 +45,9 @@ pub(crate) struct Peer {
     pub ping_at: Option<Duration>,
     /// Since when something was sent that has not been answered.
     pub unanswered_since: Option<Duration>,
-    /// Whether this node, a station, is associated with it; none where there is no other one.
-    pub associated: Option<bool>,
+    /// Which of this node's associations is with it, a station's with a gateway; 0 if it is another one's, none where there is no
+    /// other one.
+    pub associated: Option<u8>,
     /// This node is going away and says so.
     pub closing: bool,
     /// The peer went away and said so.
@@ -299,7 +300,7 @@ impl Peer {
                     Some(by_rate.iter().copied().map(OverheardAtRate::from).collect())
                 })
                 .unwrap_or_default(),
-            associated: self.associated,
+            associated: self.associated.map(|association| association > 0),
             associated_with: None,
             overheard_by: None,
             queue_bytes: self.queue.bytes(),

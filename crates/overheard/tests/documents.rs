@@ -178,6 +178,7 @@ fn the_table_of_the_readme_names_keys_that_a_configuration_may_have() {
         ("degree", "2"),
         ("distance", "4"),
         ("token_file", "\"token\""),
+        ("relays", "true"),
     ];
     let rows: Vec<String> = of_the_tunnel().lines().filter_map(row).collect();
     let keys: BTreeSet<&str> = rows.iter().filter_map(|row| row.split(' ').nth(1)).collect();

@@ -100,7 +100,8 @@ pub enum FrameType {
     Notice = 29,
     /// What one gateway says to another of the same operator: [`crate::neighbours::Message`].
     Neighbour = 30,
-    /// Whether the sender, which knows several gateways, is associated with the receiver: 1, or 0 for another one (8 bits).
+    /// Whether the sender, which knows several gateways, is associated with the receiver: 0 if with another one, otherwise which of
+    /// its associations this is, counted from 1 to 255 and again from 1 (8 bits). A new one begins with an empty cache.
     Associated = 31,
     /// The group of another gateway, which the receiver may overhear: [`crate::group::OtherGroup`].
     OtherGroup = 32,

@@ -47,7 +47,7 @@ pub(super) fn roaming(config: &Config, boot: u64, peers: &mut [Peer], now: Durat
     };
     if let Some(Roaming::Station(choice)) = &roaming {
         for peer in peers {
-            peer.associated = choice.is_associated(peer.index);
+            peer.associated = choice.association(peer.index);
         }
     }
     roaming.unwrap_or(Roaming::Alone)
@@ -79,7 +79,7 @@ impl Node {
         let Roaming::Station(choice) = &mut self.roaming else { return };
         let Some(before) = choice.follow(now, &mut self.peers) else { return };
         for peer in &mut self.peers {
-            peer.associated = choice.is_associated(peer.index);
+            peer.associated = choice.association(peer.index);
         }
         let next = choice.way(before);
         if let Some(link) = &mut self.peers[before].link {
@@ -110,8 +110,9 @@ impl Node {
             Told::Started => {
                 whereabouts.has_started(now, peer);
             }
-            Told::Associated(associated) => {
-                if whereabouts.says(now, peer, associated) && !associated {
+            Told::Associated(association) => {
+                // also one that has been away for so short a time that nobody noticed has lost what it had
+                if whereabouts.says(now, peer, association) {
                     self.peers[peer].end_membership(&mut outside!(self));
                 }
             }
@@ -215,6 +216,7 @@ impl Node {
         }
         for packet in self.deliveries.take_behind(delivered) {
             let Ok(inner) = Inner::parse(&packet) else { continue };
+            let Roaming::Gateway(whereabouts) = &self.roaming else { return };
             let station = self.routes.peer(inner.flow.destination);
             let place = station.and_then(|station| Some((station, whereabouts.place(station)?)));
             match place {
@@ -223,13 +225,8 @@ impl Node {
                     continue;
                 }
                 Some((station, Place::Here)) => {
-                    let peer = &mut self.peers[station];
-                    if peer.takes_packets(now) && packet.len() <= peer.max_packet_bytes() {
-                        peer.queue.push(now, &packet, &inner.flow);
-                        self.peers[from].counters.forwarded_packets += 1;
-                    } else {
-                        self.refused.no_route += 1;
-                    }
+                    self.peers[from].counters.forwarded_packets += 1;
+                    self.pass_on(now, station, &packet, &inner);
                 }
                 Some((_, Place::There(_))) => self.refused.no_route += 1,
             }

@@ -18,10 +18,29 @@ impl Node {
             match inner.zip(next_hop.filter(|to| *to != from)) {
                 Some((inner, to)) if hop_limit::decrement(&mut packet) => {
                     self.peers[to].counters.relayed_packets += 1;
-                    self.send_to(now, to, &packet, &inner);
+                    self.pass_on(now, to, &packet, &inner);
                     self.deliveries.recycle(packet);
                 }
                 _ => self.deliveries.push_buffer(packet),
+            }
+        }
+    }
+
+    /// Lets a packet that came from elsewhere wait for a peer. If it cannot, its sender is told the way it came, which no kernel
+    /// here need know.
+    pub(super) fn pass_on(&mut self, now: Duration, to: usize, packet: &[u8], inner: &Inner) {
+        let before = self.deliveries.len();
+        self.send_to(now, to, packet, inner);
+        for answer in self.deliveries.take_behind(before) {
+            let inner = Inner::parse(&answer).ok();
+            let sender = inner.as_ref().and_then(|inner| self.routes.peer(inner.flow.destination));
+            match inner.zip(sender) {
+                Some((inner, sender)) => {
+                    let peer = &mut self.peers[self.roaming.way(sender)];
+                    peer.queue.push(now, &answer, &inner.flow);
+                    self.deliveries.recycle(answer);
+                }
+                None => self.deliveries.push_buffer(answer),
             }
         }
     }

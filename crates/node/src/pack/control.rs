@@ -23,7 +23,7 @@ impl Peer {
             frame::emit(FrameType::Ping, &token(now, 0), out);
             self.unanswered_since.get_or_insert(now);
             if let Some(associated) = self.associated.filter(|_| !link.is_plain) {
-                frame::emit(FrameType::Associated, &[u8::from(associated)], out);
+                frame::emit(FrameType::Associated, &[associated], out);
             }
         }
         for token in link.pongs.drain(..) {
@@ -173,8 +173,8 @@ impl Peer {
                 true
             }
             FrameType::Associated => {
-                let &[associated @ 0..=1] = body else { return false };
-                outside.tell(self.index, Told::Associated(associated == 1));
+                let &[association] = body else { return false };
+                outside.tell(self.index, Told::Associated(association));
                 true
             }
             FrameType::Membership

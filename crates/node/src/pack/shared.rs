@@ -172,7 +172,7 @@ impl Peer {
         match frame_type {
             FrameType::Membership => {
                 let Ok(membership) = Membership::parse(body) else { return false };
-                if self.associated == Some(false) {
+                if self.associated == Some(0) {
                     return true; // it has not heard yet that another gateway is in use
                 }
                 let Some(group) = outside.config.group else { return true };

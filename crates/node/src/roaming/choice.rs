@@ -15,6 +15,8 @@ const SAY_EVERY: Duration = Duration::from_secs(2);
 pub(crate) struct Choice {
     gateways: Vec<usize>,
     current: usize,
+    /// How often it was another one, from 1 to 255 and again from 1.
+    association: u8,
     say_at: Duration,
     /// Since when there is no session with the one in use.
     down_since: Option<Duration>,
@@ -26,7 +28,7 @@ impl Choice {
     pub fn new(gateways: &[usize], now: Duration) -> Option<Self> {
         let current = *gateways.first().filter(|_| gateways.len() > 1)?;
         let (gateways, down_since) = (gateways.to_vec(), Some(now));
-        Some(Choice { gateways, current, say_at: now, down_since, followed_at: now })
+        Some(Choice { gateways, current, association: 1, say_at: now, down_since, followed_at: now })
     }
 
     /// Whether this peer is one of them.
@@ -34,9 +36,9 @@ impl Choice {
         self.gateways.contains(&peer)
     }
 
-    /// Whether this peer is the one, if it is one of them.
-    pub fn is_associated(&self, peer: usize) -> Option<bool> {
-        self.knows(peer).then_some(peer == self.current)
+    /// What this peer is told, if it is one of them: which association it is, or 0.
+    pub fn association(&self, peer: usize) -> Option<u8> {
+        self.knows(peer).then_some(if peer == self.current { self.association } else { 0 })
     }
 
     /// Which peer is used in the place of this one.
@@ -62,7 +64,11 @@ impl Choice {
         let next = self.gateways.iter().copied().find(|gateway| answers(&peers[*gateway]))?;
         let before = std::mem::replace(&mut self.current, next);
         (self.say_at, self.down_since) = (now, None);
-        (before != next).then_some(before)
+        if before == next {
+            return None;
+        }
+        self.association = self.association % u8::MAX + 1;
+        Some(before)
     }
 
     /// When the gateway in use has been silent for long enough, if it stays silent.

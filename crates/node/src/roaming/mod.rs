@@ -30,8 +30,8 @@ pub(crate) enum Roaming {
 /// What a peer said of it.
 #[derive(Debug)]
 pub(crate) enum Told {
-    /// A station, whether it is associated here.
-    Associated(bool),
+    /// A station, which of its associations is with this gateway; 0: none.
+    Associated(u8),
     /// A gateway: [`wire::neighbours::Message`].
     Message(Vec<u8>),
     /// Nothing yet: it has just started.

@@ -38,8 +38,8 @@ pub(crate) struct Change {
 #[derive(Debug, Default)]
 struct Station {
     name: StationName,
-    /// Whether it is associated here, as it said last, and when.
-    word: Option<(bool, Duration)>,
+    /// Which of its associations is with this gateway, 0 for none, as it said last, and when.
+    word: Option<(u8, Duration)>,
     /// Who said last that it has it, and when.
     hearsay: Option<(usize, Duration)>,
     /// The conclusion.
@@ -101,20 +101,20 @@ impl Whereabouts {
     /// Whether a peer is a station that is associated here, as far as is known.
     pub fn is_associated(&self, peer: usize) -> bool {
         let here = |station: &Station| {
-            station.place == Place::Here && station.word.is_none_or(|(associated, _)| associated)
+            station.place == Place::Here && station.word.is_none_or(|(association, _)| association > 0)
         };
         self.stations.get(&peer).is_some_and(here)
     }
 
-    /// A station says whether it is associated here. Whether that is news.
-    pub fn says(&mut self, now: Duration, peer: usize, associated: bool) -> bool {
+    /// A station says which of its associations is with this gateway, 0 for none. Whether it is another one than before.
+    pub fn says(&mut self, now: Duration, peer: usize, association: u8) -> bool {
         let Some(station) = self.stations.get_mut(&peer) else { return false };
-        let before = station.word.replace((associated, now));
-        let is_news = before.is_none_or(|(before, _)| before != associated);
-        if is_news && associated {
+        let before = station.word.replace((association, now)).map(|(before, _)| before);
+        if before != Some(association) && association > 0 {
             self.say_at = now;
         }
-        is_news
+        // the first word after a start ends nothing that there was before, unless it says so
+        before.map_or(association == 0, |before| before != association)
     }
 
     /// A peer has just started: a station has said nothing yet, a gateway knows nothing.
@@ -144,7 +144,7 @@ impl Whereabouts {
         for (peer, station) in &mut self.stations {
             let there = station.hearsay.filter(|(_, at)| now < *at + FORGET_AFTER);
             let is_here = match station.word {
-                Some((associated, at)) => associated && now < at + BELIEVED_FOR,
+                Some((association, at)) => association > 0 && now < at + BELIEVED_FOR,
                 // one that knows a single gateway says nothing
                 None => is_up(*peer),
             };
@@ -167,7 +167,7 @@ impl Whereabouts {
         self.say_at = now + SAY_EVERY;
         let boot = self.boot;
         let is_here = |(peer, station): &(&usize, &Station)| match station.word {
-            Some((associated, at)) => associated && now < at + BELIEVED_FOR,
+            Some((association, at)) => association > 0 && now < at + BELIEVED_FOR,
             None => station.place == Place::Here && is_up(**peer),
         };
         let message = |(_, station): (&usize, &Station)| {
@@ -181,8 +181,8 @@ impl Whereabouts {
     /// When there is something to conclude or to say.
     pub fn timeout(&self) -> Duration {
         let weighed = |station: &Station| {
-            let (associated, at) = station.word?;
-            let matters = associated && station.hearsay.is_some() && station.place == Place::Here;
+            let (association, at) = station.word?;
+            let matters = association > 0 && station.hearsay.is_some() && station.place == Place::Here;
             matters.then_some(at + BELIEVED_FOR)
         };
         let weighed = self.stations.values().filter_map(weighed).filter(|at| *at > self.followed_at).min();
@@ -216,7 +216,7 @@ mod tests {
         for second in 0..60 {
             let now = second * SECOND;
             if second % 2 == 0 {
-                it.says(now, STATION, true);
+                it.says(now, STATION, 1);
             }
             it.has(now, OTHERS[0], NAME);
             assert_eq!(place(&mut it, now, true), Some(Place::Here), "after {second} s");
@@ -227,7 +227,7 @@ mod tests {
         it.has(now, OTHERS[0], NAME);
         assert_eq!(place(&mut it, now, true), Some(Place::There(OTHERS[0])));
         assert_eq!(it.way(STATION), OTHERS[0]);
-        it.says(now, STATION, true);
+        it.says(now, STATION, 1);
         assert_eq!(place(&mut it, now, true), Some(Place::Here), "its word counts again at once");
     }
 
@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn what_a_gateway_said_ages_out_and_goes_with_its_start() {
         let mut it = whereabouts();
-        it.says(SECOND, STATION, false);
+        it.says(SECOND, STATION, 0);
         assert!(!it.is_associated(STATION));
         it.has(SECOND, OTHERS[1], NAME);
         assert_eq!(place(&mut it, 10 * SECOND, true), Some(Place::There(OTHERS[1])));
@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn timers_are_in_the_future_once_they_were_heeded() {
         let mut it = whereabouts();
-        it.says(Duration::ZERO, STATION, true);
+        it.says(Duration::ZERO, STATION, 1);
         it.has(Duration::ZERO, OTHERS[0], NAME);
         let mut now = Duration::ZERO;
         for _ in 0..50 {

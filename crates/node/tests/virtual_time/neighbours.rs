@@ -337,6 +337,21 @@ fn while_a_station_moves_packets_are_late_or_lost_for_a_few_seconds_and_then_com
 }
 
 #[test]
+fn a_station_that_was_away_for_so_short_a_time_that_nobody_noticed_is_served_again() {
+    for away in [2500 * MS, 3500 * MS, 4500 * MS] {
+        let mut net = Net::new(10, &[ONE]);
+        let station = GATEWAYS;
+        net.send(ONE, station, &random(10, 20), MS);
+        net.reach[station][ONE] = false;
+        net.run(away);
+        net.reach[station] = [true, false];
+        net.run(10 * SECOND);
+        let sent = net.send(ONE, station, &random(11, 20), MS);
+        assert!(sent.packets.is_subset(&net.delivered(station)), "{away:?}: {:#?}", net.events);
+    }
+}
+
+#[test]
 fn a_move_begins_with_an_empty_cache_and_ends_what_the_old_gateway_knew() {
     let mut net = Net::new(9, &[ONE, OTHER]);
     let [first, second] = [GATEWAYS, GATEWAYS + 1];
@@ -385,7 +400,9 @@ proptest! {
             prop_assert_eq!(agreed, [true; 2], "{} of {}: {:#?}", at, station, net.events);
             for gateway in [ONE, OTHER] {
                 let sent = net.send(gateway, station, &random(seed ^ 1, 20), MS);
-                prop_assert!(sent.packets.is_subset(&net.delivered(station)), "by {}", gateway);
+                let missing = sent.packets.difference(&net.delivered(station)).count();
+                let status = || net.nodes.iter().map(|node| format!("{:#?}", node.status(net.now))).collect::<String>();
+                prop_assert!(missing == 0, "{} of 20 are missing at {}, which is at {}, by {}: {}", missing, station, at, gateway, status());
             }
         }
         let (at, _) = net.association(GATEWAYS);

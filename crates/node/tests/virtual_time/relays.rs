@@ -67,7 +67,12 @@ fn configs(seed: u64, overhears: bool) -> Vec<Config> {
 
 impl Mesh1c {
     fn new(seed: u64, overhears: bool) -> Self {
-        let configs = configs(seed, overhears);
+        Self::with(seed, overhears, |_, _| ())
+    }
+
+    fn with(seed: u64, overhears: bool, change: impl Fn(usize, &mut Config)) -> Self {
+        let mut configs = configs(seed, overhears);
+        configs.iter_mut().enumerate().for_each(|(index, config)| change(index, config));
         let node = |(index, config): (usize, &Config)| {
             Node::new(config.clone(), [index as u8; 32], Duration::ZERO).unwrap()
         };
@@ -238,6 +243,23 @@ fn losses_cost_savings_and_never_bytes() {
             assert!(missing <= 3, "{missing} of 150 are missing");
         }
     }
+}
+
+#[test]
+fn who_sends_what_is_too_large_for_a_later_hop_is_told_through_the_mesh() {
+    let mut mesh = Mesh1c::with(4, true, |index, config| {
+        if index == R1 {
+            (config.max_datagram_bytes, config.largest_datagram_bytes) = (1200, 1200);
+        }
+    });
+    let packet = tcp_between(1, 4, 1, &[7; 1240]);
+    mesh.nodes[C1].handle_packet(mesh.now, &packet);
+    mesh.poll(C1);
+    mesh.run(SECOND);
+    assert!(mesh.delivered[C2].is_empty() && mesh.delivered[R1].is_empty());
+    let [told] = &mesh.delivered[C1][..] else { panic!("one answer: {:?}", mesh.delivered[C1]) };
+    assert_eq!(told[9], 1, "ICMP");
+    assert_eq!(told[20..22], [3, 4], "fragmentation needed");
 }
 
 #[test]
