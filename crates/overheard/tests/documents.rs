@@ -177,6 +177,8 @@ fn the_table_of_the_readme_names_keys_that_a_configuration_may_have() {
         ("adaptive", "true"),
         ("degree", "2"),
         ("distance", "4"),
+        ("reed_solomon", "true"),
+        ("relays", "true"),
         ("token_file", "\"token\""),
     ];
     let rows: Vec<String> = of_the_tunnel().lines().filter_map(row).collect();
