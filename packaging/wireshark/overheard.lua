@@ -62,7 +62,8 @@ f.settled = ProtoField.uint32("overheard.receipt.settled", "Settled before")
 f.run = ProtoField.string("overheard.receipt.run", "Run")
 f.asked = ProtoField.uint24("overheard.request.sequence", "Asked for")
 f.number = ProtoField.uint24("overheard.shared.number", "Number in the group")
-f.inner_type = ProtoField.uint8("overheard.shared.frame", "Frame that is shared", base.DEC, FRAMES)
+f.shared_compressed = ProtoField.bool("overheard.shared.compressed", "Its rest is compressed", 8, nil, 0x80)
+f.inner_type = ProtoField.uint8("overheard.shared.frame", "Frame that is shared", base.DEC, FRAMES, 0x7f)
 
 local malformed = ProtoExpert.new("overheard.malformed", "Makes no sense", expert.group.MALFORMED, expert.severity.WARN)
 overheard.experts = { malformed }
@@ -209,6 +210,7 @@ local function body(kind, buffer, pinfo, tree)
         for at = 0, buffer:len() - 3, 3 do tree:add(f.asked, buffer(at, 3)) end
     elseif kind == SHARED then
         tree:add(f.number, buffer(0, 3))
+        tree:add(f.shared_compressed, buffer(3, 1))
         tree:add(f.inner_type, buffer(3, 1))
         tree:add(f.body, buffer(4))
     elseif NAMES[kind] then

@@ -1,5 +1,6 @@
 //! What a unit of Overheard's holds, in words: what was removed from each packet, and why it could be.
 
+use re::literals::Expander;
 use std::fmt::Write;
 use wire::frame::{self, Frame, FrameType, Frames, Reduced};
 use wire::group::{self, Shared};
@@ -7,6 +8,7 @@ use wire::notice::Notice;
 use wire::number::from_u24;
 use wire::receipt::{Receipt, State};
 use wire::request::Request;
+use wire::shim::MAX_RESTORED_BYTES;
 use wire::shim::compact::Compact;
 use wire::shim::slots;
 use wire::short::Outline;
@@ -183,7 +185,15 @@ fn short(sequence: u32, body: &[u8]) -> Result<String, Malformed> {
 
 fn shared(sequence: u32, body: &[u8]) -> Result<String, Malformed> {
     let shared = Shared::parse(body)?;
-    let slots: u32 = slots::Encoded::parse(shared.rest)?.runs().map(|run| run.slots).sum();
+    let mut expanded = Vec::new();
+    let rest = match shared.is_compressed {
+        true => {
+            Expander::new().expand(shared.rest, MAX_RESTORED_BYTES, &mut expanded)?;
+            &expanded
+        }
+        false => shared.rest,
+    };
+    let slots: u32 = slots::Encoded::parse(rest)?.runs().map(|run| run.slots).sum();
     let why = match slots {
         0 => "no chunk that the receiver has".to_owned(),
         chunks => format!("{chunks} chunks removed, which the receiver has overheard or was sent before"),

@@ -46,6 +46,9 @@ fn check_body(frame: &Frame<'_>) {
                 let mut out = Vec::new();
                 let number_at = Shared::emit_front(shared.frame_type, shared.front, &mut out);
                 Shared::set_number(shared.number.into(), number_at, &mut out);
+                if shared.is_compressed {
+                    Shared::set_compressed(number_at, &mut out);
+                }
                 out.extend_from_slice(shared.rest);
                 assert_eq!(Shared::parse(&out), Ok(shared));
             }

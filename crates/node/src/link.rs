@@ -163,7 +163,7 @@ impl Link {
         let (answers, recovers) =
             (hello.capabilities & ANSWERS_REQUESTS != 0, hello.capabilities & RECOVERS != 0);
         let shortening = if hello.capabilities & LENGTHENS != 0 { shortening } else { Shortening::NONE };
-        // what is compressed repeats nothing that others could have heard
+        // what is compressed repeats nothing that others could have heard; what is shared is compressed when it is cut
         let literals = shortening.literals && !(shares && hello.capabilities & LISTENS != 0);
         let shortening = Shortening { literals, ..shortening };
         let snoop = match recover {

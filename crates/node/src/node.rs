@@ -204,7 +204,7 @@ impl Node {
         let boot: u64 = rng.random();
         let sharing = config.sharing().map(|group| {
             let neighbours = gateways::neighbours(&config, &group, boot);
-            Sharing::new(group, salts.random(), neighbours, now)
+            Sharing::new(group, config.shorten.literals, salts.random(), neighbours, now)
         });
         let sharing = sharing.transpose()?;
         let peers = config.peers.iter().cloned().enumerate();

@@ -29,25 +29,31 @@ pub fn parse_front(plaintext: &mut &[u8]) -> Result<(u8, [u8; PACKET_MAC_BYTES])
     Ok((member, take_array(plaintext, "group unit: MAC")?))
 }
 
+/// In a shared frame's type: the rest is compressed.
+const COMPRESSED: u8 = 0x80;
+
 /// The frame of a packet whose payload's chunks may be removed.
 ///
 /// ```text
-/// +-------------+-----------+-----------------+-----------+------------------------
-/// | number (24) | frame's   | front's bytes   | front ... | rest, without chunks:
-/// |             | type (8)  | (varint)        |           | shim::slots ...
-/// +-------------+-----------+-----------------+-----------+------------------------
+/// +-------------+---+----------+-----------------+-----------+------------------------
+/// | number (24) | c | frame's  | front's bytes   | front ... | rest, without chunks:
+/// |             |(1)| type (7) | (varint)        |           | shim::slots ...
+/// +-------------+---+----------+-----------------+-----------+------------------------
 /// ```
 ///
-/// Front and rest are the body of a frame of that type.
+/// Front and rest are the body of a frame of that type. Where `c` is set the rest is compressed, shim and all, as literals are:
+/// whoever overhears it can expand it, since nothing but the packet itself is needed for that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shared<'a> {
     /// The low 24 bits of the number under which the gateway sent it.
     pub number: u32,
     /// The frame that is carried: one that takes a link sequence, and not another of this kind.
     pub frame_type: FrameType,
+    /// Whether the rest is compressed.
+    pub is_compressed: bool,
     /// The first part of the frame's body, as it is.
     pub front: &'a [u8],
-    /// The rest: [`crate::shim::slots`].
+    /// The rest: [`crate::shim::slots`], as it is or compressed.
     pub rest: &'a [u8],
 }
 
@@ -59,12 +65,13 @@ impl<'a> Shared<'a> {
     pub fn parse(mut body: &'a [u8]) -> Result<Self, Malformed> {
         let number = from_u24(take_array(&mut body, "shared: number")?);
         let [frame_type] = take_array(&mut body, "shared: type")?;
-        let frame_type = FrameType::from_number(frame_type)
+        let is_compressed = frame_type & COMPRESSED != 0;
+        let frame_type = FrameType::from_number(frame_type & !COMPRESSED)
             .filter(|known| known.is_packet() && *known != FrameType::Shared)
             .ok_or(Malformed("shared: type"))?;
         let front_bytes = varint::parse(&mut body)? as usize;
         let front = take(&mut body, front_bytes, "shared: front")?;
-        Ok(Shared { number, frame_type, front, rest: body })
+        Ok(Shared { number, frame_type, is_compressed, front, rest: body })
     }
 
     /// Appends all of the body but the rest, which the caller appends. Where the number stands is returned: it may be
@@ -76,6 +83,11 @@ impl<'a> Shared<'a> {
         varint::emit(front.len() as u32, out);
         out.extend_from_slice(front);
         number_at
+    }
+
+    /// Says that the rest is compressed, where [`emit_front`](Shared::emit_front) left the number's room.
+    pub fn set_compressed(number_at: usize, out: &mut [u8]) {
+        out[number_at + 3] |= COMPRESSED;
     }
 
     /// Writes the number where [`emit_front`](Shared::emit_front) left room for it.
@@ -304,14 +316,18 @@ mod tests {
             number in 0u64..1 << 24,
             front in proptest::collection::vec(any::<u8>(), 0..200),
             rest in proptest::collection::vec(any::<u8>(), 0..200),
+            is_compressed: bool,
         ) {
             let mut out = vec![7];
             let number_at = Shared::emit_front(FrameType::Short, &front, &mut out);
             prop_assert!(out.len() <= 1 + Shared::MOST_FRONT_BYTES + front.len());
             out.extend_from_slice(&rest);
             Shared::set_number(number, number_at, &mut out);
+            if is_compressed {
+                Shared::set_compressed(number_at, &mut out);
+            }
             let frame_type = FrameType::Short;
-            let read = Shared { number: number as u32, frame_type, front: &front, rest: &rest };
+            let read = Shared { number: number as u32, frame_type, is_compressed, front: &front, rest: &rest };
             prop_assert_eq!(Shared::parse(&out[1..]), Ok(read));
         }
 

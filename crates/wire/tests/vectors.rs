@@ -163,11 +163,17 @@ fn read(format: &str, input: &[u8]) -> (Value, Option<Vec<u8>>) {
             let at = Shared::emit_front(it.frame_type, it.front, &mut out);
             out.extend_from_slice(it.rest);
             Shared::set_number(it.number.into(), at, &mut out);
-            let frame = it.frame_type as u8;
-            (
-                json!({ "number": it.number, "frame": frame, "front": hex(it.front), "rest": hex(it.rest) }),
-                Some(out),
-            )
+            if it.is_compressed {
+                Shared::set_compressed(at, &mut out);
+            }
+            let value = json!({
+                "number": it.number,
+                "frame": it.frame_type as u8,
+                "compressed": it.is_compressed,
+                "front": hex(it.front),
+                "rest": hex(it.rest),
+            });
+            (value, Some(out))
         }
         "heard" => {
             let it = Heard::parse(input).unwrap();

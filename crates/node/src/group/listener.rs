@@ -6,11 +6,13 @@ use crate::replay::ReplayWindow;
 use crate::seal::TrafficKey;
 use crate::session::NotOpened;
 use overhear::{Delivered, MissBounds, PacketNumber, Received, Settings, Station, StationId};
+use re::literals::Expander;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use wire::frame::FrameType;
 use wire::group::{Joined, KEY_BYTES, Membership, OtherGroup, Shared};
 use wire::number::{COUNTER_BITS, SEQUENCE_BITS, widen};
+use wire::shim::MAX_RESTORED_BYTES;
 
 /// How far what is overheard may be ahead of what was sent to this member.
 const MOST_AHEAD: u64 = 1 << 22;
@@ -60,6 +62,7 @@ pub(crate) struct Listener {
     /// The answer to a membership that is to be given.
     answer: Option<Joined>,
     misses: MissBounds,
+    expander: Expander,
 }
 
 /// What became of a packet's rest.
@@ -84,7 +87,19 @@ impl Listener {
         let (untold, waiting) = (Untold::default(), BTreeMap::new());
         let others = Others::default();
         let proven_next = 0;
-        Some(Listener { membership, keys, station, untold, proven_next, others, waiting, answer, misses })
+        let expander = Expander::new();
+        Some(Listener {
+            membership,
+            keys,
+            station,
+            untold,
+            proven_next,
+            others,
+            waiting,
+            answer,
+            misses,
+            expander,
+        })
     }
 
     /// Whether this is the same membership, but for the group's key. If so, that is taken over.
@@ -137,6 +152,15 @@ impl Listener {
     /// Appends what was heard of another gateway's group, if there is anything.
     pub fn tell_of_other(&mut self, out: &mut Vec<u8>) -> bool {
         self.others.tell(out)
+    }
+
+    /// A shared packet with its rest as it was before it was compressed, into `room`; `None`: it makes no sense.
+    pub fn expand<'a>(&mut self, shared: Shared<'a>, room: &'a mut Vec<u8>) -> Option<Shared<'a>> {
+        if !shared.is_compressed {
+            return Some(shared);
+        }
+        self.expander.expand(shared.rest, MAX_RESTORED_BYTES, room).ok()?;
+        Some(Shared { is_compressed: false, rest: room, ..shared })
     }
 
     /// A packet that was sent to this member in `session`: the frame's body that it was, if all of it is there.

@@ -5,6 +5,7 @@ use crate::config::Group;
 use crate::handshake::derive;
 use crate::seal::{Seal, TrafficKey};
 use overhear::{AirTime, Association, Gateway, PacketNumber, StationId};
+use re::literals::Compressor;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,15 +32,18 @@ pub(crate) struct Sharing {
     rekey_at: Duration,
     /// Members have not been looked through since the key changed.
     is_new: bool,
+    /// Makes the rest of shared packets shorter, if that is wanted.
+    compressor: Option<Compressor>,
     /// Other gateways of the operator.
     pub neighbours: Option<Neighbours>,
 }
 
 impl Sharing {
     /// A group without members. `secret` is random and new with each boot. With neighbours there is an `address_key` that is
-    /// theirs, too; without, none but this boot's members know it.
+    /// theirs, too; without, none but this boot's members know it. `compresses`: whether what is shared is compressed.
     pub fn new(
         group: Group,
+        compresses: bool,
         secret: [u8; KEY_BYTES],
         neighbours: Option<(Neighbours, [u8; KEY_BYTES])>,
         now: Duration,
@@ -58,6 +62,7 @@ impl Sharing {
             next_counter: 0,
             rekey_at: now,
             is_new: true,
+            compressor: compresses.then(Compressor::new),
             neighbours,
         };
         sharing.rekey(now);
@@ -157,6 +162,12 @@ impl Sharing {
     /// At which rate a member is sent to, in bits a second, as its radio says; `None`: no radio does.
     pub fn radio_rate(&self, member: u8) -> Option<u64> {
         self.rates.get(&member).copied()
+    }
+
+    /// The rest of a shared packet in compressed form, in place of what is in `out`; `false`: it would not be shorter.
+    pub fn compress(&mut self, rest: &[u8], out: &mut Vec<u8>) -> bool {
+        out.clear();
+        self.compressor.as_mut().is_some_and(|compressor| compressor.compress(rest, out))
     }
 
     /// What bytes in a packet to a member take of the air.

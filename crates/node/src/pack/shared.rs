@@ -261,6 +261,8 @@ impl Peer {
     ) -> bool {
         let Some(Link { listener: Some(listener), received, .. }) = &mut self.link else { return false };
         let Ok(shared) = Shared::parse(body) else { return false };
+        let mut room = Vec::new();
+        let Some(shared) = listener.expand(shared, &mut room) else { return false };
         outside.hear(self.index, shared.rest);
         match listener.receive(now, &shared, sequence, session, ecn) {
             Rest::Whole(body) => {
@@ -315,6 +317,8 @@ fn learn(
     }
     let frames = Frames::new(plaintext).map(|frame| match frame {
         Ok(Frame { frame_type: Some(FrameType::Shared), body }) => Shared::parse(body).is_ok_and(|shared| {
+            let mut room = Vec::new();
+            let Some(shared) = listener.expand(shared, &mut room) else { return false };
             hear(shared.rest);
             listener.overhear(now, key_id, &shared)
         }),
@@ -349,6 +353,11 @@ pub(super) fn share(
         let mut rest = deliveries.buffer();
         rest.extend_from_slice(&out[rest_at..]);
         shared.push(rest);
+    }
+    if sharing.compress(&out[rest_at..], &mut frame) {
+        out.truncate(rest_at);
+        out.extend_from_slice(&frame);
+        Shared::set_compressed(number_at, out);
     }
     Shared::set_number(sent.number.0, number_at, out);
     member.shared(sequence, sent.number);
