@@ -178,7 +178,6 @@ fn the_table_of_the_readme_names_keys_that_a_configuration_may_have() {
         ("degree", "2"),
         ("distance", "4"),
         ("reed_solomon", "true"),
-        ("relays", "true"),
         ("token_file", "\"token\""),
         ("relays", "true"),
     ];

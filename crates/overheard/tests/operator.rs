@@ -306,7 +306,10 @@ fn the_sample_configurations_are_right() {
         let output = if is_cache {
             site.run(&["cache", "--print-nft", "sample.toml"])
         } else {
-            site.write("sample.toml", &text.replace("[node]", "[node]\nlisten = \"203.0.113.7:9\""));
+            let (node, rest) = text.split_once("[tunnel]").unwrap();
+            let node: Vec<&str> = node.lines().filter(|line| !line.starts_with("listen")).collect();
+            let node = node.join("\n").replace("[node]", "[node]\nlisten = \"203.0.113.7:9\"");
+            site.write("sample.toml", &format!("{node}\n[tunnel]{rest}"));
             site.run(&["up", "sample.toml"])
         };
         let (code, said) = told(&output);
