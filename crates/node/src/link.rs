@@ -238,8 +238,9 @@ impl Link {
         if repair <= in_time { in_time } else { Duration::ZERO }
     }
 
-    /// Whether TCP segments that the hop loses are left to the hop's own repair. Where the hop is most of the path, whoever
-    /// sent a segment learns of its loss as soon as this node could: to hide that from the sender only stops its clock.
+    /// Whether TCP segments that the hop loses are left to the hop's own repair: it does so, and nearly all of the way from
+    /// here to the receiver is the hop. An acknowledgment that shows a loss then comes no sooner than the hop's own word of
+    /// it; to hide it from the sender while the hop repairs it only stops the sender's clock.
     #[must_use]
     pub fn leaves_segments_to_hop(&self) -> bool {
         self.repairs_losses() && self.patience().is_zero()
