@@ -78,9 +78,9 @@ impl Experiment {
         }
     }
 
-    /// The report on rows that [`run`] gave.
+    /// The report on rows that [`run`] gave, and what holds by them.
     #[must_use]
-    pub fn report(&self, figures: &[Figure], rows: &[Row], heading: &Heading) -> String {
+    pub fn report(&self, figures: &[Figure], rows: &[Row], claims: &[Claim], heading: &Heading) -> String {
         let section = |figure: &Figure| Section {
             id: figure.id.to_owned(),
             title: figure.title.to_owned(),
@@ -89,7 +89,7 @@ impl Experiment {
             rows: rows.iter().filter(|row| row.figure == figure.id).cloned().collect(),
         };
         let sections: Vec<Section> = figures.iter().map(section).filter(|it| !it.rows.is_empty()).collect();
-        crate::report::html(heading, &(self.claims)(rows), &sections)
+        crate::report::html(heading, claims, &sections)
     }
 }
 

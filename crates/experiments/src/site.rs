@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::contents::Contents;
 use crate::experiment::{self, Experiment};
 use crate::plan::{Extent, Plan, Traced};
-use crate::report::{Heading, Ran};
+use crate::report::{Claim, Heading, Ran};
 use crate::row::{Driver, Row};
 use crate::run::{Kept, Runner};
 
@@ -51,6 +51,8 @@ pub struct Part {
     pub ran: Vec<Ran>,
     /// Their rows; a driver beyond the first is named in its series.
     pub rows: Vec<Row>,
+    /// What holds by the first driver's rows: the others run a part of the whole, or without TCP.
+    pub claims: Vec<Claim>,
     /// What could not be run, and why.
     pub left_out: Vec<(Driver, String)>,
 }
@@ -136,7 +138,7 @@ impl Site {
     ///
     /// When a file cannot be written.
     pub fn write_part(&self, part: &Part) -> Result<()> {
-        let Part { experiment, rows, .. } = part;
+        let Part { experiment, rows, claims, .. } = part;
         let file = |ending: &str| self.folder.join(format!("{}.{ending}", experiment.id));
         let heading = Heading {
             title: experiment.title.to_owned(),
@@ -144,7 +146,7 @@ impl Site {
             ran: part.ran.clone(),
             commit: self.state.commit.clone(),
         };
-        write(&file("html"), experiment.report(experiment.figures, rows, &heading).as_bytes())?;
+        write(&file("html"), experiment.report(experiment.figures, rows, claims, &heading).as_bytes())?;
         write(&file("json"), &serde_json::to_vec_pretty(rows)?)?;
         let mut table = csv::Writer::from_writer(Vec::new());
         rows.iter().try_for_each(|row| table.serialize(row))?;
@@ -172,12 +174,13 @@ impl Part {
     /// An experiment of which nothing has been run.
     #[must_use]
     pub fn new(experiment: &'static Experiment) -> Self {
-        Part { experiment, ran: Vec::new(), rows: Vec::new(), left_out: Vec::new() }
+        Part { experiment, ran: Vec::new(), rows: Vec::new(), claims: Vec::new(), left_out: Vec::new() }
     }
 
     /// Adds what a driver made of it.
     fn add(&mut self, pass: Pass) {
         if self.ran.is_empty() {
+            self.claims = (self.experiment.claims)(&pass.rows);
             self.rows = pass.rows;
         } else {
             // what is arithmetic comes out the same whatever runs the rest

@@ -22,7 +22,6 @@ pub const FIGURE: Figure = Figure {
 };
 
 const SYSTEMS: [System; 3] = [System::NoRe, System::IpRe, System::ReboostSplit];
-const FILES: [File; 2] = [File::Pages, File::Random];
 const WIRE_MILLISECONDS: u32 = 40;
 
 fn seeds(plan: &Plan) -> u32 {
@@ -34,17 +33,21 @@ fn trial(file: File, system: System) -> Trial {
     Trial { wire_milliseconds: Some(WIRE_MILLISECONDS), ..Trial::new("proxy", system, file, links) }
 }
 
-fn trials() -> Vec<Trial> {
-    FILES.into_iter().flat_map(|file| SYSTEMS.map(|system| trial(file, system))).collect()
+fn files(plan: &Plan) -> &'static [File] {
+    plan.choose(&[File::Pages, File::Random], &[File::Pages], &[File::Pages, File::Random])
+}
+
+fn trials(plan: &Plan) -> Vec<Trial> {
+    files(plan).iter().copied().flat_map(|file| SYSTEMS.map(|system| trial(file, system))).collect()
 }
 
 fn needs(setting: &Setting<'_>) -> Vec<Need> {
-    trial::needs(setting, &trials(), seeds(&setting.plan))
+    trial::needs(setting, &trials(&setting.plan), seeds(&setting.plan))
 }
 
 fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
-    for it in trials() {
+    for it in trials(&results.setting.plan) {
         let x = it.file.name();
         let row = |series: String, unit| Row::new(FIGURE.id, series, x.as_str(), unit);
         rows.push(time(results, row(format!("time: {}", it.system.name()), "s"), &it)?);

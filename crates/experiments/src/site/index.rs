@@ -45,8 +45,7 @@ pub fn html(commit: &str, quick: bool, parts: &[Part]) -> String {
 
 fn line(part: &Part) -> Markup {
     let id = part.experiment.id;
-    let claims = (part.experiment.claims)(&part.rows);
-    let count = |holds| claims.iter().filter(|claim| claim.holds == holds).count();
+    let count = |holds| part.claims.iter().filter(|claim| claim.holds == holds).count();
     html! {
         tr {
             td { a href=(format!("{id}.html")) { (part.experiment.title) } br; span.about { (part.experiment.source) } }

@@ -47,7 +47,7 @@ const BURST: Kind = Kind {
     id: "7",
     losses: |plan| {
         let of = |bad| bursts(plan).iter().map(move |&kilobits| burst(bad, kilobits));
-        BURSTS.into_iter().flat_map(of).collect()
+        plan.choose(&BURSTS[..], &BURSTS[..1], &BURSTS[..]).iter().copied().flat_map(of).collect()
     },
     coded: &[
         Repair::Xbc(2, 1),

@@ -189,7 +189,7 @@ fn run_experiment(
             }],
             commit: run::commit(),
         };
-        let html = experiment.report(&figures, &rows, &heading);
+        let html = experiment.report(&figures, &rows, &(experiment.claims)(&rows), &heading);
         std::fs::write(path, html).with_context(|| format!("cannot write {}", path.display()))?;
     }
     print(&rows, args.json)?;
