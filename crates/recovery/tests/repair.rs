@@ -8,6 +8,7 @@ use hop::{Flow, Hop, MS, acknowledgment, data, segment};
 use proptest::prelude::*;
 use recovery::pattern::Pattern;
 use recovery::{Coding, Repair, Replacement, Settings, Snoop, Undoes, Verdict};
+use std::time::Duration;
 
 const PLAIN: Settings = Settings { buffer_packets: 100, replacement: Replacement::None, coding: Coding::Off };
 
@@ -129,6 +130,45 @@ fn a_peer_that_cannot_decode_is_sent_packets_as_they_were() {
     let segment = segment(&packet);
     assert_eq!(snoop.came(20 * MS, &mut packet, &segment), Verdict::Strip, "the window is new");
     assert_eq!(snoop.poll_repair(20 * MS, &mut Vec::new()), Some(Repair::Packet));
+}
+
+/// Four segments leave, and the first is shown to be lost at `now`.
+fn shown_lost(snoop: &mut Snoop, now: Duration) -> Option<Repair> {
+    let flow = Flow::default();
+    let mut packet = acknowledgment(&flow, 1, &[(1001, 4001)]);
+    let segment = segment(&packet);
+    let _ = snoop.came(now, &mut packet, &segment);
+    snoop.poll_repair(now, &mut Vec::new())
+}
+
+fn with_four_segments() -> Snoop {
+    let mut snoop = Snoop::new(&PLAIN, Undoes::Rows);
+    for number in 0..4 {
+        let packet = data(&Flow::default(), 1 + number * 1000, 1000);
+        snoop.leaves(MS, &packet, &segment(&packet));
+    }
+    snoop
+}
+
+#[test]
+fn another_mechanism_has_the_first_chance() {
+    let mut snoop = with_four_segments();
+    snoop.hold_off(50 * MS);
+    assert_eq!(shown_lost(&mut snoop, 20 * MS), None);
+    assert_eq!(shown_lost(&mut snoop, 50 * MS), None);
+    assert_eq!(shown_lost(&mut snoop, 51 * MS), Some(Repair::Packet));
+}
+
+#[test]
+fn who_stands_back_keeps_nothing_and_sends_nothing() {
+    let mut snoop = with_four_segments();
+    snoop.stand_back();
+    assert_eq!((snoop.bytes(), snoop.flows(), snoop.timeout()), (0, 0, None));
+    assert_eq!(shown_lost(&mut snoop, 20 * MS), None);
+    // what leaves from then on is kept again
+    let packet = data(&Flow::default(), 4001, 1000);
+    snoop.leaves(30 * MS, &packet, &segment(&packet));
+    assert_eq!(snoop.flows(), 1);
 }
 
 /// A station may say whatever it likes; that is its own affair.
