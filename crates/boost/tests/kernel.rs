@@ -3,13 +3,16 @@
 #![allow(clippy::unwrap_used)]
 
 use boost::{Controller, Wrapped};
+use libbpf_rs::query::ProgInfoIter;
 use socket2::{Domain, Socket, Type};
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 use wire::inner::{Flow, TCP};
 
 /// Bytes that keep a window busy for a while.
@@ -122,4 +125,54 @@ fn whatever_is_wrapped_carries_bytes_at_any_ratio() {
             assert!(carry(from, to), "{wrapped} at {ratio}");
         }
     }
+}
+
+/// The kernel's numbers of the BPF programs that this process has open.
+fn own_programs() -> BTreeSet<u32> {
+    let descriptors = fs::read_dir("/proc/self/fdinfo").unwrap().flatten();
+    let said = descriptors.filter_map(|descriptor| fs::read_to_string(descriptor.path()).ok());
+    said.filter_map(|said| said.lines().find_map(|line| line.strip_prefix("prog_id:")?.trim().parse().ok()))
+        .collect()
+}
+
+/// Whether the kernel has any of these programs.
+fn has(programs: &BTreeSet<u32>) -> bool {
+    ProgInfoIter::default().any(|program| programs.contains(&program.id))
+}
+
+/// Whether the kernel has warned since it began (Documentation/admin-guide/tainted-kernels, bit 9).
+fn has_warned() -> bool {
+    let tainted: u64 = fs::read_to_string("/proc/sys/kernel/tainted").unwrap().trim().parse().unwrap();
+    tainted & 1 << 9 != 0
+}
+
+#[test]
+fn unloaded_while_many_connections_send_it_leaves_nothing_behind_and_they_go_on() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let had_warned = has_warned();
+    let mut programs = BTreeSet::new();
+    for wrapped in Wrapped::ALL {
+        let Some(controller) = controller(wrapped) else { return };
+        let loaded = own_programs();
+        assert!(loaded.len() > 3 && has(&loaded), "{loaded:?}");
+        programs.extend(loaded);
+        let connections = (0..16).map(|number: u8| {
+            let told = |flow: &Flow| controller.tell(flow, 1.0 + f64::from(number) / 2.0);
+            connection("127.0.0.1:0", controller.name(), told)
+        });
+        let connections: Vec<_> = connections.collect();
+        let carried = connections.into_iter().map(|(from, to)| std::thread::spawn(move || carry(from, to)));
+        let carried: Vec<_> = carried.collect();
+        std::thread::sleep(Duration::from_millis(5));
+        drop(controller);
+        assert!(carried.iter().any(|it| !it.is_finished()), "in the midst of it");
+        assert!(carried.into_iter().all(|it| it.join().unwrap()), "{wrapped}");
+    }
+    // what a connection of theirs still waits for keeps programs for a moment
+    let end = Instant::now() + Duration::from_secs(10);
+    while has(&programs) && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(!has(&programs), "they stay");
+    assert_eq!(has_warned(), had_warned);
 }

@@ -69,6 +69,7 @@ fn of_frame(frame_type: FrameType, sequence: u32, body: &[u8]) -> String {
         }
         FrameType::ReducedCompact => reduced(sequence, body).unwrap_or_else(|why| why.to_string()),
         FrameType::ReducedPaper => format!("packet {sequence}: {bytes} bytes, reduced by the paper's fields"),
+        FrameType::ReducedHashed => format!("packet {sequence}: {bytes} bytes, reduced by chunks' hashes"),
         FrameType::Short => short(sequence, body).unwrap_or_else(|why| why.to_string()),
         FrameType::Shared => shared(sequence, body).unwrap_or_else(|why| why.to_string()),
         FrameType::Head => format!(

@@ -7,6 +7,7 @@
 //! adds where it is on is measured beside. Everything runs on this machine's kernel by the clock on the wall, since it
 //! is about that kernel's TCP and takes BPF. Times are compared pair by pair, by the median of their quotients.
 
+mod chunk_match;
 mod content;
 mod figure_2;
 mod figure_3;
@@ -35,8 +36,9 @@ pub const EXPERIMENT: Experiment = Experiment {
     claims: must_show::claims,
 };
 
-const FIGURES: [Figure; 8] = [
+const FIGURES: [Figure; 9] = [
     headline::FIGURE,
+    chunk_match::FIGURE,
     table_1::FIGURE,
     figure_2::FIGURE,
     figure_3::FIGURE,

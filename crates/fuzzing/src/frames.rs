@@ -34,7 +34,7 @@ fn check_body(frame: &Frame<'_>) {
     match frame.frame_type {
         Some(FrameType::Receipt) => drop(receipt::check(frame.body)),
         Some(FrameType::Request) => drop(request::check(frame.body)),
-        Some(FrameType::ReducedCompact | FrameType::ReducedPaper) => {
+        Some(FrameType::ReducedCompact | FrameType::ReducedPaper | FrameType::ReducedHashed) => {
             if let Ok(reduced) = Reduced::parse(frame.body) {
                 let mut out = Vec::new();
                 reduced.emit(&mut out);

@@ -26,6 +26,7 @@ pub mod datagrams;
 pub mod exor_frames;
 pub mod frames;
 pub mod gateway_frames;
+pub mod hashed_shim;
 pub mod headers;
 pub mod hello;
 pub mod icp;
@@ -116,6 +117,7 @@ targets! {
     exor_frames: 100_000,
     frames: 200_000,
     gateway_frames: 300,
+    hashed_shim: 200_000,
     headers: 100_000,
     hello: 200_000,
     icp: 200_000,

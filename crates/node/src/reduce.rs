@@ -38,9 +38,19 @@ impl Shape {
                 Some(Shape::Reduced(Form::Compact))
             }
             FrameType::ReducedPaper => Some(Shape::Reduced(Form::Paper)),
+            FrameType::ReducedHashed => Some(Shape::Reduced(Form::Hashed)),
             FrameType::Short | FrameType::AgainShort | FrameType::StoreShort => Some(Shape::Short),
             _ => None,
         }
+    }
+}
+
+/// As what a packet travels that was reduced in this form.
+fn frame_type_of(form: Form) -> FrameType {
+    match form {
+        Form::Compact => FrameType::ReducedCompact,
+        Form::Paper => FrameType::ReducedPaper,
+        Form::Hashed => FrameType::ReducedHashed,
     }
 }
 
@@ -96,11 +106,7 @@ impl Reduce {
             emit_last(FrameType::Packet, out);
             out.extend_from_slice(packet);
         }
-        let frame_type = match (reduced, self.form) {
-            (false, _) => FrameType::Packet,
-            (true, Form::Compact) => FrameType::ReducedCompact,
-            (true, Form::Paper) => FrameType::ReducedPaper,
-        };
+        let frame_type = if reduced { frame_type_of(self.form) } else { FrameType::Packet };
         let mut written = Written {
             frame_type,
             reduced,
@@ -146,11 +152,7 @@ impl Reduce {
         out: &mut Vec<u8>,
     ) -> Option<usize> {
         let encoder = self.encoder.as_mut()?;
-        let frame_type = match self.form {
-            Form::Compact => FrameType::ReducedCompact,
-            Form::Paper => FrameType::ReducedPaper,
-        };
-        emit_last(frame_type, out);
+        emit_last(frame_type_of(self.form), out);
         let front = out.len();
         Reduced { generation: self.generation, mac: [0; PACKET_MAC_BYTES], shim: &[] }.emit(out);
         match encoder.encode(sequence, packet, inner, out) {
@@ -269,7 +271,9 @@ impl From<Miss> for NotRestored {
         match miss {
             Miss::Malformed(_) => NotRestored::Malformed,
             Miss::Absent { sequences } => NotRestored::Absent(sequences),
-            Miss::UnknownFingerprint { .. } => NotRestored::Absent(AbsentSequences::default()),
+            Miss::UnknownFingerprint { .. } | Miss::UnknownChunk => {
+                NotRestored::Absent(AbsentSequences::default())
+            }
             Miss::OutOfRange => NotRestored::WrongBytes,
         }
     }
@@ -331,7 +335,7 @@ impl Restore {
         out: &mut Vec<u8>,
     ) -> Result<(), NotRestored> {
         let Shape::Reduced(form) = shape else { return self.restore_short(sequence, body, mac, out) };
-        self.by_fingerprint |= form == Form::Paper;
+        self.by_fingerprint |= form != Form::Compact;
         let reduced = Reduced::parse(body).map_err(|_| NotRestored::Malformed)?;
         let decoder = self.decoder.as_mut().ok_or(NotRestored::Malformed)?;
         if reduced.generation != self.generation {

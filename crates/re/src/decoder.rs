@@ -1,6 +1,7 @@
 //! The decoder of one direction.
 
 use crate::anchors::{Anchor, AnchorFinder};
+use crate::chunks::{self, Chunks};
 use crate::eligible_payload;
 use crate::index::Index;
 use crate::miss::{AbsentSequences, Miss};
@@ -8,6 +9,7 @@ use crate::parameters::Form;
 use crate::store::{PacketStore, Stored, receiver_bytes};
 use wire::inner::Inner;
 use wire::shim::compact::Compact;
+use wire::shim::hashed::Hashed;
 use wire::shim::paper::Paper;
 
 /// Restores the packets of one direction.
@@ -19,6 +21,8 @@ pub struct Decoder {
     store: PacketStore,
     /// Made when the first packet in the paper's form arrives.
     fingerprints: Option<Fingerprints>,
+    /// Made when the first packet in the hashed form arrives.
+    hashes: Option<Hashes>,
 }
 
 /// What the paper's form needs: which stored packet had a fingerprint last.
@@ -40,6 +44,7 @@ impl Decoder {
             store_bytes,
             store: PacketStore::new(receiver_bytes(store_bytes)),
             fingerprints: None,
+            hashes: None,
         }
     }
 
@@ -51,6 +56,7 @@ impl Decoder {
         let restored = match form {
             Form::Compact => self.restore_compact(sequence, shim, out),
             Form::Paper => self.restore_paper(shim, out),
+            Form::Hashed => self.restore_hashed(shim, out),
         };
         if restored.is_err() {
             out.truncate(start);
@@ -101,13 +107,38 @@ impl Decoder {
         Ok(())
     }
 
+    fn restore_hashed(&mut self, shim: &[u8], out: &mut Vec<u8>) -> Result<(), Miss> {
+        let shim = Hashed::parse(shim)?;
+        let mut literals = shim.literals;
+        let hashes = self.hashes.get_or_insert_with(|| {
+            Hashes::of(&self.store, self.window_bytes, self.sample_bits, self.store_bytes)
+        });
+        out.reserve(shim.restored_bytes);
+        for field in shim.fields() {
+            out.extend_from_slice(take_literals(&mut literals, field.literal_bytes as usize));
+            let start = out.len();
+            let place = hashes.chunks.place(&field.hash).ok_or(Miss::UnknownChunk)?;
+            let stored = self.store.get(place.sequence).ok_or(Miss::UnknownChunk)?;
+            copy_region(&stored, place.offset, field.length as usize, out)?;
+            if chunks::hash(&out[start..]) != field.hash {
+                return Err(Miss::UnknownChunk);
+            }
+        }
+        out.extend_from_slice(literals);
+        Ok(())
+    }
+
     /// Keeps a packet that is proved to be what was sent, by its MAC or by the seal it came in.
     pub fn store(&mut self, sequence: u64, packet: &[u8], inner: &Inner) {
         let Some(payload) = eligible_payload(packet, inner, self.window_bytes) else { return };
-        if self.store.insert(sequence, packet, payload)
-            && let Some(fingerprints) = &mut self.fingerprints
-        {
+        if !self.store.insert(sequence, packet, payload) {
+            return;
+        }
+        if let Some(fingerprints) = &mut self.fingerprints {
             fingerprints.enter(sequence, &self.store);
+        }
+        if let Some(hashes) = &mut self.hashes {
+            hashes.enter(sequence, &self.store);
         }
     }
 
@@ -121,7 +152,16 @@ impl Decoder {
     pub fn clear(&mut self) {
         self.store.clear();
         self.fingerprints = None;
+        self.hashes = None;
     }
+}
+
+/// What the hashed form needs: where a stored chunk stands.
+#[derive(Debug)]
+struct Hashes {
+    finder: AnchorFinder,
+    chunks: Chunks,
+    anchors: Vec<Anchor>,
 }
 
 /// Takes literals off the front. The shim's parser has made sure that there are enough.
@@ -164,5 +204,26 @@ impl Fingerprints {
         let stored = store.get(place.sequence)?;
         let window = stored.packet.get(place.offset..place.offset + self.finder.window_bytes())?;
         (self.finder.fingerprint(window) == fingerprint).then_some(stored)
+    }
+}
+
+impl Hashes {
+    /// Those of all packets in the store.
+    fn of(store: &PacketStore, window_bytes: usize, sample_bits: u32, store_bytes: usize) -> Self {
+        let mut hashes = Hashes {
+            finder: AnchorFinder::rabin(window_bytes, sample_bits),
+            chunks: Chunks::new(receiver_bytes(store_bytes)),
+            anchors: Vec::new(),
+        };
+        for sequence in store.sequences_by_arrival() {
+            hashes.enter(sequence, store);
+        }
+        hashes
+    }
+
+    fn enter(&mut self, sequence: u64, store: &PacketStore) {
+        let Some(stored) = store.get(sequence) else { return };
+        self.finder.find(stored.packet, stored.payload.clone(), &mut self.anchors);
+        self.chunks.enter(&stored, &self.anchors, store);
     }
 }

@@ -3,6 +3,7 @@
 mod search;
 
 use crate::anchors::{Anchor, AnchorFinder};
+use crate::chunks::Chunks;
 use crate::continuation::Continuations;
 use crate::density::Density;
 use crate::eligible_payload;
@@ -18,7 +19,7 @@ use search::{Match, Search};
 use std::ops::Range;
 use wire::frame::Reduced;
 use wire::inner::Inner;
-use wire::shim::{compact, paper};
+use wire::shim::{compact, hashed, paper};
 
 /// What became of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +72,9 @@ pub struct Encoder {
     matches: Vec<Match>,
     regions: Vec<compact::Region>,
     fields: Vec<paper::Field>,
+    /// In the hashed form only.
+    chunks: Option<Chunks>,
+    hashed: Vec<hashed::Field>,
     references: Vec<u64>,
 }
 
@@ -86,7 +90,9 @@ impl Encoder {
                 let finder = AnchorFinder::quick(window_bytes, sample_bits);
                 (finder, Sparing::on(), Density::adaptive(sample_bits))
             }
-            Form::Paper => (AnchorFinder::rabin(window_bytes, sample_bits), Sparing::off(), Density::fixed()),
+            Form::Paper | Form::Hashed => {
+                (AnchorFinder::rabin(window_bytes, sample_bits), Sparing::off(), Density::fixed())
+            }
         };
         let policy = policy.build();
         Encoder {
@@ -104,6 +110,8 @@ impl Encoder {
             matches: Vec::new(),
             regions: Vec::new(),
             fields: Vec::new(),
+            chunks: (form == Form::Hashed).then(|| Chunks::new(store_bytes)),
+            hashed: Vec::new(),
             references: Vec::new(),
         }
     }
@@ -146,6 +154,9 @@ impl Encoder {
                 find_anchors_to_enter(&mut self.finder, &self.sparing, packet, unknown, &mut self.anchors);
             }
             if self.indexes_when_confirmed() {
+                if self.chunks.is_some() {
+                    return encoded; // they are cut again when it is confirmed
+                }
                 let index = &self.index;
                 let keys = self.anchors.iter().map(|anchor| index.key(anchor.fingerprint, anchor.offset));
                 self.waiting.keep(sequence, keys);
@@ -175,6 +186,12 @@ impl Encoder {
         match self.parameters.form {
             Form::Compact => search.for_compact_form(&mut self.matches),
             Form::Paper => search.for_paper_form(&mut self.matches),
+            Form::Hashed => {
+                self.hashed.clear();
+                if let Some(chunks) = &self.chunks {
+                    search.for_hashed_form(chunks, &mut self.matches, &mut self.hashed);
+                }
+            }
         }
         self.matches.iter().for_each(|found| self.density.found(found.length));
     }
@@ -201,6 +218,7 @@ impl Encoder {
                 self.fields.extend(self.matches.iter().map(|found| found.to_paper()));
                 paper::emit(&self.fields, out);
             }
+            Form::Hashed => hashed::emit(&self.hashed, out),
         }
         let shim_bytes = out.len() - start;
         let removed_bytes: usize = self.matches.iter().map(|found| found.length).sum();
@@ -234,7 +252,7 @@ impl Encoder {
     /// decoder takes the newest packet with a fingerprint, so the encoder must know the newest, even where it may not
     /// be referred to.
     fn indexes_when_confirmed(&self) -> bool {
-        self.policy.waits_for_confirmation() && self.parameters.form == Form::Compact
+        self.policy.waits_for_confirmation() && self.parameters.form != Form::Paper
     }
 
     /// Says whether what is lost from now on is sent again by hop ARQ.
@@ -248,6 +266,12 @@ impl Encoder {
     }
 
     fn enter_anchors(&mut self, sequence: u64) {
+        if let Some(chunks) = &mut self.chunks {
+            if let Some(stored) = self.store.get(sequence) {
+                chunks.enter(&stored, &self.anchors, &self.store);
+            }
+            return;
+        }
         for anchor in &self.anchors {
             self.index.insert(self.index.key(anchor.fingerprint, anchor.offset), sequence);
         }
@@ -301,6 +325,9 @@ impl Encoder {
         self.index.clear();
         self.waiting.clear();
         self.continuations.clear();
+        if let Some(chunks) = &mut self.chunks {
+            chunks.clear();
+        }
         self.references.clear();
     }
 

@@ -6,6 +6,9 @@
 //! ([`extent`]), and what repeats is replaced by a reference in a shim ([`wire::shim`]). The [`Decoder`]
 //! holds the same packets under the same link sequences and puts the bytes back.
 //!
+//! For experiments there are two other forms: the byte-caching paper's, which names stored packets by fingerprints, and
+//! chunk-match, which names whole chunks by their SHA-1 ([`Form`]).
+//!
 //! Which stored packets may be referred to is the matter of a [`policy`]. The byte-caching paper (Le,
 //! Srivatsa, Iyengar, ICDCS 2012) shows that with none (`naive`) one lost packet stalls a TCP connection for
 //! good; it proposes three. The default here goes beyond them: `acked` refers only to packets that the
@@ -24,6 +27,7 @@
 #![forbid(unsafe_code)]
 
 pub mod anchors;
+mod chunks;
 mod continuation;
 mod decoder;
 mod density;

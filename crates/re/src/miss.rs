@@ -21,6 +21,9 @@ pub enum Miss {
         /// The fingerprint.
         fingerprint: u64,
     },
+    /// No stored packet has the chunk with a SHA-1 that the hashed form names.
+    #[error("no stored packet has a chunk that was named by its hash")]
+    UnknownChunk,
     /// A region reaches over the end of the stored packet: this is not the packet that the sender meant.
     #[error("a region reaches over the end of the stored packet")]
     OutOfRange,

@@ -11,6 +11,13 @@ pub enum Form {
     Compact,
     /// [`wire::shim::paper`]: the byte-caching paper's 14-byte fields; for experiments.
     Paper,
+    /// [`wire::shim::hashed`]: whole chunks by their SHA-1, as the REboost letter's; for experiments.
+    Hashed,
+}
+
+impl Form {
+    /// Every form.
+    pub const ALL: [Form; 3] = [Form::Compact, Form::Paper, Form::Hashed];
 }
 
 /// Which stored packets may be referred to: [`crate::policy`].
@@ -93,6 +100,7 @@ impl fmt::Display for Form {
         f.write_str(match self {
             Form::Compact => "compact",
             Form::Paper => "paper",
+            Form::Hashed => "hashed",
         })
     }
 }
@@ -101,11 +109,8 @@ impl FromStr for Form {
     type Err = ParameterError;
 
     fn from_str(name: &str) -> Result<Self, ParameterError> {
-        match name {
-            "compact" => Ok(Form::Compact),
-            "paper" => Ok(Form::Paper),
-            _ => Err(ParameterError::UnknownForm(name.chars().take(40).collect())),
-        }
+        let unknown = || ParameterError::UnknownForm(name.chars().take(40).collect());
+        Form::ALL.into_iter().find(|form| form.to_string() == name).ok_or_else(unknown)
     }
 }
 
@@ -184,7 +189,7 @@ pub enum ParameterError {
     )]
     UnknownPolicy(String),
     /// No form has this name.
-    #[error("no form is called {0:?}; there are compact and paper")]
+    #[error("no form is called {0:?}; there are compact, paper and hashed")]
     UnknownForm(String),
 }
 
@@ -197,7 +202,7 @@ mod tests {
         for policy in Policy::ALL.into_iter().chain([Policy::KDistance { k: 50 }]) {
             assert_eq!(policy.to_string().parse(), Ok(policy));
         }
-        for form in [Form::Compact, Form::Paper] {
+        for form in Form::ALL {
             assert_eq!(form.to_string().parse(), Ok(form));
         }
         assert!("ackd".parse::<Policy>().is_err());

@@ -139,7 +139,7 @@ proptest! {
         steps in prop::collection::vec(step(), 0..40),
         store_bytes in prop::sample::select(vec![4096usize, 16_384, 1 << 18]),
         k in 1u32..10,
-        form in prop::sample::select(vec![Form::Compact, Form::Paper]),
+        form in prop::sample::select(Form::ALL.to_vec()),
         policy in 0usize..Policy::ALL.len(),
     ) {
         let policy = match Policy::ALL[policy] {

@@ -99,7 +99,7 @@ proptest! {
     fn what_the_mac_proves_is_what_was_sent(
         events in prop::collection::vec(event(), 0..150),
         policy in prop::sample::select(Policy::ALL.to_vec()),
-        form in prop::sample::select(vec![Form::Compact, Form::Paper]),
+        form in prop::sample::select(Form::ALL.to_vec()),
         store_bytes in prop::sample::select(vec![4096usize, 10_000, 1 << 20]),
         window_bytes in prop::sample::select(vec![8usize, 16, 23, 64]),
         sample_bits in 0u32..6,
@@ -124,6 +124,9 @@ proptest! {
             // In the paper's form the newest packet with a fingerprint must be the same at both ends.
             (4096, 0, Form::Paper),
             (1 << 20, 0, Form::Paper),
+            (4096, 0, Form::Hashed),
+            (20_000, 1, Form::Hashed),
+            (1 << 20, 60, Form::Hashed),
         ]),
         sample_bits in 0u32..6,
     ) {
@@ -134,7 +137,7 @@ proptest! {
 
     #[test]
     fn any_bytes_restore_or_are_a_miss(
-        frames in prop::collection::vec((any::<bool>(), 0u8..4, prop::collection::vec(0u8..60, 0..60)), 0..20),
+        frames in prop::collection::vec((prop::sample::select(Form::ALL.to_vec()), 0u8..4, prop::collection::vec(0u8..60, 0..60)), 0..20),
         sequence in 0u64..30,
     ) {
         let mut decoder = Decoder::new(16, 4, 1 << 16);
@@ -143,8 +146,7 @@ proptest! {
             decoder.store(u64::from(number), &packet, &link::inner(&packet));
         }
         let mut out = vec![1, 2, 3];
-        for (paper, count, bytes) in frames {
-            let form = if paper { Form::Paper } else { Form::Compact };
+        for (form, count, bytes) in frames {
             let shim = [&[count], &bytes[..]].concat();
             let before = out.clone();
             match decoder.restore(sequence, form, &shim, &mut out) {

@@ -107,6 +107,8 @@ pub enum FrameType {
     OtherGroup = 32,
     /// What the sender overheard of another gateway's group: [`crate::group::HeardOfOther`].
     HeardOfOther = 33,
+    /// A reduced IP packet with chunks named by their SHA-1: [`crate::shim::hashed`]. Takes a link sequence.
+    ReducedHashed = 34,
 }
 
 impl FrameType {
@@ -114,7 +116,7 @@ impl FrameType {
     #[must_use]
     pub fn from_number(number: u8) -> Option<Self> {
         use FrameType::*;
-        const TYPES: [FrameType; 34] = [
+        const TYPES: [FrameType; 35] = [
             Padding,
             Packet,
             ReducedCompact,
@@ -149,6 +151,7 @@ impl FrameType {
             Associated,
             OtherGroup,
             HeardOfOther,
+            ReducedHashed,
         ];
         TYPES.get(usize::from(number)).copied()
     }
@@ -172,7 +175,7 @@ impl FrameType {
     #[must_use]
     pub fn is_packet(self) -> bool {
         use FrameType::*;
-        matches!(self, Packet | ReducedCompact | ReducedPaper | Short | Shared)
+        matches!(self, Packet | ReducedCompact | ReducedPaper | ReducedHashed | Short | Shared)
     }
 }
 

@@ -19,6 +19,7 @@ use wire::notice::Notice;
 use wire::receipt::Receipt;
 use wire::request::{self, Request};
 use wire::shim::compact::{self, Compact};
+use wire::shim::hashed::{self, Hashed};
 use wire::shim::slots::{self, Slots};
 use wire::short::Outline;
 use wire::unit::{self, Kind};
@@ -131,6 +132,19 @@ fn read(format: &str, input: &[u8]) -> (Value, Option<Vec<u8>>) {
                 "regions": regions(&shim),
                 "literals": hex(shim.literals),
                 "restored_bytes": shim.restored_bytes,
+            });
+            (value, Some(out))
+        }
+        "hashed" => {
+            let it = Hashed::parse(input).unwrap();
+            let fields: Vec<_> = it.fields().collect();
+            hashed::emit(&fields, &mut out);
+            out.extend_from_slice(it.literals);
+            let chunk = |field: &hashed::Field| json!([field.literal_bytes, field.length, hex(&field.hash)]);
+            let value = json!({
+                "chunks": fields.iter().map(chunk).collect::<Value>(),
+                "literals": hex(it.literals),
+                "restored_bytes": it.restored_bytes,
             });
             (value, Some(out))
         }
@@ -301,5 +315,5 @@ fn the_vectors_of_the_specification_are_read_and_written_as_it_says() {
         }
         formats.insert(format.to_owned());
     }
-    assert_eq!(formats.len(), 18, "{formats:?}");
+    assert_eq!(formats.len(), 19, "{formats:?}");
 }

@@ -87,9 +87,9 @@ impl File {
             File::Pages => setting.contents.documents()?.bytes,
             File::Ratio(percent) => mixed(BYTES, |_| new_share(f64::from(percent) / 100.0)),
             File::Varying => mixed(BYTES, |rng| rng.random_range(0.05..1.0)),
-            File::LongMixed => mixed(12 * BYTES, |_| new_share(0.45)),
+            File::LongMixed => mixed(25 * BYTES, |_| new_share(0.45)),
             File::Random => Contents::random(BYTES).bytes,
-            File::Long => Contents::random(12 * BYTES).bytes,
+            File::Long => Contents::random(25 * BYTES).bytes,
         })
     }
 }

@@ -36,7 +36,7 @@ pub(super) fn left(file: File) -> f64 {
     }
 }
 
-fn seeds(plan: &Plan) -> u32 {
+pub(super) fn seeds(plan: &Plan) -> u32 {
     plan.seeds(30, 1, 4)
 }
 
@@ -44,7 +44,7 @@ fn files(plan: &Plan) -> &'static [File] {
     plan.choose(&File::RATIOS, &File::RATIOS[..1], &File::RATIOS[..1])
 }
 
-fn trial(file: File, system: System) -> Trial {
+pub(super) fn trial(file: File, system: System) -> Trial {
     let links = links(100, LossConfig::Bernoulli { probability: 0.01 });
     Trial::new("anomaly", system, file, links)
 }

@@ -13,7 +13,11 @@ pub enum System {
     IpRe,
     /// Encoded segments fill wire packets, and TCP's windows are larger by as many as go into one.
     Reboost,
-    /// The same for senders elsewhere, whose connections end at the gateway.
+    /// The letter's codec: whole chunks, named by their SHA-1. Each segment travels alone.
+    IpReChunks,
+    /// The same codec under what fills wire packets and tells senders.
+    ReboostChunks,
+    /// [`Reboost`](System::Reboost) for senders elsewhere, whose connections end at the gateway.
     ReboostSplit,
     /// The default tunnel, whose hop repairs its losses.
     Adaptive,
@@ -23,6 +27,9 @@ pub enum System {
 
 /// Windows of 32 bytes and every 16th fingerprint: the letter's file was left with .45 of its bytes.
 const REDUCE: &str = "window_bytes = 32\nsample_bits = 4";
+/// The letter's codec (section II-A), in chunks as short as it finds most by: boundaries at every 16th position of a window of 32
+/// bytes, chunks of 32 bytes at least.
+const CHUNKS: &str = "form = \"hashed\"\nwindow_bytes = 32\nsample_bits = 4";
 
 impl System {
     /// What series call it.
@@ -31,6 +38,8 @@ impl System {
             System::NoRe => "no RE",
             System::IpRe => "IP RE",
             System::Reboost => "REboost",
+            System::IpReChunks => "IP RE, chunk-match",
+            System::ReboostChunks => "REboost, chunk-match",
             System::ReboostSplit => "REboost, split",
             System::Adaptive => "default",
             System::AdaptiveBoosted => "default, boosted",
@@ -41,12 +50,16 @@ impl System {
         match self {
             System::NoRe => "policy = \"off\"".to_owned(),
             System::IpRe | System::Reboost | System::ReboostSplit => format!("policy = \"acked\"\n{REDUCE}"),
+            System::IpReChunks | System::ReboostChunks => format!("policy = \"acked\"\n{CHUNKS}"),
             System::Adaptive | System::AdaptiveBoosted => "policy = \"adaptive\"".to_owned(),
         }
     }
 
     fn boosts(self) -> bool {
-        matches!(self, System::Reboost | System::ReboostSplit | System::AdaptiveBoosted)
+        matches!(
+            self,
+            System::Reboost | System::ReboostChunks | System::ReboostSplit | System::AdaptiveBoosted
+        )
     }
 
     /// The two nodes; the sender is at the gateway.

@@ -187,6 +187,7 @@ impl Peer {
             FrameType::Packet
             | FrameType::ReducedCompact
             | FrameType::ReducedPaper
+            | FrameType::ReducedHashed
             | FrameType::Reply
             | FrameType::AgainPacket
             | FrameType::AgainReduced

@@ -68,13 +68,14 @@ fn one_lost_packet_undoes_naive_and_not_the_default() {
 
 #[test]
 fn what_is_missed_is_asked_for_and_repaired() {
-    for form in [Form::Compact, Form::Paper] {
+    for form in Form::ALL {
         let road = Road { loss: 0.05, ..Road::default() };
         let mut pair = Pair::new(3, road, &parameters(Policy::RetrieveOnMiss, form));
         pair.run(5 * SECOND);
         carry(&mut pair, &repetitive(3, 500));
         let counters = pair.status(STATION).peers[0].counters;
-        assert!(counters.missed > 50, "{counters:?}");
+        // by whole chunks fewer packets refer to others
+        assert!(counters.missed > 20, "{counters:?}");
         assert!(counters.repaired * 10 > counters.missed * 9, "{form:?} {counters:?}");
     }
 }
@@ -235,13 +236,12 @@ proptest! {
     fn what_is_delivered_is_exactly_what_was_sent_or_nothing(
         seed: u64,
         policy in any_policy(),
-        paper: bool,
+        form in proptest::sample::select(Form::ALL.to_vec()),
         loss in 0.0..0.4f64, duplicate in 0.0..0.3f64, reorder in 0.0..0.5f64, corrupt in 0.0..0.2f64,
         store_kib in prop_oneof![Just(8usize), Just(64), Just(1024)],
         mishaps in proptest::collection::vec((0usize..150, any_mishap()), 0..4),
         burst in 1usize..6,
     ) {
-        let form = if paper { Form::Paper } else { Form::Compact };
         let reduce = Parameters { store_bytes: store_kib << 10, ..parameters(policy, form) };
         let road = Road { loss, duplicate, reorder, corrupt, ..Road::default() };
         let mut pair = Pair::new(seed, road, &reduce);

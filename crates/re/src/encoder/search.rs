@@ -1,13 +1,14 @@
 //! Finding what a packet repeats of stored ones.
 
 use crate::anchors::Anchor;
+use crate::chunks::{self, Chunk, Chunks};
 use crate::extent::{common_prefix, common_suffix};
 use crate::index::{Entry, Index, Place};
 use crate::policy::ReferencePolicy;
 use crate::store::PacketStore;
 use std::ops::Range;
 use wire::shim::paper::FIELD_BYTES;
-use wire::shim::{compact, paper};
+use wire::shim::{compact, hashed, paper};
 
 /// Anchors that are looked up together: as many as a processor has under way at once.
 const TOGETHER: usize = 16;
@@ -191,7 +192,41 @@ impl Search<'_> {
         });
     }
 
-    /// The same for the compact form, where a region is replaced when it is longer than its numbers, and is followed from
+    /// Chunk-match: whole chunks, and no byte of what stands beside them.
+    pub(super) fn for_hashed_form(
+        &self,
+        chunks: &Chunks,
+        matches: &mut Vec<Match>,
+        fields: &mut Vec<hashed::Field>,
+    ) {
+        for chunk in chunks::cut(self.packet, self.payload.clone(), self.anchors) {
+            let place = chunks.place(&chunk.hash);
+            let Some(found) = place.and_then(|place| self.chunk_at(&chunk, place)) else { continue };
+            let end_of_last = matches.last().map_or(0, Match::end);
+            let literal_bytes = (found.start - end_of_last) as u32;
+            fields.push(hashed::Field { literal_bytes, length: found.length as u32, hash: chunk.hash });
+            matches.push(found);
+        }
+    }
+
+    /// The chunk as it stands in a stored packet, if the policy lets us refer to that.
+    fn chunk_at(&self, chunk: &Chunk, place: Place) -> Option<Match> {
+        let stored = self.store.get(place.sequence).filter(|stored| stored.sequence < self.sequence)?;
+        let theirs = stored.packet.get(place.offset..)?.get(..chunk.range.len())?;
+        if theirs != &self.packet[chunk.range.clone()] || !self.policy.may_refer(&stored) {
+            return None;
+        }
+        Some(Match {
+            fingerprint: 0,
+            start: chunk.range.start,
+            length: chunk.range.len(),
+            stored_sequence: place.sequence,
+            stored_start: place.offset,
+            ends_stored: place.offset + chunk.range.len() == stored.payload.end,
+        })
+    }
+
+    /// The paper's procedure for the compact form, where a region is replaced when it is longer than its numbers, and is followed from
     /// stored packet to stored packet.
     pub(super) fn for_compact_form(&self, matches: &mut Vec<Match>) {
         self.run(matches, |matches, found| {

@@ -184,7 +184,7 @@ impl Link {
 pub fn all_parameters(store_bytes: usize) -> Vec<Parameters> {
     let mut all = Vec::new();
     for policy in re::Policy::ALL {
-        for form in [Form::Compact, Form::Paper] {
+        for form in Form::ALL {
             let parameters = Parameters { policy, form, store_bytes, ..Parameters::default() };
             if parameters.validate().is_ok() {
                 all.push(parameters);

@@ -75,7 +75,7 @@ fn every_kind_of_traffic_comes_out_over_both_families() {
 #[test]
 fn full_packets_pass_under_every_policy_and_form_and_time_goes_on() {
     for policy in Policy::ALL {
-        for form in [Form::Compact, Form::Paper] {
+        for form in Form::ALL {
             let tunnel = Tunnel::from(Parameters { policy, form, ..Parameters::default() });
             let mut simulation = pair(4, &lossy(0.1), Some(tunnel));
             let largest = simulation.node(GATEWAY).unwrap().max_packet_bytes() - 28;

@@ -1,8 +1,9 @@
 //! The shims of a reduced packet: which regions were removed and where the receiver finds them.
 //!
 //! A shim stands in front of the packet's *literals*, the bytes that were not removed, in their order.
-//! Two forms exist for one receiver. The [`paper`] form is that of the byte-caching paper: 14 bytes a region, which name the
-//! stored packet by a fingerprint of its content; experiments use it. The [`compact`] form names the stored
+//! Three forms exist for one receiver. The [`paper`] form is that of the byte-caching paper: 14 bytes a region, which name the
+//! stored packet by a fingerprint of its content, and the [`hashed`] form names whole chunks by their SHA-1; experiments use
+//! both. The [`compact`] form names the stored
 //! packet by its distance in link sequence and takes 4 to 8 bytes a region; real traffic uses it. Where several
 //! stations hear the same air, [`slots`] name chunks by where any of them keeps it.
 //!
@@ -10,6 +11,7 @@
 //! asked for than there are, no more bytes restored than an IP packet can have.
 
 pub mod compact;
+pub mod hashed;
 pub mod paper;
 pub mod slots;
 
