@@ -198,6 +198,26 @@ fn who_listens_hears_a_frame_once_however_often_it_is_tried() {
 }
 
 #[test]
+fn what_is_lost_one_way_is_lost_to_who_overhears_it_too() {
+    let loss = LossConfig::Bernoulli { probability: 0.4 };
+    let directed_losses = vec![DirectedLoss { from: 0, to: 2, loss }];
+    let config = MediumConfig { listeners: vec![2], directed_losses, ..row(3, 50.0) };
+    let mut medium = Medium::new(&config, 1).unwrap();
+    let (mut overheard, mut now) = (0, Duration::ZERO);
+    for _ in 0..400 {
+        medium.send(now, 0, Some(1), vec![7; 500]);
+        while let Some(due) = medium.poll_timeout() {
+            now = due;
+            let deliveries = std::iter::from_fn(|| medium.poll_deliver(now));
+            overheard += deliveries.filter(|delivery| delivery.to == [2]).count();
+        }
+    }
+    // the addressee gets every first try
+    assert_eq!(medium.counters(0).retried.frames, 0);
+    assert!((200..280).contains(&overheard), "{overheard}");
+}
+
+#[test]
 fn fading_is_overcome_by_tries() {
     let faded = MediumConfig { rayleigh: true, ..row(2, 150.0) };
     let (arrived, medium) = saturated(&faded, &[(0, 1)]);

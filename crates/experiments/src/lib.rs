@@ -20,6 +20,7 @@ pub mod estimate;
 pub mod experiment;
 pub mod figure;
 pub mod mesh_cache;
+mod named_node;
 pub mod no_harm;
 pub mod pair;
 mod parallel;

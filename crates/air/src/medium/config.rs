@@ -52,8 +52,8 @@ pub struct MediumConfig {
     pub directed_losses: Vec<DirectedLoss>,
 }
 
-/// What is lost of that which one station sends to another, strong enough and undisturbed or not. Frames for everybody and
-/// acknowledgements of frames are spared.
+/// What is lost of that which one station sends to another, or the other overhears, strong enough and undisturbed or not. Frames for
+/// everybody and acknowledgements of frames are spared.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DirectedLoss {

@@ -118,7 +118,7 @@ impl Medium {
             && earlier.iter().any(|&other| self.propagation.is_sensed(other, receiver))
     }
 
-    /// Whether a frame for one station is lost besides.
+    /// Whether a frame, for one station or overheard by it, is lost to it besides.
     fn is_lost(&mut self, from: usize, to: usize, bytes: usize) -> bool {
         let way = self.directed.iter_mut().find(|way| (way.0, way.1) == (from, to));
         way.is_some_and(|(.., index, process)| {
@@ -217,6 +217,7 @@ impl Medium {
     /// not overheard: they had the same chance before.
     fn overhear(&mut self, from: usize, addressee: usize, overlapping: (&[usize], usize)) {
         let mut to = Vec::new();
+        let bytes = self.stations[from].queue.front().map_or(0, |first| first.bytes);
         for index in 0..self.config.listeners.len() {
             let listener = self.config.listeners[index];
             let has_heard = self.stations[from].overheard_by.contains(&listener);
@@ -227,7 +228,8 @@ impl Medium {
                 continue;
             }
             let fade = self.draw_fade();
-            if self.receives(from, listener, fade, overlapping) == Reception::Good {
+            let is_lost = self.is_lost(from, listener, bytes);
+            if self.receives(from, listener, fade, overlapping) == Reception::Good && !is_lost {
                 to.push(listener);
             }
         }

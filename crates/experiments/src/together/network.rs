@@ -8,13 +8,11 @@ use air::LinkConfig;
 use air::medium::MediumConfig;
 
 use lab::{Channel, Content, Daemon, Download, Link, Medium, Place, Ready, Route, Scenario, Start, Topology};
-use node::{NetworkKey, PrivateKey};
-use rand::SeedableRng as _;
-use rand_chacha::ChaCha12Rng;
 
 use super::combination::{Combination, Mechanism};
 use crate::cell::File;
 use crate::figure::Setting;
+use crate::named_node::{self, NamedNode, peer};
 
 const CELL: &str = "cell";
 const WIRE: &str = "wire";
@@ -185,9 +183,8 @@ impl Trial {
             _ => ("oh0", inner(name)),
         };
         let mut config = format!(
-            "[node]\nrole = \"{role}\"\nprivate_key_file = \"{{folder}}/{name}.key\"\n\
-             network_key_file = \"{{folder}}/{name}.network\"\nstatus_socket = \"{{socket}}\"\n\
-             [tunnel]\ninterface = \"{interface}\"\naddresses = [\"{address}/24\"]\n"
+            "{}[tunnel]\ninterface = \"{interface}\"\naddresses = [\"{address}/24\"]\n",
+            named_node::beginning(name, role),
         );
         if has(Mechanism::Boost) && role == "gateway" {
             config.push_str("boost = true\n");
@@ -204,21 +201,7 @@ impl Trial {
                 let _ = writeln!(config, "interface = \"{CELL}\"");
             }
         }
-        let command = format!(
-            "umask 077; echo '{}' > {{folder}}/{name}.key; echo '{}' > {{folder}}/{name}.network; \
-             exec {{exe}} lab-node {{config}}",
-            key(name),
-            NetworkKey::generate(&mut ChaCha12Rng::seed_from_u64(0)),
-        );
-        Daemon {
-            name: name.to_owned(),
-            place: place.to_owned(),
-            command: ["sh", "-c", &command].map(str::to_owned).to_vec(),
-            config,
-            ready: Ready::Path("{socket}".to_owned()),
-            status: ["{exe}", "status", "--socket", "{socket}", "--json"].map(str::to_owned).to_vec(),
-            later: false,
-        }
+        NamedNode { name, place, config }.daemon()
     }
 }
 
@@ -236,18 +219,6 @@ fn cache() -> Daemon {
         status: Vec::new(),
         later: false,
     }
-}
-
-fn peer(name: &str, endpoint: Option<&str>, allowed_ips: &str) -> String {
-    let endpoint = endpoint.map(|endpoint| format!("endpoint = \"{endpoint}\"\n")).unwrap_or_default();
-    let key = key(name).public();
-    format!("[[peer]]\nname = \"{name}\"\npublic_key = \"{key}\"\n{endpoint}allowed_ips = [{allowed_ips}]\n")
-}
-
-/// Of no secret network: the same run must use the same keys.
-fn key(name: &str) -> PrivateKey {
-    let seed = name.bytes().fold(0, |seed: u64, byte| seed.wrapping_mul(257).wrapping_add(byte.into()));
-    PrivateKey::generate(&mut ChaCha12Rng::seed_from_u64(seed))
 }
 
 /// A place's address in the tunnel.

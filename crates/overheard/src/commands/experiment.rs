@@ -33,7 +33,7 @@ enum Paper {
     /// What the default tunnel saves beyond that paper, and that it harms nobody
     NoHarm(Options),
     /// REfactor-ing Content Overhearing to Improve Wireless Performance (Shen, Gember, Anand, Akella, MobiCom 2011)
-    Refactor(Wanted),
+    Refactor(Refactor),
     /// XBC: XOR-based Buffer Coding for Reliable Transmissions over Wireless Networks (Zheng, Sinha, SECON 2008)
     Xbc(Options),
     /// REboost: Improving Throughput in Wireless Networks Using Redundancy Elimination (Lee, Kim, Shin, IEEE Communications
@@ -45,6 +45,19 @@ enum Paper {
     Together(Options),
     /// All of them, into one folder of pages that says what the papers have and what came out here
     All(all::All),
+}
+
+#[derive(clap::Args)]
+struct Refactor {
+    #[command(flatten)]
+    wanted: Wanted,
+    /// What runs it: `sim` is all that is reckoned by packets, in process; `virtual` (the virtual-time kernel) and `lab` (this
+    /// one, needs root) what has real TCP
+    #[arg(long, default_value = "sim")]
+    driver: Driver,
+    /// Keep what has real TCP in this folder, and run only what is not there
+    #[arg(long, value_name = "DIR")]
+    resume: Option<PathBuf>,
 }
 
 #[derive(clap::Args)]
@@ -123,9 +136,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         }
         Paper::NoHarm(options) => run_in_lab(&no_harm::EXPERIMENT, options, Traced::default()),
         Paper::Xbc(options) => run_in_lab(&xbc::EXPERIMENT, options, Traced::default()),
-        // in process, whatever it is
-        Paper::Refactor(wanted) => {
-            run_experiment(&refactor::EXPERIMENT, wanted, Traced::default(), &runner(Driver::Sim, None)?)
+        Paper::Refactor(Refactor { wanted, driver, resume }) => {
+            let experiment = if *driver == Driver::Sim { &refactor::EXPERIMENT } else { &refactor::WITH_TCP };
+            let kept = resume.clone().map(Kept::in_folder).transpose()?;
+            run_experiment(experiment, wanted, Traced::default(), &runner(*driver, kept)?)
         }
         Paper::Reboost(args) => {
             let kept = args.resume.clone().map(Kept::in_folder).transpose()?;

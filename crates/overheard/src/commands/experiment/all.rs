@@ -14,10 +14,11 @@ use lab::virtual_time::Kernel;
 use std::path::PathBuf;
 use std::time::Duration;
 
-const EXPERIMENTS: [&Experiment; 7] = [
+const EXPERIMENTS: [&Experiment; 8] = [
     &byte_caching::EXPERIMENT,
     &no_harm::EXPERIMENT,
     &refactor::EXPERIMENT,
+    &refactor::WITH_TCP,
     &reboost::EXPERIMENT,
     &xbc::EXPERIMENT,
     &mesh_cache::EXPERIMENT,

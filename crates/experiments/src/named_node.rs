@@ -1,0 +1,63 @@
+//! Nodes of a network of several, whose keys follow from their names.
+
+use lab::{Daemon, Ready};
+use node::{NetworkKey, PrivateKey};
+use rand::SeedableRng as _;
+use rand_chacha::ChaCha12Rng;
+
+/// A node as a daemon.
+#[derive(Debug)]
+pub struct NamedNode<'a> {
+    /// Its name, and that of its key files.
+    pub name: &'a str,
+    /// Where it runs.
+    pub place: &'a str,
+    /// Its configuration, which starts with its [`beginning`].
+    pub config: String,
+}
+
+/// How the configuration of a node of this name and role starts: its table `[node]`.
+#[must_use]
+pub fn beginning(name: &str, role: &str) -> String {
+    format!(
+        "[node]\nrole = \"{role}\"\nprivate_key_file = \"{{folder}}/{name}.key\"\n\
+         network_key_file = \"{{folder}}/{name}.network\"\nstatus_socket = \"{{socket}}\"\n"
+    )
+}
+
+/// The table of a peer of this name.
+#[must_use]
+pub fn peer(name: &str, endpoint: Option<&str>, allowed_ips: &str) -> String {
+    let endpoint = endpoint.map(|endpoint| format!("endpoint = \"{endpoint}\"\n")).unwrap_or_default();
+    let key = key(name).public();
+    format!("[[peer]]\nname = \"{name}\"\npublic_key = \"{key}\"\n{endpoint}allowed_ips = [{allowed_ips}]\n")
+}
+
+impl NamedNode<'_> {
+    /// The daemon, which writes its own keys first.
+    #[must_use]
+    pub fn daemon(self) -> Daemon {
+        let Self { name, place, config } = self;
+        let command = format!(
+            "umask 077; echo '{}' > {{folder}}/{name}.key; echo '{}' > {{folder}}/{name}.network; \
+             exec {{exe}} lab-node {{config}}",
+            key(name),
+            NetworkKey::generate(&mut ChaCha12Rng::seed_from_u64(0)),
+        );
+        Daemon {
+            name: name.to_owned(),
+            place: place.to_owned(),
+            command: ["sh", "-c", &command].map(str::to_owned).to_vec(),
+            config,
+            ready: Ready::Path("{socket}".to_owned()),
+            status: ["{exe}", "status", "--socket", "{socket}", "--json"].map(str::to_owned).to_vec(),
+            later: false,
+        }
+    }
+}
+
+/// Of no secret network: the same run must use the same keys.
+fn key(name: &str) -> PrivateKey {
+    let seed = name.bytes().fold(0, |seed: u64, byte| seed.wrapping_mul(257).wrapping_add(byte.into()));
+    PrivateKey::generate(&mut ChaCha12Rng::seed_from_u64(seed))
+}
