@@ -97,6 +97,7 @@ pub(crate) mod tests {
             uptime_seconds,
             policy: "adaptive".to_owned(),
             peers,
+            destinations: Vec::new(),
             collisions: 0,
             refused: Refused::default(),
         }

@@ -1,8 +1,8 @@
 //! What babeld answers to `dump`.
 
 use crate::Seed;
-use webcache::selection::routes::babeld::parse;
-use webcache::selection::routes::{MOST_ROUTES, Routes};
+use routing::babeld::parse;
+use routing::{MOST_ROUTES, Routes};
 
 /// Routes have a finite cost, and every question has an answer that the table knows.
 pub fn check(bytes: &[u8]) -> bool {
@@ -10,11 +10,14 @@ pub fn check(bytes: &[u8]) -> bool {
     let routes = parse(dump, |name| name.len() as u32);
     assert!(routes.len() <= MOST_ROUTES);
     assert!(routes.iter().all(|route| route.metric < 65_535.0));
-    let nodes: Vec<_> = routes.iter().map(|route| route.to.addr()).collect();
+    let nodes: Vec<_> = routes.iter().map(|route| route.to.addr()).take(100).collect();
     let (any, table) = (!routes.is_empty(), Routes::new(routes, nodes.clone()));
     if let Some(gateway) = table.best_gateway() {
         assert!(nodes.contains(&gateway) && table.next_hop_for_node(gateway).is_some());
         assert!(table.best_gateway_hop_count().is_some_and(|hops| (1..=64).contains(&hops)));
+    }
+    for node in &nodes {
+        assert!(table.neighbour_on_the_way(*node, &nodes).is_none_or(|neighbour| neighbour < nodes.len()));
     }
     any
 }

@@ -1,8 +1,8 @@
 //! What olsrd2 answers when it is asked for its routes.
 
 use crate::Seed;
-use webcache::selection::routes::olsrv2::parse;
-use webcache::selection::routes::{MOST_ROUTES, Routes};
+use routing::olsrv2::parse;
+use routing::{MOST_ROUTES, Routes};
 
 /// Routes have a finite cost, and every question has an answer that the table knows.
 pub fn check(bytes: &[u8]) -> bool {

@@ -60,6 +60,7 @@ pub struct Snapshot {
 pub(crate) enum Request {
     Status(SyncSender<Snapshot>),
     Rates(Vec<Rate>),
+    NextHops(Vec<Option<usize>>),
     Capture(Tap),
     Stop,
 }
@@ -102,6 +103,11 @@ impl Inbox {
                 }
                 Request::Capture(tap) => outlet.tap = Some(tap),
                 Request::Rates(rates) => rates.iter().for_each(|(to, rate)| node.radio_sends(*to, *rate)),
+                Request::NextHops(next_hops) => {
+                    for (destination, next_hop) in next_hops.into_iter().enumerate() {
+                        node.set_next_hop(now, destination, next_hop);
+                    }
+                }
                 Request::Stop => return false,
             }
         }
@@ -152,6 +158,16 @@ impl Control {
             bell.ring();
             !matches!(told, Err(TrySendError::Disconnected(_)))
         })
+    }
+
+    /// Tells the driver which peer is the way to each of the node's destinations, in the configuration's order; `None`: there
+    /// is none. Destinations are known to one driver, the first. `false`: it is behind and has to be told again, or has stopped.
+    #[must_use]
+    pub fn next_hops(&self, next_hops: &[Option<usize>]) -> bool {
+        let Some(Driver { requests, bell }) = self.drivers.first() else { return false };
+        let told = requests.try_send(Request::NextHops(next_hops.to_vec()));
+        bell.ring();
+        told.is_ok()
     }
 
     /// Has what passes the nodes captured, in the place of whoever captured it before, until the other end of `tap` is

@@ -84,6 +84,17 @@ pub struct Mesh {
     pub forwards: bool,
     /// Peers that are relays, by their index: what comes from them may have begun anywhere.
     pub relays: Vec<usize>,
+    /// Nodes of the mesh to which the way changes: [`Node::set_next_hop`](crate::Node::set_next_hop) says which peer it is.
+    pub destinations: Vec<Destination>,
+}
+
+/// A node of the mesh that is not a peer, or not always.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Destination {
+    /// What people call it.
+    pub name: String,
+    /// Which inner addresses are reached through it.
+    pub allowed_ips: Vec<IpNet>,
 }
 
 impl Mesh {

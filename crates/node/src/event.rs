@@ -53,6 +53,13 @@ pub enum Event {
         /// Which one it is.
         to: String,
     },
+    /// Another peer is the way to a destination, or none is any more.
+    NextHop {
+        /// The destination.
+        destination: String,
+        /// The peer.
+        peer: Option<String>,
+    },
     /// A station is associated with another gateway, or with this one again.
     Associated {
         /// The station.
@@ -140,6 +147,10 @@ impl fmt::Display for Event {
             Event::Roamed { peer, from: Some(from), to } => write!(f, "{peer} moved from {from} to {to}"),
             Event::Roamed { peer, from: None, to } => write!(f, "{peer} is at {to}"),
             Event::Moved { from, to } => write!(f, "associated with {to} now, and no more with {from}"),
+            Event::NextHop { destination, peer: Some(peer) } => {
+                write!(f, "the way to {destination} is {peer}")
+            }
+            Event::NextHop { destination, peer: None } => write!(f, "there is no way to {destination}"),
             Event::Associated { station, at: Some(at) } => write!(f, "{station} is associated with {at}"),
             Event::Associated { station, at: None } => write!(f, "{station} is associated with this gateway"),
             Event::Ratio { flow, ratio } => {

@@ -76,7 +76,7 @@ mod too_large;
 #[cfg(test)]
 mod vectors;
 
-pub use config::{Config, ConfigError, Gateways, Group, Mesh, PeerConfig};
+pub use config::{Config, ConfigError, Destination, Gateways, Group, Mesh, PeerConfig};
 pub use event::{Event, Outcome, SentPacket};
 pub use keys::{NetworkKey, NotAKey, PrivateKey, PublicKey};
 pub use lanes::MAX_LANES;
@@ -85,5 +85,6 @@ pub use pack::{AROUND_PACKET, LANE_BYTES, SHARING_BYTES};
 pub use shards::{Concerns, Shards, merged};
 pub use shorten::Shortening;
 pub use status::{
-    OverheardAtRate, PeerCounters, PeerStatus, RecoverStatus, Refused, Status, outer_header_bytes,
+    DestinationStatus, OverheardAtRate, PeerCounters, PeerStatus, RecoverStatus, Refused, Status,
+    outer_header_bytes,
 };

@@ -6,6 +6,7 @@ use crate::deliveries::Deliveries;
 use crate::event::Event;
 use crate::group::{Reached, Sharing};
 use crate::handshake::{Identity, Refused as HandshakeRefused};
+use crate::icmp::{self, Reason};
 use crate::keyring::Keyring;
 use crate::link::{capabilities, store_kib};
 use crate::pack::{AROUND_PACKET, Packed, SHARING_BYTES};
@@ -124,6 +125,18 @@ impl Outside<'_> {
         }
     }
 
+    /// Tells the sender of a packet why it does not go on, if there is a message left to be sent now, and says whether it was.
+    pub fn tell_sender(&mut self, now: Duration, packet: &[u8], inner: &Inner, reason: Reason) -> bool {
+        let mut message = self.deliveries.buffer();
+        let told = icmp::tell(packet, inner, reason, &mut message) && self.messages.take(now);
+        if told {
+            self.deliveries.push_buffer(message);
+        } else {
+            self.deliveries.recycle(message);
+        }
+        told
+    }
+
     /// Whether a packet from an inner address may come from this peer.
     pub fn may_come(&self, source: IpAddr, peer: usize) -> bool {
         self.roaming.may_come(self.routes, source, peer) || self.config.mesh.relays.contains(&peer)
@@ -138,6 +151,8 @@ pub struct Node {
     started: Duration,
     rng: ChaCha12Rng,
     routes: Routes,
+    /// To whom the way changes.
+    destinations: Destinations,
     keyring: Keyring,
     peers: Vec<Peer>,
     /// Whose turn it is to send.
@@ -177,8 +192,10 @@ macro_rules! outside {
 }
 
 // they use what is above
+mod destinations;
 mod gateways;
 mod relaying;
+use destinations::{Destinations, Way};
 pub use gateways::station_name;
 
 impl Node {
@@ -217,6 +234,12 @@ impl Node {
             started: now,
             rng,
             routes,
+            destinations: Destinations::new(
+                &config.mesh.destinations,
+                config.queue_bytes,
+                salts.random(),
+                now,
+            ),
             keyring: Keyring::new(shard),
             peers,
             turn: 0,
@@ -254,12 +277,14 @@ impl Node {
             self.refused.not_ip += 1;
             return;
         };
-        let Some(peer) = self.routes.peer(inner.flow.destination).filter(|peer| *peer != ELSEWHERE) else {
-            self.refused.no_route += 1;
-            return;
-        };
-        let peer = self.roaming.way(peer);
-        self.send_to(now, peer, packet, &inner);
+        match self.way(inner.flow.destination) {
+            Some(Way::Peer(peer)) if peer != ELSEWHERE => {
+                self.send_to(now, self.roaming.way(peer), packet, &inner);
+            }
+            Some(Way::Destination { index, next_hop: None, .. }) => self.hold(now, index, packet, &inner),
+            Some(Way::Destination { next_hop: Some(peer), .. }) => self.send_to(now, peer, packet, &inner),
+            _ => self.refused.no_route += 1,
+        }
     }
 
     /// Lets a packet wait for a peer, or tells its sender why not.
@@ -526,6 +551,7 @@ impl Node {
             self.relay(now, index, delivered);
         }
         self.follow_gateways(now);
+        self.give_up_destinations(now);
     }
 
     /// The next datagram to send, written into `out` (whose contents are replaced).
@@ -575,7 +601,13 @@ impl Node {
     pub fn poll_timeout(&self) -> Option<Duration> {
         // a peer that wants a session and has no handshake under way asks for one at once
         let sharing = self.sharing.as_ref().map(Sharing::timeout);
-        self.peers.iter().filter_map(Peer::timeout).chain(sharing).chain(self.gateways_timeout()).min()
+        self.peers
+            .iter()
+            .filter_map(Peer::timeout)
+            .chain(sharing)
+            .chain(self.gateways_timeout())
+            .chain(self.destinations.timeout())
+            .min()
     }
 
     /// The next thing that happened.
@@ -629,6 +661,7 @@ impl Node {
             uptime_seconds: now.saturating_sub(self.started).as_secs_f64(),
             policy: self.config.reduce.policy.to_string(),
             peers: self.peers.iter().map(|peer| self.status_of(now, peer)).collect(),
+            destinations: self.destinations.status(&self.peers),
             collisions: self.sharing.as_ref().map_or(0, |sharing| sharing.codec.statistics().collisions),
             refused: self.refused,
         }

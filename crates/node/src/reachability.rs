@@ -18,7 +18,7 @@ use std::time::Duration;
 use wire::inner::Inner;
 
 /// How long a handshake may go unanswered: its first message and two repetitions.
-const DOWN_AFTER: Duration = Duration::from_secs(5);
+pub const DOWN_AFTER: Duration = Duration::from_secs(5);
 
 /// How often a peer is asked while that is so: on a lossy path one answer is easily lost.
 pub const DOUBTED_KEEPALIVE: Duration = Duration::from_secs(1);

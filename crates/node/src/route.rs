@@ -22,12 +22,18 @@ impl Routes {
     /// The routes of these peers to whatever `name` makes of their index.
     #[must_use]
     pub fn by(peers: &[PeerConfig], name: impl Fn(usize) -> usize) -> Self {
+        let nets = peers.iter().map(|peer| peer.allowed_ips.as_slice()).enumerate();
+        Self::to(nets.map(|(index, nets)| (nets, name(index))))
+    }
+
+    /// The routes to whatever has these prefixes.
+    pub fn to<'a>(all: impl Iterator<Item = (&'a [IpNet], usize)>) -> Self {
         let mut routes = Routes::default();
-        for (index, peer) in peers.iter().enumerate() {
-            for net in &peer.allowed_ips {
+        for (nets, name) in all {
+            for net in nets {
                 match net.trunc() {
-                    IpNet::V4(net) => routes.v4.insert(net, name(index)),
-                    IpNet::V6(net) => routes.v6.insert(net, name(index)),
+                    IpNet::V4(net) => routes.v4.insert(net, name),
+                    IpNet::V6(net) => routes.v6.insert(net, name),
                 };
             }
         }
@@ -37,9 +43,19 @@ impl Routes {
     /// The peer that `address` belongs to.
     #[must_use]
     pub fn peer(&self, address: IpAddr) -> Option<usize> {
+        self.longest(address).map(|(_, peer)| peer)
+    }
+
+    /// The length of the longest prefix that holds `address`, and whose it is.
+    #[must_use]
+    pub fn longest(&self, address: IpAddr) -> Option<(u8, usize)> {
         match address {
-            IpAddr::V4(address) => self.v4.get_lpm(&Ipv4Net::from(address)).map(|(_, &peer)| peer),
-            IpAddr::V6(address) => self.v6.get_lpm(&Ipv6Net::from(address)).map(|(_, &peer)| peer),
+            IpAddr::V4(address) => {
+                self.v4.get_lpm(&Ipv4Net::from(address)).map(|(net, &peer)| (net.prefix_len(), peer))
+            }
+            IpAddr::V6(address) => {
+                self.v6.get_lpm(&Ipv6Net::from(address)).map(|(net, &peer)| (net.prefix_len(), peer))
+            }
         }
     }
 }

@@ -22,11 +22,27 @@ pub struct Status {
     pub policy: String,
     /// Its peers, as configured.
     pub peers: Vec<PeerStatus>,
+    /// The mesh's nodes to which the way changes, as configured.
+    #[serde(default)]
+    pub destinations: Vec<DestinationStatus>,
     /// Chunks that took another's place in the gateway's cache.
     #[serde(default)]
     pub collisions: u64,
     /// What was refused.
     pub refused: Refused,
+}
+
+/// A node of the mesh to which the way changes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DestinationStatus {
+    /// What people call it.
+    pub name: String,
+    /// The peer that is the way to it; none: there is none.
+    pub next_hop: Option<String>,
+    /// How often the way has changed, the first time included.
+    pub changes: u64,
+    /// Packets that found no way to it in time.
+    pub refused_packets: u64,
 }
 
 /// One peer.

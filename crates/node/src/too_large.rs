@@ -2,7 +2,7 @@
 //! their senders send smaller ones. None disappears without a word, but that words are rationed.
 
 use crate::fragment::fragment;
-use crate::icmp::{self, Reason};
+use crate::icmp::Reason;
 use crate::node::Outside;
 use crate::pack::{AROUND_PACKET, SHARING_BYTES};
 use crate::peer::Peer;
@@ -44,13 +44,7 @@ impl Peer {
         reason: Reason,
         outside: &mut Outside<'_>,
     ) {
-        let mut message = outside.deliveries.buffer();
-        if icmp::tell(packet, inner, reason, &mut message) && outside.messages.take(now) {
-            self.counters.icmp_sent += 1;
-            outside.deliveries.push_buffer(message);
-        } else {
-            outside.deliveries.recycle(message);
-        }
+        self.counters.icmp_sent += u64::from(outside.tell_sender(now, packet, inner, reason));
     }
 
     /// Takes packets out of the queue that have become too large while they waited.

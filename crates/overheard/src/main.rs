@@ -15,6 +15,7 @@ mod commands;
 mod config;
 mod doctor;
 mod log;
+mod next_hops;
 mod service;
 mod status_socket;
 mod table;

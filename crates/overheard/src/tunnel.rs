@@ -1,6 +1,7 @@
 //! Runs a node: sets everything up or nothing, drives it, takes everything out.
 
 use crate::config::{Config, Mistake, Policies};
+use crate::next_hops::NextHops;
 use crate::status_socket::StatusSocket;
 use crate::watch::Watch;
 use crate::{boost, service};
@@ -58,6 +59,8 @@ pub fn run(mut config: Config, trace: Option<&Path>, watched: Watched) -> anyhow
     if let Some(watch) = watch {
         watch.begin(about, control.clone())?;
     }
+    let following = config.next_hops.take().map(|settings| NextHops::follow(settings, control.clone()));
+    let following = following.transpose().context("cannot start the thread that follows routes")?;
     tracing::info!(
         "{} up on {} (mtu {}), listening on {listen}, policy {}, {} peers",
         config.role,
@@ -81,7 +84,7 @@ pub fn run(mut config: Config, trace: Option<&Path>, watched: Watched) -> anyhow
     if !again {
         service::stops();
     }
-    drop(split);
+    drop((split, following));
     drop(system);
     if let Some(trace) = &mut trace {
         trace.flush().context("cannot write the trace")?;

@@ -6,6 +6,7 @@ mod support;
 
 use std::fmt::Write as _;
 use support::chain::Chain;
+use support::has;
 use support::origin::content;
 
 /// The configuration of router `own` of `routers` in a row whose last one has the uplink, and its routes.
@@ -278,16 +279,6 @@ fn ipv6_routers_search_by_multicast_and_set_up_the_way() {
     let mesh = chain.status(1)["mesh"].clone();
     assert_eq!(mesh["searches_won"], 1, "{mesh}");
     assert_eq!(chain.status(2)["mesh"]["traffic"]["set_up"], 1);
-}
-
-/// Whether a program is installed; says so in a line where it is not.
-fn has(program: &str, package: &str) -> bool {
-    let found = std::env::var_os("PATH")
-        .is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(program).exists()));
-    if !found {
-        println!("left out: {program} is not installed (package {package})");
-    }
-    found
 }
 
 #[test]

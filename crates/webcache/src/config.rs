@@ -3,5 +3,5 @@
 mod file;
 mod resolve;
 
-pub use file::{Architecture, File, Protocol, Source};
+pub use file::{Architecture, File, Protocol};
 pub use resolve::{Config, Mesh, Mistake, Routing, resolve};

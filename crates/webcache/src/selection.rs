@@ -3,11 +3,10 @@
 //!
 //! [`message`] is what routers say to each other, [`search`] the broadcast search (BCP), [`mapping`] what searches and
 //! setup messages leave behind, [`grid`] consistent hashing within a virtual grid (GHCP), [`worth`] whether a search
-//! pays, [`routes`] what the routing protocol knows (the paper's cross-layer module).
+//! pays. What the routing protocol knows (the paper's cross-layer module) is the crate [`routing`]'s.
 
 pub mod grid;
 pub mod mapping;
 pub mod message;
-pub mod routes;
 pub mod search;
 pub mod worth;

@@ -1,18 +1,16 @@
 //! Which other router is asked: drives [`selection`](crate::selection) over sockets and the routing protocol's table.
 
-mod source;
-
-use crate::config::{Architecture, Mesh, Protocol};
+use crate::config::{Architecture, Mesh, Protocol, Routing};
 use crate::datagrams::receive;
 use crate::proxy::{Kind, Way, now as wall_now};
 use crate::selection::grid::Grid;
 use crate::selection::mapping::Target;
 use crate::selection::message::{LONGEST_BYTES, NetworkKey};
-use crate::selection::routes::Routes;
 use crate::selection::search::{SearchId, Searches, Traffic};
 use crate::selection::worth::Worth;
 use crate::semantics::key::Key;
 use crate::store::Store;
+use routing::Routes;
 use serde::Serialize;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -63,6 +61,11 @@ struct State {
     won: u64,
 }
 
+/// Reads the source once; an error is a sentence.
+async fn read(routing: &Routing) -> Result<Routes, String> {
+    Ok(Routes::new(routing::source::read(&routing.source).await?, routing.gateways.clone()))
+}
+
 impl std::fmt::Debug for Selector {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Selector").field("mesh", &self.mesh.address).finish_non_exhaustive()
@@ -82,7 +85,7 @@ impl Selector {
         socket.set_broadcast(true).map_err(|why| format!("cannot broadcast: {why}"))?;
         let everybody = everybody(mesh, &socket)?;
         let routes = match &mesh.routing {
-            Some(routing) => source::read(routing).await?,
+            Some(routing) => read(routing).await?,
             None => Routes::default(),
         };
         let searches = Searches::new(mesh.address, NetworkKey::new(&mesh.key), rand::random());
@@ -99,7 +102,7 @@ impl Selector {
         });
         tokio::spawn(selector.clone().listen());
         if let Some(routing) = mesh.routing.clone() {
-            tokio::spawn(source::follow(selector.clone(), routing));
+            tokio::spawn(selector.clone().follow(routing));
         }
         Ok(selector)
     }
@@ -114,6 +117,17 @@ impl Selector {
 
     fn set_routes(&self, routes: Routes) {
         *self.routes.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(routes);
+    }
+
+    /// Keeps the table as the source has it. A source that does not answer leaves the table as it was.
+    async fn follow(self: Arc<Self>, routing: Routing) {
+        loop {
+            tokio::time::sleep(routing.source.refresh).await;
+            match read(&routing).await {
+                Ok(routes) => self.set_routes(routes),
+                Err(why) => tracing::debug!("routes: {why}"),
+            }
+        }
     }
 
     fn now(&self) -> Duration {

@@ -14,15 +14,23 @@ impl Node {
         }
         for mut packet in self.deliveries.take_behind(delivered) {
             let inner = Inner::parse(&packet).ok();
-            let next_hop = inner.as_ref().and_then(|inner| self.routes.peer(inner.flow.destination));
-            match inner.zip(next_hop.filter(|to| *to != from)) {
-                Some((inner, to)) if hop_limit::decrement(&mut packet) => {
+            let way = inner.as_ref().and_then(|inner| self.way(inner.flow.destination));
+            let Some((inner, way)) = inner.zip(way) else {
+                self.deliveries.push_buffer(packet);
+                continue;
+            };
+            match way.next_hop().filter(|to| *to != from) {
+                Some(to) if hop_limit::decrement(&mut packet) => {
                     self.peers[to].counters.relayed_packets += 1;
                     self.pass_on(now, to, &packet, &inner);
-                    self.deliveries.recycle(packet);
                 }
-                _ => self.deliveries.push_buffer(packet),
+                None if way.is_another_node() => self.refuse_relayed(now, way, &packet, &inner),
+                _ => {
+                    self.deliveries.push_buffer(packet);
+                    continue;
+                }
             }
+            self.deliveries.recycle(packet);
         }
     }
 
@@ -31,9 +39,14 @@ impl Node {
     pub(super) fn pass_on(&mut self, now: Duration, to: usize, packet: &[u8], inner: &Inner) {
         let before = self.deliveries.len();
         self.send_to(now, to, packet, inner);
+        self.answer(now, before);
+    }
+
+    /// What the senders of packets are told, behind the first `before` deliveries, goes the way they came.
+    pub(super) fn answer(&mut self, now: Duration, before: usize) {
         for answer in self.deliveries.take_behind(before) {
             let inner = Inner::parse(&answer).ok();
-            let sender = inner.as_ref().and_then(|inner| self.routes.peer(inner.flow.destination));
+            let sender = inner.as_ref().and_then(|inner| self.way(inner.flow.destination)?.next_hop());
             match inner.zip(sender) {
                 Some((inner, sender)) => {
                     let peer = &mut self.peers[self.roaming.way(sender)];

@@ -182,6 +182,25 @@ impl Queue {
         self.buffers.recycle(buffer);
     }
 
+    /// Takes out the packets of which `matches` is true, in the order in which each flow's came; others wait as they did.
+    pub fn take_out(&mut self, mut matches: impl FnMut(&[u8]) -> bool) -> Vec<Vec<u8>> {
+        let (mut taken, ahead): (Vec<_>, Vec<_>) = self.ahead.drain(..).partition(|packet| matches(packet));
+        self.ahead = ahead.into();
+        taken.extend(self.at_hand.take_if(|packet| matches(packet)));
+        for bucket in &mut self.buckets {
+            let mut waiting = std::mem::take(&mut bucket.chain);
+            while let Some(next) = self.slots.pop(&mut waiting) {
+                if matches(&next.packet) {
+                    taken.push(next.packet);
+                } else {
+                    self.slots.push(&mut bucket.chain, next);
+                }
+            }
+        }
+        self.bytes -= taken.iter().map(Vec::len).sum::<usize>();
+        taken
+    }
+
     /// Forgets what waits.
     pub fn clear(&mut self) {
         for bucket in &mut self.buckets {

@@ -10,6 +10,7 @@ mod lanes;
 mod marks;
 mod narrow;
 mod neighbours;
+mod next_hops;
 mod packing;
 mod pair;
 mod reachability;

@@ -8,27 +8,27 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-const C1: usize = 0;
-const R1: usize = 1;
-const R2: usize = 2;
-const C2: usize = 3;
+pub const C1: usize = 0;
+pub const R1: usize = 1;
+pub const R2: usize = 2;
+pub const C2: usize = 3;
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
 
 /// To whom a datagram is under way, whether it is overheard, from where, and what it says.
 type UnderWay = (usize, bool, SocketAddr, Vec<u8>);
 
-struct Mesh1c {
-    now: Duration,
+pub struct Mesh1c {
+    pub now: Duration,
     rng: ChaCha12Rng,
-    nodes: Vec<Node>,
+    pub nodes: Vec<Node>,
     under_way: BTreeMap<(Duration, u64), UnderWay>,
     number: u64,
     loss: f64,
     unheard: f64,
-    delivered: Vec<Vec<Vec<u8>>>,
+    pub delivered: Vec<Vec<Vec<u8>>>,
     /// By sender and receiver.
-    sent_bytes: BTreeMap<(usize, usize), u64>,
+    pub sent_bytes: BTreeMap<(usize, usize), u64>,
 }
 
 fn address(index: usize) -> SocketAddr {
@@ -55,9 +55,9 @@ fn configs(seed: u64, overhears: bool) -> Vec<Config> {
     let config = |index: usize| {
         // C1 reaches C2 by R1, and C2 reaches C1 by R2
         let (peers, mesh) = match index {
-            C1 => (vec![peer(R1, &[C2]), peer(R2, &[])], Mesh { forwards: false, relays: vec![0, 1] }),
-            C2 => (vec![peer(R1, &[]), peer(R2, &[C1])], Mesh { forwards: false, relays: vec![0, 1] }),
-            _ => (vec![peer(C1, &[C1]), peer(C2, &[C2])], Mesh { forwards: true, relays: vec![] }),
+            C1 => (vec![peer(R1, &[C2]), peer(R2, &[])], Mesh { relays: vec![0, 1], ..Mesh::default() }),
+            C2 => (vec![peer(R1, &[]), peer(R2, &[C1])], Mesh { relays: vec![0, 1], ..Mesh::default() }),
+            _ => (vec![peer(C1, &[C1]), peer(C2, &[C2])], Mesh { forwards: true, ..Mesh::default() }),
         };
         let config = Config::new(keys[index].clone(), network.clone(), peers);
         Config { group: overhears.then(Group::default), shorten: Shortening::ALL, mesh, ..config }
@@ -70,7 +70,7 @@ impl Mesh1c {
         Self::with(seed, overhears, |_, _| ())
     }
 
-    fn with(seed: u64, overhears: bool, change: impl Fn(usize, &mut Config)) -> Self {
+    pub fn with(seed: u64, overhears: bool, change: impl Fn(usize, &mut Config)) -> Self {
         let mut configs = configs(seed, overhears);
         configs.iter_mut().enumerate().for_each(|(index, config)| change(index, config));
         let node = |(index, config): (usize, &Config)| {
@@ -92,7 +92,7 @@ impl Mesh1c {
         mesh
     }
 
-    fn poll(&mut self, index: usize) {
+    pub fn poll(&mut self, index: usize) {
         self.nodes[index].handle_timeout(self.now);
         let mut datagram = Vec::new();
         while let Some(transmit) = self.nodes[index].poll_transmit(self.now, &mut datagram) {
@@ -115,7 +115,7 @@ impl Mesh1c {
         }
     }
 
-    fn run(&mut self, time: Duration) {
+    pub fn run(&mut self, time: Duration) {
         let end = self.now + time;
         loop {
             let arrival = self.under_way.keys().next().map(|&(at, _)| at);
@@ -179,7 +179,7 @@ fn as_sent(packet: &[u8]) -> Vec<u8> {
     packet
 }
 
-fn same(delivered: &[Vec<u8>], sent: &[Vec<u8>]) -> bool {
+pub fn same(delivered: &[Vec<u8>], sent: &[Vec<u8>]) -> bool {
     let plain =
         |packets: &[Vec<u8>]| packets.iter().map(|it| as_sent(it)).collect::<std::collections::BTreeSet<_>>();
     plain(delivered) == plain(sent)

@@ -1,6 +1,7 @@
 //! The configuration file as it is written. What its values mean is settled in [`super::resolve`].
 
 use serde::Deserialize;
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 /// The whole file.
@@ -17,6 +18,11 @@ pub struct File {
     /// Gateways of one operator: on a station those among which it chooses, the first one first; on a gateway the others.
     #[serde(default)]
     pub gateway: Vec<Gateway>,
+    /// Where the ways to `destination`s are learnt.
+    pub routing: Option<Routing>,
+    /// Nodes of the mesh that are not peers, or not always.
+    #[serde(default)]
+    pub destination: Vec<Destination>,
     /// How repeated bytes are removed.
     #[serde(default)]
     pub reduce: Reduce,
@@ -151,6 +157,30 @@ pub struct Gateway {
     pub allowed_ips: Option<Vec<String>>,
     /// How long to be silent before a keepalive: 2 by default on a station, 5 on a gateway.
     pub keepalive_seconds: Option<u16>,
+}
+
+/// `[routing]`
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Routing {
+    /// Which source.
+    pub source: routing::Source,
+    /// The file of `source = "static"`; relative to this file.
+    pub file: Option<PathBuf>,
+    /// babeld's local socket, the path or the port of its `-G`; or the port of olsrd2's telnet.
+    pub socket: Option<String>,
+    /// How often the source is asked: 1 by default.
+    pub refresh_seconds: Option<u32>,
+}
+
+/// `[[destination]]`
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Destination {
+    /// Where its radio is, in the routing protocol's words.
+    pub address: IpAddr,
+    /// Which inner addresses are reached through it.
+    pub allowed_ips: Vec<String>,
 }
 
 /// `[reduce]`

@@ -2,11 +2,16 @@
 
 use super::Mistake;
 use super::file::{File, Role};
-use node::{Mesh, PeerConfig};
+use node::{Destination, Mesh, PeerConfig};
 use std::path::Path;
 
 /// What the file at `path` says of relays.
-pub fn mesh(path: &Path, file: &File, peers: &[PeerConfig]) -> Result<Mesh, Mistake> {
+pub fn mesh(
+    path: &Path,
+    file: &File,
+    peers: &[PeerConfig],
+    destinations: Vec<Destination>,
+) -> Result<Mesh, Mistake> {
     let forwards = file.node.role == Role::Relay;
     if forwards && peers.len() < 2 {
         let what = "there is one alone, and a relay passes on from one peer to another; add the others";
@@ -22,5 +27,5 @@ pub fn mesh(path: &Path, file: &File, peers: &[PeerConfig]) -> Result<Mesh, Mist
         let what = "what passes from peer to peer stays on one thread; take it out";
         return Err(Mistake::at(path, "[node] threads", what));
     }
-    Ok(Mesh { forwards, relays })
+    Ok(Mesh { forwards, relays, destinations })
 }

@@ -4,6 +4,7 @@
 
 mod boost;
 mod dashboard;
+mod destinations;
 mod file;
 mod gateways;
 mod mesh;
@@ -56,6 +57,8 @@ pub struct Config {
     pub status_socket: PathBuf,
     /// The page for whoever looks after the node.
     pub dashboard: Option<Dashboard>,
+    /// Where next hops are learnt, in a mesh whose routes change.
+    pub next_hops: Option<crate::next_hops::Settings>,
     /// At which rate its radio is reckoned to send, in bits a second.
     pub radio_bits_per_second: u64,
 }

@@ -2,6 +2,7 @@
 
 use super::boost::boost;
 use super::dashboard::dashboard;
+use super::destinations::destinations;
 use super::file::{File, Peer, Reduce, Role, Tunnel, WhenDown};
 use super::gateways::gateways;
 use super::mesh::mesh;
@@ -42,8 +43,10 @@ pub fn resolve(path: &Path, file: File, policies: Policies) -> anyhow::Result<Co
         file.peer.iter().map(|it| peer(path, it)).collect::<Result<_, anyhow::Error>>()?;
     let gateways = gateways(path, &file, &mut peers)?;
     check_names(path, &peers)?;
-    let mesh = mesh(path, &file, &peers)?;
+    let (destinations, next_hops) = destinations(path, &file, &peers)?;
+    let mesh = mesh(path, &file, &peers, destinations)?;
     check_addresses(path, &addresses, &peers, &gateways)?;
+    check_destinations(path, &addresses, &peers, &mesh.destinations)?;
     if file.node.role == Role::Station && peers.iter().all(|peer| peer.endpoint.is_none()) {
         let what =
             "no peer has one, and a station has to know where a gateway is; add endpoint = \"ADDRESS:PORT\"";
@@ -59,7 +62,9 @@ pub fn resolve(path: &Path, file: File, policies: Policies) -> anyhow::Result<Co
     check_when_down(path, &file.tunnel, &peers)?;
     let boost = boost(path, &file)?;
     let endpoints: Vec<SocketAddr> = peers.iter().filter_map(|peer| peer.endpoint).collect();
-    let allowed_ips: Vec<Vec<IpNet>> = peers.iter().map(|peer| peer.allowed_ips.clone()).collect();
+    let of_destinations = mesh.destinations.iter().map(|it| it.allowed_ips.clone());
+    let allowed_ips: Vec<Vec<IpNet>> =
+        peers.iter().map(|peer| peer.allowed_ips.clone()).chain(of_destinations).collect();
     let inner_ipv6 = addresses.iter().chain(allowed_ips.iter().flatten()).any(|net| net.addr().is_ipv6());
     let source_ports = source_ports(path, &file, &peers)?;
     let threads = threads(path, &file)?;
@@ -118,6 +123,7 @@ pub fn resolve(path: &Path, file: File, policies: Policies) -> anyhow::Result<Co
         threads,
         status_socket,
         dashboard,
+        next_hops,
         radio_bits_per_second,
     })
 }
@@ -329,6 +335,56 @@ fn check_names(path: &Path, peers: &[PeerConfig]) -> Result<(), Mistake> {
     }
 }
 
+/// A destination may be a peer, too, and then has some of its prefixes; what is neither's alone would lead to two.
+fn check_destinations(
+    path: &Path,
+    addresses: &[IpNet],
+    peers: &[PeerConfig],
+    destinations: &[node::Destination],
+) -> Result<(), Mistake> {
+    let wrong = |name: &str, what: String| {
+        Err(Mistake::at(path, &format!("[[destination]] {name:?} allowed_ips"), what))
+    };
+    for node::Destination { name, allowed_ips } in destinations {
+        if let Some(net) = own_address(addresses, allowed_ips) {
+            return wrong(name, format!("{net} is this node's own address; write the destination's"));
+        }
+        let others = |net: &IpNet| {
+            peers.iter().any(|peer| peer.allowed_ips.iter().any(|it| it.trunc() == net.trunc()))
+        };
+        let alone: Vec<IpNet> = allowed_ips.iter().filter(|net| !others(net)).copied().collect();
+        for peer in peers {
+            let claims =
+                [(peer.name.as_str(), peer.allowed_ips.as_slice()), (name.as_str(), alone.as_slice())];
+            if let Some(((peer, net), (_, own))) = overlap::between_peers(&claims) {
+                return wrong(
+                    name,
+                    format!("{own} overlaps {net} of peer {peer:?}; write the same prefix, or none of it"),
+                );
+            }
+        }
+    }
+    let claims: Vec<overlap::Claim<'_>> =
+        destinations.iter().map(|it| (it.name.as_str(), it.allowed_ips.as_slice())).collect();
+    match overlap::between_peers(&claims) {
+        Some(((name, net), (other, other_net))) => {
+            let what = format!(
+                "{other_net} overlaps {net} of {name:?}; an address can lead to one destination only"
+            );
+            wrong(other, what)
+        }
+        None => Ok(()),
+    }
+}
+
+/// The one of these prefixes that is one of this node's own addresses alone.
+fn own_address<'a>(addresses: &[IpNet], nets: &'a [IpNet]) -> Option<&'a IpNet> {
+    let is_own = |net: &&IpNet| {
+        net.prefix_len() == net.max_prefix_len() && addresses.iter().any(|own| own.addr() == net.addr())
+    };
+    nets.iter().find(is_own)
+}
+
 fn check_addresses(
     path: &Path,
     addresses: &[IpNet],
@@ -340,13 +396,11 @@ fn check_addresses(
             let what = format!("{} is there twice; take one out", address.addr());
             return Err(Mistake::at(path, "[tunnel] addresses", what));
         }
-        for peer in peers {
-            let host =
-                |net: &&IpNet| net.prefix_len() == net.max_prefix_len() && net.addr() == address.addr();
-            if let Some(net) = peer.allowed_ips.iter().find(host) {
-                let what = format!("{net} is this node's own address; write the peer's");
-                return Err(Mistake::at(path, &format!("[[peer]] {:?} allowed_ips", peer.name), what));
-            }
+    }
+    for peer in peers {
+        if let Some(net) = own_address(addresses, &peer.allowed_ips) {
+            let what = format!("{net} is this node's own address; write the peer's");
+            return Err(Mistake::at(path, &format!("[[peer]] {:?} allowed_ips", peer.name), what));
         }
     }
     // those among which a station chooses lead to the same

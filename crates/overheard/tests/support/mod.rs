@@ -19,6 +19,16 @@ use tempfile::TempDir;
 
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_overheard");
 
+/// Whether a program is installed; says so in a line where it is not.
+pub fn has(program: &str, package: &str) -> bool {
+    let found = std::env::var_os("PATH")
+        .is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(program).exists()));
+    if !found {
+        println!("left out: {program} is not installed (package {package})");
+    }
+    found
+}
+
 /// A folder with the keys of a gateway, a station and their network.
 pub struct Site {
     folder: TempDir,

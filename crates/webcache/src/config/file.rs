@@ -1,6 +1,7 @@
 //! The file as it is written. Every key has a default but `clients`.
 
 use crate::store::Policy;
+use routing::Source;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -221,20 +222,6 @@ pub struct Routing {
     /// How often the source is asked.
     #[serde(default = "refresh_seconds")]
     pub refresh_seconds: u32,
-}
-
-/// Where routes are learnt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Source {
-    /// A file.
-    Static,
-    /// The kernel's routes.
-    Kernel,
-    /// babeld.
-    Babeld,
-    /// OLSRv2's daemon, olsrd2.
-    Olsrv2,
 }
 
 /// `[icp]`

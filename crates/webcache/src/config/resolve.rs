@@ -1,6 +1,6 @@
 //! What the file means. Everything is checked before anything is started.
 
-use super::file::{Architecture, File, Protocol, Source, Upstream};
+use super::file::{Architecture, File, Protocol, Upstream};
 use crate::icp::Neighbour;
 use crate::semantics::key::Key;
 use crate::site::{Rewrite, Rewrites};
@@ -16,8 +16,6 @@ use std::time::Duration;
 const STALE_SECONDS: u32 = 86_400;
 const SHORTEST_KEY_BYTES: usize = 16;
 const LONGEST_SEARCH: Duration = Duration::from_secs(5);
-/// Longer than this, and what is chosen has nothing to do with the mesh.
-const MOST_REFRESH_SECONDS: u32 = 600;
 const MIB: u64 = 1 << 20;
 
 /// A mistake: the key, and a sentence with the mend.
@@ -97,16 +95,10 @@ pub struct Mesh {
 /// Where routes are learnt.
 #[derive(Debug, Clone)]
 pub struct Routing {
-    /// Which source.
-    pub source: Source,
+    /// The source.
+    pub source: routing::Settings,
     /// The routers with an uplink.
     pub gateways: Vec<IpAddr>,
-    /// The file of a static source.
-    pub file: PathBuf,
-    /// The socket of a daemon.
-    pub socket: String,
-    /// How often the source is asked.
-    pub refresh: Duration,
 }
 
 /// Makes sense of a file that is at `path`.
@@ -329,34 +321,12 @@ fn mesh(path: &Path, file: &File) -> Result<Option<Mesh>, Mistake> {
     }
     let routing = match &file.routing {
         Some(routing) => {
-            let is_static = routing.source == Source::Static;
-            let is_daemon = matches!(routing.source, Source::Babeld | Source::Olsrv2);
-            if is_static != routing.file.is_some() {
-                return mistake("[routing] file", "goes with source = \"static\", and only with it");
-            }
-            if !(1..=MOST_REFRESH_SECONDS).contains(&routing.refresh_seconds) {
-                let what = format!(
-                    "{} is no time to go by the same routes; give 1 to {MOST_REFRESH_SECONDS}",
-                    routing.refresh_seconds
-                );
-                return mistake("[routing] refresh_seconds", what);
-            }
-            if is_daemon != routing.socket.is_some() {
-                let what = "goes with source = \"babeld\" or \"olsrv2\", and only with them";
-                return mistake("[routing] socket", what);
-            }
-            let port =
-                routing.socket.as_ref().is_none_or(|port| port.parse::<u16>().is_ok_and(|port| port > 0));
-            if routing.source == Source::Olsrv2 && !port {
-                return mistake("[routing] socket", "is the port of olsrd2's telnet, as \"2009\"");
-            }
-            Some(Routing {
-                source: routing.source,
-                gateways: routing.gateways.clone(),
-                file: routing.file.as_ref().map(|named| beside(path, named)).unwrap_or_default(),
-                socket: routing.socket.clone().unwrap_or_default(),
-                refresh: Duration::from_secs(routing.refresh_seconds.into()),
-            })
+            let (file, socket) = (routing.file.as_deref(), routing.socket.as_deref());
+            let folder = path.parent().unwrap_or(Path::new(""));
+            let source =
+                routing::Settings::new(routing.source, file, folder, socket, routing.refresh_seconds);
+            let source = source.map_err(|(key, sentence)| Mistake { key: key.to_owned(), sentence })?;
+            Some(Routing { source, gateways: routing.gateways.clone() })
         }
         None => None,
     };

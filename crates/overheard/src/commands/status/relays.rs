@@ -1,10 +1,19 @@
-//! What a relay passed on, and what it did not have to send of that.
+//! What a relay passed on, what it did not have to send of that, and by whom other nodes of the mesh are reached.
 
 use crate::table::{Table, bytes};
 use std::io::Write;
 
-/// What was passed on to each peer, if anything was.
+/// By whom destinations are reached, and what was passed on to each peer, if anything was.
 pub fn print(out: &mut impl Write, node: &node::Status) -> std::io::Result<()> {
+    if !node.destinations.is_empty() {
+        let mut table = Table::new(&["destination", "next hop", "changes", "refused"]);
+        for it in &node.destinations {
+            let next_hop = it.next_hop.clone().unwrap_or_else(|| "none".to_owned());
+            table.row([it.name.clone(), next_hop, it.changes.to_string(), it.refused_packets.to_string()]);
+        }
+        table.write(out)?;
+        writeln!(out)?;
+    }
     let peers: Vec<_> = node.peers.iter().filter(|peer| peer.counters.relayed_packets > 0).collect();
     if peers.is_empty() {
         return Ok(());

@@ -1,14 +1,12 @@
-//! Where routes are learnt, and that they are learnt anew.
+//! Asks a source of routes for all that it knows.
 
-use super::Selector;
-use crate::config::{Routing, Source};
-use crate::selection::routes::{Route, Routes, babeld, fixed, olsrv2};
+use crate::config::{Settings, Source};
+use crate::{Route, babeld, fixed, olsrv2};
 use futures_util::TryStreamExt as _;
 use ipnet::IpNet;
 use rtnetlink::packet_route::AddressFamily;
 use rtnetlink::packet_route::route::{RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteType};
 use std::net::IpAddr;
-use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
@@ -17,31 +15,20 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Octets of an answer, at most.
 const ANSWER_BYTES: u64 = 4 << 20;
 
-/// Keeps the selector's table as the source has it. A source that does not answer leaves the table as it was.
-pub(super) async fn follow(selector: Arc<Selector>, routing: Routing) {
-    loop {
-        tokio::time::sleep(routing.refresh).await;
-        match read(&routing).await {
-            Ok(routes) => selector.set_routes(routes),
-            Err(why) => tracing::debug!("routes: {why}"),
-        }
-    }
-}
-
-/// Reads the source once; an error is a sentence.
-pub(super) async fn read(routing: &Routing) -> Result<Routes, String> {
-    let routes = match routing.source {
+/// Reads the source once, for [`Routes::new`](crate::Routes::new); an error is a sentence.
+pub async fn read(settings: &Settings) -> Result<Vec<Route>, String> {
+    let Settings { file, socket, .. } = settings;
+    match settings.source {
         Source::Static => {
-            let text = std::fs::read_to_string(&routing.file);
+            let text = std::fs::read_to_string(file);
             let text =
-                text.map_err(|why| format!("[routing] file: cannot read {}: {why}", routing.file.display()))?;
-            fixed::parse(&text).map_err(|why| format!("[routing] file: {}: {why}", routing.file.display()))?
+                text.map_err(|why| format!("[routing] file: cannot read {}: {why}", file.display()))?;
+            fixed::parse(&text).map_err(|why| format!("[routing] file: {}: {why}", file.display()))
         }
-        Source::Kernel => kernel().await?,
-        Source::Babeld => babeld(&routing.socket).await?,
-        Source::Olsrv2 => olsrv2(&routing.socket).await?,
-    };
-    Ok(Routes::new(routes, routing.gateways.clone()))
+        Source::Kernel => kernel().await,
+        Source::Babeld => babeld(socket).await,
+        Source::Olsrv2 => olsrv2(socket).await,
+    }
 }
 
 async fn babeld(socket: &str) -> Result<Vec<Route>, String> {
@@ -156,5 +143,5 @@ fn route_of(message: &RouteMessage) -> Option<Route> {
         None => 1.0,
         Some(_) => f64::from(priority.max(2)),
     };
-    Some(Route { to, next_hop, interface, metric, hops: None })
+    Some(Route { to, next_hop, via: next_hop, interface, metric, hops: None })
 }

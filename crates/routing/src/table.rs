@@ -1,11 +1,7 @@
-//! What the routing protocol knows, for cache selection: the paper's cross-layer module (section 7) with its four
-//! questions, answered from one table whatever the source.
+//! The four questions of MeshCache's cross-layer module (section 7), and which neighbour is on the way, answered from one
+//! table whatever the source.
 //!
 //! Only routers that are reached in both directions are in it: a TCP connection needs both.
-
-pub mod babeld;
-pub mod fixed;
-pub mod olsrv2;
 
 use ipnet::IpNet;
 use serde::Serialize;
@@ -21,6 +17,8 @@ pub struct Route {
     pub to: IpNet,
     /// The next router, or `None` where they are neighbours themselves.
     pub next_hop: Option<IpAddr>,
+    /// The next router as the source names it, which may be by a link-local address, where it says.
+    pub via: Option<IpAddr>,
     /// The interface of a link-local next hop.
     pub interface: u32,
     /// The cost of the way; smaller is better.
@@ -115,15 +113,46 @@ impl Routes {
         let next_hop = route.next_hop.filter(|_| route.hops != Some(1));
         Some((next_hop.unwrap_or(node), route.interface))
     }
+
+    /// Which of these routers, known by one address each, is the neighbour on the way to `node`, which may be one of them.
+    ///
+    /// A neighbour has several addresses, and the source goes by one of them. It is also the one with the asked address if a
+    /// route leads there in one hop by the same next router on the same interface. Where hops are not told (the kernel's
+    /// routes), that has to be true of one alone.
+    #[must_use]
+    pub fn neighbour_on_the_way(&self, node: IpAddr, neighbours: &[IpAddr]) -> Option<usize> {
+        let route = self.to(node)?;
+        let (next_hop, _) = self.next_hop_for_node(node)?;
+        let named = |address: IpAddr| neighbours.iter().position(|it| *it == address);
+        if let Some(found) = named(next_hop).or_else(|| named(route.via?)) {
+            return Some(found);
+        }
+        let link = (route.via?, route.interface);
+        let beside = |most_hops: Option<u32>| {
+            let same = move |neighbour: &IpAddr| {
+                self.routes.iter().any(|it| {
+                    it.to == IpNet::from(*neighbour)
+                        && it.via.is_some_and(|via| (via, it.interface) == link)
+                        && it.hops == most_hops
+                })
+            };
+            neighbours.iter().enumerate().filter(move |(_, it)| same(it)).map(|(index, _)| index)
+        };
+        let untold = || {
+            let mut untold = beside(None);
+            untold.next().filter(|_| route.hops.is_none() && untold.next().is_none())
+        };
+        beside(Some(1)).next().or_else(untold)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    pub(super) fn route(to: &str, next_hop: Option<&str>, metric: f64) -> Route {
+    fn route(to: &str, next_hop: Option<&str>, metric: f64) -> Route {
         let next_hop = next_hop.map(|next| next.parse().unwrap());
-        Route { to: to.parse().unwrap(), next_hop, interface: 0, metric, hops: None }
+        Route { to: to.parse().unwrap(), next_hop, via: next_hop, interface: 0, metric, hops: None }
     }
 
     fn address(text: &str) -> IpAddr {
@@ -150,5 +179,51 @@ mod tests {
         assert_eq!(table.best_node(&[address("10.0.0.8"), address("10.0.0.2")]), Some(address("10.0.0.2")));
         assert_eq!(table.next_hop_for_node(address("10.7.7.7")).unwrap().0, address("10.0.0.2"), "by prefix");
         assert_eq!(table.best_node(&[address("192.0.2.1")]), None);
+    }
+    /// Routes to host addresses, each with its next router as the source names it and its hops.
+    fn by(lines: &[(&str, Option<&str>, &str, Option<u32>)]) -> Routes {
+        let line = |(to, next_hop, via, hops): &(&str, Option<&str>, &str, Option<u32>)| Route {
+            to: address(to).into(),
+            next_hop: next_hop.map(address),
+            via: Some(address(via)),
+            interface: 7,
+            metric: 1.0,
+            hops: *hops,
+        };
+        Routes::new(lines.iter().map(line).collect(), Vec::new())
+    }
+
+    #[test]
+    fn the_neighbour_on_the_way_is_found_by_any_of_its_addresses() {
+        let neighbours = ["fd00::2", "fd00::3"].map(address);
+        // fe80::2 announces two addresses of its own, and the source goes by the one that nobody here knows it by
+        let table = by(&[
+            ("fd00::2", None, "fe80::2", Some(1)),
+            ("fd99::2", None, "fe80::2", Some(1)),
+            ("fd00::3", Some("fd99::2"), "fe80::2", None),
+            ("fd00::9", Some("fd99::2"), "fe80::2", None),
+        ]);
+        assert_eq!(table.neighbour_on_the_way(address("fd00::9"), &neighbours), Some(0));
+        assert_eq!(table.neighbour_on_the_way(address("fd00::2"), &neighbours), Some(0), "itself");
+        assert_eq!(table.neighbour_on_the_way(address("fd00::3"), &neighbours), Some(0), "by another one");
+        assert_eq!(table.neighbour_on_the_way(address("fd00::8"), &neighbours), None, "no route");
+        assert_eq!(
+            table.neighbour_on_the_way(address("fd00::9"), &neighbours[1..]),
+            None,
+            "no neighbour of ours"
+        );
+    }
+
+    #[test]
+    fn where_hops_are_not_told_a_link_local_next_hop_has_to_be_one_neighbours_alone() {
+        let neighbours = ["fd00::2", "fd00::3"].map(address);
+        let far = ("fd00::9", Some("fe80::2"), "fe80::2", None);
+        let near = ("fd00::2", Some("fe80::2"), "fe80::2", None);
+        let alone = by(&[far, near]);
+        assert_eq!(alone.neighbour_on_the_way(address("fd00::9"), &neighbours), Some(0));
+        let two = by(&[far, near, ("fd00::3", Some("fe80::2"), "fe80::2", None)]);
+        assert_eq!(two.neighbour_on_the_way(address("fd00::9"), &neighbours), None);
+        let by_name = by(&[("10.0.0.9", Some("10.0.0.2"), "10.0.0.2", None)]);
+        assert_eq!(by_name.neighbour_on_the_way(address("10.0.0.9"), &[address("10.0.0.2")]), Some(0));
     }
 }

@@ -1,6 +1,6 @@
 //! Routes from a file: for networks whose routes never change, and for tests.
 
-use super::Route;
+use crate::table::Route;
 use serde::Deserialize;
 use std::net::IpAddr;
 
@@ -33,6 +33,7 @@ pub fn parse(text: &str) -> Result<Vec<Route>, String> {
     let route = |line: Line| Route {
         to: line.to.into(),
         next_hop: line.via.filter(|via| *via != line.to),
+        via: line.via,
         interface: 0,
         metric: line.metric.unwrap_or(f64::from(line.hops)),
         hops: Some(line.hops),

@@ -7,7 +7,7 @@
 //!
 //! It counts hops, and routes by links that are heard in both directions alone (section 3.1: *symmetric*).
 
-use super::{MOST_ROUTES, Route};
+use crate::table::{MOST_ROUTES, Route};
 use ipnet::IpNet;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -48,10 +48,12 @@ fn route(line: &Value) -> Option<Route> {
     let to = text("route_dst")?;
     let to: IpNet = to.parse().ok().or_else(|| to.parse::<IpAddr>().ok().map(IpNet::from))?;
     let metric = number("domain_metric_out_raw").or_else(|| number("route_metric"))?;
+    // "-" where there is none
+    let via = text("route_gw").and_then(|gateway| gateway.parse().ok());
     Some(Route {
         to,
-        // "-" where there is none
-        next_hop: text("route_gw").and_then(|gateway| gateway.parse().ok()),
+        next_hop: via,
+        via,
         interface: number("route_ifindex").and_then(|index| u32::try_from(index).ok()).unwrap_or(0),
         // Path metrics have 24 bits and a little (RFC 7181 section 6.2).
         metric: f64::from(u32::try_from(metric).ok()?),
@@ -64,7 +66,7 @@ fn route(line: &Value) -> Option<Route> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::selection::routes::Routes;
+    use crate::Routes;
 
     const ANSWER: &str = r#"
 {"route": [

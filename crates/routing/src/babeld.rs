@@ -6,9 +6,9 @@
 //! ok
 //! ```
 //!
-//! It counts no hops; [`Routes::hops`](super::Routes::hops) says what is made of that.
+//! It counts no hops; [`Routes::hops`](crate::Routes::hops) says what is made of that.
 
-use super::Route;
+use crate::table::{MOST_ROUTES, Route};
 use ipnet::IpNet;
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
@@ -54,12 +54,12 @@ pub fn parse(dump: &str, mut interface: impl FnMut(&str) -> u32) -> Vec<Route> {
         let known = both_ways.contains(&(via.clone(), name.clone()))
             || next_hop.is_ipv4() && both_ways.iter().any(|(_, other)| *other == name);
         let hops = (value(line, "refmetric")? == "0").then_some(1);
-        let index = interface(&name);
+        let (index, by) = (interface(&name), next_hop);
         let next_hop = own.get(&(via, name, to.addr().is_ipv4())).copied().unwrap_or(next_hop);
         let next_hop = Some(next_hop).filter(|next_hop| *next_hop != to.addr());
-        (used && known).then_some(Route { to, next_hop, interface: index, metric, hops })
+        (used && known).then_some(Route { to, next_hop, via: Some(by), interface: index, metric, hops })
     };
-    lines.iter().filter(|line| is(line, "route")).filter_map(route).take(super::MOST_ROUTES).collect()
+    lines.iter().filter(|line| is(line, "route")).filter_map(route).take(MOST_ROUTES).collect()
 }
 
 #[cfg(test)]
