@@ -12,19 +12,17 @@
 use crate::history::{History, Step};
 use crate::metrics;
 use crate::report::Report;
+use page::files::{self, File};
 use page::{Answer, Question, StatusCode, said};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What the page consists of.
-const FILES: [(&str, &str, &str); 6] = [
+const FILES: [File; 3] = [
     ("/", "text/html; charset=utf-8", include_str!("../assets/page.html")),
     ("/page.css", "text/css; charset=utf-8", include_str!("../assets/page.css")),
-    ("/icon.svg", "image/svg+xml", include_str!("../assets/icon.svg")),
     ("/page.js", "text/javascript; charset=utf-8", include_str!("../assets/page.js")),
-    ("/uPlot.css", "text/css; charset=utf-8", include_str!("../assets/uPlot.min.css")),
-    ("/uPlot.js", "text/javascript; charset=utf-8", include_str!("../assets/uPlot.iife.min.js")),
 ];
 
 /// What is known of a node, by one thread that asks it and others that are asked.
@@ -96,8 +94,8 @@ impl Page {
 }
 
 fn answer(question: Question<'_>, known: &Known) -> Answer {
-    if let Some((_, kind, text)) = FILES.iter().find(|(name, _, _)| *name == question.path) {
-        return said(StatusCode::OK, kind, *text);
+    if let Some(file) = files::asked_for(question, &FILES) {
+        return file;
     }
     match question.path {
         "/history.json" => history(question, known),

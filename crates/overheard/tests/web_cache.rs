@@ -320,6 +320,18 @@ fn the_page_the_counters_and_the_rules_are_shown() {
         ask("/metrics")
     );
     assert!(ask("/status.json").contains("\"local\":1"));
+    // the page draws the last hour, in steps of a second
+    let of_history = |column: &str| {
+        let series: serde_json::Value = serde_json::from_str(&ask("/history.json?step=1")).unwrap();
+        series[column].as_array().unwrap().iter().map(|value| value.as_u64().unwrap()).sum::<u64>()
+    };
+    let end = Instant::now() + Duration::from_secs(10);
+    while of_history("requests") < 2 && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert_eq!(["requests", "local_bytes", "origin_bytes"].map(of_history), [2, 1000, 1000]);
+    assert!(ask("/page.js").contains("history.json") && ask("/uPlot.js").contains("uPlot"));
+    assert!(ask("/history.json?step=3").contains("step is 1 or 10"));
     let folder = chain.folder(1);
     let printed = std::process::Command::new(support::PROGRAM)
         .args(["cache", "cache.toml", "--print-nft"])

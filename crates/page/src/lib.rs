@@ -5,12 +5,14 @@
 //! open must not be able to ask, by a name that leads to the loopback address: so a question without a token has to be for
 //! an address or for `localhost`. What is on a page comes from the program alone, and a policy (CSP) holds browsers to that.
 //!
-//! What is answered is the program's: it is given a [`Question`] and makes an [`Answer`] by [`said`].
+//! What is answered is the program's: it is given a [`Question`] and makes an [`Answer`] by [`said`]. What several pages are made
+//! of stands in [`files`].
 
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods)] // it serves sockets, and waits
 
 mod admission;
+pub mod files;
 
 use bytes::Bytes;
 use http_body_util::Full;

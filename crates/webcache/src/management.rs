@@ -1,20 +1,25 @@
 //! What an operator asks: a page, counters for Prometheus, JSON, and the socket that `overheard status` asks on.
 
+mod history;
 mod metrics;
 mod page;
 
+pub use history::History;
+
 use crate::proxy::Proxy;
+use ::page::files;
 use ::page::{Answer, Question, StatusCode, said};
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::UnixListener;
 
 /// How long whoever asks on the socket may take to read the answer.
 const PATIENCE: Duration = Duration::from_secs(5);
+const SAMPLED_EVERY: Duration = Duration::from_secs(1);
 
 /// Opens the page's port; whoever asks has to bear `token`, if there is one.
 pub fn open(address: SocketAddr, token: Option<String>) -> io::Result<::page::Page> {
@@ -26,11 +31,24 @@ pub fn open(address: SocketAddr, token: Option<String>) -> io::Result<::page::Pa
     })
 }
 
+/// Notes once a second what was answered, for ever.
+pub async fn watch(history: Arc<History>, proxy: Arc<Proxy>) {
+    let (began, mut seconds) = (Instant::now(), tokio::time::interval(SAMPLED_EVERY));
+    loop {
+        seconds.tick().await;
+        let (requests, bytes) = proxy.statistics.answered();
+        history.note(began.elapsed(), &requests, &bytes);
+    }
+}
+
 /// What is answered there.
-pub fn answer(question: Question<'_>, proxy: &Proxy) -> Answer {
+pub fn answer(question: Question<'_>, proxy: &Proxy, history: &History) -> Answer {
+    if let Some(file) = files::asked_for(question, &page::FILES) {
+        return file;
+    }
     match question.path {
+        "/history.json" => of_history(question, history),
         "/" => said(StatusCode::OK, "text/html; charset=utf-8", page::page(&proxy.report())),
-        "/page.css" => said(StatusCode::OK, "text/css; charset=utf-8", page::STYLE),
         "/status.json" => said(
             StatusCode::OK,
             "application/json",
@@ -41,7 +59,24 @@ pub fn answer(question: Question<'_>, proxy: &Proxy) -> Answer {
             "application/openmetrics-text; version=1.0.0; charset=utf-8",
             metrics::metrics(&proxy.report()),
         ),
-        _ => said(StatusCode::NOT_FOUND, "text/plain", "there are /, /status.json and /metrics\n"),
+        _ => said(
+            StatusCode::NOT_FOUND,
+            "text/plain",
+            "there are /, /history.json, /status.json and /metrics\n",
+        ),
+    }
+}
+
+fn of_history(question: Question<'_>, history: &History) -> Answer {
+    let step = question.value("step").map_or(Some(1), |step| step.parse().ok());
+    let since = question.value("since").map_or(Some(0.0), |since| since.parse::<f64>().ok());
+    let since = since.and_then(|since| Duration::try_from_secs_f64(since).ok());
+    let series = step.zip(since).and_then(|(step, since)| history.series(step, since));
+    match series {
+        Some(series) => {
+            said(StatusCode::OK, "application/json", serde_json::to_string(&series).unwrap_or_default())
+        }
+        None => said(StatusCode::BAD_REQUEST, "text/plain", "step is 1 or 10, since a number of seconds\n"),
     }
 }
 

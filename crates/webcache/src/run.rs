@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use crate::icp::Icp;
-use crate::management::{self, StatusSocket};
+use crate::management::{self, History, StatusSocket};
 use crate::proxy::{Door, Listener, Prover, Proxy, Settings};
 use crate::selector::Selector;
 use crate::site::Rewrites;
@@ -99,9 +99,10 @@ async fn serve(config: Config, status_socket: &Path, ready: impl FnOnce()) -> Re
         },
     );
     if let Some((address, token)) = config.management {
-        let proxy = proxy.clone();
+        let (proxy, history) = (proxy.clone(), Arc::new(History::default()));
         let page = management::open(address, token)?;
-        tokio::spawn(page.serve(move |question| management::answer(question, &proxy)));
+        tokio::spawn(management::watch(history.clone(), proxy.clone()));
+        tokio::spawn(page.serve(move |question| management::answer(question, &proxy, &history)));
     }
     let status = StatusSocket::open(status_socket)?;
     let _removed_at_the_end = status.removal();

@@ -55,6 +55,20 @@ impl Answered {
     pub fn all(&self) -> u64 {
         self.kept_off() + self.miss + self.pass
     }
+
+    /// What was counted since `before`.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        Answered {
+            local: self.local.saturating_sub(before.local),
+            ph_local: self.ph_local.saturating_sub(before.ph_local),
+            validated: self.validated.saturating_sub(before.validated),
+            stale: self.stale.saturating_sub(before.stale),
+            remote: self.remote.saturating_sub(before.remote),
+            miss: self.miss.saturating_sub(before.miss),
+            pass: self.pass.saturating_sub(before.pass),
+        }
+    }
 }
 
 /// One site.
@@ -126,6 +140,13 @@ pub struct Statistics(Mutex<Counters>);
 impl Statistics {
     fn counters(&self) -> MutexGuard<'_, Counters> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What was answered until now: requests and octets.
+    #[must_use]
+    pub fn answered(&self) -> (Answered, Answered) {
+        let counters = self.counters();
+        (counters.requests, counters.bytes)
     }
 
     /// All counters now.

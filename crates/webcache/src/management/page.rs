@@ -2,11 +2,14 @@
 
 use crate::proxy::Report;
 use crate::statistics::Answered;
+use ::page::files::File;
 use maud::{DOCTYPE, html};
 
-/// How it looks.
-pub(super) const STYLE: &str = "body { font-family: sans-serif; margin: 2em } td, th { padding: .2em 1em; text-align: right } \
-     th:first-child, td:first-child { text-align: left }\n";
+/// What the page consists of beside itself and what all pages share.
+pub(super) const FILES: [File; 2] = [
+    ("/page.css", "text/css; charset=utf-8", include_str!("../../assets/page.css")),
+    ("/page.js", "text/javascript; charset=utf-8", include_str!("../../assets/page.js")),
+];
 /// Sites shown.
 const SITES: usize = 50;
 
@@ -25,11 +28,22 @@ pub(super) fn page(report: &Report) -> String {
             head {
                 meta charset="utf-8";
                 title { "Overheard cache " (report.name) }
+                link rel="icon" href="icon.svg" type="image/svg+xml";
+                link rel="stylesheet" href="uPlot.css";
                 link rel="stylesheet" href="page.css";
+                script src="uPlot.js" defer {}
+                script src="page.js" defer {}
             }
             body {
                 h1 { "Cache " (report.name) }
                 p { "Plain HTTP is served from here, from a neighbour, or from its origin. HTTPS passes untouched: nothing of it can be kept, and nothing of it is counted here." }
+                p {
+                    label { "Time " select id="span" { option value="1" { "the last 10 minutes" } option value="10" { "the last hour" } } }
+                    " " span id="state" role="status" {}
+                }
+                figure { figcaption { "Answered, by where it came from" } div id="answered" {} }
+                figure { figcaption { "Requests" } div id="requests" {} }
+                h2 { "Since the start" }
                 table {
                     tr { th { "answered" } th { "local" } th { "ph-local" } th { "validated" } th { "stale" } th { "remote" } th { "miss" } th { "not kept" } th { "off the gateway" } }
                     @for (name, answered) in [("requests", &counters.requests), ("bytes", &counters.bytes)] {
