@@ -84,7 +84,8 @@ fn a_relay_that_starts_again_or_is_not_heard_costs_savings_only() {
     let mut mesh = Mesh1c::of(6, &configs);
     mesh.send_by(R1, &content);
     for relay in [R1, R2] {
-        mesh.nodes[relay] = node::Node::new(configs[relay].clone(), [77 + relay as u8; 32], mesh.now).unwrap();
+        mesh.nodes[relay] =
+            node::Node::new(configs[relay].clone(), [77 + relay as u8; 32], mesh.now).unwrap();
         mesh.poll(relay);
         mesh.run(20 * SECOND);
         mesh.send_by(R2, &content);
