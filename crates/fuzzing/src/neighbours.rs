@@ -22,8 +22,13 @@ fn messages(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// What is read and written again reads the same; whatever is said, stations of others stay within their bound, and this
-/// gateway's own keeps its place.
+/// gateway's own keeps its place. A relay's does so, too.
 pub fn check(bytes: &[u8]) -> bool {
+    let accepted = [&[][..], &[0, 1]].map(|relays| check_among(relays, bytes));
+    accepted.contains(&true)
+}
+
+fn check_among(relays: &[u16], bytes: &[u8]) -> bool {
     let settings = overhear::Settings { slot_bits: 14, ..overhear::Settings::new([1; 32]) };
     let Ok(mut gateway) = Gateway::new(settings) else { return false };
     let air_time = AirTime::of_rate(1_000_000);
@@ -36,7 +41,7 @@ pub fn check(bytes: &[u8]) -> bool {
     };
     gateway.join(StationId(0), association, Duration::ZERO).expect("there is room");
     let mut neighbourhood =
-        Neighbourhood::new(Settings { foreign_stations: 4, ..Settings::default() }, 1, 14);
+        Neighbourhood::of_relay(Settings { foreign_stations: 4, ..Settings::default() }, 1, 14, relays);
     neighbourhood.associated(&mut gateway, OWN, StationId(0), 1_000_000);
     neighbourhood.reported(OWN, 0, 9, 0, &[1], Duration::ZERO);
     let (mut accepted, mut now) = (false, Duration::ZERO);
@@ -52,6 +57,7 @@ pub fn check(bytes: &[u8]) -> bool {
         accepted |= neighbourhood.handle_message(&mut gateway, 0, message, now).is_ok();
         neighbourhood.handle_timeout(&mut gateway, now);
         assert!(neighbourhood.foreign_stations() <= 4);
+        assert!(neighbourhood.common_stations_with(0) <= relays.len().min(1));
         assert!(gateway.is_associated(StationId(0)));
         while neighbourhood.poll_message().is_some() {}
     }

@@ -104,6 +104,8 @@ pub(crate) struct Outside<'a> {
     told: &'a mut Vec<(usize, Told)>,
     /// What of this node's own packets others may hear, in a mesh: the rests of shared frames.
     pub shared: &'a mut Vec<Vec<u8>>,
+    /// What relays sent, by whom, and other relays are to find it here.
+    heard: &'a mut Vec<(usize, Vec<u8>)>,
     /// Packets wait for the processor and not for the link.
     pub processor_is_short: bool,
 }
@@ -118,6 +120,11 @@ impl Outside<'_> {
 
     /// What a peer sent to its group, in a mesh: this node, too, may have to send it, and the peer has it.
     pub fn hear(&mut self, peer: usize, rest: &[u8]) {
+        if self.config.mesh.relays.len() > 1 {
+            let mut kept = self.deliveries.buffer();
+            kept.extend_from_slice(rest);
+            self.heard.push((peer, kept));
+        }
         if let Some(sharing) = self.sharing.as_deref_mut().filter(|_| self.config.mesh.is_one())
             && let Ok(number) = sharing.codec.hear(rest, None)
         {
@@ -169,6 +176,7 @@ pub struct Node {
     /// Seen to after every datagram.
     told: Vec<(usize, Told)>,
     shared: Vec<Vec<u8>>,
+    heard: Vec<(usize, Vec<u8>)>,
     processor_is_short: bool,
     refused: Refused,
 }
@@ -186,6 +194,7 @@ macro_rules! outside {
             roaming: &$node.roaming,
             told: &mut $node.told,
             shared: &mut $node.shared,
+            heard: &mut $node.heard,
             processor_is_short: $node.processor_is_short,
         }
     };
@@ -253,6 +262,7 @@ impl Node {
             roaming,
             told: Vec::new(),
             shared: Vec::new(),
+            heard: Vec::new(),
             processor_is_short: false,
             refused: Refused::default(),
             config,
@@ -338,6 +348,7 @@ impl Node {
             }
             start = end;
         }
+        self.keep_for_others();
         self.follow_gateways(now);
     }
 
@@ -393,6 +404,7 @@ impl Node {
         let arrival = Sealed { from, ecn: 0, key_id, version: unit::VERSION, counter };
         let (header, body) = datagram[..end].split_at_mut(header_bytes);
         self.handle_group(now, &arrival, Reached::Overheard, header, body);
+        self.keep_for_others();
     }
 
     fn handle_group(

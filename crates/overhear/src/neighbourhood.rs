@@ -10,6 +10,9 @@
 //! in a column of its own, and names the chunks in question back. What is not said again ages out: a neighbour that dies, or
 //! starts again, costs what it knew and nothing else. So does one that lies ([`crate::Gateway::named`]).
 //!
+//! Relays have their stations in common, and each of them gets those's reports itself. They tell each other which stations are members, and
+//! each names, unasked, what those have of it ([`Neighbourhood::of_relay`]).
+//!
 //! A neighbour is only believed about stations that are not associated here, and only about those of its own; its messages
 //! come over a channel that says for certain who sent them.
 
@@ -88,6 +91,12 @@ pub struct Neighbourhood {
     foreign: BTreeMap<(Neighbour, StationName), Foreign>,
     /// The neighbours' boots, as they said them last.
     boots: BTreeMap<Neighbour, u32>,
+    /// The other relays, where this is one.
+    relays: Vec<Neighbour>,
+    /// Which of this relay's stations are members of another one's, too, and when it said so.
+    common: BTreeMap<(Neighbour, StationName), Duration>,
+    /// When the other relays are told again who is a member here.
+    say_at: Duration,
     name_at: Duration,
     messages: VecDeque<(Neighbour, Vec<u8>)>,
     named: Vec<NamedChunk>,
@@ -109,10 +118,25 @@ impl Neighbourhood {
             own: BTreeMap::new(),
             foreign: BTreeMap::new(),
             boots: BTreeMap::new(),
+            relays: Vec::new(),
+            common: BTreeMap::new(),
+            say_at: Duration::ZERO,
             name_at: Duration::ZERO,
             messages: VecDeque::new(),
             named: Vec::new(),
         }
+    }
+
+    /// The same for a relay, whose stations may be members of these other relays' groups, too.
+    #[must_use]
+    pub fn of_relay(settings: Settings, boot: u32, slot_bits: u8, relays: &[Neighbour]) -> Self {
+        Neighbourhood { relays: relays.to_vec(), ..Neighbourhood::new(settings, boot, slot_bits) }
+    }
+
+    /// How many of this relay's stations are members of that one's group, too.
+    #[must_use]
+    pub fn common_stations_with(&self, relay: Neighbour) -> usize {
+        self.common.range((relay, 0)..=(relay, u64::MAX)).count()
     }
 
     /// How many stations of others are noted.
@@ -138,6 +162,10 @@ impl Neighbourhood {
         let said_of: Vec<(Neighbour, StationName)> =
             self.foreign.keys().filter(|(_, station)| *station == name).copied().collect();
         said_of.into_iter().for_each(|key| self.forget(gateway, key));
+        if !self.relays.is_empty() {
+            gateway.note_news(id);
+            self.say_at = Duration::ZERO;
+        }
         let rate_kilobits_per_second = u32::try_from(rate_bits_per_second / 1000).unwrap_or(u32::MAX);
         self.own.insert(name, Own { id, rate_kilobits_per_second, overhears: BTreeMap::new() });
     }
@@ -223,13 +251,18 @@ impl Neighbourhood {
             // of numbers before this gateway's start nothing is known
             Said::Heard { .. } => {}
             Said::Named(_) => {
-                // only what the neighbour was told that the station hears there
-                let own = self.own.get(&message.station).filter(|own| own.overhears.contains_key(&from));
+                // only what the neighbour was told that the station hears there, or that is said of a member of both relays
+                let is_common = self.common.contains_key(&key);
+                let own = self.own.get(&message.station);
+                let own = own.filter(|own| is_common || own.overhears.contains_key(&from));
                 if let Some((own, named)) = own.zip(named) {
                     gateway.named(own.id, named.slot_bits, named.chunks());
                 }
             }
             Said::Gone => self.forget(gateway, key),
+            Said::Has if self.relays.contains(&from) && self.own.contains_key(&message.station) => {
+                self.common.insert(key, now);
+            }
             // whoever drives this sees to where stations are and to keys
             Said::Has | Said::Group(_) => {}
         }
@@ -246,6 +279,8 @@ impl Neighbourhood {
         }
         let of_it: Vec<_> = self.foreign.range((from, 0)..=(from, u64::MAX)).map(|(key, _)| *key).collect();
         of_it.into_iter().for_each(|key| self.forget(gateway, key));
+        self.common.retain(|(neighbour, _), _| *neighbour != from);
+        self.say_at = Duration::ZERO;
         // it is told at once who overhears it
         for overheard in self.own.values_mut().filter_map(|own| own.overhears.get_mut(&from)) {
             overheard.say_at = Duration::ZERO;
@@ -311,16 +346,41 @@ impl Neighbourhood {
         for (neighbour, name, rate_kilobits_per_second) in due {
             self.say(neighbour, name, Said::Overhears { rate_kilobits_per_second });
         }
+        self.say_to_relays(now);
         if self.name_at <= now {
             self.name_at = now + self.settings.name_every;
             self.name(gateway);
         }
     }
 
+    /// Tells the other relays who is a member here, and forgets what they have not said again.
+    fn say_to_relays(&mut self, now: Duration) {
+        let (own, forget_after) = (&self.own, self.settings.forget_after);
+        self.common.retain(|(_, name), said_at| *said_at + forget_after > now && own.contains_key(name));
+        if self.relays.is_empty() || now < self.say_at {
+            return;
+        }
+        self.say_at = now + self.settings.say_every;
+        let names: Vec<StationName> = self.own.keys().copied().collect();
+        for relay in self.relays.clone() {
+            names.iter().for_each(|name| self.say(relay, *name, Said::Has));
+        }
+    }
+
+    /// The stations of which chunks are named, and to whom.
+    fn named_to(&self) -> Vec<(Vec<Neighbour>, StationName, StationId)> {
+        let foreign = self.foreign.iter().map(|((to, name), foreign)| (vec![*to], *name, foreign.id));
+        // a relay's own, also where no other one has it: what is not taken now is old when one does
+        let own = self.own.iter().filter(|_| !self.relays.is_empty()).map(|(name, own)| {
+            let others = self.relays.iter().filter(|relay| self.common.contains_key(&(**relay, *name)));
+            (others.copied().collect(), *name, own.id)
+        });
+        foreign.chain(own).collect()
+    }
+
     fn name(&mut self, gateway: &mut Gateway) {
-        let stations: Vec<_> = self.foreign.iter().map(|(key, foreign)| (*key, foreign.id)).collect();
         let mut named = std::mem::take(&mut self.named);
-        for ((neighbour, name), id) in stations {
+        for (neighbours, name, id) in self.named_to() {
             for _ in 0..MOST_MESSAGES_A_STATION {
                 named.clear();
                 gateway.take_news(id, self.settings.chunks_a_message, &mut named);
@@ -330,7 +390,7 @@ impl Neighbourhood {
                 }
                 let mut chunks = Vec::new();
                 named_chunks::emit(self.slot_bits, &mut named, &mut chunks);
-                self.say(neighbour, name, Said::Named(&chunks));
+                neighbours.iter().for_each(|neighbour| self.say(*neighbour, name, Said::Named(&chunks)));
             }
         }
         self.named = named;
@@ -347,7 +407,9 @@ impl Neighbourhood {
         let to_say =
             self.own.values().flat_map(|own| own.overhears.values()).map(|overheard| overheard.say_at);
         let to_forget = self.foreign.values().map(|foreign| foreign.said_at + self.settings.forget_after);
-        let to_name = (!self.foreign.is_empty()).then_some(self.name_at);
-        to_say.chain(to_forget).chain(to_name).min()
+        let is_relay = !self.relays.is_empty() && !self.own.is_empty();
+        let to_name = (!self.foreign.is_empty() || is_relay).then_some(self.name_at);
+        let to_relays = is_relay.then_some(self.say_at);
+        to_say.chain(to_forget).chain(to_name).chain(to_relays).min()
     }
 }

@@ -35,7 +35,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Checks what a `[routing]` says. `file` is relative to the configuration's `folder`. An error is the key, and a sentence
+    /// Checks what a `[routing]` says. Paths are relative to the configuration's `folder`. An error is the key, and a sentence
     /// with the mend.
     pub fn new(
         source: Source,
@@ -63,10 +63,17 @@ impl Settings {
         if source == Source::Olsrv2 && !is_port {
             return Err(("[routing] socket", "is the port of olsrd2's telnet, as \"2009\"".to_owned()));
         }
+        // where it is no port, it is a file as any other
+        let socket = match socket {
+            Some(named) if source == Source::Babeld && !is_port => {
+                folder.join(named).to_string_lossy().into_owned()
+            }
+            named => named.unwrap_or_default().to_owned(),
+        };
         Ok(Settings {
             source,
             file: file.map(|named| folder.join(named)).unwrap_or_default(),
-            socket: socket.unwrap_or_default().to_owned(),
+            socket,
             refresh: Duration::from_secs(refresh_seconds.into()),
         })
     }

@@ -38,12 +38,12 @@ async fn babeld(socket: &str) -> Result<Vec<Route>, String> {
         )
     };
     let asked = async {
-        if socket.contains('/') {
-            ask(tokio::net::UnixStream::connect(socket).await?).await
-        } else {
-            let port: u16 = socket.parse().map_err(std::io::Error::other)?;
-            ask(tokio::net::TcpStream::connect((IpAddr::from(std::net::Ipv6Addr::LOCALHOST), port)).await?)
-                .await
+        match socket.parse::<u16>() {
+            Err(_) => ask(tokio::net::UnixStream::connect(socket).await?).await,
+            Ok(port) => {
+                let localhost = IpAddr::from(std::net::Ipv6Addr::LOCALHOST);
+                ask(tokio::net::TcpStream::connect((localhost, port)).await?).await
+            }
         }
     };
     let dump = tokio::time::timeout(PATIENCE, asked).await.map_err(|late| unanswered(&late))?;

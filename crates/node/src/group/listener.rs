@@ -122,6 +122,11 @@ impl Listener {
         true
     }
 
+    /// By which chunks are addressed.
+    pub fn address_key(&self) -> [u8; KEY_BYTES] {
+        self.membership.address_key
+    }
+
     /// Which member this is.
     pub fn member(&self) -> u8 {
         self.membership.member
@@ -213,7 +218,7 @@ impl Listener {
         learnt
     }
 
-    /// What this node itself sent to its own group.
+    /// What this node itself sent to its own group, or heard in another one's.
     pub fn keep_sent(&mut self, encoded: &[u8]) {
         // it was made here, and makes sense
         let _ = self.station.overhear(encoded);

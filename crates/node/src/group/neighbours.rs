@@ -33,8 +33,9 @@ pub(crate) struct Neighbours {
 
 impl Neighbours {
     /// None is known yet. `names` are those of all stations, by what they would be as members.
-    pub fn new(boot: u32, slot_bits: u8, names: BTreeMap<u8, StationName>) -> Self {
-        let neighbourhood = Neighbourhood::new(Settings::default(), boot, slot_bits);
+    /// `relays` are the other relays, where this node is one.
+    pub fn new(boot: u32, slot_bits: u8, names: BTreeMap<u8, StationName>, relays: &[Neighbour]) -> Self {
+        let neighbourhood = Neighbourhood::of_relay(Settings::default(), boot, slot_bits, relays);
         Neighbours { neighbourhood, boot, names, keys: Vec::new() }
     }
 
@@ -119,8 +120,8 @@ impl Neighbours {
         self.neighbourhood.poll_message()
     }
 
-    /// How many stations of this neighbour's overhear this gateway.
+    /// How many stations of this neighbour's overhear this gateway, or are members of both relays.
     pub fn overheard_by(&self, neighbour: Neighbour) -> usize {
-        self.neighbourhood.foreign_stations_of(neighbour)
+        self.neighbourhood.foreign_stations_of(neighbour) + self.neighbourhood.common_stations_with(neighbour)
     }
 }

@@ -30,10 +30,12 @@ fn stations(config: &Config) -> impl Iterator<Item = (usize, StationName)> {
 
 /// What a gateway's group needs to have to do with others, and how all of them address chunks.
 pub(super) fn neighbours(config: &Config, group: &Group, boot: u64) -> Option<(Neighbours, [u8; KEY_BYTES])> {
-    let Gateways::Neighbours(_) = &config.gateways else { return None };
+    let Gateways::Neighbours(others) = &config.gateways else { return None };
     let names = stations(config).map(|(index, name)| (index as u8, name)).collect();
     let address_key = derive(config.network_key.as_bytes(), b"overheard 1 slot addresses");
-    Some((Neighbours::new(boot as u32, group.slot_bits, names), address_key))
+    let relays = others.iter().filter(|_| config.mesh.forwards).map(|peer| *peer as u16);
+    let relays: Vec<u16> = relays.collect();
+    Some((Neighbours::new(boot as u32, group.slot_bits, names, &relays), address_key))
 }
 
 /// Where stations are, or which gateway a station uses.
@@ -41,6 +43,8 @@ pub(super) fn roaming(config: &Config, boot: u64, peers: &mut [Peer], now: Durat
     let roaming = match &config.gateways {
         Gateways::One => None,
         Gateways::Choice(gateways) => Choice::new(gateways, now).map(Roaming::Station),
+        // a station is associated with every relay that it knows
+        Gateways::Neighbours(neighbours) if config.mesh.forwards => Some(Roaming::Relay(neighbours.clone())),
         Gateways::Neighbours(neighbours) => {
             Whereabouts::new(neighbours, boot as u32, stations(config), now).map(Roaming::Gateway)
         }
@@ -61,6 +65,12 @@ impl Node {
             Roaming::Station(_) => {
                 self.told.clear();
                 self.choose(now);
+            }
+            Roaming::Relay(_) => {
+                for (peer, told) in std::mem::take(&mut self.told) {
+                    self.heed(now, peer, told);
+                }
+                self.say_messages(Vec::new());
             }
             Roaming::Gateway(_) => {
                 if self.gateways_timeout().is_some_and(|at| at <= now) || !self.told.is_empty() {
@@ -105,31 +115,32 @@ impl Node {
 
     /// A gateway takes what a peer said.
     fn heed(&mut self, now: Duration, peer: usize, told: Told) {
-        let Roaming::Gateway(whereabouts) = &mut self.roaming else { return };
-        match told {
-            Told::Started => {
-                whereabouts.has_started(now, peer);
+        match (told, &mut self.roaming) {
+            (Told::Message(message), roaming) if roaming.is_neighbour(peer) => {
+                self.hear_neighbour(now, peer, &message);
             }
-            Told::Associated(association) => {
+            (Told::Message(_), _) => self.peers[peer].counters.bad_frames += 1,
+            (Told::Started, Roaming::Gateway(whereabouts)) => whereabouts.has_started(now, peer),
+            (Told::Associated(association), Roaming::Gateway(whereabouts)) => {
                 // also one that has been away for so short a time that nobody noticed has lost what it had
                 if whereabouts.says(now, peer, association) {
                     self.peers[peer].end_membership(&mut outside!(self));
                 }
             }
-            Told::Message(message) if whereabouts.is_neighbour(peer) => {
-                self.hear_neighbour(now, peer, &message);
-            }
-            Told::Message(_) => self.peers[peer].counters.bad_frames += 1,
+            (Told::Started | Told::Associated(_), _) => {}
         }
     }
 
     fn hear_neighbour(&mut self, now: Duration, peer: usize, bytes: &[u8]) {
-        let Roaming::Gateway(whereabouts) = &mut self.roaming else { return };
         let neighbours = self.sharing.as_mut().and_then(|it| Some((&mut it.codec, it.neighbours.as_mut()?)));
         let counters = &mut self.peers[peer].counters;
         counters.neighbour_messages_received += 1;
         match (Message::parse(bytes), neighbours) {
-            (Ok(Message { station, said: Said::Has, .. }), _) => whereabouts.has(now, peer, station),
+            (Ok(Message { station, said: Said::Has, .. }), _)
+                if let Roaming::Gateway(whereabouts) = &mut self.roaming =>
+            {
+                whereabouts.has(now, peer, station);
+            }
             (Ok(_), None) => {} // without a group there is nothing to be made of it
             (Ok(Message { boot, said: Said::Group(group), .. }), Some((_, neighbours))) => {
                 if neighbours.has_group(peer as u16, boot, group) {
@@ -194,6 +205,11 @@ impl Node {
                 messages.extend(to_each);
             }
         }
+        self.say_messages(messages);
+    }
+
+    /// Sends these messages to other gateways, and those that the group has for them.
+    fn say_messages(&mut self, mut messages: Vec<(usize, Vec<u8>)>) {
         if let Some(neighbours) = self.sharing.as_mut().and_then(|sharing| sharing.neighbours.as_mut()) {
             while let Some((neighbour, message)) = neighbours.poll_message() {
                 messages.push((usize::from(neighbour), message));
@@ -237,11 +253,12 @@ impl Node {
     /// What can be said of a peer, and of where it is.
     pub(super) fn status_of(&self, now: Duration, peer: &Peer) -> PeerStatus {
         let mut status = peer.status(now, self.sharing.as_ref());
-        let Roaming::Gateway(whereabouts) = &self.roaming else { return status };
-        if let Some(Place::There(gateway)) = whereabouts.place(peer.index) {
+        if let Roaming::Gateway(whereabouts) = &self.roaming
+            && let Some(Place::There(gateway)) = whereabouts.place(peer.index)
+        {
             status.associated_with = Some(self.peers[gateway].config.name.clone());
         }
-        if whereabouts.is_neighbour(peer.index) {
+        if self.roaming.is_neighbour(peer.index) {
             let neighbours = self.sharing.as_ref().and_then(|sharing| sharing.neighbours.as_ref());
             status.overheard_by = neighbours.map(|it| it.overheard_by(peer.index as u16));
         }
@@ -251,7 +268,7 @@ impl Node {
     /// When [`follow_gateways`](Node::follow_gateways) has something to do.
     pub(super) fn gateways_timeout(&self) -> Option<Duration> {
         match &self.roaming {
-            Roaming::Alone => None,
+            Roaming::Alone | Roaming::Relay(_) => None,
             Roaming::Station(choice) => choice.timeout(&self.peers),
             Roaming::Gateway(whereabouts) => Some(whereabouts.timeout()),
         }

@@ -2,7 +2,9 @@
 //! itself, which a relay that heard it will not send back.
 
 use super::Node;
+use crate::group::Listener;
 use crate::hop_limit;
+use crate::peer::Peer;
 use std::time::Duration;
 use wire::inner::Inner;
 
@@ -56,6 +58,25 @@ impl Node {
                 None => self.deliveries.push_buffer(answer),
             }
         }
+    }
+
+    /// What a relay sent to its group stands in the caches for other relays that address chunks like it: these are told of it.
+    pub(super) fn keep_for_others(&mut self) {
+        // in their order: slots are overwritten
+        for at in 0..self.heard.len() {
+            let (from, rest) = std::mem::take(&mut self.heard[at]);
+            let listener = |peer: &Peer| peer.link.as_ref()?.listener.as_ref().map(Listener::address_key);
+            if let Some(key) = listener(&self.peers[from]) {
+                let others = self.peers.iter_mut().filter(|peer| peer.index != from);
+                for link in
+                    others.filter(|peer| listener(peer) == Some(key)).filter_map(|peer| peer.link.as_mut())
+                {
+                    link.listener.iter_mut().for_each(|listener| listener.keep_sent(&rest));
+                }
+            }
+            self.deliveries.recycle(rest);
+        }
+        self.heard.clear();
     }
 
     /// What this node shared stands in its caches for the others' groups, as in those of whoever heard it.

@@ -25,6 +25,8 @@ pub(crate) enum Roaming {
     Station(Choice),
     /// It is one of several gateways.
     Gateway(Whereabouts),
+    /// It is a relay, and these peers are others, with which it has stations in common.
+    Relay(Vec<usize>),
 }
 
 /// What a peer said of it.
@@ -42,7 +44,7 @@ impl Roaming {
     /// Through which peer a packet goes that its destination leads to `peer`.
     pub fn way(&self, peer: usize) -> usize {
         match self {
-            Roaming::Alone => peer,
+            Roaming::Alone | Roaming::Relay(_) => peer,
             Roaming::Station(choice) => choice.way(peer),
             Roaming::Gateway(whereabouts) => whereabouts.way(peer),
         }
@@ -57,8 +59,17 @@ impl Roaming {
                 Roaming::Station(choice) => {
                     choice.knows(peer) && owner.is_some_and(|owner| choice.knows(owner))
                 }
-                Roaming::Gateway(whereabouts) => whereabouts.is_neighbour(peer),
+                Roaming::Gateway(_) | Roaming::Relay(_) => self.is_neighbour(peer),
             }
+    }
+
+    /// Whether a peer is another gateway, where this node is one, or another relay.
+    pub fn is_neighbour(&self, peer: usize) -> bool {
+        match self {
+            Roaming::Alone | Roaming::Station(_) => false,
+            Roaming::Gateway(whereabouts) => whereabouts.is_neighbour(peer),
+            Roaming::Relay(others) => others.contains(&peer),
+        }
     }
 
     /// Whether a peer can become a member of this node's group now.
@@ -66,6 +77,7 @@ impl Roaming {
         match self {
             Roaming::Alone | Roaming::Station(_) => true,
             Roaming::Gateway(whereabouts) => whereabouts.is_associated(peer),
+            Roaming::Relay(_) => !self.is_neighbour(peer),
         }
     }
 }

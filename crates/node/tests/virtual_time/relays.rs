@@ -31,7 +31,7 @@ pub struct Mesh1c {
     pub sent_bytes: BTreeMap<(usize, usize), u64>,
 }
 
-fn address(index: usize) -> SocketAddr {
+pub fn address(index: usize) -> SocketAddr {
     format!("192.0.2.{}:4780", index + 1).parse().unwrap()
 }
 
@@ -41,7 +41,7 @@ fn hears(one: usize, other: usize) -> bool {
     is_relay(one) != is_relay(other)
 }
 
-fn configs(seed: u64, overhears: bool) -> Vec<Config> {
+pub fn configs(seed: u64, overhears: bool) -> Vec<Config> {
     let mut rng = ChaCha12Rng::seed_from_u64(seed);
     let network = NetworkKey::generate(&mut rng);
     let keys: Vec<PrivateKey> = (0..4).map(|_| PrivateKey::generate(&mut rng)).collect();
@@ -73,6 +73,10 @@ impl Mesh1c {
     pub fn with(seed: u64, overhears: bool, change: impl Fn(usize, &mut Config)) -> Self {
         let mut configs = configs(seed, overhears);
         configs.iter_mut().enumerate().for_each(|(index, config)| change(index, config));
+        Self::of(seed, &configs)
+    }
+
+    pub fn of(seed: u64, configs: &[Config]) -> Self {
         let node = |(index, config): (usize, &Config)| {
             Node::new(config.clone(), [index as u8; 32], Duration::ZERO).unwrap()
         };
@@ -99,7 +103,8 @@ impl Mesh1c {
             transmit.seal(&mut datagram);
             let Some(to) = (0..4).find(|&at| address(at) == transmit.to) else { continue };
             *self.sent_bytes.entry((index, to)).or_default() += datagram.len() as u64;
-            for at in (0..4).filter(|&at| at != index && hears(index, at)) {
+            // relays may have a wire between them
+            for at in (0..4).filter(|&at| at != index && (hears(index, at) || at == to)) {
                 let overheard = at != to;
                 let missed = if overheard { self.unheard } else { self.loss };
                 if !self.rng.random_bool(missed) {
@@ -163,7 +168,7 @@ impl Mesh1c {
 }
 
 /// Payloads of `bytes` of which the first `shared` are those of the other's, and the rest is like nothing else.
-fn contents(seed: u64, count: usize, bytes: usize, shared: usize) -> [Vec<Vec<u8>>; 2] {
+pub fn contents(seed: u64, count: usize, bytes: usize, shared: usize) -> [Vec<Vec<u8>>; 2] {
     let mut rng = ChaCha12Rng::seed_from_u64(seed);
     let mut some = |bytes: usize| -> Vec<u8> { (0..bytes).map(|_| rng.random()).collect() };
     let one: Vec<Vec<u8>> = (0..count).map(|_| some(bytes)).collect();

@@ -6,6 +6,8 @@
 //! other and so hold the same chunks; with it neither has to. Of a chunk that is only named the bytes come with the packet
 //! from which it is removed first, which is where a request would be answered from.
 //!
+//! Relays tell each other the same of stations that are members of both, of what was sent to them, too.
+//!
 //! A neighbour that names what is not so is found out as a station is that lies: by misses, which cost the station trust and
 //! nobody a wrong byte.
 
@@ -21,7 +23,7 @@ const MOST_NEWS: usize = 4096;
 /// So many packets may pass between what a station overhears elsewhere and the news of it.
 const UNCERTAIN_PACKETS: u64 = 1024;
 
-/// Packets that a station of another gateway overheard here.
+/// Packets that a station of another gateway or relay overheard here, or got.
 #[derive(Debug, Default)]
 pub struct News(VecDeque<PacketNumber>);
 
@@ -40,15 +42,15 @@ fn news_of(stations: &mut Stations, station: StationId) -> Option<&mut News> {
 }
 
 impl Gateway {
-    /// The station is another gateway's, and is to be told of there: what it overhears from now on is noted for
-    /// [`take_news`](Gateway::take_news).
+    /// The station is another gateway's or relay's, and is to be told of there: what it overhears from now on, and what it gets, is
+    /// noted for [`take_news`](Gateway::take_news).
     pub fn note_news(&mut self, of: StationId) {
         if let Some(associated) = self.stations.get_mut(of) {
             associated.news.get_or_insert_default();
         }
     }
 
-    /// Appends up to so many chunks that a station of another gateway overheard here, of those that were not taken yet; packets
+    /// Appends up to so many chunks that such a station overheard here, or got, of those that were not taken yet; packets
     /// are not divided. What has been displaced meanwhile is left out.
     pub fn take_news(&mut self, of: StationId, most: usize, out: &mut Vec<NamedChunk>) {
         let start = out.len();

@@ -272,6 +272,11 @@ impl Gateway {
         self.settle(now);
         let Some((packet, column)) = self.packet_of(by, number) else { return };
         self.station_has(column, packet, false);
+        if !packet.acknowledged
+            && let Some(news) = self.stations.get_mut(by).and_then(|it| it.news.as_mut())
+        {
+            news.note(number);
+        }
         if !packet.acknowledged && self.sent.chunks(packet).any(SentChunk::was_removed) {
             self.settling.push_back((now + SETTLED_AFTER, number));
         }

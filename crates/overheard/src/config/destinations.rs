@@ -1,7 +1,7 @@
 //! Nodes of the mesh to which the routing protocol knows the way.
 
 use super::Mistake;
-use super::file::{Destination, File};
+use super::file::{Destination, File, Role};
 use super::resolve::nets;
 use crate::next_hops::{Neighbours, Settings};
 use node::PeerConfig;
@@ -40,7 +40,7 @@ pub fn destinations(
         let what = format!("there are {}, and at most {MOST_DESTINATIONS}", file.destination.len());
         return mistake("[[destination]]", what);
     }
-    if !file.gateway.is_empty() {
+    if !file.gateway.is_empty() && file.node.role != Role::Relay {
         let what = "goes by who is associated with whom, and a [[destination]] by routes; write a [[peer]]";
         return mistake("[[gateway]]", what.to_owned());
     }
@@ -84,9 +84,13 @@ pub fn destinations(
 /// Who may be the way to the node at `address`: relays, and itself.
 fn neighbours(file: &File, peers: &[PeerConfig], address: IpAddr) -> Neighbours {
     let mut neighbours = Neighbours::of(address);
+    let is_relay = |index: usize| match file.peer.get(index) {
+        Some(peer) => peer.relays,
+        None => file.node.role == Role::Relay, // a [[gateway]], which is a relay as this node is
+    };
     for (index, peer) in peers.iter().enumerate() {
         let Some(endpoint) = peer.endpoint else { continue };
-        if file.peer.get(index).is_some_and(|it| it.relays) || endpoint.ip() == address {
+        if is_relay(index) || endpoint.ip() == address {
             neighbours.add(index, endpoint.ip());
         }
     }

@@ -15,7 +15,8 @@ pub struct File {
     /// The nodes it talks to.
     #[serde(default)]
     pub peer: Vec<Peer>,
-    /// Gateways of one operator: on a station those among which it chooses, the first one first; on a gateway the others.
+    /// Gateways of one operator: on a station those among which it chooses, the first one first; on a gateway, or a relay, the
+    /// others.
     #[serde(default)]
     pub gateway: Vec<Gateway>,
     /// Where the ways to `destination`s are learnt.

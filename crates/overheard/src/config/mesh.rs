@@ -17,8 +17,9 @@ pub fn mesh(
         let what = "there is one alone, and a relay passes on from one peer to another; add the others";
         return Err(Mistake::at(path, "[[peer]]", what));
     }
-    if forwards && !file.gateway.is_empty() {
-        let what = "belongs to gateways and stations, and this is a relay; write a [[peer]]";
+    if forwards && !file.gateway.is_empty() && file.overhear.is_none() {
+        let what = "another relay's table is for what common stations overheard, and there is no [overhear]; add it, or write a \
+                    [[peer]]";
         return Err(Mistake::at(path, "[[gateway]]", what));
     }
     let relays: Vec<usize> =

@@ -1,0 +1,97 @@
+//! Two relays that do not hear each other tell each other what their common stations have.
+
+use crate::pair::tcp_between;
+use crate::relays::{C1, C2, Mesh1c, R1, R2, address, configs, contents, same};
+use node::{Config, Destination, Gateways, PeerConfig};
+use std::time::Duration;
+
+const MS: Duration = Duration::from_millis(1);
+const SECOND: Duration = Duration::from_secs(1);
+/// At a relay, the other one.
+const OTHER: usize = 2;
+
+/// The first station's way to the second one changes; `neighbours`: whether the relays know each other.
+fn all(seed: u64, neighbours: bool) -> Vec<Config> {
+    let mut configs = configs(seed, true);
+    let allowed_ips = vec!["10.0.0.4/32".parse().unwrap()];
+    configs[C1].mesh.destinations = vec![Destination { name: "192.0.2.4".to_owned(), allowed_ips }];
+    configs[C1].peers[0].allowed_ips.clear();
+    for (relay, other) in [(R1, R2), (R2, R1)] {
+        let public_key = configs[other].private_key.public();
+        let keepalive = Some(5 * SECOND);
+        let (name, endpoint) = (format!("node {other}"), Some(address(other)));
+        let peer = PeerConfig { name, public_key, endpoint, allowed_ips: Vec::new(), keepalive };
+        if neighbours {
+            configs[relay].peers.push(peer);
+            configs[relay].gateways = Gateways::Neighbours(vec![OTHER]);
+        }
+    }
+    configs
+}
+
+impl Mesh1c {
+    /// Sends these payloads from the first station to the second one by a relay: what the relay sent to it, in bytes. They get there
+    /// whatever the way.
+    fn send_by(&mut self, relay: usize, payloads: &[Vec<u8>]) -> u64 {
+        self.nodes[C1].set_next_hop(self.now, 0, Some(relay - R1));
+        let sent = |mesh: &Mesh1c| mesh.sent_bytes.get(&(relay, C2)).copied().unwrap_or(0);
+        let before = sent(self);
+        self.delivered[C2].clear();
+        let mut packets = Vec::new();
+        for (number, payload) in payloads.iter().enumerate() {
+            let packet = tcp_between(1, 4, 1 + 2000 * number as u32, payload);
+            self.nodes[C1].handle_packet(self.now, &packet);
+            self.poll(C1);
+            packets.push(packet);
+            self.run(5 * MS);
+        }
+        self.run(2 * SECOND);
+        assert!(same(&self.delivered[C2], &packets), "{} of {}", self.delivered[C2].len(), packets.len());
+        sent(self) - before
+    }
+}
+
+#[test]
+fn what_one_relay_sent_to_a_station_another_one_does_not_send_to_it() {
+    let [content, other] = contents(5, 200, 1200, 0);
+    let whole = 200 * 1200;
+    for neighbours in [false, true] {
+        let mut mesh = Mesh1c::of(5, &all(5, neighbours));
+        let first = mesh.send_by(R1, &content);
+        let second = mesh.send_by(R2, &content);
+        let relay = mesh.nodes[R2].status(mesh.now);
+        println!("neighbours: {neighbours}; by one {first} bytes, again by the other {second}");
+        assert!(first > whole, "nothing repeats: {first}");
+        if neighbours {
+            assert!(second < whole / 2, "{second} {relay:#?}");
+            assert!(relay.peers[OTHER].counters.chunks_named > 1000, "{relay:#?}");
+            assert_eq!(relay.peers[OTHER].overheard_by, Some(2), "both stations are members of both");
+        } else {
+            assert!(second > whole, "it cannot know: {second}");
+        }
+        let missed: u64 =
+            mesh.nodes[C2].status(mesh.now).peers.iter().map(|it| it.counters.chunks_missed).sum();
+        assert!(missed < 20, "{missed}");
+        let third = mesh.send_by(R2, &other);
+        assert!(third > whole, "what is new costs what it costs: {third}");
+    }
+}
+
+#[test]
+fn a_relay_that_starts_again_or_is_not_heard_costs_savings_only() {
+    let [content, other] = contents(6, 100, 1200, 0);
+    let configs = all(6, true);
+    let mut mesh = Mesh1c::of(6, &configs);
+    mesh.send_by(R1, &content);
+    for relay in [R1, R2] {
+        mesh.nodes[relay] =
+            node::Node::new(configs[relay].clone(), [77 + relay as u8; 32], mesh.now).unwrap();
+        mesh.poll(relay);
+        mesh.run(20 * SECOND);
+        mesh.send_by(R2, &content);
+        mesh.send_by(R1, &content);
+    }
+    mesh.send_by(R1, &other);
+    let again = mesh.send_by(R2, &other);
+    assert!(again < 100 * 1200 / 2, "they have found each other again: {again}");
+}
