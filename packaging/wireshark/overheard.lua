@@ -14,6 +14,7 @@ local FRAMES = {
     "flushed", "close", "again: packet", "again: reduced", "store: packet", "store: reduced", "short", "again: short",
     "store: short", "probe", "lane", "head", "tail", "shared", "membership", "joined", "heard", "chunk request",
     "chunk reply", "coded", "notice", "neighbour", "associated", "other group", "heard of other",
+    "natives",
 }
 -- What a receipt says of sequences.
 local STATES = { [0] = "missing", [1] = "held", [2] = "parked", [3] = "untold" }

@@ -107,6 +107,9 @@ pub enum FrameType {
     OtherGroup = 32,
     /// What the sender overheard of another gateway's group: [`crate::group::HeardOfOther`].
     HeardOfOther = 33,
+    /// Natives for several members as one XOR: [`crate::natives`]. It is all of a group's unit, and its members take their link
+    /// sequences from it.
+    Natives = 34,
 }
 
 impl FrameType {
@@ -114,7 +117,7 @@ impl FrameType {
     #[must_use]
     pub fn from_number(number: u8) -> Option<Self> {
         use FrameType::*;
-        const TYPES: [FrameType; 34] = [
+        const TYPES: [FrameType; 35] = [
             Padding,
             Packet,
             ReducedCompact,
@@ -149,6 +152,7 @@ impl FrameType {
             Associated,
             OtherGroup,
             HeardOfOther,
+            Natives,
         ];
         TYPES.get(usize::from(number)).copied()
     }

@@ -1,7 +1,7 @@
 //! A node of a mesh (REfactor, sections 2.2.2 and 3.4, Figure 1c): passes on what comes for others, and keeps in mind what it sent
 //! itself, which a relay that heard it will not send back.
 
-use super::Node;
+use super::{Named, Node};
 use crate::hop_limit;
 use std::time::Duration;
 use wire::inner::Inner;
@@ -12,13 +12,14 @@ impl Node {
         if !self.config.mesh.forwards {
             return;
         }
-        for mut packet in self.deliveries.take_behind(delivered) {
+        for (mut packet, sequence) in self.deliveries.take_behind(delivered) {
             let inner = Inner::parse(&packet).ok();
             let next_hop = inner.as_ref().and_then(|inner| self.routes.peer(inner.flow.destination));
             match inner.zip(next_hop.filter(|to| *to != from)) {
                 Some((inner, to)) if hop_limit::decrement(&mut packet) => {
                     self.peers[to].counters.relayed_packets += 1;
-                    self.pass_on(now, to, &packet, &inner);
+                    let name = sequence.and_then(|sequence| self.name(from, sequence, &inner));
+                    self.pass_on(now, to, (&packet, name), &inner);
                     self.deliveries.recycle(packet);
                 }
                 _ => self.deliveries.push_buffer(packet),
@@ -28,10 +29,10 @@ impl Node {
 
     /// Lets a packet that came from elsewhere wait for a peer. If it cannot, its sender is told the way it came, which no kernel
     /// here need know.
-    pub(super) fn pass_on(&mut self, now: Duration, to: usize, packet: &[u8], inner: &Inner) {
+    pub(super) fn pass_on(&mut self, now: Duration, to: usize, packet: Named<'_>, inner: &Inner) {
         let before = self.deliveries.len();
         self.send_to(now, to, packet, inner);
-        for answer in self.deliveries.take_behind(before) {
+        for (answer, _) in self.deliveries.take_behind(before) {
             let inner = Inner::parse(&answer).ok();
             let sender = inner.as_ref().and_then(|inner| self.routes.peer(inner.flow.destination));
             match inner.zip(sender) {

@@ -22,5 +22,6 @@ pub fn mesh(path: &Path, file: &File, peers: &[PeerConfig]) -> Result<Mesh, Mist
         let what = "what passes from peer to peer stays on one thread; take it out";
         return Err(Mistake::at(path, "[node] threads", what));
     }
-    Ok(Mesh { forwards, relays })
+    let codes = file.overhear.as_ref().is_some_and(|overhear| overhear.code);
+    Ok(Mesh { forwards, relays, codes })
 }
