@@ -68,13 +68,13 @@ impl Node {
 
     /// The peers whose first packets may share a frame, this one's among them; none if it stays alone.
     fn partners(&mut self, now: Duration, first: usize) -> Option<Vec<(usize, Name)>> {
-        let (name, bytes) = self.peers[first].native_that_waits(now, &outside!(self))?;
+        let (name, bytes) = self.peers[first].native_that_waits(now, true, &outside!(self))?;
         let count = self.peers.len();
         let turn = self.coding.as_ref()?.turn;
         let others = (0..count).map(|at| (at + turn) % count).filter(|at| *at != first);
         let mut waiting = vec![None; count];
         for at in others.clone() {
-            waiting[at] = self.peers[at].native_that_waits(now, &outside!(self));
+            waiting[at] = self.peers[at].native_that_waits(now, false, &outside!(self));
         }
         waiting[first] = Some((name, bytes));
         let is_small = |bytes: usize| bytes < SMALL_BYTES;

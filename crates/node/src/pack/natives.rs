@@ -2,7 +2,7 @@
 
 use super::shared::UNIT;
 use super::{Due, Packed};
-use crate::group::{Member, Reached};
+use crate::group::{Listener, Member, Reached};
 use crate::link::Link;
 use crate::node::Outside;
 use crate::peer::Peer;
@@ -23,31 +23,37 @@ pub(crate) fn natives_mac(mac: &PacketMac, counter: u64, bytes: &[u8]) -> [u8; P
 }
 
 impl Peer {
-    /// By what others know the native whose turn it is, and the packet's length, if it may leave with those of others now.
+    /// By what others know the native whose turn it is, and the packet's length, if it may leave with those of others now. Where
+    /// it is the peer's own turn, what else is to be said goes first.
     pub(crate) fn native_that_waits(
         &mut self,
         now: Duration,
+        is_its_turn: bool,
         outside: &Outside<'_>,
     ) -> Option<(Name, usize)> {
         self.endpoint?;
         self.sessions.sending(now)?;
-        if !self.is_quiet(now) || !self.is_shared(outside) || self.path.has_probe() {
-            return None;
+        let is_quiet = !is_its_turn || self.is_quiet(now) && !self.speaks(now) && !self.path.has_probe();
+        let is_free = is_quiet && !self.closing && self.is_shared(outside);
+        let link = self.link.as_mut().filter(|link| is_free && link.separates)?;
+        let member = link.member.as_ref().filter(|_| link.overflow.is_none() && link.begun.is_none())?;
+        if member.has_replies() {
+            return None; // they go with the next packet
         }
-        let link = self.link.as_mut()?;
-        let member = link.member.as_ref()?;
-        let is_free = link.separates
-            && link.overflow.is_none()
-            && link.begun.is_none()
-            && !member.has_replies()
-            && member.tell_at().is_none_or(|at| at > now)
-            && !link.listener.as_ref().is_some_and(|listener| listener.speaks(now))
-            && link.reports.tell_at().is_none_or(|at| at > now);
-        let name = self.queue.peek_name(now).filter(|_| is_free)?;
-        link.member
-            .as_mut()
-            .is_some_and(|member: &mut Member| member.natives.is_worth_trying())
-            .then_some(name)
+        let waiting = self.queue.peek_name(now)?;
+        link.member.as_mut()?.natives.is_worth_trying().then_some(waiting)
+    }
+
+    /// Whether something of groups is to be said to it now.
+    fn speaks(&self, now: Duration) -> bool {
+        let Some(link) = &self.link else { return false };
+        let (member, listener) = (link.member.as_ref(), link.listener.as_ref());
+        let speaks_at = [
+            member.and_then(Member::tell_at),
+            listener.and_then(Listener::speaks_at),
+            link.reports.tell_at(),
+        ];
+        speaks_at.into_iter().flatten().any(|at| at <= now)
     }
 
     /// Writes that packet as a datagram of its own, and as which it can share one; its link sequence, and the key for its MAC.

@@ -64,6 +64,11 @@ impl Mesh {
         mesh
     }
 
+    /// From now on others hear each other.
+    pub fn set_hears(&mut self, hears: fn(usize, usize) -> bool) {
+        self.hears = hears;
+    }
+
     /// Bytes that were sent from one to the other.
     pub fn sent_bytes(&self, hop: (usize, usize)) -> u64 {
         self.sent.get(&hop).map_or(0, |(_, bytes)| *bytes)
