@@ -279,3 +279,83 @@ impl Separated {
         self.passed_over % TRY_EVERY == 0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wire::shim::slots::Slots;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    fn rest(native: &[u8]) -> Vec<u8> {
+        let mut rest = Vec::new();
+        Slots { slot_bits: 18, mac: None, runs: &[], slots: &[] }.emit(&mut rest);
+        rest.extend_from_slice(native);
+        rest
+    }
+
+    fn shared(number: u32, rest: &[u8]) -> Shared<'_> {
+        Shared { number, frame_type: FrameType::Packet, is_compressed: false, front: &[], rest }
+    }
+
+    #[test]
+    fn what_is_said_and_heard_is_bounded_whoever_says_it() {
+        let mut coding = Coding::default();
+        let native = vec![7; 1200];
+        let whole = rest(&native);
+        for number in 0..20_000u32 {
+            coding.sent(MS, (number % 5) as usize, number.into(), &native);
+            coding.heard(MS, 1, 0x100_000 + number % 300, &shared(number, &whole));
+            coding.news.clear();
+            let mut said = Vec::new();
+            HeardOfOther::emit_front(0x100_000 + number, &mut said);
+            Heard::emit(number.into(), &[0xff; 4], &mut said);
+            coding.reported((number % 7) as u8, &HeardOfOther::parse(&said).unwrap());
+        }
+        assert!(coding.bytes() <= 2 * POOL_BYTES);
+        let mut reports = Reports::default();
+        (0..1000).for_each(|key_id| reports.note(MS, Overheard { key_id, number: 5 }));
+        assert_eq!(reports.0.len(), MAX_GROUPS);
+        let mut named = Named::default();
+        (0..5000).for_each(|sequence| named.note(sequence, 9, &shared(1, &whole)));
+        assert_eq!((named.0.len(), named.of(4999, 1200).is_some()), (MAX_NAMED, true));
+        assert_eq!(named.of(4999, 1201), None, "something was taken out of it before");
+    }
+
+    #[test]
+    fn only_who_sent_a_native_or_says_it_heard_it_has_it() {
+        let mut coding = Coding::default();
+        let overheard = Overheard { key_id: 0x12_3456, number: 500 };
+        let name = Name { from: 2, sequence: 9, overheard: Some(overheard) };
+        assert_eq!([1, 2, 3].map(|member| coding.has(member, &name)), [0.0, 1.0, 0.0]);
+        let mut said = Vec::new();
+        HeardOfOther::emit_front(overheard.key_id, &mut said);
+        Heard::emit(502, &[0b101], &mut said);
+        coding.reported(3, &HeardOfOther::parse(&said).unwrap());
+        assert_eq!([1, 2, 3].map(|member| coding.has(member, &name)), [0.0, 1.0, 1.0]);
+        let next = Name { overheard: Some(Overheard { number: 501, ..overheard }), ..name };
+        assert_eq!(coding.has(3, &next), 0.0);
+        // a key whose names could be taken for members' own
+        let low = Name { overheard: Some(Overheard { key_id: 0x399, number: 1 }), ..name };
+        assert_eq!(coding.has(3, &low), 0.0);
+    }
+
+    #[test]
+    fn who_takes_nothing_out_is_tried_rarely_and_again() {
+        let mut separated = Separated::default();
+        let mut tried = 0;
+        for sequence in 0..1000 {
+            if separated.is_worth_trying() {
+                tried += 1;
+                separated.sent(sequence);
+                separated.fate(sequence, false);
+            }
+        }
+        assert!((20..60).contains(&tried), "{tried}");
+        (1000..1040).for_each(|sequence| {
+            separated.sent(sequence);
+            separated.fate(sequence, true);
+        });
+        assert!(separated.is_worth_trying());
+    }
+}
