@@ -14,12 +14,12 @@ local FRAMES = {
     "flushed", "close", "again: packet", "again: reduced", "store: packet", "store: reduced", "short", "again: short",
     "store: short", "probe", "lane", "head", "tail", "shared", "membership", "joined", "heard", "chunk request",
     "chunk reply", "coded", "notice", "neighbour", "associated", "other group", "heard of other",
-    "reduced (hashed)",
+    "natives", "reduced (hashed)",
 }
 -- What a receipt says of sequences.
 local STATES = { [0] = "missing", [1] = "held", [2] = "parked", [3] = "untold" }
 -- Frames that take a link sequence, and those that name an earlier one.
-local TAKES = { [1] = true, [2] = true, [3] = true, [15] = true, [20] = true, [22] = true, [34] = true }
+local TAKES = { [1] = true, [2] = true, [3] = true, [15] = true, [20] = true, [22] = true, [35] = true }
 local NAMES = { [6] = true, [11] = true, [12] = true, [13] = true, [14] = true, [16] = true, [17] = true }
 local RECEIPT, REQUEST, COMPACT, SHORT, SHARED, PACKET = 4, 5, 2, 15, 22, 1
 local GROUP = 4

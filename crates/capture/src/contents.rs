@@ -4,6 +4,7 @@ use re::literals::Expander;
 use std::fmt::Write;
 use wire::frame::{self, Frame, FrameType, Frames, Reduced};
 use wire::group::{self, Shared};
+use wire::natives::{Name, Natives};
 use wire::notice::Notice;
 use wire::number::from_u24;
 use wire::receipt::{Receipt, State};
@@ -36,7 +37,25 @@ pub fn contents(kind: Kind, plaintext: &[u8]) -> String {
 fn of_group(mut plaintext: &[u8], told: &mut String) -> Result<(), Malformed> {
     let (member, _) = group::parse_front(&mut plaintext)?;
     let _ = writeln!(told, "for member {member}; all of the group may hear it");
-    of_peer(plaintext, told)
+    if Natives::are_in(plaintext) { natives(member, plaintext, told) } else { of_peer(plaintext, told) }
+}
+
+fn natives(member: u8, plaintext: &[u8], told: &mut String) -> Result<(), Malformed> {
+    let natives = Natives::parse(member, plaintext)?;
+    let _ = write!(told, "{} packets as one, {} bytes of XOR", natives.count, natives.xor.len());
+    for it in natives.components() {
+        let Name { from, sequence, .. } = it.name;
+        let (to, bytes) = (it.member, it.bytes);
+        let _ = write!(
+            told,
+            "\npacket {} for member {to}: {bytes} bytes of packet {sequence} from {from}",
+            it.sequence
+        );
+        if it.removed.is_some() {
+            let _ = write!(told, ", and chunks that the receiver has");
+        }
+    }
+    Ok(())
 }
 
 fn of_peer(mut plaintext: &[u8], told: &mut String) -> Result<(), Malformed> {
@@ -131,7 +150,10 @@ fn of_frame(frame_type: FrameType, sequence: u32, body: &[u8]) -> String {
             _ => "is associated with this gateway".to_owned(),
         },
         FrameType::OtherGroup => "the group of another gateway, with its key".to_owned(),
-        FrameType::HeardOfOther => "what was overheard of another gateway".to_owned(),
+        FrameType::HeardOfOther => "what was overheard of another's group".to_owned(),
+        FrameType::Natives => {
+            "packets for several members as one, which is read with the unit's front".to_owned()
+        }
     }
 }
 

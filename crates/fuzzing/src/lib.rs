@@ -36,6 +36,7 @@ pub mod literals;
 pub mod medium_config;
 pub mod mutation;
 pub mod named_chunks;
+pub mod natives;
 pub mod neighbours;
 pub mod notice;
 pub mod olsrv2_routes;
@@ -126,6 +127,7 @@ targets! {
     literals: 20_000,
     medium_config: 1_000,
     named_chunks: 100_000,
+    natives: 100_000,
     neighbours: 1_000,
     notice: 200_000,
     olsrv2_routes: 20_000,

@@ -221,7 +221,7 @@ impl Figure1d {
             return;
         }
         let read = wire::cope::Frame::parse(&frame).unwrap();
-        let shims: usize = read.components().filter_map(|it| it.beside).map(|it| it.shim.len()).sum();
+        let shims: usize = read.components().filter_map(|it| it.beside).map(|it| it.removed.shim.len()).sum();
         self.transmissions += (read.xor.len() + shims) as f64 / of_bytes as f64;
         let heard_by: &[usize] = match from {
             Some(0) => &[2],

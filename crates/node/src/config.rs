@@ -84,6 +84,9 @@ pub struct Mesh {
     pub forwards: bool,
     /// Peers that are relays, by their index: what comes from them may have begun anywhere.
     pub relays: Vec<usize>,
+    /// Natives for several peers leave as one frame, where it is a relay; and it takes such frames apart. Only where it has a
+    /// group.
+    pub codes: bool,
     /// Nodes of the mesh to which the way changes: [`Node::set_next_hop`](crate::Node::set_next_hop) says which peer it is.
     pub destinations: Vec<Destination>,
 }
@@ -209,6 +212,12 @@ impl Config {
         let others = self.gateways.peers().len();
         let stations = self.peers.len().saturating_sub(others);
         self.group.filter(|_| stations > 1 || stations == 1 && others > 0)
+    }
+
+    /// Whether natives of several may share a frame here, sent or received.
+    #[must_use]
+    pub fn codes(&self) -> bool {
+        self.mesh.codes && self.mesh.is_one() && self.group.is_some()
     }
 
     /// Says what is wrong, if anything is.

@@ -10,10 +10,13 @@ use std::collections::VecDeque;
 /// Bytes of empty buffers that are kept.
 const SPARE_BYTES: usize = 1 << 18;
 
+/// A packet, and the link sequence under which its peer sent it; none where it did not come so.
+pub type Delivery = (Vec<u8>, Option<u64>);
+
 /// The packets and their buffers.
 #[derive(Debug)]
 pub struct Deliveries {
-    packets: VecDeque<Vec<u8>>,
+    packets: VecDeque<Delivery>,
     buffers: Buffers,
 }
 
@@ -32,7 +35,12 @@ impl Deliveries {
 
     /// Lets `packet` wait.
     pub fn push_buffer(&mut self, packet: Vec<u8>) {
-        self.packets.push_back(packet);
+        self.packets.push_back((packet, None));
+    }
+
+    /// Lets `packet` wait, which its peer sent as `sequence`.
+    pub fn push_sent(&mut self, sequence: u64, packet: Vec<u8>) {
+        self.packets.push_back((packet, Some(sequence)));
     }
 
     /// How many wait.
@@ -42,13 +50,13 @@ impl Deliveries {
     }
 
     /// Takes back those that came after the first `count`.
-    pub fn take_behind(&mut self, count: usize) -> VecDeque<Vec<u8>> {
+    pub fn take_behind(&mut self, count: usize) -> VecDeque<Delivery> {
         self.packets.split_off(count.min(self.packets.len()))
     }
 
     /// The next packet. Give the buffer back with [`Deliveries::recycle`].
     pub fn pop(&mut self) -> Option<Vec<u8>> {
-        self.packets.pop_front()
+        self.packets.pop_front().map(|(packet, _)| packet)
     }
 
     /// Takes a buffer back.

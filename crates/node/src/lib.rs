@@ -35,6 +35,7 @@
 
 mod allowance;
 mod buffers;
+mod coding;
 mod config;
 mod delay;
 mod deliveries;

@@ -1,6 +1,8 @@
 //! A link: all that two nodes share from one boot of either to the next. It outlives sessions; when one of the
 //! two starts anew, it begins again from nothing.
 
+use crate::coding::{Named, Reports};
+use crate::config::Config;
 use crate::group::{Listener, Member};
 use crate::pack::{Begun, Filling, Heads, Overflow};
 use crate::path_delay::PathDelay;
@@ -16,8 +18,8 @@ use recovery::{Coding, History, Settings, Snoop, Undoes, Upstream};
 use std::collections::VecDeque;
 use std::time::Duration;
 use wire::hello::{
-    ANSWERS_REQUESTS, CODES, HEARS_LANES, HEEDS, Hello, JOINS, LENGTHENS, LISTENS, NOTIFIES, RECOVERS,
-    UNCODES, UNCODES_ROWS,
+    ANSWERS_REQUESTS, CODES, COMBINES, HEARS_LANES, HEEDS, Hello, JOINS, LENGTHENS, LISTENS, NOTIFIES,
+    RECOVERS, SEPARATES, UNCODES, UNCODES_ROWS,
 };
 use wire::unit::PLAIN;
 
@@ -90,6 +92,16 @@ pub struct Link {
     pub receipt_had_no_room: bool,
     /// The peer becomes a member of groups.
     pub listens: bool,
+    /// The peer takes apart natives that share a frame.
+    pub separates: bool,
+    /// It sends such.
+    pub combines: bool,
+    /// So this node keeps what it sends to it, and tells it what it overheard.
+    pub tells_of_natives: bool,
+    /// What is to be told.
+    pub reports: Reports,
+    /// Under which names others could overhear what came from it.
+    pub named: Named,
     /// Control frames for it that wait: what gateways say to each other.
     pub letters: VecDeque<Vec<u8>>,
     /// Sequences that the peer asked for.
@@ -102,7 +114,8 @@ pub struct Link {
 
 /// What this node answers to and stores, as it says in its hello.
 #[must_use]
-pub fn capabilities(parameters: &Parameters, listens: bool, recover: Option<&Settings>) -> u32 {
+pub fn capabilities(config: &Config) -> u32 {
+    let (parameters, recover) = (&config.reduce, config.recover.as_ref());
     let codes = recover.is_some_and(|recover| recover.coding != Coding::Off);
     LENGTHENS
         | UNCODES
@@ -110,7 +123,9 @@ pub fn capabilities(parameters: &Parameters, listens: bool, recover: Option<&Set
         | HEEDS
         | if recover.is_some() { NOTIFIES } else { 0 }
         | if codes { CODES } else { 0 }
-        | if listens { LISTENS } else { 0 }
+        | if config.group.is_some() { LISTENS } else { 0 }
+        | if config.codes() { SEPARATES } else { 0 }
+        | if config.codes() && config.mesh.forwards { COMBINES } else { 0 }
         | HEARS_LANES
         | JOINS
         | match parameters.policy {
@@ -199,6 +214,11 @@ impl Link {
             usual_frame_bytes: usize::MAX,
             receipt_had_no_room: false,
             listens: !is_plain && hello.capabilities & LISTENS != 0,
+            separates: !is_plain && hello.capabilities & SEPARATES != 0,
+            combines: !is_plain && hello.capabilities & COMBINES != 0,
+            tells_of_natives: false,
+            reports: Reports::default(),
+            named: Named::default(),
             letters: VecDeque::new(),
             replies: VecDeque::new(),
             pongs: VecDeque::new(),

@@ -1,6 +1,7 @@
 //! The node: takes packets and datagrams, gives datagrams and packets, and knows when it wants to be called again.
 
 use crate::allowance::Allowance;
+use crate::coding::Coding;
 use crate::config::{Config, ConfigError};
 use crate::deliveries::Deliveries;
 use crate::event::Event;
@@ -26,6 +27,7 @@ use std::time::Duration;
 use wire::frame;
 use wire::hello::Hello;
 use wire::inner::Inner;
+use wire::natives::Name;
 use wire::unit::{self, Kind, NotAUnit, Unit};
 
 /// Handshakes answered a second.
@@ -67,6 +69,9 @@ impl Transmit {
     }
 }
 
+/// A packet that came from elsewhere, and by what its native is known to others.
+type Named<'a> = (&'a [u8], Option<Name>);
+
 /// What stands around the ciphertext of a sealed unit.
 struct Sealed {
     from: SocketAddr,
@@ -99,6 +104,8 @@ pub(crate) struct Outside<'a> {
     pub messages: &'a mut Allowance,
     /// What is shared with the group, if there is one.
     pub sharing: Option<&'a mut Sharing>,
+    /// What is known of natives, if some may share a frame.
+    pub coding: Option<&'a mut Coding>,
     pub roaming: &'a Roaming,
     /// What peers said of gateways and stations.
     told: &'a mut Vec<(usize, Told)>,
@@ -172,6 +179,9 @@ pub struct Node {
     resets: Allowance,
     messages: Allowance,
     sharing: Option<Sharing>,
+    coding: Option<Coding>,
+    /// Datagrams that could share none with others after all.
+    ready: VecDeque<(Transmit, Vec<u8>)>,
     roaming: Roaming,
     /// Seen to after every datagram.
     told: Vec<(usize, Told)>,
@@ -191,6 +201,7 @@ macro_rules! outside {
             events: &mut $node.events,
             messages: &mut $node.messages,
             sharing: $node.sharing.as_mut(),
+            coding: $node.coding.as_mut(),
             roaming: &$node.roaming,
             told: &mut $node.told,
             shared: &mut $node.shared,
@@ -201,6 +212,7 @@ macro_rules! outside {
 }
 
 // they use what is above
+mod combining;
 mod destinations;
 mod gateways;
 mod relaying;
@@ -259,6 +271,8 @@ impl Node {
             resets: Allowance::new(RESETS_PER_SECOND, now),
             messages: Allowance::new(MESSAGES_PER_SECOND, now),
             sharing,
+            coding: config.codes().then(Coding::default),
+            ready: VecDeque::new(),
             roaming,
             told: Vec::new(),
             shared: Vec::new(),
@@ -289,22 +303,24 @@ impl Node {
         };
         match self.way(inner.flow.destination) {
             Some(Way::Peer(peer)) if peer != ELSEWHERE => {
-                self.send_to(now, self.roaming.way(peer), packet, &inner);
+                self.send_to(now, self.roaming.way(peer), (packet, None), &inner);
             }
             Some(Way::Destination { index, next_hop: None, .. }) => self.hold(now, index, packet, &inner),
-            Some(Way::Destination { next_hop: Some(peer), .. }) => self.send_to(now, peer, packet, &inner),
+            Some(Way::Destination { next_hop: Some(peer), .. }) => {
+                self.send_to(now, peer, (packet, None), &inner);
+            }
             _ => self.refused.no_route += 1,
         }
     }
 
     /// Lets a packet wait for a peer, or tells its sender why not.
-    fn send_to(&mut self, now: Duration, peer: usize, packet: &[u8], inner: &Inner) {
+    fn send_to(&mut self, now: Duration, peer: usize, (packet, name): Named<'_>, inner: &Inner) {
         if !self.peers[peer].takes_packets(now) {
             self.peers[peer].refuse_packet(now, packet, inner, &mut outside!(self));
         } else if packet.len() > self.peers[peer].max_packet_bytes() {
             self.peers[peer].take_too_large(now, packet, inner, &mut outside!(self));
         } else {
-            self.peers[peer].queue.push(now, packet, &inner.flow);
+            self.peers[peer].queue.push_named(now, packet, &inner.flow, name);
         }
         let Peer { sessions, reachability, .. } = &mut self.peers[peer];
         if (sessions.sending(now).is_none() || !reachability.is_up()) && !sessions.is_shaking_hands() {
@@ -436,6 +452,7 @@ impl Node {
             peer.heard_from(now, from, false, header.len() + body.len(), &mut outside);
         }
         peer.unpack_group(now, (way, key_id, counter, ecn), &body[..plain_bytes], &mut outside);
+        self.tell_of_natives(now);
         self.relay(now, index, delivered);
     }
 
@@ -573,25 +590,40 @@ impl Node {
             out.extend_from_slice(&letter);
             return Some(Transmit { to, source_port: 0, class: 0, seal: None });
         }
+        if let Some((transmit, datagram)) = self.ready.pop_front() {
+            self.deliveries.recycle(std::mem::replace(out, datagram));
+            return Some(transmit);
+        }
         for step in 0..self.peers.len() {
             let index = (self.turn + step) % self.peers.len();
-            let peer = &mut self.peers[index];
-            let Some(endpoint) = peer.endpoint else { continue };
-            let packed = peer.pack(now, &mut outside!(self), out);
-            self.hear_oneself();
-            let peer = &mut self.peers[index];
-            if let Some(Packed { seal, class, lane }) = packed {
-                let source_port = peer.lanes.source_port(lane);
-                let to = peer.lanes.address(lane, endpoint);
-                peer.count_sent(to, out.len() + unit::TAG_BYTES);
-                if peer.closing {
-                    peer.end(now, &mut outside!(self));
-                }
+            if self.peers[index].endpoint.is_none() {
+                continue;
+            }
+            if let Some(transmit) = self.combine(now, index, out) {
                 self.turn = index + 1;
-                return Some(Transmit { to, source_port, class, seal: Some(seal) });
+                return Some(transmit);
+            }
+            let packed = self.peers[index].pack(now, &mut outside!(self), out);
+            self.hear_oneself();
+            if let Some(packed) = packed {
+                self.turn = index + 1;
+                return self.transmit(now, index, packed, out.len());
             }
         }
         None
+    }
+
+    /// What is written for a peer, in so many bytes without its tag, leaves.
+    fn transmit(&mut self, now: Duration, index: usize, packed: Packed, bytes: usize) -> Option<Transmit> {
+        let Packed { seal, class, lane } = packed;
+        let peer = &mut self.peers[index];
+        let source_port = peer.lanes.source_port(lane);
+        let to = peer.lanes.address(lane, peer.endpoint?);
+        peer.count_sent(to, bytes + unit::TAG_BYTES);
+        if peer.closing {
+            peer.end(now, &mut outside!(self));
+        }
+        Some(Transmit { to, source_port, class, seal: Some(seal) })
     }
 
     /// Says whether packets wait for the processor, as its driver sees it, and not for the link. Searching for what repeats
@@ -687,7 +719,7 @@ fn own_hello(config: &Config, boot: u64) -> Hello {
         boot,
         number: 0,
         store_kib: store_kib(&config.reduce),
-        capabilities: capabilities(&config.reduce, config.group.is_some(), config.recover.as_ref()),
+        capabilities: capabilities(config),
         window_bytes: u8::try_from(config.reduce.window_bytes).unwrap_or(u8::MAX),
         sample_bits: u8::try_from(config.reduce.sample_bits).unwrap_or(u8::MAX),
         reset_token: [0; wire::reset::RESET_TOKEN_BYTES],

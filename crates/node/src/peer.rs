@@ -109,6 +109,7 @@ impl Peer {
             let Config { reduce, shorten, .. } = outside.config;
             let recover = outside.config.recover.as_ref();
             let mut link = Link::new(reduce, *shorten, &session.hello, version, shares, recover);
+            link.tells_of_natives = outside.coding.is_some() && link.combines;
             link.filling = (outside.config.boost && shorten.packing).then(Filling::default);
             if let Some(sharing) = outside.sharing.as_deref_mut() {
                 sharing.leave(self.index as u8);
@@ -209,7 +210,9 @@ impl Peer {
             self.path.handle_timeout(now, &link.measured());
             link.filling.iter_mut().for_each(|filling| filling.handle_timeout(now));
             if let Some(release) = &mut link.release {
-                release.expire(now, patience, &mut |packet| outside.deliveries.push_buffer(packet));
+                release.expire(now, patience, &mut |sequence, packet| {
+                    outside.deliveries.push_sent(sequence, packet)
+                });
             }
             if let Some(snoop) = &mut link.snoop {
                 snoop.handle_timeout(now);
@@ -264,6 +267,7 @@ impl Peer {
             link.and_then(|link| link.upstream.as_ref()?.timeout()),
             link.and_then(|link| link.member.as_ref()?.tell_at()),
             link.and_then(|link| link.listener.as_ref()?.speaks_at()),
+            link.and_then(|link| link.reports.tell_at()),
             link.and_then(|link| link.listener.as_ref()?.gives_up_at()),
             link.and_then(|link| Some(link.release.as_ref()?.first_waits_since()? + link.patience())),
         ]

@@ -92,6 +92,12 @@ impl Outstanding {
         self.next - 1
     }
 
+    /// The sequence that left last.
+    #[must_use]
+    pub fn last(&self) -> Option<u64> {
+        self.next.checked_sub(1)
+    }
+
     /// The full sequence of a truncated one that the peer names.
     #[must_use]
     pub fn widen(&self, truncated: u32) -> u64 {

@@ -40,17 +40,17 @@ impl Release {
         now: Duration,
         sequence: u64,
         packet: Option<Vec<u8>>,
-        out: &mut impl FnMut(Vec<u8>),
+        out: &mut impl FnMut(u64, Vec<u8>),
     ) {
         if sequence < self.next {
             if self.given_up.remove(&sequence) {
-                packet.into_iter().for_each(out); // better late than never
+                packet.into_iter().for_each(|packet| out(sequence, packet)); // better late than never
             }
             return;
         }
         if sequence == self.next && self.waiting.is_empty() {
             self.next += 1;
-            packet.into_iter().for_each(out);
+            packet.into_iter().for_each(|packet| out(sequence, packet));
             return;
         }
         if let Entry::Vacant(place) = self.waiting.entry(sequence) {
@@ -63,17 +63,17 @@ impl Release {
         }
     }
 
-    fn hand_on(&mut self, out: &mut impl FnMut(Vec<u8>)) {
+    fn hand_on(&mut self, out: &mut impl FnMut(u64, Vec<u8>)) {
         while let Some(waiting) = self.waiting.remove(&self.next) {
             self.next += 1;
             if let Some(packet) = waiting.packet {
                 self.bytes -= packet.len();
-                out(packet);
+                out(self.next - 1, packet);
             }
         }
     }
 
-    fn give_up_first_gap(&mut self, out: &mut impl FnMut(Vec<u8>)) {
+    fn give_up_first_gap(&mut self, out: &mut impl FnMut(u64, Vec<u8>)) {
         if let Some((&first, _)) = self.waiting.first_key_value() {
             self.given_up.extend(self.next.max(first.saturating_sub(MAX_GIVEN_UP as u64))..first);
             while self.given_up.len() > MAX_GIVEN_UP {
@@ -85,7 +85,7 @@ impl Release {
     }
 
     /// Gives up gaps behind which something has waited for `patience`.
-    pub fn expire(&mut self, now: Duration, patience: Duration, out: &mut impl FnMut(Vec<u8>)) {
+    pub fn expire(&mut self, now: Duration, patience: Duration, out: &mut impl FnMut(u64, Vec<u8>)) {
         while self.first_waits_since().is_some_and(|since| since + patience <= now) {
             self.give_up_first_gap(out);
         }
@@ -109,19 +109,19 @@ mod tests {
     fn a_gap_is_waited_for_and_then_given_up() {
         let mut release = Release::default();
         let mut out = Vec::new();
-        release.arrived(MS, 0, Some(vec![0]), &mut |packet| out.push(packet[0]));
-        release.arrived(2 * MS, 2, Some(vec![2]), &mut |packet| out.push(packet[0]));
-        release.arrived(3 * MS, 3, None, &mut |packet| out.push(packet[0]));
-        release.arrived(3 * MS, 4, Some(vec![4]), &mut |packet| out.push(packet[0]));
+        release.arrived(MS, 0, Some(vec![0]), &mut |_, packet| out.push(packet[0]));
+        release.arrived(2 * MS, 2, Some(vec![2]), &mut |_, packet| out.push(packet[0]));
+        release.arrived(3 * MS, 3, None, &mut |_, packet| out.push(packet[0]));
+        release.arrived(3 * MS, 4, Some(vec![4]), &mut |_, packet| out.push(packet[0]));
         assert_eq!(out, [0]);
-        release.expire(11 * MS, 10 * MS, &mut |packet| out.push(packet[0]));
+        release.expire(11 * MS, 10 * MS, &mut |_, packet| out.push(packet[0]));
         assert_eq!(out, [0]);
-        release.expire(12 * MS, 10 * MS, &mut |packet| out.push(packet[0]));
+        release.expire(12 * MS, 10 * MS, &mut |_, packet| out.push(packet[0]));
         assert_eq!(out, [0, 2, 4]);
-        release.arrived(13 * MS, 1, Some(vec![1]), &mut |packet| out.push(packet[0]));
+        release.arrived(13 * MS, 1, Some(vec![1]), &mut |_, packet| out.push(packet[0]));
         assert_eq!(out, [0, 2, 4, 1], "late, and handed on all the same");
         for again in [1, 2] {
-            release.arrived(14 * MS, again, Some(vec![9]), &mut |packet| out.push(packet[0]));
+            release.arrived(14 * MS, again, Some(vec![9]), &mut |_, packet| out.push(packet[0]));
         }
         assert_eq!(out, [0, 2, 4, 1], "twice");
         assert_eq!(release.first_waits_since(), None);
@@ -138,13 +138,13 @@ mod tests {
             let patience = 100 * MS;
             for (number, step) in order.iter().zip(steps) {
                 now += step * MS;
-                let mut hand_on = |packet: Vec<u8>| out.push(u32::from_be_bytes(packet.try_into().unwrap()));
+                let mut hand_on = |_, packet: Vec<u8>| out.push(u32::from_be_bytes(packet.try_into().unwrap()));
                 release.arrived(now, u64::from(*number), Some(number.to_be_bytes().to_vec()), &mut hand_on);
                 release.expire(now, patience, &mut hand_on);
                 prop_assert!(release.first_waits_since().is_none_or(|since| now - since < patience));
                 prop_assert_eq!(release.bytes, release.waiting.len() * 4);
             }
-            release.expire(now + patience, patience, &mut |packet| out.push(u32::from_be_bytes(packet.try_into().unwrap())));
+            release.expire(now + patience, patience, &mut |_, packet| out.push(u32::from_be_bytes(packet.try_into().unwrap())));
             out.sort_unstable();
             prop_assert_eq!(out, (0..300).collect::<Vec<_>>());
         }

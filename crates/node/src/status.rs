@@ -295,6 +295,21 @@ pub struct PeerCounters {
     /// Packets from others that were passed on to it, where this node is a relay.
     #[serde(default)]
     pub relayed_packets: u64,
+    /// Packets for it that left in a frame with those for others.
+    #[serde(default)]
+    pub natives_sent: u64,
+    /// Such frames that were addressed to it.
+    #[serde(default)]
+    pub natives_datagrams: u64,
+    /// Bytes of datagrams that were not sent for that.
+    #[serde(default)]
+    pub natives_saved_bytes: u64,
+    /// Packets from it that were taken out of frames with those for others.
+    #[serde(default)]
+    pub natives_decoded: u64,
+    /// Those that could not be: what was to be taken out is not here.
+    #[serde(default)]
+    pub natives_undecodable: u64,
     /// Packets that it sent on for stations that are here.
     #[serde(default)]
     pub forwarded_packets: u64,

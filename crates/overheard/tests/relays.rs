@@ -159,6 +159,84 @@ fn two_stations_and_two_relays_take_four_less_delta() {
     assert!(sent_and_returned(&machines[0], &machines[3], inner(3), &content) == content);
 }
 
+/// Configurations of two stations and one relay between them, on a medium where they are 192.0.2.1 to .3.
+fn site_of_one_relay() -> Site {
+    let site = Site::new();
+    let keys = ["station1", "relay1", "station2"].map(|name| site.key(name));
+    let peer = |of: usize, name: &str, allowed: &str, relays: bool| {
+        format!(
+            "\n[[peer]]\nname = \"{name}\"\npublic_key = \"{}\"\nendpoint = \"192.0.2.{}:4780\"\nallowed_ips = [{allowed}]\n{}",
+            keys[of],
+            of + 1,
+            if relays { "relays = true\n" } else { "" }
+        )
+    };
+    let (first, relay, second) = ("\"10.98.0.1/32\"", "\"10.98.0.2/32\"", "\"10.98.0.3/32\"");
+    let peers = [
+        ("station1", "station", peer(1, "relay1", &[second, relay].join(", "), true)),
+        ("relay1", "relay", peer(0, "station1", first, false) + &peer(2, "station2", second, false)),
+        ("station2", "station", peer(1, "relay1", &[first, relay].join(", "), true)),
+    ];
+    for (at, (name, role, peers)) in peers.iter().enumerate() {
+        let text = format!(
+            "[node]\nrole = \"{role}\"\nprivate_key_file = \"{name}/private.key\"\nnetwork_key_file = \"network.key\"\n\
+             listen = \"0.0.0.0:4780\"\nstatus_socket = \"{name}.sock\"\n\n[tunnel]\ninterface = \"ohtest-m\"\n\
+             addresses = [\"{}/32\"]\n\n[overhear]\ninterface = \"cable\"\n{peers}",
+            inner(at)
+        );
+        site.write(&format!("{name}.toml"), &text);
+    }
+    site
+}
+
+/// The sum of a counter over a node's peers.
+fn sum(node: &Node, counter: &str) -> u64 {
+    let status = node.status();
+    let peers = status["node"]["peers"].as_array().unwrap();
+    peers.iter().map(|of| of["counters"][counter].as_u64().unwrap()).sum()
+}
+
+#[test]
+fn what_two_stations_send_each_other_at_once_leaves_the_relay_as_one() {
+    if !possible() {
+        return;
+    }
+    let (medium, site) = (Medium::new(3), site_of_one_relay());
+    medium.keep_apart(&[1, 3]);
+    let machines = &medium.machines;
+    let names = ["station1", "relay1", "station2"];
+    let nodes: Vec<Node> =
+        names.iter().zip(machines).map(|(name, machine)| Node::start(&site, machine, name)).collect();
+    assert!(answers(&machines[0], inner(2), 56, PATIENCE));
+    std::thread::sleep(Duration::from_secs(2)); // keys of groups are told
+    // a radio's rate: packets meet where they wait
+    machines[1].run("tc", "qdisc add dev cable root tbf rate 8mbit burst 3000 limit 6000");
+
+    // both ways at once: what comes back is on its way while more goes there
+    let mut content = Content(0x2545_f491_4f6c_dd1d);
+    let there = content.some(3_000_000);
+    assert!(sent_and_returned(&machines[0], &machines[2], inner(2), &there) == there);
+    let (frames, packets) = (sum(&nodes[1], "natives_datagrams"), sum(&nodes[1], "natives_sent"));
+    let decoded = sum(&nodes[0], "natives_decoded") + sum(&nodes[2], "natives_decoded");
+    let text = String::from_utf8(site.run(&["status", "relay1.toml"]).stdout).unwrap();
+    println!("{frames} frames with {packets} packets, {decoded} taken out\n{text}");
+    assert!(frames > 20, "{text}");
+    assert!(packets >= 2 * frames && decoded <= packets && decoded > packets / 2, "{decoded} of {packets}");
+    assert!(text.contains("CODED"), "{text}");
+
+    // and UDP, which nobody repairs
+    let [one, other] = [0, 1].map(|_| (0..200).map(|_| content.some(1000)).collect::<Vec<Vec<u8>>>());
+    std::thread::scope(|scope| {
+        let back = scope.spawn(|| exchange((&machines[2], 2), (&machines[0], 0), &other));
+        let arrived = exchange((&machines[0], 0), (&machines[2], 2), &one);
+        for (arrived, sent) in [(arrived, &one), (back.join().unwrap(), &other)] {
+            let sent: BTreeSet<Vec<u8>> = sent.iter().cloned().collect();
+            assert!(arrived.is_subset(&sent), "what arrives is what was sent");
+            assert!(arrived.len() >= 150, "{} of 200 arrived", arrived.len());
+        }
+    });
+}
+
 #[test]
 fn a_relay_that_cannot_be_is_told() {
     let site = Site::new();

@@ -41,6 +41,50 @@ pub struct PacketId {
     pub number: u32,
 }
 
+/// What was removed from a native: the shim, and the length of what each of its runs left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Removed<'a> {
+    /// The shim.
+    pub shim: &'a [u8],
+    lengths: &'a [u8],
+}
+
+impl<'a> Removed<'a> {
+    /// Takes it off the front of `input`; something must have been removed.
+    pub fn take(input: &mut &'a [u8]) -> Result<Self, Malformed> {
+        let whole = *input;
+        let shim = Encoded::take_shim(input)?;
+        let lengths = *input;
+        for _ in shim.runs() {
+            varint::parse(input)?;
+        }
+        if shim.slot_count == 0 {
+            return Err(Malformed("removed: nothing"));
+        }
+        let shim = &whole[..whole.len() - lengths.len()];
+        Ok(Removed { shim, lengths: &lengths[..lengths.len() - input.len()] })
+    }
+
+    /// Appends a shim and what its runs left out.
+    pub fn emit(shim: &[u8], lengths: impl IntoIterator<Item = u32>, out: &mut Vec<u8>) {
+        out.extend_from_slice(shim);
+        lengths.into_iter().for_each(|bytes| varint::emit(bytes, out));
+    }
+
+    /// Gives the native's stretches that were not removed, in its order. None if the native is too short to be the one that is
+    /// meant.
+    pub fn literals<'n>(&self, native: &'n [u8], mut each: impl FnMut(&'n [u8])) -> Option<()> {
+        let (mut shim, mut lengths, mut rest) = (self.shim, self.lengths, native);
+        for run in Encoded::take_shim(&mut shim).ok()?.runs() {
+            let (literals, behind) = rest.split_at_checked(run.literal_bytes as usize)?;
+            each(literals);
+            rest = behind.get(varint::parse(&mut lengths).ok()? as usize..)?;
+        }
+        each(rest);
+        Some(())
+    }
+}
+
 /// What stands beside the XOR of a native from which something was removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Beside<'a> {
@@ -48,26 +92,19 @@ pub struct Beside<'a> {
     pub number: u32,
     /// How many bytes at the native's beginning are carried as they are and have no part in the encoding.
     pub head_bytes: usize,
-    /// The shim.
-    pub shim: &'a [u8],
-    removed: &'a [u8],
+    /// What was removed behind them.
+    pub removed: Removed<'a>,
 }
 
 impl<'a> Beside<'a> {
     fn parse(mut input: &'a [u8]) -> Result<Self, Malformed> {
         let number = u32::from_be_bytes(take_array(&mut input, "beside: number")?);
         let head_bytes = varint::parse(&mut input)? as usize;
-        let from_shim = input;
-        let shim = Encoded::take_shim(&mut input)?;
-        let removed = input;
-        for _ in shim.runs() {
-            varint::parse(&mut input)?;
-        }
-        if head_bytes > MAX_RESTORED_BYTES || shim.slot_count == 0 || !input.is_empty() {
+        let removed = Removed::take(&mut input)?;
+        if head_bytes > MAX_RESTORED_BYTES || !input.is_empty() {
             return Err(Malformed("beside: form"));
         }
-        let shim = &from_shim[..from_shim.len() - removed.len()];
-        Ok(Beside { number, head_bytes, shim, removed })
+        Ok(Beside { number, head_bytes, removed })
     }
 
     /// Appends what stands beside the XOR.
@@ -80,23 +117,27 @@ impl<'a> Beside<'a> {
     ) {
         out.extend_from_slice(&number.to_be_bytes());
         varint::emit(head_bytes as u32, out);
-        out.extend_from_slice(shim);
-        removed.into_iter().for_each(|bytes| varint::emit(bytes, out));
+        Removed::emit(shim, removed, out);
     }
 
     /// Gives the native's stretches that were not removed, in its order: what it put into the XOR. None if the native is too
     /// short to be the one that is meant.
     pub fn literals<'n>(&self, native: &'n [u8], mut each: impl FnMut(&'n [u8])) -> Option<()> {
-        let (head, mut rest) = native.split_at_checked(self.head_bytes)?;
+        let (head, rest) = native.split_at_checked(self.head_bytes)?;
         each(head);
-        let (mut shim, mut removed) = (self.shim, self.removed);
-        for run in Encoded::take_shim(&mut shim).ok()?.runs() {
-            let (literals, behind) = rest.split_at_checked(run.literal_bytes as usize)?;
-            each(literals);
-            rest = behind.get(varint::parse(&mut removed).ok()? as usize..)?;
-        }
-        each(rest);
-        Some(())
+        self.removed.literals(rest, each)
+    }
+}
+
+/// Appends the XOR of these, as long as the longest.
+pub fn emit_sum<'a>(literals: impl IntoIterator<Item = &'a [u8]>, out: &mut Vec<u8>) {
+    let start = out.len();
+    for literals in literals {
+        let sum = out.len() - start;
+        // where the sum reaches already it is added to, and behind that these stand as they are
+        let (over, behind) = literals.split_at(literals.len().min(sum));
+        out[start..].iter_mut().zip(over).for_each(|(one, other)| *one ^= other);
+        out.extend_from_slice(behind);
     }
 }
 
@@ -277,14 +318,7 @@ impl<'a> Frame<'a> {
             out.extend_from_slice(&acknowledgment.last.to_be_bytes());
             out.extend_from_slice(&acknowledgment.before.to_be_bytes());
         }
-        let start = out.len();
-        for part in parts {
-            let sum = out.len() - start;
-            // where the sum reaches already it is added to, and behind that the part stands as it is
-            let (over, behind) = part.literals.split_at(part.literals.len().min(sum));
-            out[start..].iter_mut().zip(over).for_each(|(one, other)| *one ^= other);
-            out.extend_from_slice(behind);
-        }
+        emit_sum(parts.iter().map(|part| part.literals), out);
     }
 }
 

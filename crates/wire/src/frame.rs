@@ -107,8 +107,11 @@ pub enum FrameType {
     OtherGroup = 32,
     /// What the sender overheard of another gateway's group: [`crate::group::HeardOfOther`].
     HeardOfOther = 33,
+    /// Natives for several members as one XOR: [`crate::natives`]. It is all of a group's unit, and its members take their link
+    /// sequences from it.
+    Natives = 34,
     /// A reduced IP packet with chunks named by their SHA-1: [`crate::shim::hashed`]. Takes a link sequence.
-    ReducedHashed = 34,
+    ReducedHashed = 35,
 }
 
 impl FrameType {
@@ -116,7 +119,7 @@ impl FrameType {
     #[must_use]
     pub fn from_number(number: u8) -> Option<Self> {
         use FrameType::*;
-        const TYPES: [FrameType; 35] = [
+        const TYPES: [FrameType; 36] = [
             Padding,
             Packet,
             ReducedCompact,
@@ -151,6 +154,7 @@ impl FrameType {
             Associated,
             OtherGroup,
             HeardOfOther,
+            Natives,
             ReducedHashed,
         ];
         TYPES.get(usize::from(number)).copied()

@@ -70,6 +70,11 @@ pub const HEEDS: u32 = 512;
 
 /// Undoes coded repairs whose payloads are scaled, and keeps those that it cannot undo until others come.
 pub const UNCODES_ROWS: u32 = 1024;
+/// Takes apart what stands in one frame for several members ([`crate::natives`]): it keeps what it sends to whoever combines, and
+/// what it overhears.
+pub const SEPARATES: u32 = 2048;
+/// Sends natives for several members as one frame, and wants to be told what its members overhear.
+pub const COMBINES: u32 = 4096;
 
 impl Hello {
     /// The version of a session between this node and `other`.

@@ -31,6 +31,7 @@ pub mod hello;
 pub mod inner;
 pub mod link;
 pub mod named_chunks;
+pub mod natives;
 pub mod neighbours;
 pub mod notice;
 pub mod number;

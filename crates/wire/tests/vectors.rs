@@ -14,6 +14,7 @@ use wire::frame::{self, FrameType, Frames, Reduced};
 use wire::group::{Heard, HeardOfOther, Joined, Shared};
 use wire::hello::Hello;
 use wire::named_chunks::{self, NamedChunks};
+use wire::natives::{Component, Natives};
 use wire::neighbours::{Message, Said};
 use wire::notice::Notice;
 use wire::receipt::Receipt;
@@ -199,6 +200,26 @@ fn read(format: &str, input: &[u8]) -> (Value, Option<Vec<u8>>) {
             HeardOfOther::emit_front(it.key_id, &mut out);
             Heard::emit(it.newest.into(), it.bitmap, &mut out);
             (json!({ "key_id": it.key_id, "newest": it.newest, "bitmap": hex(it.bitmap) }), Some(out))
+        }
+        "natives" => {
+            let it = Natives::parse(3, input).unwrap();
+            let component = |it: Component<'_>| {
+                json!({
+                    "member": it.member,
+                    "sequence": it.sequence,
+                    "from": it.name.from,
+                    "its_sequence": it.name.sequence,
+                    "overheard": it.name.overheard.map(|name| json!([name.key_id, name.number])),
+                    "frame": it.frame_type as u8,
+                    "number": it.number,
+                    "front": hex(it.front),
+                    "bytes": it.bytes,
+                    "removed": it.removed.is_some(),
+                })
+            };
+            let components: Vec<Value> = it.components().map(component).collect();
+            let macs: Vec<String> = (1..it.count).filter_map(|at| Some(hex(&it.mac(at)?))).collect();
+            (json!({ "components": components, "macs": macs, "xor": hex(it.xor) }), None)
         }
         "neighbour" => {
             let it = Message::parse(input).unwrap();

@@ -508,5 +508,5 @@ fn proven(id: PacketId) -> u64 {
 /// Head, and shim with literals, of what came reduced.
 fn encoded(beside: &Beside<'_>, literals: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
     let (head, rest) = literals.split_at_checked(beside.head_bytes)?;
-    Some((head.to_vec(), [beside.shim, rest].concat()))
+    Some((head.to_vec(), [beside.removed.shim, rest].concat()))
 }

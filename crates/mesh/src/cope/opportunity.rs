@@ -10,8 +10,8 @@ use super::queue::{OutputQueue, Place};
 const ALONE_AFTER: u8 = 2;
 
 /// One native of those that are sent together.
-struct Member {
-    place: Place,
+struct Member<P> {
+    place: P,
     next_hop: u16,
     /// How likely its next hop has all others.
     decodes: f64,
@@ -29,30 +29,42 @@ pub fn choose(
 ) {
     out.clear();
     let Some((head, first)) = queue.head().and_then(|head| Some((head, queue.get(head)?))) else { return };
-    let mut members = vec![Member { place: head, next_hop: first.next_hop, decodes: 1.0 }];
     if first.tries >= ALONE_AFTER {
         out.push(head);
         return;
     }
-    let next_hops: Vec<u16> = queue.next_hops().filter(|next_hop| *next_hop != first.next_hop).collect();
-    let in_turn = |at: usize| next_hops[(at + turn) % next_hops.len()];
+    let others: Vec<u16> = queue.next_hops().filter(|next_hop| *next_hop != first.next_hop).collect();
+    let next_hops = (0..others.len()).map(|at| others[(at + turn) % others.len()]);
+    let candidate = |next_hop, same_size| {
+        let place = queue.head_for(next_hop, first, same_size)?;
+        queue.get(place).is_some_and(|candidate| candidate.tries < ALONE_AFTER).then_some(place)
+    };
+    let chance_of = |neighbour, of: Place| {
+        queue.get(of).map_or(0.0, |of| neighbours.probability(neighbour, of.id, of.previous))
+    };
+    gather((head, first.next_hop), next_hops, (most, guess_at_least), candidate, chance_of, out);
+}
+
+/// Adds to `out` what is sent to the first next hop, and what `candidate` has for others of these, of its size or (in a second
+/// round) not: at most so many, for which each next hop `has` all the others with this probability at least.
+pub fn gather<P: Copy>(
+    (head, first): (P, u16),
+    next_hops: impl Iterator<Item = u16> + Clone,
+    (most, at_least): (usize, f64),
+    candidate: impl Fn(u16, bool) -> Option<P>,
+    has: impl Fn(u16, P) -> f64,
+    out: &mut Vec<P>,
+) {
+    let mut members = vec![Member { place: head, next_hop: first, decodes: 1.0 }];
     for same_size in [true, false] {
-        for next_hop in (0..next_hops.len()).map(in_turn) {
+        for next_hop in next_hops.clone() {
             if members.len() >= most || members.iter().any(|member| member.next_hop == next_hop) {
                 continue;
             }
-            let Some(place) = queue.head_for(next_hop, first, same_size) else { continue };
-            let Some(candidate) = queue.get(place).filter(|candidate| candidate.tries < ALONE_AFTER) else {
-                continue;
-            };
-            let chance_of = |neighbour, of: Place| {
-                queue.get(of).map_or(0.0, |of| neighbours.probability(neighbour, of.id, of.previous))
-            };
-            let decodes: f64 = members.iter().map(|member| chance_of(next_hop, member.place)).product();
-            let others = |member: &Member| {
-                member.decodes * neighbours.probability(member.next_hop, candidate.id, candidate.previous)
-            };
-            if decodes < guess_at_least || members.iter().any(|member| others(member) < guess_at_least) {
+            let Some(place) = candidate(next_hop, same_size) else { continue };
+            let decodes: f64 = members.iter().map(|member| has(next_hop, member.place)).product();
+            let others = |member: &Member<P>| member.decodes * has(member.next_hop, place);
+            if decodes < at_least || members.iter().any(|member| others(member) < at_least) {
                 continue;
             }
             let with_it: Vec<f64> = members.iter().map(others).collect();

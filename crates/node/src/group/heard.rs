@@ -12,7 +12,7 @@ const TELL_AFTER: Duration = Duration::from_millis(100);
 
 /// The numbers heard since the last report.
 #[derive(Debug, Default)]
-pub(super) struct Untold {
+pub(crate) struct Untold {
     /// One past the newest number heard.
     next: u64,
     /// From here on nothing was told.
@@ -63,8 +63,13 @@ impl Untold {
 
     /// When a report goes out on its own.
     pub fn tell_at(&self) -> Option<Duration> {
+        self.tell_within(TELL_AFTER)
+    }
+
+    /// When it goes out where nothing is kept for longer than `patience`.
+    pub fn tell_within(&self, patience: Duration) -> Option<Duration> {
         let since = self.since?;
-        Some(if self.count >= TELL_AFTER_PACKETS { since } else { since + TELL_AFTER })
+        Some(if self.count >= TELL_AFTER_PACKETS { since } else { since + patience })
     }
 
     /// Whether there is anything to tell.

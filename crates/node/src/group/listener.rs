@@ -63,6 +63,8 @@ pub(crate) struct Listener {
     answer: Option<Joined>,
     misses: MissBounds,
     expander: Expander,
+    /// Of the unit that was opened last.
+    opened_under: u32,
 }
 
 /// What became of a packet's rest.
@@ -99,6 +101,7 @@ impl Listener {
             answer,
             misses,
             expander,
+            opened_under: 0,
         })
     }
 
@@ -141,6 +144,7 @@ impl Listener {
         header: &[u8],
         body: &mut [u8],
     ) -> Option<Result<(usize, u64), NotOpened>> {
+        self.opened_under = key_id;
         match self.keys.iter_mut().flatten().find(|keys| keys.key_id == key_id) {
             Some(keys) => Some(keys.open(truncated, way, header, body)),
             // what another gateway sends to this node it sends under their pairwise key
@@ -236,6 +240,16 @@ impl Listener {
         if number < self.proven_next + MOST_AHEAD {
             self.untold.note(now, number);
         }
+    }
+
+    /// The key of the unit that was opened last.
+    pub fn opened_under(&self) -> u32 {
+        self.opened_under
+    }
+
+    /// How wide the slots are of what is sent to this group.
+    pub fn slot_bits(&self) -> u8 {
+        self.membership.slot_bits
     }
 
     /// Whether this is the key of another gateway's group.

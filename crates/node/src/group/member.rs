@@ -1,6 +1,7 @@
 //! A station of the group, as its gateway sees it.
 
 use super::Sharing;
+use crate::coding::Separated;
 use overhear::{Answer, PacketNumber, StationId};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -26,6 +27,8 @@ pub(crate) struct Member {
     /// Link sequences, rising, and under which numbers they were shared.
     numbers: VecDeque<(u64, PacketNumber)>,
     replies: VecDeque<(PacketNumber, Vec<u8>)>,
+    /// How it gets on with natives that share a frame.
+    pub natives: Separated,
     /// Keys of other gateways' groups, and when it is to be told; none where it has said that it knows.
     others: Vec<(OtherGroup, Option<Duration>)>,
 }
@@ -41,6 +44,7 @@ impl Member {
             associated: false,
             numbers: VecDeque::new(),
             replies: VecDeque::new(),
+            natives: Separated::default(),
             others: Vec::new(),
         }
     }

@@ -24,6 +24,7 @@ mod neighbours;
 mod others;
 mod sharing;
 
+pub(crate) use heard::Untold;
 pub(crate) use listener::{Listener, Reached, Rest};
 pub(crate) use member::Member;
 pub(crate) use neighbours::Neighbours;

@@ -141,7 +141,7 @@ impl Node {
                 {
                     self.destinations.all[destination].refused_packets += 1;
                 }
-                Some(peer) => self.send_to(now, peer, &packet, &inner),
+                Some(peer) => self.send_to(now, peer, (&packet, None), &inner),
                 None => self.hold(now, destination, &packet, &inner),
             }
         }

@@ -230,7 +230,7 @@ impl Node {
         if !whereabouts.is_neighbour(from) {
             return;
         }
-        for packet in self.deliveries.take_behind(delivered) {
+        for (packet, _) in self.deliveries.take_behind(delivered) {
             let Ok(inner) = Inner::parse(&packet) else { continue };
             let Roaming::Gateway(whereabouts) = &self.roaming else { return };
             let station = self.routes.peer(inner.flow.destination);
@@ -242,7 +242,7 @@ impl Node {
                 }
                 Some((station, Place::Here)) => {
                     self.peers[from].counters.forwarded_packets += 1;
-                    self.pass_on(now, station, &packet, &inner);
+                    self.pass_on(now, station, (&packet, None), &inner);
                 }
                 Some((_, Place::There(_))) => self.refused.no_route += 1,
             }

@@ -1,7 +1,7 @@
 //! A node of a mesh (REfactor, sections 2.2.2 and 3.4, Figure 1c): passes on what comes for others, and keeps in mind what it sent
 //! itself, which a relay that heard it will not send back.
 
-use super::Node;
+use super::{Named, Node};
 use crate::group::Listener;
 use crate::hop_limit;
 use crate::peer::Peer;
@@ -14,7 +14,7 @@ impl Node {
         if !self.config.mesh.forwards {
             return;
         }
-        for mut packet in self.deliveries.take_behind(delivered) {
+        for (mut packet, sequence) in self.deliveries.take_behind(delivered) {
             let inner = Inner::parse(&packet).ok();
             let way = inner.as_ref().and_then(|inner| self.way(inner.flow.destination));
             let Some((inner, way)) = inner.zip(way) else {
@@ -24,7 +24,8 @@ impl Node {
             match way.next_hop().filter(|to| *to != from) {
                 Some(to) if hop_limit::decrement(&mut packet) => {
                     self.peers[to].counters.relayed_packets += 1;
-                    self.pass_on(now, to, &packet, &inner);
+                    let name = sequence.and_then(|sequence| self.name(from, sequence, &inner));
+                    self.pass_on(now, to, (&packet, name), &inner);
                 }
                 None if way.is_another_node() => self.refuse_relayed(now, way, &packet, &inner),
                 _ => {
@@ -38,7 +39,7 @@ impl Node {
 
     /// Lets a packet that came from elsewhere wait for a peer. If it cannot, its sender is told the way it came, which no kernel
     /// here need know.
-    pub(super) fn pass_on(&mut self, now: Duration, to: usize, packet: &[u8], inner: &Inner) {
+    pub(super) fn pass_on(&mut self, now: Duration, to: usize, packet: Named<'_>, inner: &Inner) {
         let before = self.deliveries.len();
         self.send_to(now, to, packet, inner);
         self.answer(now, before);
@@ -46,7 +47,7 @@ impl Node {
 
     /// What the senders of packets are told, behind the first `before` deliveries, goes the way they came.
     pub(super) fn answer(&mut self, now: Duration, before: usize) {
-        for answer in self.deliveries.take_behind(before) {
+        for (answer, _) in self.deliveries.take_behind(before) {
             let inner = Inner::parse(&answer).ok();
             let sender = inner.as_ref().and_then(|inner| self.way(inner.flow.destination)?.next_hop());
             match inner.zip(sender) {

@@ -103,6 +103,9 @@ impl Peer {
                     outstanding.receipt(now, &receipt, |sequence, fate| fates.push((sequence, fate)));
                 let congested = outstanding.delay.is_congested();
                 for (sequence, fate) in fates.drain(..) {
+                    if let Some(member) = member.as_mut().filter(|_| fate != Fate::Parked) {
+                        member.natives.fate(sequence, fate == Fate::Held);
+                    }
                     match fate {
                         Fate::Held => {
                             reduce.confirm(sequence);
@@ -201,6 +204,7 @@ impl Peer {
             | FrameType::Shared
             | FrameType::ChunkReply
             | FrameType::Coded
+            | FrameType::Natives
             | FrameType::Notice => false,
         }
     }

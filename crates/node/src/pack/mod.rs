@@ -10,6 +10,7 @@ mod coded;
 mod control;
 mod filling;
 mod heads;
+mod natives;
 mod packets;
 mod probe;
 mod shared;
@@ -17,6 +18,7 @@ mod shared;
 pub(crate) use coded::status as recover_status;
 pub use filling::{Begun, Filling};
 pub use heads::Heads;
+pub(crate) use natives::natives_mac;
 pub use packets::Overflow;
 use packets::Row;
 pub use shared::SHARING_BYTES;
@@ -250,7 +252,8 @@ impl Peer {
             || !link.letters.is_empty()
             || self.closing
             || link.member.as_ref().and_then(Member::tell_at).is_some_and(|at| at <= now)
-            || link.listener.as_ref().is_some_and(|listener| listener.speaks(now));
+            || link.listener.as_ref().is_some_and(|listener| listener.speaks(now))
+            || link.reports.tell_at().is_some_and(|at| at <= now);
         let chunks = link.member.as_ref().is_some_and(Member::has_replies);
         let anything = due.control || chunks || link.overflow.is_some() || !self.queue.is_empty();
         anything.then_some(due)

@@ -1,6 +1,7 @@
 //! Packets: as many as fit go into a datagram, of those that wait now.
 
 use super::{AROUND_FRAMES, shared};
+use crate::coding::native;
 use crate::ecn;
 use crate::encapsulation::{self, OuterClass};
 use crate::event::{Event, Outcome, SentPacket};
@@ -137,6 +138,7 @@ impl Peer {
         outside: &mut Outside<'_>,
         out: &mut Vec<u8>,
     ) -> Option<usize> {
+        let is_forming = outside.coding.as_deref().is_some_and(|coding| coding.forming);
         loop {
             if self.lanes.count() > 1 && self.next_lane(now) != row.lane {
                 return last; // its turn comes in a datagram on its own lane
@@ -148,7 +150,7 @@ impl Peer {
             let taken = out.len() + last.map_or(0, |_| frame::MAX_LENGTH_BYTES) + row.around_packet();
             let room = row.limit.saturating_sub(taken);
             let fits = packet_bytes < room;
-            let packs = outside.config.shorten.packing;
+            let packs = outside.config.shorten.packing && !is_forming;
             // one that has no sequence yet may turn out too long: it goes into the next datagram
             let may_fit = packs && row.first.is_none() && link.usual_frame_bytes <= room;
             let cuts = packs && !row.is_shared && link.cuts();
@@ -177,6 +179,9 @@ impl Peer {
             let mut written = link.reduce.write(sequence, &packet, &inner, row.mac, out);
             link.path_delay.leaves(now, &inner.flow, &packet);
             link.note_segment(now, &packet, &inner, is_repair);
+            if let Some(coding) = outside.coding.as_deref_mut().filter(|_| link.tells_of_natives) {
+                coding.sent(now, self.index, sequence, native(&packet, &inner));
+            }
             let repairs_losses = link.repairs_losses();
             if let Some(recover) = link.recover.as_mut().filter(|_| repairs_losses) {
                 recover.keep(now, sequence, written.frame_type, inner.traffic_class, &out[start + 1..]);
@@ -189,7 +194,8 @@ impl Peer {
             {
                 let (whole, both) = ((sequence, start), (member, sharing));
                 let heard = outside.config.mesh.is_one().then_some(&mut *outside.shared);
-                shared::share(now, both, heard, whole, &mut written, outside.deliveries, out);
+                let coding = outside.coding.as_deref_mut();
+                shared::share(now, both, (heard, coding), whole, &mut written, outside.deliveries, out);
             }
             link.usual_frame_bytes = written.frame_bytes;
             self.count_packet(sequence, &inner, &written, outside);
@@ -203,7 +209,7 @@ impl Peer {
             self.counters.packed_packets += u64::from(row.packets > 1);
             self.queue.recycle(packet);
             last = Some(start);
-            if !outside.config.shorten.packing {
+            if !packs {
                 return last;
             }
         }
@@ -434,10 +440,10 @@ impl Peer {
         packet: Option<Vec<u8>>,
         outside: &mut Outside<'_>,
     ) {
-        let mut hand_on = |packet| outside.deliveries.push_buffer(packet);
+        let mut hand_on = |sequence, packet| outside.deliveries.push_sent(sequence, packet);
         let patience = self.link.as_ref().map_or(Duration::ZERO, Link::patience);
         let Some(Link { release: Some(release), .. }) = &mut self.link else {
-            return packet.into_iter().for_each(hand_on);
+            return packet.into_iter().for_each(|packet| hand_on(sequence, packet));
         };
         release.arrived(now, sequence, packet, &mut hand_on);
         release.expire(now, patience, &mut hand_on);

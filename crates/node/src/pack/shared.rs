@@ -2,6 +2,7 @@
 
 use super::packets::Row;
 use super::{Due, Overflow, Packed};
+use crate::coding::{Coding, Form};
 use crate::deliveries::Deliveries;
 use crate::encapsulation::OuterClass;
 use crate::group::{Listener, Member, Reached, Rest, Sharing};
@@ -14,6 +15,7 @@ use re::mac::PacketMac;
 use std::time::Duration;
 use wire::frame::{self, Frame, FrameType, Frames, SEQUENCE_BYTES};
 use wire::group::{FRONT_BYTES, Heard, HeardOfOther, Joined, Membership, OtherGroup, Shared};
+use wire::natives::Natives;
 use wire::number::{from_u24, to_u24};
 use wire::unit::{SEALED_HEADER_BYTES, TAG_BYTES, emit_header};
 
@@ -22,7 +24,7 @@ const AROUND_SHARED: usize = Shared::MOST_FRONT_BYTES + 1;
 /// Bytes that sharing may add to a packet that is alone in a datagram.
 pub const SHARING_BYTES: usize = FRONT_BYTES + AROUND_SHARED;
 /// Keeps the MACs of units apart from those of packets, which are made with the same key.
-const UNIT: u64 = 1 << 63;
+pub(super) const UNIT: u64 = 1 << 63;
 
 impl Row<'_> {
     /// Bytes that the next packet's frame may take beyond the packet's own.
@@ -121,7 +123,7 @@ impl Peer {
         outside: &mut Outside<'_>,
         out: &mut Vec<u8>,
     ) {
-        let Some(Link { member, listener, .. }) = &mut self.link else { return };
+        let Some(Link { member, listener, reports, .. }) = &mut self.link else { return };
         let mut body = Vec::new();
         if let (Some(member), Some(sharing)) = (member, &outside.sharing) {
             if let Some(membership) = member.tell(now, sharing) {
@@ -135,6 +137,11 @@ impl Peer {
                 other.emit(&mut body);
                 frame::emit(FrameType::OtherGroup, &body, out);
             }
+            body.clear();
+        }
+        body.clear();
+        while out.len() + 128 <= self.path.limit() && reports.tell(&mut body) {
+            frame::emit(FrameType::HeardOfOther, &body, out);
             body.clear();
         }
         let Some(listener) = listener else { return };
@@ -204,6 +211,9 @@ impl Peer {
                 let Ok(heard) = HeardOfOther::parse(body) else { return false };
                 both.is_some_and(|(member, sharing)| {
                     member.has_other(heard.key_id);
+                    if let Some(coding) = outside.coding.as_deref_mut() {
+                        coding.reported(member.id, &heard);
+                    }
                     sharing.heard_of_other(now, member.id, &heard);
                     true
                 })
@@ -226,14 +236,19 @@ impl Peer {
             self.counters.bad_frames += 1;
             return;
         };
+        if Natives::are_in(plaintext) && !listener.is_of_other(key_id) {
+            return self.take_natives(now, (way, counter, ecn), (member, mac), plaintext, outside);
+        }
         if way == Reached::Overheard {
             // numbers of members are each gateway's own
             if member != listener.member() || listener.is_of_other(key_id) {
                 self.counters.overheard_datagrams += 1;
                 let is_of_peer = !listener.is_of_other(key_id);
-                self.counters.bad_frames += learn(listener, now, key_id, plaintext, |rest| {
+                self.counters.bad_frames += learn(listener, now, key_id, plaintext, |shared| {
                     if is_of_peer {
-                        outside.hear(self.index, rest);
+                        outside.hear(self.index, shared.rest);
+                        let coding = outside.coding.as_deref_mut();
+                        coding.into_iter().for_each(|it| it.heard(now, self.index, key_id, shared));
                     }
                 });
             }
@@ -259,17 +274,34 @@ impl Peer {
         body: &[u8],
         outside: &mut Outside<'_>,
     ) -> bool {
-        let Some(Link { listener: Some(listener), received, .. }) = &mut self.link else { return false };
+        let Some(Link { listener: Some(listener), named, .. }) = &mut self.link else { return false };
         let Ok(shared) = Shared::parse(body) else { return false };
         let mut room = Vec::new();
         let Some(shared) = listener.expand(shared, &mut room) else { return false };
+        if outside.coding.is_some() {
+            named.note(sequence, listener.opened_under(), &shared);
+        }
+        self.take_expanded(now, sequence, (session, mac), ecn, &shared, outside)
+    }
+
+    /// A packet that was shared, as it was before it was compressed.
+    pub(super) fn take_expanded(
+        &mut self,
+        now: Duration,
+        sequence: u64,
+        (session, mac): (u32, &PacketMac),
+        ecn: u8,
+        shared: &Shared<'_>,
+        outside: &mut Outside<'_>,
+    ) -> bool {
+        let Some(Link { listener: Some(listener), received, .. }) = &mut self.link else { return false };
         outside.hear(self.index, shared.rest);
-        match listener.receive(now, &shared, sequence, session, ecn) {
+        match listener.receive(now, shared, sequence, session, ecn) {
             Rest::Whole(body) => {
                 self.take_frame(now, sequence, shared.frame_type, (session, mac), ecn, &body, outside)
             }
             Rest::Waits => {
-                received.want_receipt(now, body.len());
+                received.want_receipt(now, shared.rest.len());
                 received.park(sequence);
                 true
             }
@@ -310,7 +342,7 @@ fn learn(
     now: Duration,
     key_id: u32,
     mut plaintext: &[u8],
-    mut hear: impl FnMut(&[u8]),
+    mut hear: impl FnMut(&Shared<'_>),
 ) -> u64 {
     if frame::parse_sequence(&mut plaintext).is_err() {
         return 1;
@@ -319,7 +351,7 @@ fn learn(
         Ok(Frame { frame_type: Some(FrameType::Shared), body }) => Shared::parse(body).is_ok_and(|shared| {
             let mut room = Vec::new();
             let Some(shared) = listener.expand(shared, &mut room) else { return false };
-            hear(shared.rest);
+            hear(&shared);
             listener.overhear(now, key_id, &shared)
         }),
         Ok(Frame { frame_type: Some(FrameType::ChunkReply), body }) => body
@@ -335,7 +367,7 @@ fn learn(
 pub(super) fn share(
     now: Duration,
     (member, sharing): (&mut Member, &mut Sharing),
-    shared: Option<&mut Vec<Vec<u8>>>,
+    (shared, coding): (Option<&mut Vec<Vec<u8>>>, Option<&mut Coding>),
     (sequence, start): (u64, usize),
     written: &mut Written,
     deliveries: &mut Deliveries,
@@ -353,6 +385,10 @@ pub(super) fn share(
         let mut rest = deliveries.buffer();
         rest.extend_from_slice(&out[rest_at..]);
         shared.push(rest);
+    }
+    if let Some(coding) = coding.filter(|coding| coding.forming && !written.reduced) {
+        let removed = sharing.codec.removed_of_runs();
+        coding.form = Form::new((written.frame_type, front), sent.number.0, &out[rest_at..], removed);
     }
     if sharing.compress(&out[rest_at..], &mut frame) {
         out.truncate(rest_at);

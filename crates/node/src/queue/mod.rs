@@ -30,6 +30,7 @@ use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 use std::time::Duration;
 use wire::inner::Flow;
+use wire::natives::Name;
 
 /// Queues that flows are hashed into (RFC 8290, 5.2.5): a hundred flows at once seldom share one.
 const BUCKETS: usize = 1024;
@@ -51,7 +52,7 @@ pub struct Queue {
     /// Packets that leave before all others.
     ahead: VecDeque<Vec<u8>>,
     /// The packet that leaves next, if that is decided.
-    at_hand: Option<Vec<u8>>,
+    at_hand: Option<(Vec<u8>, Option<Name>)>,
     bytes: usize,
     limit_bytes: usize,
     buffers: Buffers,
@@ -109,6 +110,11 @@ impl Queue {
 
     /// Lets a copy of `packet` of `flow` wait; makes room by dropping from the longest flow.
     pub fn push(&mut self, now: Duration, packet: &[u8], flow: &Flow) {
+        self.push_named(now, packet, flow, None);
+    }
+
+    /// Lets a copy of `packet` wait as [`Queue::push`] does; others know its native by this name.
+    pub fn push_named(&mut self, now: Duration, packet: &[u8], flow: &Flow, name: Option<Name>) {
         if packet.len() > self.limit_bytes {
             self.dropped += 1;
             return;
@@ -121,7 +127,7 @@ impl Queue {
         buffer.extend_from_slice(packet);
         self.bytes += buffer.len();
         let bucket = &mut self.buckets[index];
-        self.slots.push(&mut bucket.chain, Waiting { packet: buffer, arrived: now });
+        self.slots.push(&mut bucket.chain, Waiting { packet: buffer, arrived: now, name });
         if !bucket.listed {
             bucket.codel.rest();
             bucket.listed = true;
@@ -156,7 +162,15 @@ impl Queue {
         if self.ahead.is_empty() && self.at_hand.is_none() {
             self.at_hand = self.choose(now);
         }
-        self.ahead.front().or(self.at_hand.as_ref()).map(Vec::as_slice)
+        let at_hand = self.at_hand.as_ref().map(|(packet, _)| packet);
+        self.ahead.front().or(at_hand).map(Vec::as_slice)
+    }
+
+    /// By what the native of that packet is known to others, and the packet's length.
+    pub fn peek_name(&mut self, now: Duration) -> Option<(Name, usize)> {
+        self.peek(now)?;
+        let (packet, name) = self.at_hand.as_ref().filter(|_| self.ahead.is_empty())?;
+        Some(((*name)?, packet.len()))
     }
 
     /// Which of `count` lanes a flow keeps to.
@@ -172,7 +186,7 @@ impl Queue {
     /// The packet whose turn is next. Give the buffer back with [`Queue::recycle`].
     pub fn pop(&mut self, now: Duration) -> Option<Vec<u8>> {
         self.next_bytes(now)?;
-        let packet = self.ahead.pop_front().or_else(|| self.at_hand.take())?;
+        let packet = self.ahead.pop_front().or_else(|| self.at_hand.take().map(|(packet, _)| packet))?;
         self.bytes -= packet.len();
         Some(packet)
     }
@@ -186,7 +200,8 @@ impl Queue {
     pub fn take_out(&mut self, mut matches: impl FnMut(&[u8]) -> bool) -> Vec<Vec<u8>> {
         let (mut taken, ahead): (Vec<_>, Vec<_>) = self.ahead.drain(..).partition(|packet| matches(packet));
         self.ahead = ahead.into();
-        taken.extend(self.at_hand.take_if(|packet| matches(packet)));
+        let at_hand = self.at_hand.take_if(|(packet, _)| matches(packet));
+        taken.extend(at_hand.map(|(packet, _)| packet));
         for bucket in &mut self.buckets {
             let mut waiting = std::mem::take(&mut bucket.chain);
             while let Some(next) = self.slots.pop(&mut waiting) {
@@ -208,7 +223,7 @@ impl Queue {
                 self.buffers.recycle(waiting.packet);
             }
         }
-        for packet in self.ahead.drain(..).chain(self.at_hand.take()) {
+        for packet in self.ahead.drain(..).chain(self.at_hand.take().map(|(packet, _)| packet)) {
             self.buffers.recycle(packet);
         }
         self.bytes = 0;
@@ -244,15 +259,15 @@ impl Queue {
     }
 
     /// Whose turn it is: RFC 8290, 4.2.
-    fn choose(&mut self, now: Duration) -> Option<Vec<u8>> {
+    fn choose(&mut self, now: Duration) -> Option<(Vec<u8>, Option<Name>)> {
         loop {
             let is_new = !self.new.is_empty();
             let index = *self.new.front().or(self.old.front())?;
             if self.buckets[index].credit_bytes > 0
-                && let Some(packet) = self.leave(now, index)
+                && let Some((packet, name)) = self.leave(now, index)
             {
                 self.buckets[index].credit_bytes -= packet.len() as i64;
-                return Some(packet);
+                return Some((packet, name));
             }
             // its turn is over
             let turns = if is_new { &mut self.new } else { &mut self.old };
@@ -271,16 +286,16 @@ impl Queue {
     }
 
     /// The bucket's first packet that CoDel lets leave: not a signal, or a signal by its mark.
-    fn leave(&mut self, now: Duration, index: usize) -> Option<Vec<u8>> {
+    fn leave(&mut self, now: Duration, index: usize) -> Option<(Vec<u8>, Option<Name>)> {
         let Bucket { chain, codel, .. } = &mut self.buckets[index];
         loop {
-            let Waiting { mut packet, arrived } = self.slots.pop(chain)?;
+            let Waiting { mut packet, arrived, name } = self.slots.pop(chain)?;
             if !codel.signals(now, now.saturating_sub(arrived), chain.bytes) {
-                return Some(packet);
+                return Some((packet, name));
             }
             if ecn::mark(&mut packet) {
                 self.marked += 1;
-                return Some(packet);
+                return Some((packet, name));
             }
             self.dropped_by_codel += 1;
             self.bytes -= packet.len();

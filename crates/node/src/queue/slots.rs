@@ -4,6 +4,7 @@
 //! that one flow leaves is the next one's. The table grows to the most packets that ever waited at once.
 
 use std::time::Duration;
+use wire::natives::Name;
 
 /// A packet that waits, and since when.
 #[derive(Debug, Default)]
@@ -12,6 +13,8 @@ pub struct Waiting {
     pub packet: Vec<u8>,
     /// When it came.
     pub arrived: Duration,
+    /// By what its native is known to others.
+    pub name: Option<Name>,
 }
 
 /// One flow's packets in the table.
@@ -88,7 +91,7 @@ mod tests {
         for round in 0..3u8 {
             for number in 0..10 {
                 let chain = if number % 2 == 0 { &mut even } else { &mut odd };
-                slots.push(chain, Waiting { packet: vec![round, number], arrived: Duration::ZERO });
+                slots.push(chain, Waiting { packet: vec![round, number], ..Waiting::default() });
             }
             assert_eq!((slots.len(), odd.bytes, even.bytes), (10, 10, 10));
             for number in [0, 2, 4, 6, 8] {

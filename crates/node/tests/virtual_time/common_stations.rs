@@ -1,17 +1,14 @@
 //! Two relays that do not hear each other tell each other what their common stations have.
 
-use crate::pair::tcp_between;
-use crate::relays::{C1, C2, Mesh1c, R1, R2, address, configs, contents, same};
+use crate::mesh::{MS, Mesh, SECOND, address, all, contents};
+use crate::relays::{C1, C2, R1, R2, configs, hears};
 use node::{Config, Destination, Gateways, PeerConfig};
-use std::time::Duration;
 
-const MS: Duration = Duration::from_millis(1);
-const SECOND: Duration = Duration::from_secs(1);
 /// At a relay, the other one.
 const OTHER: usize = 2;
 
 /// The first station's way to the second one changes; `neighbours`: whether the relays know each other.
-fn all(seed: u64, neighbours: bool) -> Vec<Config> {
+fn with_neighbours(seed: u64, neighbours: bool) -> Vec<Config> {
     let mut configs = configs(seed, true);
     let allowed_ips = vec!["10.0.0.4/32".parse().unwrap()];
     configs[C1].mesh.destinations = vec![Destination { name: "192.0.2.4".to_owned(), allowed_ips }];
@@ -29,25 +26,31 @@ fn all(seed: u64, neighbours: bool) -> Vec<Config> {
     configs
 }
 
-impl Mesh1c {
+/// Relays have a wire between them.
+fn mesh(seed: u64, configs: &[Config]) -> Mesh {
+    Mesh::wired(seed, configs, hears, |one, other| one.min(other) == R1 && one.max(other) == R2)
+}
+
+impl Mesh {
     /// Sends these payloads from the first station to the second one by a relay: what the relay sent to it, in bytes. They get there
     /// whatever the way.
     fn send_by(&mut self, relay: usize, payloads: &[Vec<u8>]) -> u64 {
         self.nodes[C1].set_next_hop(self.now, 0, Some(relay - R1));
-        let sent = |mesh: &Mesh1c| mesh.sent_bytes.get(&(relay, C2)).copied().unwrap_or(0);
-        let before = sent(self);
+        let before = self.sent_bytes((relay, C2));
         self.delivered[C2].clear();
         let mut packets = Vec::new();
         for (number, payload) in payloads.iter().enumerate() {
-            let packet = tcp_between(1, 4, 1 + 2000 * number as u32, payload);
-            self.nodes[C1].handle_packet(self.now, &packet);
-            self.poll(C1);
-            packets.push(packet);
+            packets.push(self.send_one(C1, C2, 1 + 2000 * number as u32, payload));
             self.run(5 * MS);
         }
         self.run(2 * SECOND);
-        assert!(same(&self.delivered[C2], &packets), "{} of {}", self.delivered[C2].len(), packets.len());
-        sent(self) - before
+        assert!(
+            all(&self.delivered[C2]) == all(&packets),
+            "{} of {}",
+            self.delivered[C2].len(),
+            packets.len()
+        );
+        self.sent_bytes((relay, C2)) - before
     }
 }
 
@@ -56,7 +59,7 @@ fn what_one_relay_sent_to_a_station_another_one_does_not_send_to_it() {
     let [content, other] = contents(5, 200, 1200, 0);
     let whole = 200 * 1200;
     for neighbours in [false, true] {
-        let mut mesh = Mesh1c::of(5, &all(5, neighbours));
+        let mut mesh = mesh(5, &with_neighbours(5, neighbours));
         let first = mesh.send_by(R1, &content);
         let second = mesh.send_by(R2, &content);
         let relay = mesh.nodes[R2].status(mesh.now);
@@ -80,8 +83,8 @@ fn what_one_relay_sent_to_a_station_another_one_does_not_send_to_it() {
 #[test]
 fn a_relay_that_starts_again_or_is_not_heard_costs_savings_only() {
     let [content, other] = contents(6, 100, 1200, 0);
-    let configs = all(6, true);
-    let mut mesh = Mesh1c::of(6, &configs);
+    let configs = with_neighbours(6, true);
+    let mut mesh = mesh(6, &configs);
     mesh.send_by(R1, &content);
     for relay in [R1, R2] {
         mesh.nodes[relay] =

@@ -1,31 +1,27 @@
 //! Two stations and two relays, one of which is the way from one station to the other, as the routing protocol says.
 
+use crate::mesh::{MS, Mesh, SECOND, all};
 use crate::pair::tcp_between;
-use crate::relays::{C1, C2, Mesh1c, R1, R2, same};
+use crate::relays::{C1, C2, R1, R2, configs, hears};
 use node::{Destination, Event};
-use std::time::Duration;
 
-const MS: Duration = Duration::from_millis(1);
-const SECOND: Duration = Duration::from_secs(1);
 /// In every node's configuration the one destination, and in the stations' the peers.
 const IT: usize = 0;
 const BY_R1: Option<usize> = Some(0);
 const BY_R2: Option<usize> = Some(1);
 
 /// A mesh in which the other station is a destination at C1 and at both relays; at those it is a peer, too.
-fn mesh() -> Mesh1c {
-    Mesh1c::with(1, true, |index, config| {
-        if index != C2 {
-            let allowed_ips = vec!["10.0.0.4/32".parse().unwrap()];
-            config.mesh.destinations = vec![Destination { name: "192.0.2.4".to_owned(), allowed_ips }];
-        }
-        if index == C1 {
-            config.peers[0].allowed_ips.clear();
-        }
-    })
+fn mesh() -> Mesh {
+    let mut configs = configs(1, true);
+    for index in [C1, R1, R2] {
+        let allowed_ips = vec!["10.0.0.4/32".parse().unwrap()];
+        configs[index].mesh.destinations = vec![Destination { name: "192.0.2.4".to_owned(), allowed_ips }];
+    }
+    configs[C1].peers[0].allowed_ips.clear();
+    Mesh::new(1, &configs, hears)
 }
 
-impl Mesh1c {
+impl Mesh {
     fn lead(&mut self, node: usize, next_hop: Option<usize>) {
         self.nodes[node].set_next_hop(self.now, IT, next_hop);
         self.poll(node);
@@ -74,7 +70,7 @@ fn packets_follow_a_way_that_changes_those_too_that_wait() {
     mesh.lead(C1, BY_R1);
     sent.extend(held);
     mesh.run(2 * SECOND);
-    assert!(same(&mesh.delivered[C2], &sent), "{} of {}", mesh.delivered[C2].len(), sent.len());
+    assert!(all(&mesh.delivered[C2]) == all(&sent), "{} of {}", mesh.delivered[C2].len(), sent.len());
     assert_eq!((mesh.by(R1), mesh.by(R2)), (100 + 60, 100), "each by the way of its time");
     assert!(mesh.delivered[R1].is_empty() && mesh.delivered[R2].is_empty() && mesh.delivered[C1].is_empty());
     let status = mesh.nodes[C1].status(mesh.now);
@@ -98,7 +94,7 @@ fn without_a_way_packets_wait_and_then_their_senders_are_told() {
     assert!(mesh.delivered[C2].is_empty() && mesh.delivered[C1].is_empty(), "they wait");
     mesh.lead(C1, BY_R2);
     mesh.run(SECOND);
-    assert!(same(&mesh.delivered[C2], &sent));
+    assert!(all(&mesh.delivered[C2]) == all(&sent));
     mesh.delivered[C2].clear();
 
     mesh.lead(C1, None);
@@ -130,7 +126,7 @@ fn nothing_goes_back_to_whom_it_came_from() {
     let sent = mesh.offer(10..20);
     mesh.poll(C1);
     mesh.run(SECOND);
-    assert!(same(&mesh.delivered[C2], &sent));
+    assert!(all(&mesh.delivered[C2]) == all(&sent));
     // a relay without a way on says so
     mesh.lead(R1, None);
     mesh.offer(20..21);

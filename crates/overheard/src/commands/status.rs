@@ -132,6 +132,7 @@ fn print(out: &mut impl Write, report: &Report) -> std::io::Result<()> {
     print_group(out, node)?;
     gateways::print(out, node)?;
     relays::print(out, node)?;
+    relays::print_coded(out, node)?;
     if let Some(boost) = &about.boost {
         writeln!(out, "boost:           {}", boosted(boost, &node.peers))?;
     }

@@ -317,6 +317,9 @@ pub struct Overhear {
     pub slot_bits: Option<u8>,
     /// At which rate the gateway's radio sends, in Mbit/s: 24 by default.
     pub rate_mbps: Option<f64>,
+    /// Whether a relay sends packets for several peers as one, and who has a relay takes them apart: by default they do.
+    #[serde(default = "yes")]
+    pub code: bool,
 }
 
 /// `[dashboard]`

@@ -1,4 +1,5 @@
-//! What a relay passed on, what it did not have to send of that, and by whom other nodes of the mesh are reached.
+//! What a relay passed on, what it did not have to send of that, what shared a frame, and by whom other nodes of the mesh are
+//! reached.
 
 use crate::table::{Table, bytes};
 use std::io::Write;
@@ -26,6 +27,36 @@ pub fn print(out: &mut impl Write, node: &node::Status) -> std::io::Result<()> {
             it.relayed_packets.to_string(),
             bytes(it.outer_sent_bytes),
             bytes(it.overheard_removed_bytes),
+        ]);
+    }
+    table.write(out)?;
+    writeln!(out)
+}
+
+/// Packets of several that shared a frame: of those sent, and of those that came.
+pub fn print_coded(out: &mut impl Write, node: &node::Status) -> std::io::Result<()> {
+    let of = |it: &node::PeerCounters| it.natives_sent + it.natives_decoded + it.natives_undecodable;
+    let peers: Vec<_> = node.peers.iter().filter(|peer| of(&peer.counters) > 0).collect();
+    if peers.is_empty() {
+        return Ok(());
+    }
+    let mut table = Table::new(&[
+        "coded",
+        "frames",
+        "packets in them",
+        "not sent for that",
+        "taken out",
+        "not taken out",
+    ]);
+    for peer in peers {
+        let it = &peer.counters;
+        table.row([
+            peer.name.clone(),
+            it.natives_datagrams.to_string(),
+            it.natives_sent.to_string(),
+            bytes(it.natives_saved_bytes),
+            it.natives_decoded.to_string(),
+            it.natives_undecodable.to_string(),
         ]);
     }
     table.write(out)?;

@@ -1,0 +1,141 @@
+//! Natives that share a frame: one written as if it were alone, and one taken out of a frame with others ([`crate::coding`]).
+
+use super::shared::UNIT;
+use super::{Due, Packed};
+use crate::group::{Listener, Member, Reached};
+use crate::link::Link;
+use crate::node::Outside;
+use crate::peer::Peer;
+use re::mac::PacketMac;
+use recovery::xor;
+use std::time::Duration;
+use wire::frame::PACKET_MAC_BYTES;
+use wire::group::Shared;
+use wire::natives::{Component, Name, Natives};
+use wire::shim::slots::Slots;
+
+/// Keeps these MACs apart from those of units for one member.
+const NATIVES: u64 = UNIT | 1 << 62;
+
+/// The MAC for one member of a unit with natives.
+pub(crate) fn natives_mac(mac: &PacketMac, counter: u64, bytes: &[u8]) -> [u8; PACKET_MAC_BYTES] {
+    mac.of(NATIVES | counter, bytes)
+}
+
+impl Peer {
+    /// By what others know the native whose turn it is, and the packet's length, if it may leave with those of others now. Where
+    /// it is the peer's own turn, what else is to be said goes first.
+    pub(crate) fn native_that_waits(
+        &mut self,
+        now: Duration,
+        is_its_turn: bool,
+        outside: &Outside<'_>,
+    ) -> Option<(Name, usize)> {
+        self.endpoint?;
+        self.sessions.sending(now)?;
+        let is_quiet = !is_its_turn || self.is_quiet(now) && !self.speaks(now) && !self.path.has_probe();
+        let is_free = is_quiet && !self.closing && self.is_shared(outside);
+        let link = self.link.as_mut().filter(|link| is_free && link.separates)?;
+        let member = link.member.as_ref().filter(|_| link.overflow.is_none() && link.begun.is_none())?;
+        if member.has_replies() {
+            return None; // they go with the next packet
+        }
+        let waiting = self.queue.peek_name(now)?;
+        link.member.as_mut()?.natives.is_worth_trying().then_some(waiting)
+    }
+
+    /// Whether something of groups is to be said to it now.
+    fn speaks(&self, now: Duration) -> bool {
+        let Some(link) = &self.link else { return false };
+        let (member, listener) = (link.member.as_ref(), link.listener.as_ref());
+        let speaks_at = [
+            member.and_then(Member::tell_at),
+            listener.and_then(Listener::speaks_at),
+            link.reports.tell_at(),
+        ];
+        speaks_at.into_iter().flatten().any(|at| at <= now)
+    }
+
+    /// Writes that packet as a datagram of its own, and as which it can share one; its link sequence, and the key for its MAC.
+    pub(crate) fn pack_native(
+        &mut self,
+        now: Duration,
+        outside: &mut Outside<'_>,
+        out: &mut Vec<u8>,
+    ) -> Option<(Packed, u64, PacketMac)> {
+        let due =
+            Due { lane: 0, control: false, ping: false, alone: false, receipt: false, asked: Vec::new() };
+        outside.coding.as_deref_mut()?.forming = true;
+        let packed = self.pack_shared(now, &due, outside, out);
+        outside.coding.as_deref_mut()?.forming = false;
+        let mac = self.sessions.sending(now)?.send_mac.clone();
+        Some((packed?, self.link.as_ref()?.outstanding.last()?, mac))
+    }
+
+    /// Takes what is for this node out of a unit with natives for several members.
+    pub(super) fn take_natives(
+        &mut self,
+        now: Duration,
+        (way, counter, ecn): (Reached, u64, u8),
+        (member, mac): (u8, [u8; PACKET_MAC_BYTES]),
+        plaintext: &[u8],
+        outside: &mut Outside<'_>,
+    ) {
+        let Some(Link { listener: Some(listener), received, .. }) = &mut self.link else { return };
+        let (own_member, slot_bits) = (listener.member(), listener.slot_bits());
+        let Ok(natives) = Natives::parse(member, plaintext) else {
+            self.counters.bad_frames += 1;
+            return;
+        };
+        let found = natives.components().enumerate().find(|(_, component)| component.member == own_member);
+        // the addressee's comes by the socket, the others' by the ear: each once
+        let Some((place, own)) = found.filter(|(place, _)| (*place == 0) == (way == Reached::Sent)) else {
+            self.counters.overheard_datagrams += u64::from(way == Reached::Overheard);
+            return;
+        };
+        let mut proven = natives.proven.to_vec();
+        let literals_at = proven.len();
+        proven.extend_from_slice(natives.xor);
+        let coding = outside.coding.as_deref();
+        let mut take_out = |other: &Component<'_>| -> Option<()> {
+            let native = coding?.native(self.index, own_member, &other.name)?;
+            take_out(other, native, &mut proven[literals_at..])
+        };
+        let mut others = natives.components().enumerate().filter(|(at, _)| *at != place);
+        let is_out = others.all(|(_, other)| take_out(&other).is_some());
+        proven.truncate(literals_at + own.bytes);
+        let mac = natives.mac(place).unwrap_or(mac);
+        let proves = |key: &PacketMac| key.verifies(NATIVES | counter, &proven, mac);
+        let Some((session, mac)) = self.sessions.proving(proves).filter(|_| is_out) else {
+            self.counters.natives_undecodable += 1;
+            return;
+        };
+        let sequence = received.widen(own.sequence);
+        if received.holds(sequence) {
+            return;
+        }
+        received.reach(now, sequence);
+        received.arrive(now, sequence);
+        self.counters.natives_decoded += 1;
+        let mut rest = Vec::new();
+        match own.removed {
+            Some(removed) => rest.extend_from_slice(removed.shim),
+            None => Slots { slot_bits, mac: None, runs: &[], slots: &[] }.emit(&mut rest),
+        }
+        rest.extend_from_slice(&proven[literals_at..]);
+        let Component { number, frame_type, front, .. } = own;
+        let shared = Shared { number, frame_type, is_compressed: false, front, rest: &rest };
+        if !self.take_expanded(now, sequence, (session, &mac), ecn, &shared, outside) {
+            self.counters.bad_frames += 1;
+        }
+    }
+}
+
+/// Takes what a component has in the XOR out of it. `None`: the native is not the one that is meant.
+fn take_out(other: &Component<'_>, native: &[u8], sum: &mut [u8]) -> Option<()> {
+    let mut at = 0;
+    other.literals(native, |stretch| {
+        xor::over(sum.get_mut(at..).unwrap_or_default(), stretch);
+        at += stretch.len();
+    })
+}

@@ -1,0 +1,183 @@
+//! Nodes of which not everybody hears everybody, in virtual time.
+
+use crate::pair::tcp_between;
+use node::{Config, Node};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha12Rng;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+pub const MS: Duration = Duration::from_millis(1);
+pub const SECOND: Duration = Duration::from_secs(1);
+
+/// To whom a datagram is under way, whether it is overheard, from where, and what it says.
+type UnderWay = (usize, bool, SocketAddr, Vec<u8>);
+
+pub struct Mesh {
+    pub now: Duration,
+    pub rng: ChaCha12Rng,
+    pub nodes: Vec<Node>,
+    hears: fn(usize, usize) -> bool,
+    /// Between whom there is a wire, which nobody overhears.
+    wired: fn(usize, usize) -> bool,
+    under_way: BTreeMap<(Duration, u64), UnderWay>,
+    number: u64,
+    pub loss: f64,
+    pub unheard: f64,
+    /// Up to so long datagrams are late, and so overtake each other.
+    pub late: Duration,
+    /// How fast each node sends, in bytes a second; none: at once.
+    pub rates: Vec<Option<u64>>,
+    free_at: Vec<Duration>,
+    pub delivered: Vec<Vec<Vec<u8>>>,
+    /// Datagrams and their bytes, by sender and receiver.
+    pub sent: BTreeMap<(usize, usize), (u64, u64)>,
+}
+
+pub fn address(index: usize) -> SocketAddr {
+    format!("192.0.2.{}:4780", index + 1).parse().unwrap()
+}
+
+impl Mesh {
+    /// Nodes that have met.
+    pub fn new(seed: u64, configs: &[Config], hears: fn(usize, usize) -> bool) -> Self {
+        Mesh::wired(seed, configs, hears, |_, _| false)
+    }
+
+    /// Nodes that have met, some of them by wires.
+    pub fn wired(
+        seed: u64,
+        configs: &[Config],
+        hears: fn(usize, usize) -> bool,
+        wired: fn(usize, usize) -> bool,
+    ) -> Self {
+        let node = |(index, config): (usize, &Config)| {
+            Node::new(config.clone(), [index as u8; 32], Duration::ZERO).unwrap()
+        };
+        let count = configs.len();
+        let mut mesh = Mesh {
+            now: Duration::ZERO,
+            rng: ChaCha12Rng::seed_from_u64(seed),
+            nodes: configs.iter().enumerate().map(node).collect(),
+            hears,
+            wired,
+            under_way: BTreeMap::new(),
+            number: 0,
+            loss: 0.0,
+            unheard: 0.0,
+            late: Duration::ZERO,
+            rates: vec![None; count],
+            free_at: vec![Duration::ZERO; count],
+            delivered: vec![Vec::new(); count],
+            sent: BTreeMap::new(),
+        };
+        (0..count).for_each(|index| mesh.poll(index));
+        mesh.run(5 * SECOND);
+        mesh
+    }
+
+    /// From now on others hear each other.
+    pub fn set_hears(&mut self, hears: fn(usize, usize) -> bool) {
+        self.hears = hears;
+    }
+
+    /// Bytes that were sent from one to the other.
+    pub fn sent_bytes(&self, hop: (usize, usize)) -> u64 {
+        self.sent.get(&hop).map_or(0, |(_, bytes)| *bytes)
+    }
+
+    pub fn poll(&mut self, index: usize) {
+        self.nodes[index].handle_timeout(self.now);
+        let mut datagram = Vec::new();
+        while self.free_at[index] <= self.now
+            && let Some(transmit) = self.nodes[index].poll_transmit(self.now, &mut datagram)
+        {
+            transmit.seal(&mut datagram);
+            let count = self.nodes.len();
+            let Some(to) = (0..count).find(|&at| address(at) == transmit.to) else { continue };
+            let (datagrams, bytes) = self.sent.entry((index, to)).or_default();
+            (*datagrams, *bytes) = (*datagrams + 1, *bytes + datagram.len() as u64);
+            if let Some(rate) = self.rates[index] {
+                self.free_at[index] = self.now + Duration::from_secs_f64(datagram.len() as f64 / rate as f64);
+            }
+            let (hears, wired) = (self.hears, self.wired);
+            let reaches = |at: usize| at != index && (hears(index, at) || at == to && wired(index, at));
+            for at in (0..count).filter(|&at| reaches(at)) {
+                let overheard = at != to;
+                let missed = if overheard { self.unheard } else { self.loss };
+                if !self.rng.random_bool(missed) {
+                    let late = self.late.mul_f64(self.rng.random());
+                    let arrival = (self.now + 5 * MS + late, self.number);
+                    self.under_way.insert(arrival, (at, overheard, address(index), datagram.clone()));
+                    self.number += 1;
+                }
+            }
+        }
+        let mut packet = Vec::new();
+        while self.nodes[index].poll_deliver(&mut packet) {
+            self.delivered[index].push(packet.clone());
+        }
+    }
+
+    pub fn run(&mut self, time: Duration) {
+        let end = self.now + time;
+        loop {
+            let arrival = self.under_way.keys().next().map(|&(at, _)| at);
+            let timer = |(node, &free): (&Node, &Duration)| {
+                // whoever is sending does nothing else
+                let until_free = (free > self.now).then_some(free);
+                node.poll_timeout().map(|at| at.max(free)).into_iter().chain(until_free).min()
+            };
+            let timers: Vec<_> = self.nodes.iter().zip(&self.free_at).map(timer).collect();
+            let next = timers.iter().copied().chain([arrival]).flatten().min();
+            let Some(next) = next.filter(|&next| next <= end) else { break };
+            self.now = self.now.max(next);
+            if arrival == Some(next) {
+                let (_, (to, overheard, from, mut datagram)) = self.under_way.pop_first().unwrap();
+                match overheard {
+                    true => self.nodes[to].handle_overheard(self.now, from, &mut datagram),
+                    false => self.nodes[to].handle_datagram(self.now, from, 0, &mut datagram),
+                }
+                self.poll(to);
+            } else {
+                for (index, timer) in timers.into_iter().enumerate() {
+                    if timer == Some(next) {
+                        self.poll(index);
+                    }
+                }
+            }
+        }
+        self.now = end;
+    }
+
+    /// A TCP packet with this payload leaves a node for another one.
+    pub fn send_one(&mut self, from: usize, to: usize, sequence: u32, payload: &[u8]) -> Vec<u8> {
+        let packet = tcp_between(from as u8 + 1, to as u8 + 1, sequence, payload);
+        self.nodes[from].handle_packet(self.now, &packet);
+        self.poll(from);
+        packet
+    }
+}
+
+/// Payloads of `bytes` of which the first `shared` are those of the other's, and the rest is like nothing else.
+pub fn contents(seed: u64, count: usize, bytes: usize, shared: usize) -> [Vec<Vec<u8>>; 2] {
+    let mut rng = ChaCha12Rng::seed_from_u64(seed);
+    let mut some = |bytes: usize| -> Vec<u8> { (0..bytes).map(|_| rng.random()).collect() };
+    let one: Vec<Vec<u8>> = (0..count).map(|_| some(bytes)).collect();
+    let other = one.iter().map(|one| [&one[..shared], &some(bytes - shared)].concat()).collect();
+    [one, other]
+}
+
+/// A packet as it was sent, but for the hops that relays took off it.
+pub fn as_sent(packet: &[u8]) -> Vec<u8> {
+    let mut packet = packet.to_vec();
+    packet[8] = 0;
+    packet[10..12].fill(0);
+    packet
+}
+
+/// Packets as they were sent, each once.
+pub fn all(packets: &[Vec<u8>]) -> BTreeSet<Vec<u8>> {
+    packets.iter().map(|it| as_sent(it)).collect()
+}
