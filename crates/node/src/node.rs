@@ -291,7 +291,9 @@ impl Node {
     /// The largest inner packet that fits in a datagram, where the path carries what it is thought to.
     #[must_use]
     pub fn max_packet_bytes(&self) -> usize {
-        let sharing_bytes = if self.sharing.is_some() { SHARING_BYTES } else { 0 };
+        // a relay shares what it passes on, and what cannot be shared leaves it alone
+        let is_shared = self.sharing.is_some() || self.config.codes();
+        let sharing_bytes = if is_shared { SHARING_BYTES } else { 0 };
         self.config.max_datagram_bytes - AROUND_PACKET - sharing_bytes
     }
 

@@ -212,10 +212,14 @@ fn what_two_stations_send_each_other_at_once_leaves_the_relay_as_one() {
     // a radio's rate: packets meet where they wait
     machines[1].run("tc", "qdisc add dev cable root tbf rate 8mbit burst 3000 limit 6000");
 
-    // both ways at once: what comes back is on its way while more goes there
+    // both ways at once
     let mut content = Content(0x2545_f491_4f6c_dd1d);
-    let there = content.some(3_000_000);
-    assert!(sent_and_returned(&machines[0], &machines[2], inner(2), &there) == there);
+    let [there, back] = [0, 1].map(|_| content.some(1_500_000));
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| sent_and_returned(&machines[2], &machines[0], inner(0), &back));
+        assert!(sent_and_returned(&machines[0], &machines[2], inner(2), &there) == there);
+        assert!(other.join().unwrap() == back);
+    });
     let (frames, packets) = (sum(&nodes[1], "natives_datagrams"), sum(&nodes[1], "natives_sent"));
     let decoded = sum(&nodes[0], "natives_decoded") + sum(&nodes[2], "natives_decoded");
     let text = String::from_utf8(site.run(&["status", "relay1.toml"]).stdout).unwrap();
