@@ -66,13 +66,19 @@ impl Babeld {
     /// On a machine's `cable`; it tells its routes on the socket `NAME.babeld`.
     fn start(site: &Site, machine: &Machine, name: &str) -> Self {
         let log = File::create(site.path().join(format!("{name}-babeld.log"))).unwrap();
-        let file = |what: &str| format!("{name}.{what}");
+        // babeld knows a socket from a port by its first character
+        let file = |what: &str| site.path().join(format!("{name}.{what}"));
         // the tunnel's own addresses are not for the routing protocol
         let rules = ["-C", "redistribute local ip 192.0.2.0/24 allow", "-C", "redistribute local deny"];
         // `ip netns exec` becomes the program: the child's process id is babeld's
         let child = Command::new("ip")
-            .args(["netns", "exec", &machine.name, "babeld", "-h", "0.5", "-H", "0.5", "-M", "0.5"])
-            .args(["-G", &file("babeld"), "-I", &file("pid"), "-S", &file("state")])
+            .args(["netns", "exec", &machine.name, "babeld", "-h", "0.5", "-H", "0.5", "-M", "1"])
+            .arg("-G")
+            .arg(file("babeld"))
+            .arg("-I")
+            .arg(file("pid"))
+            .arg("-S")
+            .arg(file("state"))
             .args(rules)
             .arg("cable")
             .current_dir(site.path())
