@@ -28,9 +28,23 @@ pub fn beginning(name: &str, role: &str) -> String {
 /// The table of a peer of this name.
 #[must_use]
 pub fn peer(name: &str, endpoint: Option<&str>, allowed_ips: &str) -> String {
+    table("peer", name, endpoint, allowed_ips)
+}
+
+/// The table of another gateway of this name, or of one that a station knows.
+#[must_use]
+pub fn gateway(name: &str, endpoint: Option<&str>, allowed_ips: &str) -> String {
+    table("gateway", name, endpoint, allowed_ips)
+}
+
+fn table(kind: &str, name: &str, endpoint: Option<&str>, allowed_ips: &str) -> String {
     let endpoint = endpoint.map(|endpoint| format!("endpoint = \"{endpoint}\"\n")).unwrap_or_default();
     let key = key(name).public();
-    format!("[[peer]]\nname = \"{name}\"\npublic_key = \"{key}\"\n{endpoint}allowed_ips = [{allowed_ips}]\n")
+    let allowed_ips = match allowed_ips {
+        "" => String::new(),
+        some => format!("allowed_ips = [{some}]\n"),
+    };
+    format!("[[{kind}]]\nname = \"{name}\"\npublic_key = \"{key}\"\n{endpoint}{allowed_ips}")
 }
 
 impl NamedNode<'_> {

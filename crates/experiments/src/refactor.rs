@@ -22,6 +22,7 @@ mod opportunistic;
 mod overhearing;
 mod receptions;
 mod relayed;
+mod roaming;
 mod robustness;
 mod run;
 mod safety;
@@ -55,8 +56,8 @@ pub const WITH_TCP: Experiment = Experiment {
     id: "refactor-tcp",
     drivers: &[Driver::Virtual, Driver::Lab],
     title: "REfactor, with real TCP",
-    figures: &[table_5::FIGURE],
-    claims: table_5::claims,
+    figures: &[table_5::FIGURE, roaming::FIGURE],
+    claims: |rows| [table_5::claims(rows), roaming::claims(rows)].concat(),
     ..EXPERIMENT
 };
 
