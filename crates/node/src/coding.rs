@@ -276,7 +276,7 @@ impl Separated {
             return true;
         }
         self.passed_over += 1;
-        self.passed_over % TRY_EVERY == 0
+        self.passed_over.is_multiple_of(TRY_EVERY)
     }
 }
 
