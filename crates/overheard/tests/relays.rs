@@ -210,7 +210,7 @@ fn what_two_stations_send_each_other_at_once_leaves_the_relay_as_one() {
     assert!(answers(&machines[0], inner(2), 56, PATIENCE));
     std::thread::sleep(Duration::from_secs(2)); // keys of groups are told
     // a radio's rate: packets meet where they wait
-    machines[1].run("tc", "qdisc add dev cable root tbf rate 8mbit burst 3000 limit 6000");
+    machines[1].run("tc", "qdisc add dev cable root tbf rate 8mbit burst 3000 limit 1000000");
 
     // both ways at once
     let mut content = Content(0x2545_f491_4f6c_dd1d);
