@@ -39,7 +39,7 @@ const CHARTS = [
     ["received", COLORS.grey, rate("received_bytes", 8)]] },
   { id: "saved", unit: bits, series: [
     ["redundancy (RE)", COLORS.blue, rate("reduced_bytes", 8)], ["headers, literals", COLORS.violet, rate("shortened_bytes", 8)],
-    ["overheard", COLORS.green, rate("overheard_bytes", 8)], ["packing", COLORS.orange, rate("packed_bytes", 8)]] },
+    ["overheard", COLORS.green, rate("overheard_bytes", 8)], ["coding", COLORS.red, rate("coded_bytes", 8)], ["packing", COLORS.orange, rate("packed_bytes", 8)]] },
   { id: "loss", unit: percent, second: time, series: [
     ["loss", COLORS.red, plain("loss_ppm", 1e-6), true], ["round trip", COLORS.grey, plain("srtt_microseconds", 1e-6), false, "second"]] },
   { id: "repairs", unit: (value) => `${count(value)}/s`, series: [

@@ -11,9 +11,9 @@
 //! come from the last second's report, and the thread that carries packets is not asked.
 //!
 //! Bytes that a mechanism saved are told apart as the pipeline does it: what redundancy elimination *reduced*, what shorter
-//! headers and compressed literals left out beyond that, what was *overheard* and therefore not sent, and what *packing*
-//! several packets into one datagram saved in headers of datagrams. What the air time would have been is reckoned by
-//! [`air_time`].
+//! headers and compressed literals left out beyond that, what was *overheard* and therefore not sent, what left *coded* with what
+//! is for others, and what *packing* several packets into one datagram saved in headers of datagrams. What the air time would
+//! have been is reckoned by [`air_time`].
 
 #![forbid(unsafe_code)]
 // What serves pages waits for those who ask.

@@ -19,13 +19,17 @@ pub const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; chars
 /// What is counted of a peer: its name, what it is, and where it stands.
 type Counted = (&'static str, &'static str, fn(&PeerCounters) -> u64);
 
-const PACKETS: [Counted; 13] = [
+const PACKETS: [Counted; 17] = [
     ("offered_packets", "Packets for the peer that were sent through the tunnel", |it| it.inner_sent_packets),
     ("delivered_packets", "Packets from the peer that were delivered", |it| it.inner_received_packets),
     ("sent_datagrams", "Datagrams sent to the peer", |it| it.outer_sent_datagrams),
     ("received_datagrams", "Datagrams from the peer, authenticated", |it| it.outer_received_datagrams),
     ("reduced_packets", "Packets that left with repeated bytes removed", |it| it.reduced_packets),
     ("packed_packets", "Packets that shared a datagram with one before them", |it| it.packed_packets),
+    ("coded_packets", "Packets that left combined with those for other peers", |it| it.natives_sent),
+    ("coded_frames", "Frames of several such packets", |it| it.natives_datagrams),
+    ("decoded_packets", "Packets taken out of such frames", |it| it.natives_decoded),
+    ("undecodable_packets", "Packets that could not be taken out", |it| it.natives_undecodable),
     ("missed_packets", "Packets that could not be restored when they arrived", |it| it.missed),
     ("repaired_packets", "Packets that were missed, then repaired and delivered", |it| it.repaired),
     ("queue_marked_packets", "Packets marked as having met congestion in the queue", |it| it.queue_marked),
@@ -63,6 +67,7 @@ const SPLIT: [Split; 4] = [
             ("reduce", |it| it.removed_bytes),
             ("shorten", |it| it.shortened_bytes),
             ("overhear", |it| it.overheard_removed_bytes),
+            ("code", |it| it.natives_saved_bytes),
         ],
     ),
     (

@@ -73,6 +73,8 @@ columns! {
         shortened_bytes,
         /// Bytes that were not sent because they had been overheard, or sent before to whoever is in the group.
         overheard_bytes,
+        /// Bytes that were not sent because packets for several peers left combined.
+        coded_bytes,
         /// Bytes of headers that packets sharing a datagram did not need.
         packed_bytes,
         /// Packets sent again because the hop lost them (hop ARQ).
@@ -116,6 +118,7 @@ impl Sample {
             reduced_bytes: since!(removed_bytes),
             shortened_bytes: since!(shortened_bytes),
             overheard_bytes: since!(overheard_removed_bytes),
+            coded_bytes: since!(natives_saved_bytes),
             packed_bytes: since!(packed_packets) * (outer_header_bytes + AROUND_FRAMES),
             hop_repaired: since!(recovered),
             segments_repaired: since!(segments_repaired),

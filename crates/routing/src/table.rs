@@ -139,8 +139,10 @@ impl Routes {
             neighbours.iter().enumerate().filter(move |(_, it)| same(it)).map(|(index, _)| index)
         };
         let untold = || {
+            // a source that tells of any route that it is one hop would have told of this one
+            let tells = self.routes.iter().any(|it| it.hops.is_some());
             let mut untold = beside(None);
-            untold.next().filter(|_| route.hops.is_none() && untold.next().is_none())
+            untold.next().filter(|_| !tells && untold.next().is_none())
         };
         beside(Some(1)).next().or_else(untold)
     }

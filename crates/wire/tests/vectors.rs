@@ -336,5 +336,5 @@ fn the_vectors_of_the_specification_are_read_and_written_as_it_says() {
         }
         formats.insert(format.to_owned());
     }
-    assert_eq!(formats.len(), 19, "{formats:?}");
+    assert_eq!(formats.len(), 20, "{formats:?}");
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use air::{Bitrate, LinkConfig, LossConfig};
 use anyhow::Result;
 use lab::{
-    Action, Content, Daemon, Direction, Download, Ending, Event, Link, Medium, Outcome, Place, Route,
-    Scenario, Start, Topology,
+    Action, Content, Daemon, Direction, Download, Ending, Event, Link, Medium, Outcome, Place, Scenario,
+    Start, Topology,
 };
 
 use crate::cell::File;
@@ -84,6 +84,8 @@ impl Trial {
             channels: Vec::new(),
         };
         topology.places[0].routes = topology.default_routes(WIRE, GATEWAYS[0]);
+        // what comes from stations goes over the operator's wires, as anything does
+        topology.places[2].routes = topology.default_routes(BETWEEN, GATEWAYS[0]);
         topology
     }
 
@@ -101,7 +103,7 @@ impl Trial {
             parameters: [("net.ipv4.tcp_congestion_control".to_owned(), "cubic".to_owned())].into(),
             contents: vec![Content {
                 name: "content".to_owned(),
-                file: setting.testbed.lab_content(File::Documents).file,
+                file: setting.testbed.lab_content(File::Long).file,
                 skip_bytes: 0,
                 length_bytes: Some(BYTES),
             }],
