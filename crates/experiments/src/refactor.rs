@@ -12,6 +12,7 @@ mod captures;
 mod codec;
 mod detection;
 mod exor;
+mod figure_1d;
 mod figure_3;
 mod figure_4;
 mod figure_8;
@@ -56,8 +57,8 @@ pub const WITH_TCP: Experiment = Experiment {
     id: "refactor-tcp",
     drivers: &[Driver::Virtual, Driver::Lab],
     title: "REfactor, with real TCP",
-    figures: &[table_5::FIGURE, roaming::FIGURE],
-    claims: |rows| [table_5::claims(rows), roaming::claims(rows)].concat(),
+    figures: &[table_5::FIGURE, figure_1d::FIGURE, roaming::FIGURE],
+    claims: |rows| [table_5::claims(rows), figure_1d::claims(rows), roaming::claims(rows)].concat(),
     ..EXPERIMENT
 };
 

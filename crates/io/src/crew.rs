@@ -183,7 +183,7 @@ impl Hand<'_> {
             let batch = self.to_do.try_recv();
             let patience = match batch {
                 Ok(_) => Some(Duration::ZERO),
-                Err(_) => self.node.poll_timeout().map(|at| at.saturating_sub(now)),
+                Err(_) => self.outlet.patience(self.node, now),
             };
             let before = self.clock.now();
             if self.wait(patience)? {

@@ -93,7 +93,7 @@ impl<F: FnMut(node::Event)> Driver<'_, F> {
             self.outlet.handle_timeout(self.node, now);
             self.outlet.transmit(self.node, now)?;
             self.tell();
-            let patience = self.node.poll_timeout().map(|at| at.saturating_sub(now));
+            let patience = self.outlet.patience(self.node, now);
             let before = self.clock.now();
             let ready = self.wait(inbox, patience)?;
             now = self.clock.now();

@@ -11,6 +11,8 @@ use std::time::Duration;
 
 /// What a buffer for packets holds at first.
 const PACKET_BYTES: usize = 2048;
+/// How long what is due waits at least where a socket is full.
+const FULL_FOR: Duration = Duration::from_millis(1);
 
 /// Where what a node has goes.
 pub(crate) struct Outlet {
@@ -46,6 +48,13 @@ impl Outlet {
             self.deliver(node);
             self.flush();
         }
+    }
+
+    /// For how long nothing is due. While a socket is full, what is due cannot leave: it is looked at again after a moment and not
+    /// at once, over and over.
+    pub fn patience(&self, node: &Node, now: Duration) -> Option<Duration> {
+        let least = if self.blocked.is_some() { FULL_FOR } else { Duration::ZERO };
+        node.poll_timeout().map(|at| at.saturating_sub(now).max(least))
     }
 
     /// Sends what the node has, as far as the sockets take it.
