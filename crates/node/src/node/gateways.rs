@@ -135,19 +135,21 @@ impl Node {
         let neighbours = self.sharing.as_mut().and_then(|it| Some((&mut it.codec, it.neighbours.as_mut()?)));
         let counters = &mut self.peers[peer].counters;
         counters.neighbour_messages_received += 1;
-        match (Message::parse(bytes), neighbours) {
-            (Ok(Message { station, said: Said::Has, .. }), _)
-                if let Roaming::Gateway(whereabouts) = &mut self.roaming =>
-            {
+        let whereabouts = match &mut self.roaming {
+            Roaming::Gateway(whereabouts) => Some(whereabouts),
+            _ => None,
+        };
+        match (Message::parse(bytes), neighbours, whereabouts) {
+            (Ok(Message { station, said: Said::Has, .. }), _, Some(whereabouts)) => {
                 whereabouts.has(now, peer, station);
             }
-            (Ok(_), None) => {} // without a group there is nothing to be made of it
-            (Ok(Message { boot, said: Said::Group(group), .. }), Some((_, neighbours))) => {
+            (Ok(_), None, _) => {} // without a group there is nothing to be made of it
+            (Ok(Message { boot, said: Said::Group(group), .. }), Some((_, neighbours)), _) => {
                 if neighbours.has_group(peer as u16, boot, group) {
                     self.tell_of_groups(now);
                 }
             }
-            (Ok(Message { said, .. }), Some((codec, neighbours))) => {
+            (Ok(Message { said, .. }), Some((codec, neighbours)), _) => {
                 if !neighbours.handle_message(codec, peer as u16, bytes, now) {
                     counters.bad_frames += 1;
                 } else if let Said::Named(chunks) = said
@@ -156,7 +158,7 @@ impl Node {
                     counters.chunks_named += named.count as u64;
                 }
             }
-            (Err(_), _) => counters.bad_frames += 1,
+            (Err(_), ..) => counters.bad_frames += 1,
         }
     }
 
