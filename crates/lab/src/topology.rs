@@ -178,6 +178,12 @@ impl Topology {
         Some(station_ipv4(u8::try_from(number).ok()?, station))
     }
 
+    /// Routes to these places on a channel, each of which is reached directly.
+    pub fn routes_on<'a>(&self, channel: &str, places: impl IntoIterator<Item = &'a str>) -> Vec<Route> {
+        let addresses = places.into_iter().filter_map(|place| self.address_on(channel, place));
+        addresses.map(IpAddr::from).map(|via| Route { to: via.into(), via }).collect()
+    }
+
     fn end(&self, link: &str, place: &str) -> Option<(u8, End)> {
         let number = self.link_number(link)?;
         let [first, second] = &self.links[usize::from(number)].ends;

@@ -5,8 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use air::medium::MediumConfig;
 use anyhow::Result;
 use lab::{
-    Action, Channel, Content, Daemon, Download, Ending, Event, Outcome, Place, Route, Scenario, Start,
-    Topology,
+    Action, Channel, Content, Daemon, Download, Ending, Event, Outcome, Place, Scenario, Start, Topology,
 };
 
 use crate::cell::File;
@@ -71,9 +70,7 @@ fn topology() -> Topology {
     };
     for number in 0..topology.places.len() {
         let others = if number == 1 { &STATIONS[..] } else { &[RELAY] };
-        let addresses = others.iter().filter_map(|other| topology.address_on(CELL, other));
-        let routes = addresses.map(IpAddr::from).map(|via| Route { to: via.into(), via }).collect();
-        topology.places[number].routes = routes;
+        topology.places[number].routes = topology.routes_on(CELL, others.iter().copied());
     }
     topology
 }

@@ -7,7 +7,7 @@ use air::medium::{DirectedLoss, MediumConfig};
 use air::timing::Standard;
 use air::{Bitrate, LossConfig, RadioConfig};
 use anyhow::{Context as _, Result};
-use lab::{Channel, Content, Daemon, Download, Ending, Outcome, Place, Route, Scenario, Start, Topology};
+use lab::{Channel, Content, Daemon, Download, Ending, Outcome, Place, Scenario, Start, Topology};
 use rand::{Rng as _, RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 
@@ -144,9 +144,7 @@ impl Trial {
         };
         for number in 0..topology.places.len() {
             let others = if number == 0 { &STATIONS[..] } else { &[GATEWAY] };
-            let addresses = others.iter().filter_map(|other| topology.address_on(CELL, other));
-            let routes = addresses.map(IpAddr::from).map(|via| Route { to: via.into(), via }).collect();
-            topology.places[number].routes = routes;
+            topology.places[number].routes = topology.routes_on(CELL, others.iter().copied());
         }
         topology
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use air::LinkConfig;
 use air::medium::MediumConfig;
 
-use lab::{Channel, Content, Daemon, Download, Link, Medium, Place, Ready, Route, Scenario, Start, Topology};
+use lab::{Channel, Content, Daemon, Download, Link, Medium, Place, Ready, Scenario, Start, Topology};
 
 use super::combination::{Combination, Mechanism};
 use crate::cell::File;
@@ -111,8 +111,7 @@ impl Trial {
                 name => {
                     let ends = HOPS.into_iter().flat_map(|(one, other)| [(one, other), (other, one)]);
                     let others = ends.filter(|(own, _)| *own == name).map(|(_, other)| other);
-                    let addresses = others.filter_map(|other| topology.address_on(CELL, other));
-                    addresses.map(IpAddr::from).map(|via| Route { to: via.into(), via }).collect()
+                    topology.routes_on(CELL, others)
                 }
             };
             topology.places[number].routes = routes;
