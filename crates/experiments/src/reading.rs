@@ -60,7 +60,7 @@ impl Reading {
             actual_loss: share(lost),
             perceived_loss,
             undecodable_packets,
-            is_complete: download.is_some_and(|it| it.ending == Ending::Complete && it.intact)
+            is_complete: download.is_some_and(lab::DownloadOutcome::came_whole)
                 || stream.is_some_and(|it| it.altered == 0),
             is_stalled: download.is_some_and(|it| it.ending == Ending::Stalled),
             share: download.map_or(0.0, |it| it.bytes as f64 / it.whole_bytes.max(1) as f64),

@@ -34,6 +34,16 @@ impl Outcome {
     pub fn link(&self, name: &str) -> Option<&LinkOutcome> {
         self.links.iter().find(|link| link.name == name)
     }
+
+    /// Whether every download came whole.
+    pub fn all_came_whole(&self) -> bool {
+        self.downloads.iter().all(DownloadOutcome::came_whole)
+    }
+
+    /// How long the first download took, if it came whole.
+    pub fn first_seconds(&self) -> Option<f64> {
+        self.downloads.first().filter(|it| it.came_whole()).map(|it| it.seconds)
+    }
 }
 
 /// What crossed one link.
@@ -115,6 +125,13 @@ pub struct FetchOutcome {
     pub seconds: f64,
     /// From its start to the first octet of the answer.
     pub first_byte_seconds: f64,
+}
+
+impl FetchOutcome {
+    /// Whether all of it came, and as it was.
+    pub fn came_whole(&self) -> bool {
+        self.ending == Ending::Complete && self.intact
+    }
 }
 
 /// Packets and their octets, from the IP header on.
@@ -208,6 +225,13 @@ pub struct DownloadOutcome {
     pub started_seconds: f64,
     /// What curl said when it was not content; empty otherwise.
     pub complaint: String,
+}
+
+impl DownloadOutcome {
+    /// Whether all of it came, and as it was.
+    pub fn came_whole(&self) -> bool {
+        self.ending == Ending::Complete && self.intact
+    }
 }
 
 /// One UDP stream, as its receiver saw it.

@@ -6,9 +6,7 @@
 //! connection that nobody else knows.
 
 use anyhow::Result;
-use lab::{
-    Action, Daemon, Download, Ending, Event, Link, Medium, Place, Ready, Route, Scenario, Start, Topology,
-};
+use lab::{Action, Daemon, Download, Event, Link, Medium, Place, Ready, Route, Scenario, Start, Topology};
 
 use crate::cell::{File, Impairment, Path, Stack};
 use crate::estimate::Estimate;
@@ -232,7 +230,7 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
     for way in Way::BOTH {
         let outcomes = results.outcomes(&scenario(setting, way).name)?;
         let downloads: Vec<_> = outcomes.iter().flat_map(|outcome| &outcome.downloads).collect();
-        let survived = downloads.iter().filter(|it| it.ending == Ending::Complete && it.intact).count();
+        let survived = downloads.iter().filter(|it| it.came_whole()).count();
         // a download that ended before the last move proves nothing
         let last_move = MOVES_SECONDS[1] - START_SECONDS;
         let moved = downloads.iter().filter(|it| it.seconds > last_move).count();

@@ -73,8 +73,7 @@ impl Reading {
         let (mut clients, mut kilobytes, mut all_waited) = (Vec::new(), 0.0, 0.0);
         for (number, fetches) in outcome.fetches.iter().enumerate() {
             let router = network.active[number / network.clients_each];
-            let whole = |fetch: &&FetchOutcome| fetch.ending == Ending::Complete && fetch.intact;
-            let came: Vec<&FetchOutcome> = fetches.iter().filter(whole).collect();
+            let came: Vec<&FetchOutcome> = fetches.iter().filter(|it| it.came_whole()).collect();
             let bytes: f64 = came.iter().map(|it| it.bytes as f64).sum();
             let waited: f64 = came.iter().map(|it| seconds(it)).sum();
             if waited > 0.0 {

@@ -159,8 +159,7 @@ fn rows(results: &Results<'_>, figure: &str) -> Result<Vec<Row>> {
 
 /// Megabits a second of the download; 0 where it did not end.
 fn throughput(outcome: &Outcome) -> f64 {
-    let download = outcome.downloads.first();
-    let whole = download.filter(|download| download.ending == lab::Ending::Complete && download.intact);
+    let whole = outcome.downloads.first().filter(|download| download.came_whole());
     whole.map_or(0.0, |download| download.whole_bytes as f64 * 8.0 / 1e6 / download.seconds)
 }
 

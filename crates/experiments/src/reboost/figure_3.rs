@@ -6,7 +6,7 @@ use lab::{Action, Event, Scenario};
 
 use super::content::File;
 use super::system::System;
-use super::trial::{START_SECONDS, Trial, link_bytes, links, pairs, seconds};
+use super::trial::{START_SECONDS, Trial, link_bytes, links, pairs};
 use crate::estimate::Estimate;
 use crate::figure::{Figure, Need, Results, Setting};
 use crate::pair::{AIR, GATEWAY};
@@ -85,7 +85,7 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
             }
         }
         if system != System::NoRe {
-            let rate = |outcome: &lab::Outcome| Some(link_bytes(outcome)? / seconds(outcome)?);
+            let rate = |outcome: &lab::Outcome| Some(link_bytes(outcome)? / outcome.first_seconds()?);
             let pairs = pairs(results, &trial(system), &trial(System::NoRe), rate)?;
             let row = Row::new(FIGURE.id, QUOTIENT, system.name(), "ratio");
             rows.push(row.measured(Estimate::paired_median(&pairs), driver, seeds));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use air::{Bitrate, LinkConfig, LossConfig};
 use anyhow::{Context as _, Result};
-use lab::{Download, Ending, Outcome, Scenario, Start};
+use lab::{Download, Outcome, Scenario, Start};
 
 use super::content::File;
 use super::system::System;
@@ -122,12 +122,6 @@ pub fn download(content: &lab::Content, from: std::net::IpAddr) -> Download {
     }
 }
 
-/// The time of a run's first download, if it is whole.
-pub fn seconds(outcome: &Outcome) -> Option<f64> {
-    let download = outcome.downloads.first()?;
-    (download.ending == Ending::Complete && download.intact).then_some(download.seconds)
-}
-
 /// Bytes on the link towards the receiver, lost or not.
 pub fn link_bytes(outcome: &Outcome) -> Option<f64> {
     Some(outcome.link(AIR)?.forward.transmitted.bytes as f64)
@@ -147,7 +141,7 @@ pub fn pairs(
 
 /// A row with the median quotient of two trials' times.
 pub fn quotient(results: &Results<'_>, row: Row, one: &Trial, other: &Trial) -> Result<Row> {
-    let pairs = pairs(results, one, other, seconds)?;
+    let pairs = pairs(results, one, other, Outcome::first_seconds)?;
     let runs = u32::try_from(pairs.len()).unwrap_or(u32::MAX);
     Ok(row.measured(Estimate::paired_median(&pairs), results.setting.driver, runs))
 }
@@ -155,7 +149,7 @@ pub fn quotient(results: &Results<'_>, row: Row, one: &Trial, other: &Trial) -> 
 /// A row with the median of a trial's times, and the mean in its note.
 pub fn time(results: &Results<'_>, row: Row, trial: &Trial) -> Result<Row> {
     let outcomes = results.outcomes(&trial.name())?;
-    let times: Vec<f64> = outcomes.iter().filter_map(seconds).collect();
+    let times: Vec<f64> = outcomes.iter().filter_map(Outcome::first_seconds).collect();
     let ended = times.len();
     let mut row = row.measured(None, results.setting.driver, u32::try_from(ended).unwrap_or(u32::MAX));
     row.value = quantile(&times, 0.5);

@@ -4,9 +4,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use air::medium::MediumConfig;
 use anyhow::Result;
-use lab::{
-    Action, Channel, Content, Daemon, Download, Ending, Event, Outcome, Place, Scenario, Start, Topology,
-};
+use lab::{Action, Channel, Content, Daemon, Download, Event, Outcome, Place, Scenario, Start, Topology};
 
 use crate::cell::File;
 use crate::estimate::Estimate;
@@ -144,10 +142,9 @@ fn needs(setting: &Setting<'_>) -> Vec<Need> {
 
 /// When both downloads had come whole, in seconds; and how long all stations were on the air.
 fn reading(outcome: &Outcome) -> Option<[f64; 2]> {
-    let whole = outcome.downloads.iter().all(|it| it.ending == Ending::Complete && it.intact);
     let last = outcome.downloads.iter().map(|it| it.seconds).fold(0.0, f64::max);
     let air = outcome.channels.first()?.stations.iter().map(|station| station.air_seconds).sum();
-    whole.then_some([air, last])
+    outcome.all_came_whole().then_some([air, last])
 }
 
 /// The series: what is read, coded by not coded.

@@ -6,8 +6,8 @@ use std::time::Duration;
 use air::{Bitrate, LinkConfig, LossConfig};
 use anyhow::Result;
 use lab::{
-    Action, Content, Daemon, Direction, Download, Ending, Event, Link, Medium, Outcome, Place, Scenario,
-    Start, Topology,
+    Action, Content, Daemon, Direction, Download, Event, Link, Medium, Outcome, Place, Scenario, Start,
+    Topology,
 };
 
 use crate::cell::File;
@@ -174,12 +174,6 @@ fn needs(setting: &Setting<'_>) -> Vec<Need> {
     trials.map(|trial| Need::Scenario(Box::new(trial.scenario(setting)))).collect()
 }
 
-/// How long a download took, if every byte of it came, by one connection.
-fn seconds(outcome: &Outcome) -> Option<f64> {
-    let download = outcome.downloads.first()?;
-    (download.ending == Ending::Complete && download.intact).then_some(download.seconds)
-}
-
 /// How much longer a download takes.
 const PAUSE: &str = "longer where it moves";
 
@@ -190,7 +184,7 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
         let row = |series: &str| Row::new(FIGURE.id, series, place.as_str(), "s");
         let [stays, moves] = [false, true].map(|moves| {
             let outcomes = results.outcomes(&trial(round_trip, moves).name())?;
-            anyhow::Ok(outcomes.iter().map(seconds).collect::<Vec<_>>())
+            anyhow::Ok(outcomes.iter().map(Outcome::first_seconds).collect::<Vec<_>>())
         });
         let (stays, moves) = (stays?, moves?);
         let driver = results.setting.driver;

@@ -7,7 +7,7 @@ use air::medium::{DirectedLoss, MediumConfig};
 use air::timing::Standard;
 use air::{Bitrate, LossConfig, RadioConfig};
 use anyhow::{Context as _, Result};
-use lab::{Channel, Content, Daemon, Download, Ending, Outcome, Place, Scenario, Start, Topology};
+use lab::{Channel, Content, Daemon, Download, Outcome, Place, Scenario, Start, Topology};
 use rand::{Rng as _, RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 
@@ -224,8 +224,7 @@ fn needs(setting: &Setting<'_>) -> Vec<Need> {
 /// C2's goodput in Mbit/s, if all of it came as it was.
 fn goodput(outcome: &Outcome) -> Option<f64> {
     let download = outcome.downloads.get(1)?;
-    let whole = download.ending == Ending::Complete && download.intact;
-    whole.then(|| download.whole_bytes as f64 * 8e-6 / download.seconds)
+    download.came_whole().then(|| download.whole_bytes as f64 * 8e-6 / download.seconds)
 }
 
 /// By how many percent C2's goodput is higher than without RE.

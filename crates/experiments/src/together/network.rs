@@ -233,11 +233,7 @@ fn inner(name: &str) -> Ipv4Addr {
 
 /// For how long users waited, in seconds: the sum over all that was fetched; `None` where something did not come whole.
 pub fn waited(outcome: &lab::Outcome) -> Option<f64> {
-    let seconds = outcome.downloads.iter().map(|download| {
-        let whole = download.ending == lab::Ending::Complete && download.intact;
-        whole.then_some(download.seconds)
-    });
-    seconds.sum()
+    outcome.downloads.iter().map(|download| download.came_whole().then_some(download.seconds)).sum()
 }
 
 /// How long all stations were on the air, in seconds.

@@ -78,11 +78,8 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
     for cell @ (control, wire, percent) in cells(plan) {
         let [with, without] = pair(cell);
         let outcomes = results.outcomes(&with.name())?;
-        let is_whole = |outcome: &&lab::Outcome| {
-            let download = outcome.downloads.first();
-            download.is_some_and(|it| it.ending == lab::Ending::Complete && it.intact)
-        };
-        let whole = Estimate::share(outcomes.iter().filter(is_whole).count() as u64, outcomes.len() as u64);
+        let came_whole = outcomes.iter().filter(|outcome| outcome.all_came_whole()).count();
+        let whole = Estimate::share(came_whole as u64, outcomes.len() as u64);
         let quotient = quotient(results, &with, &without)?;
         for (what, unit, estimate) in [(QUOTIENT, "ratio", quotient), (COMPLETE, "share", whole)] {
             let row = Row::new(FIGURE.id, series(what, control, wire), percent, unit);

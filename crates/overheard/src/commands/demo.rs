@@ -10,7 +10,7 @@ mod show;
 use anyhow::{Context, bail};
 use experiments::pair::{AIR, Carrier, Pair, STATION};
 use lab::virtual_time::Kernel;
-use lab::{Download, Driver, Ending, Outcome, Scenario, Start, Virtual};
+use lab::{Download, Driver, Outcome, Scenario, Start, Virtual};
 use show::{Run, Screen};
 use std::path::PathBuf;
 
@@ -106,10 +106,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     } else {
         show::table(&runs.iter().map(|(run, _)| run).collect::<Vec<_>>())?;
     }
-    let whole = |outcome: &Outcome| {
-        outcome.downloads.iter().all(|download| download.ending == Ending::Complete && download.intact)
-    };
-    if !runs.iter().all(|(_, outcome)| whole(outcome)) {
+    if !runs.iter().all(|(_, outcome)| outcome.all_came_whole()) {
         bail!("not every download arrived whole");
     }
     Ok(())

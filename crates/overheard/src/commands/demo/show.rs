@@ -4,7 +4,7 @@ use crate::table::{Table, bytes};
 use anyhow::Context;
 use experiments::pair::{AIR, GATEWAY, STATION};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use lab::{Content, Ending, Outcome};
+use lab::{Content, Outcome};
 use std::io::{self, Write};
 
 /// The figures of one run.
@@ -40,8 +40,7 @@ impl Run {
             seconds: [seconds(&outcome.downloads[..half]), seconds(&outcome.downloads[half..])],
             undecodable: missed(STATION).zip(missed(GATEWAY)).map(|(down, up)| down + up),
             lost_packets: link.forward.lost.packets + link.backward.lost.packets,
-            whole: (outcome.downloads.iter())
-                .all(|download| download.ending == Ending::Complete && download.intact),
+            whole: outcome.all_came_whole(),
         })
     }
 
