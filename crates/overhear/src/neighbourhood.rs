@@ -313,6 +313,7 @@ impl Neighbourhood {
         let is_free = |id: &StationId| !gateway.is_associated(*id);
         let Some(id) = (0..=u8::MAX).rev().map(StationId).find(is_free) else { return };
         if gateway.join(id, association, now).is_ok() {
+            gateway.has_listened(id); // its first report is what made it known
             gateway.note_news(id);
             self.foreign.insert(key, Foreign { id, said_at: now });
         }

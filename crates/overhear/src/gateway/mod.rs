@@ -216,6 +216,14 @@ impl Gateway {
         Ok(())
     }
 
+    /// The station listened before it was known here: what it says it heard of earlier packets counts, too.
+    pub fn has_listened(&mut self, station: StationId) {
+        let oldest = self.sent.oldest().0;
+        if let Some(associated) = self.stations.get_mut(station) {
+            associated.joined_at = oldest;
+        }
+    }
+
     /// Whether there is a station by this name.
     #[must_use]
     pub fn is_associated(&self, station: StationId) -> bool {
