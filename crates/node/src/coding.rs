@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 use wire::cope::{PacketId, Removed};
 use wire::frame::FrameType;
-use wire::group::{Heard, HeardOfOther, Shared};
+use wire::group::{HeardOfOther, Shared};
 use wire::inner::Inner;
 use wire::natives::{Name, Overheard};
 use wire::shim::slots::Encoded;
@@ -70,10 +70,6 @@ pub(crate) struct Coding {
     neighbours: Neighbours,
     /// What was overheard from which peer, until others are told.
     pub news: Vec<(usize, Overheard)>,
-    /// The packet that is being written is to share a frame, if it can.
-    pub forming: bool,
-    /// As which it can.
-    pub form: Option<Form>,
     /// Whose turn it is to be a partner, and the addressee.
     pub turn: usize,
 }
@@ -81,15 +77,7 @@ pub(crate) struct Coding {
 impl Default for Coding {
     fn default() -> Self {
         let pool = || Pool::new(POOL_BYTES, POOL_FOR);
-        Coding {
-            sent: pool(),
-            heard: pool(),
-            neighbours: Neighbours::default(),
-            news: Vec::new(),
-            forming: false,
-            form: None,
-            turn: 0,
-        }
+        Coding { sent: pool(), heard: pool(), neighbours: Neighbours::default(), news: Vec::new(), turn: 0 }
     }
 }
 
@@ -114,10 +102,7 @@ impl Coding {
 
     /// A member says what it overheard.
     pub fn reported(&mut self, member: u8, said: &HeardOfOther<'_>) {
-        let mut whole = Vec::new();
-        Heard::emit(said.newest.into(), said.bitmap, &mut whole);
-        let Ok(heard) = Heard::parse(&whole) else { return };
-        for back in heard.back() {
+        for back in said.back() {
             let number = said.newest.wrapping_sub(back as u32) & 0xff_ffff;
             if let Some(id) = overheard(Overheard { key_id: said.key_id, number }) {
                 self.neighbours.reported(member.into(), id.source, Window::new(id.number));
@@ -283,6 +268,7 @@ impl Separated {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wire::group::Heard;
     use wire::shim::slots::Slots;
 
     const MS: Duration = Duration::from_millis(1);

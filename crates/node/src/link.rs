@@ -303,6 +303,36 @@ impl Link {
         if self.is_plain { None } else { self.received.alone_at() }
     }
 
+    /// Whether something waits to be said beside packets.
+    #[must_use]
+    pub fn has_to_say(&self) -> bool {
+        !self.replies.is_empty()
+            || !self.pongs.is_empty()
+            || !self.coded.is_empty()
+            || !self.letters.is_empty()
+            || self.flushed
+            || self.recover.as_ref().is_some_and(Recover::has_again)
+    }
+
+    /// When the peer is told what came, or something of groups, though no packet leaves.
+    #[must_use]
+    pub fn tells_at(&self) -> Option<Duration> {
+        let times = [
+            self.receipt_at(),
+            self.member.as_ref().and_then(Member::tell_at),
+            self.listener.as_ref().and_then(Listener::speaks_at),
+            self.reports.tell_at(),
+        ];
+        times.into_iter().flatten().min()
+    }
+
+    /// When the peer is asked for what is missing, or told to send it again.
+    #[must_use]
+    pub fn asks_at(&self) -> Option<Duration> {
+        let (repair, upstream) = (self.repair.as_ref(), self.upstream.as_ref());
+        [repair.and_then(Repair::timeout), upstream.and_then(Upstream::timeout)].into_iter().flatten().min()
+    }
+
     /// What is measured of the path.
     #[must_use]
     pub fn measured(&self) -> Measured {

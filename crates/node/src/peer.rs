@@ -259,15 +259,11 @@ impl Peer {
             self.lanes.timeout().filter(|_| link.is_some()),
             link.and_then(|link| self.path.timeout(&link.measured())),
             self.unanswered_since.map(|since| since + SILENCE),
-            link.and_then(Link::receipt_at),
+            link.and_then(Link::tells_at),
+            link.and_then(Link::asks_at),
             link.and_then(|link| link.filling?.timeout()),
-            link.and_then(|link| link.repair.as_ref()?.timeout()),
             link.and_then(|link| link.recover.as_ref()?.timeout()),
             link.and_then(|link| link.snoop.as_ref()?.timeout()),
-            link.and_then(|link| link.upstream.as_ref()?.timeout()),
-            link.and_then(|link| link.member.as_ref()?.tell_at()),
-            link.and_then(|link| link.listener.as_ref()?.speaks_at()),
-            link.and_then(|link| link.reports.tell_at()),
             link.and_then(|link| link.listener.as_ref()?.gives_up_at()),
             link.and_then(|link| Some(link.release.as_ref()?.first_waits_since()? + link.patience())),
         ]
@@ -279,6 +275,7 @@ impl Peer {
     pub fn status(&self, now: Duration, sharing: Option<&Sharing>) -> PeerStatus {
         let link = self.link.as_ref();
         let heard = link.and_then(|link| Some(*link.listener.as_ref()?.statistics())).unwrap_or_default();
+        let (boosted_flows, boost_ratio) = self.ratios.boosted(now);
         PeerStatus {
             name: self.config.name.clone(),
             public_key: self.config.public_key.to_string(),
@@ -309,8 +306,8 @@ impl Peer {
             overheard_by: None,
             queue_bytes: self.queue.bytes(),
             recover: link.and_then(|link| link.snoop.as_ref()).map(crate::pack::recover_status),
-            boosted_flows: self.ratios.boosted(now).0,
-            boost_ratio: self.ratios.boosted(now).1,
+            boosted_flows,
+            boost_ratio,
             counters: PeerCounters {
                 queue_dropped: self.queue.dropped,
                 queue_dropped_by_codel: self.queue.dropped_by_codel,

@@ -224,12 +224,13 @@ impl<'a> Heard<'a> {
 
     /// How many numbers back from the newest were heard, the farthest first.
     pub fn back(&self) -> impl Iterator<Item = u64> + 'a {
-        let bitmap = self.bitmap;
-        (0..bitmap.len() * 8)
-            .rev()
-            .filter(move |back| bitmap[back / 8] >> (back % 8) & 1 == 1)
-            .map(|back| back as u64)
+        bits_back(self.bitmap)
     }
+}
+
+/// The places of a bitmap's ones, the farthest first.
+fn bits_back(bitmap: &[u8]) -> impl Iterator<Item = u64> + '_ {
+    (0..bitmap.len() as u64 * 8).rev().filter(|back| bitmap[*back as usize / 8] >> (back % 8) & 1 == 1)
 }
 
 /// The group of another gateway, of which a member may hear what is sent to it: what it learns from that stands in the cache
@@ -302,6 +303,11 @@ impl<'a> HeardOfOther<'a> {
     /// Appends what stands before a [`Heard`].
     pub fn emit_front(key_id: u32, out: &mut Vec<u8>) {
         out.extend_from_slice(&to_u24(key_id.into()));
+    }
+
+    /// How many numbers back from the newest were heard, the farthest first.
+    pub fn back(&self) -> impl Iterator<Item = u64> + 'a {
+        bits_back(self.bitmap)
     }
 }
 

@@ -301,11 +301,6 @@ impl Listener {
         something
     }
 
-    /// Whether something is to be said now.
-    pub fn speaks(&self, now: Duration) -> bool {
-        self.speaks_at().is_some_and(|at| at <= now)
-    }
-
     /// When something is to be said.
     pub fn speaks_at(&self) -> Option<Duration> {
         let answer = self.answer.map(|_| Duration::ZERO);

@@ -5,9 +5,8 @@
 
 use super::{Node, Outside, Transmit};
 use crate::coding::{Form, LEAST_BYTES};
-use crate::pack::{Packed, natives_mac};
+use crate::pack::{Native, natives_mac};
 use mesh::cope::opportunity::gather;
-use re::mac::PacketMac;
 use std::time::Duration;
 use wire::group::FRONT_BYTES;
 use wire::inner::Inner;
@@ -25,11 +24,8 @@ const AROUND_DATAGRAM: usize = 28 + 34 + 16;
 struct Alone {
     peer: usize,
     name: Name,
-    sequence: u64,
-    mac: PacketMac,
-    packed: Packed,
+    native: Native,
     datagram: Vec<u8>,
-    form: Option<Form>,
 }
 
 impl Node {
@@ -95,18 +91,16 @@ impl Node {
 
     fn write_alone(&mut self, now: Duration, peer: usize, name: Name) -> Option<Alone> {
         let mut datagram = self.deliveries.buffer();
-        let packed = self.peers[peer].pack_native(now, &mut outside!(self), &mut datagram);
+        let native = self.peers[peer].pack_native(now, &mut outside!(self), &mut datagram);
         self.hear_oneself();
-        let form = self.coding.as_mut()?.form.take();
-        let (packed, sequence, mac) = packed?;
-        Some(Alone { peer, name, sequence, mac, packed, datagram, form })
+        Some(Alone { peer, name, native: native?, datagram })
     }
 
     /// Sends as many of them as one frame as can be, and the others as they are.
     fn send_together(&mut self, now: Duration, alone: Vec<Alone>, out: &mut Vec<u8>) -> Option<Transmit> {
-        let class = alone.first()?.packed.class;
+        let class = alone.first()?.native.packed.class;
         let (mut together, mut apart): (Vec<Alone>, Vec<Alone>) =
-            alone.into_iter().partition(|it| it.form.is_some() && it.packed.class == class);
+            alone.into_iter().partition(|it| it.native.form.is_some() && it.native.packed.class == class);
         self.addressee_first(&mut together);
         while together.len() > 1 && !self.write_together(&together, out) {
             apart.extend(together.pop());
@@ -115,8 +109,8 @@ impl Node {
             apart.splice(..0, together.drain(..));
         }
         let transmit = self.count_together(now, together, out);
-        for Alone { peer, packed, datagram, .. } in apart {
-            if let Some(transmit) = self.transmit(now, peer, packed, datagram.len()) {
+        for Alone { peer, native, datagram, .. } in apart {
+            if let Some(transmit) = self.transmit(now, peer, native.packed, datagram.len()) {
                 self.ready.push_back((transmit, datagram));
             }
         }
@@ -147,17 +141,18 @@ impl Node {
         let parts: Option<Vec<Part<'_>>> = together
             .iter()
             .map(|it| {
-                let Form { frame_type, front, number, literals, removed } = it.form.as_ref()?;
-                let (to, name) = ((u8::try_from(it.peer).ok()?, it.sequence), it.name);
+                let Form { frame_type, front, number, literals, removed } = it.native.form.as_ref()?;
+                let (to, name) = ((u8::try_from(it.peer).ok()?, it.native.sequence), it.name);
                 Some(Part { to, name, frame_type: *frame_type, number: *number, front, literals, removed })
             })
             .collect();
         let Some(parts) = parts else { return false };
-        let counter = first.packed.seal.counter();
+        let counter = first.native.packed.seal.counter();
         out.clear();
         out.extend_from_slice(&first.datagram[..=SEALED_HEADER_BYTES]);
         out.resize(SEALED_HEADER_BYTES + FRONT_BYTES, 0);
-        let mac = Natives::emit(&parts, |at, bytes| natives_mac(&together[at].mac, counter, bytes), out);
+        let mac =
+            Natives::emit(&parts, |at, bytes| natives_mac(&together[at].native.mac, counter, bytes), out);
         out[SEALED_HEADER_BYTES + 1..SEALED_HEADER_BYTES + FRONT_BYTES].copy_from_slice(&mac);
         let limit = together.iter().map(|it| self.peers[it.peer].path.limit()).min().unwrap_or(0);
         let around = AROUND_DATAGRAM + TAG_BYTES;
@@ -173,16 +168,16 @@ impl Node {
             let peer = &mut self.peers[it.peer];
             peer.counters.natives_sent += 1;
             if let Some(member) = peer.link.as_mut().and_then(|link| link.member.as_mut()) {
-                member.natives.sent(it.sequence);
+                member.natives.sent(it.native.sequence);
             }
         }
         let mut transmit = None;
-        for Alone { peer, packed, datagram, .. } in together {
+        for Alone { peer, native, datagram, .. } in together {
             if transmit.is_none() {
                 let counters = &mut self.peers[peer].counters;
                 counters.natives_datagrams += 1;
                 counters.natives_saved_bytes += apart.saturating_sub(out.len() + TAG_BYTES) as u64;
-                transmit = Some(self.transmit(now, peer, packed, out.len()));
+                transmit = Some(self.transmit(now, peer, native.packed, out.len()));
             }
             self.deliveries.recycle(datagram);
         }

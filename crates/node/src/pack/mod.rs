@@ -18,7 +18,7 @@ mod shared;
 pub(crate) use coded::status as recover_status;
 pub use filling::{Begun, Filling};
 pub use heads::Heads;
-pub(crate) use natives::natives_mac;
+pub(crate) use natives::{Native, natives_mac};
 pub use packets::Overflow;
 use packets::Row;
 pub use shared::SHARING_BYTES;
@@ -28,12 +28,10 @@ use crate::group::Member;
 use crate::link::Link;
 use crate::node::Outside;
 use crate::peer::Peer;
-use crate::recover::Recover;
 use crate::reduce::Shape;
-use crate::repair::{Arrival, Recipient, Repair};
+use crate::repair::{Arrival, Recipient};
 use crate::seal::Seal;
 use re::mac::PacketMac;
-use recovery::Upstream;
 use std::time::Duration;
 use wire::frame::{self, Frame, FrameType, Frames, SEQUENCE_BYTES};
 use wire::inner::Inner;
@@ -56,6 +54,7 @@ pub(crate) struct Packed {
 }
 
 /// What is to be said to the peer now, beside packets.
+#[derive(Default)]
 struct Due {
     lane: usize,
     /// There is something that is not for the group to hear.
@@ -84,7 +83,7 @@ impl Peer {
             return self.go_on(now, begun, outside, out);
         }
         let due = self.due(now)?;
-        if let Some(packed) = self.pack_shared(now, &due, outside, out) {
+        if let Some((packed, _)) = self.pack_shared(now, (&due, false), outside, out) {
             return Some(packed);
         }
         let is_shared = self.is_shared(outside);
@@ -115,6 +114,8 @@ impl Peer {
             class,
             packets: 0,
             is_shared: false,
+            is_native: false,
+            form: None,
         };
         if let Some(overflow) = overflow {
             self.write_overflow(&mut row, overflow, outside, out);
@@ -163,11 +164,22 @@ impl Peer {
         // under keys that are gone nothing is added, nor to what has become too large
         if let Some(mac) = mac.filter(|_| out.len() < limit) {
             let Begun { free: first, lane, session, class, packets, .. } = begun;
-            let is_shared = false;
-            let mut row =
-                Row { first, session, mac: &mac, limit, lane, lane_bytes, class, packets, is_shared };
-            let is_quiet = self.is_quiet(now);
-            if is_quiet {
+            let (is_shared, is_native, form) = (false, false, None);
+            let mac = &mac;
+            let mut row = Row {
+                first,
+                session,
+                mac,
+                limit,
+                lane,
+                lane_bytes,
+                class,
+                packets,
+                is_shared,
+                is_native,
+                form,
+            };
+            if self.is_quiet(now) {
                 begun.last = self.write_packets(now, &mut row, begun.last, outside, out);
                 (begun.free, begun.class, begun.packets) = (row.first, row.class, row.packets);
                 if self.waits_to_be_filled(now, &row, out.len()) {
@@ -241,19 +253,11 @@ impl Peer {
             asked: link.repair.as_mut().map_or(Vec::new(), |repair| repair.ask(now, retry, MAX_SEQUENCES)),
         };
         due.control = due.ping
-            || due.receipt
             || !due.asked.is_empty()
-            || !link.replies.is_empty()
-            || link.recover.as_ref().is_some_and(Recover::has_again)
-            || !link.pongs.is_empty()
-            || !link.coded.is_empty()
             || link.upstream.as_mut().is_some_and(|upstream| upstream.is_due(now))
-            || link.flushed
-            || !link.letters.is_empty()
-            || self.closing
-            || link.member.as_ref().and_then(Member::tell_at).is_some_and(|at| at <= now)
-            || link.listener.as_ref().is_some_and(|listener| listener.speaks(now))
-            || link.reports.tell_at().is_some_and(|at| at <= now);
+            || link.has_to_say()
+            || link.tells_at().is_some_and(|at| at <= now)
+            || self.closing;
         let chunks = link.member.as_ref().is_some_and(Member::has_replies);
         let anything = due.control || chunks || link.overflow.is_some() || !self.queue.is_empty();
         anything.then_some(due)
@@ -262,21 +266,8 @@ impl Peer {
     /// Whether there is nothing to be said now but packets.
     fn is_quiet(&self, now: Duration) -> bool {
         let Some(link) = &self.link else { return false };
-        let times = [
-            self.ping_at,
-            self.lanes.timeout(),
-            link.receipt_at(),
-            link.repair.as_ref().and_then(Repair::timeout),
-            link.upstream.as_ref().and_then(Upstream::timeout),
-        ];
-        !times.into_iter().flatten().any(|at| at <= now)
-            && !self.closing
-            && link.replies.is_empty()
-            && link.pongs.is_empty()
-            && link.coded.is_empty()
-            && !link.flushed
-            && link.letters.is_empty()
-            && !link.recover.as_ref().is_some_and(Recover::has_again)
+        let times = [self.ping_at, self.lanes.timeout(), link.tells_at(), link.asks_at()];
+        !self.closing && !link.has_to_say() && !times.into_iter().flatten().any(|at| at <= now)
     }
 
     /// The lane of the packet whose turn it is.

@@ -2,7 +2,8 @@
 
 use super::shared::UNIT;
 use super::{Due, Packed};
-use crate::group::{Listener, Member, Reached};
+use crate::coding::Form;
+use crate::group::Reached;
 use crate::link::Link;
 use crate::node::Outside;
 use crate::peer::Peer;
@@ -13,6 +14,17 @@ use wire::frame::PACKET_MAC_BYTES;
 use wire::group::Shared;
 use wire::natives::{Component, Name, Natives};
 use wire::shim::slots::Slots;
+
+/// A packet that was written as if it were alone.
+pub(crate) struct Native {
+    pub packed: Packed,
+    /// As which it can share a frame, if it can.
+    pub form: Option<Form>,
+    /// Its link sequence.
+    pub sequence: u64,
+    /// The key for its MAC.
+    pub mac: PacketMac,
+}
 
 /// Keeps these MACs apart from those of units for one member.
 const NATIVES: u64 = UNIT | 1 << 62;
@@ -33,7 +45,7 @@ impl Peer {
     ) -> Option<(Name, usize)> {
         self.endpoint?;
         self.sessions.sending(now)?;
-        let is_quiet = !is_its_turn || self.is_quiet(now) && !self.speaks(now) && !self.path.has_probe();
+        let is_quiet = !is_its_turn || self.is_quiet(now) && !self.path.has_probe();
         let is_free = is_quiet && !self.closing && self.is_shared(outside);
         let link = self.link.as_mut().filter(|link| is_free && link.separates)?;
         let member = link.member.as_ref().filter(|_| link.overflow.is_none() && link.begun.is_none())?;
@@ -44,32 +56,16 @@ impl Peer {
         link.member.as_mut()?.natives.is_worth_trying().then_some(waiting)
     }
 
-    /// Whether something of groups is to be said to it now.
-    fn speaks(&self, now: Duration) -> bool {
-        let Some(link) = &self.link else { return false };
-        let (member, listener) = (link.member.as_ref(), link.listener.as_ref());
-        let speaks_at = [
-            member.and_then(Member::tell_at),
-            listener.and_then(Listener::speaks_at),
-            link.reports.tell_at(),
-        ];
-        speaks_at.into_iter().flatten().any(|at| at <= now)
-    }
-
-    /// Writes that packet as a datagram of its own, and as which it can share one; its link sequence, and the key for its MAC.
+    /// Writes that packet as a datagram of its own.
     pub(crate) fn pack_native(
         &mut self,
         now: Duration,
         outside: &mut Outside<'_>,
         out: &mut Vec<u8>,
-    ) -> Option<(Packed, u64, PacketMac)> {
-        let due =
-            Due { lane: 0, control: false, ping: false, alone: false, receipt: false, asked: Vec::new() };
-        outside.coding.as_deref_mut()?.forming = true;
-        let packed = self.pack_shared(now, &due, outside, out);
-        outside.coding.as_deref_mut()?.forming = false;
+    ) -> Option<Native> {
+        let (packed, form) = self.pack_shared(now, (&Due::default(), true), outside, out)?;
         let mac = self.sessions.sending(now)?.send_mac.clone();
-        Some((packed?, self.link.as_ref()?.outstanding.last()?, mac))
+        Some(Native { packed, form, sequence: self.link.as_ref()?.outstanding.last()?, mac })
     }
 
     /// Takes what is for this node out of a unit with natives for several members.
@@ -93,7 +89,8 @@ impl Peer {
             self.counters.overheard_datagrams += u64::from(way == Reached::Overheard);
             return;
         };
-        let mut proven = natives.proven.to_vec();
+        let mut proven = outside.deliveries.buffer();
+        proven.extend_from_slice(natives.proven);
         let literals_at = proven.len();
         proven.extend_from_slice(natives.xor);
         let coding = outside.coding.as_deref();
@@ -117,7 +114,7 @@ impl Peer {
         received.reach(now, sequence);
         received.arrive(now, sequence);
         self.counters.natives_decoded += 1;
-        let mut rest = Vec::new();
+        let mut rest = outside.deliveries.buffer();
         match own.removed {
             Some(removed) => rest.extend_from_slice(removed.shim),
             None => Slots { slot_bits, mac: None, runs: &[], slots: &[] }.emit(&mut rest),
@@ -128,6 +125,8 @@ impl Peer {
         if !self.take_expanded(now, sequence, (session, &mac), ecn, &shared, outside) {
             self.counters.bad_frames += 1;
         }
+        outside.deliveries.recycle(rest);
+        outside.deliveries.recycle(proven);
     }
 }
 

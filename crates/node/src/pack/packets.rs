@@ -1,7 +1,7 @@
 //! Packets: as many as fit go into a datagram, of those that wait now.
 
 use super::{AROUND_FRAMES, shared};
-use crate::coding::native;
+use crate::coding::{Form, native};
 use crate::ecn;
 use crate::encapsulation::{self, OuterClass};
 use crate::event::{Event, Outcome, SentPacket};
@@ -42,6 +42,10 @@ pub(super) struct Row<'a> {
     pub packets: usize,
     /// It is for the group to hear.
     pub is_shared: bool,
+    /// Its one packet may share a frame with those for others.
+    pub is_native: bool,
+    /// As which it can.
+    pub form: Option<Form>,
 }
 
 impl Row<'_> {
@@ -138,7 +142,7 @@ impl Peer {
         outside: &mut Outside<'_>,
         out: &mut Vec<u8>,
     ) -> Option<usize> {
-        let is_forming = outside.coding.as_deref().is_some_and(|coding| coding.forming);
+        let packs = outside.config.shorten.packing && !row.is_native;
         loop {
             if self.lanes.count() > 1 && self.next_lane(now) != row.lane {
                 return last; // its turn comes in a datagram on its own lane
@@ -150,7 +154,6 @@ impl Peer {
             let taken = out.len() + last.map_or(0, |_| frame::MAX_LENGTH_BYTES) + row.around_packet();
             let room = row.limit.saturating_sub(taken);
             let fits = packet_bytes < room;
-            let packs = outside.config.shorten.packing && !is_forming;
             // one that has no sequence yet may turn out too long: it goes into the next datagram
             let may_fit = packs && row.first.is_none() && link.usual_frame_bytes <= room;
             let cuts = packs && !row.is_shared && link.cuts();
@@ -194,8 +197,8 @@ impl Peer {
             {
                 let (whole, both) = ((sequence, start), (member, sharing));
                 let heard = outside.config.mesh.is_one().then_some(&mut *outside.shared);
-                let coding = outside.coding.as_deref_mut();
-                shared::share(now, both, (heard, coding), whole, &mut written, outside.deliveries, out);
+                let form = row.is_native.then_some(&mut row.form);
+                shared::share(now, both, (heard, form), whole, &mut written, outside.deliveries, out);
             }
             link.usual_frame_bytes = written.frame_bytes;
             self.count_packet(sequence, &inner, &written, outside);

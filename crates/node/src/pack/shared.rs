@@ -2,7 +2,7 @@
 
 use super::packets::Row;
 use super::{Due, Overflow, Packed};
-use crate::coding::{Coding, Form};
+use crate::coding::Form;
 use crate::deliveries::Deliveries;
 use crate::encapsulation::OuterClass;
 use crate::group::{Listener, Member, Reached, Rest, Sharing};
@@ -40,14 +40,15 @@ impl Peer {
         outside.sharing.as_ref().is_some_and(|sharing| member.has_key(sharing)) && self.lanes.count() == 1
     }
 
-    /// Writes the next datagram for a member of the group; `None` if it is to be none, or not to be shared.
+    /// Writes the next datagram for a member of the group; `None` if it is to be none, or not to be shared. Of a native, also
+    /// as which it can share a frame with others.
     pub(super) fn pack_shared(
         &mut self,
         now: Duration,
-        due: &Due,
+        (due, is_native): (&Due, bool),
         outside: &mut Outside<'_>,
         out: &mut Vec<u8>,
-    ) -> Option<Packed> {
+    ) -> Option<(Packed, Option<Form>)> {
         if !self.is_shared(outside) {
             return None;
         }
@@ -87,6 +88,8 @@ impl Peer {
             class,
             packets: 0,
             is_shared: true,
+            is_native,
+            form: None,
         };
         match overflow {
             Some(overflow) => self.write_overflow(&mut row, overflow, outside, out),
@@ -98,7 +101,7 @@ impl Peer {
         let (front, proven) = body.split_at_mut(FRONT_BYTES);
         front[1..].copy_from_slice(&mac.of(UNIT | seal.counter(), proven));
         self.has_left(now, first, out.len() + TAG_BYTES, due.lane);
-        Some(Packed { seal, class: row.class.octet(), lane: due.lane })
+        Some((Packed { seal, class: row.class.octet(), lane: due.lane }, row.form))
     }
 
     /// Chunks that the member asked for.
@@ -367,7 +370,7 @@ fn learn(
 pub(super) fn share(
     now: Duration,
     (member, sharing): (&mut Member, &mut Sharing),
-    (shared, coding): (Option<&mut Vec<Vec<u8>>>, Option<&mut Coding>),
+    (shared, form): (Option<&mut Vec<Vec<u8>>>, Option<&mut Option<Form>>),
     (sequence, start): (u64, usize),
     written: &mut Written,
     deliveries: &mut Deliveries,
@@ -386,9 +389,9 @@ pub(super) fn share(
         rest.extend_from_slice(&out[rest_at..]);
         shared.push(rest);
     }
-    if let Some(coding) = coding.filter(|coding| coding.forming && !written.reduced) {
+    if let Some(form) = form.filter(|_| !written.reduced) {
         let removed = sharing.codec.removed_of_runs();
-        coding.form = Form::new((written.frame_type, front), sent.number.0, &out[rest_at..], removed);
+        *form = Form::new((written.frame_type, front), sent.number.0, &out[rest_at..], removed);
     }
     if sharing.compress(&out[rest_at..], &mut frame) {
         out.truncate(rest_at);
