@@ -1,7 +1,7 @@
 //! Nodes of which not everybody hears everybody, in virtual time.
 
 use crate::pair::tcp_between;
-use node::{Config, Node};
+use node::{Config, Event, Node};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,13 +14,18 @@ pub const SECOND: Duration = Duration::from_secs(1);
 /// To whom a datagram is under way, whether it is overheard, from where, and what it says.
 type UnderWay = (usize, bool, SocketAddr, Vec<u8>);
 
+/// Whether something reaches from one node to another.
+type Reaches = Box<dyn Fn(usize, usize) -> bool>;
+
 pub struct Mesh {
     pub now: Duration,
     pub rng: ChaCha12Rng,
     pub nodes: Vec<Node>,
-    hears: fn(usize, usize) -> bool,
-    /// Between whom there is a wire, which nobody overhears.
-    wired: fn(usize, usize) -> bool,
+    configs: Vec<Config>,
+    starts: u8,
+    hears: Reaches,
+    /// Between whom there is a wire, which nobody overhears and which loses nothing.
+    wired: Reaches,
     under_way: BTreeMap<(Duration, u64), UnderWay>,
     number: u64,
     pub loss: f64,
@@ -31,6 +36,7 @@ pub struct Mesh {
     pub rates: Vec<Option<u64>>,
     free_at: Vec<Duration>,
     pub delivered: Vec<Vec<Vec<u8>>>,
+    pub events: Vec<(usize, Event)>,
     /// Datagrams and their bytes, by sender and receiver.
     pub sent: BTreeMap<(usize, usize), (u64, u64)>,
 }
@@ -41,7 +47,7 @@ pub fn address(index: usize) -> SocketAddr {
 
 impl Mesh {
     /// Nodes that have met.
-    pub fn new(seed: u64, configs: &[Config], hears: fn(usize, usize) -> bool) -> Self {
+    pub fn new(seed: u64, configs: &[Config], hears: impl Fn(usize, usize) -> bool + 'static) -> Self {
         Mesh::wired(seed, configs, hears, |_, _| false)
     }
 
@@ -49,8 +55,8 @@ impl Mesh {
     pub fn wired(
         seed: u64,
         configs: &[Config],
-        hears: fn(usize, usize) -> bool,
-        wired: fn(usize, usize) -> bool,
+        hears: impl Fn(usize, usize) -> bool + 'static,
+        wired: impl Fn(usize, usize) -> bool + 'static,
     ) -> Self {
         let node = |(index, config): (usize, &Config)| {
             Node::new(config.clone(), [index as u8; 32], Duration::ZERO).unwrap()
@@ -60,8 +66,10 @@ impl Mesh {
             now: Duration::ZERO,
             rng: ChaCha12Rng::seed_from_u64(seed),
             nodes: configs.iter().enumerate().map(node).collect(),
-            hears,
-            wired,
+            configs: configs.to_vec(),
+            starts: 100,
+            hears: Box::new(hears),
+            wired: Box::new(wired),
             under_way: BTreeMap::new(),
             number: 0,
             loss: 0.0,
@@ -70,6 +78,7 @@ impl Mesh {
             rates: vec![None; count],
             free_at: vec![Duration::ZERO; count],
             delivered: vec![Vec::new(); count],
+            events: Vec::new(),
             sent: BTreeMap::new(),
         };
         (0..count).for_each(|index| mesh.poll(index));
@@ -78,8 +87,25 @@ impl Mesh {
     }
 
     /// From now on others hear each other.
-    pub fn set_hears(&mut self, hears: fn(usize, usize) -> bool) {
-        self.hears = hears;
+    pub fn set_hears(&mut self, hears: impl Fn(usize, usize) -> bool + 'static) {
+        self.hears = Box::new(hears);
+    }
+
+    /// From now on there are these wires.
+    pub fn set_wired(&mut self, wired: impl Fn(usize, usize) -> bool + 'static) {
+        self.wired = Box::new(wired);
+    }
+
+    /// A node's program ends, and another one begins with the same configuration.
+    pub fn restart(&mut self, index: usize) {
+        self.starts += 1;
+        self.nodes[index] = Node::new(self.configs[index].clone(), [self.starts; 32], self.now).unwrap();
+        self.poll(index);
+    }
+
+    /// What was delivered to a node, each packet once.
+    pub fn got(&self, index: usize) -> BTreeSet<Vec<u8>> {
+        self.delivered[index].iter().cloned().collect()
     }
 
     /// Bytes that were sent from one to the other.
@@ -101,11 +127,15 @@ impl Mesh {
             if let Some(rate) = self.rates[index] {
                 self.free_at[index] = self.now + Duration::from_secs_f64(datagram.len() as f64 / rate as f64);
             }
-            let (hears, wired) = (self.hears, self.wired);
-            let reaches = |at: usize| at != index && (hears(index, at) || at == to && wired(index, at));
-            for at in (0..count).filter(|&at| reaches(at)) {
+            let by_wire = (self.wired)(index, to);
+            for at in (0..count).filter(|&at| at != index) {
                 let overheard = at != to;
-                let missed = if overheard { self.unheard } else { self.loss };
+                let missed = match overheard {
+                    false if by_wire => 0.0,
+                    _ if by_wire || !(self.hears)(index, at) => continue,
+                    true => self.unheard,
+                    false => self.loss,
+                };
                 if !self.rng.random_bool(missed) {
                     let late = self.late.mul_f64(self.rng.random());
                     let arrival = (self.now + 5 * MS + late, self.number);
@@ -118,10 +148,14 @@ impl Mesh {
         while self.nodes[index].poll_deliver(&mut packet) {
             self.delivered[index].push(packet.clone());
         }
+        while let Some(event) = self.nodes[index].poll_event() {
+            self.events.push((index, event));
+        }
     }
 
     pub fn run(&mut self, time: Duration) {
         let end = self.now + time;
+        let mut turns = 0;
         loop {
             let arrival = self.under_way.keys().next().map(|&(at, _)| at);
             let timer = |(node, &free): (&Node, &Duration)| {
@@ -132,6 +166,8 @@ impl Mesh {
             let timers: Vec<_> = self.nodes.iter().zip(&self.free_at).map(timer).collect();
             let next = timers.iter().copied().chain([arrival]).flatten().min();
             let Some(next) = next.filter(|&next| next <= end) else { break };
+            turns += 1;
+            assert!(turns < 1_000_000, "a timer that is always due: {timers:?} at {:?}", self.now);
             self.now = self.now.max(next);
             if arrival == Some(next) {
                 let (_, (to, overheard, from, mut datagram)) = self.under_way.pop_first().unwrap();
@@ -167,6 +203,12 @@ pub fn contents(seed: u64, count: usize, bytes: usize, shared: usize) -> [Vec<Ve
     let one: Vec<Vec<u8>> = (0..count).map(|_| some(bytes)).collect();
     let other = one.iter().map(|one| [&one[..shared], &some(bytes - shared)].concat()).collect();
     [one, other]
+}
+
+/// What no compressor and no earlier packet of the same station helps with.
+pub fn random(seed: u64, count: usize) -> Vec<Vec<u8>> {
+    let mut rng = ChaCha12Rng::seed_from_u64(seed);
+    (0..count).map(|_| (0..1200).map(|_| rng.random()).collect()).collect()
 }
 
 /// A packet as it was sent, but for the hops that relays took off it.
