@@ -12,7 +12,7 @@ use experiments::{byte_caching, mesh_cache, no_harm, reboost, refactor, together
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use lab::virtual_time::Kernel;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const EXPERIMENTS: [&Experiment; 8] = [
     &byte_caching::EXPERIMENT,
@@ -68,6 +68,7 @@ pub fn run(args: &All) -> anyhow::Result<()> {
             parts.push(Part::new(experiment));
         }
         let Some(part) = parts.last_mut() else { continue };
+        let began = Instant::now();
         let left_out = match why_not(experiment, driver) {
             Some(why) => Some(why),
             None => {
@@ -78,10 +79,12 @@ pub fn run(args: &All) -> anyhow::Result<()> {
                 ran.err().map(|error| format!("{error:#}"))
             }
         };
-        if let Some(why) = left_out {
-            bars.println(format!("{} by {driver} is left out: {why}", experiment.id))?;
-            part.left_out.push((driver, why));
-        }
+        let how = match &left_out {
+            Some(why) => format!("is left out: {why}"),
+            None => format!("took {} s", began.elapsed().as_secs()),
+        };
+        bars.suspend(|| println!("{} by {driver} {how}", experiment.id));
+        part.left_out.extend(left_out.map(|why| (driver, why)));
         site.write_part(part)?;
         whole.inc(1);
     }
