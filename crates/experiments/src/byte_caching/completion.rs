@@ -2,12 +2,10 @@
 
 use anyhow::Result;
 
-use super::grid;
-use crate::cell::Cell;
+use super::grid::{self, Download};
 use crate::estimate::Estimate;
 use crate::figure::{Figure, Results};
 use crate::row::Row;
-use crate::scheme::Scheme;
 
 /// Completed downloads.
 pub const FIGURE: Figure = Figure {
@@ -21,21 +19,14 @@ pub const FIGURE: Figure = Figure {
 };
 
 fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
-    let plan = &results.setting.plan;
     let mut rows = Vec::new();
-    for &file in grid::files(plan) {
-        for &loss in grid::losses(plan) {
-            for scheme in Scheme::SOUND {
-                let cell = Cell::download(file, scheme, loss);
-                let seeds = grid::seeds(plan, &cell);
-                let readings = results.readings(&cell, seeds)?;
-                let complete = readings.iter().filter(|reading| reading.is_complete).count() as u64;
-                let all = readings.len() as u64;
-                let row = Row::new(FIGURE.id, format!("{file}: {scheme}"), loss, "share");
-                let row = results.row(row, &cell, Estimate::share(complete, all), seeds);
-                rows.push(row.note(format!("{complete} of {all}")));
-            }
-        }
+    for Download { file, loss, scheme, cell, seeds } in grid::downloads(&results.setting.plan) {
+        let readings = results.readings(&cell, seeds)?;
+        let complete = readings.iter().filter(|reading| reading.is_complete).count() as u64;
+        let all = readings.len() as u64;
+        let row = Row::new(FIGURE.id, format!("{file}: {scheme}"), loss, "share");
+        let row = results.row(row, &cell, Estimate::share(complete, all), seeds);
+        rows.push(row.note(format!("{complete} of {all}")));
     }
     Ok(rows)
 }

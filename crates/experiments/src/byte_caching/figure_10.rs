@@ -2,8 +2,7 @@
 
 use anyhow::Result;
 
-use super::grid;
-use crate::cell::Cell;
+use super::grid::{self, Download};
 use crate::figure::{Figure, Results, bytes_both_ways, bytes_down};
 use crate::row::Row;
 use crate::scheme::Scheme;
@@ -23,28 +22,20 @@ pub const FIGURE: Figure = Figure {
 };
 
 fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
-    let plan = &results.setting.plan;
     let mut rows = Vec::new();
-    for &file in grid::files(plan) {
-        for &loss in grid::losses(plan) {
-            for scheme in Scheme::SOUND {
-                let cell = Cell::download(file, scheme, loss);
-                let seeds = grid::seeds(plan, &cell);
-                if scheme == Scheme::OFF {
-                    let bytes = results.mean_of_complete(&cell, seeds, bytes_down)?;
-                    let row = Row::new(FIGURE.id, format!("{file}: off"), loss, "bytes");
-                    rows.push(results.row(row, &cell, bytes, seeds));
-                    continue;
-                }
-                let ratio = results.ratio(&cell, &cell.with(Scheme::OFF), seeds, bytes_down)?;
-                let row = Row::new(FIGURE.id, format!("{file}: {scheme}"), loss, "ratio")
-                    .paper(paper(scheme, loss));
-                rows.push(results.row(row, &cell, ratio, seeds));
-                let ratio = results.ratio(&cell, &cell.with(Scheme::OFF), seeds, bytes_both_ways)?;
-                let row = Row::new(FIGURE.id, format!("{file}, both ways: {scheme}"), loss, "ratio");
-                rows.push(results.row(row, &cell, ratio, seeds));
-            }
+    for Download { file, loss, scheme, cell, seeds } in grid::downloads(&results.setting.plan) {
+        if scheme == Scheme::OFF {
+            let bytes = results.mean_of_complete(&cell, seeds, bytes_down)?;
+            let row = Row::new(FIGURE.id, format!("{file}: off"), loss, "bytes");
+            rows.push(results.row(row, &cell, bytes, seeds));
+            continue;
         }
+        let ratio = results.ratio(&cell, &cell.with(Scheme::OFF), seeds, bytes_down)?;
+        let row = Row::new(FIGURE.id, format!("{file}: {scheme}"), loss, "ratio").paper(paper(scheme, loss));
+        rows.push(results.row(row, &cell, ratio, seeds));
+        let ratio = results.ratio(&cell, &cell.with(Scheme::OFF), seeds, bytes_both_ways)?;
+        let row = Row::new(FIGURE.id, format!("{file}, both ways: {scheme}"), loss, "ratio");
+        rows.push(results.row(row, &cell, ratio, seeds));
     }
     Ok(rows)
 }

@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 
-use super::grid;
-use crate::cell::{Cell, File};
+use super::grid::{self, Download};
+use crate::cell::File;
 use crate::figure::{Figure, Results, seconds};
 use crate::row::Row;
 use crate::scheme::Scheme;
@@ -23,30 +23,23 @@ pub const FIGURE: Figure = Figure {
 };
 
 fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
-    let plan = &results.setting.plan;
     let mut rows = Vec::new();
-    for &file in grid::files(plan) {
-        for &loss in grid::losses(plan) {
-            for scheme in Scheme::SOUND {
-                let cell = Cell::download(file, scheme, loss);
-                let seeds = grid::seeds(plan, &cell);
-                let readings = results.readings(&cell, seeds)?;
-                let count = match readings.iter().filter(|it| it.is_complete).count() {
-                    all if all == readings.len() => String::new(),
-                    some => format!("over {some} of {} downloads that were complete", readings.len()),
-                };
-                let row = if scheme == Scheme::OFF {
-                    let seconds = results.mean_of_complete(&cell, seeds, seconds)?;
-                    let row = Row::new(FIGURE.id, format!("{file}: off"), loss, "s");
-                    results.row(row, &cell, seconds, seeds)
-                } else {
-                    let ratio = results.ratio(&cell, &cell.with(Scheme::OFF), seeds, seconds)?;
-                    let row = Row::new(FIGURE.id, format!("{file}: {scheme}"), loss, "ratio");
-                    results.row(row.paper(paper(file, scheme, loss)), &cell, ratio, seeds)
-                };
-                rows.push(row.note(count));
-            }
-        }
+    for Download { file, loss, scheme, cell, seeds } in grid::downloads(&results.setting.plan) {
+        let readings = results.readings(&cell, seeds)?;
+        let count = match readings.iter().filter(|it| it.is_complete).count() {
+            all if all == readings.len() => String::new(),
+            some => format!("over {some} of {} downloads that were complete", readings.len()),
+        };
+        let row = if scheme == Scheme::OFF {
+            let seconds = results.mean_of_complete(&cell, seeds, seconds)?;
+            let row = Row::new(FIGURE.id, format!("{file}: off"), loss, "s");
+            results.row(row, &cell, seconds, seeds)
+        } else {
+            let ratio = results.ratio(&cell, &cell.with(Scheme::OFF), seeds, seconds)?;
+            let row = Row::new(FIGURE.id, format!("{file}: {scheme}"), loss, "ratio");
+            results.row(row.paper(paper(file, scheme, loss)), &cell, ratio, seeds)
+        };
+        rows.push(row.note(count));
     }
     Ok(rows)
 }

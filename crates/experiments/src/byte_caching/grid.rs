@@ -40,19 +40,32 @@ pub fn seeds(plan: &Plan, cell: &Cell) -> u32 {
     }
 }
 
-/// The whole grid.
-#[must_use]
-pub fn needs(setting: &Setting<'_>) -> Vec<Need> {
-    let plan = &setting.plan;
-    let mut needs = Vec::new();
+/// One place in the grid.
+pub struct Download {
+    pub file: File,
+    /// Percent of packets.
+    pub loss: f64,
+    pub scheme: Scheme,
+    pub cell: Cell,
+    pub seeds: u32,
+}
+
+/// The whole grid: by file, by loss, by scheme.
+pub fn downloads(plan: &Plan) -> Vec<Download> {
+    let mut downloads = Vec::new();
     for &file in files(plan) {
-        for scheme in Scheme::SOUND {
-            let cell = |&loss| {
+        for &loss in losses(plan) {
+            downloads.extend(Scheme::SOUND.map(|scheme| {
                 let cell = Cell::download(file, scheme, loss);
-                Need::Cell(cell, seeds(plan, &cell))
-            };
-            needs.extend(losses(plan).iter().map(cell));
+                Download { file, loss, scheme, cell, seeds: seeds(plan, &cell) }
+            }));
         }
     }
-    needs
+    downloads
+}
+
+/// What it needs.
+#[must_use]
+pub fn needs(setting: &Setting<'_>) -> Vec<Need> {
+    downloads(&setting.plan).into_iter().map(|Download { cell, seeds, .. }| Need::Cell(cell, seeds)).collect()
 }

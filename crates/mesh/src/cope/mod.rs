@@ -250,17 +250,7 @@ impl Cope {
             return Err(Full);
         }
         self.hold(id, native, now);
-        let (native, form) = (native.to_vec(), None);
-        self.queue.push(Waiting {
-            id,
-            next_hop,
-            previous,
-            native,
-            form,
-            expected_bytes,
-            sequence: None,
-            tries: 0,
-        });
+        self.queue.push(Waiting::new(id, (previous, next_hop), native.to_vec(), expected_bytes));
         Ok(())
     }
 

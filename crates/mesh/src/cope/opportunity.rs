@@ -85,18 +85,7 @@ mod tests {
     /// A native from a source to a next hop, both named by numbers, and the source is the previous hop.
     fn push(queue: &mut OutputQueue, source: u16, next_hop: u16, bytes: usize) {
         let number = queue.len() as u32;
-        let (id, native) = (PacketId { source, number }, vec![0; bytes]);
-        let (previous, form, expected_bytes) = (source, None, bytes);
-        queue.push(Waiting {
-            id,
-            next_hop,
-            previous,
-            native,
-            form,
-            expected_bytes,
-            sequence: None,
-            tries: 0,
-        });
+        queue.push(Waiting::new(PacketId { source, number }, (source, next_hop), vec![0; bytes], bytes));
     }
 
     fn chosen(queue: &OutputQueue, neighbours: &Neighbours) -> Vec<(u16, u16)> {

@@ -37,6 +37,18 @@ pub struct Waiting {
     pub tries: u8,
 }
 
+impl Waiting {
+    /// One that was not sent yet, from and to such hops.
+    pub fn new(
+        id: PacketId,
+        (previous, next_hop): (u16, u16),
+        native: Vec<u8>,
+        expected_bytes: usize,
+    ) -> Self {
+        Waiting { id, next_hop, previous, native, form: None, expected_bytes, sequence: None, tries: 0 }
+    }
+}
+
 /// Where something stands in the queue.
 pub type Place = i64;
 
@@ -130,9 +142,7 @@ mod tests {
     use super::*;
 
     fn waiting(number: u32, next_hop: u16, bytes: usize) -> Waiting {
-        let id = PacketId { source: 1, number };
-        let (native, form) = (vec![0; bytes], None);
-        Waiting { id, next_hop, previous: 1, native, form, expected_bytes: bytes, sequence: None, tries: 0 }
+        Waiting::new(PacketId { source: 1, number }, (1, next_hop), vec![0; bytes], bytes)
     }
 
     #[test]
