@@ -144,6 +144,36 @@ fn a_third_host_hears_what_two_others_say_on_the_port_and_nothing_else() {
 }
 
 #[test]
+fn an_ear_that_nobody_has_time_for_sheds_and_counts_what_it_shed_and_hears_again() {
+    const SENT: u32 = 20_000;
+    let Some(run) = run() else { return };
+    let hub = Hub::make(&run);
+    let socket = |host: &Namespace, port: u16| host.enter(|| Udp::bind(at("::", port)).unwrap()).unwrap();
+    let mut gateway = socket(&hub.gateway, PORT);
+    let _station = socket(&hub.station, 5000);
+    let mut ear = hub.third.enter(|| Ear::open("lan", &[PORT]).unwrap()).unwrap();
+    let mut say = |number: u32| {
+        let mut datagram = [0; 1400];
+        datagram[..4].copy_from_slice(&number.to_be_bytes());
+        gateway.send(at("192.0.2.2", 5000), 0, &datagram, 1400).unwrap()
+    };
+    for number in 0..SENT {
+        say(number);
+    }
+    let number = |(_, datagram): &Said| u32::from_be_bytes(*datagram.first_chunk().unwrap());
+    let heard: Vec<u32> = hear(&hub.third, &mut ear, 1).iter().map(number).collect();
+    let Counters { dropped, datagrams, .. } = ear.heard().counters;
+    assert!(heard.is_sorted() && heard.len() as u64 == datagrams, "{datagrams} counted");
+    assert!(
+        datagrams > 0 && dropped > 0 && datagrams + dropped <= SENT.into(),
+        "{datagrams}, {dropped} dropped"
+    );
+    say(SENT);
+    assert_eq!(hear(&hub.third, &mut ear, 1).iter().map(number).collect::<Vec<_>>(), [SENT]);
+    assert_eq!(ear.heard().counters.dropped, dropped);
+}
+
+#[test]
 fn an_interface_that_cannot_be_heard_is_told() {
     let Some(run) = run() else { return };
     let [alone] = <[Namespace; 1]>::try_from(Namespace::make(&run, &["alone"]).unwrap()).ok().unwrap();
