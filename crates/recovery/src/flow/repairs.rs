@@ -3,6 +3,10 @@
 use super::Flow;
 use std::time::Duration;
 
+/// Where so much is lost beside what was lost, the row that should be waiting is too likely lost, and another one is worth its air:
+/// with bursts of 40% in the bad state waiting cost 1.7% of reno's throughput.
+const MOST_LOSS_TO_WAIT: f32 = 0.2;
+
 impl Flow {
     /// The next segment to be sent again, which then is on its way: where it is kept, and where it begins.
     pub fn poll_again(&mut self, now: Duration) -> Option<(usize, u64)> {
@@ -14,16 +18,16 @@ impl Flow {
             let was_queued = std::mem::take(&mut watched.queued);
             let is_wanted = was_queued && !watched.delivered && !watched.left_to_sender;
             let Some(slot) = watched.slot.filter(|_| is_wanted) else { continue };
-            let has_rows = self.buffer.get(slot, start).is_some_and(|kept| kept.spared() > 0);
             let is_first = self.watched[at].tries == 0;
-            if has_rows && !is_first && self.sends_another_row(slot) {
+            let waits = self.rows_wait(slot, start);
+            if waits && !is_first && self.sends_another_row(slot) {
                 continue;
             }
             let order = self.next_order();
             let watched = &mut self.watched[at];
             watched.tries += 1;
             (watched.left_at, watched.order) = (now, order);
-            if has_rows && is_first {
+            if waits && is_first {
                 self.waits_for_row(now, slot);
             }
             if self.buffer.get(slot, start).is_some() {
@@ -31,6 +35,12 @@ impl Flow {
             }
         }
         None
+    }
+
+    /// Whether a row that was sent for this segment is likely there, and waits for others.
+    fn rows_wait(&self, slot: usize, start: u64) -> bool {
+        let has_rows = self.buffer.get(slot, start).is_some_and(|kept| kept.spared() > 0);
+        has_rows && self.counts.loss_beside_lost(1) < MOST_LOSS_TO_WAIT
     }
 
     /// Whether a row of that block is about to be sent that none was sent for before.
