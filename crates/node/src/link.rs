@@ -70,7 +70,7 @@ pub struct Link {
     pub coded: VecDeque<(u8, Vec<u8>)>,
     /// What was delivered lately; only if the peer may send coded repairs.
     pub history: Option<History>,
-    /// The round trip of the whole path of which the hop is a part.
+    /// The round trip from here over the hop to the end hosts behind it.
     pub path_delay: PathDelay,
     /// A packet's frame that waits for the next datagram.
     pub overflow: Option<Overflow>,

@@ -1,4 +1,5 @@
-//! The round trip of the whole path, of which the hop is a part: from this node to the far end host and back.
+//! The round trip of the path before this node: from here over the hop to the end host behind it, and back the same way. The
+//! other side, from here to the host that sends, is no part of it.
 //!
 //! TCP tells it to whoever stands on the way: a segment's timestamp comes back in the first segment that its receiver
 //! sends afterwards (RFC 7323). Nichols' *pping* measures paths so. One segment at a time is watched; what its
@@ -14,7 +15,7 @@ const INTERVAL: Duration = Duration::from_millis(50);
 /// A segment that is not answered for so long never will be.
 const GIVE_UP: Duration = Duration::from_secs(3);
 
-/// What is measured, and the segment that is watched.
+/// What is measured over the hop, to the end host behind it and back; and the segment that is watched.
 #[derive(Debug, Default)]
 pub struct PathDelay {
     delay: Delay,
@@ -54,7 +55,7 @@ impl PathDelay {
         }
     }
 
-    /// The shortest round trip lately.
+    /// The shortest round trip lately, from here over the hop to the end host behind it and back.
     #[must_use]
     pub fn shortest(&self) -> Option<Duration> {
         self.delay.shortest()

@@ -159,8 +159,9 @@ fn two_stations_and_two_relays_take_four_less_delta() {
     assert!(sent_and_returned(&machines[0], &machines[3], inner(3), &content) == content);
 }
 
-/// Configurations of two stations and one relay between them, on a medium where they are 192.0.2.1 to .3.
-fn site_of_one_relay() -> Site {
+/// Configurations of two stations and one relay between them, on a medium where they are 192.0.2.1 to .3. This is said besides
+/// in all of them, and that at the top of the relay's.
+fn site_of_one_relay(everywhere: &str, at_relay: &str) -> Site {
     let site = Site::new();
     let keys = ["station1", "relay1", "station2"].map(|name| site.key(name));
     let peer = |of: usize, name: &str, allowed: &str, relays: bool| {
@@ -178,10 +179,11 @@ fn site_of_one_relay() -> Site {
         ("station2", "station", peer(1, "relay1", &[first, relay].join(", "), true)),
     ];
     for (at, (name, role, peers)) in peers.iter().enumerate() {
+        let top = if *role == "relay" { at_relay } else { "" };
         let text = format!(
-            "[node]\nrole = \"{role}\"\nprivate_key_file = \"{name}/private.key\"\nnetwork_key_file = \"network.key\"\n\
+            "{top}[node]\nrole = \"{role}\"\nprivate_key_file = \"{name}/private.key\"\nnetwork_key_file = \"network.key\"\n\
              listen = \"0.0.0.0:4780\"\nstatus_socket = \"{name}.sock\"\n\n[tunnel]\ninterface = \"ohtest-m\"\n\
-             addresses = [\"{}/32\"]\n\n[overhear]\ninterface = \"cable\"\n{peers}",
+             addresses = [\"{}/32\"]\n\n[overhear]\ninterface = \"cable\"\n{everywhere}{peers}",
             inner(at)
         );
         site.write(&format!("{name}.toml"), &text);
@@ -201,7 +203,7 @@ fn what_two_stations_send_each_other_at_once_leaves_the_relay_as_one() {
     if !possible() {
         return;
     }
-    let (medium, site) = (Medium::new(3), site_of_one_relay());
+    let (medium, site) = (Medium::new(3), site_of_one_relay("", ""));
     medium.keep_apart(&[1, 3]);
     let machines = &medium.machines;
     let names = ["station1", "relay1", "station2"];
@@ -239,6 +241,38 @@ fn what_two_stations_send_each_other_at_once_leaves_the_relay_as_one() {
             assert!(arrived.len() >= 150, "{} of 200 arrived", arrived.len());
         }
     });
+}
+
+#[test]
+fn a_relay_repairs_what_is_lost_on_its_hop_and_the_sender_is_told_nothing() {
+    if !possible() {
+        return;
+    }
+    let (medium, site) =
+        (Medium::new(3), site_of_one_relay("[reduce]\npolicy = \"off\"\n", "recover = true\n"));
+    medium.keep_apart(&[1, 3]);
+    let machines = &medium.machines;
+    let names = ["station1", "relay1", "station2"];
+    let nodes: Vec<Node> =
+        names.iter().zip(machines).map(|(name, machine)| Node::start(&site, machine, name)).collect();
+    assert!(answers(&machines[0], inner(2), 56, PATIENCE));
+    // a radio's rate, and losses of one in 25 on the relay's hop to the second station alone
+    machines[1].run("tc", "qdisc add dev cable root tbf rate 8mbit burst 3000 limit 100000");
+    machines[2].run("nft", "add table inet lossy");
+    machines[2].run("nft", "add chain inet lossy in { type filter hook input priority 0; }");
+    machines[2]
+        .run("nft", "add rule inet lossy in udp dport 4780 meta length > 600 numgen inc mod 25 == 0 drop");
+
+    let content = Content(0x9e37_79b9_7f4a_7c15).some(600_000);
+    assert!(sent_and_returned(&machines[0], &machines[2], inner(2), &content) == content);
+    let repaired = sum(&nodes[1], "segments_repaired") + sum(&nodes[1], "segments_repaired_coded");
+    let (kept_back, restored) = (sum(&nodes[1], "acks_suppressed"), sum(&nodes[2], "coded_restored"));
+    let text = String::from_utf8(site.run(&["status", "relay1.toml"]).stdout).unwrap();
+    println!("{repaired} sent again by the relay, {restored} taken out, {kept_back} ACKs kept back\n{text}");
+    assert!(repaired >= 10 && kept_back >= 10, "{text}");
+    assert!(restored <= sum(&nodes[1], "segments_repaired_coded"), "{text}");
+    // neither station repairs: they were not told to, and the relay's hop is not theirs
+    assert_eq!(sum(&nodes[0], "segments_repaired") + sum(&nodes[0], "segments_repaired_coded"), 0);
 }
 
 #[test]

@@ -83,6 +83,38 @@ fn rows_repair_as_many_losses_as_there_are_rows() {
 }
 
 #[test]
+fn a_row_that_waits_is_sent_again_only_when_the_next_one_did_not_help() {
+    let settings = Settings { buffer_packets: 4, coding: Coding::ReedSolomon, ..PLAIN };
+    let mut snoop = Snoop::new(&settings, Undoes::Rows);
+    let flow = Flow::default();
+    let at = |number: u32| 1 + number * 1000;
+    let leave = |snoop: &mut Snoop, numbers: std::ops::Range<u32>| {
+        for number in numbers {
+            let packet = data(&flow, at(number), 1000);
+            snoop.leaves(MS, &packet, &segment(&packet));
+        }
+    };
+    // how many rows are sent when these have arrived, and the first has not
+    let repairs = |snoop: &mut Snoop, arrived: &[(u32, u32)]| {
+        let blocks: Vec<(u32, u32)> = arrived.iter().map(|it| (at(it.0), at(it.1))).collect();
+        let mut packet = acknowledgment(&flow, at(0), &blocks);
+        let segment = segment(&packet);
+        let _ = snoop.came(20 * MS, &mut packet, &segment);
+        std::iter::from_fn(|| snoop.poll_repair(20 * MS, &mut Vec::new())).count()
+    };
+    leave(&mut snoop, 0..5);
+    assert_eq!(repairs(&mut snoop, &[(1, 3)]), 1, "the first is lost");
+    leave(&mut snoop, 5..7);
+    assert_eq!(
+        repairs(&mut snoop, &[(1, 3), (4, 7)]),
+        1,
+        "the fourth too, and one more row is enough for both"
+    );
+    leave(&mut snoop, 7..9);
+    assert_eq!(repairs(&mut snoop, &[(1, 3), (4, 9)]), 2, "one of the two did not arrive");
+}
+
+#[test]
 fn a_lost_tail_is_sent_again_by_the_timeout_and_three_times_at_most() {
     let mut hop = Hop::new(&PLAIN, Flow::default(), 8, [1000; 40]);
     assert!(hop.carry(|crossing| crossing == 39));

@@ -33,20 +33,27 @@ pub(crate) fn status(snoop: &Snoop) -> RecoverStatus {
 impl Link {
     /// A packet leaves for the peer, perhaps as a repair.
     pub(super) fn note_segment(&mut self, now: Duration, packet: &[u8], inner: &Inner, is_repair: bool) {
-        if self.snoop.is_none() && self.upstream.is_none() {
+        let keeps = self.repairs_segments() && !is_repair;
+        if !keeps && self.upstream.is_none() {
             return;
         }
-        let left_to_hop = self.leaves_segments_to_hop();
-        if let Some(snoop) = self.snoop.as_mut().filter(|_| left_to_hop) {
-            snoop.stand_back();
-        }
         let Some(segment) = Segment::parse(packet, inner) else { return };
-        if let Some(snoop) = self.snoop.as_mut().filter(|_| !is_repair && !left_to_hop) {
+        if let Some(snoop) = self.snoop.as_mut().filter(|_| keeps) {
             snoop.leaves(now, packet, &segment);
         }
         if let Some(upstream) = &mut self.upstream {
             upstream.leaves(&segment);
         }
+    }
+
+    /// Whether TCP segments are repaired from here. Where they come to be left to the hop, what was kept of them is forgotten.
+    fn repairs_segments(&mut self) -> bool {
+        let left_to_hop = self.leaves_segments_to_hop();
+        let Some(snoop) = &mut self.snoop else { return false };
+        if left_to_hop && snoop.flows() > 0 {
+            snoop.stand_back();
+        }
+        !left_to_hop
     }
 }
 
@@ -200,14 +207,15 @@ impl Peer {
             if let Some(history) = &mut link.history {
                 history.delivered(&packet, inner);
             }
-            let reads = link.snoop.is_some() || link.upstream.is_some();
+            let repairs = link.repairs_segments();
+            let reads = repairs || link.upstream.is_some();
             let segment = reads.then(|| Segment::parse(&packet, inner)).flatten();
             if let (Some(upstream), Some(segment)) = (&mut link.upstream, &segment) {
                 upstream.came(now, segment);
             }
             let hop_repairs =
                 link.repairs_losses().then(|| link.retry_after() + crate::recover::RECEIPT_DELAY);
-            if let (Some(snoop), Some(segment)) = (&mut link.snoop, &segment) {
+            if let (Some(snoop), Some(segment), true) = (&mut link.snoop, &segment, repairs) {
                 snoop.hold_off(hop_repairs.unwrap_or(Duration::ZERO));
                 let verdict = snoop.came(now, &mut packet, segment);
                 self.queue_repairs(now, outside);
