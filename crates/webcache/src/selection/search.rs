@@ -60,6 +60,8 @@ pub struct Traffic {
     pub searches: u64,
     /// Datagrams sent.
     pub sent: u64,
+    /// Answers to our searches that came after the timeout.
+    pub late: u64,
     /// Searches of others passed on.
     pub rebroadcast: u64,
     /// Searches of others answered.
@@ -230,8 +232,11 @@ impl Searches {
     fn take_answer(&mut self, message: &Message<'_>) {
         let search = SearchId(message.sequence);
         let ours = message.boot == self.boot && message.origin == self.own;
-        let Some(holders) = self.open.get_mut(&search).filter(|_| ours) else {
+        if !ours {
             return self.traffic.repeated += 1;
+        }
+        let Some(holders) = self.open.get_mut(&search) else {
+            return self.traffic.late += 1;
         };
         if holders.len() >= MOST_HOLDERS || holders.contains(&message.target) || message.target == self.own {
             return self.traffic.repeated += 1;
@@ -407,6 +412,7 @@ mod tests {
         assert_eq!(row.routers[0].end(search), [node(1)]);
         row.routers[0].handle_datagram(&answer, NOW, |_| true, |_| None);
         assert_eq!(row.routers[0].poll_found(), None, "the search is over");
+        assert_eq!(row.routers[0].traffic().late, 1);
     }
 
     #[test]
