@@ -119,6 +119,7 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
             row(AGGREGATE, "kbit/s", aggregate, &|it| it.aggregate);
             row(TOGETHER, "kbit/s", None, &|it| it.together);
             row(GATEWAY, "KB", gateway, &|it| it.gateway_kilobytes);
+            row("gateway load with each content once", "KB", None, &|it| it.once_kilobytes);
             row(NETWORK, "packets a file", network, &|it| it.packets);
             row("network load of routing", "packets a file", None, &|it| it.routing_packets);
             let fast = match (scenario, protocol) {
