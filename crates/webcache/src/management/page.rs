@@ -60,11 +60,13 @@ pub(super) fn page(report: &Report) -> String {
                         tr { td { (name) } td { (site.requests.all()) } td { (figures::bytes(site.bytes.all())) } td { (share(&site.bytes)) } }
                     }
                 }
-                h2 { "Neighbours" }
-                table {
-                    tr { th { "address" } th { "asked us" } th { "failed us" } }
-                    @for (address, neighbour) in &counters.neighbours {
-                        tr { td { (address) } td { (neighbour.asked_us) } td { (neighbour.failed) } }
+                @if !counters.neighbours.is_empty() {
+                    h2 { "Neighbours" }
+                    table {
+                        tr { th { "address" } th { "asked us" } th { "failed us" } }
+                        @for (address, neighbour) in &counters.neighbours {
+                            tr { td { (address) } td { (neighbour.asked_us) } td { (neighbour.failed) } }
+                        }
                     }
                 }
             }
