@@ -22,7 +22,8 @@ pub const FIGURE_4: Figure = Figure {
     x: "hops",
     remark: "500 KB by TCP Reno over a chain of routers 200 m apart, all on one channel, so that hops share the air with each \
              other. Sockets hold 16 KB of content, as the paper's. What is passed on segment by segment is not pushed, \
-             and our own connections do not acknowledge in a hurry: otherwise each segment would be acknowledged. With fading, Rayleigh's: a try over 200 m is received with probability .66, and tried four times.",
+             and our own connections do not acknowledge in a hurry: otherwise each segment would be acknowledged. With \
+             fading, Rayleigh's: a try over 200 m is received with probability .66, and tried four times.",
     needs: |setting| needs(setting, FIGURE_4.id),
     rows: |results| rows(results, FIGURE_4.id),
 };
