@@ -59,7 +59,7 @@ function draw(chart) {
   const written = (unit) => (_, value) => value == null ? "–" : unit(value);
   const axis = (unit) => ({ ...line, size: 94, values: (_, values) => values.map((value) => unit(value)) });
   const axes = [{ ...line, values: (_, values) => values.map(ago), space: 60, incrs: [10, 30, 60, 120, 300, 600] }, axis(chart.unit)];
-  const scales = { x: { time: false }, y: { range: (_, low, high) => [0, high > 0 ? high * 1.08 : 1] } };
+  const scales = { x: { time: false }, y: { range: (_, low, high) => [0, Math.max((high || 0) * 1.08, 5)] } };
   if (chart.second) {
     axes.push({ ...axis(chart.second), side: 1, scale: "second", grid: { show: false } });
     scales.second = scales.y;

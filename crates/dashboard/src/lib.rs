@@ -20,7 +20,7 @@
 #![allow(clippy::disallowed_methods)]
 
 pub mod air_time;
-pub mod figures;
+pub use ::page::figures;
 pub mod gathered;
 pub mod history;
 pub mod metrics;

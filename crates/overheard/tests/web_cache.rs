@@ -240,6 +240,20 @@ fn a_forward_and_a_reverse_proxy_serve_their_networks_and_nobody_else() {
 }
 
 #[test]
+fn one_client_does_not_take_all_connections() {
+    let Some(mut chain) = Chain::of(1) else { return };
+    chain.start_all("connections_each = 2\n[transparent]\n");
+    let (host, url) = (chain.host(), chain.url("/fixed/1000"));
+    let hold = "exec 3<>/dev/tcp/$0/80 4<>/dev/tcp/$0/80; curl -sS -o /dev/null -m 10 $1; echo -n \"$? \"; \
+                exec 3>&-; for i in $(seq 100); do curl -s -o /dev/null -m 10 $1 && echo served && break; sleep .1; done";
+    let said = chain.at(0, "bash", &["-c", hold, &host, &url]);
+    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    let (refused, served) = said.split_once(' ').unwrap();
+    assert!(refused != "0" && served.trim() == "served", "{said}");
+    assert!(chain.status(1)["counters"]["refused"]["connections"].as_u64() >= Some(1), "{}", chain.status(1));
+}
+
+#[test]
 fn a_connection_that_is_under_way_when_the_cache_starts_goes_on() {
     let Some(mut chain) = Chain::of(1) else { return };
     let url = chain.url("/slow/200000");

@@ -12,6 +12,7 @@
 #![allow(clippy::disallowed_methods)] // it serves sockets, and waits
 
 mod admission;
+pub mod figures;
 pub mod files;
 
 use bytes::Bytes;

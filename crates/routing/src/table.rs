@@ -98,6 +98,12 @@ impl Routes {
         })
     }
 
+    /// What a hop costs: the cheapest neighbour's cost.
+    #[must_use]
+    pub fn hop_cost(&self) -> f64 {
+        self.hop_cost
+    }
+
     /// *BestNode(list)*: the one that is reached at the least cost.
     #[must_use]
     pub fn best_node(&self, nodes: &[IpAddr]) -> Option<IpAddr> {

@@ -30,7 +30,7 @@ function draw(chart) {
     ticks: { stroke: style.getPropertyValue("--line"), width: 1 } };
   const axes = [{ ...line, values: (_, values) => values.map(ago), space: 60, incrs: [10, 30, 60, 120, 300, 600] },
     { ...line, size: 94, values: (_, values) => values.map(chart.unit) }];
-  const scales = { x: { time: false }, y: { range: (_, low, high) => [0, high > 0 ? high * 1.08 : 1] } };
+  const scales = { x: { time: false }, y: { range: (_, low, high) => [0, Math.max((high || 0) * 1.08, 5)] } };
   const series = chart.series.map(([label, stroke]) => ({ label, stroke, width: 1.6, fill: `${stroke}22`, points: { show: false },
     value: (_, value) => value == null ? "–" : chart.unit(value) }));
   const place = at(chart.id);

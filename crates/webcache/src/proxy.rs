@@ -1,13 +1,14 @@
 //! Answers requests: from what is stored, from another router, or from the origin, keeping what may be kept.
 
-mod abortable;
 mod answer;
+mod connection;
 mod fetch;
 mod learn;
 mod listener;
 mod mend;
 mod parts;
 mod pass;
+mod places;
 mod proof;
 mod request;
 mod serve;
@@ -18,9 +19,9 @@ mod upload;
 mod upstream;
 mod ways;
 
-pub use abortable::Abort;
 pub use answer::Outcome;
-pub use listener::Listener;
+pub use connection::Outlet;
+pub use listener::{Listener, MOST_CONNECTIONS};
 pub use proof::Prover;
 pub use request::{Asked, Door};
 pub use upstream::{Kind, Way};
@@ -113,13 +114,13 @@ impl Proxy {
         })
     }
 
-    /// Answers a request that came by `door` from `client`. `abort` makes the connection's end a reset.
+    /// Answers a request that came by `door` from `client`. It leaves by `outlet`.
     pub async fn answer(
         self: &Arc<Self>,
         mut request: Request<Incoming>,
         door: Door,
         client: IpAddr,
-        abort: Abort,
+        outlet: Outlet,
     ) -> Response<Body> {
         if request.method() == Method::CONNECT {
             return self.tunnel(request, &door, client).await;
@@ -142,7 +143,7 @@ impl Proxy {
             }
         }
         let key = asked.key.clone();
-        let mut response = self.answer_asked(asked, body, websocket, &abort).await;
+        let mut response = self.answer_asked(asked, body, websocket, &outlet).await;
         if let (Some(nonce), Some(prover)) = (nonce, &self.settings.prover) {
             let proof = prover.of_answer(nonce, key.as_str(), response.status(), response.headers());
             proof.map(|proof| response.headers_mut().insert(fields::PROOF, proof));
@@ -155,7 +156,7 @@ impl Proxy {
         mut asked: Asked,
         body: Incoming,
         websocket: Option<OnUpgrade>,
-        abort: &Abort,
+        outlet: &Outlet,
     ) -> Response<Body> {
         let began = Instant::now();
         if asked.door == Door::Reverse {
@@ -183,11 +184,11 @@ impl Proxy {
         }
         let asked = Arc::new(asked);
         let (response, outcome) = if let Some(client) = websocket {
-            self.switch(&asked, client, abort).await
+            self.switch(&asked, client, outlet).await
         } else if asked.is_cacheable() {
-            self.get(&asked, body, abort).await
+            self.get(&asked, body, outlet).await
         } else {
-            self.pass_content(&asked, body, abort).await
+            self.pass_content(&asked, body, outlet).await
         };
         let bytes = response.body().size_hint().exact();
         let answer = Answer { outcome, status: response.status(), took: began.elapsed(), bytes };

@@ -3,7 +3,7 @@
 use crate::config::Config;
 use crate::icp::Icp;
 use crate::management::{self, History, StatusSocket};
-use crate::proxy::{Door, Listener, Prover, Proxy, Settings};
+use crate::proxy::{Door, Listener, MOST_CONNECTIONS, Prover, Proxy, Settings};
 use crate::selector::Selector;
 use crate::site::Rewrites;
 use crate::store::{NoDirectory, Store};
@@ -13,6 +13,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 use tokio::signal::unix::{SignalKind, signal};
+
+/// Connections that another router may have at a time: it asks for all of its clients.
+const ROUTER_CONNECTIONS: usize = MOST_CONNECTIONS / 4;
 
 /// Why a cache did not start; each is a sentence with the mend.
 #[derive(Debug, thiserror::Error)]
@@ -61,10 +64,12 @@ async fn serve(config: Config, status_socket: &Path, ready: impl FnOnce()) -> Re
         None => None,
     };
     let mut doors: Vec<Listener> = Vec::new();
+    let for_clients =
+        |address, door| Listener::open(address, door, config.clients.clone(), config.connections_each);
     if let Some((plan, _)) = &config.transparent {
         for any in [IpAddr::from(Ipv4Addr::UNSPECIFIED), IpAddr::from(Ipv6Addr::UNSPECIFIED)] {
             let address = SocketAddr::new(any, plan.door);
-            match Listener::open(address, Door::Transparent(address), config.clients.clone()) {
+            match for_clients(address, Door::Transparent(address)) {
                 Ok(door) => doors.push(door),
                 Err(error) if any.is_ipv6() => tracing::info!("no IPv6 here: {error}"),
                 Err(error) => return Err(error.into()),
@@ -72,17 +77,17 @@ async fn serve(config: Config, status_socket: &Path, ready: impl FnOnce()) -> Re
         }
     }
     if let Some((address, _)) = &config.forward {
-        doors.push(Listener::open(*address, Door::Forward, config.clients.clone())?);
+        doors.push(for_clients(*address, Door::Forward)?);
     }
     if let Some((address, _)) = &config.reverse {
-        doors.push(Listener::open(*address, Door::Reverse, config.clients.clone())?);
+        doors.push(for_clients(*address, Door::Reverse)?);
     }
     if let Some(mesh) = &config.mesh {
         // Neighbours come to whichever address of ours is on their link.
         let any =
             if mesh.address.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
         let address = SocketAddr::new(any, mesh.port);
-        doors.push(Listener::open(address, Door::Peer, mesh.networks.clone())?);
+        doors.push(Listener::open(address, Door::Peer, mesh.networks.clone(), ROUTER_CONNECTIONS)?);
     }
     let proxy = Proxy::new(
         store,

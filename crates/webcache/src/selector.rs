@@ -32,6 +32,8 @@ pub struct Report {
     pub traffic: Traffic,
     /// Searches that found somebody better than the gateway.
     pub searches_won: u64,
+    /// Searches that found nobody but whom the gateway is better than.
+    pub searches_lost: u64,
     /// The best gateway.
     pub gateway: Option<IpAddr>,
     /// How many hops it is away.
@@ -59,6 +61,7 @@ struct State {
     searches: Searches,
     worth: Worth,
     won: u64,
+    lost: u64,
 }
 
 /// Reads the source once; an error is a sentence.
@@ -96,7 +99,7 @@ impl Selector {
             store,
             socket,
             origin: Instant::now(),
-            state: Mutex::new(State { searches, worth: Worth::default(), won: 0 }),
+            state: Mutex::new(State { searches, worth: Worth::default(), won: 0, lost: 0 }),
             found: Notify::new(),
             routes: RwLock::new(Arc::new(routes)),
         });
@@ -140,6 +143,7 @@ impl Selector {
         Report {
             traffic: state.searches.traffic(),
             searches_won: state.won,
+            searches_lost: state.lost,
             gateway: routes.best_gateway(),
             gateway_hops: routes.best_gateway_hop_count(),
             routes: routes.len(),
@@ -221,14 +225,15 @@ impl Selector {
     /// GHCP: who is responsible for `key` in our square, unless the gateway is nearer, or it is us.
     fn home(&self, key: &str) -> Option<Target> {
         let home = self.grid.as_ref()?.home(key).filter(|home| *home != self.mesh.address)?;
-        self.is_better_than_gateway(home).then_some(Target { node: home, holds: false })
+        self.is_better_than_gateway(home, 0.0).then_some(Target { node: home, holds: false })
     }
 
-    fn is_better_than_gateway(&self, node: IpAddr) -> bool {
+    /// Whether `node` is no farther than the gateway with so many hops beyond it.
+    fn is_better_than_gateway(&self, node: IpAddr, hops_beyond: f64) -> bool {
         let routes = self.routes();
         let gateway = routes.best_gateway().and_then(|gateway| routes.metric(gateway));
         match (routes.metric(node), gateway) {
-            (Some(node), Some(gateway)) => node <= gateway,
+            (Some(node), Some(gateway)) => node <= gateway + hops_beyond * routes.hop_cost(),
             (Some(_), None) => true,
             (None, _) => false,
         }
@@ -251,11 +256,11 @@ impl Selector {
         let mut state = self.state();
         let holders = state.searches.end(search);
         let best = routes.best_node(&holders);
-        state.worth.searched(best.is_some());
-        drop(state);
-        let best = best.filter(|best| self.is_better_than_gateway(*best))?;
-        self.state().won += 1;
-        Some(Target { node: best, holds: true })
+        let better = best.filter(|best| self.is_better_than_gateway(*best, self.mesh.uplink_hops));
+        state.worth.searched(better.is_some());
+        state.won += u64::from(better.is_some());
+        state.lost += u64::from(best.is_some() && better.is_none());
+        better.map(|node| Target { node, holds: true })
     }
 
     /// Whether a neighbour answered: nobody who answers later is nearer.

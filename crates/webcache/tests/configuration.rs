@@ -67,6 +67,13 @@ fn a_mistake_names_its_key_and_the_mend() {
             "[peers] search_timeout_milliseconds",
             "1 to 5000",
         ),
+        (with(&format!("{PEERS}uplink_hops = -1.0")), "[peers] uplink_hops", "0 to 64"),
+        (
+            "[cache]\nname = \"r\"\nclients = [\"10.0.0.0/8\"]\nconnections_each = 0\n[transparent]"
+                .to_owned(),
+            "[cache] connections_each",
+            "1 to 4096",
+        ),
         (with(&format!("{PEERS}grid_metres = nan")), "[peers] grid_metres", "positive"),
         (
             format!("[cache]\nname = \"r\"\nclients = [\"10.0.0.0/8\"]\nselection = \"grid\"\n{PEERS}"),

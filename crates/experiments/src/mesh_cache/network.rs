@@ -24,6 +24,10 @@ const REQUESTS_AN_HOUR: f64 = 9.6;
 /// In the testbed: Figure 12 shows about 100 transfers of a router.
 const TESTBED_REQUESTS_AN_HOUR: f64 = 20.0;
 
+/// The origins of section 6 stand at the gateway. A copy as many hops away costs as much, but for what costs waver by with
+/// each hello that is lost.
+const WAVERING: f64 = 0.5;
+
 /// Which mesh.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Place {
@@ -54,6 +58,8 @@ pub(super) struct Network {
     pub requests_an_hour: f64,
     /// From the gateway to the origin and back.
     pub wire: LinkConfig,
+    /// How many hops that is worth, to a router that chooses between a copy and the gateway.
+    pub uplink_hops: f64,
 }
 
 impl Network {
@@ -100,6 +106,7 @@ fn random(number: u8, seed: u64) -> Network {
             clients_each: CLIENTS,
             requests_an_hour: REQUESTS_AN_HOUR,
             wire: LinkConfig::default(),
+            uplink_hops: WAVERING,
         };
         // Alike in all three scenarios, so that they have the same routers: by the corner's gateway too.
         let all_reach = |place: [f64; 2]| {
@@ -161,6 +168,7 @@ fn testbed() -> Network {
             delay: Duration::from_millis(40),
             ..LinkConfig::default()
         },
+        uplink_hops: 1.0,
     }
 }
 

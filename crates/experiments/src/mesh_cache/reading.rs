@@ -1,5 +1,7 @@
 //! What a run showed, in the paper's measures (section 5).
 
+use std::collections::HashMap;
+
 use anyhow::{Context as _, Result};
 use lab::{Ending, FetchOutcome, Outcome};
 
@@ -26,6 +28,8 @@ pub(super) struct Reading {
     pub gateway_kilobytes: f64,
     /// The same, of all routers on average, clients' included.
     pub router_kilobytes: f64,
+    /// What clients asked for, each content counted once: no cache and no search spares the gateway more than the rest.
+    pub once_kilobytes: f64,
     /// Packets that the network layer of all routers sent over the air for a file, without routing.
     pub packets: f64,
     /// Those of routing, for a file.
@@ -71,6 +75,7 @@ impl Reading {
             ..Self::default()
         };
         let (mut clients, mut kilobytes, mut all_waited) = (Vec::new(), 0.0, 0.0);
+        let mut once = HashMap::new();
         for (number, fetches) in outcome.fetches.iter().enumerate() {
             let router = network.active[number / network.clients_each];
             let came: Vec<&FetchOutcome> = fetches.iter().filter(|it| it.came_whole()).collect();
@@ -81,6 +86,7 @@ impl Reading {
             }
             kilobytes += bytes / 1000.0;
             all_waited += waited;
+            once.extend(came.iter().map(|it| (&it.content, it.bytes)));
             let throughput = |it: &&FetchOutcome| (router, it.bytes as f64 * 8e-3 / seconds(it));
             reading.throughputs.extend(came.iter().map(throughput));
             reading.asked += fetches.len();
@@ -88,6 +94,7 @@ impl Reading {
             reading.broken += fetches.len() - came.len() - cut_off;
         }
         reading.aggregate = clients.iter().sum::<f64>() / clients.len().max(1) as f64;
+        reading.once_kilobytes = once.values().sum::<u64>() as f64 / 1000.0;
         reading.together = kilobytes * 8.0 / f64::max(all_waited, 1e-9);
         let channel = outcome.channels.first().context("there is no channel")?;
         let packets = |of: fn(&lab::StationCount) -> u64| channel.stations.iter().map(of).sum::<u64>() as f64;

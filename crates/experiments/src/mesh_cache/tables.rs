@@ -20,7 +20,9 @@ pub const TABLES: Figure = Figure {
              the middle and an edge (3), where the paper's Figure 7 has the first two like that. 25 routers with five clients \
              each. The content server stands at the gateway, as the paper's simulated sources do. Routes by babeld's ETX, the \
              paper's by AODV; what routing itself sends is counted apart. Remote hits are reckoned by octets. The share of \
-             transfers above 1 Mbit/s is Figure 9 (a). A hit in the client's own router counts as 50 Mbit/s.",
+             transfers above 1 Mbit/s is Figure 9 (a). A hit in the client's own router counts as 50 Mbit/s. With each \
+             content once the gateway would send about two fifths: the 70% that the paper keeps off it in scenario 2 is more \
+             than 1200 requests for 1000 contents repeat, 58%; with 2 MB in each router about 55% are in reach.",
     needs,
     rows,
 };
@@ -119,6 +121,7 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
             row(AGGREGATE, "kbit/s", aggregate, &|it| it.aggregate);
             row(TOGETHER, "kbit/s", None, &|it| it.together);
             row(GATEWAY, "KB", gateway, &|it| it.gateway_kilobytes);
+            row("gateway load with each content once", "KB", None, &|it| it.once_kilobytes);
             row(NETWORK, "packets a file", network, &|it| it.packets);
             row("network load of routing", "packets a file", None, &|it| it.routing_packets);
             let fast = match (scenario, protocol) {

@@ -112,6 +112,7 @@ fn overall(results: &Results<'_>) -> Result<Vec<Row>> {
         row(TOGETHER, "kbit/s", None, &|it| it.together);
         row(MEAN, "kbit/s", None, &|it| it.mean_throughput());
         row(GATEWAY, "KB", None, &|it| it.gateway_kilobytes);
+        row("gateway load with each content once", "KB", None, &|it| it.once_kilobytes);
         row("load of a router with a cache", "KB", None, &|it| it.router_kilobytes);
         row("network load", "packets a file", None, &|it| it.packets);
         row("network load of routing", "packets a file", None, &|it| it.routing_packets);

@@ -21,8 +21,8 @@ pub const FIGURE_4: Figure = Figure {
     title: "Per-hop and end-to-end transport by the length of the way",
     x: "hops",
     remark: "500 KB by TCP Reno over a chain of routers 200 m apart, all on one channel, so that hops share the air with each \
-             other. Sockets hold 16 KB of content, as the paper's. Per-hop transport needs a few percent more packets, since \
-             whoever is sent segment by segment acknowledges more often: our own connections do not, the client's does. With \
+             other. Sockets hold 16 KB of content, as the paper's. What is passed on segment by segment is not pushed, \
+             and our own connections do not acknowledge in a hurry: otherwise each segment would be acknowledged. With \
              fading, Rayleigh's: a try over 200 m is received with probability .66, and tried four times.",
     needs: |setting| needs(setting, FIGURE_4.id),
     rows: |results| rows(results, FIGURE_4.id),

@@ -164,10 +164,11 @@ impl Trial {
             let _ = writeln!(
                 config,
                 "[peers]\naddress = \"{}\"\nnetworks = [\"10.78.0.0/16\"]\nnetwork_key_file = \"{{folder}}/network.key\"\n\
-                 search_timeout_milliseconds = {}\nbroadcast = [\"10.78.0.255\"]\npositions = {{ {} }}\n\
+                 search_timeout_milliseconds = {}\nuplink_hops = {}\nbroadcast = [\"10.78.0.255\"]\npositions = {{ {} }}\n\
                  [routing]\nsource = \"babeld\"\nsocket = \"{ROUTING_PORT}\"\nrefresh_seconds = {REFRESH_SECONDS}\ngateways = [\"{}\"]",
                 address(router),
                 self.search_milliseconds,
+                network.uplink_hops,
                 positions.collect::<Vec<_>>().join(", "),
                 address(network.gateway),
             );

@@ -40,6 +40,9 @@ pub struct Cache {
     pub name: Option<String>,
     /// The networks that are served; nobody else is.
     pub clients: Vec<String>,
+    /// Connections that one client may have at a time.
+    #[serde(default = "connections_each")]
+    pub connections_each: usize,
     /// Where content is kept (the paper's A1, A2, A3).
     #[serde(default)]
     pub architecture: Architecture,
@@ -192,6 +195,9 @@ pub struct Peers {
     /// How long a search waits for answers.
     #[serde(default = "search_timeout")]
     pub search_timeout_milliseconds: u64,
+    /// How many hops of the mesh the way from the gateway to the origins is worth.
+    #[serde(default = "uplink_hops")]
+    pub uplink_hops: f64,
     /// Where searches are broadcast; the directed broadcast addresses of the mesh's interfaces.
     #[serde(default)]
     pub broadcast: Vec<IpAddr>,
@@ -265,6 +271,9 @@ pub struct Management {
 const fn yes() -> bool {
     true
 }
+const fn connections_each() -> usize {
+    256
+}
 const fn transparent_port() -> u16 {
     4782
 }
@@ -279,6 +288,9 @@ const fn table() -> u32 {
 }
 const fn search_timeout() -> u64 {
     25
+}
+const fn uplink_hops() -> f64 {
+    1.0
 }
 const fn refresh_seconds() -> u32 {
     1

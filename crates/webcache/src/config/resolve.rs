@@ -2,6 +2,7 @@
 
 use super::file::{Architecture, File, Protocol, Upstream};
 use crate::icp::Neighbour;
+use crate::proxy::MOST_CONNECTIONS;
 use crate::semantics::key::Key;
 use crate::site::{Rewrite, Rewrites};
 use crate::store::Limits;
@@ -16,6 +17,7 @@ use std::time::Duration;
 const STALE_SECONDS: u32 = 86_400;
 const SHORTEST_KEY_BYTES: usize = 16;
 const LONGEST_SEARCH: Duration = Duration::from_secs(5);
+const MOST_UPLINK_HOPS: f64 = 64.0;
 const MIB: u64 = 1 << 20;
 
 /// A mistake: the key, and a sentence with the mend.
@@ -39,6 +41,8 @@ pub struct Config {
     pub name: String,
     /// Whom it serves.
     pub clients: Vec<IpNet>,
+    /// Connections that one client may have at a time.
+    pub connections_each: usize,
     /// How stale content may be when its origin cannot be reached.
     pub stale_if_unreachable: u32,
     /// Whether package repositories are known.
@@ -80,6 +84,8 @@ pub struct Mesh {
     pub key: Vec<u8>,
     /// How long a search waits.
     pub search_timeout: Duration,
+    /// How many hops of the mesh the way from the gateway to the origins is worth.
+    pub uplink_hops: f64,
     /// Where searches are broadcast (IPv4).
     pub broadcast: Vec<IpAddr>,
     /// Where searches are multicast (IPv6).
@@ -120,6 +126,10 @@ pub fn resolve(path: &Path, file: File) -> Result<Config, Mistake> {
             "[cache] clients",
             "nobody is served; name the networks of the clients, as [\"10.0.0.0/8\"]",
         );
+    }
+    let connections_each = file.cache.connections_each;
+    if !(1..=MOST_CONNECTIONS).contains(&connections_each) {
+        return mistake("[cache] connections_each", format!("must be 1 to {MOST_CONNECTIONS}"));
     }
     let limits = limits(path, &file)?;
     let transparent = file.transparent.as_ref().map(|taken| -> Result<(Plan, bool), Mistake> {
@@ -183,6 +193,7 @@ pub fn resolve(path: &Path, file: File) -> Result<Config, Mistake> {
     Ok(Config {
         name,
         clients,
+        connections_each,
         stale_if_unreachable: file.cache.stale_if_unreachable_seconds.unwrap_or(STALE_SECONDS),
         packages: file.cache.packages,
         limits,
@@ -295,6 +306,9 @@ fn mesh(path: &Path, file: &File) -> Result<Option<Mesh>, Mistake> {
     if search_timeout.is_zero() || search_timeout > LONGEST_SEARCH {
         return mistake("[peers] search_timeout_milliseconds", "must be 1 to 5000");
     }
+    if !(0.0..=MOST_UPLINK_HOPS).contains(&peers.uplink_hops) {
+        return mistake("[peers] uplink_hops", "must be 0 to 64");
+    }
     let grid = peers.grid_metres;
     if !(grid.is_finite() && grid > 0.0) {
         return mistake("[peers] grid_metres", "must be a positive number of metres");
@@ -339,6 +353,7 @@ fn mesh(path: &Path, file: &File) -> Result<Option<Mesh>, Mistake> {
         networks: networks("[peers] networks", &peers.networks)?,
         key,
         search_timeout,
+        uplink_hops: peers.uplink_hops,
         broadcast: peers.broadcast.clone(),
         interfaces: peers.interfaces.clone(),
         positions: peers.positions.clone(),

@@ -2,6 +2,7 @@
 
 use crate::proxy::Report;
 use crate::statistics::Answered;
+use ::page::figures;
 use ::page::files::File;
 use maud::{DOCTYPE, html};
 
@@ -18,10 +19,10 @@ pub(super) fn page(report: &Report) -> String {
     let counters = &report.counters;
     let mut sites: Vec<_> = counters.sites.iter().collect();
     sites.sort_by_key(|(_, site)| std::cmp::Reverse(site.bytes.all()));
-    let share = |answered: &Answered| match answered.all() {
-        0 => "-".to_owned(),
-        all => format!("{:.1}%", 100.0 * answered.kept_off() as f64 / all as f64),
-    };
+    let share = |answered: &Answered| figures::share(answered.kept_off() as f64, answered.all() as f64);
+    let count: fn(u64) -> String = |count| count.to_string();
+    let since_the_start =
+        [("requests", &counters.requests, count), ("bytes", &counters.bytes, figures::bytes)];
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -46,24 +47,26 @@ pub(super) fn page(report: &Report) -> String {
                 h2 { "Since the start" }
                 table {
                     tr { th { "answered" } th { "local" } th { "ph-local" } th { "validated" } th { "stale" } th { "remote" } th { "miss" } th { "not kept" } th { "off the gateway" } }
-                    @for (name, answered) in [("requests", &counters.requests), ("bytes", &counters.bytes)] {
-                        tr { td { (name) } td { (answered.local) } td { (answered.ph_local) } td { (answered.validated) } td { (answered.stale) } td { (answered.remote) } td { (answered.miss) } td { (answered.pass) } td { (share(answered)) } }
+                    @for (name, answered, told) in since_the_start {
+                        tr { td { (name) } td { (told(answered.local)) } td { (told(answered.ph_local)) } td { (told(answered.validated)) } td { (told(answered.stale)) } td { (told(answered.remote)) } td { (told(answered.miss)) } td { (told(answered.pass)) } td { (share(answered)) } }
                     }
                 }
                 h2 { "Kept" }
-                p { (report.store.objects) " responses, " (report.store.memory_bytes) " bytes in memory, " (report.store.disk_bytes) " on disk, " (report.store.deduplicated_bytes) " not kept twice." }
+                p { (report.store.objects) " responses, " (figures::bytes(report.store.memory_bytes)) " in memory, " (figures::bytes(report.store.disk_bytes)) " on disk, " (figures::bytes(report.store.deduplicated_bytes)) " not kept twice." }
                 h2 { "Sites" }
                 table {
                     tr { th { "site" } th { "requests" } th { "bytes" } th { "off the gateway" } }
                     @for (name, site) in sites.iter().take(SITES) {
-                        tr { td { (name) } td { (site.requests.all()) } td { (site.bytes.all()) } td { (share(&site.bytes)) } }
+                        tr { td { (name) } td { (site.requests.all()) } td { (figures::bytes(site.bytes.all())) } td { (share(&site.bytes)) } }
                     }
                 }
-                h2 { "Neighbours" }
-                table {
-                    tr { th { "address" } th { "asked us" } th { "failed us" } }
-                    @for (address, neighbour) in &counters.neighbours {
-                        tr { td { (address) } td { (neighbour.asked_us) } td { (neighbour.failed) } }
+                @if !counters.neighbours.is_empty() {
+                    h2 { "Neighbours" }
+                    table {
+                        tr { th { "address" } th { "asked us" } th { "failed us" } }
+                        @for (address, neighbour) in &counters.neighbours {
+                            tr { td { (address) } td { (neighbour.asked_us) } td { (neighbour.failed) } }
+                        }
                     }
                 }
             }

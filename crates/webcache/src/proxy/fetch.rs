@@ -3,7 +3,7 @@
 use super::answer::{Outcome, refusal, was_hit};
 use super::request::Asked;
 use super::upstream::{self, Kind, NoResponse, Way};
-use super::{Abort, Body, Proxy, now};
+use super::{Body, Outlet, Proxy, now};
 use crate::semantics::freshness::Reuse;
 use crate::semantics::{UnixSeconds, range, validators};
 use crate::store::Object;
@@ -28,13 +28,18 @@ pub(super) type Turn = Option<OwnedMutexGuard<()>>;
 
 impl Proxy {
     /// Answers GET and HEAD.
-    pub(super) async fn get(self: &Arc<Self>, asked: &Arc<Asked>, body: Incoming, abort: &Abort) -> Answered {
+    pub(super) async fn get(
+        self: &Arc<Self>,
+        asked: &Arc<Asked>,
+        body: Incoming,
+        outlet: &Outlet,
+    ) -> Answered {
         if let Some(stored) = self.store.lookup(&asked.key, &asked.headers) {
             match stored.head().freshness.reuse(&asked.directives, now()) {
-                Reuse::Fresh => return self.hit(&stored, asked, None, abort).await,
+                Reuse::Fresh => return self.hit(&stored, asked, None, outlet).await,
                 Reuse::WhileRevalidating => {
                     self.revalidate_meanwhile(asked);
-                    return self.hit(&stored, asked, Some(Outcome::Stale), abort).await;
+                    return self.hit(&stored, asked, Some(Outcome::Stale), outlet).await;
                 }
                 Reuse::Validate => {}
             }
@@ -43,9 +48,9 @@ impl Proxy {
             return (refusal(StatusCode::GATEWAY_TIMEOUT, "not stored here"), Outcome::Pass);
         }
         if self.is_known_uncacheable(&asked.key) || hyper::body::Body::size_hint(&body).exact() != Some(0) {
-            return self.pass_content(asked, body, abort).await;
+            return self.pass_content(asked, body, outlet).await;
         }
-        self.ask(asked, abort).await
+        self.ask(asked, outlet).await
     }
 
     fn revalidate_meanwhile(self: &Arc<Self>, asked: &Arc<Asked>) {
@@ -54,7 +59,7 @@ impl Proxy {
             return;
         }
         let (proxy, asked) = (self.clone(), asked.clone());
-        tokio::spawn(async move { drop(proxy.ask(&asked, &Abort::default()).await) });
+        tokio::spawn(async move { drop(proxy.ask(&asked, &Outlet::default()).await) });
     }
 
     pub(super) async fn hit(
@@ -62,17 +67,17 @@ impl Proxy {
         object: &Arc<Object>,
         asked: &Arc<Asked>,
         outcome: Option<Outcome>,
-        abort: &Abort,
+        outlet: &Outlet,
     ) -> Answered {
         let wanted_before = asked.is_from_router() || object.want_here();
         let usual = if wanted_before { Outcome::Local } else { Outcome::PhLocal };
         let outcome = outcome.unwrap_or(usual);
         self.wait_for_length(object, asked.version).await;
-        (self.serve(object, asked, outcome, abort), outcome)
+        (self.serve(object, asked, outcome, outlet), outcome)
     }
 
     /// Asks for what is not stored, or not fresh. Whoever comes meanwhile waits for what is learnt.
-    async fn ask(self: &Arc<Self>, asked: &Arc<Asked>, abort: &Abort) -> Answered {
+    async fn ask(self: &Arc<Self>, asked: &Arc<Asked>, outlet: &Outlet) -> Answered {
         let before = self.store.lookup(&asked.key, &asked.headers);
         let waited = tokio::time::timeout(PATIENCE, self.flight(&asked.key).lock_owned()).await;
         let mut turn: Turn = waited.ok();
@@ -84,7 +89,7 @@ impl Proxy {
             });
             if renewed {
                 drop(turn);
-                return self.hit(object, asked, None, abort).await;
+                return self.hit(object, asked, None, outlet).await;
             }
         }
         if self.is_known_uncacheable(&asked.key) {
@@ -96,11 +101,11 @@ impl Proxy {
                     stored.take().inspect(|object| self.store.remove(object));
                 }
                 Ok(answered) => break answered,
-                Err(error) => return self.failed(stored, asked, &error, abort),
+                Err(error) => return self.failed(stored, asked, &error, outlet),
             }
         };
         let outcome = if was_hit(answer.headers()) { Outcome::Remote } else { Outcome::Miss };
-        self.learn(asked, stored, answer, (outcome, asked_at), turn, abort).await
+        self.learn(asked, stored, answer, (outcome, asked_at), turn, outlet).await
     }
 
     /// Sends a request for the whole content, or for the chunks that a range is in; along the ways in turn.
@@ -184,14 +189,14 @@ impl Proxy {
         stored: Option<Arc<Object>>,
         asked: &Arc<Asked>,
         error: &NoResponse,
-        abort: &Abort,
+        outlet: &Outlet,
     ) -> Answered {
         let otherwise = self.settings.stale_if_unreachable;
         let covers = |object: &Arc<Object>| {
             object.head().freshness.covers_failure(&asked.directives, otherwise, now())
         };
         if let Some(object) = stored.filter(covers) {
-            return (self.serve(&object, asked, Outcome::Stale, abort), Outcome::Stale);
+            return (self.serve(&object, asked, Outcome::Stale, outlet), Outcome::Stale);
         }
         let status = match error {
             NoResponse::Late(_) => StatusCode::GATEWAY_TIMEOUT,

@@ -4,7 +4,7 @@ use super::answer::Outcome;
 use super::fetch::{Answered, Turn, chunks_of};
 use super::pass::without_hop_by_hop;
 use super::request::Asked;
-use super::{Abort, Proxy, empty, now};
+use super::{Outlet, Proxy, empty, now};
 use crate::semantics::fields::{self, Framing};
 use crate::semantics::freshness::{Freshness, is_storable};
 use crate::semantics::{UnixSeconds, packages, range, validators, vary};
@@ -23,20 +23,20 @@ impl Proxy {
         answer: Response<Incoming>,
         (outcome, asked_at): (Outcome, UnixSeconds),
         turn: Turn,
-        abort: &Abort,
+        outlet: &Outlet,
     ) -> Answered {
         let (status, received) = (answer.status(), now());
         if let (StatusCode::NOT_MODIFIED, Some(object)) = (status, &stored) {
             self.renew(asked, object, answer.headers(), asked_at, received);
             drop(turn);
-            return self.hit(object, asked, Some(Outcome::Validated), abort).await;
+            return self.hit(object, asked, Some(Outcome::Validated), outlet).await;
         }
         if matches!(status.as_u16(), 500 | 502..=504)
             && let Some(object) = &stored
             && object.head().freshness.covers_failure(&asked.directives, 0, received)
         {
             drop(turn);
-            return self.hit(object, asked, Some(Outcome::Stale), abort).await;
+            return self.hit(object, asked, Some(Outcome::Stale), outlet).await;
         }
         if let Some(incoming) = self.to_store(asked, &answer, asked_at, received) {
             let kept = self.keep(asked, incoming, answer.into_body());
@@ -45,15 +45,15 @@ impl Proxy {
                 kept.object.want_here();
             }
             self.wait_for_length(&kept.object, asked.version).await;
-            return (self.serve(&kept.object, asked, outcome, abort), outcome);
+            return (self.serve(&kept.object, asked, outcome, outlet), outcome);
         }
         self.note_not_kept(asked, stored.as_ref(), &answer, asked_at, received);
         drop(turn);
         // Whole chunks were asked for and not what the client wants: what cannot be kept has to be asked for anew.
         if status == StatusCode::PARTIAL_CONTENT && chunks_of(asked).is_some() {
-            return self.pass(asked, empty(), abort).await;
+            return self.pass(asked, empty(), outlet).await;
         }
-        (self.relay(asked, answer, abort), Outcome::Pass)
+        (self.relay(asked, answer, outlet), Outcome::Pass)
     }
 
     /// Renews the head of what is stored from a 304 or from the answer to a HEAD.

@@ -1,7 +1,8 @@
 //! The doors: sockets that clients and other routers come to, each for the networks it serves.
 
 use super::Proxy;
-use super::abortable::{Abort, Abortable};
+use super::connection::{Connection, Outlet};
+use super::places::Places;
 use super::request::Door;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -15,7 +16,6 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
 
 /// How long the head of a request may take.
 const HEAD: Duration = Duration::from_secs(15);
@@ -24,22 +24,28 @@ const UNACKNOWLEDGED: Duration = Duration::from_secs(60);
 /// Octets of a request's head, at most.
 const HEAD_BYTES: usize = 64 << 10;
 /// Connections at a time, for each door.
-const MOST_CONNECTIONS: usize = 4096;
+pub const MOST_CONNECTIONS: usize = 4096;
 
 /// An open door.
 pub struct Listener {
     socket: TcpListener,
     door: Door,
     networks: Vec<IpNet>,
+    connections_each: usize,
 }
 
 impl Listener {
-    /// Opens a door at `address` for clients in `networks`. A transparent one takes connections to anybody
-    /// ([`Door::Transparent`] with any address).
-    pub fn open(address: SocketAddr, door: Door, networks: Vec<IpNet>) -> Result<Self, NoDoor> {
+    /// Opens a door at `address` for clients in `networks`, who may each have so many connections at a time. A transparent
+    /// one takes connections to anybody ([`Door::Transparent`] with any address).
+    pub fn open(
+        address: SocketAddr,
+        door: Door,
+        networks: Vec<IpNet>,
+        connections_each: usize,
+    ) -> Result<Self, NoDoor> {
         let socket = interception::listen(address, matches!(door, Door::Transparent(_)))?;
         let socket = TcpListener::from_std(socket).map_err(|source| NoDoor::Address { address, source })?;
-        Ok(Listener { socket, door, networks })
+        Ok(Listener { socket, door, networks, connections_each })
     }
 
     /// Where it is.
@@ -49,9 +55,9 @@ impl Listener {
 
     /// Serves whoever comes, for ever.
     pub async fn serve(self, proxy: Arc<Proxy>) {
-        let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+        let places = Places::new(MOST_CONNECTIONS, self.connections_each);
         loop {
-            let Ok(place) = places.clone().acquire_owned().await else { return };
+            let Some(place) = places.one().await else { return };
             let (stream, client) = match self.socket.accept().await {
                 Ok(accepted) => accepted,
                 Err(error) => {
@@ -66,6 +72,10 @@ impl Listener {
                 proxy.statistics.refuse("foreign");
                 continue;
             }
+            let Some(place) = places.give(place, client) else {
+                proxy.statistics.refuse("connections");
+                continue;
+            };
             let door = match (&self.door, stream.local_addr()) {
                 (Door::Transparent(_), Ok(destination)) => Door::Transparent(destination),
                 (door, _) => door.clone(),
@@ -83,17 +93,17 @@ async fn serve(proxy: Arc<Proxy>, stream: TcpStream, door: Door, client: IpAddr)
     let _ = stream.set_nodelay(true);
     let _ = SockRef::from(&stream).set_tcp_user_timeout(Some(UNACKNOWLEDGED));
     let _ = SockRef::from(&stream).set_tcp_keepalive(&TcpKeepalive::new().with_time(UNACKNOWLEDGED));
-    let abort = Abort::default();
-    let answering = abort.clone();
+    let outlet = Outlet::default();
+    let answering = outlet.clone();
     let service = service_fn(move |request| {
-        let (proxy, door, abort) = (proxy.clone(), door.clone(), answering.clone());
-        async move { Ok::<_, Infallible>(proxy.answer(request, door, client, abort).await) }
+        let (proxy, door, outlet) = (proxy.clone(), door.clone(), answering.clone());
+        async move { Ok::<_, Infallible>(proxy.answer(request, door, client, outlet).await) }
     });
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD)
         .max_buf_size(HEAD_BYTES)
-        .serve_connection(TokioIo::new(Abortable::new(stream, abort)), service)
+        .serve_connection(TokioIo::new(Connection::new(stream, outlet)), service)
         .with_upgrades()
         .await;
     if let Err(error) = served {

@@ -2,7 +2,7 @@
 //! by range along the next best way; what cannot be had breaks the client's connection off. It is never completed short.
 
 use super::request::Asked;
-use super::{Abort, Proxy};
+use super::{Outlet, Proxy};
 use crate::semantics::fields::{self, Framing};
 use crate::semantics::{range, validators};
 use crate::store::{Fill, Next, Object, Reader};
@@ -19,6 +19,8 @@ use std::time::Duration;
 const SILENCE: Duration = Duration::from_secs(60);
 /// How often in a row the rest is asked for without a byte of it.
 const ATTEMPTS: u32 = 4;
+/// For what is not there after this long, a segment that is not full does not wait.
+const SOON: Duration = Duration::from_millis(10);
 /// What is fetched to its end though nobody waits for it any more, in octets.
 const FINISHED_ALONE_BYTES: u64 = 16 << 20;
 
@@ -36,13 +38,13 @@ pub(super) struct Stream {
     proxy: Arc<Proxy>,
     asked: Arc<Asked>,
     reader: Reader,
-    abort: Abort,
+    outlet: Outlet,
     attempts: u32,
 }
 
 impl Stream {
-    pub(super) fn new(proxy: Arc<Proxy>, asked: Arc<Asked>, reader: Reader, abort: Abort) -> Self {
-        Stream { proxy, asked, reader, abort, attempts: 0 }
+    pub(super) fn new(proxy: Arc<Proxy>, asked: Arc<Asked>, reader: Reader, outlet: Outlet) -> Self {
+        Stream { proxy, asked, reader, outlet, attempts: 0 }
     }
 
     pub(super) fn into_frames(
@@ -55,7 +57,7 @@ impl Stream {
                 Ok(Some(bytes)) => Some((Ok(Frame::data(bytes)), Some(stream))),
                 Ok(None) => None,
                 Err(stopped) => {
-                    stream.abort.set();
+                    stream.outlet.abort();
                     stream.proxy.statistics.cut_off();
                     Some((Err(stopped.into()), None))
                 }
@@ -65,9 +67,10 @@ impl Stream {
 
     async fn next(&mut self) -> Result<Option<Bytes>, Stopped> {
         loop {
-            match self.reader.next().await {
+            match self.next_soon().await {
                 Next::Bytes(bytes) => {
                     self.attempts = 0;
+                    self.outlet.more(self.reader.has_more());
                     return Ok(Some(bytes));
                 }
                 Next::End => return Ok(None),
@@ -85,6 +88,20 @@ impl Stream {
                     };
                     self.proxy.mend(&object, &self.asked, missing, self.attempts).await?;
                 }
+            }
+        }
+    }
+}
+
+impl Stream {
+    /// What comes next; what was written does not wait for it for long.
+    async fn next_soon(&mut self) -> Next {
+        let mut next = std::pin::pin!(self.reader.next());
+        match tokio::time::timeout(SOON, &mut next).await {
+            Ok(next) => next,
+            Err(_) => {
+                self.outlet.more(false);
+                next.await
             }
         }
     }

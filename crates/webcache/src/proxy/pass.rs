@@ -5,7 +5,7 @@ use super::fetch::Answered;
 use super::request::Asked;
 use super::upload::{Moved, Upload};
 use super::upstream::NoResponse;
-use super::{Abort, Body, Proxy, empty};
+use super::{Body, Outlet, Proxy, empty};
 use crate::semantics::{fields, key::Key};
 use http_body_util::BodyExt;
 use hyper::Response;
@@ -19,19 +19,19 @@ impl Proxy {
         self: &Arc<Self>,
         asked: &Arc<Asked>,
         body: Incoming,
-        abort: &Abort,
+        outlet: &Outlet,
     ) -> Answered {
         if body.is_end_stream() {
-            return self.pass(asked, empty(), abort).await;
+            return self.pass(asked, empty(), outlet).await;
         }
         let upload = Upload::new(body);
         let moved = upload.moved();
-        self.pass_along(asked, upload.boxed_unsync(), &moved, abort).await
+        self.pass_along(asked, upload.boxed_unsync(), &moved, outlet).await
     }
 
     /// Passes a request on as it is, and its answer back.
-    pub(super) async fn pass(self: &Arc<Self>, asked: &Arc<Asked>, body: Body, abort: &Abort) -> Answered {
-        self.pass_along(asked, body, &Moved::default(), abort).await
+    pub(super) async fn pass(self: &Arc<Self>, asked: &Arc<Asked>, body: Body, outlet: &Outlet) -> Answered {
+        self.pass_along(asked, body, &Moved::default(), outlet).await
     }
 
     async fn pass_along(
@@ -39,7 +39,7 @@ impl Proxy {
         asked: &Arc<Asked>,
         body: Body,
         moved: &Moved,
-        abort: &Abort,
+        outlet: &Outlet,
     ) -> Answered {
         let again = asked.method.is_idempotent() && body.is_end_stream();
         let (mut body, mut last) = (Some(body), NoResponse::NoWay);
@@ -55,12 +55,12 @@ impl Proxy {
                     if changed && !asked.method.is_safe() && asked.trusted {
                         self.invalidate(asked, answer.headers());
                     }
-                    return (self.relay(asked, answer, abort), Outcome::Pass);
+                    return (self.relay(asked, answer, outlet), Outcome::Pass);
                 }
                 Err(error) => last = error,
             }
         }
-        self.failed(None, asked, &last, abort)
+        self.failed(None, asked, &last, outlet)
     }
 
     /// RFC 9111 section 4.4: what was changed is stored no more, nor what the answer says was, on the same host.
@@ -81,13 +81,13 @@ impl Proxy {
         }
     }
 
-    pub(super) fn relay(&self, asked: &Asked, answer: Response<Incoming>, abort: &Abort) -> Response<Body> {
+    pub(super) fn relay(&self, asked: &Asked, answer: Response<Incoming>, outlet: &Outlet) -> Response<Body> {
         let unframed = asked.version == hyper::Version::HTTP_10;
-        let abort = abort.clone();
+        let outlet = outlet.clone();
         let mut answer = answer.map(move |body| {
             let body = body.map_err(move |error| -> Box<dyn std::error::Error + Send + Sync> {
                 if unframed {
-                    abort.set();
+                    outlet.abort();
                 }
                 error.into()
             });

@@ -4,7 +4,7 @@ use super::answer::{Outcome, refusal};
 use super::mend::Stream;
 use super::parts::Parts;
 use super::request::Asked;
-use super::{Abort, Body, Proxy, full, now};
+use super::{Body, Outlet, Proxy, full, now};
 use crate::semantics::range::{self, Wanted};
 use crate::semantics::validators;
 use crate::store::{Object, Reader};
@@ -27,7 +27,7 @@ impl Proxy {
         object: &Arc<Object>,
         asked: &Arc<Asked>,
         outcome: Outcome,
-        abort: &Abort,
+        outlet: &Outlet,
     ) -> Response<Body> {
         let (head, now) = (object.head(), now());
         let mut headers = self.fields_of(&head, outcome, now);
@@ -52,13 +52,13 @@ impl Proxy {
                         [range] => {
                             headers.insert(CONTENT_RANGE, range::content_range(range, length));
                             headers.insert(CONTENT_LENGTH, HeaderValue::from(range.end - range.start));
-                            self.body_of(object, asked, Some(range.clone()), abort)
+                            self.body_of(object, asked, Some(range.clone()), outlet)
                         }
                         _ => {
                             let (proxy, object) = (self.clone(), object.clone());
-                            let (asked, abort) = (asked.clone(), abort.clone());
+                            let (asked, outlet) = (asked.clone(), outlet.clone());
                             Parts::of(&parts, length, &mut headers)
-                                .into_body(move |range| proxy.body_of(&object, &asked, Some(range), &abort))
+                                .into_body(move |range| proxy.body_of(&object, &asked, Some(range), &outlet))
                         }
                     };
                     return with(StatusCode::PARTIAL_CONTENT, headers, body);
@@ -69,7 +69,7 @@ impl Proxy {
         if let Some(length) = length {
             headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
         }
-        let body = self.body_of(object, asked, None, abort);
+        let body = self.body_of(object, asked, None, outlet);
         with(head.status, headers, body)
     }
 
@@ -78,7 +78,7 @@ impl Proxy {
         object: &Arc<Object>,
         asked: &Arc<Asked>,
         range: Option<Range<u64>>,
-        abort: &Abort,
+        outlet: &Outlet,
     ) -> Body {
         if asked.method == Method::HEAD {
             return full(Bytes::new());
@@ -88,7 +88,7 @@ impl Proxy {
             return full(bytes.slice(part));
         }
         let reader = Reader::new(self.store.clone(), object.clone(), range);
-        let stream = Stream::new(self.clone(), asked.clone(), reader, abort.clone());
+        let stream = Stream::new(self.clone(), asked.clone(), reader, outlet.clone());
         StreamBody::new(stream.into_frames()).boxed_unsync()
     }
 

@@ -7,7 +7,7 @@ use super::fetch::Answered;
 use super::pass::without_hop_by_hop;
 use super::request::{Asked, Door};
 use super::upstream::NoResponse;
-use super::{Abort, Proxy, empty};
+use super::{Outlet, Proxy, empty};
 use hyper::body::Incoming;
 use hyper::header::{CONNECTION, HeaderValue, UPGRADE};
 use hyper::upgrade::OnUpgrade;
@@ -30,7 +30,7 @@ impl Proxy {
         self: &Arc<Self>,
         asked: &Arc<Asked>,
         client: OnUpgrade,
-        abort: &Abort,
+        outlet: &Outlet,
     ) -> Answered {
         let Ok(place) = self.tunnels.clone().try_acquire_owned() else {
             self.statistics.refuse("tunnels");
@@ -46,7 +46,7 @@ impl Proxy {
                 }
             };
             if answer.status() != StatusCode::SWITCHING_PROTOCOLS {
-                return (self.relay(asked, answer, abort), Outcome::Pass);
+                return (self.relay(asked, answer, outlet), Outcome::Pass);
             }
             let origin = hyper::upgrade::on(&mut answer);
             tokio::spawn(async move {
@@ -63,6 +63,6 @@ impl Proxy {
             agreed.headers_mut().insert(UPGRADE, WEBSOCKET);
             return (agreed, Outcome::Pass);
         }
-        self.failed(None, asked, &last, abort)
+        self.failed(None, asked, &last, outlet)
     }
 }

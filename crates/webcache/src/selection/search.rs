@@ -1,7 +1,7 @@
 //! The broadcast search (BCP, MeshCache section 4.2.2) and the setting up of a way (PH-BCP, section 7.3).
 //!
-//! A search is a *content locate* message with a TTL, rebroadcast once by each router; whoever has the content answers
-//! the searcher alone. The searcher collects for the search timeout and then has the list of those who answered. A *setup*
+//! A search is a *content locate* message with a TTL, rebroadcast once by each router that lacks the content; whoever has
+//! it answers the searcher alone. The searcher collects for the search timeout and then has the list of those who answered. A *setup*
 //! message goes to the next router on the way to the one chosen, which notes the mapping and passes it on.
 //!
 //! Whatever does not bear the network's key changes nothing. A router that floods is held to an allowance.
@@ -60,6 +60,8 @@ pub struct Traffic {
     pub searches: u64,
     /// Datagrams sent.
     pub sent: u64,
+    /// Answers to our searches that came after the timeout.
+    pub late: u64,
     /// Searches of others passed on.
     pub rebroadcast: u64,
     /// Searches of others answered.
@@ -216,22 +218,26 @@ impl Searches {
     }
 
     fn take_search(&mut self, message: &Message<'_>, has: bool) {
-        if has {
-            self.traffic.answered += 1;
-            let answer = Message { kind: Kind::Found, ttl: 1, target: self.own, ..message.clone() };
-            if let Some(datagram) = answer.emit(&self.key) {
-                self.transmit(Some(message.origin), datagram);
-            }
+        if !has {
+            return self.pass_on(message, None, true);
         }
-        // Those behind may be nearer to the searcher by another way: the search goes on (section 7.3, step 11).
-        self.pass_on(message, None, true);
+        // Not passed on, as the paper would (section 7.3, step 11): whom only this router reaches is farther than it is, and
+        // answers came late because searches filled the air.
+        self.traffic.answered += 1;
+        let answer = Message { kind: Kind::Found, ttl: 1, target: self.own, ..message.clone() };
+        if let Some(datagram) = answer.emit(&self.key) {
+            self.transmit(Some(message.origin), datagram);
+        }
     }
 
     fn take_answer(&mut self, message: &Message<'_>) {
         let search = SearchId(message.sequence);
         let ours = message.boot == self.boot && message.origin == self.own;
-        let Some(holders) = self.open.get_mut(&search).filter(|_| ours) else {
+        if !ours {
             return self.traffic.repeated += 1;
+        }
+        let Some(holders) = self.open.get_mut(&search) else {
+            return self.traffic.late += 1;
         };
         if holders.len() >= MOST_HOLDERS || holders.contains(&message.target) || message.target == self.own {
             return self.traffic.repeated += 1;
@@ -359,11 +365,22 @@ mod tests {
 
     #[test]
     fn a_search_reaches_as_far_as_its_ttl_and_each_router_speaks_once() {
-        let mut row = Row::of(9, &[3, 4, 5]);
+        for (holder, found) in [(4, vec![node(4)]), (5, vec![])] {
+            let mut row = Row::of(9, &[holder]);
+            let search = row.routers[0].begin(URI, 4).unwrap();
+            row.settle();
+            assert_eq!(row.routers[0].end(search), found);
+            assert_eq!(row.broadcasts, 4, "the searcher and the three routers before the last one reached");
+        }
+    }
+
+    #[test]
+    fn a_search_ends_at_who_has_it() {
+        let mut row = Row::of(9, &[2, 3]);
         let search = row.routers[0].begin(URI, 4).unwrap();
         row.settle();
-        assert_eq!(row.routers[0].end(search), [node(3), node(4)]);
-        assert_eq!(row.broadcasts, 4, "the searcher and the three routers before the last one reached");
+        assert_eq!(row.routers[0].end(search), [node(2)], "the other one is farther");
+        assert_eq!(row.broadcasts, 2);
     }
 
     #[test]
@@ -407,6 +424,7 @@ mod tests {
         assert_eq!(row.routers[0].end(search), [node(1)]);
         row.routers[0].handle_datagram(&answer, NOW, |_| true, |_| None);
         assert_eq!(row.routers[0].poll_found(), None, "the search is over");
+        assert_eq!(row.routers[0].traffic().late, 1);
     }
 
     #[test]

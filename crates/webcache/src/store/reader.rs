@@ -46,6 +46,12 @@ impl Reader {
         self.at
     }
 
+    /// Whether more is known to follow.
+    #[must_use]
+    pub fn has_more(&self) -> bool {
+        self.end.or_else(|| self.object.length()).is_some_and(|end| self.at < end)
+    }
+
     /// Waits for what comes next.
     pub async fn next(&mut self) -> Next {
         loop {

@@ -3,9 +3,11 @@
 
 use super::Row;
 use anyhow::{Context, bail};
+use rustix::process::{Pid, Signal, kill_process_group};
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -56,7 +58,8 @@ pub fn measure(runs: u32) -> anyhow::Result<Vec<Row>> {
         ));
         let besides = (resident as f64 - content).max(empty as f64) / f64::from(1 << 20);
         rows.push(Row::new(format!("{name}: resident besides them"), besides, "MiB"));
-        let _ = cache.kill();
+        // its workers too
+        let _ = kill_process_group(Pid::from_child(&cache), Signal::KILL);
         let _ = cache.wait();
     }
     Ok(rows)
@@ -132,7 +135,7 @@ fn start(name: &str, port: u16, origin: u16, folder: &Path) -> anyhow::Result<Op
     fs::write(folder.join("config"), config)?;
     let log = fs::File::create(folder.join("log"))?;
     let mut command = Command::new(&program);
-    command.args(arguments).stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
+    command.args(arguments).stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).process_group(0);
     match command.spawn() {
         Ok(child) => Ok(Some(child)),
         Err(why) if why.kind() == std::io::ErrorKind::NotFound => Ok(None),
