@@ -212,7 +212,7 @@ impl Origin {
 }
 
 /// How long the head of what is `far` takes.
-pub const FAR: Duration = Duration::from_millis(250);
+pub const FAR: Duration = Duration::from_millis(500);
 
 /// A piece of what is `far`, by its number.
 pub fn far_piece(number: u64) -> Vec<u8> {
