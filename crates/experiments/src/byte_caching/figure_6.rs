@@ -29,7 +29,7 @@ fn cell(file: File) -> Cell {
 }
 
 fn seeds(setting: &Setting<'_>) -> u32 {
-    setting.plan.seeds(50, 20, 4)
+    setting.plan.seeds(50, 8, 4)
 }
 
 fn needs(setting: &Setting<'_>) -> Vec<Need> {

@@ -34,8 +34,8 @@ pub fn seeds(plan: &Plan, cell: &Cell) -> u32 {
     let proven = matches!(cell.impairment, Impairment::Loss(percent) if PROVEN_LOSSES.contains(&percent));
     let compared = [Scheme::Bare, Scheme::paper(Policy::Acked)].contains(&cell.scheme);
     match file {
-        File::One if proven && !compared => plan.seeds(50, 4, 2),
-        File::One => plan.seeds(8, 3, 2),
+        File::One if proven && !compared => plan.seeds(50, 2, 2),
+        File::One => plan.seeds(8, 2, 2),
         File::Two | File::Ebook | File::Random | File::Long | File::Documents => plan.seeds(5, 1, 1),
     }
 }

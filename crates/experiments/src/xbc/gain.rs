@@ -15,7 +15,10 @@ pub const FIGURE_6: Figure = Figure {
     title: "Random losses: Snoop with and without XBC",
     x: "buffer, packets",
     remark: "As Figure 5. XBC keeps what there is room for (non-LRU); its best is compared with the better of LRU and \
-             non-LRU Snoop. Adaptive: degree and distance by what is measured on the flow's link.",
+             non-LRU Snoop. Adaptive: degree and distance by what is measured on the flow's link. Over all loss rates no \
+             fixed pattern gains 20% on average: at one error in 16 Kb two packets in five are lost, and a sum of two helps \
+             only where the other one came, so that a buffer is worth at most 2 (1 - p) = 1.2 of itself; at 64 Kb a buffer \
+             of 6 packets or more is better used without sums.",
     needs: |setting| needs(&RANDOM, setting),
     rows: |results| rows(&RANDOM, results),
 };
