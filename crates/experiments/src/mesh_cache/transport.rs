@@ -117,7 +117,7 @@ fn cells(plan: &Plan, figure: &str) -> Vec<(String, f64, Cell)> {
 }
 
 fn seeds(plan: &Plan) -> u32 {
-    plan.seeds(10, 3, 1)
+    plan.seeds(10, 1, 1)
 }
 
 fn name(cell: Cell, transport: Transport) -> String {
