@@ -198,18 +198,23 @@ fn sum(node: &Node, counter: &str) -> u64 {
     peers.iter().map(|of| of["counters"][counter].as_u64().unwrap()).sum()
 }
 
+/// Two stations and a relay between them, which answers, and what lies under them.
+fn one_relay(everywhere: &str, at_relay: &str) -> (Medium, Site, Vec<Node>) {
+    let (medium, site) = (Medium::new(3), site_of_one_relay(everywhere, at_relay));
+    medium.keep_apart(&[1, 3]);
+    let machines = ["station1", "relay1", "station2"].into_iter().zip(&medium.machines);
+    let nodes = machines.map(|(name, machine)| Node::start(&site, machine, name)).collect();
+    assert!(answers(&medium.machines[0], inner(2), 56, PATIENCE));
+    (medium, site, nodes)
+}
+
 #[test]
 fn what_two_stations_send_each_other_at_once_leaves_the_relay_as_one() {
     if !possible() {
         return;
     }
-    let (medium, site) = (Medium::new(3), site_of_one_relay("", ""));
-    medium.keep_apart(&[1, 3]);
+    let (medium, site, nodes) = one_relay("", "");
     let machines = &medium.machines;
-    let names = ["station1", "relay1", "station2"];
-    let nodes: Vec<Node> =
-        names.iter().zip(machines).map(|(name, machine)| Node::start(&site, machine, name)).collect();
-    assert!(answers(&machines[0], inner(2), 56, PATIENCE));
     std::thread::sleep(Duration::from_secs(2)); // keys of groups are told
     // a radio's rate: packets meet where they wait
     machines[1].run("tc", "qdisc add dev cable root tbf rate 8mbit burst 3000 limit 1000000");
@@ -253,14 +258,8 @@ fn a_relay_repairs_what_is_lost_on_its_hop_and_the_sender_is_told_nothing() {
     if !possible() {
         return;
     }
-    let (medium, site) =
-        (Medium::new(3), site_of_one_relay("[reduce]\npolicy = \"off\"\n", "recover = true\n"));
-    medium.keep_apart(&[1, 3]);
+    let (medium, site, nodes) = one_relay("[reduce]\npolicy = \"off\"\n", "recover = true\n");
     let machines = &medium.machines;
-    let names = ["station1", "relay1", "station2"];
-    let nodes: Vec<Node> =
-        names.iter().zip(machines).map(|(name, machine)| Node::start(&site, machine, name)).collect();
-    assert!(answers(&machines[0], inner(2), 56, PATIENCE));
     // a radio's rate, and losses of one in 25 on the relay's hop to the second station alone
     machines[1].run("tc", "qdisc add dev cable root tbf rate 8mbit burst 3000 limit 100000");
     machines[2].run("nft", "add table inet lossy");

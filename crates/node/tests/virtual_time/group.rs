@@ -41,9 +41,7 @@ fn cell(seed: u64, stations: usize, listening: &[usize], air: Air) -> Mesh {
             Config { group, shorten: Shortening::ALL, ..config }
         })
         .collect();
-    let mut cell = Mesh::new(seed, &configs, |_, _| true);
-    (cell.loss, cell.unheard) = (air.loss, air.unheard);
-    cell
+    Mesh::in_air(seed, &configs, (air.loss, air.unheard))
 }
 
 /// Sends these payloads to a station, one a millisecond; what they cost in bytes.

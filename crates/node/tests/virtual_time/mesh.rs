@@ -51,8 +51,25 @@ impl Mesh {
         Mesh::wired(seed, configs, hears, |_, _| false)
     }
 
+    /// Nodes that all hear each other and had to meet in an air that loses these shares: at whom a datagram is for, and at who
+    /// overhears.
+    pub fn in_air(seed: u64, configs: &[Config], (loss, unheard): (f64, f64)) -> Self {
+        let mut mesh = Mesh::unmet(seed, configs, |_, _| true, |_, _| false);
+        (mesh.loss, mesh.unheard) = (loss, unheard);
+        mesh.meet()
+    }
+
     /// Nodes that have met, some of them by wires.
     pub fn wired(
+        seed: u64,
+        configs: &[Config],
+        hears: impl Fn(usize, usize) -> bool + 'static,
+        wired: impl Fn(usize, usize) -> bool + 'static,
+    ) -> Self {
+        Mesh::unmet(seed, configs, hears, wired).meet()
+    }
+
+    fn unmet(
         seed: u64,
         configs: &[Config],
         hears: impl Fn(usize, usize) -> bool + 'static,
@@ -62,7 +79,7 @@ impl Mesh {
             Node::new(config.clone(), [index as u8; 32], Duration::ZERO).unwrap()
         };
         let count = configs.len();
-        let mut mesh = Mesh {
+        Mesh {
             now: Duration::ZERO,
             rng: ChaCha12Rng::seed_from_u64(seed),
             nodes: configs.iter().enumerate().map(node).collect(),
@@ -80,10 +97,13 @@ impl Mesh {
             delivered: vec![Vec::new(); count],
             events: Vec::new(),
             sent: BTreeMap::new(),
-        };
-        (0..count).for_each(|index| mesh.poll(index));
-        mesh.run(5 * SECOND);
-        mesh
+        }
+    }
+
+    fn meet(mut self) -> Self {
+        (0..self.nodes.len()).for_each(|index| self.poll(index));
+        self.run(5 * SECOND);
+        self
     }
 
     /// From now on others hear each other.

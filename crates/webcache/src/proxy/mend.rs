@@ -91,9 +91,7 @@ impl Stream {
             }
         }
     }
-}
 
-impl Stream {
     /// What comes next; what was written does not wait for it for long.
     async fn next_soon(&mut self) -> Next {
         let mut next = std::pin::pin!(self.reader.next());
