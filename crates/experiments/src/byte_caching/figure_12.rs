@@ -30,7 +30,7 @@ fn ks(plan: &Plan) -> &'static [u32] {
 }
 
 fn count(plan: &Plan) -> u32 {
-    plan.seeds(12, 2, 1)
+    plan.seeds(12, 1, 1)
 }
 
 fn cell(k: u32, loss_percent: f64) -> Cell {

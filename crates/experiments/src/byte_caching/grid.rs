@@ -10,11 +10,7 @@ use crate::scheme::Scheme;
 /// Percent of packets lost, on the horizontal axes of Figures 10, 11 and 13.
 #[must_use]
 pub fn losses(plan: &Plan) -> &'static [f64] {
-    plan.choose(
-        &[0.0, 1.0, 2.0, 5.0, 7.0, 10.0, 15.0, 20.0],
-        &[0.0, 1.0, 5.0, 10.0, 20.0],
-        &[0.0, 1.0, 5.0, 10.0],
-    )
+    plan.choose(&[0.0, 1.0, 2.0, 5.0, 7.0, 10.0, 15.0, 20.0], &[0.0, 1.0, 5.0, 20.0], &[0.0, 1.0, 5.0, 10.0])
 }
 
 /// The losses at which every policy has to end as many downloads as Figure 6 has of naive.
@@ -34,8 +30,8 @@ pub fn seeds(plan: &Plan, cell: &Cell) -> u32 {
     let proven = matches!(cell.impairment, Impairment::Loss(percent) if PROVEN_LOSSES.contains(&percent));
     let compared = [Scheme::Bare, Scheme::paper(Policy::Acked)].contains(&cell.scheme);
     match file {
-        File::One if proven && !compared => plan.seeds(50, 2, 2),
-        File::One => plan.seeds(8, 2, 2),
+        File::One if proven && !compared => plan.seeds(50, 1, 2),
+        File::One => plan.seeds(8, 1, 2),
         File::Two | File::Ebook | File::Random | File::Long | File::Documents => plan.seeds(5, 1, 1),
     }
 }

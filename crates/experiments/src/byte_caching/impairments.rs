@@ -63,7 +63,7 @@ fn seeds(plan: &Plan, cell: &Cell) -> u32 {
     use Impairment::{Corruption, Duplication, Reordering};
     let proven = matches!(cell.impairment, Reordering(_) | Corruption(_) | Duplication(_));
     let compared = [Scheme::Bare, Scheme::NAIVE, Scheme::paper(Policy::Acked)].contains(&cell.scheme);
-    plan.seeds(if proven && !compared { 20 } else { 5 }, 2, 1)
+    plan.seeds(if proven && !compared { 20 } else { 5 }, 1, 1)
 }
 
 fn needs(setting: &Setting<'_>) -> Vec<Need> {

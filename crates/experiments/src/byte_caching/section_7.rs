@@ -40,7 +40,7 @@ fn cell(scheme: Scheme) -> Cell {
 }
 
 fn seeds(plan: &Plan) -> u32 {
-    plan.seeds(12, 2, 1)
+    plan.seeds(12, 1, 1)
 }
 
 fn needs(setting: &Setting<'_>) -> Vec<Need> {

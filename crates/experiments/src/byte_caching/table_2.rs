@@ -60,7 +60,7 @@ fn count(plan: &Plan, cell: &Cell) -> u32 {
     match (cell.stack, cell.impairment) {
         (Stack::Modern, _) => grid::seeds(plan, cell),
         (_, Impairment::NONE) => plan.seeds(4, 1, 1),
-        _ => plan.seeds(20, 2, 1),
+        _ => plan.seeds(20, 1, 1),
     }
 }
 

@@ -59,7 +59,7 @@ fn paper(scenario: u8, protocol: Protocol) -> [Option<f64>; 3] {
 
 /// For how long clients browse: the paper's hour.
 pub(super) fn seconds(plan: &Plan) -> f64 {
-    plan.choose(3600.0, 300.0, 60.0)
+    plan.choose(3600.0, 120.0, 60.0)
 }
 
 pub(super) fn draws(plan: &Plan) -> u32 {
@@ -161,7 +161,7 @@ fn paper_local(protocol: Protocol) -> Option<f64> {
 }
 
 fn exponents(plan: &Plan) -> &'static [f64] {
-    plan.choose(&[0.2, 0.4, 0.6, 0.8, 1.0], &[1.0], &[])
+    plan.choose(&[0.2, 0.4, 0.6, 0.8, 1.0], &[0.8], &[])
 }
 
 /// One draw fewer than the tables have would do; the shape is asked for.

@@ -103,14 +103,14 @@ fn cells(plan: &Plan, figure: &str) -> Vec<(String, f64, Cell)> {
         };
         of("no fading", false).chain(of("fading", true)).collect()
     } else if figure == FIGURE_5.id {
-        let losses = plan.choose(&[5, 10, 15, 20, 25, 30][..], &[5, 30], &[20]);
+        let losses = plan.choose(&[5, 10, 15, 20, 25, 30][..], &[30], &[20]);
         let of = |hops: usize| {
             let cell = move |loss: &u32| Cell { hops, most_loss: f64::from(*loss) / 100.0, ..usual };
             losses.iter().map(move |loss| (format!("{hops} hops"), f64::from(*loss), cell(loss)))
         };
         of(4).chain(of(6)).collect()
     } else {
-        let sizes = plan.choose(&[50, 100, 500, 1000, 2000][..], &[100, 1000], &[200]);
+        let sizes = plan.choose(&[50, 100, 500, 1000, 2000][..], &[100], &[200]);
         let cell = |kilobytes: u64| Cell { most_loss: 0.1, kilobytes, ..usual };
         sizes.iter().map(|&size| ("4 hops".to_owned(), size as f64, cell(size))).collect()
     }

@@ -28,7 +28,7 @@ const LOSSES: [f64; 5] = [0.0, 1.0, 5.0, 10.0, 20.0];
 fn seeds(plan: &Plan, scheme: Scheme) -> u32 {
     // the others' cells are the grid's
     let ours = [Scheme::ADAPTIVE, Scheme::AdaptiveWithoutLiterals].contains(&scheme);
-    plan.seeds(if ours { 30 } else { 8 }, 3, 2)
+    plan.seeds(if ours { 30 } else { 8 }, 2, 2)
 }
 
 fn paper(loss_percent: f64) -> Option<f64> {

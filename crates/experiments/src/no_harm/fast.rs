@@ -50,7 +50,7 @@ fn cells(plan: &Plan) -> Vec<(u32, f64, Cell)> {
 
 fn needs(setting: &Setting<'_>) -> Vec<Need> {
     let plan = &setting.plan;
-    let seeds = plan.choose((10, 30), (3, 3), (3, 3));
+    let seeds = plan.choose((10, 30), (2, 2), (3, 3));
     against_baselines(plan, seeds, cells(plan).into_iter().map(|(.., cell)| cell))
 }
 

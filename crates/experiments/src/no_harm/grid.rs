@@ -70,7 +70,7 @@ pub(super) fn against_baselines(
 
 fn needs(setting: &Setting<'_>) -> Vec<Need> {
     let plan = &setting.plan;
-    let seeds = plan.choose((30, 200), (3, 3), (15, 15));
+    let seeds = plan.choose((30, 200), (2, 2), (15, 15));
     against_baselines(plan, seeds, cells(plan).into_iter().map(|(.., cell)| cell))
 }
 

@@ -39,7 +39,7 @@ fn cells(plan: &Plan) -> Vec<(File, f64, Cell)> {
 
 fn needs(setting: &Setting<'_>) -> Vec<Need> {
     let plan = &setting.plan;
-    let seeds = plan.choose((30, 200), (3, 3), (4, 4));
+    let seeds = plan.choose((30, 200), (2, 2), (4, 4));
     against_baselines(plan, seeds, cells(plan).into_iter().map(|(.., cell)| cell))
 }
 

@@ -28,6 +28,11 @@ pub enum Clock {
     Standard,
 }
 
+impl Clock {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Paper, Self::Standard];
+}
+
 impl fmt::Display for Clock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -295,6 +295,7 @@ fn settings(run: &Run<'_>, estimate: Option<f64>) -> Settings {
         }
         Scheme::Nothing
         | Scheme::Perfect
+        | Scheme::PerfectKnowledge
         | Scheme::Receipts
         | Scheme::WholeChunks
         | Scheme::LongerChunks

@@ -34,6 +34,7 @@ pub fn claims(rows: &[Row]) -> Vec<Claim> {
     claims.push(at_most(rows, Scheme::Receipts, Kind::Whole, &[(70.0, 0.83)]));
     claims.extend([
         goodput(rows),
+        as_good_as_any_knowledge(rows),
         wrong_estimates(rows),
         never_worse(rows),
         near_the_best(rows),
@@ -120,6 +121,26 @@ fn goodput(rows: &[Row]) -> Claim {
     Claim::judged("goodput of C2 with receipts at least 1.24 at 90% and 1.07 at 10%, whole", found, holds)
 }
 
+fn as_good_as_any_knowledge(rows: &[Row]) -> Claim {
+    let quotient = |metric, kind, clock, place| {
+        let of = |scheme| value(rows, figure(Mix::High), &series(metric, kind, clock, scheme), place);
+        Some(of(Scheme::Receipts)? / of(Scheme::PerfectKnowledge)?)
+    };
+    let worst = |metric, beyond: fn(f64, f64) -> f64| {
+        let cells = Kind::ALL.into_iter().flat_map(|kind| Clock::ALL.map(|clock| (kind, clock)));
+        cells
+            .flat_map(|(kind, clock)| PLACES.map(|place| (kind, clock, place)))
+            .filter_map(|(kind, clock, place)| quotient(metric, kind, clock, place))
+            .reduce(beyond)
+    };
+    let (air, goodput) = (worst(Metric::AirTime, f64::max), worst(Metric::GoodputGain, f64::min));
+    let found = air.iter().chain(&goodput).map(|worst| format!("{worst:.4} of it at worst")).collect();
+    let holds = air.is_some_and(|worst| worst <= 1.01) && goodput.is_some_and(|worst| worst >= 0.99);
+    let claim =
+        "high mix: receipts are within 1% of perfect RE of what was heard, in air time and in C2's goodput";
+    Claim::judged(claim, found, holds)
+}
+
 fn wrong_estimates(rows: &[Row]) -> Claim {
     let at = |kind| {
         let scheme = Scheme::Model(Estimates::TrueAnd(20.0));
@@ -136,7 +157,7 @@ fn cells(rows: &[Row]) -> Vec<(f64, f64, String)> {
     let mut cells = Vec::new();
     for mix in Mix::ALL {
         for kind in Kind::ALL {
-            for clock in [Clock::Paper, Clock::Standard] {
+            for clock in Clock::ALL {
                 for place in PLACES {
                     let at = |scheme| air(rows, mix, kind, clock, scheme, place);
                     if let (Some(receipts), Some(greedy)) = (at(Scheme::Receipts), at(Scheme::Greedy)) {

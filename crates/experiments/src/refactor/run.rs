@@ -113,6 +113,8 @@ impl Frame {
 enum Reduction {
     Nothing,
     Ideal(Box<Ideal>),
+    /// One for each station, of what it has heard.
+    Heard(Vec<Ideal>),
     Codec(Box<Codec>),
 }
 
@@ -144,6 +146,9 @@ impl AccessPoint {
             reduction: match run.scheme {
                 Scheme::Nothing => Reduction::Nothing,
                 Scheme::Perfect => Reduction::Ideal(Box::new(codec::ideal(run.scheme.min_chunk()))),
+                Scheme::PerfectKnowledge => {
+                    Reduction::Heard((0..count).map(|_| codec::ideal(run.scheme.min_chunk())).collect())
+                }
                 _ => Reduction::Codec(Box::new(Codec::new(run, &air_times)?)),
             },
             air_times,
@@ -159,17 +164,19 @@ impl AccessPoint {
     fn encode(&mut self, trace_number: u64, packet: TracePacket) -> Result<Coded> {
         let mut encoded = Vec::with_capacity(packet.bytes.len());
         let now = Duration::from_secs_f64(self.now);
+        let mut count = |ideal: &mut Ideal| {
+            let counted = ideal.encode(packet.payload(), true);
+            // nobody has to decode it, so that only its length is made
+            encoded.resize(counted.sent_bytes as usize, 0);
+            (None, counted.found_bytes as usize)
+        };
         let (number, removed_bytes) = match &mut self.reduction {
             Reduction::Nothing => {
                 encoded.extend_from_slice(packet.payload());
                 (None, 0)
             }
-            Reduction::Ideal(ideal) => {
-                let counted = ideal.encode(packet.payload(), true);
-                // nobody has to decode it, so that only its length is made
-                encoded.resize(counted.sent_bytes as usize, 0);
-                (None, counted.found_bytes as usize)
-            }
+            Reduction::Ideal(ideal) => count(ideal),
+            Reduction::Heard(ideals) => count(&mut ideals[packet.client]),
             Reduction::Codec(codec) => {
                 let (number, removed_bytes) =
                     codec.encode(packet.client, packet.payload(), now, &mut encoded);
@@ -245,6 +252,13 @@ impl AccessPoint {
 
     /// A packet is at its station, and at those that overheard it.
     fn arrive(&mut self, to: usize, coded: &Coded, overheard_by: u64) -> Result<()> {
+        if let Reduction::Heard(ideals) = &mut self.reduction {
+            for (_, ideal) in
+                ideals.iter_mut().enumerate().filter(|(station, _)| overheard_by >> station & 1 == 1)
+            {
+                ideal.encode(coded.packet.payload(), true);
+            }
+        }
         let (Reduction::Codec(codec), Some(number)) = (&mut self.reduction, coded.number) else {
             return Ok(());
         };
@@ -363,9 +377,12 @@ mod tests {
     fn air_time_is_never_less_than_the_ceilings_and_with_receipts_less_than_without_re() {
         for setting in [0, 4] {
             let air = |scheme| tally(scheme, setting, Clock::Standard).air_seconds();
-            let (nothing, receipts, perfect) =
-                (air(Scheme::Nothing), air(Scheme::Receipts), air(Scheme::Perfect));
-            assert!(perfect < receipts && receipts < nothing, "{perfect} {receipts} {nothing}");
+            let (nothing, receipts) = (air(Scheme::Nothing), air(Scheme::Receipts));
+            let (heard, perfect) = (air(Scheme::PerfectKnowledge), air(Scheme::Perfect));
+            assert!(
+                perfect < heard && heard < receipts && receipts < nothing,
+                "{perfect} {heard} {receipts} {nothing}"
+            );
         }
     }
 

@@ -26,6 +26,9 @@ pub enum Scheme {
     PerfectOverhearing,
     /// Everybody overhears everything, and keeps it (*perfect RE*).
     Perfect,
+    /// The same of what each was sent and did overhear, which the access point knows at once and for nothing: what no
+    /// knowledge of receptions can surpass.
+    PerfectKnowledge,
 }
 
 /// How likely a station is taken to overhear what is sent to another.
@@ -41,7 +44,7 @@ pub enum Estimates {
 
 impl Scheme {
     /// Those of figures 5 to 7, in the order of a legend.
-    pub const OF_FIGURES: [Self; 10] = [
+    pub const OF_FIGURES: [Self; 11] = [
         Self::Nothing,
         Self::Greedy,
         Self::Model(Estimates::TableOne),
@@ -50,6 +53,7 @@ impl Scheme {
         Self::WholeChunks,
         Self::LongerChunks,
         Self::Packed,
+        Self::PerfectKnowledge,
         Self::PerfectOverhearing,
         Self::Perfect,
     ];
@@ -85,6 +89,7 @@ impl fmt::Display for Scheme {
             Self::Packed => f.write_str("receipts, packed"),
             Self::PerfectOverhearing => f.write_str("perfect overhearing with collisions"),
             Self::Perfect => f.write_str("perfect RE"),
+            Self::PerfectKnowledge => f.write_str("perfect RE of what was heard"),
         }
     }
 }

@@ -23,7 +23,7 @@ pub const FIGURE: Figure = Figure {
 
 /// Kb for each error, anywhere.
 pub(super) fn random(plan: &Plan) -> &'static [u32] {
-    plan.choose(&[16, 64, 256, 1024, 4096], &[64, 256, 1024], &[256])
+    plan.choose(&[16, 64, 256, 1024, 4096], &[64, 1024], &[256])
 }
 
 /// Kb for each error in the bad state.
@@ -40,7 +40,7 @@ pub(super) fn burst(bad: f64, kilobits: u32) -> Losses {
 }
 
 fn buffers(plan: &Plan) -> &'static [u32] {
-    plan.choose(&[2, 4, 8, 16, 32, 100], &[2, 16, 100], &[2, 8, 32])
+    plan.choose(&[2, 4, 8, 16, 32, 100], &[2, 100], &[2, 8, 32])
 }
 
 /// How many seeds a cell gets.
@@ -50,7 +50,7 @@ pub(super) fn seeds(plan: &Plan) -> u32 {
 
 /// How long a download goes on: the paper's take 1000 s.
 pub(super) fn seconds(plan: &Plan) -> u32 {
-    plan.choose(100, 30, 20)
+    plan.choose(100, 20, 20)
 }
 
 fn trials(plan: &Plan) -> Vec<Trial> {

@@ -33,7 +33,7 @@ fn losses(plan: &Plan) -> &'static [u32] {
 }
 
 fn buffers(plan: &Plan) -> &'static [u32] {
-    plan.choose(&[2, 4, 6, 8], &[2, 4], &[2, 4, 8])
+    plan.choose(&[2, 4, 6, 8], &[2], &[2, 4, 8])
 }
 
 fn seeds(plan: &Plan) -> u32 {

@@ -66,7 +66,7 @@ const BURST: Kind = Kind {
 pub(super) const SNOOP: [Repair; 2] = [Repair::NonLru, Repair::Lru];
 
 fn buffers(plan: &Plan) -> &'static [u32] {
-    plan.choose(&[2, 4, 6, 8, 12, 16, 32], &[2, 4, 8, 16], &[2, 4, 8])
+    plan.choose(&[2, 4, 6, 8, 12, 16, 32], &[2, 8], &[2, 4, 8])
 }
 
 fn trials(kind: &Kind, plan: &Plan) -> Vec<Trial> {

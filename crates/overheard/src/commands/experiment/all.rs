@@ -26,6 +26,8 @@ const EXPERIMENTS: [&Experiment; 8] = [
 ];
 
 const LANES: usize = 16;
+/// A quick run has so few downloads that all can wait for their links side by side.
+const QUICK_LANES: usize = 26;
 
 #[derive(clap::Args)]
 pub struct All {
@@ -38,9 +40,16 @@ pub struct All {
     /// How many seeds in every cell, instead of each figure's own number
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     seeds: Option<u32>,
-    /// How many downloads are tried at a time on this machine's kernel: most wait for lossy links
-    #[arg(long, default_value_t = LANES)]
-    lanes: usize,
+    /// How many downloads are tried at a time on this machine's kernel, as most wait for lossy links: 16, and 26 in a
+    /// quick run
+    #[arg(long)]
+    lanes: Option<usize>,
+}
+
+impl All {
+    fn lanes(&self) -> usize {
+        self.lanes.unwrap_or(if self.quick { QUICK_LANES } else { LANES }).max(1)
+    }
 }
 
 /// Runs what can be run; what cannot is named, on the page and here. An error if something failed that could be run.
@@ -73,7 +82,7 @@ pub fn run(args: &All) -> anyhow::Result<()> {
             Some(why) => Some(why),
             None => {
                 let kept = None; // the site keeps what was run
-                let runner = Runner { lanes: args.lanes.max(1), ..runner(driver, kept)? };
+                let runner = Runner { lanes: args.lanes(), ..runner(driver, kept)? };
                 let ran = site.run(part, &runner, &contents, &bar);
                 failed += usize::from(ran.is_err());
                 ran.err().map(|error| format!("{error:#}"))
