@@ -93,14 +93,21 @@ impl Experiment {
     }
 }
 
-/// Runs what the figures need and returns their rows, in the order of the figures.
+/// There is no run in whose name such words stand.
+#[derive(Debug, thiserror::Error)]
+#[error("nothing that would be run has \"{0}\" in its name; `--quick` has fewer of them")]
+pub struct NothingMeant(String);
+
+/// Runs what the figures need and returns their rows, in the order of the figures. With words in `only`, runs just those
+/// in whose names one of them stands, and returns the rows that they give.
 ///
 /// # Errors
 ///
-/// When something could not be run to its end, which is not the same as ending badly.
+/// When something could not be run to its end, which is not the same as ending badly; when no run's name is meant.
 pub fn run(
     figures: &[Figure],
     plan: Plan,
+    only: &[String],
     contents: &Contents,
     runner: &Runner,
     progress: &ProgressBar,
@@ -114,9 +121,13 @@ pub fn run(
     };
     let mut possible = Vec::new();
     for figure in figures {
-        let needs = (figure.needs)(&setting);
+        let mut needs = (figure.needs)(&setting);
         // The simulation knows cells only.
         if runner.driver == Driver::Sim && needs.iter().any(|need| matches!(need, Need::Scenario(_))) {
+            continue;
+        }
+        needs.retain(|need| need.is_among(only));
+        if needs.is_empty() && !only.is_empty() {
             continue;
         }
         possible.push(figure);
@@ -135,6 +146,9 @@ pub fn run(
             }
         }
     }
+    if possible.is_empty() && !only.is_empty() {
+        return Err(NothingMeant(only.join("\" or \"")).into());
+    }
     let outcomes = if scenarios.is_empty() { Outcomes::new() } else { runner.run(scenarios, progress)? };
     let mut readings = Readings::new();
     while !cells.is_empty() {
@@ -144,9 +158,14 @@ pub fn run(
         }
         cells = unsettled(&pairs, &readings);
     }
-    let results = Results { setting, readings: &readings, outcomes: &outcomes };
-    let rows = possible.iter().map(|figure| (figure.rows)(&results));
-    Ok(rows.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+    let is_partial = !only.is_empty();
+    let results = Results { setting, readings: &readings, outcomes: &outcomes, is_partial };
+    let mut rows = Vec::new();
+    for figure in possible {
+        rows.extend((figure.rows)(&results)?);
+    }
+    rows.retain(|row| row.value.is_some() || !is_partial);
+    Ok(rows)
 }
 
 /// The cells of pairs that are not known well enough yet, with twice the seeds they had.
@@ -203,4 +222,44 @@ fn simulate_cells(
         readings.insert(cell.name(), of_cell);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Traced;
+    use crate::{byte_caching, mesh_cache, no_harm, reboost, refactor, together, xbc};
+
+    const EXPERIMENTS: [Experiment; 7] = [
+        byte_caching::EXPERIMENT,
+        no_harm::EXPERIMENT,
+        refactor::WITH_TCP,
+        reboost::EXPERIMENT,
+        xbc::EXPERIMENT,
+        mesh_cache::EXPERIMENT,
+        together::EXPERIMENT,
+    ];
+
+    #[test]
+    fn every_figure_makes_do_with_what_was_wanted_of_it_and_only_then() {
+        let contents = Contents::substitutes();
+        let testbed = Testbed::new(&contents).unwrap();
+        let plan = Plan { extent: Extent::Quick, seeds: None, trace: Traced::default() };
+        let setting = Setting { plan, testbed: &testbed, contents: &contents, driver: Driver::Virtual };
+        let (readings, outcomes) = (Readings::new(), Outcomes::new());
+        for figure in EXPERIMENTS.iter().flat_map(|experiment| experiment.figures) {
+            let needs = (figure.needs)(&setting);
+            if needs.is_empty() {
+                continue;
+            }
+            assert!(!needs.iter().any(|need| need.is_among(&["no run".to_owned()])));
+            let rows = |is_partial| {
+                (figure.rows)(&Results { setting, readings: &readings, outcomes: &outcomes, is_partial })
+            };
+            assert!(rows(false).is_err(), "{} says nothing of what is missing", figure.id);
+            let rows = rows(true).unwrap_or_else(|error| panic!("{}: {error:#}", figure.id));
+            let valued: Vec<&Row> = rows.iter().filter(|row| row.value.is_some()).collect();
+            assert!(valued.is_empty(), "{}: {valued:?}", figure.id);
+        }
+    }
 }

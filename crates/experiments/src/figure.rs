@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Result, bail};
 use lab::{Outcome, Scenario};
 
 use crate::cell::{Cell, File, Traffic};
@@ -51,6 +51,19 @@ pub enum Need {
     Scenario(Box<Scenario>),
 }
 
+impl Need {
+    /// Whether one of these words stands in the name of a run that it is, or there are no words.
+    #[must_use]
+    pub fn is_among(&self, only: &[String]) -> bool {
+        let names = match self {
+            Need::Cell(cell, _) => vec![cell.name()],
+            Need::Pair { cell, baseline, .. } => vec![cell.name(), baseline.name()],
+            Need::Scenario(scenario) => vec![scenario.name.clone()],
+        };
+        only.is_empty() || only.iter().any(|word| names.iter().any(|name| name.contains(word)))
+    }
+}
+
 /// What is asked for.
 #[derive(Clone, Copy)]
 pub struct Setting<'a> {
@@ -73,19 +86,28 @@ pub struct Results<'a> {
     pub readings: &'a BTreeMap<String, Vec<Reading>>,
     /// What came of other scenarios.
     pub outcomes: &'a Outcomes,
+    /// Whether some was not wanted, so that what was not run is no mistake.
+    pub is_partial: bool,
 }
 
 impl Results<'_> {
     /// The outcomes of a scenario.
     pub fn outcomes(&self, name: &str) -> Result<&[Outcome]> {
-        Ok(self.outcomes.get(name).with_context(|| format!("nothing was run for {name}"))?)
+        self.ran(self.outcomes, name)
     }
 
     /// The runs of a cell with the first `seeds` seeds.
     pub fn readings(&self, cell: &Cell, seeds: u32) -> Result<&[Reading]> {
-        let name = cell.name();
-        let readings = self.readings.get(&name).with_context(|| format!("nothing was run for {name}"))?;
+        let readings = self.ran(self.readings, &cell.name())?;
         Ok(&readings[..readings.len().min(seeds as usize)])
+    }
+
+    fn ran<'b, T>(&self, of: &'b BTreeMap<String, Vec<T>>, name: &str) -> Result<&'b [T]> {
+        match of.get(name) {
+            Some(ran) => Ok(ran),
+            None if self.is_partial => Ok(&[]),
+            None => bail!("nothing was run for {name}"),
+        }
     }
 
     /// The median of the quotients of two cells' times, over all seeds with which both were complete.

@@ -118,7 +118,7 @@ impl Site {
                 None => {
                     progress.set_message(format!("{} {name}", experiment.id));
                     let started = std::time::Instant::now();
-                    let rows = experiment::run(figures, plan, contents, &runner, progress)?;
+                    let rows = experiment::run(figures, plan, &[], contents, &runner, progress)?;
                     let took_seconds = started.elapsed().as_secs_f64();
                     let pass = Pass { ran: Ran { took_seconds, ..all.ran.clone() }, rows };
                     write(&path, &serde_json::to_vec(&pass)?)?;

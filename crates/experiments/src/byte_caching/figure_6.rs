@@ -52,9 +52,10 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
         let average = Row::new(FIGURE.id, format!("{file}: average"), "all", "%");
         rows.push(results.row(average.paper(25.5), &cell, Estimate::mean(&shares), seeds));
         let stalled = readings.iter().filter(|reading| reading.is_stalled).count() as f64;
+        let stalled = (!readings.is_empty()).then_some(Estimate { value: stalled, interval: None });
         let row = Row::new(FIGURE.id, format!("{file}: stalled"), "all", "downloads");
         let row = row.paper((seeds == 50).then_some(49.0)).note(format!("of {seeds}"));
-        rows.push(results.row(row, &cell, Some(Estimate { value: stalled, interval: None }), seeds));
+        rows.push(results.row(row, &cell, stalled, seeds));
     }
     Ok(rows)
 }

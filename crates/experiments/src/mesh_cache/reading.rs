@@ -140,12 +140,13 @@ fn seconds(fetch: &FetchOutcome) -> f64 {
     fetch.seconds.max(fetch.bytes as f64 * 8e-3 / NEXT_DOOR)
 }
 
-/// What came of the same trial with other draws.
+/// What came of the same trial with other draws, up to the first that was not run.
 pub(super) fn readings(results: &Results<'_>, trial: &Trial, draws: u32) -> Result<Vec<Reading>> {
-    let of = |seed: u64| -> Result<Reading> {
+    let mut readings = Vec::new();
+    for seed in 1..=u64::from(draws) {
         let trial = Trial { seed, ..*trial };
-        let outcome = results.outcomes(&trial.name())?.first().context("a run has no outcome")?;
-        Reading::of(&trial, outcome)
-    };
-    (1..=u64::from(draws)).map(of).collect()
+        let Some(outcome) = results.outcomes(&trial.name())?.first() else { break };
+        readings.push(Reading::of(&trial, outcome)?);
+    }
+    Ok(readings)
 }

@@ -7,7 +7,7 @@ use crate::table::Table;
 use anyhow::{Context, bail};
 use experiments::cell::File;
 use experiments::contents::Contents;
-use experiments::experiment::{self, Experiment};
+use experiments::experiment::{self, Experiment, NothingMeant};
 use experiments::plan::{Extent, Plan, Traced};
 use experiments::report::{Claim, Heading, Ran};
 use experiments::row::{Driver, Row};
@@ -109,6 +109,10 @@ struct Wanted {
     /// Only this figure or table (may be given several times): table-1, 6, grid and so on
     #[arg(long, value_name = "ID")]
     figure: Vec<String>,
+    /// Only runs in whose names this stands (may be given several times), as the progress bar has them: `scenario 1, PH-`,
+    /// `1 error in 64 Kb`
+    #[arg(long, value_name = "WORDS")]
+    only: Vec<String>,
     /// How many seeds in every cell, instead of each figure's own number
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     seeds: Option<u32>,
@@ -190,7 +194,12 @@ fn run_experiment(
             .context("the progress bar")?,
     );
     let started = Instant::now();
-    let rows = experiment::run(&figures, plan, &Contents::find(), runner, &progress)?;
+    let rows = experiment::run(&figures, plan, &args.only, &Contents::find(), runner, &progress).map_err(
+        |error| match error.downcast::<NothingMeant>() {
+            Ok(why) => Mistake::new(why.to_string()).into(),
+            Err(error) => error,
+        },
+    )?;
     progress.finish_and_clear();
     if let Some(path) = &args.report {
         let heading = Heading {
