@@ -146,7 +146,7 @@ fn undoes(capabilities: u32) -> Undoes {
 
 /// Whether this node sends again what is lost; a packet in the paper's form refers to nothing by name, so that nobody knows
 /// what it waits for.
-fn sends_again(parameters: &Parameters) -> bool {
+pub(crate) fn sends_again(parameters: &Parameters) -> bool {
     parameters.policy == Policy::Adaptive && parameters.form == Form::Compact
 }
 
@@ -264,6 +264,12 @@ impl Link {
     #[must_use]
     pub fn leaves_segments_to_hop(&self) -> bool {
         self.repairs_losses() && self.patience().is_zero()
+    }
+
+    /// Whether segments are repaired from here by combinations of packets.
+    #[must_use]
+    pub fn codes_repairs(&self) -> bool {
+        self.snoop.as_ref().is_some_and(Snoop::codes) && !self.leaves_segments_to_hop()
     }
 
     /// Whether packets are cut where a datagram ends: all datagrams of a row are then of one length, which the kernel sends

@@ -102,6 +102,12 @@ impl Snoop {
         }
     }
 
+    /// Whether repairs may be combinations of packets, which are longer than any of them.
+    #[must_use]
+    pub fn codes(&self) -> bool {
+        self.settings.coding != Coding::Off
+    }
+
     /// At the station's end: keeps what the station sends, and sends again what notices name.
     #[must_use]
     pub fn heeding_notices() -> Self {

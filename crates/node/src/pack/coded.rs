@@ -21,6 +21,8 @@ use wire::unit::TAG_BYTES;
 
 /// Repairs that wait to be sent at once; what exceeds them is as good as lost again.
 const MAX_WAITING: usize = 1024;
+/// Bytes by which packets must be shorter where repairs are combined: a repair travels in one datagram.
+pub const CODING_BYTES: usize = wire::coded::MAX_AROUND_BYTES;
 /// Bytes around a coded repair in a frame that says its length.
 const AROUND_CODED: usize = 1 + frame::MAX_LENGTH_BYTES;
 

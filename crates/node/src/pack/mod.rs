@@ -15,6 +15,7 @@ mod packets;
 mod probe;
 mod shared;
 
+pub use coded::CODING_BYTES;
 pub(crate) use coded::status as recover_status;
 pub use filling::{Begun, Filling};
 pub use heads::Heads;

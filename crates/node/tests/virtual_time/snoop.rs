@@ -2,7 +2,7 @@
 
 use crate::pair::{GATEWAY, Pair, Road, STATION};
 use etherparse::{LaxSlicedPacket, PacketBuilder, TcpOptionElement, TransportSlice};
-use node::{Node, PeerCounters};
+use node::{AROUND_PACKET, CODING_BYTES, Node, PeerCounters};
 use re::{Parameters, Policy};
 use recovery::pattern::Pattern;
 use recovery::{Coding, Replacement, Settings};
@@ -11,7 +11,8 @@ use std::time::Duration;
 
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
-const PAYLOAD: u32 = 900;
+/// Of segments that are as long as may be where they are repaired by combinations: IP's and TCP's headers take 40 bytes.
+const PAYLOAD: u32 = (1452 - AROUND_PACKET - CODING_BYTES - 40) as u32;
 
 /// A pair whose gateway repairs so; `None`: it does not.
 fn pair(policy: Policy, settings: Option<Settings>, road: Road) -> Pair {
@@ -150,6 +151,17 @@ fn what_the_air_lost_is_repaired_as_it_was_or_coded_and_nobody_is_told() {
         assert_eq!(kept.flows, 1);
         assert!(kept.bytes < 42 * 1000, "{kept:?}");
     }
+}
+
+#[test]
+fn segments_leave_room_for_the_repairs_that_combine_them() {
+    for (settings, is_longest) in [(None, false), (Some(coded(1)), true), (Some(coded(3)), true)] {
+        let pair = pair(Policy::Off, settings, Road::default());
+        let longest = pair.nodes[GATEWAY].max_packet_bytes();
+        assert_eq!(segment(GATEWAY, 0).len() == longest, is_longest, "{settings:?}: {longest}");
+    }
+    let pair = pair(Policy::Adaptive, Some(coded(3)), Road::default());
+    assert!(pair.nodes[GATEWAY].max_packet_bytes() > segment(GATEWAY, 0).len(), "the hop repairs its losses");
 }
 
 #[test]

@@ -13,7 +13,9 @@ use super::split::split;
 use super::{Config, Mistake, Policies, SOCKET_DIRECTORY, overlap};
 use anyhow::Context;
 use ipnet::IpNet;
-use node::{AROUND_PACKET, Gateways, LANE_BYTES, MAX_LANES, PeerConfig, SHARING_BYTES, Shortening};
+use node::{
+    AROUND_PACKET, CODING_BYTES, Gateways, LANE_BYTES, MAX_LANES, PeerConfig, SHARING_BYTES, Shortening,
+};
 use re::{Form, Policy};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
@@ -26,7 +28,7 @@ const MAX_THREADS: usize = 64;
 const KEEPALIVE: Duration = Duration::from_secs(25);
 
 /// Settles what `file`, read from `path`, means.
-pub fn resolve(path: &Path, file: File, policies: Policies) -> anyhow::Result<Config> {
+pub fn resolve(path: &Path, mut file: File, policies: Policies) -> anyhow::Result<Config> {
     let mistake = |key: &str, what: String| Mistake::at(path, key, what);
     let status_socket = status_socket(path, &file);
     let private_key = key_of(path, "[node] private_key_file", &file.node.private_key_file)?;
@@ -72,26 +74,27 @@ pub fn resolve(path: &Path, file: File, policies: Policies) -> anyhow::Result<Co
     let others = gateways.peers().len();
     let shares = group.is_some() && peers.len() > 1 && peers.len() > others;
     let lane_bytes = if source_ports > 1 { LANE_BYTES } else { 0 };
-    let around_bytes = lane_bytes + if shares { SHARING_BYTES } else { 0 };
+    let mut node = node::Config::new(private_key, network_key, peers);
+    node.reduce = reduce;
+    node.recover = recover(path, file.recover.take())?;
+    let coding_bytes = if node.repairs_by_combinations() { CODING_BYTES } else { 0 };
+    let around_bytes = lane_bytes + coding_bytes + if shares { SHARING_BYTES } else { 0 };
     let mtu = mtu(path, &file.tunnel, &endpoints, listen, inner_ipv6, around_bytes)?;
 
     let overhear = overhear(path, &file, &endpoints)?;
     let split = split(path, file.split, &file.tunnel, &allowed_ips)?;
-    let mut node = node::Config::new(private_key, network_key, peers);
-    let by_default = reduce.policy == Policy::Adaptive;
+    let by_default = node.reduce.policy == Policy::Adaptive;
     node.shorten = Shortening {
         headers: file.shorten.headers.unwrap_or(by_default),
         literals: file.shorten.literals.unwrap_or(by_default),
         packing: file.shorten.packing.unwrap_or(by_default || boost.is_some()),
     };
-    node.reduce = reduce;
     node.boost = boost.is_some();
     node.copies_dscp = file.tunnel.copy_dscp;
     node.source_ports = source_ports;
     node.group = group;
     node.gateways = gateways;
     node.mesh = mesh;
-    node.recover = recover(path, file.recover)?;
     node.max_datagram_bytes = usize::from(mtu) + AROUND_PACKET + around_bytes;
     node.largest_datagram_bytes = largest_datagram_bytes(&endpoints, listen).max(node.max_datagram_bytes);
     node.validate().map_err(|why| Mistake::new(format!("{}: {why}", path.display())))?;
