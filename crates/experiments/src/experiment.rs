@@ -114,6 +114,7 @@ pub fn run(
 ) -> Result<Vec<Row>> {
     let testbed = Testbed::new(contents)?;
     let setting = Setting { plan, testbed: &testbed, contents, driver: runner.driver };
+    let is_partial = !only.is_empty();
     let (mut cells, mut pairs, mut scenarios) = (BTreeMap::new(), Vec::new(), Vec::new());
     let mut want = |cell: Cell, seeds: u32| {
         let (_, most) = cells.entry(cell.name()).or_insert((cell, 0));
@@ -127,7 +128,7 @@ pub fn run(
             continue;
         }
         needs.retain(|need| need.is_among(only));
-        if needs.is_empty() && !only.is_empty() {
+        if is_partial && needs.is_empty() {
             continue;
         }
         possible.push(figure);
@@ -146,7 +147,7 @@ pub fn run(
             }
         }
     }
-    if possible.is_empty() && !only.is_empty() {
+    if is_partial && possible.is_empty() {
         return Err(NothingMeant(only.join("\" or \"")).into());
     }
     let outcomes = if scenarios.is_empty() { Outcomes::new() } else { runner.run(scenarios, progress)? };
@@ -158,7 +159,6 @@ pub fn run(
         }
         cells = unsettled(&pairs, &readings);
     }
-    let is_partial = !only.is_empty();
     let results = Results { setting, readings: &readings, outcomes: &outcomes, is_partial };
     let mut rows = Vec::new();
     for figure in possible {

@@ -225,7 +225,7 @@ impl Config {
     /// lost, that has to show.
     #[must_use]
     pub fn repairs_by_combinations(&self) -> bool {
-        self.recover.is_some_and(|it| it.coding != recovery::Coding::Off) && !sends_again(&self.reduce)
+        self.recover.is_some_and(|it| it.codes()) && !sends_again(&self.reduce)
     }
 
     /// Says what is wrong, if anything is.

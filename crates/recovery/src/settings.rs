@@ -72,6 +72,12 @@ impl Settings {
     /// The largest buffer.
     pub const MAX_BUFFER_PACKETS: usize = 1024;
 
+    /// Whether repairs may be combinations of packets, which are longer than any of them.
+    #[must_use]
+    pub fn codes(&self) -> bool {
+        self.coding != Coding::Off
+    }
+
     /// Says what is wrong, if anything is.
     pub fn validate(&self) -> Result<(), SettingsError> {
         if !(1..=Self::MAX_BUFFER_PACKETS).contains(&self.buffer_packets) {

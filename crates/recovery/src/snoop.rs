@@ -102,10 +102,10 @@ impl Snoop {
         }
     }
 
-    /// Whether repairs may be combinations of packets, which are longer than any of them.
+    /// Whether repairs may be combinations of packets: as told, where the other end undoes such.
     #[must_use]
     pub fn codes(&self) -> bool {
-        self.settings.coding != Coding::Off
+        self.settings.codes()
     }
 
     /// At the station's end: keeps what the station sends, and sends again what notices name.

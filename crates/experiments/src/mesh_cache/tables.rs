@@ -160,6 +160,7 @@ fn paper_local(protocol: Protocol) -> Option<f64> {
     (protocol != Protocol::Default && protocol != Protocol::Auto).then_some(0.144)
 }
 
+/// A quick run has the tables' own, which is run anyway.
 fn exponents(plan: &Plan) -> &'static [f64] {
     plan.choose(&[0.2, 0.4, 0.6, 0.8, 1.0], &[0.8], &[])
 }

@@ -110,6 +110,11 @@ impl Frame {
     }
 }
 
+/// Those of `count` stations whose bits are set.
+fn stations(bits: u64, count: usize) -> impl Iterator<Item = usize> {
+    (0..count).filter(move |station| bits >> station & 1 == 1)
+}
+
 enum Reduction {
     Nothing,
     Ideal(Box<Ideal>),
@@ -253,16 +258,15 @@ impl AccessPoint {
     /// A packet is at its station, and at those that overheard it.
     fn arrive(&mut self, to: usize, coded: &Coded, overheard_by: u64) -> Result<()> {
         if let Reduction::Heard(ideals) = &mut self.reduction {
-            for (_, ideal) in
-                ideals.iter_mut().enumerate().filter(|(station, _)| overheard_by >> station & 1 == 1)
-            {
-                ideal.encode(coded.packet.payload(), true);
+            for station in stations(overheard_by, ideals.len()) {
+                // kept as if it were sent there
+                ideals[station].encode(coded.packet.payload(), true);
             }
         }
         let (Reduction::Codec(codec), Some(number)) = (&mut self.reduction, coded.number) else {
             return Ok(());
         };
-        for station in (0..self.untold.len()).filter(|station| overheard_by >> station & 1 == 1) {
+        for station in stations(overheard_by, self.untold.len()) {
             codec.overhear(station, &coded.encoded)?;
             self.untold[station].push(number);
         }
@@ -281,7 +285,7 @@ impl AccessPoint {
             let fate = self.transmit(to, place + (1 << 40), CONTROL_BYTES + exchange.reply.len());
             let now = Duration::from_secs_f64(self.now);
             let Reduction::Codec(codec) = &mut self.reduction else { return Ok(()) };
-            for station in (0..self.untold.len()).filter(|station| fate.overheard_by >> station & 1 == 1) {
+            for station in stations(fate.overheard_by, self.untold.len()) {
                 codec.overhear_reply(station, &exchange.reply)?;
                 self.untold[station].push(exchange.number);
             }
@@ -303,7 +307,7 @@ impl AccessPoint {
         tally.encoded_bytes += whole.len() as u64;
         let now = Duration::from_secs_f64(self.now);
         let Reduction::Codec(codec) = &mut self.reduction else { return Ok(()) };
-        for station in (0..self.untold.len()).filter(|station| fate.overheard_by >> station & 1 == 1) {
+        for station in stations(fate.overheard_by, self.untold.len()) {
             codec.overhear(station, &whole)?;
         }
         let waits = codec.receive(to, number, &whole, coded.packet.payload(), now)?;

@@ -26,7 +26,7 @@ const EXPERIMENTS: [&Experiment; 8] = [
 ];
 
 const LANES: usize = 16;
-/// A quick run has so few downloads that all can wait for their links side by side.
+/// A quick run has so few downloads that more of them can wait for their links side by side.
 const QUICK_LANES: usize = 26;
 
 #[derive(clap::Args)]
