@@ -18,6 +18,7 @@ mod draws;
 pub mod etx;
 mod exchange;
 pub mod propagation;
+mod queue;
 mod station;
 
 use std::collections::VecDeque;
@@ -27,8 +28,9 @@ pub use config::{DirectedLoss, MOST_STATIONS, MediumConfig};
 use draws::Draws;
 use exchange::{Exchange, Phase};
 pub use propagation::{Propagation, Wall};
+use queue::Waiting;
+use station::Station;
 pub use station::StationCounters;
-use station::{Station, Waiting};
 
 use crate::ConfigError;
 use crate::loss::LossProcess;
@@ -123,12 +125,11 @@ impl Medium {
         }
         let station = &mut self.stations[from];
         station.counters.offered.add(frame.len());
-        // The frame that is being tried does not wait.
-        if station.queue.len() > self.config.queue_frames {
-            station.counters.queue_dropped.add(frame.len());
-            return;
+        let waiting = Waiting { to, bytes: frame.len(), frame };
+        if let Some(refused) = station.queue.push(waiting, self.config.queue_frames, self.config.takes_turns)
+        {
+            station.counters.queue_dropped.add(refused.bytes);
         }
-        station.queue.push_back(Waiting { to, bytes: frame.len(), frame });
         let waiting = station.queue.len() - 1;
         station.counters.longest_queue_frames = station.counters.longest_queue_frames.max(waiting);
         if waiting == 0 && !station.is_sending {

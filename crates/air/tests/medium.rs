@@ -56,6 +56,25 @@ fn stations_that_hear_each_other_share_the_air_alike() {
 }
 
 #[test]
+fn where_stations_take_turns_one_with_little_does_not_wait_for_one_with_much() {
+    for (takes_turns, least, most) in [(false, 40, 40), (true, 1, 2)] {
+        let mut medium = Medium::new(&MediumConfig { takes_turns, ..row(3, 100.0) }, 1).unwrap();
+        let packet = || vec![0; PACKET_BYTES];
+        (0..40).for_each(|_| medium.send(Duration::ZERO, 0, Some(1), packet()));
+        medium.send(Duration::ZERO, 0, Some(2), packet());
+        let mut before = 0;
+        while let Some(now) = medium.poll_timeout() {
+            match medium.poll_deliver(now) {
+                Some(delivery) if delivery.to == [2] => break,
+                Some(_) => before += 1,
+                None => {}
+            }
+        }
+        assert!((least..=most).contains(&before), "{before} before it where they take turns: {takes_turns}");
+    }
+}
+
+#[test]
 fn stations_far_from_each_other_do_not_notice() {
     let far = MediumConfig {
         stations: vec![[0.0, 0.0], [100.0, 0.0], [5000.0, 0.0], [5100.0, 0.0]],
@@ -251,7 +270,7 @@ proptest! {
         places in prop::collection::vec((0.0..800.0, 0.0..800.0), 2..8),
         sent in prop::collection::vec((0usize..8, 0usize..9, 0u64..3_000, 0usize..1600), 1..120),
         (rayleigh, most_loss, queue_frames, seed) in (any::<bool>(), 0.0..0.9, 0usize..5, any::<u64>()),
-        (turns_to_stronger, directed) in (any::<bool>(), 0.0..1.0),
+        (turns_to_stronger, takes_turns, directed) in (any::<bool>(), any::<bool>(), 0.0..1.0),
     ) {
         let stations: Vec<[f64; 2]> = places.iter().map(|(x, y)| [*x, *y]).collect();
         let loss = LossConfig::Bernoulli { probability: directed };
@@ -262,6 +281,7 @@ proptest! {
             most_loss,
             queue_frames,
             turns_to_stronger,
+            takes_turns,
             directed_losses,
             ..MediumConfig::default()
         };

@@ -17,6 +17,7 @@ mod grid;
 mod harm;
 mod must_show;
 mod path;
+mod receipts;
 mod snoop;
 mod upstream;
 
@@ -36,15 +37,17 @@ pub const EXPERIMENT: Experiment = Experiment {
 };
 
 /// All figures, in the paper's order, and what is added to them.
-const FIGURES: [Figure; 10] = [
+const FIGURES: [Figure; 12] = [
     figure_2::FIGURE,
     figure_3::FIGURE,
     figure_4::FIGURE,
     figure_5::FIGURE,
     gain::FIGURE_6,
+    gain::FIGURE_6_WITHOUT_SACK,
     gain::FIGURE_7,
     figure_8::FIGURE,
     snoop::FIGURE,
+    receipts::FIGURE,
     upstream::FIGURE,
     harm::FIGURE,
 ];

@@ -1,22 +1,31 @@
 //! The node: takes packets and datagrams, gives datagrams and packets, and knows when it wants to be called again.
 
+#[macro_use]
+mod outside;
+mod combining;
+mod destinations;
+mod gateways;
+mod handshakes;
+mod relaying;
+
+use destinations::{Destinations, Way};
+pub use gateways::station_name;
+pub(crate) use outside::{Events, Outside};
+
 use crate::allowance::Allowance;
 use crate::coding::Coding;
 use crate::config::{Config, ConfigError};
 use crate::deliveries::Deliveries;
 use crate::event::Event;
 use crate::group::{Reached, Sharing};
-use crate::handshake::{Identity, Refused as HandshakeRefused};
-use crate::icmp::{self, Reason};
+use crate::handshake::Identity;
 use crate::keyring::Keyring;
-use crate::link::{capabilities, store_kib};
 use crate::pack::{AROUND_PACKET, CODING_BYTES, Packed, SHARING_BYTES};
 use crate::peer::Peer;
 use crate::roaming::{Roaming, Told};
 use crate::route::Routes;
 use crate::seal::Seal;
 use crate::session::NotOpened;
-use crate::sessions::Introduction;
 use crate::shards::{ELSEWHERE, Shard};
 use crate::status::{Refused, Status};
 use rand::{RngExt, SeedableRng};
@@ -25,7 +34,6 @@ use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 use wire::frame;
-use wire::hello::Hello;
 use wire::inner::Inner;
 use wire::natives::Name;
 use wire::unit::{self, Kind, NotAUnit, Unit};
@@ -36,10 +44,6 @@ const HANDSHAKES_PER_SECOND: u32 = 50;
 const RESETS_PER_SECOND: u32 = 10;
 /// ICMP messages sent a second.
 const MESSAGES_PER_SECOND: u32 = 100;
-/// Handshake messages and resets that wait to be sent.
-const MAX_LETTERS: usize = 256;
-/// Events that wait to be told; the oldest are forgotten first.
-const MAX_EVENTS: usize = 1 << 16;
 
 /// A datagram to be sent. Call [`Transmit::seal`] on its buffer first: until then it is plaintext.
 #[derive(Debug, Clone)]
@@ -81,82 +85,6 @@ struct Sealed {
     counter: u32,
 }
 
-/// The newest events, in order.
-#[derive(Default)]
-pub(crate) struct Events(VecDeque<Event>);
-
-impl Events {
-    pub fn push(&mut self, event: Event) {
-        if self.0.len() == MAX_EVENTS {
-            self.0.pop_front();
-        }
-        self.0.push_back(event);
-    }
-}
-
-/// What a peer uses of the node around it.
-pub(crate) struct Outside<'a> {
-    pub config: &'a Config,
-    pub routes: &'a Routes,
-    pub keyring: &'a mut Keyring,
-    pub deliveries: &'a mut Deliveries,
-    pub events: &'a mut Events,
-    pub messages: &'a mut Allowance,
-    /// What is shared with the group, if there is one.
-    pub sharing: Option<&'a mut Sharing>,
-    /// What is known of natives, if some may share a frame.
-    pub coding: Option<&'a mut Coding>,
-    pub roaming: &'a Roaming,
-    /// What peers said of gateways and stations.
-    told: &'a mut Vec<(usize, Told)>,
-    /// What of this node's own packets others may hear, in a mesh: the rests of shared frames.
-    pub shared: &'a mut Vec<Vec<u8>>,
-    /// What relays sent, by whom, and other relays are to find it here.
-    heard: &'a mut Vec<(usize, Vec<u8>)>,
-    /// Packets wait for the processor and not for the link.
-    pub processor_is_short: bool,
-}
-
-impl Outside<'_> {
-    /// Lets the node know what a peer said.
-    pub fn tell(&mut self, peer: usize, told: Told) {
-        if !matches!(self.roaming, Roaming::Alone) {
-            self.told.push((peer, told));
-        }
-    }
-
-    /// What a peer sent to its group, in a mesh: this node, too, may have to send it, and the peer has it.
-    pub fn hear(&mut self, peer: usize, rest: &[u8]) {
-        if self.config.mesh.relays.len() > 1 {
-            let mut kept = self.deliveries.buffer();
-            kept.extend_from_slice(rest);
-            self.heard.push((peer, kept));
-        }
-        if let Some(sharing) = self.sharing.as_deref_mut().filter(|_| self.config.mesh.is_one())
-            && let Ok(number) = sharing.codec.hear(rest, None)
-        {
-            sharing.codec.has(overhear::StationId(peer as u8), number);
-        }
-    }
-
-    /// Tells the sender of a packet why it does not go on, if there is a message left to be sent now, and says whether it was.
-    pub fn tell_sender(&mut self, now: Duration, packet: &[u8], inner: &Inner, reason: Reason) -> bool {
-        let mut message = self.deliveries.buffer();
-        let told = icmp::tell(packet, inner, reason, &mut message) && self.messages.take(now);
-        if told {
-            self.deliveries.push_buffer(message);
-        } else {
-            self.deliveries.recycle(message);
-        }
-        told
-    }
-
-    /// Whether a packet from an inner address may come from this peer.
-    pub fn may_come(&self, source: IpAddr, peer: usize) -> bool {
-        self.roaming.may_come(self.routes, source, peer) || self.config.mesh.relays.contains(&peer)
-    }
-}
-
 /// A node.
 pub struct Node {
     config: Config,
@@ -190,34 +118,6 @@ pub struct Node {
     processor_is_short: bool,
     refused: Refused,
 }
-
-macro_rules! outside {
-    ($node:expr) => {
-        Outside {
-            config: &$node.config,
-            routes: &$node.routes,
-            keyring: &mut $node.keyring,
-            deliveries: &mut $node.deliveries,
-            events: &mut $node.events,
-            messages: &mut $node.messages,
-            sharing: $node.sharing.as_mut(),
-            coding: $node.coding.as_mut(),
-            roaming: &$node.roaming,
-            told: &mut $node.told,
-            shared: &mut $node.shared,
-            heard: &mut $node.heard,
-            processor_is_short: $node.processor_is_short,
-        }
-    };
-}
-
-// they use what is above
-mod combining;
-mod destinations;
-mod gateways;
-mod relaying;
-use destinations::{Destinations, Way};
-pub use gateways::station_name;
 
 impl Node {
     /// A node that starts at `now`. All its randomness, its boot included, comes from `seed`.
@@ -467,104 +367,6 @@ impl Node {
         }
     }
 
-    fn handle_initiation(&mut self, now: Duration, from: SocketAddr, unit: &Unit<'_>) {
-        if !self.handshakes.take(now) {
-            self.refused.handshake_rate += 1;
-            return;
-        }
-        let (key, hello, state) = match self.identity.hear(unit, &mut self.rng) {
-            Ok(heard) => heard,
-            Err(why) => return self.refuse_handshake(why),
-        };
-        let Some(index) = self.peers.iter().position(|peer| peer.config.public_key == key) else {
-            self.refused.handshake_stranger += u64::from(!self.keyring.shard().is_elsewhere(&key));
-            return;
-        };
-        if !self.peers[index].sessions.is_new(&hello) {
-            self.refused.replay += 1;
-            return;
-        }
-        let local_id = self.keyring.allocate(&mut self.rng, index);
-        let introduction =
-            Introduction { identity: &self.identity, hello: own_hello(&self.config, self.boot) };
-        let sessions = &mut self.peers[index].sessions;
-        let (id, keyring) = (unit.key_id, &mut self.keyring);
-        match sessions.respond(now, &introduction, (hello, state), id, local_id, keyring) {
-            Ok(letter) => self.post(from, letter),
-            Err(why) => self.refuse_handshake(why),
-        }
-    }
-
-    fn handle_response(&mut self, now: Duration, from: SocketAddr, unit: &Unit<'_>) {
-        let Some(index) = self.keyring.owner(unit.key_id) else {
-            self.refused.unknown_key += 1;
-            return;
-        };
-        let peer = &mut self.peers[index];
-        match peer.sessions.finish(now, &self.identity, unit, &mut self.keyring) {
-            Ok(Some(local_id)) => {
-                peer.endpoint = Some(from);
-                peer.use_session(now, local_id, &mut outside!(self));
-                // the first sealed unit tells the responder that these keys are in use
-                peer.ping_at = Some(now);
-            }
-            Ok(None) => self.refused.replay += 1,
-            Err(why) => self.refuse_handshake(why),
-        }
-    }
-
-    fn refuse_handshake(&mut self, why: HandshakeRefused) {
-        match why {
-            HandshakeRefused::Malformed => self.refused.malformed += 1,
-            HandshakeRefused::Mark => self.refused.handshake_mark += 1,
-            HandshakeRefused::Authentication => self.refused.authentication += 1,
-        }
-    }
-
-    /// Tells whoever used `key_id` that it is not known; never with more bytes than came.
-    fn send_reset(&mut self, now: Duration, to: SocketAddr, key_id: u32, came_bytes: usize) {
-        let mut letter = Vec::new();
-        unit::emit_header(Kind::Reset, key_id, None, &mut letter);
-        wire::reset::emit(self.identity.reset_token(key_id), &mut letter);
-        if letter.len() < came_bytes && self.resets.take(now) {
-            self.post(to, letter);
-        }
-    }
-
-    /// A peer does not know a key of ours any more: shake hands at once. The session stays until then.
-    fn handle_reset(&mut self, now: Duration, unit: &Unit<'_>) {
-        let token = wire::reset::parse(unit.body).ok();
-        let shown = |peer: &Peer| {
-            let session = peer.sessions.by_remote_id(unit.key_id)?;
-            (token == Some(session.hello.reset_token)).then_some(())
-        };
-        match self.peers.iter().position(|peer| shown(peer).is_some()) {
-            Some(index) if !self.peers[index].sessions.is_shaking_hands() => self.initiate(now, index),
-            Some(_) => {}
-            None => self.refused.unknown_key += 1,
-        }
-    }
-
-    /// Begins a handshake with a peer whose address is known, or tries again.
-    fn initiate(&mut self, now: Duration, index: usize) {
-        let Some(to) = self.peers[index].endpoint else { return };
-        let local_id = self.keyring.allocate(&mut self.rng, index);
-        let introduction =
-            Introduction { identity: &self.identity, hello: own_hello(&self.config, self.boot) };
-        let Peer { sessions, config, .. } = &mut self.peers[index];
-        let keyring = &mut self.keyring;
-        if let Some(letter) = sessions.initiate(now, &introduction, config, local_id, &mut self.rng, keyring)
-        {
-            self.post(to, letter);
-        }
-    }
-
-    fn post(&mut self, to: SocketAddr, letter: Vec<u8>) {
-        if self.letters.len() < MAX_LETTERS {
-            self.letters.push_back((to, letter));
-        }
-    }
-
     /// Does what is due at `now`.
     pub fn handle_timeout(&mut self, now: Duration) {
         if let Some(sharing) = &mut self.sharing
@@ -712,19 +514,5 @@ impl Node {
             collisions: self.sharing.as_ref().map_or(0, |sharing| sharing.codec.statistics().collisions),
             refused: self.refused,
         }
-    }
-}
-
-fn own_hello(config: &Config, boot: u64) -> Hello {
-    Hello {
-        oldest_version: *config.versions.start(),
-        newest_version: *config.versions.end(),
-        boot,
-        number: 0,
-        store_kib: store_kib(&config.reduce),
-        capabilities: capabilities(config),
-        window_bytes: u8::try_from(config.reduce.window_bytes).unwrap_or(u8::MAX),
-        sample_bits: u8::try_from(config.reduce.sample_bits).unwrap_or(u8::MAX),
-        reset_token: [0; wire::reset::RESET_TOKEN_BYTES],
     }
 }

@@ -271,6 +271,9 @@ pub struct PeerCounters {
     /// How often something missing was left to the sender.
     #[serde(default)]
     pub segment_failures: u64,
+    /// Repairs that never left: too many waited, or the path had become too narrow for them.
+    #[serde(default)]
+    pub segment_repairs_dropped: u64,
     /// Coded repairs from the peer that were undone and delivered.
     #[serde(default)]
     pub coded_restored: u64,

@@ -42,6 +42,9 @@ pub struct MediumConfig {
     pub listeners: Vec<usize>,
     /// How many frames may wait at a station.
     pub queue_frames: usize,
+    /// Whether those whom waiting frames are for take turns, as Linux's radios have it today, each with a queue of its own;
+    /// frames otherwise leave in the order in which they came, as in the network simulators of the papers' time.
+    pub takes_turns: bool,
     /// Where the stations are, in metres.
     pub stations: Vec<[f64; 2]>,
     /// What stands between them.
@@ -84,6 +87,7 @@ impl Default for MediumConfig {
             turns_to_stronger: true,
             listeners: Vec::new(),
             queue_frames: 50,
+            takes_turns: false,
             stations: Vec::new(),
             walls: Vec::new(),
             directed_losses: Vec::new(),

@@ -1,10 +1,10 @@
 //! A station: what it has to send, and how long it still has to keep silent.
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::queue::Queue;
 use crate::Tally;
 
 /// Everything that happened to the frames of one station.
@@ -37,21 +37,11 @@ pub struct StationCounters {
     pub longest_queue_frames: usize,
 }
 
-/// A frame that waits.
-#[derive(Debug)]
-pub(super) struct Waiting {
-    /// `None`: for everybody.
-    pub(super) to: Option<usize>,
-    pub(super) bytes: usize,
-    /// Empty as soon as it has arrived.
-    pub(super) frame: Vec<u8>,
-}
-
 /// One station of the distributed coordination function (IEEE Std 802.11-2012, 9.3).
 #[derive(Debug, Default)]
 pub(super) struct Station {
     /// The first one is being tried.
-    pub(super) queue: VecDeque<Waiting>,
+    pub(super) queue: Queue,
     /// Tries of the first one that have failed.
     pub(super) retry: u8,
     /// The first one has arrived, and only its acknowledgement has not.

@@ -87,6 +87,7 @@ impl Trial {
             least_loss: loss,
             most_loss: loss,
             listeners: (1..ON_CHANNEL.len()).collect(),
+            takes_turns: true,
             ..MediumConfig::default()
         };
         medium.radio.retry_limit = RETRIES;

@@ -34,17 +34,40 @@ pub const FIGURE_7: Figure = Figure {
     rows: |results| rows(&BURST, results),
 };
 
-/// One of the two.
+/// Figure 6 as a Snoop saw it that reads no selective acknowledgments, as ns-2's.
+pub const FIGURE_6_WITHOUT_SACK: Figure = Figure {
+    id: "6-without-sack",
+    title: "Random losses without selective acknowledgment: Snoop with and without XBC",
+    x: "buffer, packets",
+    remark: "As Figure 6, but that neither end speaks SACK: what has arrived behind a lost packet stays in the buffer until \
+             that one is repaired, as with the Snoop of ns-2, which reads none. A decoder still has what was delivered.",
+    needs: |setting| needs(&RANDOM_WITHOUT_SACK, setting),
+    rows: |results| rows(&RANDOM_WITHOUT_SACK, results),
+};
+
+/// One of them.
 struct Kind {
     id: &'static str,
     losses: fn(&Plan) -> Vec<Losses>,
     coded: &'static [Repair],
+    buffers: fn(&Plan) -> &'static [u32],
+    /// Whether the two ends speak selective acknowledgment.
+    sack: bool,
 }
 
 const RANDOM: Kind = Kind {
     id: "6",
     losses: |plan| random(plan).iter().map(|&kilobits| Losses::Random(kilobits)).collect(),
     coded: &[Repair::Xbc(2, 1), Repair::Xbc(3, 1), Repair::Xbc(4, 1), Repair::ReedSolomon],
+    buffers,
+    sack: true,
+};
+const RANDOM_WITHOUT_SACK: Kind = Kind {
+    id: FIGURE_6_WITHOUT_SACK.id,
+    losses: |plan| plan.choose((RANDOM.losses)(plan), Vec::new(), Vec::new()),
+    coded: &[Repair::Xbc(2, 1), Repair::Xbc(3, 1), Repair::Xbc(4, 1)],
+    buffers: |_| &[2, 4, 6, 8],
+    sack: false,
 };
 const BURST: Kind = Kind {
     id: "7",
@@ -61,6 +84,8 @@ const BURST: Kind = Kind {
         Repair::Xbc(4, 2),
         Repair::ReedSolomon,
     ],
+    buffers,
+    sack: true,
 };
 /// What is not coded.
 pub(super) const SNOOP: [Repair; 2] = [Repair::NonLru, Repair::Lru];
@@ -74,9 +99,9 @@ fn trials(kind: &Kind, plan: &Plan) -> Vec<Trial> {
     let mut trials = Vec::new();
     for losses in (kind.losses)(plan) {
         for repair in repairs() {
-            trials.extend(
-                buffers(plan).iter().map(|&buffer| Trial::new(repair, buffer, losses, seconds(plan))),
-            );
+            let trial =
+                |&buffer| Trial { sack: kind.sack, ..Trial::new(repair, buffer, losses, seconds(plan)) };
+            trials.extend((kind.buffers)(plan).iter().map(trial));
         }
     }
     trials

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::figure_2::{ANALYSIS, SIMULATION};
 use super::path::Repair;
-use super::{figure_2, figure_3, figure_4, figure_8, gain, harm, snoop};
+use super::{figure_2, figure_3, figure_4, figure_8, gain, harm, receipts, snoop};
 use crate::report::Claim;
 use crate::row::{Row, X, of, value};
 
@@ -23,6 +23,7 @@ pub fn claims(rows: &[Row]) -> Vec<Claim> {
         distances(rows),
         random_gain(rows),
         random_gain_adaptive(rows),
+        random_gain_without_sack(rows),
         burst_gain(rows),
         burst_gain_adaptive(rows),
         grid_gain(rows),
@@ -32,6 +33,7 @@ pub fn claims(rows: &[Row]) -> Vec<Claim> {
         rows_win_somewhere(rows),
         snoop_gains(rows, 5.0, 2.7),
         snoop_gains(rows, 10.0, 3.3),
+        receipts_repair_best(rows),
         no_harm(rows),
         complete(rows),
     ]
@@ -135,6 +137,11 @@ fn random_gain(rows: &[Row]) -> Claim {
 fn random_gain_adaptive(rows: &[Row]) -> Claim {
     let gains = gains_of_adaptive(rows, gain::FIGURE_6.id, |buffer| SMALL.contains(&buffer));
     random_gain_of("the adaptive choice", &gains)
+}
+
+fn random_gain_without_sack(rows: &[Row]) -> Claim {
+    let gains = gains_of_best(rows, gain::FIGURE_6_WITHOUT_SACK.id, |buffer| SMALL.contains(&buffer));
+    random_gain_of("without SACK, the best degree", &gains)
 }
 
 fn random_gain_of(what: &str, gains: &[f64]) -> Claim {
@@ -257,6 +264,27 @@ fn snoop_gains(rows: &[Row], percent: f64, least: f64) -> Claim {
     Claim::judged(
         format!("Snoop with 100 packets at {percent}% loss: at least {least} times TCP alone"),
         found.collect(),
+        holds,
+    )
+}
+
+fn receipts_repair_best(rows: &[Row]) -> Claim {
+    let mut losses: Vec<f64> = of(rows, receipts::FIGURE.id)
+        .filter_map(|row| if let X::Number(percent) = row.x { Some(percent) } else { None })
+        .collect();
+    losses.sort_by(f64::total_cmp);
+    losses.dedup();
+    let at = |kind: &str, percent| value(rows, receipts::FIGURE.id, kind, percent);
+    let (mut found, mut holds) = (Vec::new(), true);
+    for percent in losses {
+        if let (Some(hop), Some(snoop)) = (at(receipts::HOP, percent), at(receipts::SNOOP, percent)) {
+            holds &= hop >= snoop * 0.97;
+            found.push(format!("{percent}%: {hop:.2} and {snoop:.2} Mbit/s"));
+        }
+    }
+    Claim::judged(
+        "where stations send receipts, the hop repairs as well as Snoop with 100 packets",
+        found,
         holds,
     )
 }

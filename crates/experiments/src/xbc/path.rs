@@ -95,6 +95,8 @@ pub(super) struct Trial {
     pub extent: Extent,
     /// Whether it is the station that sends, and what it sends that is lost.
     pub is_upload: bool,
+    /// Whether the station sends receipts, by which the hop repairs its own losses.
+    pub has_receipts: bool,
 }
 
 /// How long a download goes on.
@@ -120,17 +122,19 @@ impl Trial {
             window_packets: Some(WINDOW_PACKETS),
             extent: Extent::Seconds(seconds),
             is_upload: false,
+            has_receipts: false,
         }
     }
 
     pub(super) fn name(&self) -> String {
         let Self { repair, buffer_packets, losses, control, sack, .. } = self;
-        let Self { wire_milliseconds, window_packets, extent, is_upload, .. } = self;
+        let Self { wire_milliseconds, window_packets, extent, is_upload, has_receipts, .. } = self;
         let upload = if *is_upload { ", upload" } else { "" };
+        let receipts = if *has_receipts { ", receipts" } else { "" };
         let sack = if *sack { "" } else { " without SACK" };
         let window = window_packets.map_or_else(String::new, |packets| format!(", window {packets}"));
         format!(
-            "xbc: {repair}, buffer {buffer_packets}, {losses}, {control}{sack}, wire {wire_milliseconds} ms{window}, {extent:?}{upload}"
+            "xbc: {repair}, buffer {buffer_packets}, {losses}, {control}{sack}, wire {wire_milliseconds} ms{window}, {extent:?}{upload}{receipts}"
         )
     }
 
@@ -147,7 +151,7 @@ impl Trial {
             delay: Duration::from_millis(self.wire_milliseconds.into()),
             ..LinkConfig::default()
         };
-        let carrier = Carrier::tunnel("off");
+        let carrier = Carrier::tunnel(if self.has_receipts { "adaptive" } else { "off" });
         let mut daemons = setting.testbed.pair().daemons(&carrier);
         if let Some(gateway) = daemons.iter_mut().find(|daemon| daemon.name == GATEWAY) {
             gateway.config += &self.repair.config(self.buffer_packets);

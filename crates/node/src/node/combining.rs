@@ -3,7 +3,7 @@
 //! Nothing waits for a partner: when it is the turn of a member, and the first packet for another one can share its frame, both leave. Each
 //! is written as if it were alone, and is sent so after all where that is shorter, or where it turns out that nobody else could know it.
 
-use super::{Node, Outside, Transmit};
+use super::{Node, Transmit};
 use crate::coding::{Form, LEAST_BYTES};
 use crate::pack::{Native, natives_mac};
 use mesh::cope::opportunity::gather;

@@ -4,7 +4,7 @@
 //! Without a next hop packets wait as they do for a peer that is [down](crate::reachability), and are refused after that time.
 //! What others sent does not wait: where it came from may be where the way leads next, and nothing goes back there.
 
-use super::{Node, Outside};
+use super::Node;
 use crate::config::Destination;
 use crate::event::Event;
 use crate::icmp::Reason;

@@ -1,6 +1,6 @@
 //! Several gateways of one operator: what a node makes of what they and the stations say ([`crate::roaming`]).
 
-use super::{Node, Outside};
+use super::Node;
 use crate::config::{Config, Gateways, Group};
 use crate::group::Neighbours;
 use crate::handshake::derive;

@@ -70,7 +70,10 @@ impl Peer {
                 break;
             };
             match repair {
-                _ if coded.len() + self.queue.ahead() >= MAX_WAITING => outside.deliveries.recycle(buffer),
+                _ if coded.len() + self.queue.ahead() >= MAX_WAITING => {
+                    outside.deliveries.recycle(buffer);
+                    self.counters.segment_repairs_dropped += 1;
+                }
                 Repair::Packet => self.queue.push_ahead(buffer),
                 Repair::Coded { class } => coded.push_back((class, buffer)),
             }
@@ -93,7 +96,9 @@ impl Peer {
             let fits = out.len() + AROUND_CODED + body.len() <= limit;
             let alone = out.len() + TAG_BYTES <= AROUND_FRAMES + row.lane_bytes;
             if body.len() + AROUND_PACKET + row.lane_bytes > limit + TAG_BYTES {
-                link.coded.pop_front(); // the path is too narrow for it: as good as lost
+                // the path has become too narrow for it: as good as lost
+                link.coded.pop_front();
+                self.counters.segment_repairs_dropped += 1;
                 continue;
             }
             if !fits && !alone || !row.class.admit(*class) {

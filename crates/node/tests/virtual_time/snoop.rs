@@ -145,6 +145,7 @@ fn what_the_air_lost_is_repaired_as_it_was_or_coded_and_nobody_is_told() {
         assert!(repeated <= 3, "{settings:?}: {repeated} {gateway:?}");
         assert!(gateway.acks_suppressed > 20, "{gateway:?}");
         assert_eq!(gateway.segments_repaired_coded > 2, is_coded, "{gateway:?}");
+        assert_eq!(gateway.segment_repairs_dropped, 0, "{gateway:?}");
         assert_eq!(station.coded_restored > 2, is_coded, "{station:?}");
         assert!(station.coded_not_restored <= station.coded_restored, "{station:?}");
         let kept = with.status(GATEWAY).peers[0].recover.unwrap();
