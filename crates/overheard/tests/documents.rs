@@ -14,12 +14,13 @@ use support::namespaces::{Cabled, Node, possible};
 use support::traffic::answers;
 use support::{PROGRAM, Site};
 
-const DOCUMENTS: [&str; 7] = [
+const DOCUMENTS: [&str; 8] = [
     "README.md",
     "CONTRIBUTING.md",
     "ARCHITECTURE.md",
     "docs/install.md",
     "docs/performance.md",
+    "docs/results.md",
     "docs/threat-model.md",
     "docs/wire-format.md",
 ];

@@ -18,6 +18,7 @@ use wire::inner::Inner;
 /// Events that wait to be told; the oldest are forgotten first.
 const MAX_EVENTS: usize = 1 << 16;
 
+// Not a method: a peer is borrowed beside what it makes.
 macro_rules! outside {
     ($node:expr) => {
         $crate::node::Outside {
