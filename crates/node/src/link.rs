@@ -323,8 +323,13 @@ impl Link {
     /// When the peer is told what came, or something of groups, though no packet leaves.
     #[must_use]
     pub fn tells_at(&self) -> Option<Duration> {
+        self.receipt_at().into_iter().chain(self.tells_of_groups_at()).min()
+    }
+
+    /// When the peer is told something of groups, under keys that are the two nodes' own.
+    #[must_use]
+    pub fn tells_of_groups_at(&self) -> Option<Duration> {
         let times = [
-            self.receipt_at(),
             self.member.as_ref().and_then(Member::tell_at),
             self.listener.as_ref().and_then(Listener::speaks_at),
             self.reports.tell_at(),

@@ -83,7 +83,9 @@ impl Peer {
         if let Some(begun) = self.link.as_mut().and_then(|link| link.begun.take()) {
             return self.go_on(now, begun, outside, out);
         }
-        let due = self.due(now)?;
+        let mut due = self.due(now)?;
+        // a packet that takes a receipt along would share no frame with another's
+        due.control |= due.receipt && outside.coding.is_some();
         if let Some((packed, _)) = self.pack_shared(now, (&due, false), outside, out) {
             return Some(packed);
         }
@@ -136,7 +138,7 @@ impl Peer {
             // what can be shared goes without control beside it
             let no_packets = is_shared && due.control;
             let last = if no_packets { None } else { self.write_packets(now, &mut row, None, outside, out) };
-            if !due.control && self.waits_to_be_filled(now, &row, out.len()) {
+            if !due.control && !due.receipt && self.waits_to_be_filled(now, &row, out.len()) {
                 let Row { first: free, lane, session, class, packets, .. } = row;
                 let plaintext = std::mem::replace(out, outside.deliveries.buffer());
                 let begun = Begun { seal, plaintext, first, free, lane, session, class, packets, last };
@@ -257,11 +259,11 @@ impl Peer {
             || !due.asked.is_empty()
             || link.upstream.as_mut().is_some_and(|upstream| upstream.is_due(now))
             || link.has_to_say()
-            || link.tells_at().is_some_and(|at| at <= now)
+            || link.tells_of_groups_at().is_some_and(|at| at <= now)
             || self.closing;
         let chunks = link.member.as_ref().is_some_and(Member::has_replies);
-        let anything = due.control || chunks || link.overflow.is_some() || !self.queue.is_empty();
-        anything.then_some(due)
+        let said = due.control || due.receipt || chunks;
+        (said || link.overflow.is_some() || !self.queue.is_empty()).then_some(due)
     }
 
     /// Whether there is nothing to be said now but packets.

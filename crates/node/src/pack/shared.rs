@@ -59,7 +59,7 @@ impl Peer {
         let link = self.link.as_mut()?;
         let left_over = link.overflow.as_ref().map(Overflow::is_shared);
         let has_replies = link.member.as_ref()?.has_replies();
-        // control first, but for a packet that has its sequence already
+        // control first, but for a packet that has its sequence already; a receipt rides along
         let begins =
             left_over == Some(true) || left_over.is_none() && !due.control && (next_fits || has_replies);
         if !begins {
@@ -95,7 +95,13 @@ impl Peer {
             Some(overflow) => self.write_overflow(&mut row, overflow, outside, out),
             None => self.write_chunk_reply(limit, outside.sharing.as_deref(), out),
         }
-        self.write_packets(now, &mut row, None, outside, out);
+        if self.link.as_ref().is_some_and(|link| link.receipt_had_no_room && !is_native) {
+            self.write_receipt(now, due.receipt, None, limit, out);
+        }
+        let last = self.write_packets(now, &mut row, None, outside, out);
+        if !is_native {
+            self.write_receipt(now, due.receipt, last, limit, out);
+        }
         let (header, body) = out.split_at_mut(SEALED_HEADER_BYTES);
         debug_assert_eq!(header.len(), SEALED_HEADER_BYTES);
         let (front, proven) = body.split_at_mut(FRONT_BYTES);

@@ -96,6 +96,22 @@ fn what_was_not_overheard_is_sent() {
 }
 
 #[test]
+fn receipts_ride_with_what_is_shared() {
+    let mut cell = cell(8, 2, &[1, 2], Air { loss: 0.0, unheard: 0.0 });
+    let counters = |cell: &Mesh| cell.nodes[GATEWAY].status(cell.now).peers[0].counters;
+    let before = counters(&cell);
+    let (_, sent) = fetch(&mut cell, 1, &random(8, 400));
+    assert!(cell.got(1) == sent);
+    let after = counters(&cell);
+    let receipts = after.receipts_sent - before.receipts_sent;
+    let datagrams = after.outer_sent_datagrams - before.outer_sent_datagrams;
+    let alone = datagrams - (after.inner_sent_packets - before.inner_sent_packets);
+    assert!(after.shared_packets > 390 && receipts > 10, "{after:?}");
+    assert!(alone * 2 < receipts, "{alone} datagrams without a packet, {receipts} receipts");
+    assert_eq!(cell.nodes[1].status(cell.now).peers[0].counters.bad_frames, 0);
+}
+
+#[test]
 fn losses_on_every_way_cost_savings_and_never_bytes() {
     for (seed, loss, unheard) in [(3, 0.1, 0.3), (4, 0.2, 0.5), (5, 0.05, 0.9)] {
         let mut cell = cell(seed, 3, &[1, 2, 3], Air { loss, unheard });
