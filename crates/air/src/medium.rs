@@ -125,6 +125,7 @@ impl Medium {
         }
         let station = &mut self.stations[from];
         station.counters.offered.add(frame.len());
+        let was_idle = station.queue.is_empty() && !station.is_sending;
         let waiting = Waiting { to, bytes: frame.len(), frame };
         if let Some(refused) = station.queue.push(waiting, self.config.queue_frames, self.config.takes_turns)
         {
@@ -132,7 +133,7 @@ impl Medium {
         }
         let waiting = station.queue.len() - 1;
         station.counters.longest_queue_frames = station.counters.longest_queue_frames.max(waiting);
-        if waiting == 0 && !station.is_sending {
+        if was_idle {
             let window = self.timing.window(station.retry);
             let backoffs = &mut self.backoffs;
             station.contend(self.now, self.timing.difs(), self.timing.slot(), || backoffs.below(window + 1));
