@@ -145,18 +145,14 @@ impl AgainstBest {
     /// Of samples that have the same seeds in the same order; `None` without any, or without ours.
     fn of(ours: Combination, samples: &[(Combination, Vec<f64>)]) -> Option<Self> {
         let (_, ours) = samples.iter().find(|(combination, _)| *combination == ours)?;
+        let (one, other): (Vec<usize>, Vec<usize>) = (0..ours.len()).partition(|seed| seed % 2 == 0);
+        let ways = if other.is_empty() { vec![(&one, &one)] } else { vec![(&one, &other), (&other, &one)] };
         let (mut pairs, mut best) = (Vec::new(), Vec::new());
-        for half in 0..2.min(ours.len()) {
-            let says = |seed: usize| ours.len() == 1 || seed % 2 == half;
-            let mean = |sample: &[f64]| {
-                let said: Vec<f64> =
-                    (0..sample.len()).filter(|seed| says(*seed)).map(|seed| sample[seed]).collect();
-                crate::estimate::mean(&said).unwrap_or(f64::INFINITY)
-            };
+        for (choosing, compared) in ways {
+            let sum = |sample: &[f64]| choosing.iter().map(|seed| sample[*seed]).sum::<f64>();
             let (combination, theirs) =
-                samples.iter().min_by(|one, other| mean(&one.1).total_cmp(&mean(&other.1)))?;
-            let asked = (0..ours.len()).filter(|seed| ours.len() == 1 || !says(*seed));
-            pairs.extend(asked.filter_map(|seed| Some((ours[seed], *theirs.get(seed)?))));
+                samples.iter().min_by(|one, other| sum(&one.1).total_cmp(&sum(&other.1)))?;
+            pairs.extend(compared.iter().map(|&seed| (ours[seed], theirs[seed])));
             if !best.contains(combination) {
                 best.push(*combination);
             }

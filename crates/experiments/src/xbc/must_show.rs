@@ -269,15 +269,10 @@ fn snoop_gains(rows: &[Row], percent: f64, least: f64) -> Claim {
 }
 
 fn receipts_repair_best(rows: &[Row]) -> Claim {
-    let mut losses: Vec<f64> = of(rows, receipts::FIGURE.id)
-        .filter_map(|row| if let X::Number(percent) = row.x { Some(percent) } else { None })
-        .collect();
-    losses.sort_by(f64::total_cmp);
-    losses.dedup();
-    let at = |kind: &str, percent| value(rows, receipts::FIGURE.id, kind, percent);
     let (mut found, mut holds) = (Vec::new(), true);
-    for percent in losses {
-        if let (Some(hop), Some(snoop)) = (at(receipts::HOP, percent), at(receipts::SNOOP, percent)) {
+    for row in of(rows, receipts::FIGURE.id).filter(|row| row.series == receipts::HOP) {
+        let (X::Number(percent), Some(hop)) = (&row.x, row.value) else { continue };
+        if let Some(snoop) = value(rows, receipts::FIGURE.id, receipts::SNOOP, *percent) {
             holds &= hop >= snoop * 0.97;
             found.push(format!("{percent}%: {hop:.2} and {snoop:.2} Mbit/s"));
         }
