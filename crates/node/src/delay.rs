@@ -1,14 +1,14 @@
-//! Delay: what round trips tell of the path: its length, and whether its queue is full.
+//! Delay: what round trips tell of the path: its length, and whether its queue is long.
 //!
 //! Losses come of two causes that look alike in a receipt. One is the air; the other is a full queue, which is how the
 //! path asks the end hosts to slow down. The queue shows in the round trip of the packets that got through beside the
-//! lost one: near the longest lately seen, the queue was as full as it gets.
+//! lost one: near the longest lately seen, it may have been as full as it gets ([`crate::losses`] says what follows).
 
 use std::time::Duration;
 
 /// For how long, at least, extremes are remembered; at most twice as long.
 const MEMORY: Duration = Duration::from_secs(10);
-/// Less queueing than this is no congestion, whatever the longest was.
+/// Less queueing than this is no long queue, whatever the longest was.
 const NO_QUEUE: Duration = Duration::from_millis(4);
 
 /// The shortest and the longest of a time.
@@ -69,10 +69,10 @@ impl Delay {
         self.extremes().map(|extremes| extremes.shortest)
     }
 
-    /// Whether what was lost beside the latest measurement was lost to a full queue: more than half of the longest
-    /// queueing lately seen, and more than the path's own unrest.
+    /// Whether the queue was long at the latest measurement: more than half of the longest queueing lately seen, and more
+    /// than the path's own unrest.
     #[must_use]
-    pub fn is_congested(&self) -> bool {
+    pub fn queue_is_long(&self) -> bool {
         let Some(Extremes { shortest, longest }) = self.extremes() else { return false };
         let queueing = self.latest.saturating_sub(shortest);
         queueing > NO_QUEUE + shortest / 8 && queueing > (longest - shortest) / 2
@@ -86,14 +86,14 @@ mod tests {
     const MS: Duration = Duration::from_millis(1);
 
     #[test]
-    fn a_queue_near_its_longest_is_congestion_and_a_short_one_is_not() {
+    fn a_queue_near_its_longest_is_long() {
         let mut delay = Delay::default();
-        assert!(!delay.is_congested());
-        for (second, rtt, congested) in
+        assert!(!delay.queue_is_long());
+        for (second, rtt, long) in
             [(0, 20, false), (1, 22, false), (2, 84, true), (3, 60, true), (4, 40, false), (5, 23, false)]
         {
             delay.sample(second * 1000 * MS, rtt * MS);
-            assert_eq!(delay.is_congested(), congested, "{rtt} ms");
+            assert_eq!(delay.queue_is_long(), long, "{rtt} ms");
         }
         assert_eq!(delay.shortest(), Some(20 * MS));
         // what was long ago is forgotten
@@ -101,6 +101,6 @@ mod tests {
             delay.sample(second * 1000 * MS, 50 * MS);
         }
         assert_eq!(delay.shortest(), Some(50 * MS));
-        assert!(!delay.is_congested());
+        assert!(!delay.queue_is_long());
     }
 }

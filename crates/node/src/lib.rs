@@ -51,6 +51,7 @@ mod keyring;
 mod keys;
 mod lanes;
 mod link;
+mod losses;
 mod node;
 mod pack;
 mod path_delay;

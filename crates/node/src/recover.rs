@@ -3,9 +3,9 @@
 //! Any protocol inside gains: the end hosts never learn of most losses. Four things keep it honest.
 //!
 //! - *What is parked is not lost.* A packet that arrived before what it refers to waits at the receiver, which says so.
-//! - *Congestion is not hidden.* What was lost while the path's queue was full is not sent again, or for the receiver's
-//!   store alone if later packets refer to it; the end hosts see the loss and slow down ([`crate::delay`]). Their own
-//!   repetition then costs a reference.
+//! - *Congestion is not hidden.* What a full queue lost ([`crate::losses`]) is not sent again, or for the receiver's
+//!   store alone if later packets refer to it; the end hosts see the loss and slow down. Their own repetition then costs
+//!   a reference.
 //! - *The tail is not forgotten.* When nothing is heard for a while, the newest packet is sent once more, as TCP's tail
 //!   loss probe does (RFC 8985, section 7); the receipt for it shows what else is missing.
 //!
@@ -17,6 +17,7 @@
 #[cfg(test)]
 mod tests;
 
+use crate::losses::Losses;
 use crate::receipts::HISTORY;
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
@@ -95,6 +96,7 @@ pub struct Recover {
     /// What was given up, though something refers to it, since [`Recover::take_doubted`].
     given_up: BTreeSet<u64>,
     keep: Duration,
+    losses: Losses,
     spare: Vec<Kept>,
 }
 
@@ -168,9 +170,10 @@ impl Recover {
         self.forget_at(at);
     }
 
-    /// The receiver holds the packet.
-    pub fn confirmed(&mut self, sequence: u64) {
+    /// The receiver holds the packet; whether the queue was long when this was heard.
+    pub fn confirmed(&mut self, sequence: u64, queue_is_long: bool) {
         if let Some(at) = self.position(sequence) {
+            self.losses.came(queue_is_long);
             self.forget_at(at);
             self.backoff = 0;
         }
@@ -204,9 +207,10 @@ impl Recover {
         }
     }
 
-    /// The receiver does not have the packet.
-    pub fn missing(&mut self, sequence: u64, congested: bool) {
+    /// The receiver does not have the packet; whether the queue was long when this was heard.
+    pub fn missing(&mut self, sequence: u64, queue_is_long: bool) {
         if let Some(at) = self.position(sequence) {
+            let congested = self.losses.is_by_congestion(queue_is_long);
             let kept = &mut self.kept[at];
             (kept.parked, kept.lost) = (false, true);
             kept.congested |= congested;

@@ -19,8 +19,9 @@ pub const FIGURE: Figure = Figure {
     x: "congestion control",
     remark: "Two downloads of random bytes compete for a minute; Jain's index of what they got, and the share of the one in \
              the tunnel. The bare pair are two flows without tunnel. The link's queue holds 64 KB, twenty milliseconds \
-             of it are the path's own. Nothing is lost on the air, so that nothing is random: runs differ by when the \
-             second flow starts, up to two seconds before or after the first.",
+             of it are the path's own. Where nothing is lost on the air nothing is random: runs differ by when the \
+             second flow starts, up to two seconds before or after the first. Where 5% are lost, a bare flow is slowed down \
+             by that, and one in the tunnel is not: it leaves the other what a flow without losses would.",
     needs,
     rows,
 };
@@ -46,6 +47,16 @@ fn controls(plan: &Plan) -> &'static [&'static str] {
     plan.choose(&CONTROLS, &["cubic"], &["cubic"])
 }
 
+/// What the air loses, in percent.
+fn losses(plan: &Plan) -> &'static [f64] {
+    plan.choose(&[0.0, 5.0], &[0.0], &[0.0])
+}
+
+/// What a side is called where so many percent are lost.
+fn side_at(side: &str, loss_percent: f64) -> String {
+    if loss_percent > 0.0 { format!("{side}, {loss_percent}% lost") } else { side.to_owned() }
+}
+
 fn name(side: &str, control: &str, later_seconds: f64) -> String {
     format!("fairness, {side}, {control}, {later_seconds} s later")
 }
@@ -55,8 +66,11 @@ fn needs(setting: &Setting<'_>) -> Vec<Need> {
     let mut needs = Vec::new();
     for control in controls(&setting.plan) {
         for (side, carrier) in &sides {
-            for &later in starts(&setting.plan) {
-                needs.push(Need::Scenario(Box::new(scenario(setting, side, carrier, control, later))));
+            for &loss in losses(&setting.plan) {
+                for &later in starts(&setting.plan) {
+                    let scenario = scenario(setting, (side, carrier), loss, control, later);
+                    needs.push(Need::Scenario(Box::new(scenario)));
+                }
             }
         }
     }
@@ -65,12 +79,12 @@ fn needs(setting: &Setting<'_>) -> Vec<Need> {
 
 fn scenario(
     setting: &Setting<'_>,
-    side: &str,
-    carrier: &Carrier,
+    (side, carrier): (&str, &Carrier),
+    loss_percent: f64,
     control: &str,
     later_seconds: f64,
 ) -> Scenario {
-    let [forward, backward] = Impairment::NONE.links(Path::PAPER);
+    let [forward, backward] = Impairment::Loss(loss_percent).links(Path::PAPER);
     let download = |from, at_seconds| Download {
         place: STATION.to_owned(),
         from,
@@ -80,7 +94,7 @@ fn scenario(
         stall_seconds: 60,
     };
     Scenario {
-        name: name(side, control, later_seconds),
+        name: name(&side_at(side, loss_percent), control, later_seconds),
         seeds: vec![1],
         topology: Pair::topology(&forward, &backward),
         parameters: BTreeMap::from([("net.ipv4.tcp_congestion_control".to_owned(), control.to_owned())]),
@@ -99,30 +113,31 @@ fn scenario(
     }
 }
 
-/// What the two flows got: Jain's index, and the share of the first.
-fn shares(outcome: &Outcome) -> Option<(f64, f64)> {
+/// What the two flows got: Jain's index, the share of the first, and KByte/s of the second.
+fn shares(outcome: &Outcome) -> Option<[f64; 3]> {
     let [first, second] = outcome.downloads.as_slice() else { return None };
     let (one, other) = (first.bytes as f64, second.bytes as f64);
     let (sum, squares) = (one + other, one * one + other * other);
-    (squares > 0.0).then(|| (sum * sum / (2.0 * squares), one / sum))
+    (squares > 0.0).then(|| [sum * sum / (2.0 * squares), one / sum, other / 1000.0 / SECONDS])
 }
 
 fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
     let plan = &results.setting.plan;
+    let sides: Vec<String> =
+        losses(plan).iter().flat_map(|&loss| [TUNNEL, BARE].map(|side| side_at(side, loss))).collect();
     let mut rows = Vec::new();
     for &control in controls(plan) {
-        for side in [TUNNEL, BARE] {
+        for side in &sides {
             let mut shares = Vec::new();
             for &later in starts(plan) {
                 shares.extend(results.outcomes(&name(side, control, later))?.iter().filter_map(self::shares));
             }
-            let of = |quantity: fn(&(f64, f64)) -> f64| {
-                Estimate::mean(&shares.iter().map(quantity).collect::<Vec<_>>())
-            };
-            for (series, estimate) in [("Jain's index", of(|it| it.0)), ("share of the first", of(|it| it.1))]
-            {
-                let row = Row::new(FIGURE.id, format!("{series}: {side}"), control, "ratio");
-                rows.push(row.measured(estimate, results.setting.driver, shares.len() as u32));
+            let series =
+                [("Jain's index", "ratio"), ("share of the first", "ratio"), ("the second", "KByte/s")];
+            for (at, (series, unit)) in series.into_iter().enumerate() {
+                let mean = Estimate::mean(&shares.iter().map(|of| of[at]).collect::<Vec<_>>());
+                let row = Row::new(FIGURE.id, format!("{series}: {side}"), control, unit);
+                rows.push(row.measured(mean, results.setting.driver, shares.len() as u32));
             }
         }
     }

@@ -101,7 +101,7 @@ impl Peer {
                 let mut fates = std::mem::take(&mut self.fates);
                 let understood =
                     outstanding.receipt(now, &receipt, |sequence, fate| fates.push((sequence, fate)));
-                let congested = outstanding.delay.is_congested();
+                let queue_is_long = outstanding.delay.queue_is_long();
                 for (sequence, fate) in fates.drain(..) {
                     if let Some(member) = member.as_mut().filter(|_| fate != Fate::Parked) {
                         member.natives.fate(sequence, fate == Fate::Held);
@@ -121,9 +121,9 @@ impl Peer {
                     }
                     let Some(recover) = recover else { continue };
                     match fate {
-                        Fate::Held => recover.confirmed(sequence),
+                        Fate::Held => recover.confirmed(sequence, queue_is_long),
                         Fate::Parked => recover.parked(sequence),
-                        Fate::Lost => recover.missing(sequence, congested),
+                        Fate::Lost => recover.missing(sequence, queue_is_long),
                     }
                 }
                 self.fates = fates;

@@ -27,7 +27,7 @@ fn what_is_parked_is_not_sent_again_unless_what_it_needs_was_given_up() {
         recover.missing(1, false);
         recover.parked(2);
         recover.missing(3, true);
-        recover.confirmed(3);
+        recover.confirmed(3, false);
         recover.schedule();
         assert_eq!(again(&mut recover), [(1, false)]);
     }
@@ -38,8 +38,8 @@ fn what_is_parked_is_not_sent_again_unless_what_it_needs_was_given_up() {
     recover.take_doubted(|sequence| doubted.push(sequence));
     assert_eq!(doubted, [2]);
     assert!(recover.next_again().is_some_and(|again| again.sequence == 2 && again.as_it_was));
-    recover.confirmed(2);
-    recover.confirmed(4);
+    recover.confirmed(2, false);
+    recover.confirmed(4, false);
     assert_eq!(recover.bytes, 0);
     assert!(recover.kept.is_empty());
 }
@@ -92,7 +92,7 @@ proptest! {
                     next += 1;
                 }
                 2 => {
-                    recover.confirmed(some);
+                    recover.confirmed(some, false);
                     confirmed.insert(some);
                 }
                 3 => recover.missing(some, back % 2 == 0),

@@ -14,6 +14,9 @@ pub const SECOND: Duration = Duration::from_secs(1);
 /// To whom a datagram is under way, whether it is overheard, from where, and what it says.
 type UnderWay = (usize, bool, SocketAddr, Vec<u8>);
 
+/// Writes something else into what a node is about to seal.
+type Forges = Box<dyn FnMut(usize, &mut Vec<u8>)>;
+
 /// Whether something reaches from one node to another.
 type Reaches = Box<dyn Fn(usize, usize) -> bool>;
 
@@ -30,6 +33,8 @@ pub struct Mesh {
     number: u64,
     pub loss: f64,
     pub unheard: f64,
+    /// Who has the keys speaks in others' names.
+    pub forges: Option<Forges>,
     /// Up to so long datagrams are late, and so overtake each other.
     pub late: Duration,
     /// How fast each node sends, in bytes a second; none: at once.
@@ -91,6 +96,7 @@ impl Mesh {
             number: 0,
             loss: 0.0,
             unheard: 0.0,
+            forges: None,
             late: Duration::ZERO,
             rates: vec![None; count],
             free_at: vec![Duration::ZERO; count],
@@ -139,6 +145,9 @@ impl Mesh {
         while self.free_at[index] <= self.now
             && let Some(transmit) = self.nodes[index].poll_transmit(self.now, &mut datagram)
         {
+            if let Some(forges) = &mut self.forges {
+                forges(index, &mut datagram);
+            }
             transmit.seal(&mut datagram);
             let count = self.nodes.len();
             let Some(to) = (0..count).find(|&at| address(at) == transmit.to) else { continue };

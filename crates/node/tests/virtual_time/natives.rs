@@ -2,7 +2,7 @@
 
 use crate::mesh::{MS, Mesh as Nodes, SECOND, address, all, contents};
 use node::{Config, Group, Mesh, NetworkKey, PeerConfig, PrivateKey, Shortening};
-use rand::SeedableRng;
+use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
 
 const RELAY: usize = 0;
@@ -204,4 +204,40 @@ fn who_takes_nothing_out_is_left_alone() {
     println!("{missing:?} missing, {:?}", natives(&mesh));
     assert!(missing.iter().all(|missing| *missing <= 3), "{missing:?} are missing");
     assert!(natives(&mesh)[1] < 100, "{:?}", natives(&mesh));
+}
+
+/// Who has the group's key can open the relay's unit, change it and seal it again: then it is lost, and never taken for
+/// something else.
+#[test]
+fn what_a_member_changes_in_natives_is_believed_by_nobody() {
+    /// Of a unit's plaintext: the first component's member, MAC and link sequence; then the frame's type.
+    const BEFORE_FRAME: usize = 1 + 8 + 3;
+    const GROUP: u8 = 4;
+    /// ... which goes on to the unit's end.
+    const NATIVES: u8 = 34 | 0x80;
+    for seed in 0..4 {
+        let mut mesh = mesh(40 + seed, true);
+        mesh.rates[RELAY] = Some(BARELY);
+        let changed = std::rc::Rc::new(std::cell::Cell::new(0));
+        let counter = changed.clone();
+        let mut rng = ChaCha12Rng::seed_from_u64(seed);
+        mesh.forges = Some(Box::new(move |index, datagram| {
+            let plaintext = &mut datagram[wire::unit::SEALED_HEADER_BYTES..];
+            let natives = index == RELAY && plaintext.get(BEFORE_FRAME) == Some(&NATIVES);
+            if natives && datagram[0] == 1 << 4 | GROUP && rng.random_bool(0.2) {
+                let plaintext = &mut datagram[wire::unit::SEALED_HEADER_BYTES..];
+                // as often in what is said of the components as in what they are
+                let bound = if rng.random_bool(0.5) { plaintext.len().min(80) } else { plaintext.len() };
+                plaintext[rng.random_range(0..bound)] ^= rng.random_range(1..=255u8);
+                counter.set(counter.get() + 1);
+            }
+        }));
+        let [there, back] =
+            [contents(50 + seed, 200, 1100, 0), contents(60 + seed, 200, 1100, 0)].map(|[one, _]| one);
+        let sent = send(&mut mesh, &[(ALICE, BOB, &there), (BOB, ALICE, &back)]);
+        let missing = [missing(&mesh, &sent[0], BOB), missing(&mesh, &sent[1], ALICE)];
+        println!("{} changed, {missing:?} missing, {:?}", changed.get(), natives(&mesh));
+        assert!(changed.get() > 10, "{} were changed", changed.get());
+        assert!(missing.iter().all(|missing| *missing <= 20), "{missing:?} of 200 are missing");
+    }
 }
