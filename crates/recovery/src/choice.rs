@@ -80,6 +80,12 @@ impl Counts {
         self.lost / self.packets
     }
 
+    /// What it is worth to keep a packet. Combined, it holds its room until others have come, too: the longer, the more is lost.
+    #[must_use]
+    pub fn worth(&self) -> f32 {
+        1.0 - self.loss()
+    }
+
     /// How likely a packet so many places from a lost one is lost too.
     #[must_use]
     pub fn loss_beside_lost(&self, places: u64) -> f32 {

@@ -126,13 +126,13 @@ impl Flow {
         let start = widen(segment.sequence.into(), 32, self.next);
         let end = start + segment.length();
         if start < self.next {
-            return self.repeated(now, (start, end), packet, segment);
+            return self.repeated(now, (start, end), packet, segment, (settings, undoes));
         }
         self.next = end;
         if self.watched.len() == MAX_WATCHED {
             return;
         }
-        let slot = self.keep(start, packet, segment, settings, undoes);
+        let slot = self.keep(start, packet, segment, (settings, undoes), false);
         let order = self.next_order();
         self.watched.push_back(Watched {
             start,
@@ -156,7 +156,14 @@ impl Flow {
     }
 
     /// The sender sends again what it takes for lost: it knows.
-    fn repeated(&mut self, now: Duration, (start, end): (u64, u64), packet: &[u8], segment: &Segment) {
+    fn repeated(
+        &mut self,
+        now: Duration,
+        (start, end): (u64, u64),
+        packet: &[u8],
+        segment: &Segment,
+        by: (&Settings, Undoes),
+    ) {
         if start >= self.exposed_until {
             self.exposed_until = self.next;
         }
@@ -167,45 +174,52 @@ impl Flow {
                 let watched = &mut self.watched[at];
                 (watched.by_sender, watched.shown, watched.tries) = (true, true, 0);
                 watched.left_to_sender = false;
+                (watched.left_at, watched.order) = (now, order);
                 let is_whole = (watched.start, watched.end) == (start, end);
                 if is_whole && watched.slot.is_none_or(|slot| self.buffer.get(slot, start).is_none()) {
-                    // a second loss costs the sender its timeout
-                    let (header, payload) =
-                        (&packet[..segment.payload_at], &packet[segment.payload_at..segment.end]);
-                    watched.slot = self.buffer.keep(None, (self.number, start), header, payload, false);
+                    watched.slot = None;
+                    self.watched[at].slot = self.keep(start, packet, segment, by, true);
                 }
-                (watched.left_at, watched.order) = (now, order);
             }
         }
     }
 
-    /// Keeps a segment by the settings' way: in which block.
+    /// Keeps a segment by the settings' way: in which block. One that the sender repeats is best had as it is, and at any
+    /// price: a second loss costs its timeout.
     fn keep(
         &mut self,
         start: u64,
         packet: &[u8],
         segment: &Segment,
-        settings: &Settings,
-        undoes: Undoes,
+        (settings, undoes): (&Settings, Undoes),
+        is_repeated: bool,
     ) -> Option<usize> {
         let (header, payload) = (&packet[..segment.payload_at], &packet[segment.payload_at..segment.end]);
         let name = (self.number, start);
-        self.number += 1;
         let means = match settings.coding {
             Coding::Off => return self.buffer.keep(None, name, header, payload, false),
+            // the pattern is over what leaves for the first time
+            Coding::Fixed(_) if is_repeated => {
+                return self.buffer.keep(None, name, header, payload, false);
+            }
             Coding::Fixed(pattern) => {
+                self.number += 1;
                 return self.buffer.keep(Some(pattern.group(name.0)), name, header, payload, true);
             }
             Coding::Adaptive => Means { sums: true, rows: undoes == Undoes::Rows },
             Coding::ReedSolomon => Means { sums: false, rows: true },
         };
+        self.number += 1;
         let watched = &self.watched;
         // what is about to be sent again, or was, is best had as it is
         let is_wanted = |start: u64| {
             let at = watched.partition_point(|watched| watched.start < start);
-            watched.get(at).is_some_and(|it| it.start == start && (it.was_lost || it.tries > 0))
+            let is_again = |it: &Watched| it.was_lost || it.tries > 0 || it.by_sender;
+            watched.get(at).is_some_and(|it| it.start == start && is_again(it))
         };
-        let slot = self.buffer.keep_combining(name, header, payload, (&self.counts, means), is_wanted)?;
+        let worth = if is_repeated { f32::INFINITY } else { self.counts.worth() };
+        let why = (&self.counts, means, worth);
+        let slot = self.buffer.keep_combining(name, header, payload, why, is_wanted)?;
         let (moved, into) = self.buffer.moved();
         if !moved.is_empty() {
             let is_moved = |slot: usize| moved.contains(&slot);

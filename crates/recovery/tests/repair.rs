@@ -142,6 +142,35 @@ fn a_lost_tail_is_sent_again_by_the_timeout_and_three_times_at_most() {
 }
 
 #[test]
+fn what_the_sender_repeats_is_kept_as_it_is_however_full_the_buffer_is() {
+    let flow = Flow::default();
+    for undoes in [Undoes::Sums, Undoes::Rows] {
+        let adaptive = Settings { buffer_packets: 2, coding: Coding::Adaptive, ..PLAIN };
+        let mut snoop = Snoop::new(&adaptive, undoes);
+        let leaves = |snoop: &mut Snoop, at: Duration, numbers: std::ops::Range<u32>| {
+            for number in numbers {
+                let packet = data(&flow, 1 + number * 1000, 1000);
+                snoop.leaves(at, &packet, &segment(&packet));
+            }
+        };
+        leaves(&mut snoop, MS, 0..8);
+        // only the last one came: that is more than can be repaired
+        let mut packet = acknowledgment(&flow, 1, &[(7001, 8001)]);
+        let told = segment(&packet);
+        let _ = snoop.came(20 * MS, &mut packet, &told);
+        assert_eq!(snoop.poll_repair(20 * MS, &mut Vec::new()), None);
+        leaves(&mut snoop, 30 * MS, 8..14);
+        leaves(&mut snoop, 120 * MS, 0..1);
+        // that is lost, too
+        let at = snoop.timeout().expect("it is kept");
+        snoop.handle_timeout(at);
+        let mut out = Vec::new();
+        assert_eq!(snoop.poll_repair(at, &mut out), Some(Repair::Packet));
+        assert_eq!(out, data(&flow, 1, 1000), "as it was");
+    }
+}
+
+#[test]
 fn segments_of_all_lengths_are_coded_together() {
     let lengths = (0..300).map(|number: usize| 1 + number * 7919 % 1400);
     let mut hop = Hop::new(&coded(12, 3, 2), Flow::default(), 16, lengths);

@@ -42,7 +42,7 @@ impl Buffer {
         name: (u64, u64),
         header: &[u8],
         payload: &[u8],
-        (counts, means): (&Counts, Means),
+        (counts, means, worth): (&Counts, Means, f32),
         is_wanted: impl Fn(u64) -> bool,
     ) -> Option<usize> {
         self.moved.0.clear();
@@ -54,7 +54,7 @@ impl Buffer {
             return Some(newest);
         }
         let free = self.free(is_wanted);
-        match self.cheapest(&free, counts, means) {
+        match self.cheapest(&free, counts, means, worth) {
             None => {
                 self.clear_block(newest);
                 return None;
@@ -95,9 +95,8 @@ impl Buffer {
     }
 
     /// What costs least to make room, if that is less than a packet is worth.
-    fn cheapest(&self, free: &[usize], counts: &Counts, means: Means) -> Option<Room> {
-        // combined, it holds its room until others have come, too: the longer, the more is lost
-        let mut best = (1.0 - counts.loss(), None);
+    fn cheapest(&self, free: &[usize], counts: &Counts, means: Means, worth: f32) -> Option<Room> {
+        let mut best = (worth, None);
         if means.rows {
             let plain = self.plain(free).count();
             if plain >= 2 {
