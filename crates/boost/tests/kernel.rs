@@ -11,12 +11,17 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use wire::inner::{Flow, TCP};
 
 /// Bytes that keep a window busy for a while.
 const BYTES: usize = 8 << 20;
+/// ... and no test sends more on one connection than this.
+const MOST_BYTES: usize = 1 << 30;
+/// Bytes written and read at once.
+const CHUNK_BYTES: usize = 64 << 10;
 
 /// One test at a time.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -73,17 +78,35 @@ fn window(stream: &TcpStream) -> u32 {
 }
 
 /// Carries many bytes and says that they came as they were.
-fn carry(mut from: TcpStream, mut to: TcpStream) -> bool {
-    let bytes: Vec<u8> = (0..BYTES).map(|at| ((at * 31) >> 7) as u8).collect();
-    let sent = bytes.clone();
-    let writer = std::thread::spawn(move || {
-        from.write_all(&sent).unwrap();
-        drop(from);
-    });
-    let mut came = Vec::new();
-    to.read_to_end(&mut came).unwrap();
-    writer.join().unwrap();
-    came == bytes
+fn carry(from: TcpStream, to: TcpStream) -> bool {
+    carry_while(from, to, |sent| sent < BYTES)
+}
+
+/// Carries bytes for as long as that is said of how many there were, and says that they came as they were.
+fn carry_while(mut from: TcpStream, mut to: TcpStream, goes_on: impl Fn(usize) -> bool + Send) -> bool {
+    let byte_at = |at: usize| ((at * 31) >> 7) as u8;
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(move || {
+            let mut sent = 0;
+            while goes_on(sent) {
+                let chunk: Vec<u8> = (sent..sent + CHUNK_BYTES).map(byte_at).collect();
+                from.write_all(&chunk).unwrap();
+                sent += chunk.len();
+            }
+            sent
+        });
+        let (mut came, mut as_they_were) = (0, true);
+        let mut chunk = vec![0; CHUNK_BYTES];
+        loop {
+            let read = to.read(&mut chunk).unwrap();
+            if read == 0 {
+                break;
+            }
+            as_they_were &= chunk[..read].iter().zip(came..).all(|(byte, at)| *byte == byte_at(at));
+            came += read;
+        }
+        as_they_were && came == writer.join().unwrap()
+    })
 }
 
 #[test]
@@ -161,12 +184,17 @@ fn unloaded_while_many_connections_send_it_leaves_nothing_behind_and_they_go_on(
             connection("127.0.0.1:0", controller.name(), told)
         });
         let connections: Vec<_> = connections.collect();
-        let carried = connections.into_iter().map(|(from, to)| std::thread::spawn(move || carry(from, to)));
-        let carried: Vec<_> = carried.collect();
-        std::thread::sleep(Duration::from_millis(5));
-        drop(controller);
-        assert!(carried.iter().any(|it| !it.is_finished()), "in the midst of it");
-        assert!(carried.into_iter().all(|it| it.join().unwrap()), "{wrapped}");
+        let unloaded = AtomicBool::new(false);
+        let goes_on = |sent: usize| sent < BYTES || !unloaded.load(Ordering::Relaxed) && sent < MOST_BYTES;
+        std::thread::scope(|scope| {
+            let carried =
+                connections.into_iter().map(|(from, to)| scope.spawn(move || carry_while(from, to, goes_on)));
+            let carried: Vec<_> = carried.collect();
+            std::thread::sleep(Duration::from_millis(5));
+            drop(controller);
+            unloaded.store(true, Ordering::Relaxed);
+            assert!(carried.into_iter().all(|it| it.join().unwrap()), "{wrapped}");
+        });
     }
     // what a connection of theirs still waits for keeps programs for a moment
     let end = Instant::now() + Duration::from_secs(10);
