@@ -192,6 +192,7 @@ fn unloaded_while_many_connections_send_it_leaves_nothing_behind_and_they_go_on(
             let carried: Vec<_> = carried.collect();
             std::thread::sleep(Duration::from_millis(5));
             drop(controller);
+            assert!(carried.iter().any(|it| !it.is_finished()), "in the midst of it");
             unloaded.store(true, Ordering::Relaxed);
             assert!(carried.into_iter().all(|it| it.join().unwrap()), "{wrapped}");
         });

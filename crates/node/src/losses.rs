@@ -54,11 +54,14 @@ impl Losses {
     /// A packet was lost: whether a full queue lost it, by whether the queue was long when this was heard.
     pub fn is_by_congestion(&mut self, queue_is_long: bool) -> bool {
         self.hear(queue_is_long, true);
-        let is_air = !queue_is_long || self.forgiven >= 1.0;
-        if queue_is_long && is_air {
-            self.forgiven -= 1.0;
+        if !queue_is_long {
+            return false;
         }
-        !is_air
+        if self.forgiven < 1.0 {
+            return true;
+        }
+        self.forgiven -= 1.0;
+        false
     }
 }
 

@@ -177,7 +177,6 @@ impl Flow {
                 (watched.left_at, watched.order) = (now, order);
                 let is_whole = (watched.start, watched.end) == (start, end);
                 if is_whole && watched.slot.is_none_or(|slot| self.buffer.get(slot, start).is_none()) {
-                    watched.slot = None;
                     self.watched[at].slot = self.keep(start, packet, segment, by, true);
                 }
             }

@@ -21,7 +21,7 @@ pub const FIGURE: Figure = Figure {
              the tunnel. The bare pair are two flows without tunnel. The link's queue holds 64 KB, twenty milliseconds \
              of it are the path's own. Where nothing is lost on the air nothing is random: runs differ by when the \
              second flow starts, up to two seconds before or after the first. Where 5% are lost, a bare flow is slowed down \
-             by that, and one in the tunnel is not: it leaves the other what a flow without losses would.",
+             by that, and one in the tunnel is not: what the second gets beside each is to be compared.",
     needs,
     rows,
 };

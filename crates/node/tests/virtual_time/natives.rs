@@ -222,10 +222,9 @@ fn what_a_member_changes_in_natives_is_believed_by_nobody() {
         let counter = changed.clone();
         let mut rng = ChaCha12Rng::seed_from_u64(seed);
         mesh.forges = Some(Box::new(move |index, datagram| {
-            let plaintext = &mut datagram[wire::unit::SEALED_HEADER_BYTES..];
-            let natives = index == RELAY && plaintext.get(BEFORE_FRAME) == Some(&NATIVES);
-            if natives && datagram[0] == 1 << 4 | GROUP && rng.random_bool(0.2) {
-                let plaintext = &mut datagram[wire::unit::SEALED_HEADER_BYTES..];
+            let (header, plaintext) = datagram.split_at_mut(wire::unit::SEALED_HEADER_BYTES);
+            let natives = header[0] == 1 << 4 | GROUP && plaintext.get(BEFORE_FRAME) == Some(&NATIVES);
+            if index == RELAY && natives && rng.random_bool(0.2) {
                 // as often in what is said of the components as in what they are
                 let bound = if rng.random_bool(0.5) { plaintext.len().min(80) } else { plaintext.len() };
                 plaintext[rng.random_range(0..bound)] ^= rng.random_range(1..=255u8);
