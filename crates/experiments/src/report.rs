@@ -82,7 +82,7 @@ pub fn first_chart(experiment: &Experiment, rows: &[Row]) -> Option<(&'static st
         let rows: Vec<Row> = rows.iter().filter(|row| row.figure == figure.id).cloned().collect();
         let svg = panels(&rows)
             .iter()
-            .find(|panel| panel.is_worth_a_chart())
+            .find(|panel| panel.is_worth_a_chart() && panel.constant().is_none())
             .and_then(|panel| chart::svg(panel, figure.x))?;
         Some((figure.title, svg))
     })
@@ -123,6 +123,14 @@ fn panels(rows: &[Row]) -> Vec<Panel<'_>> {
 }
 
 impl Panel<'_> {
+    /// What is measured, and in what.
+    fn label(&self) -> String {
+        match self.name {
+            "" => self.unit.to_owned(),
+            name => format!("{name} ({})", self.unit),
+        }
+    }
+
     /// The places on the horizontal axis, if they are names: a scale of their own.
     fn names(&self) -> Option<Vec<String>> {
         let mut names = Vec::new();
@@ -135,17 +143,24 @@ impl Panel<'_> {
         Some(names)
     }
 
+    fn measured(&self) -> impl Iterator<Item = (&Row, f64)> {
+        let rows = self.curves.iter().flat_map(|curve| &curve.rows);
+        rows.filter_map(|row| Some((*row, row.value?)))
+    }
+
     /// Whether there is anything that a chart shows better than a table.
     fn is_worth_a_chart(&self) -> bool {
-        let mut places: Vec<&X> = self
-            .curves
-            .iter()
-            .flat_map(|curve| &curve.rows)
-            .filter(|row| row.value.is_some())
-            .map(|row| &row.x)
-            .collect();
+        let mut places: Vec<&X> = self.measured().map(|(row, _)| &row.x).collect();
         places.dedup();
         places.len() > 1
+    }
+
+    /// What all values are, where they do not differ and the paper has none: a line to be read rather than a chart.
+    fn constant(&self) -> Option<f64> {
+        let mut measured = self.measured();
+        let (_, first) = measured.next()?;
+        let differs = self.curves.iter().flat_map(|curve| &curve.rows).any(|row| row.paper.is_some());
+        (!differs && measured.all(|(_, value)| value == first)).then_some(first)
     }
 }
 
@@ -181,6 +196,17 @@ mod tests {
         assert_eq!(panels[0].curves.len(), 2);
         assert_eq!(panels[0].curves[0].rows.len(), 2);
         assert!(panels[0].is_worth_a_chart() && !panels[1].is_worth_a_chart());
+    }
+
+    #[test]
+    fn what_is_the_same_everywhere_is_said_and_not_drawn() {
+        let mut section = section();
+        section.rows.retain(|row| row.series == "file 1: acked");
+        assert_eq!(panels(&section.rows)[0].constant(), None);
+        section.rows.iter_mut().for_each(|row| row.value = Some(1.0));
+        assert_eq!(panels(&section.rows)[0].constant(), Some(1.0));
+        section.rows[0].paper = Some(1.0);
+        assert_eq!(panels(&section.rows)[0].constant(), None, "the paper's is to be seen beside it");
     }
 
     #[test]

@@ -196,14 +196,13 @@ impl Flow {
         let (header, payload) = (&packet[..segment.payload_at], &packet[segment.payload_at..segment.end]);
         let name = (self.number, start);
         let means = match settings.coding {
-            Coding::Off => return self.buffer.keep(None, name, header, payload, false),
             // the pattern is over what leaves for the first time
-            Coding::Fixed(_) if is_repeated => {
-                return self.buffer.keep(None, name, header, payload, false);
-            }
-            Coding::Fixed(pattern) => {
+            Coding::Fixed(pattern) if !is_repeated => {
                 self.number += 1;
                 return self.buffer.keep(Some(pattern.group(name.0)), name, header, payload, true);
+            }
+            Coding::Off | Coding::Fixed(_) => {
+                return self.buffer.keep(None, name, header, payload, false);
             }
             Coding::Adaptive => Means { sums: true, rows: undoes == Undoes::Rows },
             Coding::ReedSolomon => Means { sums: false, rows: true },

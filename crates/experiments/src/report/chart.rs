@@ -1,4 +1,5 @@
-//! One chart, as SVG: a curve a series with its intervals, and the paper's values as rings of the same colour.
+//! One chart, as SVG: a curve a series with its intervals, and the paper's values as rings of the same colour. What the colours
+//! mean stands beside the chart, where it hides nothing.
 
 use std::ops::Range;
 
@@ -8,7 +9,11 @@ use plotters::prelude::*;
 use super::{Curve, Panel};
 use crate::row::{Row, X};
 
-const SIZE: (u32, u32) = (760, 420);
+const CHART_WIDTH: u32 = 740;
+const LEGEND_WIDTH: u32 = 280;
+const HEIGHT: u32 = 420;
+/// From one line of the legend to the next.
+const LINE: i32 = 18;
 /// Colours that differ for most eyes (Okabe and Ito's, and two more).
 const COLOURS: [RGBColor; 10] = [
     RGBColor(0, 114, 178),
@@ -27,8 +32,12 @@ const COLOURS: [RGBColor; 10] = [
 pub fn svg(panel: &Panel<'_>, x_label: &str) -> Option<String> {
     let mut text = String::new();
     {
-        let area = SVGBackend::with_string(&mut text, SIZE).into_drawing_area();
-        draw(&area, panel, x_label).ok()?;
+        let area =
+            SVGBackend::with_string(&mut text, (CHART_WIDTH + LEGEND_WIDTH, HEIGHT)).into_drawing_area();
+        area.fill(&WHITE).ok()?;
+        let (left, right) = area.split_horizontally(CHART_WIDTH);
+        draw(&left, panel, x_label).ok()?;
+        legend(&right, panel).ok()?;
         area.present().ok()?;
     }
     // A number that changes from run to run would make equal reports differ.
@@ -36,9 +45,13 @@ pub fn svg(panel: &Panel<'_>, x_label: &str) -> Option<String> {
 }
 
 type Failure = Box<dyn std::error::Error>;
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
-fn draw(area: &DrawingArea<SVGBackend<'_>, Shift>, panel: &Panel<'_>, x_label: &str) -> Result<(), Failure> {
-    area.fill(&WHITE)?;
+fn curves<'a>(panel: &'a Panel<'a>) -> impl Iterator<Item = (&'a Curve<'a>, RGBColor)> {
+    panel.curves.iter().zip(COLOURS.into_iter().cycle())
+}
+
+fn draw(area: &Area<'_>, panel: &Panel<'_>, x_label: &str) -> Result<(), Failure> {
     let names = panel.names();
     let place = |row: &Row| match (&row.x, &names) {
         (X::Number(number), _) => *number,
@@ -57,45 +70,44 @@ fn draw(area: &DrawingArea<SVGBackend<'_>, Shift>, panel: &Panel<'_>, x_label: &
         Some(_) => String::new(),
         None => format!("{x}"),
     };
-    let y_label = match panel.name {
-        "" => panel.unit.to_owned(),
-        name => format!("{name} ({})", panel.unit),
-    };
     chart
         .configure_mesh()
         .x_desc(x_label)
-        .y_desc(y_label)
+        .y_desc(panel.label())
         .x_labels(names.as_ref().map_or(11, |names| 2 * names.len() + 1))
         .x_label_formatter(&label)
         .light_line_style(WHITE)
         .label_style(("sans-serif", 12))
         .axis_desc_style(("sans-serif", 14))
         .draw()?;
-    for (curve, colour) in panel.curves.iter().zip(COLOURS.into_iter().cycle()) {
+    for (curve, colour) in curves(panel) {
         let points: Vec<(f64, f64)> =
             curve.rows.iter().filter_map(|row| Some((place(row), row.value?))).collect();
-        let drawn = match names {
-            Some(_) => {
-                chart.draw_series(points.iter().map(|point| Circle::new(*point, 4, colour.filled())))?
-            }
-            None => {
-                chart.draw_series(points.iter().map(|point| Circle::new(*point, 2, colour.filled())))?;
-                chart.draw_series(LineSeries::new(points.iter().copied(), colour.stroke_width(2)))?
-            }
-        };
-        drawn
-            .label(curve.name)
-            .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], colour.stroke_width(3)));
+        let radius = if names.is_some() { 4 } else { 2 };
+        chart.draw_series(points.iter().map(|point| Circle::new(*point, radius, colour.filled())))?;
+        if names.is_none() {
+            chart.draw_series(LineSeries::new(points.iter().copied(), colour.stroke_width(2)))?;
+        }
         chart.draw_series(intervals(curve, &place).map(|ends| PathElement::new(ends, colour.mix(0.5))))?;
         let paper = curve.rows.iter().filter_map(|row| Some((place(row), row.paper?)));
         chart.draw_series(paper.map(|point| Circle::new(point, 6, colour.stroke_width(2))))?;
     }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::UpperLeft)
-        .background_style(WHITE.mix(0.8))
-        .label_font(("sans-serif", 12))
-        .draw()?;
+    Ok(())
+}
+
+/// Which colour is whose, and what rings are.
+fn legend(area: &Area<'_>, panel: &Panel<'_>) -> Result<(), Failure> {
+    let font = ("sans-serif", 12).into_font();
+    let mut y = LINE;
+    for (curve, colour) in curves(panel) {
+        area.draw(&PathElement::new([(4, y), (20, y)], colour.stroke_width(3)))?;
+        area.draw(&Text::new(curve.name, (28, y - 6), font.clone()))?;
+        y += LINE;
+    }
+    if panel.curves.iter().flat_map(|curve| &curve.rows).any(|row| row.paper.is_some()) {
+        area.draw(&Circle::new((12, y), 6, BLACK.stroke_width(2)))?;
+        area.draw(&Text::new("in the paper", (28, y - 6), font))?;
+    }
     Ok(())
 }
 

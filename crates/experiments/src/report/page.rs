@@ -81,7 +81,11 @@ fn section(section: &Section, heading: &Heading) -> Markup {
             @for note in &notes { " " (capitalised(note)) "." }
         }
         @for panel in panels(&section.rows).iter().filter(|panel| panel.is_worth_a_chart()) {
-            @if let Some(svg) = chart::svg(panel, &section.x) { figure { (PreEscaped(svg)) } }
+            @if let Some(value) = panel.constant() {
+                p { (capitalised(&panel.label())) ": " (number(Some(value))) " everywhere." }
+            } @else if let Some(svg) = chart::svg(panel, &section.x) {
+                figure { (PreEscaped(svg)) }
+            }
         }
         details {
             summary { "All " (section.rows.len()) " rows" }
