@@ -154,7 +154,7 @@ function take(series) {
     if (!known.peers.has(peer.name)) known.peers.set(peer.name, {});
     append(known.peers.get(peer.name), peer, before);
   }
-  at("rate").textContent = series.air_rate;
+  at("rate").textContent = (series.air_rate || "").replace(/\B(?=[kMG]?bit)/, " "); // as it is configured: 24Mbit/s
   const names = ["", ...known.peers.keys()];
   const select = at("peer");
   if (select.options.length !== names.length) {
