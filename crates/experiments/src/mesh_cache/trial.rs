@@ -25,7 +25,7 @@ const QUIET_SECONDS: f64 = 90.0;
 const ROUTING_PORT: u16 = 3300;
 /// How often a cache asks it: a router of a mesh of 50 has hundreds of routes to tell, each by a write of its own, and they change
 /// slowly.
-const REFRESH_SECONDS: u32 = 30;
+const REFRESH_SECONDS: u32 = 10;
 /// Of the contents of logs: some have no length there, and a few are longer than a minute of the mesh.
 const SHORTEST_BYTES: u64 = 100;
 const LONGEST_BYTES: u64 = 1_000_000;
