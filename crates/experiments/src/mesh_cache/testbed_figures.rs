@@ -84,7 +84,9 @@ fn by_router(results: &Results<'_>) -> Result<Vec<Row>> {
                 all.filter(|(it, _)| it + 1 == router).map(|(_, throughput)| *throughput).collect();
             let fast = all.iter().filter(|throughput| **throughput > 1000.0).count();
             let share = Estimate::share(fast as u64, all.len() as u64);
-            let series = format!("{}: {protocol}", if [1, 5, 8, 12].contains(&router) { "13" } else { "12" });
+            let place =
+                if [1, 5, 8, 12].contains(&router) { "farther away" } else { "one hop from the gateway" };
+            let series = format!("{FAST}, {place}: {protocol}");
             let row = Row::new(FIGURE_12.id, series, format!("router {router}").as_str(), "share");
             rows.push(row.measured(share, results.setting.driver, draws(&results.setting.plan)));
         }
