@@ -36,32 +36,36 @@ pub struct StatusSocket {
 }
 
 impl StatusSocket {
-    /// Binds to `path`, whose directory is made if need be. A socket that nobody answers on any more is replaced.
-    pub fn bind(path: &Path, config: &Path) -> Result<Self, Mistake> {
-        let mistake = |what: String| Mistake::at(config, "[node] status_socket", what);
-        if let Some(directory) = path.parent() {
-            fs::DirBuilder::new().recursive(true).mode(0o755).create(directory).map_err(|why| {
-                mistake(format!(
-                    "cannot make the directory {}: {why}; choose another path",
-                    directory.display()
-                ))
-            })?;
-        }
+    /// Refuses a path on which a node answers already, before anything is set up that the two would share.
+    pub fn refuse_taken(path: &Path, config: &Path) -> Result<(), Mistake> {
         if UnixStream::connect(path).is_ok() {
             let what =
                 format!("a node answers on {} already; stop it or choose another path", path.display());
-            return Err(mistake(what));
+            return Err(mistake(config, what));
         }
+        Ok(())
+    }
+
+    /// Binds to `path`, whose directory is made if need be. A socket that nobody answers on any more is replaced. That it is
+    /// there tells others that the tunnel is, too: everything else comes first.
+    pub fn bind(path: &Path, config: &Path) -> Result<Self, Mistake> {
+        if let Some(directory) = path.parent() {
+            fs::DirBuilder::new().recursive(true).mode(0o755).create(directory).map_err(|why| {
+                let directory = directory.display();
+                mistake(config, format!("cannot make the directory {directory}: {why}; choose another path"))
+            })?;
+        }
+        Self::refuse_taken(path, config)?;
         let bound = UnixListener::bind(path).or_else(|why| match why.kind() {
             ErrorKind::AddrInUse => fs::remove_file(path).and_then(|()| UnixListener::bind(path)),
             _ => Err(why),
         });
         let listener = bound.map_err(|why| {
-            mistake(format!("cannot listen on {}: {why}; choose another path", path.display()))
+            mistake(config, format!("cannot listen on {}: {why}; choose another path", path.display()))
         })?;
         let socket = StatusSocket { listener, path: path.to_owned() };
         fs::set_permissions(path, fs::Permissions::from_mode(0o600))
-            .map_err(|why| mistake(format!("cannot protect {}: {why}", path.display())))?;
+            .map_err(|why| mistake(config, format!("cannot protect {}: {why}", path.display())))?;
         Ok(socket)
     }
 
@@ -87,6 +91,10 @@ impl StatusSocket {
             .context("cannot start the thread that answers status questions")?;
         Ok(())
     }
+}
+
+fn mistake(config: &Path, what: String) -> Mistake {
+    Mistake::at(config, "[node] status_socket", what)
 }
 
 impl Drop for StatusSocket {

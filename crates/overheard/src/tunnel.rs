@@ -44,7 +44,7 @@ pub fn run(mut config: Config, trace: Option<&Path>, watched: Watched) -> anyhow
     config.node.trace = trace.is_some();
     // loaded first and dropped last: routes name it
     let (controller, boosted) = boost::begin(&mut config);
-    let socket = StatusSocket::bind(&config.status_socket, &config.path)?;
+    StatusSocket::refuse_taken(&config.status_socket, &config.path)?;
     let watch = if watched == Watched::Always { Some(Watch::open(&config)?) } else { None };
     let clock = Clock::start();
     let (shards, mut nodes) = node::Shards::new(&config.node, threads, rand::random(), clock.now())
@@ -55,6 +55,7 @@ pub fn run(mut config: Config, trace: Option<&Path>, watched: Watched) -> anyhow
     let split = config.split.take().map(Split::start).transpose();
     let split = split.map_err(|why| Mistake::at(&config.path, "[split]", why))?;
     let known = watch.as_ref().map(Watch::known);
+    let socket = StatusSocket::bind(&config.status_socket, &config.path)?;
     socket.serve(about.clone(), control.clone(), known, split.as_ref().map(Split::watch))?;
     if let Some(watch) = watch {
         watch.begin(about, control.clone())?;

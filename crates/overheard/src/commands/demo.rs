@@ -106,8 +106,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     } else {
         show::table(&runs.iter().map(|(run, _)| run).collect::<Vec<_>>())?;
     }
-    if !runs.iter().all(|(_, outcome)| outcome.all_came_whole()) {
-        bail!("not every download arrived whole");
+    let mut downloads = runs.iter().flat_map(|(_, outcome)| &outcome.downloads);
+    if let Some(broken) = downloads.find(|it| !it.came_whole()) {
+        let (bytes, whole) = (broken.bytes, broken.whole_bytes);
+        bail!("not every download arrived whole: {bytes} bytes of {whole} {}", broken.complaint);
     }
     Ok(())
 }
