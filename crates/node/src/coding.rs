@@ -25,6 +25,8 @@ const POOL_BYTES: usize = 4 << 20;
 const POOL_FOR: Duration = Duration::from_secs(2);
 /// What was overheard is told within this.
 const TELL_WITHIN: Duration = Duration::from_millis(5);
+/// ... or when it is so much.
+const MOST_UNTOLD: u32 = 64;
 /// Groups of which a relay is told what was overheard.
 const MAX_GROUPS: usize = 16;
 /// Names of what came from a peer that are remembered.
@@ -190,7 +192,7 @@ impl Reports {
 
     /// When something is to be told.
     pub fn tell_at(&self) -> Option<Duration> {
-        self.0.iter().filter_map(|(_, untold)| untold.tell_within(TELL_WITHIN)).min()
+        self.0.iter().filter_map(|(_, untold)| untold.tell_within(TELL_WITHIN, MOST_UNTOLD)).min()
     }
 
     /// Appends the next report, if there is one.

@@ -217,6 +217,15 @@ impl Recover {
         }
     }
 
+    /// The receiver has the packet and can do nothing with it, though nothing was lost: it is sent again now.
+    pub fn wanted(&mut self, sequence: u64) {
+        if let Some(at) = self.position(sequence) {
+            let kept = &mut self.kept[at];
+            (kept.parked, kept.lost) = (false, true);
+            self.schedule();
+        }
+    }
+
     /// A receipt has been read to its end: queues what is missing.
     pub fn schedule(&mut self) {
         let mut at = 0;

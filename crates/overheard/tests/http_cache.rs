@@ -87,19 +87,19 @@ fn an_origin_that_serves_no_ranges_and_breaks_off_is_asked_for_all_of_it_again()
 fn a_head_renews_what_is_stored_or_throws_it_away() {
     let Some(mut chain) = Chain::of(1) else { return };
     chain.start_all(TRANSPARENT);
-    let stale = chain.url("/stale/1000");
-    chain.curl(&[&stale]);
+    let renewed = chain.url("/renewed/1000");
+    chain.curl(&[&renewed]);
     std::thread::sleep(Duration::from_millis(2100));
-    let (head, code) = chain.curl(&["--head", &stale]);
+    let (head, code) = chain.curl(&["--head", &renewed]);
     let head = String::from_utf8_lossy(&head).to_lowercase();
     assert!(
         code == 0 && head.contains("detail=validated") && head.contains("content-length: 1000"),
         "{head}"
     );
-    let requests = chain.origin.requests("/stale/1000");
-    let (body, _) = chain.curl(&[&stale]);
-    assert!(body == content("/stale/1000", 1000));
-    assert_eq!(chain.origin.requests("/stale/1000"), requests, "the HEAD made it fresh");
+    let requests = chain.origin.requests("/renewed/1000");
+    let (body, _) = chain.curl(&[&renewed]);
+    assert!(body == content("/renewed/1000", 1000));
+    assert_eq!(chain.origin.requests("/renewed/1000"), requests, "the HEAD made it fresh");
     // Another version: what is stored is not served once more.
     let changed = chain.url("/changed/5000");
     let (_, code) = chain.curl(&[&changed]);

@@ -10,7 +10,7 @@ use crate::scheme::Scheme;
 /// Percent of packets lost, on the horizontal axes of Figures 10, 11 and 13.
 #[must_use]
 pub fn losses(plan: &Plan) -> &'static [f64] {
-    plan.choose(&[0.0, 1.0, 2.0, 5.0, 7.0, 10.0, 15.0, 20.0], &[0.0, 1.0, 5.0, 20.0], &[0.0, 1.0, 5.0, 10.0])
+    plan.choose(&[0.0, 1.0, 2.0, 5.0, 7.0, 10.0, 15.0, 20.0], &[0.0, 5.0, 20.0], &[0.0, 1.0, 5.0, 10.0])
 }
 
 /// The losses at which every policy has to end as many downloads as Figure 6 has of naive.

@@ -32,7 +32,7 @@ const INTERVAL_SECONDS: f64 = 30.0;
 const SETTLED_SECONDS: f64 = 90.0;
 
 fn trial(plan: &Plan) -> Trial {
-    Trial::new(Place::Testbed, Protocol::PhThcp, plan.choose(3600.0, 240.0, 120.0), 1)
+    Trial::new(Place::Testbed, Protocol::PhThcp, plan.choose(3600.0, 120.0, 120.0), 1)
 }
 
 fn name(plan: &Plan) -> String {

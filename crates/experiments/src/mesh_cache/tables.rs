@@ -59,7 +59,7 @@ fn paper(scenario: u8, protocol: Protocol) -> [Option<f64>; 3] {
 
 /// For how long clients browse: the paper's hour.
 pub(super) fn seconds(plan: &Plan) -> f64 {
-    plan.choose(3600.0, 120.0, 60.0)
+    plan.choose(3600.0, 60.0, 60.0)
 }
 
 pub(super) fn draws(plan: &Plan) -> u32 {

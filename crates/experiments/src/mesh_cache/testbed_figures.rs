@@ -50,7 +50,7 @@ pub(super) const GATEWAY: &str = "gateway load";
 
 /// For how long clients browse: the paper's take an hour.
 fn seconds(plan: &Plan) -> f64 {
-    plan.choose(3600.0, 240.0, 120.0)
+    plan.choose(3600.0, 120.0, 120.0)
 }
 
 /// How many draws of what clients ask for: the paper's had a week of days.

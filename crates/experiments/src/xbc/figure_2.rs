@@ -35,7 +35,7 @@ pub(super) const ANALYSIS: &str = "analysis";
 pub(super) const SIMULATION: &str = "simulation";
 
 fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
-    let losses: u64 = results.setting.plan.choose(1_000_000, 300_000, 300_000);
+    let losses: u64 = results.setting.plan.choose(1_000_000, 100_000, 300_000);
     let mut rows = Vec::new();
     for degree in DEGREES {
         for percent in LOSSES {

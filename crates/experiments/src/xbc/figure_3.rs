@@ -45,7 +45,7 @@ pub(super) fn series(distance: usize) -> String {
 }
 
 fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
-    let frames = results.setting.plan.choose(400_000, 80_000, 80_000);
+    let frames = results.setting.plan.choose(400_000, 40_000, 80_000);
     let mut rows = Vec::new();
     for (model, (bad, good, error_rate)) in (1_u32..).zip(MODELS) {
         let damaged = damaged(bad, good, error_rate, frames);

@@ -38,7 +38,7 @@ pub(super) fn panels() -> impl Iterator<Item = (f64, usize)> {
 }
 
 fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
-    let losses: u64 = results.setting.plan.choose(1_000_000, 300_000, 300_000);
+    let losses: u64 = results.setting.plan.choose(1_000_000, 100_000, 300_000);
     let mut rows = Vec::new();
     for (bad, distance) in panels() {
         for percent in LOSSES {

@@ -50,7 +50,7 @@ pub(super) fn seeds(plan: &Plan) -> u32 {
 
 /// How long a download goes on: the paper's take 1000 s.
 pub(super) fn seconds(plan: &Plan) -> u32 {
-    plan.choose(100, 20, 20)
+    plan.choose(100, 10, 20)
 }
 
 fn trials(plan: &Plan) -> Vec<Trial> {

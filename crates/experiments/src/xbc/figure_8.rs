@@ -41,7 +41,7 @@ fn seeds(plan: &Plan) -> u32 {
 }
 
 fn seconds(plan: &Plan) -> u32 {
-    plan.choose(100, 15, 20)
+    plan.choose(100, 8, 20)
 }
 
 fn grids(plan: &Plan) -> Vec<Grid> {

@@ -22,7 +22,6 @@ pub const FIGURE: Figure = Figure {
 
 const CONTROLS: [&str; 3] = ["cubic", "reno", "bbr"];
 const BUFFER: u32 = 8;
-const SECONDS: u32 = 120;
 
 /// The name of a series.
 pub(super) fn series(control: &str) -> String {
@@ -36,17 +35,22 @@ fn cells(plan: &Plan) -> Vec<(&'static str, f64)> {
     controls.iter().flat_map(|&control| losses.iter().map(move |&percent| (control, percent))).collect()
 }
 
-fn pair((control, percent): (&'static str, f64)) -> [Trial; 2] {
+/// How long an upload goes on.
+fn seconds(plan: &Plan) -> u32 {
+    plan.choose(120, 30, 120)
+}
+
+fn pair(plan: &Plan, (control, percent): (&'static str, f64)) -> [Trial; 2] {
     [Repair::Adaptive, Repair::Off].map(|repair| Trial {
         control,
         window_packets: None,
         is_upload: true,
-        ..Trial::new(repair, BUFFER, Losses::Share(percent / 100.0), SECONDS)
+        ..Trial::new(repair, BUFFER, Losses::Share(percent / 100.0), seconds(plan))
     })
 }
 
 fn needs(setting: &Setting<'_>) -> Vec<Need> {
-    let trials = cells(&setting.plan).into_iter().flat_map(pair);
+    let trials = cells(&setting.plan).into_iter().flat_map(|cell| pair(&setting.plan, cell));
     trials.map(|trial| Need::Scenario(Box::new(trial.scenario(setting, seeds(&setting.plan))))).collect()
 }
 
@@ -54,7 +58,7 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
     let plan = &results.setting.plan;
     let mut rows = Vec::new();
     for cell @ (control, percent) in cells(plan) {
-        let [with, without] = pair(cell);
+        let [with, without] = pair(plan, cell);
         let quotient = quotient(results, &with, &without)?;
         let row = Row::new(FIGURE.id, series(control), percent, "ratio");
         rows.push(row.measured(quotient, results.setting.driver, seeds(plan)));

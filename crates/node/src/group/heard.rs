@@ -5,10 +5,15 @@ use wire::group::{Heard, MAX_HEARD_BYTES};
 
 /// Numbers that one report speaks of.
 const SPAN: u64 = MAX_HEARD_BYTES as u64 * 8;
-/// After so many a report goes out on its own,
-const TELL_AFTER_PACKETS: u32 = 64;
-/// ... or after so long: what is not known to be heard is sent again.
-const TELL_AFTER: Duration = Duration::from_millis(100);
+/// After so many packets of its own group a station says on its own what it heard,
+const TELL_AFTER_PACKETS: u32 = 192;
+/// ... or after so long. Whatever the station says else takes a report along: only one that is silent lets them wait, and what
+/// it wants next begins with its asking for it.
+const TELL_AFTER: Duration = Duration::from_secs(1);
+/// Of another group it says so sooner: others wait for that, who would send packets for several together,
+const TELL_OF_OTHER_AFTER_PACKETS: u32 = 64;
+/// ... and so long.
+const TELL_OF_OTHER_AFTER: Duration = Duration::from_millis(100);
 
 /// The numbers heard since the last report.
 #[derive(Debug, Default)]
@@ -61,15 +66,20 @@ impl Untold {
         }
     }
 
-    /// When a report goes out on its own.
+    /// When a report of the station's own group goes out on its own.
     pub fn tell_at(&self) -> Option<Duration> {
-        self.tell_within(TELL_AFTER)
+        self.tell_within(TELL_AFTER, TELL_AFTER_PACKETS)
     }
 
-    /// When it goes out where nothing is kept for longer than `patience`.
-    pub fn tell_within(&self, patience: Duration) -> Option<Duration> {
+    /// When one of another group does.
+    pub fn tell_of_other_at(&self) -> Option<Duration> {
+        self.tell_within(TELL_OF_OTHER_AFTER, TELL_OF_OTHER_AFTER_PACKETS)
+    }
+
+    /// When it goes out where nothing is kept for longer than `patience`, and at most so many packets.
+    pub fn tell_within(&self, patience: Duration, packets: u32) -> Option<Duration> {
         let since = self.since?;
-        Some(if self.count >= TELL_AFTER_PACKETS { since } else { since + patience })
+        Some(if self.count >= packets { since } else { since + patience })
     }
 
     /// Whether there is anything to tell.

@@ -2,6 +2,7 @@
 
 use super::heard::Untold;
 use super::others::Others;
+use super::pieces::Pieces;
 use crate::replay::ReplayWindow;
 use crate::seal::TrafficKey;
 use crate::session::NotOpened;
@@ -58,6 +59,8 @@ pub(crate) struct Listener {
     proven_next: u64,
     /// Groups of other gateways.
     others: Others,
+    /// Of what was cut, overheard.
+    pub pieces: Pieces,
     waiting: BTreeMap<u64, Waiting>,
     /// The answer to a membership that is to be given.
     answer: Option<Joined>,
@@ -97,6 +100,7 @@ impl Listener {
             untold,
             proven_next,
             others,
+            pieces: Pieces::default(),
             waiting,
             answer,
             misses,
@@ -274,6 +278,18 @@ impl Listener {
             }
         }
         None
+    }
+
+    /// A packet comes again, whole: its chunks are not waited for any more.
+    pub fn comes_again(&mut self, sequence: u64) {
+        let Listener { waiting, station, .. } = self;
+        waiting.retain(|number, waiting| {
+            let stays = waiting.sequence != sequence;
+            if !stays {
+                station.needs_no_more(PacketNumber(*number));
+            }
+            stays
+        });
     }
 
     /// The next packet that has waited for too long: its link sequence.

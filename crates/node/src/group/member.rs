@@ -128,6 +128,13 @@ impl Member {
         self.numbers.push_back((sequence, number));
     }
 
+    /// A packet goes out again under the member's own key: what its cache learns from is the shared one, and that may be lost.
+    pub fn sent_apart(&mut self, sequence: u64) {
+        if let Ok(at) = self.numbers.binary_search_by_key(&sequence, |(sequence, _)| *sequence) {
+            self.numbers.remove(at);
+        }
+    }
+
     /// A packet is confirmed.
     pub fn confirmed(&mut self, now: Duration, sequence: u64, sharing: &mut Sharing) {
         if let Ok(at) = self.numbers.binary_search_by_key(&sequence, |(sequence, _)| *sequence)
@@ -137,18 +144,25 @@ impl Member {
         }
     }
 
-    /// It asks for chunks that it lacks.
-    pub fn requested(&mut self, request: &[u8], sharing: &mut Sharing) -> bool {
+    /// It asks for chunks that it lacks. The link sequence of a packet that is to be sent again instead: a chunk that it was
+    /// meant to have is gone here, too.
+    pub fn requested(&mut self, request: &[u8], sharing: &mut Sharing) -> Option<u64> {
         if self.replies.len() >= MAX_REPLIES {
-            return true;
+            return None;
         }
         let mut reply = Vec::new();
-        if let Answer::Supplied { number, .. } =
-            sharing.codec.requested(StationId(self.id), request, &mut reply)
-        {
-            self.replies.push_back((number, reply));
+        match sharing.codec.requested(StationId(self.id), request, &mut reply) {
+            Answer::Supplied { number, .. } => self.replies.push_back((number, reply)),
+            Answer::Gone { number } => return self.sequence_of(number),
+            Answer::Refused => {}
         }
-        true
+        None
+    }
+
+    /// As which a packet left, while that is remembered.
+    fn sequence_of(&self, number: PacketNumber) -> Option<u64> {
+        let at = self.numbers.binary_search_by_key(&number, |(_, number)| *number).ok()?;
+        self.numbers.get(at).map(|(sequence, _)| *sequence)
     }
 
     /// Whether chunks wait to be sent.

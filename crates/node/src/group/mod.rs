@@ -14,6 +14,9 @@
 //! Where an operator has several gateways, members hear the others' groups, too ([`others`]), and gateways tell each other who
 //! heard what ([`neighbours`]).
 //!
+//! What does not fit into a datagram is cut there, as without a group; who overhears keeps the front until the rest comes
+//! ([`pieces`]).
+//!
 //! When a member leaves, the others get another key: distribute, switch, retire. Until a member has it, what is for it
 //! travels under its own key.
 
@@ -22,10 +25,12 @@ mod listener;
 mod member;
 mod neighbours;
 mod others;
+mod pieces;
 mod sharing;
 
 pub(crate) use heard::Untold;
 pub(crate) use listener::{Listener, Reached, Rest};
 pub(crate) use member::Member;
 pub(crate) use neighbours::Neighbours;
+pub(crate) use pieces::RestAt;
 pub(crate) use sharing::Sharing;

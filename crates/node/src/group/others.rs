@@ -77,7 +77,9 @@ impl Others {
 
     /// When a report goes out on its own.
     pub fn tell_at(&self) -> Option<Duration> {
-        let at = |other: &Other| if other.answers { Some(Duration::ZERO) } else { other.untold.tell_at() };
+        let at = |other: &Other| {
+            if other.answers { Some(Duration::ZERO) } else { other.untold.tell_of_other_at() }
+        };
         self.0.iter().filter_map(at).min()
     }
 }

@@ -39,6 +39,7 @@ impl Peer {
             let mut body = to_u24(wanted).to_vec();
             body.extend_from_slice(original);
             link.replies.pop_front();
+            link.member.iter_mut().for_each(|member| member.sent_apart(wanted));
             self.counters.replied += 1;
             if fits {
                 frame::emit(FrameType::Reply, &body, out);
@@ -54,7 +55,7 @@ impl Peer {
     /// Sends again what was lost, as far as there is room. Whether that filled the datagram to its end.
     pub(super) fn write_again(&mut self, now: Duration, row: &mut Row<'_>, out: &mut Vec<u8>) -> bool {
         let limit = row.limit;
-        let Some(Link { recover: Some(recover), reduce, outstanding, .. }) = &mut self.link else {
+        let Some(Link { recover: Some(recover), reduce, outstanding, member, .. }) = &mut self.link else {
             return false;
         };
         while let Some(again) = recover.next_again() {
@@ -88,6 +89,7 @@ impl Peer {
             out.extend_from_slice(body);
             outstanding.send_again(now, sequence);
             recover.sent_again();
+            member.iter_mut().for_each(|member| member.sent_apart(sequence));
             self.path.sent_again(sequence);
             self.counters.recovered += 1;
             if !fits {
@@ -108,6 +110,8 @@ impl Peer {
         let Ok(truncated) = frame::parse_sequence(&mut body) else { return false };
         let sequence = link.received.widen(truncated);
         link.received.want_receipt(now, body.len());
+        // it may be one that waits for chunks
+        link.listener.iter_mut().for_each(|listener| listener.comes_again(sequence));
         // a copy that was on its way when the first one was given up for lost
         link.received.holds(sequence) || take(self, sequence, body)
     }

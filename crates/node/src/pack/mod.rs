@@ -117,6 +117,7 @@ impl Peer {
             class,
             packets: 0,
             is_shared: false,
+            ends_whole: false,
             is_native: false,
             form: None,
         };
@@ -167,7 +168,7 @@ impl Peer {
         // under keys that are gone nothing is added, nor to what has become too large
         if let Some(mac) = mac.filter(|_| out.len() < limit) {
             let Begun { free: first, lane, session, class, packets, .. } = begun;
-            let (is_shared, is_native, form) = (false, false, None);
+            let (is_shared, ends_whole, is_native, form) = (false, false, false, None);
             let mac = &mac;
             let mut row = Row {
                 first,
@@ -179,6 +180,7 @@ impl Peer {
                 class,
                 packets,
                 is_shared,
+                ends_whole,
                 is_native,
                 form,
             };
@@ -226,6 +228,9 @@ impl Peer {
         body: &[u8],
         outside: &mut Outside<'_>,
     ) -> bool {
+        if frame_type == FrameType::Shared {
+            return self.take_shared(now, sequence, (session, mac), ecn, body, outside);
+        }
         let to = Recipient::EndHosts { ecn };
         match Shape::of(frame_type) {
             Some(shape) => {

@@ -42,6 +42,8 @@ pub(super) struct Row<'a> {
     pub packets: usize,
     /// It is for the group to hear.
     pub is_shared: bool,
+    /// Something else is to be said next: no packet goes in that might not fit, and so would have to come before that.
+    pub ends_whole: bool,
     /// Its one packet may share a frame with those for others.
     pub is_native: bool,
     /// As which it can.
@@ -155,8 +157,10 @@ impl Peer {
             let room = row.limit.saturating_sub(taken);
             let fits = packet_bytes < room;
             // one that has no sequence yet may turn out too long: it goes into the next datagram
-            let may_fit = packs && row.first.is_none() && link.usual_frame_bytes <= room;
-            let cuts = packs && !row.is_shared && link.cuts();
+            let may_fit = packs && !row.ends_whole && row.first.is_none() && link.usual_frame_bytes <= room;
+            // nothing shares a frame with the rest of a packet
+            let is_coded = row.is_shared && outside.coding.is_some();
+            let cuts = packs && !row.ends_whole && !is_coded && link.cuts();
             let may_be_cut = cuts && room >= row.least_room_to_cut();
             if !row.class.admit(ecn::traffic_class(packet)) {
                 return last;

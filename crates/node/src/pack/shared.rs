@@ -5,7 +5,7 @@ use super::{Due, Overflow, Packed};
 use crate::coding::Form;
 use crate::deliveries::Deliveries;
 use crate::encapsulation::OuterClass;
-use crate::group::{Listener, Member, Reached, Rest, Sharing};
+use crate::group::{Listener, Member, Reached, Rest, RestAt, Sharing};
 use crate::link::Link;
 use crate::node::Outside;
 use crate::peer::Peer;
@@ -88,6 +88,7 @@ impl Peer {
             class,
             packets: 0,
             is_shared: true,
+            ends_whole: due.control,
             is_native,
             form: None,
         };
@@ -183,7 +184,7 @@ impl Peer {
         body: &[u8],
         outside: &mut Outside<'_>,
     ) -> bool {
-        let Some(Link { member, listener, .. }) = &mut self.link else { return false };
+        let Some(Link { member, listener, recover, .. }) = &mut self.link else { return false };
         let both = member.as_mut().zip(outside.sharing.as_deref_mut());
         match frame_type {
             FrameType::Membership => {
@@ -227,7 +228,11 @@ impl Peer {
                     true
                 })
             }
-            FrameType::ChunkRequest => both.is_some_and(|(member, sharing)| member.requested(body, sharing)),
+            FrameType::ChunkRequest => both.is_some_and(|(member, sharing)| {
+                let gone = member.requested(body, sharing);
+                gone.into_iter().zip(recover).for_each(|(sequence, recover)| recover.wanted(sequence));
+                true
+            }),
             _ => false,
         }
     }
@@ -253,7 +258,7 @@ impl Peer {
             if member != listener.member() || listener.is_of_other(key_id) {
                 self.counters.overheard_datagrams += 1;
                 let is_of_peer = !listener.is_of_other(key_id);
-                self.counters.bad_frames += learn(listener, now, key_id, plaintext, |shared| {
+                self.counters.bad_frames += learn(listener, now, (key_id, member), plaintext, |shared| {
                     if is_of_peer {
                         outside.hear(self.index, shared.rest);
                         let coding = outside.coding.as_deref_mut();
@@ -349,27 +354,45 @@ impl Peer {
 fn learn(
     listener: &mut Listener,
     now: Duration,
-    key_id: u32,
+    (key_id, member): (u32, u8),
     mut plaintext: &[u8],
     mut hear: impl FnMut(&Shared<'_>),
 ) -> u64 {
-    if frame::parse_sequence(&mut plaintext).is_err() {
-        return 1;
-    }
-    let frames = Frames::new(plaintext).map(|frame| match frame {
-        Ok(Frame { frame_type: Some(FrameType::Shared), body }) => Shared::parse(body).is_ok_and(|shared| {
-            let mut room = Vec::new();
-            let Some(shared) = listener.expand(shared, &mut room) else { return false };
-            hear(&shared);
-            listener.overhear(now, key_id, &shared)
-        }),
-        Ok(Frame { frame_type: Some(FrameType::ChunkReply), body }) => body
-            .split_first_chunk()
-            .is_some_and(|(number, reply)| listener.overhear_reply(now, key_id, from_u24(*number), reply)),
-        Ok(_) => true,
-        Err(_) => false,
+    let Ok(first) = frame::parse_sequence(&mut plaintext) else { return 1 };
+    let at = |sequence: u64| -> RestAt { (key_id, member, from_u24(to_u24(sequence))) };
+    let mut next = u64::from(first);
+    let frames = Frames::new(plaintext).map(|frame| {
+        let Ok(Frame { frame_type: Some(frame_type), body }) = frame else { return frame.is_ok() };
+        next += u64::from(frame_type.is_packet() || frame_type == FrameType::Head);
+        match frame_type {
+            FrameType::Shared => learn_packet(listener, now, key_id, body, &mut hear),
+            FrameType::Head => listener.pieces.keep(at(next), body),
+            FrameType::Tail => {
+                let whole = listener.pieces.join(at(first.into()), body);
+                whole.is_none_or(|body| learn_packet(listener, now, key_id, &body, &mut hear))
+            }
+            FrameType::ChunkReply => body.split_first_chunk().is_some_and(|(number, reply)| {
+                listener.overhear_reply(now, key_id, from_u24(*number), reply)
+            }),
+            _ => true,
+        }
     });
     frames.filter(|understood| !understood).count() as u64
+}
+
+/// Learns from one packet; `false`: it makes no sense.
+fn learn_packet(
+    listener: &mut Listener,
+    now: Duration,
+    key_id: u32,
+    body: &[u8],
+    hear: &mut impl FnMut(&Shared<'_>),
+) -> bool {
+    let Ok(shared) = Shared::parse(body) else { return false };
+    let mut room = Vec::new();
+    let Some(shared) = listener.expand(shared, &mut room) else { return false };
+    hear(&shared);
+    listener.overhear(now, key_id, &shared)
 }
 
 /// Puts the frame of the packet `sequence`, which begins at `start` and reaches to the end, into a shared one.

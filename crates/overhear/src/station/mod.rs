@@ -295,6 +295,11 @@ impl Station {
         Ok(())
     }
 
+    /// A packet that is held came otherwise: nothing is asked for any more.
+    pub fn needs_no_more(&mut self, number: PacketNumber) {
+        self.held.give_up(number);
+    }
+
     /// Writes a request that is to be sent now, and says for which packet; `None` if there is none.
     pub fn poll_request(&mut self, now: Duration, out: &mut Vec<u8>) -> Option<PacketNumber> {
         self.held.ask(now, out)

@@ -1,7 +1,7 @@
 //! An origin that does what its paths say, right or wrong, and counts who asks.
 //!
 //! `/KIND/BYTES[/NAME]`: `fixed` serves ranges and validates, fresh for an hour; `stale` is fresh for a second;
-//! `chunked` declares no length; `slow` trickles; `short` declares twice what it sends; `broken` sends half and resets,
+//! `renewed` is so the first time and for an hour from then on; `chunked` declares no length; `slow` trickles; `short` declares twice what it sends; `broken` sends half and resets,
 //! the first time; `private` is for one user; `vary` varies by Accept-Language; `failing` is `stale` the first time and
 //! answers 503 from then on; `weak` has no validator; `changed` is `broken`, and another content from then on; `whole` is
 //! `broken` and serves no ranges; `endless` does not end; `coded` is sent in a transfer coding that nobody asked for;
@@ -98,7 +98,8 @@ impl Origin {
             (parts.next()?, parts.next().and_then(|bytes| bytes.parse().ok()).unwrap_or(0_usize));
         let version = if kind == "changed" { nth.min(2) } else { 1 };
         let etag = format!("\"{}\"", path.len() * 31 + length + version);
-        let lifetime = if matches!(kind, "stale" | "failing") { 1 } else { 3600 };
+        let ages = matches!(kind, "stale" | "failing") || (kind == "renewed" && nth == 1);
+        let lifetime = if ages { 1 } else { 3600 };
         let date = httpdate::fmt_http_date(std::time::SystemTime::now());
         let mut fields = format!("Date: {date}\r\nETag: {etag}\r\nCache-Control: max-age={lifetime}\r\n");
         if kind == "weak" {
