@@ -120,6 +120,7 @@ fn against_best(results: &Results<'_>) -> Result<Vec<Row>> {
         for combination in Combination::of_first(switched(setting)) {
             let sample = sample(results, &trial(cell, combination), waited)?;
             let whole: Option<Vec<f64>> = sample.into_iter().collect();
+            let whole = whole.filter(|whole| !whole.is_empty()); // of a part, the rest was not run
             samples.extend(whole.map(|whole| (combination, whole)));
         }
         let Some(against) = AgainstBest::of(all, &samples) else { continue };
