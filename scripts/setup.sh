@@ -3,7 +3,7 @@
 #
 #   scripts/setup.sh [build] [lab] [test] [kernel] [qemu] [bench]      (no name: build and lab)
 #
-# build   the C compiler that some libraries are built with, and what the feature `boost` takes: clang, libelf, zlib
+# build   the C compiler that some libraries are built with, and what the feature `boost` takes: clang, pkg-config, libelf, zlib
 # lab     the programs that the demonstration and the experiments run: namespaces, a web server, curl, a routing daemon
 # test    rustfmt, clippy, and a cache of another kind as a neighbour
 # kernel  what building the virtual-time kernel takes
@@ -44,6 +44,7 @@ build_group() {
     rust_is_there
     { ! lacks cc && links_c; } || essential+=(gcc libc6-dev)
     lacks make && essential+=(make)
+    lacks pkg-config && essential+=(pkg-config) # libbpf-sys finds libelf by it
     lacks clang && essential+=(clang)
     has_header libelf.h || essential+=(libelf-dev)
     has_header zlib.h || essential+=(zlib1g-dev)
