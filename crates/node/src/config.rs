@@ -2,7 +2,6 @@
 
 use crate::keys::{NetworkKey, PrivateKey, PublicKey};
 use crate::lanes::MAX_LANES;
-use crate::link::sends_again;
 use crate::shorten::Shortening;
 use ipnet::IpNet;
 use std::collections::BTreeMap;
@@ -219,13 +218,6 @@ impl Config {
     #[must_use]
     pub fn codes(&self) -> bool {
         self.mesh.codes && self.mesh.is_one() && self.group.is_some()
-    }
-
-    /// Whether lost segments may be repaired by combinations of packets, from the first on: where the hop sends again what it
-    /// lost, that has to show.
-    #[must_use]
-    pub fn repairs_by_combinations(&self) -> bool {
-        self.recover.is_some_and(|it| it.codes()) && !sends_again(&self.reduce)
     }
 
     /// Says what is wrong, if anything is.

@@ -83,7 +83,7 @@ pub use event::{Event, Outcome, SentPacket};
 pub use keys::{NetworkKey, NotAKey, PrivateKey, PublicKey};
 pub use lanes::MAX_LANES;
 pub use node::{Node, Transmit, station_name};
-pub use pack::{AROUND_PACKET, CODING_BYTES, LANE_BYTES, SHARING_BYTES};
+pub use pack::{AROUND_PACKET, LANE_BYTES, SHARING_BYTES};
 pub use shards::{Concerns, Shards, merged};
 pub use shorten::Shortening;
 pub use status::{

@@ -14,7 +14,7 @@ use crate::release::Release;
 use crate::repair::Repair;
 use crate::shorten::Shortening;
 use re::{Form, Parameters, Policy};
-use recovery::{Coding, History, Settings, Snoop, Undoes, Upstream};
+use recovery::{History, Settings, Snoop, Undoes, Upstream};
 use std::collections::VecDeque;
 use std::time::Duration;
 use wire::hello::{
@@ -79,7 +79,7 @@ pub struct Link {
     /// That datagram.
     pub begun: Option<Begun>,
     /// Whether the peer joins packets that were cut.
-    peer_joins: bool,
+    pub peer_joins: bool,
     /// Packets that were cut, and of which the rest is to come.
     pub heads: Heads,
     /// The peer is a station of this node's group.
@@ -116,7 +116,7 @@ pub struct Link {
 #[must_use]
 pub fn capabilities(config: &Config) -> u32 {
     let (parameters, recover) = (&config.reduce, config.recover.as_ref());
-    let codes = recover.is_some_and(|recover| recover.coding != Coding::Off);
+    let codes = recover.is_some_and(Settings::codes);
     LENGTHENS
         | UNCODES
         | UNCODES_ROWS
@@ -264,12 +264,6 @@ impl Link {
     #[must_use]
     pub fn leaves_segments_to_hop(&self) -> bool {
         self.repairs_losses() && self.patience().is_zero()
-    }
-
-    /// Whether segments are repaired from here by combinations of packets.
-    #[must_use]
-    pub fn codes_repairs(&self) -> bool {
-        self.snoop.as_ref().is_some_and(Snoop::codes) && !self.leaves_segments_to_hop()
     }
 
     /// Whether packets are cut where a datagram ends: all datagrams of a row are then of one length, which the kernel sends

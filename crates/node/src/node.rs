@@ -20,7 +20,7 @@ use crate::event::Event;
 use crate::group::{Reached, Sharing};
 use crate::handshake::Identity;
 use crate::keyring::Keyring;
-use crate::pack::{AROUND_PACKET, CODING_BYTES, Packed, SHARING_BYTES};
+use crate::pack::{AROUND_PACKET, Packed, SHARING_BYTES};
 use crate::peer::Peer;
 use crate::roaming::{Roaming, Told};
 use crate::route::Routes;
@@ -194,8 +194,7 @@ impl Node {
         // a relay shares what it passes on, and what cannot be shared leaves it alone
         let is_shared = self.sharing.is_some() || self.config.codes();
         let sharing_bytes = if is_shared { SHARING_BYTES } else { 0 };
-        let coding_bytes = if self.config.repairs_by_combinations() { CODING_BYTES } else { 0 };
-        self.config.max_datagram_bytes - AROUND_PACKET - sharing_bytes - coding_bytes
+        self.config.max_datagram_bytes - AROUND_PACKET - sharing_bytes
     }
 
     /// Takes a packet from the TUN.

@@ -3,22 +3,19 @@
 
 use crate::fragment::fragment;
 use crate::icmp::Reason;
-use crate::link::Link;
 use crate::node::Outside;
-use crate::pack::{AROUND_PACKET, CODING_BYTES, SHARING_BYTES};
+use crate::pack::{AROUND_PACKET, SHARING_BYTES};
 use crate::peer::Peer;
 use std::time::Duration;
 use wire::inner::Inner;
 
 impl Peer {
     /// The largest packet that the path to the peer carries; to a member of the group, one that can be shared: what a relay
-    /// passes on was not made to fit its own device. Where lost segments are repaired by combinations, one that can be in them.
+    /// passes on was not made to fit its own device.
     pub(crate) fn max_packet_bytes(&self) -> usize {
         let is_member = self.link.as_ref().is_some_and(|link| link.member.is_some());
         let sharing_bytes = if is_member { SHARING_BYTES } else { 0 };
-        let codes = self.link.as_ref().is_some_and(Link::codes_repairs);
-        let coding_bytes = if codes { CODING_BYTES } else { 0 };
-        self.path.limit() - AROUND_PACKET - self.lane_bytes() - sharing_bytes - coding_bytes
+        self.path.limit() - AROUND_PACKET - self.lane_bytes() - sharing_bytes
     }
 
     /// Takes a packet that is larger than that.

@@ -72,7 +72,7 @@ impl Settings {
     /// The largest buffer.
     pub const MAX_BUFFER_PACKETS: usize = 1024;
 
-    /// Whether repairs may be combinations of packets, which are longer than any of them.
+    /// Whether repairs may be combinations of packets.
     #[must_use]
     pub fn codes(&self) -> bool {
         self.coding != Coding::Off

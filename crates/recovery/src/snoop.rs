@@ -102,12 +102,6 @@ impl Snoop {
         }
     }
 
-    /// Whether repairs may be combinations of packets: as told, where the other end undoes such.
-    #[must_use]
-    pub fn codes(&self) -> bool {
-        self.settings.codes()
-    }
-
     /// At the station's end: keeps what the station sends, and sends again what notices name.
     #[must_use]
     pub fn heeding_notices() -> Self {

@@ -27,8 +27,6 @@ pub const MAX_OTHERS: usize = 15;
 const SCALED: u8 = 0x80;
 /// Bytes of the digest.
 pub const DIGEST_BYTES: usize = 8;
-/// The most bytes that a repair is longer than the longest of its packets: others begin no more than a mebibyte away.
-pub const MAX_AROUND_BYTES: usize = DIGEST_BYTES + 1 + 2 + MAX_OTHERS * 3 + MAX_OTHERS + 1;
 /// The longest headers: IPv6 with some extension headers, or IPv4 with all options, and TCP with all options.
 pub const MAX_HEADER_BYTES: usize = 160;
 

@@ -4,9 +4,12 @@
 //! Below it hop ARQ may be at work, which repairs any protocol's packets and is told by receipts what is missing. Where it
 //! is, it has the first chance: a segment is then sent again from here only when it is still missing after the hop's own
 //! repair should have come. Meanwhile the far sender is not told of it either way.
+//!
+//! A combination is longer than the longest packet in it. What no datagram has room for is cut as packets are
+//! ([`super::heads`]), and takes a link sequence then.
 
-use super::packets::Row;
-use super::{AROUND_FRAMES, AROUND_PACKET};
+use super::AROUND_FRAMES;
+use super::packets::{Overflow, Row};
 use crate::link::Link;
 use crate::node::Outside;
 use crate::peer::Peer;
@@ -21,8 +24,6 @@ use wire::unit::TAG_BYTES;
 
 /// Repairs that wait to be sent at once; what exceeds them is as good as lost again.
 const MAX_WAITING: usize = 1024;
-/// Bytes by which packets must be shorter where repairs are combined: a repair travels in one datagram.
-pub const CODING_BYTES: usize = wire::coded::MAX_AROUND_BYTES;
 /// Bytes around a coded repair in a frame that says its length.
 const AROUND_CODED: usize = 1 + frame::MAX_LENGTH_BYTES;
 
@@ -89,20 +90,24 @@ impl Peer {
     }
 
     /// Sends coded repairs, as far as there is room. Whether that filled the datagram to its end.
-    pub(super) fn write_coded(&mut self, row: &mut Row<'_>, out: &mut Vec<u8>) -> bool {
+    pub(super) fn write_coded(&mut self, now: Duration, row: &mut Row<'_>, out: &mut Vec<u8>) -> bool {
         let limit = row.limit;
         let Some(link) = &mut self.link else { return false };
         while let Some((class, body)) = link.coded.front() {
             let fits = out.len() + AROUND_CODED + body.len() <= limit;
             let alone = out.len() + TAG_BYTES <= AROUND_FRAMES + row.lane_bytes;
-            if body.len() + AROUND_PACKET + row.lane_bytes > limit + TAG_BYTES {
-                // the path has become too narrow for it: as good as lost
+            let is_cut = AROUND_FRAMES + row.lane_bytes + 1 + body.len() > limit + TAG_BYTES;
+            if is_cut && !link.peer_joins {
                 link.coded.pop_front();
                 self.counters.segment_repairs_dropped += 1;
                 continue;
             }
-            if !fits && !alone || !row.class.admit(*class) {
+            let has_room = fits || alone || is_cut && link.overflow.is_none() && row.has_room_to_cut(out);
+            if !has_room || !row.class.admit(*class) {
                 break; // its turn comes in a datagram of its own
+            }
+            if is_cut {
+                return self.cut_coded(now, row, out);
             }
             if fits {
                 frame::emit(FrameType::Coded, body, out);
@@ -116,6 +121,19 @@ impl Peer {
             }
         }
         false
+    }
+
+    /// Sends what there is room for of the next coded repair; the rest goes into the next datagram.
+    fn cut_coded(&mut self, now: Duration, row: &mut Row<'_>, out: &mut Vec<u8>) -> bool {
+        let Some(link) = &mut self.link else { return false };
+        let Some((class, body)) = link.coded.pop_front() else { return false };
+        let sequence = row.first.take().unwrap_or_else(|| link.outstanding.send(now));
+        let start = out.len();
+        frame::emit_last(FrameType::Coded, out);
+        out.extend_from_slice(&body);
+        let gone_bytes = frame::cut(start, row.limit, out);
+        link.overflow = Some(Overflow::rest_of(sequence, row, class, (FrameType::Coded, body), gone_bytes));
+        true
     }
 
     /// Tells of TCP segments that were lost on their way here, as far as there is room.

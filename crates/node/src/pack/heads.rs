@@ -66,7 +66,8 @@ impl Peer {
         outside: &mut Outside<'_>,
     ) -> bool {
         let Some((&number, piece)) = body.split_first() else { return false };
-        let frame_type = FrameType::from_number(number).filter(|known| known.is_packet());
+        let may_be_cut = |known: &FrameType| known.is_packet() || *known == FrameType::Coded;
+        let frame_type = FrameType::from_number(number).filter(may_be_cut);
         let (Some(frame_type), Some(link)) = (frame_type, &mut self.link) else { return false };
         let mut body = outside.deliveries.buffer();
         body.extend_from_slice(piece);

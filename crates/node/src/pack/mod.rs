@@ -15,7 +15,6 @@ mod packets;
 mod probe;
 mod shared;
 
-pub use coded::CODING_BYTES;
 pub(crate) use coded::status as recover_status;
 pub use filling::{Begun, Filling};
 pub use heads::Heads;
@@ -132,7 +131,7 @@ impl Peer {
             self.write_receipt(now, due.receipt, None, limit, out);
         }
         let full = due.alone
-            || self.write_coded(&mut row, out)
+            || self.write_coded(now, &mut row, out)
             || self.write_replies(&mut row, out)
             || self.write_again(now, &mut row, out);
         if !full {
@@ -216,7 +215,7 @@ impl Peer {
         self.sent(now, lane);
     }
 
-    /// The frame of a packet that came in pieces, and is whole now.
+    /// A frame that came in pieces, and is whole now.
     #[expect(clippy::too_many_arguments, reason = "what came, as what, and under which session")]
     fn take_frame(
         &mut self,
@@ -230,6 +229,12 @@ impl Peer {
     ) -> bool {
         if frame_type == FrameType::Shared {
             return self.take_shared(now, sequence, (session, mac), ecn, body, outside);
+        }
+        if frame_type == FrameType::Coded {
+            self.link.iter_mut().for_each(|link| link.received.hold(sequence)); // no packet travels under it
+            let understood = self.take_coded(now, body, ecn, outside);
+            self.release(now, sequence, None, outside);
+            return understood;
         }
         let to = Recipient::EndHosts { ecn };
         match Shape::of(frame_type) {

@@ -54,6 +54,11 @@ impl Row<'_> {
     fn least_room_to_cut(&self) -> usize {
         if self.packets > 1 { LEAST_ROOM_FOR_A_PIECE } else { LEAST_ROOM_TO_CUT }
     }
+
+    /// Whether there is room for a piece of what no datagram has room for.
+    pub fn has_room_to_cut(&self, out: &[u8]) -> bool {
+        out.len() + LEAST_ROOM_TO_CUT <= self.limit
+    }
 }
 
 /// A packet's frame that turned out too long for the datagram it was made for.
@@ -88,6 +93,18 @@ fn fill_up(last: usize, limit: usize, out: &mut Vec<u8>) -> Option<usize> {
 }
 
 impl Overflow {
+    /// The rest of a frame that is no packet's, of which so many bytes are on their way.
+    pub(super) fn rest_of(
+        sequence: u64,
+        row: &Row<'_>,
+        class: u8,
+        (frame_type, body): (FrameType, Vec<u8>),
+        gone_bytes: usize,
+    ) -> Self {
+        let &Row { lane, session, .. } = row;
+        Self { sequence, lane, session, class, frame_type, body, gone_bytes, packet: Vec::new() }
+    }
+
     /// The link sequence of the datagram it goes into, if that is its own: what was cut has travelled under it before.
     pub fn own_sequence(&self) -> Option<u64> {
         (self.gone_bytes == 0).then_some(self.sequence)
@@ -101,7 +118,10 @@ impl Overflow {
     /// Whether it fits into a datagram with so many bytes for header and plaintext. If it does not, the path has become
     /// too narrow for it since.
     pub fn fits(&self, limit: usize) -> bool {
-        let body_bytes = self.body.len().max(self.packet.len());
+        let body_bytes = match self.gone_bytes {
+            0 => self.body.len().max(self.packet.len()),
+            gone_bytes => self.body.len() - gone_bytes,
+        };
         AROUND_FRAMES - TAG_BYTES + 1 + frame::MAX_LENGTH_BYTES + body_bytes <= limit
     }
 }

@@ -13,9 +13,7 @@ use super::split::split;
 use super::{Config, Mistake, Policies, SOCKET_DIRECTORY, overlap};
 use anyhow::Context;
 use ipnet::IpNet;
-use node::{
-    AROUND_PACKET, CODING_BYTES, Gateways, LANE_BYTES, MAX_LANES, PeerConfig, SHARING_BYTES, Shortening,
-};
+use node::{AROUND_PACKET, Gateways, LANE_BYTES, MAX_LANES, PeerConfig, SHARING_BYTES, Shortening};
 use re::{Form, Policy};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
@@ -77,8 +75,7 @@ pub fn resolve(path: &Path, mut file: File, policies: Policies) -> anyhow::Resul
     let mut node = node::Config::new(private_key, network_key, peers);
     node.reduce = reduce;
     node.recover = recover(path, file.recover.take())?;
-    let coding_bytes = if node.repairs_by_combinations() { CODING_BYTES } else { 0 };
-    let around_bytes = lane_bytes + coding_bytes + if shares { SHARING_BYTES } else { 0 };
+    let around_bytes = lane_bytes + if shares { SHARING_BYTES } else { 0 };
     let mtu = mtu(path, &file.tunnel, &endpoints, listen, inner_ipv6, around_bytes)?;
 
     let overhear = overhear(path, &file, &endpoints)?;
