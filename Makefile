@@ -17,7 +17,8 @@ demo: setup build ## Install what is missing, build, and show the main job (CONT
 setup: ## Install what building and the lab need and this machine lacks
 	@scripts/setup.sh
 
-build: ## Build the program as it is meant to be used: target/release/overheard
+build: ## Install what building needs and this machine lacks, and build the program: target/release/overheard
+	@scripts/setup.sh build
 	cargo build --release --locked -p overheard
 
 test: ## Install what is missing, then formatting, lints, every test and the quick experiments

@@ -5,7 +5,7 @@
 #
 # build   the C compiler that some libraries are built with, and what the feature `boost` takes: clang, pkg-config, libelf, zlib
 # lab     the programs that the demonstration and the experiments run: namespaces, a web server, curl, a routing daemon
-# test    rustfmt, clippy, and a cache of another kind as a neighbour
+# test    rustfmt, clippy, a cache of another kind as a neighbour, and who reads what we write: a browser, and Wireshark's tshark
 # kernel  what building the virtual-time kernel takes
 # qemu    QEMU for Debian's own kernel, which scripts/in-qemu fetches without installing it, and what simulated Wi-Fi takes
 # bench   what tunnels and caches are compared with
@@ -65,6 +65,8 @@ test_group() {
     rust_component fmt rustfmt
     rust_component clippy clippy
     lacks squid && optional+=(squid)
+    lacks tshark && optional+=(tshark)
+    lacks chromium && optional+=(chromium)
     return 0
 }
 

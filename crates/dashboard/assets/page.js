@@ -3,6 +3,8 @@
 
 const COLORS = { blue: "#2f6fde", green: "#2e9e5b", orange: "#e08a1e", red: "#d64545", violet: "#8a5bd1", grey: "#8b95a5" };
 const KEPT = { 1: 600, 10: 360 };
+// Steps whose mean is one point of a curve: what changes from second to second hides what changes from minute to minute.
+const DRAWN = { 1: 4, 10: 2 };
 const at = (id) => document.getElementById(id);
 
 // What is known: one list an entry of the series, and a map of columns for the whole and for each peer.
@@ -29,6 +31,9 @@ function ago(seconds) {
   const minutes = Math.round(seconds / 6) / 10;
   return seconds === 0 ? "now" : seconds > -60 ? `${Math.round(seconds)} s` : `${minutes} min`;
 }
+
+// What an axis reaches to at least, so that an idle node's numbers differ from each other.
+const least = (unit) => unit === percent || unit === time ? 0.05 : 5;
 
 // Charts: what each shows, as rates or as it is.
 const rate = (column, factor = 1) => (of, i) => factor * (of[column] || [])[i] / known.seconds[i];
@@ -59,10 +64,11 @@ function draw(chart) {
   const written = (unit) => (_, value) => value == null ? "–" : unit(value);
   const axis = (unit) => ({ ...line, size: 94, values: (_, values) => values.map((value) => unit(value)) });
   const axes = [{ ...line, values: (_, values) => values.map(ago), space: 60, incrs: [10, 30, 60, 120, 300, 600] }, axis(chart.unit)];
-  const scales = { x: { time: false }, y: { range: (_, low, high) => [0, Math.max((high || 0) * 1.08, 5)] } };
+  const from = (unit) => ({ range: (_, low, high) => [0, Math.max((high || 0) * 1.08, least(unit))] });
+  const scales = { x: { time: false }, y: from(chart.unit) };
   if (chart.second) {
     axes.push({ ...axis(chart.second), side: 1, scale: "second", grid: { show: false } });
-    scales.second = scales.y;
+    scales.second = from(chart.second);
   }
   const series = chart.series.map(([label, stroke, , fills, scale]) => ({
     label, stroke, width: 1.6, scale: scale || "y", points: { show: false }, fill: fills ? `${stroke}22` : undefined,
@@ -79,11 +85,24 @@ function chosen() {
   return known.peers.get(at("peer").value) || known.whole;
 }
 
+// The steps of each point, by their places: those that end in the same stretch of the node's time, so that none changes
+// its company while it moves to the left.
+function points() {
+  const stretches = new Map();
+  known.end.forEach((end, i) => {
+    const stretch = Math.floor(end / (step * DRAWN[step]));
+    stretches.set(stretch, (stretches.get(stretch) || []).concat(i));
+  });
+  return [...stretches.values()];
+}
+
 function show() {
   const of = chosen();
-  const ago = known.end.map((end) => end - known.uptime);
+  const drawn = points();
+  const mean = (value) => drawn.map((steps) => sum(steps.map((i) => value(i))) / steps.length);
+  const ago = drawn.map((steps) => known.end[steps.at(-1)] - known.uptime);
   for (const chart of CHARTS) {
-    const rows = chart.series.map(([, , value]) => ago.map((_, i) => value(of, i)));
+    const rows = chart.series.map(([, , value]) => mean((i) => value(of, i)));
     chart.plot.setData([ago, ...rows], false);
     chart.plot.setScale("x", { min: -step * KEPT[step], max: 0 });
   }

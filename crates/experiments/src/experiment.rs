@@ -4,12 +4,10 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, bail};
 use indicatif::ProgressBar;
-use lab::Scenario;
 
 use crate::cell::Cell;
 use crate::contents::Contents;
-use crate::estimate::Estimate;
-use crate::figure::{Figure, Need, Results, Setting, paired_times};
+use crate::figure::{Figure, Results, Setting};
 use crate::plan::{Extent, Plan};
 use crate::reading::Reading;
 use crate::report::{Claim, Heading, Section};
@@ -17,6 +15,7 @@ use crate::row::{Driver, Row};
 use crate::run::{Outcomes, Runner};
 use crate::simulate;
 use crate::testbed::Testbed;
+use crate::wanted::{Named, Wanted};
 
 /// One experiment.
 #[derive(Clone, Copy)]
@@ -35,18 +34,8 @@ pub struct Experiment {
     pub claims: fn(&[Row]) -> Vec<Claim>,
 }
 
-/// How well the median of a pair is to be known before its cells are run no more.
-const WITHIN: f64 = 0.02;
-
 /// The readings of cells, by the cells' names.
-type Readings = BTreeMap<String, Vec<Reading>>;
-
-/// Two cells that are run until their quotient is known.
-struct Pair {
-    cell: Cell,
-    baseline: Cell,
-    most: u32,
-}
+pub(crate) type Readings = BTreeMap<String, Vec<Reading>>;
 
 impl Experiment {
     /// The figures with these ids; all for none.
@@ -93,10 +82,22 @@ impl Experiment {
     }
 }
 
-/// There is no run in whose name such words stand.
-#[derive(Debug, thiserror::Error)]
-#[error("nothing that would be run has \"{0}\" in its name; `--quick` has fewer of them")]
-pub struct NothingMeant(String);
+/// What [`run`] would run.
+///
+/// # Errors
+///
+/// When no run's name is meant.
+pub fn list(
+    figures: &[Figure],
+    plan: Plan,
+    only: &[String],
+    contents: &Contents,
+    driver: Driver,
+) -> Result<Vec<Named>> {
+    let testbed = Testbed::new(contents)?;
+    let setting = Setting { plan, testbed: &testbed, contents, driver };
+    Ok(Wanted::by(figures, &setting, only)?.names())
+}
 
 /// Runs what the figures need and returns their rows, in the order of the figures. With words in `only`, runs just those
 /// in whose names one of them stands, and returns the rows that they give.
@@ -114,80 +115,26 @@ pub fn run(
 ) -> Result<Vec<Row>> {
     let testbed = Testbed::new(contents)?;
     let setting = Setting { plan, testbed: &testbed, contents, driver: runner.driver };
-    let is_partial = !only.is_empty();
-    let (mut cells, mut pairs, mut scenarios) = (BTreeMap::new(), Vec::new(), Vec::new());
-    let mut want = |cell: Cell, seeds: u32| {
-        let (_, most) = cells.entry(cell.name()).or_insert((cell, 0));
-        *most = seeds.max(*most);
-    };
-    let mut possible = Vec::new();
-    for figure in figures {
-        let mut needs = (figure.needs)(&setting);
-        // The simulation knows cells only.
-        if runner.driver == Driver::Sim && needs.iter().any(|need| matches!(need, Need::Scenario(_))) {
-            continue;
-        }
-        needs.retain(|need| need.is_among(only));
-        if is_partial && needs.is_empty() {
-            continue;
-        }
-        possible.push(figure);
-        for need in needs {
-            match need {
-                Need::Cell(cell, seeds) => want(cell, seeds),
-                Need::Pair { cell, baseline, least, most } => {
-                    want(cell, least);
-                    want(baseline, least);
-                    pairs.push(Pair { cell, baseline, most });
-                }
-                // as a cell, one that several figures need is run once
-                Need::Scenario(scenario)
-                    if scenarios.iter().any(|it: &Scenario| it.name == scenario.name) => {}
-                Need::Scenario(scenario) => scenarios.push(*scenario),
-            }
-        }
-    }
-    if is_partial && possible.is_empty() {
-        return Err(NothingMeant(only.join("\" or \"")).into());
-    }
+    let mut wanted = Wanted::by(figures, &setting, only)?;
+    let scenarios = std::mem::take(&mut wanted.scenarios);
     let outcomes = if scenarios.is_empty() { Outcomes::new() } else { runner.run(scenarios, progress)? };
+    let mut cells = std::mem::take(&mut wanted.cells);
     let mut readings = Readings::new();
     while !cells.is_empty() {
         match runner.driver {
             Driver::Sim => simulate_cells(&cells, &testbed, progress, &mut readings)?,
             _ => run_cells(&cells, &testbed, runner, progress, &mut readings)?,
         }
-        cells = unsettled(&pairs, &readings);
+        cells = wanted.unsettled(&readings);
     }
+    let is_partial = !only.is_empty();
     let results = Results { setting, readings: &readings, outcomes: &outcomes, is_partial };
     let mut rows = Vec::new();
-    for figure in possible {
+    for figure in wanted.figures {
         rows.extend((figure.rows)(&results)?);
     }
     rows.retain(|row| row.value.is_some() || !is_partial);
     Ok(rows)
-}
-
-/// The cells of pairs that are not known well enough yet, with twice the seeds they had.
-fn unsettled(pairs: &[Pair], readings: &Readings) -> BTreeMap<String, (Cell, u32)> {
-    let mut cells = BTreeMap::new();
-    for Pair { cell, baseline, most } in pairs {
-        let (Some(ours), Some(theirs)) = (readings.get(&cell.name()), readings.get(&baseline.name())) else {
-            continue;
-        };
-        let seeds = u32::try_from(ours.len().min(theirs.len())).unwrap_or(u32::MAX);
-        let times = paired_times(ours, theirs);
-        let is_known =
-            Estimate::paired_median(&times).is_none_or(|estimate| estimate.uncertainty() <= WITHIN);
-        if !is_known && seeds < *most {
-            for cell in [cell, baseline] {
-                cells.insert(cell.name(), (*cell, most.min(&(seeds * 2)).to_owned()));
-            }
-        }
-    }
-    // one of them may have had as many for another pair
-    cells.retain(|name, (_, seeds)| readings.get(name).is_none_or(|had| had.len() < *seeds as usize));
-    cells
 }
 
 /// Runs cells with the seeds that are missing.

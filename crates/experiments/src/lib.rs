@@ -6,7 +6,7 @@
 //! compares pairs: same seed, same losses by packet index ([`estimate`]).
 //!
 //! An [`experiment::Experiment`] is made of [`figure::Figure`]s, which say which [`cell`]s they need and make rows of
-//! what came of them; a cell that several need is run once. [`byte_caching`] is the paper of that name; [`no_harm`] is
+//! what came of them; a cell that several need is run once ([`wanted`]). [`byte_caching`] is the paper of that name; [`no_harm`] is
 //! what the default tunnel does beyond it, and to whom it does no harm; [`reboost`] is TCP that knows of it; [`together`] has all of it on and off in one network. [`site`] is a
 //! folder with a report on all of them.
 
@@ -37,4 +37,5 @@ pub mod site;
 pub mod testbed;
 pub mod together;
 pub mod trace;
+pub mod wanted;
 pub mod xbc;

@@ -1,5 +1,5 @@
-//! What the documents say is so: every command in them exists with its options, every file they point at is there,
-//! and the tunnel of the README carries packets. The guides' commands are run, in `guides.rs`.
+//! What the documents say is so: every file they point at is there, their tables name keys that there are, and the tunnel of
+//! the README carries packets. Their commands are run in `commands.rs`, and the guides' in `guides.rs`.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
@@ -7,133 +7,11 @@ mod support;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
+use support::Site;
+use support::documents::{DOCUMENTS, GUIDES, blocks, read, workspace};
 use support::namespaces::{Cabled, Node, possible};
 use support::traffic::answers;
-use support::{PROGRAM, Site};
-
-const DOCUMENTS: [&str; 8] = [
-    "README.md",
-    "CONTRIBUTING.md",
-    "ARCHITECTURE.md",
-    "docs/install.md",
-    "docs/performance.md",
-    "docs/results.md",
-    "docs/threat-model.md",
-    "docs/wire-format.md",
-];
-const GUIDES: [&str; 7] = [
-    "docs/guides/access-point.md",
-    "docs/guides/content-server.md",
-    "docs/guides/mesh-cache.md",
-    "docs/guides/mesh.md",
-    "docs/guides/point-to-point.md",
-    "docs/guides/relays.md",
-    "docs/guides/several-gateways.md",
-];
-/// Commands of the system, which are not ours to check.
-const OF_THE_SYSTEM: [&str; 10] =
-    ["install", "tcpdump", "tshark", "apt", "cp", "systemctl", "journalctl", "dpkg", "rustup", "perf"];
-
-fn workspace() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn read(document: &str) -> String {
-    fs::read_to_string(workspace().join(document)).unwrap()
-}
-
-/// The contents of a document's fenced blocks of one language.
-fn blocks(document: &str, language: &str) -> Vec<String> {
-    let fence = format!("```{language}\n");
-    let begin = |block: &str| block.split_once("```").expect("every block ends").0.to_owned();
-    read(document).split(&fence).skip(1).map(begin).collect()
-}
-
-/// The commands that a document tells its reader to give.
-fn commands(document: &str) -> Vec<String> {
-    let commands = |block: String| -> Vec<String> {
-        block.lines().filter_map(|line| line.strip_prefix("$ ")).map(str::to_owned).collect()
-    };
-    blocks(document, "console").into_iter().flat_map(commands).collect()
-}
-
-#[test]
-fn every_command_in_the_documents_exists_with_its_options() {
-    for document in DOCUMENTS {
-        for command in commands(document) {
-            // sudo, and in whose name or with which priority
-            let as_root = command.strip_prefix("sudo ").unwrap_or(&command);
-            let plain = ["-u overheard ", "chrt -r 5 "].iter().find_map(|front| as_root.strip_prefix(front));
-            let words: Vec<&str> = plain.unwrap_or(as_root).split_whitespace().collect();
-            if let Err(why) = check(&words) {
-                panic!("{document}: `{command}`: {why}");
-            }
-        }
-    }
-    assert!(commands("README.md").len() > 10, "the README's commands are found");
-}
-
-fn check(words: &[&str]) -> Result<(), String> {
-    let (program, arguments) = words.split_first().ok_or("no command")?;
-    match *program {
-        "make" => check_make(arguments),
-        "cargo" => check_cargo(arguments),
-        "overheard" | "target/release/overheard" => check_overheard(arguments),
-        "scripts/in-qemu" => check(arguments),
-        program if OF_THE_SYSTEM.contains(&program) => Ok(()),
-        _ => Err(format!("{program} is no program that the documents know")),
-    }
-}
-
-fn check_make(arguments: &[&str]) -> Result<(), String> {
-    let makefile = read("Makefile");
-    for argument in arguments {
-        let found = match argument.split_once('=') {
-            Some((variable, _)) => makefile.contains(&format!("$({variable})")),
-            None => makefile.lines().any(|line| line.starts_with(&format!("{argument}:"))),
-        };
-        found.then_some(()).ok_or(format!("the Makefile has no {argument}"))?;
-    }
-    Ok(())
-}
-
-fn check_cargo(arguments: &[&str]) -> Result<(), String> {
-    let (of_cargo, behind) = match arguments.iter().position(|word| *word == "--") {
-        Some(at) => (&arguments[..at], &arguments[at + 1..]),
-        None => (arguments, &[][..]),
-    };
-    let after = |option| of_cargo.iter().skip_while(move |word| **word != option).nth(1).copied();
-    let package = after("-p").ok_or("it names no package")?;
-    let folder = workspace().join("crates").join(package.trim_start_matches("overheard-"));
-    if !folder.join("Cargo.toml").exists() {
-        return Err(format!("there is no package {package}"));
-    }
-    if let Some(test) = after("--test")
-        && !folder.join("tests").join(test).with_extension("rs").exists()
-    {
-        return Err(format!("{package} has no test {test}"));
-    }
-    if of_cargo.first() == Some(&"run") { check_overheard(behind) } else { Ok(()) }
-}
-
-/// The help of the subcommand must name every option.
-fn check_overheard(arguments: &[&str]) -> Result<(), String> {
-    let options: Vec<&&str> = arguments.iter().filter(|word| word.starts_with("--")).collect();
-    let before_options = arguments.iter().take_while(|word| !word.starts_with('-'));
-    let asked = Command::new(PROGRAM).args(before_options).arg("--help").output().unwrap();
-    if !asked.status.success() {
-        return Err(String::from_utf8_lossy(&asked.stderr).into_owned());
-    }
-    let help = String::from_utf8_lossy(&asked.stdout);
-    let known = |option: &str| help.split_whitespace().any(|word| word.trim_end_matches(',') == option);
-    match options.iter().find(|option| !known(option)) {
-        Some(option) => Err(format!("its help does not know {option}:\n{help}")),
-        None => Ok(()),
-    }
-}
 
 #[test]
 fn every_file_that_the_documents_point_at_is_there() {

@@ -5,17 +5,10 @@
 
 mod support;
 
-use std::fs;
-use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
 use std::process::Command;
-use support::PROGRAM;
+use support::documents::commands;
 use support::namespaces::possible;
-use tempfile::TempDir;
-
-fn workspace() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
+use support::reader::Reader;
 
 fn has(program: &str) -> bool {
     let found = Command::new(program).arg("--help").output().is_ok();
@@ -25,35 +18,14 @@ fn has(program: &str) -> bool {
     found
 }
 
-/// The commands of a guide in its order.
-fn commands(guide: &str) -> Vec<String> {
-    let text = fs::read_to_string(workspace().join("docs/guides").join(guide)).unwrap();
-    let blocks = text.split("```console\n").skip(1).filter_map(|rest| rest.split("```").next());
-    blocks.flat_map(str::lines).filter_map(|line| line.strip_prefix("$ ")).map(str::to_owned).collect()
-}
-
-/// Follows a guide as its reader does: in a folder with the project's `packaging`, where `overheard` is installed. The
-/// namespaces of mounts, networks and processes keep it apart from this machine, and end what it leaves running.
+/// Follows a guide from its first command to its last.
 fn follow(guide: &str) {
     if !possible() || !["socat", "nft", "tc", "curl", "unshare"].into_iter().all(has) {
         return;
     }
-    let folder = TempDir::new().unwrap();
-    symlink(workspace().join("packaging").canonicalize().unwrap(), folder.path().join("packaging")).unwrap();
-    fs::create_dir(folder.path().join("bin")).unwrap();
-    symlink(PROGRAM, folder.path().join("bin/overheard")).unwrap();
-    let commands = commands(guide);
+    let commands = commands(&format!("docs/guides/{guide}"));
     assert!(commands.len() > 20, "{guide} has commands");
-    let script = format!("set -euo pipefail\nsudo() {{ \"$@\"; }}\n{}\n", commands.join("\n"));
-    fs::write(folder.path().join("guide.sh"), script).unwrap();
-    let path = format!("{}/bin:{}", folder.path().display(), std::env::var("PATH").unwrap());
-    let followed = Command::new("timeout")
-        .args(["180", "unshare", "--mount", "--net", "--pid", "--fork", "--mount-proc", "--kill-child"])
-        .args(["bash", "-c", "mount -t tmpfs tmpfs /run && exec bash -x guide.sh"])
-        .env("PATH", path)
-        .current_dir(folder.path())
-        .output()
-        .unwrap();
+    let followed = Reader::new().gives(&commands.join("\n"));
     let said = String::from_utf8_lossy(&followed.stderr);
     assert!(followed.status.success(), "{guide}: {}\n{said}", followed.status);
     println!("{}", String::from_utf8_lossy(&followed.stdout));

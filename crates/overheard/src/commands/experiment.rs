@@ -7,12 +7,13 @@ use crate::table::Table;
 use anyhow::{Context, bail};
 use experiments::cell::File;
 use experiments::contents::Contents;
-use experiments::experiment::{self, Experiment, NothingMeant};
+use experiments::experiment::{self, Experiment};
 use experiments::plan::{Extent, Plan, Traced};
 use experiments::report::{Claim, Heading, Ran};
 use experiments::row::{Driver, Row};
 use experiments::run::{self, Kept, LAB_LANES, Runner};
 use experiments::scheme::Scheme;
+use experiments::wanted::{Named, NothingMeant};
 use experiments::{byte_caching, mesh_cache, no_harm, reboost, refactor, together, xbc};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::Write;
@@ -109,7 +110,7 @@ struct Wanted {
     /// Only this figure or table (may be given several times): table-1, 6, grid and so on
     #[arg(long, value_name = "ID")]
     figure: Vec<String>,
-    /// Only runs in whose names this stands (may be given several times), as the progress bar has them: `scenario 1, PH-`,
+    /// Only runs in whose names this stands (may be given several times), as `--list` has them: `scenario 1, PH-`,
     /// `1 error in 64 Kb`
     #[arg(long, value_name = "WORDS")]
     only: Vec<String>,
@@ -119,6 +120,9 @@ struct Wanted {
     /// A few cells of every figure and few seeds
     #[arg(long)]
     quick: bool,
+    /// Say what would be run, by name and with how many seeds, and run nothing
+    #[arg(long, conflicts_with_all = ["report", "check"])]
+    list: bool,
     /// Print the rows as a JSON array
     #[arg(long)]
     json: bool,
@@ -189,17 +193,18 @@ fn run_experiment(
     let figures = experiment.chosen(&args.figure).map_err(|why| Mistake::new(why.to_string()))?;
     let extent = if args.quick { Extent::Quick } else { experiment.extent(runner.driver) };
     let plan = Plan { extent, seeds: args.seeds, trace };
+    if args.list {
+        let runs = experiment::list(&figures, plan, &args.only, &Contents::find(), runner.driver)
+            .map_err(mistake_if_nothing_is_meant)?;
+        return list(&runs, args.json);
+    }
     let progress = ProgressBar::new(0).with_style(
         ProgressStyle::with_template("{wide_bar} {pos}/{len} runs, {elapsed} of {duration}  {msg:40!}")
             .context("the progress bar")?,
     );
     let started = Instant::now();
-    let rows = experiment::run(&figures, plan, &args.only, &Contents::find(), runner, &progress).map_err(
-        |error| match error.downcast::<NothingMeant>() {
-            Ok(why) => Mistake::new(why.to_string()).into(),
-            Err(error) => error,
-        },
-    )?;
+    let rows = experiment::run(&figures, plan, &args.only, &Contents::find(), runner, &progress)
+        .map_err(mistake_if_nothing_is_meant)?;
     progress.finish_and_clear();
     if let Some(path) = &args.report {
         let heading = Heading {
@@ -217,6 +222,35 @@ fn run_experiment(
     }
     print(&rows, args.json)?;
     if args.check { check(&(experiment.claims)(&rows)) } else { Ok(()) }
+}
+
+/// Words that no run has in its name are a mistake in the command.
+fn mistake_if_nothing_is_meant(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast::<NothingMeant>() {
+        Ok(why) => Mistake::new(why.to_string()).into(),
+        Err(error) => error,
+    }
+}
+
+/// What would be run, for people or for machines.
+fn list(runs: &[Named], json: bool) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    if json {
+        serde_json::to_writer_pretty(&mut out, runs)?;
+        writeln!(out)?;
+        return Ok(());
+    }
+    let mut table = Table::new(&["run", "seeds"]);
+    for Named { name, seeds, seeds_at_most } in runs {
+        let seeds =
+            if seeds == seeds_at_most { seeds.to_string() } else { format!("{seeds} to {seeds_at_most}") };
+        table.row([name.clone(), seeds]);
+    }
+    table.write(&mut out)?;
+    if runs.is_empty() {
+        writeln!(out, "its figures are reckoned in this process, without runs that have names")?;
+    }
+    Ok(())
 }
 
 fn traced(args: &ByteCaching) -> Traced {

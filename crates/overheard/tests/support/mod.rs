@@ -7,8 +7,10 @@
 
 pub mod cells;
 pub mod chain;
+pub mod documents;
 pub mod namespaces;
 pub mod origin;
+pub mod reader;
 pub mod traffic;
 pub mod wi_fi;
 

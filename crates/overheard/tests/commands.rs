@@ -1,0 +1,316 @@
+//! Every command of the documents is run, as far as a test can: what takes seconds as it stands, in the order of its reader; an
+//! experiment is asked what it would run; a recipe of the Makefile is gone through without being carried out. Guides are followed in
+//! `guides.rs`, and what packages do is tried by `scripts/package-test.sh`.
+
+#![allow(clippy::unwrap_used)] // a test fails by panicking
+
+mod support;
+
+use std::fs;
+use std::process::Command;
+use support::documents::{DOCUMENTS, blocks, commands, read, workspace};
+use support::namespaces::possible;
+use support::reader::Reader;
+use support::{PROGRAM, has};
+
+/// Commands of the system, which are not ours to check.
+const OF_THE_SYSTEM: [&str; 10] =
+    ["install", "tcpdump", "tshark", "apt", "cp", "systemctl", "journalctl", "dpkg", "rustup", "perf"];
+
+/// Commands that are given on the README's gateway and station, in this order.
+const GIVEN: [(&str, Where, How); 22] = [
+    ("overheard keygen --network --out keys", Where::Gateway, How::ToItsEnd),
+    ("overheard keygen --out keys", Where::Gateway, How::ToItsEnd),
+    ("overheard keygen --out keys", Where::Station, How::ToItsEnd),
+    ("sudo overheard up gateway.toml", Where::Gateway, How::MeanwhileTheTunnel),
+    ("sudo overheard up station.toml", Where::Station, How::MeanwhileTheTunnel),
+    ("sudo overheard status", Where::Gateway, How::ToItsEnd),
+    ("sudo overheard status --json", Where::Gateway, How::ToItsEnd),
+    ("sudo overheard top", Where::Gateway, How::OnATerminal),
+    ("sudo overheard capture --seconds 10 --output overheard.pcapng", Where::Gateway, How::ToItsEnd),
+    (
+        "tshark -X lua_script:packaging/wireshark/overheard.lua -r overheard.pcapng",
+        Where::Gateway,
+        How::IfThereIs("tshark"),
+    ),
+    ("sudo overheard capture --output overheard.pcapng", Where::Gateway, How::UntilInterrupted),
+    ("sudo overheard --log-format json up gateway.toml", Where::Gateway, How::InThePlaceOfTheFirst),
+    ("sudo overheard cache cache.toml", Where::Gateway, How::Meanwhile),
+    ("sudo overheard status", Where::Gateway, How::ToItsEnd),
+    ("overheard cache cache.toml --print-nft", Where::Gateway, How::ToItsEnd),
+    ("overheard doctor", Where::Gateway, How::ToItsEnd),
+    (
+        "overheard trace compose --mix high --kind whole --bytes 64000000 --output trace.pcap",
+        Where::Station,
+        How::WithFewerBytes,
+    ),
+    ("overheard analyze traffic.pcap", Where::Station, How::ToItsEnd),
+    ("overheard analyze --json traffic.pcap", Where::Station, How::ToItsEnd),
+    (
+        "sudo -u overheard overheard keygen --network --out /etc/overheard/keys",
+        Where::Package,
+        How::Elsewhere,
+    ),
+    ("sudo -u overheard overheard keygen --out /etc/overheard/keys", Where::Package, How::Elsewhere),
+    ("sudo target/release/overheard demo --link satellite", Where::Workspace, How::Elsewhere),
+];
+
+/// On which machine.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Where {
+    Gateway,
+    Station,
+    /// Where the package is: `scripts/package-test.sh` gives it.
+    Package,
+    /// In the source's folder: a test of its own gives it.
+    Workspace,
+}
+
+/// How it is given.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum How {
+    ToItsEnd,
+    /// It stays, and what follows waits for it.
+    Meanwhile,
+    /// The same, for a node: its configuration is the README's.
+    MeanwhileTheTunnel,
+    /// The node before it is ended.
+    InThePlaceOfTheFirst,
+    /// A key ends it.
+    OnATerminal,
+    UntilInterrupted,
+    /// It takes as long as its result is large.
+    WithFewerBytes,
+    IfThereIs(&'static str),
+    Elsewhere,
+}
+
+#[test]
+fn every_command_is_run_or_checked() {
+    for document in DOCUMENTS {
+        for command in commands(document) {
+            let words = words(&command);
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            if let Err(why) = check(&command, &words) {
+                panic!("{document}: `{command}`: {why}");
+            }
+        }
+    }
+    assert!(commands("README.md").len() > 10, "the README's commands are found");
+}
+
+/// A command's words, as a shell parts them, without who gives it and with which priority.
+fn words(command: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut quote = None;
+    for letter in command.chars() {
+        match (quote, letter) {
+            (Some(open), _) if open == letter => quote = None,
+            (None, '\'' | '"') => quote = Some(letter),
+            (None, ' ') => words.push(String::new()),
+            _ => words.last_mut().unwrap().push(letter),
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    for before in [&["sudo"][..], &["-u", "overheard"], &["chrt", "-r", "5"]] {
+        if words.iter().zip(before).filter(|(word, before)| word == before).count() == before.len() {
+            words.drain(..before.len());
+        }
+    }
+    words
+}
+
+fn check(command: &str, words: &[&str]) -> Result<(), String> {
+    let (program, arguments) = words.split_first().ok_or("no command")?;
+    match *program {
+        "make" => check_make(arguments),
+        "cargo" => check_cargo(command, arguments),
+        "overheard" | "target/release/overheard" => check_overheard(command, arguments),
+        "scripts/in-qemu" => check(command, arguments),
+        program if OF_THE_SYSTEM.contains(&program) => Ok(()),
+        _ => Err(format!("{program} is no program that the documents know")),
+    }
+}
+
+/// Its recipe is gone through, and nothing of it done.
+fn check_make(arguments: &[&str]) -> Result<(), String> {
+    let makefile = read("Makefile");
+    for variable in arguments.iter().filter_map(|argument| argument.split_once('=')).map(|(name, _)| name) {
+        if !makefile.contains(&format!("$({variable})")) {
+            return Err(format!("the Makefile knows no {variable}"));
+        }
+    }
+    let gone_through =
+        Command::new("make").arg("--dry-run").args(arguments).current_dir(workspace()).output();
+    let gone_through = gone_through.map_err(|why| why.to_string())?;
+    let said = || String::from_utf8_lossy(&gone_through.stderr).into_owned();
+    gone_through.status.success().then_some(()).ok_or_else(said)
+}
+
+fn check_cargo(command: &str, arguments: &[&str]) -> Result<(), String> {
+    let (of_cargo, behind) = match arguments.iter().position(|word| *word == "--") {
+        Some(at) => (&arguments[..at], &arguments[at + 1..]),
+        None => (arguments, &[][..]),
+    };
+    let after = |option| of_cargo.iter().skip_while(move |word| **word != option).nth(1).copied();
+    let package = after("-p").ok_or("it names no package")?;
+    let folder = workspace().join("crates").join(package.trim_start_matches("overheard-"));
+    if !folder.join("Cargo.toml").exists() {
+        return Err(format!("there is no package {package}"));
+    }
+    if let Some(test) = after("--test")
+        && !folder.join("tests").join(test).with_extension("rs").exists()
+    {
+        return Err(format!("{package} has no test {test}"));
+    }
+    if of_cargo.first() == Some(&"run") { check_overheard(command, behind) } else { Ok(()) }
+}
+
+fn check_overheard(command: &str, arguments: &[&str]) -> Result<(), String> {
+    match arguments {
+        ["experiment", "all", ..] | ["bench", ..] => has_its_options(arguments),
+        ["experiment", ..] => has_something_to_run(arguments),
+        _ if GIVEN.iter().any(|(given, ..)| *given == command) => Ok(()),
+        ["doctor"] if command.starts_with("scripts/in-qemu ") => Ok(()), // given here without it
+        _ => Err("no test gives it: add it to GIVEN".to_owned()),
+    }
+}
+
+/// The help of the subcommand names every option.
+fn has_its_options(arguments: &[&str]) -> Result<(), String> {
+    let before_options = arguments.iter().take_while(|word| !word.starts_with('-'));
+    let asked = Command::new(PROGRAM).args(before_options).arg("--help").output().unwrap();
+    if !asked.status.success() {
+        return Err(String::from_utf8_lossy(&asked.stderr).into_owned());
+    }
+    let help = String::from_utf8_lossy(&asked.stdout);
+    let known = |option: &str| help.split_whitespace().any(|word| word.trim_end_matches(',') == option);
+    match arguments.iter().filter(|word| word.starts_with("--")).find(|option| !known(option)) {
+        Some(option) => Err(format!("its help does not know {option}:\n{help}")),
+        None => Ok(()),
+    }
+}
+
+/// An experiment tells what it would run, by the very options that the document gives it, but for what becomes of the rows.
+fn has_something_to_run(arguments: &[&str]) -> Result<(), String> {
+    let mut asked = Vec::new();
+    let mut rest = arguments.iter();
+    while let Some(word) = rest.next() {
+        match *word {
+            "--check" => {}
+            "--report" | "--resume" => drop(rest.next()),
+            _ => asked.push(*word),
+        }
+    }
+    let told = Command::new(PROGRAM).args(&asked).args(["--list"]).current_dir(workspace()).output().unwrap();
+    let said = String::from_utf8_lossy(if told.status.success() { &told.stdout } else { &told.stderr });
+    let is_told = told.status.success() && said.lines().count() > 1;
+    if is_told { has_its_options(arguments) } else { Err(said.into_owned()) }
+}
+
+/// The script of a reader who gives [`GIVEN`] on two machines with a cable between them.
+fn script() -> String {
+    let mut script = String::from(concat!(
+        "for name in gateway station; do mkdir -p $name; ln -s ../packaging $name/packaging; ip netns add $name; ",
+        "ip -n $name link set lo up; done\n",
+        "ip link add cable netns gateway type veth peer name cable netns station\n",
+        "ip -n gateway addr add 192.0.2.1/24 dev cable; ip -n gateway link set cable up\n",
+        "ip -n station addr add 192.0.2.2/24 dev cable; ip -n station link set cable up\n",
+        "on() { (cd $1 && exec ip netns exec $1 bash -euo pipefail -c \"sudo() { \\\"\\$@\\\"; }; $2\"); }\n",
+        "waits() { for _ in $(seq 100); do ! \"$@\" >/dev/null 2>&1 || return 0; sleep 0.1; done; false; }\n",
+    ));
+    for (command, place, how) in GIVEN {
+        let name = match place {
+            Where::Gateway => "gateway",
+            Where::Station => "station",
+            Where::Package | Where::Workspace => continue,
+        };
+        let socket = if place == Where::Station { " station.toml" } else { "" };
+        let is_up = format!("waits on {name} 'overheard status{socket}'\n");
+        script.push_str(&match how {
+            How::ToItsEnd => format!("on {name} '{command}'\n"),
+            How::Meanwhile => format!("on {name} '{command}' &\nsleep 2\n"),
+            How::MeanwhileTheTunnel => {
+                let first = if place == Where::Gateway { "bash configure.sh\n" } else { "" };
+                format!("{first}on {name} '{command}' &\n{is_up}")
+            }
+            How::InThePlaceOfTheFirst => {
+                format!("kill $(ip netns pids gateway)\nsleep 1\non {name} '{command}' 2>log.json &\n{is_up}")
+            }
+            How::OnATerminal => {
+                format!("(sleep 2; printf q) | on {name} 'timeout 20 script -qec \"$1\" /dev/null' \n")
+                    .replace("$1", command.trim_start_matches("sudo "))
+            }
+            How::UntilInterrupted => {
+                format!(
+                    "on {name} 'timeout -s INT 3 {}' || test $? = 124\n",
+                    command.trim_start_matches("sudo ")
+                )
+            }
+            How::WithFewerBytes => {
+                format!(
+                    "on {name} '{}'\nln -s trace.pcap {name}/traffic.pcap\n",
+                    command.replace("64000000", "2000000")
+                )
+            }
+            How::IfThereIs(program) => {
+                format!("! command -v {program} || on {name} '{command}' >/dev/null\n")
+            }
+            How::Elsewhere => continue,
+        });
+    }
+    script
+}
+
+/// The README's files, with each other's keys; both nodes are on one machine, so that the station has another socket.
+const CONFIGURE: &str = r#"
+cp gateway/keys/network.key station/keys/
+sed -i "s|THE STATION'S PUBLIC KEY|$(cat station/keys/public.key)|" gateway/gateway.toml
+sed -i "s|THE GATEWAY'S PUBLIC KEY|$(cat gateway/keys/public.key)|; s|^role = \"station\"|&\nstatus_socket = \"status.sock\"|" station/station.toml
+"#;
+
+#[test]
+fn the_readmes_commands_do_what_they_are_given_for() {
+    if !possible() || !has("script", "bsdutils") || !has("nft", "nftables") {
+        return;
+    }
+    let reader = Reader::new();
+    let write = |name: &str, text: &str| {
+        let file = reader.folder().join(name);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, text).unwrap();
+    };
+    let configurations = blocks("README.md", "toml");
+    for (name, file) in [("gateway", "gateway.toml"), ("station", "station.toml"), ("gateway", "cache.toml")]
+    {
+        let head = format!("# {file}\n");
+        let text = configurations.iter().find(|text| text.starts_with(&head)).unwrap();
+        // a test keeps nothing in the machine's own folders
+        write(&format!("{name}/{file}"), &text.replace("/var/cache/overheard", "kept"));
+    }
+    write("configure.sh", CONFIGURE);
+    let given = reader.gives(&script());
+    let said = String::from_utf8_lossy(&given.stderr);
+    let told = String::from_utf8_lossy(&given.stdout);
+    assert!(given.status.success(), "{}\n{told}\n{said}", given.status);
+    for sign in ["\"peers\":[", "station", "chain ", "zstd"] {
+        assert!(told.contains(sign), "{sign} is not told:\n{told}");
+    }
+    let log = fs::read_to_string(reader.folder().join("log.json")).unwrap();
+    assert!(log.lines().any(|line| line.starts_with("{\"timestamp\"")), "{log}");
+}
+
+#[test]
+fn the_demo_fetches_every_byte_over_its_link() {
+    if !possible() || !has("nginx", "nginx-light") || !has("curl", "curl") {
+        return;
+    }
+    let content = tempfile::TempDir::new().unwrap();
+    fs::copy(workspace().join("README.md"), content.path().join("README.md")).unwrap();
+    let mut demo = Command::new(PROGRAM);
+    let shown = demo.args(["demo", "--link", "satellite", "--content"]).arg(content.path()).output().unwrap();
+    let said = String::from_utf8_lossy(&shown.stdout);
+    assert!(shown.status.success(), "{said}\n{}", String::from_utf8_lossy(&shown.stderr));
+    let checksums = said.lines().find(|line| line.starts_with("checksums")).expect("a table is shown");
+    assert_eq!(checksums.matches("equal").count(), 3, "{said}");
+}

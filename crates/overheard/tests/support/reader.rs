@@ -1,0 +1,45 @@
+//! A reader who gives the commands of a document: in a folder with the project's `packaging`, where `overheard` is installed.
+
+use super::PROGRAM;
+use super::documents::workspace;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+/// The folder in which a reader is.
+pub struct Reader {
+    folder: TempDir,
+}
+
+impl Reader {
+    pub fn new() -> Self {
+        let folder = TempDir::new().unwrap();
+        let packaging = workspace().join("packaging").canonicalize().unwrap();
+        symlink(packaging, folder.path().join("packaging")).unwrap();
+        fs::create_dir(folder.path().join("bin")).unwrap();
+        symlink(PROGRAM, folder.path().join("bin/overheard")).unwrap();
+        Reader { folder }
+    }
+
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Gives commands, each of which has to succeed, as root. Namespaces of mounts, networks and processes keep them apart from
+    /// this machine, and end what they leave running.
+    pub fn gives(&self, commands: &str) -> Output {
+        let folder = self.folder();
+        let script = format!("set -euo pipefail\nsudo() {{ \"$@\"; }}\n{commands}\n");
+        fs::write(folder.join("commands.sh"), script).unwrap();
+        let path = format!("{}/bin:{}", folder.display(), std::env::var("PATH").unwrap());
+        Command::new("timeout")
+            .args(["180", "unshare", "--mount", "--net", "--pid", "--fork", "--mount-proc", "--kill-child"])
+            .args(["bash", "-c", "mount -t tmpfs tmpfs /run && exec bash -x commands.sh"])
+            .env("PATH", path)
+            .current_dir(folder)
+            .output()
+            .unwrap()
+    }
+}
