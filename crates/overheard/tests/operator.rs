@@ -26,12 +26,25 @@ fn gateway() -> IpAddr {
     "10.98.0.1".parse().unwrap()
 }
 
-/// A tunnel with a dashboard at the gateway.
-fn tunnel() -> (Cabled, Site) {
+/// A tunnel that runs, with a dashboard at the gateway.
+struct Tunnel {
+    node: Node,
+    _station: Node,
+    site: Site,
+    machines: Cabled,
+}
+
+/// `None`: this machine does not let us.
+fn tunnel() -> Option<Tunnel> {
+    if !possible() {
+        return None;
+    }
     let (machines, site) = (Cabled::new(), Site::tunnel("192.0.2.1:4780", r#"["10.98.0.1/32"]"#));
     let config = fs::read_to_string(site.path().join("gateway.toml")).unwrap();
     site.write("gateway.toml", &format!("{config}\n[dashboard]\n"));
-    (machines, site)
+    let node = Node::start(&site, &machines.gateway, "gateway");
+    let _station = Node::start(&site, &machines.station, "station");
+    Some(Tunnel { node, _station, site, machines })
 }
 
 /// Sends some content from the station through the gateway and back.
@@ -66,12 +79,7 @@ fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
 
 #[test]
 fn the_dashboard_tells_what_status_tells() {
-    if !possible() {
-        return;
-    }
-    let (machines, site) = tunnel();
-    let node = Node::start(&site, &machines.gateway, "gateway");
-    let _station = Node::start(&site, &machines.station, "station");
+    let Some(Tunnel { machines, site, node, _station }) = tunnel() else { return };
     exchange(&machines);
     exchange(&machines); // what was sent before
     assert!(get(&machines.gateway, "/").contains("page.js"));
@@ -127,12 +135,7 @@ fn browsed(machine: &Machine, picture: &Path) -> Option<(String, Vec<String>)> {
 
 #[test]
 fn the_dashboard_draws_in_a_browser_what_passes() {
-    if !possible() {
-        return;
-    }
-    let (machines, site) = tunnel();
-    let _node = Node::start(&site, &machines.gateway, "gateway");
-    let _station = Node::start(&site, &machines.station, "station");
+    let Some(Tunnel { machines, site, node: _node, _station }) = tunnel() else { return };
     exchange(&machines);
     exchange(&machines); // what was sent before
     std::thread::sleep(Duration::from_secs(2)); // the history's next second
@@ -168,12 +171,7 @@ fn a_dashboard_that_others_could_ask_wants_a_token() {
 
 #[test]
 fn a_changed_configuration_is_taken_up_if_it_is_right() {
-    if !possible() {
-        return;
-    }
-    let (machines, site) = tunnel();
-    let node = Node::start(&site, &machines.gateway, "gateway");
-    let _station = Node::start(&site, &machines.station, "station");
+    let Some(Tunnel { machines, site, node, _station }) = tunnel() else { return };
     assert!(answers(&machines.station, gateway(), 56, PATIENCE));
     let right = fs::read_to_string(site.path().join("gateway.toml")).unwrap();
     site.write("gateway.toml", &right.replace("allowed_ips", "allowed_ip"));
@@ -198,12 +196,7 @@ fn a_changed_configuration_is_taken_up_if_it_is_right() {
 
 #[test]
 fn a_capture_has_what_passes_and_says_what_was_removed() {
-    if !possible() {
-        return;
-    }
-    let (machines, site) = tunnel();
-    let _node = Node::start(&site, &machines.gateway, "gateway");
-    let _station = Node::start(&site, &machines.station, "station");
+    let Some(Tunnel { machines, site, node: _node, _station }) = tunnel() else { return };
     exchange(&machines);
     let file = site.path().join("passed.pcapng");
     let mut capture = Command::new(PROGRAM)
