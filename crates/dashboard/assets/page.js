@@ -192,6 +192,12 @@ function describe(status) {
   at("refused").textContent = refused.map(([why, times]) => `${times} ${why.replaceAll("_", " ")}`).join(", ") || "nothing";
 }
 
+function showCaches(lines) {
+  const section = at("caches");
+  section.hidden = lines.length === 0;
+  section.replaceChildren(section.firstElementChild, ...lines.map((line) => element("p", line)));
+}
+
 async function asked(path) {
   const answer = await fetch(path, { signal: AbortSignal.timeout(4000) });
   if (!answer.ok) throw new Error(await answer.text());
@@ -206,6 +212,7 @@ async function turn() {
     const series = await asked(`history.json?step=${step}&since=${since}`);
     if (of === step) { take(series); show(); }
     describe(await asked("status.json"));
+    showCaches(await asked("caches.json"));
     state.textContent = "";
     state.className = "";
   } catch (error) {

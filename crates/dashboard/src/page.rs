@@ -5,6 +5,7 @@
 //! | `/` | the page |
 //! | `/history.json?step=10&since=12.5` | [`Series`](crate::Series): steps of 1 or 10 seconds that ended later than this second of uptime |
 //! | `/status.json` | [`Report`], as `overheard status --json` prints it |
+//! | `/caches.json` | a line for each web cache on the node's machine |
 //! | `/metrics` | [`metrics`](crate::metrics) for Prometheus |
 //!
 //! Who may ask is the matter of the crate [`page`].
@@ -30,13 +31,19 @@ const FILES: [File; 3] = [
 pub struct Known {
     history: Mutex<History>,
     latest: Mutex<Option<Report>>,
+    caches: Mutex<Vec<String>>,
 }
 
 impl Known {
     /// Nothing but `history` yet.
     #[must_use]
     pub fn new(history: History) -> Arc<Self> {
-        Arc::new(Known { history: Mutex::new(history), latest: Mutex::new(None) })
+        Arc::new(Known { history: Mutex::new(history), latest: Mutex::new(None), caches: Mutex::default() })
+    }
+
+    /// Takes what the web caches on its machine say now: a line each.
+    pub fn note_caches(&self, lines: Vec<String>) {
+        *self.caches.lock().unwrap_or_else(PoisonError::into_inner) = lines;
     }
 
     /// Takes what the node says now.
@@ -49,6 +56,10 @@ impl Known {
     #[must_use]
     pub fn series(&self, step: Step, since_seconds: f64) -> crate::Series {
         self.history.lock().unwrap_or_else(PoisonError::into_inner).series(step, since_seconds)
+    }
+
+    fn caches(&self) -> Vec<String> {
+        self.caches.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// What the node said last.
@@ -102,11 +113,15 @@ fn answer(question: Question<'_>, known: &Known) -> Answer {
         "/status.json" => {
             of_latest(known, "application/json", |it| serde_json::to_string(it).unwrap_or_default())
         }
+        "/caches.json" => {
+            let lines = serde_json::to_string(&known.caches()).unwrap_or_default();
+            said(StatusCode::OK, "application/json", lines)
+        }
         "/metrics" => of_latest(known, metrics::MEDIA_TYPE, metrics::metrics),
         _ => said(
             StatusCode::NOT_FOUND,
             "text/plain",
-            "there are /, /history.json, /status.json and /metrics\n",
+            "there are /, /history.json, /status.json, /caches.json and /metrics\n",
         ),
     }
 }

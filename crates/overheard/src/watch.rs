@@ -1,6 +1,7 @@
 //! Asks the node once a second how it is, for whoever looks at what has happened: the page, `overheard top`, and the
 //! service manager, which hears nothing more of a node that does not answer and starts it anew.
 
+use crate::commands::status;
 use crate::config::{Config, Mistake};
 use crate::service;
 use anyhow::Context;
@@ -44,6 +45,7 @@ impl Watch {
         if let Some(page) = page {
             tracing::info!("the dashboard is at http://{}/", page.address()?);
             page.serve(known.clone()).context("cannot start the thread that serves the dashboard")?;
+            watch_caches(known.clone())?;
         }
         let watch = move || {
             let mut next = Instant::now();
@@ -65,4 +67,20 @@ impl Watch {
             .context("cannot start the thread that watches the node")?;
         Ok(())
     }
+}
+
+/// Asks the web caches that run here how they are, for the page. On a thread of its own: one that answers late must not make it
+/// look as if the node did.
+fn watch_caches(known: Arc<Known>) -> anyhow::Result<()> {
+    let watch = move || {
+        loop {
+            known.note_caches(status::cache::lines());
+            std::thread::sleep(2 * STEP);
+        }
+    };
+    std::thread::Builder::new()
+        .name("caches".to_owned())
+        .spawn(watch)
+        .context("cannot start the thread that asks web caches")?;
+    Ok(())
 }

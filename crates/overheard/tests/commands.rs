@@ -197,7 +197,7 @@ fn has_something_to_run(arguments: &[&str]) -> Result<(), String> {
     let mut rest = arguments.iter();
     while let Some(word) = rest.next() {
         match *word {
-            "--check" => {}
+            "--check" | "--list" => {}
             "--report" | "--resume" => drop(rest.next()),
             _ => asked.push(*word),
         }
@@ -259,11 +259,14 @@ fn script() -> String {
             How::Elsewhere => continue,
         });
     }
+    script.push_str("on gateway 'curl -s http://127.0.0.1:4785/caches.json'\n");
     script
 }
 
-/// The README's files, with each other's keys; both nodes are on one machine, so that the station has another socket.
+/// The README's files, with each other's keys; both nodes are on one machine, so that the station has another socket. The gateway
+/// has a page.
 const CONFIGURE: &str = r#"
+printf '\n[dashboard]\n' >> gateway/gateway.toml
 cp gateway/keys/network.key station/keys/
 sed -i "s|THE STATION'S PUBLIC KEY|$(cat station/keys/public.key)|" gateway/gateway.toml
 sed -i "s|THE GATEWAY'S PUBLIC KEY|$(cat gateway/keys/public.key)|; s|^role = \"station\"|&\nstatus_socket = \"status.sock\"|" station/station.toml
@@ -271,7 +274,7 @@ sed -i "s|THE GATEWAY'S PUBLIC KEY|$(cat gateway/keys/public.key)|; s|^role = \"
 
 #[test]
 fn the_readmes_commands_do_what_they_are_given_for() {
-    if !possible() || !has("script", "bsdutils") || !has("nft", "nftables") {
+    if !possible() || !has("script", "bsdutils") || !has("nft", "nftables") || !has("curl", "curl") {
         return;
     }
     let reader = Reader::new();
@@ -293,7 +296,7 @@ fn the_readmes_commands_do_what_they_are_given_for() {
     let said = String::from_utf8_lossy(&given.stderr);
     let told = String::from_utf8_lossy(&given.stdout);
     assert!(given.status.success(), "{}\n{told}\n{said}", given.status);
-    for sign in ["\"peers\":[", "station", "chain ", "zstd"] {
+    for sign in ["\"peers\":[", "station", "chain ", "zstd", "\"web cache router-4: 0 requests"] {
         assert!(told.contains(sign), "{sign} is not told:\n{told}");
     }
     let log = fs::read_to_string(reader.folder().join("log.json")).unwrap();

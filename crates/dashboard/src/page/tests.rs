@@ -47,6 +47,7 @@ fn questions_that_make_no_sense_are_refused() {
         assert_eq!(here(path).status(), StatusCode::BAD_REQUEST, "{path}");
     }
     assert_eq!(here("/nothing").status(), StatusCode::NOT_FOUND);
+    assert_eq!(here("/caches.json").status(), StatusCode::OK, "none is an answer, too");
     let early = Known::new(History::new(AirTime::at(24e6)));
     assert_eq!(asked("/metrics", &early).status(), StatusCode::SERVICE_UNAVAILABLE);
 }

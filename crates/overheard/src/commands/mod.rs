@@ -13,7 +13,7 @@ mod keygen;
 mod lab_guest;
 mod lab_node;
 mod man;
-mod status;
+pub(crate) mod status;
 mod top;
 mod trace;
 mod up;

@@ -1,6 +1,6 @@
 //! `overheard status`: asks the nodes and web caches that run here how they are.
 
-pub(super) mod cache;
+pub(crate) mod cache;
 mod gateways;
 mod relays;
 

@@ -49,7 +49,7 @@ struct Seen {
 impl Seen {
     /// Asks for what is new. What was known stays where nobody answers.
     fn ask(&mut self, socket: &Path, view: View) {
-        self.notes = caches();
+        self.notes = status::cache::lines();
         let asked = ask(socket).and_then(|report| {
             self.report = report;
             ask_history(socket, view.step, self.gathered.since_seconds())
@@ -59,12 +59,6 @@ impl Seen {
             Err(why) => self.notes.push(format!("what is shown is old: {why:#}")),
         }
     }
-}
-
-/// A line for each web cache that runs here.
-fn caches() -> Vec<String> {
-    let told = |socket: &PathBuf| status::cache::ask(socket).ok().map(|report| status::cache::line(&report));
-    status::sockets_here("cache").iter().filter_map(told).collect()
 }
 
 fn watch(

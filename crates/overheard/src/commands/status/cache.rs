@@ -74,8 +74,12 @@ pub fn print(out: &mut impl Write, report: &Value) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The same in a line.
-pub fn line(report: &Value) -> String {
+/// The same, of every cache that runs here and answers, in a line each.
+pub fn lines() -> Vec<String> {
+    super::sockets_here("cache").iter().filter_map(|socket| Some(line(&ask(socket).ok()?))).collect()
+}
+
+fn line(report: &Value) -> String {
     let requests = &report["counters"]["requests"];
     let counts = OUTCOMES.map(|outcome| requests[outcome].as_u64().unwrap_or(0));
     let (kept_off, all) = (counts[..KEPT_OFF].iter().sum(), counts.iter().sum::<u64>());
