@@ -75,17 +75,19 @@ pub fn html(heading: &Heading, claims: &[Claim], sections: &[Section]) -> String
     page::html(heading, claims, sections)
 }
 
-/// The first chart of an experiment's report, and the title of its figure.
+/// The first chart of an experiment's report that has the paper's values beside ours, or the first at all; and the title of its
+/// figure.
 #[must_use]
 pub fn first_chart(experiment: &Experiment, rows: &[Row]) -> Option<(&'static str, String)> {
-    experiment.figures.iter().find_map(|figure| {
-        let rows: Vec<Row> = rows.iter().filter(|row| row.figure == figure.id).cloned().collect();
-        let svg = panels(&rows)
-            .iter()
-            .find(|panel| panel.is_worth_a_chart() && panel.constant().is_none())
-            .and_then(|panel| chart::svg(panel, figure.x))?;
-        Some((figure.title, svg))
-    })
+    let first = |is_meant: fn(&Panel<'_>) -> bool| {
+        experiment.figures.iter().find_map(|figure| {
+            let rows: Vec<Row> = rows.iter().filter(|row| row.figure == figure.id).cloned().collect();
+            let panels = panels(&rows);
+            let mut charts = panels.iter().filter(|it| it.is_worth_a_chart() && it.constant().is_none());
+            Some((figure.title, chart::svg(charts.find(|panel| is_meant(panel))?, figure.x)?))
+        })
+    };
+    first(|panel| panel.has_the_papers()).or_else(|| first(|_| true))
 }
 
 /// The rows of a section that belong into one chart: those of one panel with one unit.
@@ -148,6 +150,11 @@ impl Panel<'_> {
         rows.filter_map(|row| Some((*row, row.value?)))
     }
 
+    /// Whether the paper's values stand beside ours.
+    fn has_the_papers(&self) -> bool {
+        self.curves.iter().flat_map(|curve| &curve.rows).any(|row| row.paper.is_some())
+    }
+
     /// Whether there is anything that a chart shows better than a table.
     fn is_worth_a_chart(&self) -> bool {
         let mut places: Vec<&X> = self.measured().map(|(row, _)| &row.x).collect();
@@ -159,8 +166,7 @@ impl Panel<'_> {
     fn constant(&self) -> Option<f64> {
         let mut measured = self.measured();
         let (_, first) = measured.next()?;
-        let differs = self.curves.iter().flat_map(|curve| &curve.rows).any(|row| row.paper.is_some());
-        (!differs && measured.all(|(_, value)| value == first)).then_some(first)
+        (!self.has_the_papers() && measured.all(|(_, value)| value == first)).then_some(first)
     }
 }
 
@@ -207,6 +213,21 @@ mod tests {
         assert_eq!(panels(&section.rows)[0].constant(), Some(1.0));
         section.rows[0].paper = Some(1.0);
         assert_eq!(panels(&section.rows)[0].constant(), None, "the paper's is to be seen beside it");
+    }
+
+    #[test]
+    fn long_names_stand_below_each_other_the_first_on_top() {
+        let names = ["nothing at all", "everything but the one", "everything there is, together"];
+        let row = |name: &&str| Row::new("1", "waited", *name, "s").exactly(2.0);
+        let rows: Vec<Row> = names.iter().map(row).collect();
+        let svg = chart::svg(&panels(&rows)[0], "what is on").unwrap();
+        let height = |name: &&str| -> u32 {
+            let before = svg.split(&format!("\n{name}\n")).next().unwrap();
+            let y = before.rsplit("<text").next().unwrap().split(" y=\"").nth(1).unwrap();
+            y.split('"').next().unwrap().parse().unwrap()
+        };
+        let heights: Vec<u32> = names.iter().map(height).collect();
+        assert!(heights.windows(2).all(|pair| pair[0] + 12 <= pair[1]), "{heights:?}");
     }
 
     #[test]

@@ -259,7 +259,8 @@ fn script() -> String {
             How::Elsewhere => continue,
         });
     }
-    script.push_str("on gateway 'curl -s http://127.0.0.1:4785/caches.json'\n");
+    let of_caches = "on gateway 'curl -s http://127.0.0.1:4785/caches.json | grep router'";
+    script.push_str(&format!("waits {of_caches}\n{of_caches}\n")); // they are asked every other second
     script
 }
 

@@ -1,5 +1,6 @@
 //! One chart, as SVG: a curve a series with its intervals, and the paper's values as rings of the same colour. What the colours
-//! mean stands beside the chart, where it hides nothing.
+//! mean stands beside the chart, where it hides nothing. Places that are names stand below each other, where long ones can be
+//! read, with their values beside them.
 
 use std::ops::Range;
 
@@ -14,6 +15,10 @@ const LEGEND_WIDTH: u32 = 280;
 const HEIGHT: u32 = 420;
 /// From one line of the legend to the next.
 const LINE: i32 = 18;
+/// From one name to the next, what is around them, and how wide a letter is at most.
+const NAME_HEIGHT: u32 = 24;
+const AROUND_NAMES: u32 = 80;
+const LETTER_WIDTH: usize = 7;
 /// Colours that differ for most eyes (Okabe and Ito's, and two more).
 const COLOURS: [RGBColor; 10] = [
     RGBColor(0, 114, 178),
@@ -31,9 +36,11 @@ const COLOURS: [RGBColor; 10] = [
 /// Draws a panel. None when it cannot be drawn, which leaves the reader its table.
 pub fn svg(panel: &Panel<'_>, x_label: &str) -> Option<String> {
     let mut text = String::new();
+    let lines = |names: Vec<String>| names.len().max(panel.curves.len() + 1) as u32;
+    let height = panel.names().map_or(HEIGHT, |names| AROUND_NAMES + NAME_HEIGHT * lines(names));
     {
         let area =
-            SVGBackend::with_string(&mut text, (CHART_WIDTH + LEGEND_WIDTH, HEIGHT)).into_drawing_area();
+            SVGBackend::with_string(&mut text, (CHART_WIDTH + LEGEND_WIDTH, height)).into_drawing_area();
         area.fill(&WHITE).ok()?;
         let (left, right) = area.split_horizontally(CHART_WIDTH);
         draw(&left, panel, x_label).ok()?;
@@ -52,30 +59,28 @@ fn curves<'a>(panel: &'a Panel<'a>) -> impl Iterator<Item = (&'a Curve<'a>, RGBC
 }
 
 fn draw(area: &Area<'_>, panel: &Panel<'_>, x_label: &str) -> Result<(), Failure> {
-    let names = panel.names();
-    let place = |row: &Row| match (&row.x, &names) {
-        (X::Number(number), _) => *number,
-        (X::Name(name), Some(names)) => names.iter().position(|other| other == name).unwrap_or(0) as f64,
-        (X::Name(_), None) => f64::NAN,
-    };
-    let (x_range, y_range) = ranges(panel, &place).ok_or("nothing to draw")?;
+    match panel.names() {
+        Some(names) => draw_named(area, panel, x_label, &names),
+        None => draw_curves(area, panel, x_label),
+    }
+}
+
+/// Numbers from left to right, values upwards.
+fn draw_curves(area: &Area<'_>, panel: &Panel<'_>, x_label: &str) -> Result<(), Failure> {
+    let place = |row: &Row| if let X::Number(number) = row.x { number } else { f64::NAN };
+    let (places, values) = ranges(panel, &place).ok_or("nothing to draw")?;
     let mut chart = ChartBuilder::on(area)
         .margin(10)
         .margin_right(20)
         .x_label_area_size(45)
         .y_label_area_size(60)
-        .build_cartesian_2d(x_range, y_range)?;
-    let label = |x: &f64| match &names {
-        Some(names) if x.fract() == 0.0 => names.get(*x as usize).cloned().unwrap_or_default(),
-        Some(_) => String::new(),
-        None => format!("{x}"),
-    };
+        .build_cartesian_2d(places, values)?;
     chart
         .configure_mesh()
         .x_desc(x_label)
         .y_desc(panel.label())
-        .x_labels(names.as_ref().map_or(11, |names| 2 * names.len() + 1))
-        .x_label_formatter(&label)
+        .x_labels(11)
+        .x_label_formatter(&|x| format!("{x}"))
         .light_line_style(WHITE)
         .label_style(("sans-serif", 12))
         .axis_desc_style(("sans-serif", 14))
@@ -83,13 +88,51 @@ fn draw(area: &Area<'_>, panel: &Panel<'_>, x_label: &str) -> Result<(), Failure
     for (curve, colour) in curves(panel) {
         let points: Vec<(f64, f64)> =
             curve.rows.iter().filter_map(|row| Some((place(row), row.value?))).collect();
-        let radius = if names.is_some() { 4 } else { 2 };
-        chart.draw_series(points.iter().map(|point| Circle::new(*point, radius, colour.filled())))?;
-        if names.is_none() {
-            chart.draw_series(LineSeries::new(points.iter().copied(), colour.stroke_width(2)))?;
-        }
-        chart.draw_series(intervals(curve, &place).map(|ends| PathElement::new(ends, colour.mix(0.5))))?;
+        chart.draw_series(points.iter().map(|point| Circle::new(*point, 2, colour.filled())))?;
+        chart.draw_series(LineSeries::new(points.iter().copied(), colour.stroke_width(2)))?;
+        let strokes =
+            curve.rows.iter().filter_map(|row| Some([(place(row), row.low?), (place(row), row.high?)]));
+        chart.draw_series(strokes.map(|ends| PathElement::new(ends, colour.mix(0.5))))?;
         let paper = curve.rows.iter().filter_map(|row| Some((place(row), row.paper?)));
+        chart.draw_series(paper.map(|point| Circle::new(point, 6, colour.stroke_width(2))))?;
+    }
+    Ok(())
+}
+
+/// Names below each other, values to the right.
+fn draw_named(area: &Area<'_>, panel: &Panel<'_>, x_label: &str, names: &[String]) -> Result<(), Failure> {
+    // the first on top
+    let line = |name: &String| names.iter().rev().position(|other| other == name).unwrap_or(0) as f64;
+    let place = |row: &Row| if let X::Name(name) = &row.x { line(name) } else { f64::NAN };
+    let (places, values) = ranges(panel, &place).ok_or("nothing to draw")?;
+    let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    let mut chart = ChartBuilder::on(area)
+        .margin(10)
+        .margin_right(20)
+        .x_label_area_size(45)
+        .y_label_area_size((longest * LETTER_WIDTH + 40) as u32)
+        .build_cartesian_2d(values, places)?;
+    let label = |y: &f64| match names.iter().rev().nth(*y as usize) {
+        Some(name) if y.fract() == 0.0 && *y >= 0.0 => name.clone(),
+        _ => String::new(),
+    };
+    chart
+        .configure_mesh()
+        .x_desc(panel.label())
+        .y_desc(x_label)
+        .y_labels(2 * names.len() + 1)
+        .y_label_formatter(&label)
+        .light_line_style(WHITE)
+        .label_style(("sans-serif", 12))
+        .axis_desc_style(("sans-serif", 14))
+        .draw()?;
+    for (curve, colour) in curves(panel) {
+        let points = curve.rows.iter().filter_map(|row| Some((row.value?, place(row))));
+        chart.draw_series(points.map(|point| Circle::new(point, 4, colour.filled())))?;
+        let strokes =
+            curve.rows.iter().filter_map(|row| Some([(row.low?, place(row)), (row.high?, place(row))]));
+        chart.draw_series(strokes.map(|ends| PathElement::new(ends, colour.mix(0.5))))?;
+        let paper = curve.rows.iter().filter_map(|row| Some((row.paper?, place(row))));
         chart.draw_series(paper.map(|point| Circle::new(point, 6, colour.stroke_width(2))))?;
     }
     Ok(())
@@ -104,22 +147,14 @@ fn legend(area: &Area<'_>, panel: &Panel<'_>) -> Result<(), Failure> {
         area.draw(&Text::new(curve.name, (28, y - 6), font.clone()))?;
         y += LINE;
     }
-    if panel.curves.iter().flat_map(|curve| &curve.rows).any(|row| row.paper.is_some()) {
+    if panel.has_the_papers() {
         area.draw(&Circle::new((12, y), 6, BLACK.stroke_width(2)))?;
         area.draw(&Text::new("in the paper", (28, y - 6), font))?;
     }
     Ok(())
 }
 
-/// The vertical strokes of the intervals.
-fn intervals<'a>(
-    curve: &'a Curve<'_>,
-    place: &'a impl Fn(&Row) -> f64,
-) -> impl Iterator<Item = [(f64, f64); 2]> + 'a {
-    curve.rows.iter().filter_map(move |row| Some([(place(row), row.low?), (place(row), row.high?)]))
-}
-
-/// What the axes must span, with a little air; the vertical one begins at 0.
+/// What the axes must span, of places and of values, with a little air; values begin at 0.
 fn ranges(panel: &Panel<'_>, place: &impl Fn(&Row) -> f64) -> Option<(Range<f64>, Range<f64>)> {
     let rows = || panel.curves.iter().flat_map(|curve| &curve.rows);
     let places: Vec<f64> = rows().map(|row| place(row)).collect();

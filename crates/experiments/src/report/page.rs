@@ -12,7 +12,7 @@ h1, h2, h3 { line-height: 1.2 } h2 { margin-top: 2.5em; border-top: 1px solid #c
 table { border-collapse: collapse; font-size: 13px } th, td { padding: .2em .7em; text-align: left; vertical-align: top }
 tr:nth-child(even) { background: #f4f4f4 } td.number { text-align: right; font-variant-numeric: tabular-nums }
 .passed { color: #00703c; font-weight: bold } .short { color: #b00020; font-weight: bold } .unmeasured { color: #777 }
-.about { color: #555; font-size: 13px } svg { max-width: 100%; height: auto } figure { margin: 1em 0 }
+.narrow { white-space: nowrap } .about { color: #555; font-size: 13px } svg { max-width: 100%; height: auto } figure { margin: 1em 0 }
 details { margin: .7em 0 } summary { cursor: pointer; color: #0050a0 }";
 
 /// The whole page.

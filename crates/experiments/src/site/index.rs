@@ -52,16 +52,16 @@ fn line(part: &Part) -> Markup {
             td {
                 @for ran in &part.ran {
                     (ran.driver) " in " (format!("{:.0}", ran.took_seconds)) " s "
-                    span.about { "(" (ran.kernel) ")" } br;
+                    @if ran.kernel != "none" { span.about { "(" (ran.kernel) ")" } } br;
                 }
                 @for (driver, why) in &part.left_out { (driver) ": " span.unmeasured { "left out: " (why) } br; }
             }
-            td {
+            td.narrow {
                 span.passed { (count(Some(true))) " pass" } br;
                 span.short { (count(Some(false))) " fall short" } br;
                 span.unmeasured { (count(None)) " not measured" }
             }
-            td { a href=(format!("{id}.json")) { "JSON" } " " a href=(format!("{id}.csv")) { "CSV" } }
+            td.narrow { a href=(format!("{id}.json")) { "JSON" } " " a href=(format!("{id}.csv")) { "CSV" } }
         }
     }
 }
