@@ -106,11 +106,12 @@ fn draw_named(area: &Area<'_>, panel: &Panel<'_>, x_label: &str, names: &[String
     let place = |row: &Row| if let X::Name(name) = &row.x { line(name) } else { f64::NAN };
     let (places, values) = ranges(panel, &place).ok_or("nothing to draw")?;
     let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    let names_width = ((longest * LETTER_WIDTH + 40) as u32).min(CHART_WIDTH / 2);
     let mut chart = ChartBuilder::on(area)
         .margin(10)
         .margin_right(20)
         .x_label_area_size(45)
-        .y_label_area_size((longest * LETTER_WIDTH + 40) as u32)
+        .y_label_area_size(names_width)
         .build_cartesian_2d(values, places)?;
     let label = |y: &f64| match names.iter().rev().nth(*y as usize) {
         Some(name) if y.fract() == 0.0 && *y >= 0.0 => name.clone(),
