@@ -99,10 +99,10 @@ function points() {
 function show() {
   const of = chosen();
   const drawn = points();
-  const mean = (value) => drawn.map((steps) => sum(steps.map((i) => value(i))) / steps.length);
+  const mean = (value) => drawn.map((steps) => sum(steps.map((i) => value(of, i))) / steps.length);
   const ago = drawn.map((steps) => known.end[steps.at(-1)] - known.uptime);
   for (const chart of CHARTS) {
-    const rows = chart.series.map(([, , value]) => mean((i) => value(of, i)));
+    const rows = chart.series.map(([, , value]) => mean(value));
     chart.plot.setData([ago, ...rows], false);
     chart.plot.setScale("x", { min: -step * KEPT[step], max: 0 });
   }

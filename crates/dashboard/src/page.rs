@@ -17,6 +17,7 @@ use page::files::{self, File};
 use page::{Answer, Question, StatusCode, said};
 use std::io;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What the page consists of.
@@ -32,18 +33,19 @@ pub struct Known {
     history: Mutex<History>,
     latest: Mutex<Option<Report>>,
     caches: Mutex<Vec<String>>,
+    caches_are_wanted: AtomicBool,
 }
 
 impl Known {
     /// Nothing but `history` yet.
     #[must_use]
     pub fn new(history: History) -> Arc<Self> {
-        Arc::new(Known { history: Mutex::new(history), latest: Mutex::new(None), caches: Mutex::default() })
-    }
-
-    /// Takes what the web caches on its machine say now: a line each.
-    pub fn note_caches(&self, lines: Vec<String>) {
-        *self.caches.lock().unwrap_or_else(PoisonError::into_inner) = lines;
+        Arc::new(Known {
+            history: Mutex::new(history),
+            latest: Mutex::new(None),
+            caches: Mutex::default(),
+            caches_are_wanted: AtomicBool::default(),
+        })
     }
 
     /// Takes what the node says now.
@@ -58,7 +60,18 @@ impl Known {
         self.history.lock().unwrap_or_else(PoisonError::into_inner).series(step, since_seconds)
     }
 
+    /// Whether somebody has looked for web caches since this was asked last: they are not to be bothered for nobody.
+    pub fn caches_are_wanted(&self) -> bool {
+        self.caches_are_wanted.swap(false, Ordering::Relaxed)
+    }
+
+    /// Takes what the web caches on the node's machine say now: a line each.
+    pub fn note_caches(&self, lines: Vec<String>) {
+        *self.caches.lock().unwrap_or_else(PoisonError::into_inner) = lines;
+    }
+
     fn caches(&self) -> Vec<String> {
+        self.caches_are_wanted.store(true, Ordering::Relaxed);
         self.caches.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 

@@ -16,7 +16,7 @@ use crate::row::Driver;
 const WITHIN: f64 = 0.02;
 
 /// What has to be run, and for which figures.
-pub struct Wanted<'a> {
+pub(crate) struct Wanted<'a> {
     /// Those of which a driver can run something that is meant.
     pub figures: Vec<&'a Figure>,
     /// Cells by their names, with the number of seeds.

@@ -69,12 +69,14 @@ impl Watch {
     }
 }
 
-/// Asks the web caches that run here how they are, for the page. On a thread of its own: one that answers late must not make it
+/// Asks the web caches that run here how they are, while somebody looks at the page. On a thread of its own: one that answers late must not make it
 /// look as if the node did.
 fn watch_caches(known: Arc<Known>) -> anyhow::Result<()> {
     let watch = move || {
         loop {
-            known.note_caches(status::cache::lines());
+            if known.caches_are_wanted() {
+                known.note_caches(status::cache::lines());
+            }
             std::thread::sleep(2 * STEP);
         }
     };

@@ -5,22 +5,23 @@
 
 mod support;
 
-use std::process::Command;
 use support::documents::commands;
+use support::has;
 use support::namespaces::possible;
 use support::reader::Reader;
 
-fn has(program: &str) -> bool {
-    let found = Command::new(program).arg("--help").output().is_ok();
-    if !found {
-        println!("skipped: there is no {program}");
-    }
-    found
-}
+/// What guides use, and the packages that have it.
+const PROGRAMS: [(&str, &str); 5] = [
+    ("socat", "socat"),
+    ("nft", "nftables"),
+    ("tc", "iproute2"),
+    ("curl", "curl"),
+    ("unshare", "util-linux"),
+];
 
 /// Follows a guide from its first command to its last.
 fn follow(guide: &str) {
-    if !possible() || !["socat", "nft", "tc", "curl", "unshare"].into_iter().all(has) {
+    if !possible() || !PROGRAMS.iter().all(|(program, package)| has(program, package)) {
         return;
     }
     let commands = commands(&format!("docs/guides/{guide}"));

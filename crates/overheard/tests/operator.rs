@@ -11,9 +11,10 @@ use serde_json::Value;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{IpAddr, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
+use support::documents::workspace;
 use support::namespaces::{Cabled, Machine, Node, possible};
 use support::origin::content;
 use support::traffic::{answers, sent_and_returned};
@@ -356,8 +357,4 @@ fn the_sample_configurations_are_right() {
         assert!(is_right, "{}: {code} {said}", file.display());
     }
     assert!(checked > 7, "{checked}");
-}
-
-fn workspace() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }

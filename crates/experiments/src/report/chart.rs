@@ -5,6 +5,7 @@
 use std::ops::Range;
 
 use plotters::coord::Shift;
+use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 
 use super::{Curve, Panel};
@@ -53,6 +54,7 @@ pub fn svg(panel: &Panel<'_>, x_label: &str) -> Option<String> {
 
 type Failure = Box<dyn std::error::Error>;
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 
 fn curves<'a>(panel: &'a Panel<'a>) -> impl Iterator<Item = (&'a Curve<'a>, RGBColor)> {
     panel.curves.iter().zip(COLOURS.into_iter().cycle())
@@ -85,18 +87,12 @@ fn draw_curves(area: &Area<'_>, panel: &Panel<'_>, x_label: &str) -> Result<(), 
         .label_style(("sans-serif", 12))
         .axis_desc_style(("sans-serif", 14))
         .draw()?;
+    let at = |row: &Row, value: f64| (place(row), value);
     for (curve, colour) in curves(panel) {
-        let points: Vec<(f64, f64)> =
-            curve.rows.iter().filter_map(|row| Some((place(row), row.value?))).collect();
-        chart.draw_series(points.iter().map(|point| Circle::new(*point, 2, colour.filled())))?;
-        chart.draw_series(LineSeries::new(points.iter().copied(), colour.stroke_width(2)))?;
-        let strokes =
-            curve.rows.iter().filter_map(|row| Some([(place(row), row.low?), (place(row), row.high?)]));
-        chart.draw_series(strokes.map(|ends| PathElement::new(ends, colour.mix(0.5))))?;
-        let paper = curve.rows.iter().filter_map(|row| Some((place(row), row.paper?)));
-        chart.draw_series(paper.map(|point| Circle::new(point, 6, colour.stroke_width(2))))?;
+        let points = curve.rows.iter().filter_map(|row| Some(at(row, row.value?)));
+        chart.draw_series(LineSeries::new(points, colour.stroke_width(2)))?;
     }
-    Ok(())
+    draw_values(&mut chart, panel, 2, at)
 }
 
 /// Names below each other, values to the right.
@@ -127,13 +123,22 @@ fn draw_named(area: &Area<'_>, panel: &Panel<'_>, x_label: &str, names: &[String
         .label_style(("sans-serif", 12))
         .axis_desc_style(("sans-serif", 14))
         .draw()?;
+    draw_values(&mut chart, panel, 4, |row, value| (value, place(row)))
+}
+
+/// Points, their intervals, and the paper's values, where `at` says that a row's value stands.
+fn draw_values(
+    chart: &mut Chart<'_, '_>,
+    panel: &Panel<'_>,
+    radius: u32,
+    at: impl Fn(&Row, f64) -> (f64, f64),
+) -> Result<(), Failure> {
     for (curve, colour) in curves(panel) {
-        let points = curve.rows.iter().filter_map(|row| Some((row.value?, place(row))));
-        chart.draw_series(points.map(|point| Circle::new(point, 4, colour.filled())))?;
-        let strokes =
-            curve.rows.iter().filter_map(|row| Some([(row.low?, place(row)), (row.high?, place(row))]));
+        let points = curve.rows.iter().filter_map(|row| Some(at(row, row.value?)));
+        chart.draw_series(points.map(|point| Circle::new(point, radius, colour.filled())))?;
+        let strokes = curve.rows.iter().filter_map(|row| Some([at(row, row.low?), at(row, row.high?)]));
         chart.draw_series(strokes.map(|ends| PathElement::new(ends, colour.mix(0.5))))?;
-        let paper = curve.rows.iter().filter_map(|row| Some((row.paper?, place(row))));
+        let paper = curve.rows.iter().filter_map(|row| Some(at(row, row.paper?)));
         chart.draw_series(paper.map(|point| Circle::new(point, 6, colour.stroke_width(2))))?;
     }
     Ok(())
