@@ -1,0 +1,52 @@
+//! The documents, and what in them is meant for a machine.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Those whose commands are for whoever runs or builds this.
+pub const DOCUMENTS: [&str; 8] = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "ARCHITECTURE.md",
+    "docs/install.md",
+    "docs/performance.md",
+    "docs/results.md",
+    "docs/threat-model.md",
+    "docs/wire-format.md",
+];
+
+/// Those that are followed from their first command to their last.
+pub const GUIDES: [&str; 7] = [
+    "docs/guides/access-point.md",
+    "docs/guides/content-server.md",
+    "docs/guides/mesh-cache.md",
+    "docs/guides/mesh.md",
+    "docs/guides/point-to-point.md",
+    "docs/guides/relays.md",
+    "docs/guides/several-gateways.md",
+];
+
+/// The folder that has them.
+pub fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..")
+}
+
+/// A document's text.
+pub fn read(document: &str) -> String {
+    fs::read_to_string(workspace().join(document)).unwrap()
+}
+
+/// The contents of a document's fenced blocks of one language.
+pub fn blocks(document: &str, language: &str) -> Vec<String> {
+    let fence = format!("```{language}\n");
+    let begin = |block: &str| block.split_once("```").expect("every block ends").0.to_owned();
+    read(document).split(&fence).skip(1).map(begin).collect()
+}
+
+/// The commands that a document tells its reader to give, in its order.
+pub fn commands(document: &str) -> Vec<String> {
+    let commands = |block: String| -> Vec<String> {
+        block.lines().filter_map(|line| line.strip_prefix("$ ")).map(str::to_owned).collect()
+    };
+    blocks(document, "console").into_iter().flat_map(commands).collect()
+}

@@ -1,0 +1,340 @@
+//! The test vectors of docs/wire-format.md, which were encoded by hand from its text: what is read of each is what stands
+//! beside it, and what is written again is the same bytes.
+
+#![allow(clippy::unwrap_used)] // a test fails by panicking
+
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::path::Path;
+use wire::chunk_reply::{self, ChunkReply};
+use wire::chunk_request::{self, ChunkRequest};
+use wire::coded::Coded;
+use wire::frame::{self, FrameType, Frames, Reduced};
+use wire::group::{Heard, HeardOfOther, Joined, Shared};
+use wire::hello::Hello;
+use wire::named_chunks::{self, NamedChunks};
+use wire::natives::{Component, Natives};
+use wire::neighbours::{Message, Said};
+use wire::notice::Notice;
+use wire::receipt::Receipt;
+use wire::request::{self, Request};
+use wire::shim::compact::{self, Compact};
+use wire::shim::hashed::{self, Hashed};
+use wire::shim::slots::{self, Slots};
+use wire::short::Outline;
+use wire::unit::{self, Kind};
+use wire::varint;
+
+/// Those of cryptography, which this crate has none of: `node` reads them.
+const OF_KEYS: [&str; 3] = ["derive", "reset token", "sealed"];
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn bytes(hex: &str) -> Vec<u8> {
+    assert!(hex.len().is_multiple_of(2));
+    (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
+}
+
+fn regions(shim: &Compact<'_>) -> Value {
+    let numbers = |it: compact::Region| json!([it.literal_bytes, it.distance, it.offset, it.length]);
+    shim.regions().map(numbers).collect()
+}
+
+/// What is read of the bytes, and what is written again of that, where the crate writes this form whole.
+fn read(format: &str, input: &[u8]) -> (Value, Option<Vec<u8>>) {
+    let mut out = Vec::new();
+    match format {
+        "varint" => {
+            let mut rest = input;
+            let number = varint::parse(&mut rest).unwrap();
+            assert!(rest.is_empty());
+            varint::emit(number, &mut out);
+            (json!({ "number": number }), Some(out))
+        }
+        "unit" => {
+            let mut rest = input;
+            let unit = unit::parse(&mut rest).unwrap();
+            let name = match unit.kind {
+                Kind::Sealed { .. } => "sealed",
+                Kind::Initiation => "initiation",
+                Kind::Response => "response",
+                Kind::Reset => "reset",
+                Kind::Group { .. } => "group",
+            };
+            let mut value = json!({
+                "kind": name,
+                "key_id": unit.key_id,
+                "header_bytes": unit.header.len(),
+                "body_bytes": unit.body.len(),
+            });
+            if let Kind::Sealed { version, .. } = unit.kind {
+                value["version"] = version.into();
+            }
+            if let Kind::Sealed { counter, .. } | Kind::Group { counter } = unit.kind {
+                value["counter"] = counter.into();
+            }
+            let followed_by = if rest.is_empty() { None } else { Some(unit.body.len() as u16) };
+            unit::emit_header(unit.kind, unit.key_id, followed_by, &mut out);
+            out.extend_from_slice(unit.body);
+            out.extend_from_slice(rest);
+            (value, Some(out))
+        }
+        "plaintext" => {
+            let mut rest = input;
+            let sequence = frame::parse_sequence(&mut rest).unwrap();
+            let number = |at: usize| input[at] & 0x7f;
+            // where each frame begins, to tell the type also of one that is not known
+            let mut frames = Vec::new();
+            let mut at = 3;
+            for read in Frames::new(rest) {
+                let read = read.unwrap();
+                assert_eq!(read.frame_type, FrameType::from_number(number(at)));
+                frames.push(json!({ "type": number(at), "body": hex(read.body) }));
+                let length_bytes =
+                    if input[at] & 0x80 == 0 { varint::encoded_len(read.body.len() as u32) } else { 0 };
+                at += 1 + length_bytes + read.body.len();
+            }
+            assert_eq!(at, input.len());
+            (json!({ "sequence": sequence, "frames": frames }), None)
+        }
+        "receipt" => {
+            let it = Receipt::parse(input).unwrap();
+            it.emit(&mut out);
+            let value = json!({
+                "newest": it.newest,
+                "generation": it.generation,
+                "received": it.received,
+                "delay_64us": it.delay_64us,
+                "settled": it.settled,
+                "runs": it.runs().map(|(run, state)| {
+                    json!([run.end - run.start, format!("{state:?}").to_lowercase()])
+                }).collect::<Value>(),
+            });
+            (value, Some(out))
+        }
+        "request" => {
+            let sequences: Vec<u64> = Request::parse(input).unwrap().sequences().map(u64::from).collect();
+            request::emit(&sequences, &mut out);
+            (json!({ "sequences": sequences }), Some(out))
+        }
+        "reduced" => {
+            let it = Reduced::parse(input).unwrap();
+            let shim = Compact::parse(it.shim).unwrap();
+            let mut written = Vec::new();
+            compact::emit(&shim.regions().collect::<Vec<_>>(), &mut written);
+            written.extend_from_slice(shim.literals);
+            Reduced { shim: &written, ..it }.emit(&mut out);
+            let value = json!({
+                "generation": it.generation,
+                "mac": hex(&it.mac),
+                "regions": regions(&shim),
+                "literals": hex(shim.literals),
+                "restored_bytes": shim.restored_bytes,
+            });
+            (value, Some(out))
+        }
+        "hashed" => {
+            let it = Hashed::parse(input).unwrap();
+            let fields: Vec<_> = it.fields().collect();
+            hashed::emit(&fields, &mut out);
+            out.extend_from_slice(it.literals);
+            let chunk = |field: &hashed::Field| json!([field.literal_bytes, field.length, hex(&field.hash)]);
+            let value = json!({
+                "chunks": fields.iter().map(chunk).collect::<Value>(),
+                "literals": hex(it.literals),
+                "restored_bytes": it.restored_bytes,
+            });
+            (value, Some(out))
+        }
+        "short" => {
+            let it = Outline::parse(input).unwrap();
+            let value = json!({
+                "header_distance": it.header_distance,
+                "regions": it.regions.map(|written| regions(&Compact::parse(written).unwrap())),
+                "compressed": it.is_compressed,
+                "literals": hex(it.literals),
+            });
+            (value, None)
+        }
+        "slots" => {
+            let it = slots::Encoded::parse(input).unwrap();
+            let (runs, places): (Vec<_>, Vec<_>) = (it.runs().collect(), it.slots().collect());
+            Slots { slot_bits: it.slot_bits, mac: it.mac, runs: &runs, slots: &places }.emit(&mut out);
+            out.extend_from_slice(it.literals);
+            let run = |it: &slots::Run| json!([it.literal_bytes, it.slots, it.end, it.beginning]);
+            let value = json!({
+                "slot_bits": it.slot_bits,
+                "mac": it.mac.map(|mac| hex(&mac)),
+                "runs": runs.iter().map(run).collect::<Value>(),
+                "slots": places,
+            });
+            (value, Some(out))
+        }
+        "shared" => {
+            let it = Shared::parse(input).unwrap();
+            let at = Shared::emit_front(it.frame_type, it.front, &mut out);
+            out.extend_from_slice(it.rest);
+            Shared::set_number(it.number.into(), at, &mut out);
+            if it.is_compressed {
+                Shared::set_compressed(at, &mut out);
+            }
+            let value = json!({
+                "number": it.number,
+                "frame": it.frame_type as u8,
+                "compressed": it.is_compressed,
+                "front": hex(it.front),
+                "rest": hex(it.rest),
+            });
+            (value, Some(out))
+        }
+        "heard" => {
+            let it = Heard::parse(input).unwrap();
+            Heard::emit(it.newest.into(), &input[3..], &mut out);
+            (json!({ "newest": it.newest, "back": it.back().collect::<Vec<_>>() }), Some(out))
+        }
+        "heard of other" => {
+            let it = HeardOfOther::parse(input).unwrap();
+            HeardOfOther::emit_front(it.key_id, &mut out);
+            Heard::emit(it.newest.into(), it.bitmap, &mut out);
+            (json!({ "key_id": it.key_id, "newest": it.newest, "bitmap": hex(it.bitmap) }), Some(out))
+        }
+        "natives" => {
+            let it = Natives::parse(3, input).unwrap();
+            let component = |it: Component<'_>| {
+                json!({
+                    "member": it.member,
+                    "sequence": it.sequence,
+                    "from": it.name.from,
+                    "its_sequence": it.name.sequence,
+                    "overheard": it.name.overheard.map(|name| json!([name.key_id, name.number])),
+                    "frame": it.frame_type as u8,
+                    "number": it.number,
+                    "front": hex(it.front),
+                    "bytes": it.bytes,
+                    "removed": it.removed.is_some(),
+                })
+            };
+            let components: Vec<Value> = it.components().map(component).collect();
+            let macs: Vec<String> = (1..it.count).filter_map(|at| Some(hex(&it.mac(at)?))).collect();
+            (json!({ "components": components, "macs": macs, "xor": hex(it.xor) }), None)
+        }
+        "neighbour" => {
+            let it = Message::parse(input).unwrap();
+            it.emit(&mut out);
+            let mut value = json!({ "boot": it.boot, "station": format!("{:016x}", it.station) });
+            match it.said {
+                Said::Overhears { rate_kilobits_per_second } => {
+                    value["overhears_at_kilobits_per_second"] = rate_kilobits_per_second.into();
+                }
+                Said::Heard { boot, newest, bitmap } => {
+                    value["heard_of_boot"] = boot.into();
+                    value["newest"] = newest.into();
+                    value["bitmap"] = hex(bitmap).into();
+                }
+                Said::Named(chunks) => {
+                    let named = NamedChunks::parse(chunks).unwrap();
+                    value["slot_bits"] = named.slot_bits.into();
+                    value["chunks"] = named.chunks().map(|chunk| json!([chunk.slot, chunk.tag])).collect();
+                    let mut again = Vec::new();
+                    named_chunks::emit(named.slot_bits, &mut named.chunks().collect(), &mut again);
+                    assert_eq!(hex(&again), hex(chunks));
+                }
+                Said::Gone => value["is"] = "gone".into(),
+                Said::Has => value["is"] = "here".into(),
+                Said::Group(group) => {
+                    value["key_id"] = group.key_id.into();
+                    value["traffic_key"] = hex(&group.traffic_key).into();
+                }
+            }
+            (value, Some(out))
+        }
+        "joined" => {
+            let it = Joined::parse(input).unwrap();
+            it.emit(&mut out);
+            let value =
+                json!({ "key_id": it.key_id, "slot_bits": it.slot_bits, "keeps_cache": it.keeps_cache });
+            (value, Some(out))
+        }
+        "chunk request" => {
+            let it = ChunkRequest::parse(input).unwrap();
+            chunk_request::emit(it.number.into(), it.missing(), &mut out);
+            (json!({ "number": it.number, "missing": it.missing().collect::<Vec<_>>() }), Some(out))
+        }
+        "chunk reply" => {
+            let it = ChunkReply::parse(input).unwrap();
+            chunk_reply::emit(it.number.into(), it.chunks(), &mut out);
+            (json!({ "number": it.number, "chunks": it.chunks().map(hex).collect::<Vec<_>>() }), Some(out))
+        }
+        "coded" => {
+            let it = Coded::parse(input).unwrap();
+            let offsets: Vec<i32> = it.offsets().collect();
+            let terms: Vec<(i32, u8)> = it.terms().collect();
+            let is_scaled = it.scale() != 1 || terms.iter().any(|term| term.1 != 1);
+            if is_scaled {
+                let terms = terms.iter().copied();
+                Coded::emit_scaled(it.digest, it.header, it.scale(), terms, it.payload, &mut out);
+            } else {
+                Coded::emit(it.digest, it.header, offsets.iter().copied(), it.payload, &mut out);
+            }
+            let mut value = json!({
+                "digest": hex(&it.digest),
+                "header": hex(it.header),
+                "offsets": offsets,
+                "payload": hex(it.payload),
+            });
+            if is_scaled {
+                let scales = [it.scale()].into_iter().chain(terms.iter().map(|term| term.1));
+                value["scales"] = json!(scales.collect::<Vec<_>>());
+            }
+            (value, Some(out))
+        }
+        "notice" => {
+            let it = Notice::parse(input).unwrap();
+            let stretches: Vec<(u32, u32)> = it.stretches().collect();
+            Notice::emit(&it.flow, stretches.iter().copied(), &mut out);
+            let value = json!({
+                "source": SocketAddr::new(it.flow.source, it.flow.source_port).to_string(),
+                "destination": SocketAddr::new(it.flow.destination, it.flow.destination_port).to_string(),
+                "stretches": stretches,
+            });
+            (value, Some(out))
+        }
+        "hello" => {
+            let it = Hello::parse(input).unwrap();
+            it.emit(&mut out);
+            let value = json!({
+                "oldest_version": it.oldest_version,
+                "newest_version": it.newest_version,
+                "boot": it.boot,
+                "number": it.number,
+                "store_kib": it.store_kib,
+                "capabilities": it.capabilities,
+                "window_bytes": it.window_bytes,
+                "sample_bits": it.sample_bits,
+                "reset_token": hex(&it.reset_token),
+            });
+            (value, Some(out))
+        }
+        _ => panic!("no form is called {format:?}"),
+    }
+}
+
+#[test]
+fn the_vectors_of_the_specification_are_read_and_written_as_it_says() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/wire-format-vectors.json");
+    let vectors: Vec<Value> = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+    let mut formats = BTreeSet::new();
+    for vector in vectors.iter().filter(|vector| !OF_KEYS.contains(&vector["format"].as_str().unwrap())) {
+        let (format, input) = (vector["format"].as_str().unwrap(), bytes(vector["hex"].as_str().unwrap()));
+        let (value, written) = read(format, &input);
+        assert_eq!(value, vector["value"], "{format}: {}", vector["about"]);
+        if let Some(written) = written {
+            assert_eq!(hex(&written), hex(&input), "{format}: {}", vector["about"]);
+        }
+        formats.insert(format.to_owned());
+    }
+    assert_eq!(formats.len(), 20, "{formats:?}");
+}
