@@ -5,14 +5,15 @@ SHELL := bash
 # Where cargo builds, and where the programs are then found.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 OVERHEARD := $(TARGET)/release/overheard
+LABORATORY := $(TARGET)/release/overheard-lab
 
-.PHONY: help demo build test experiments bench lab-kernel fuzz seeds audit setup deb static package-test
+.PHONY: help demo build build-lab test experiments bench lab-kernel fuzz seeds audit setup deb static package-test
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
 
-demo: setup build ## Install what is missing, build, and show the main job (CONTENT=DIR fetches your own files)
-	scripts/as-root $(OVERHEARD) demo $(if $(CONTENT),--content "$(CONTENT)")
+demo: setup build-lab ## Install what is missing, build, and show the main job (CONTENT=DIR fetches your own files)
+	scripts/as-root $(LABORATORY) demo $(if $(CONTENT),--content "$(CONTENT)")
 
 setup: ## Install what building and the lab need and this machine lacks
 	@scripts/setup.sh
@@ -21,21 +22,24 @@ build: ## Install what building needs and this machine lacks, and build the prog
 	@scripts/setup.sh build
 	cargo build --release --locked -p overheard
 
+build-lab: build ## The same, and the laboratory's program: target/release/overheard-lab
+	cargo build --release --locked -p overheard-lab
+
 test: ## Install what is missing, then formatting, lints, every test and the quick experiments
 	@scripts/setup.sh build lab test qemu
 	@scripts/test.sh
 
-experiments: setup build ## Every experiment, whole, with pages in target/experiments
-	scripts/as-root $(OVERHEARD) experiment all --report $(TARGET)/experiments
+experiments: setup build-lab ## Every experiment, whole, with pages in target/experiments
+	scripts/as-root $(LABORATORY) experiment all --report $(TARGET)/experiments
 
-bench: build ## Measure how fast this machine does the work of a node, and whole tunnels
+bench: build-lab ## Measure how fast this machine does the work of a node, and whole tunnels
 	@scripts/setup.sh bench
-	$(OVERHEARD) bench codec
-	$(OVERHEARD) bench node
-	$(OVERHEARD) bench recovery
-	$(OVERHEARD) bench scaling
-	$(OVERHEARD) bench cache
-	scripts/as-root $(OVERHEARD) bench tunnel
+	$(LABORATORY) bench codec
+	$(LABORATORY) bench node
+	$(LABORATORY) bench recovery
+	$(LABORATORY) bench scaling
+	$(LABORATORY) bench cache
+	scripts/as-root $(LABORATORY) bench tunnel
 
 lab-kernel: ## Build the virtual-time kernel from Debian's source package, into lab-kernel/build
 	@scripts/setup.sh build kernel
@@ -47,17 +51,20 @@ fuzz: ## Search for inputs that break a parser, 60 seconds each (FUZZ=unit for o
 seeds: ## Write the inputs anew that fuzzing and its replay start from
 	cargo run --locked -p overheard-fuzzing --example seeds
 
-deb: build ## Make the Debian package: target/debian/overheard_*.deb
+deb: build-lab ## Make the Debian packages: target/debian/overheard_*.deb and overheard-lab_*.deb
 	@command -v cargo-deb >/dev/null || cargo install --locked cargo-deb
-	mkdir -p target/manual target/completions
+	mkdir -p target/manual target/manual-lab target/completions
 	$(OVERHEARD) man --out target/manual
-	$(OVERHEARD) completions bash > target/completions/overheard.bash
-	$(OVERHEARD) completions zsh > target/completions/_overheard
-	$(OVERHEARD) completions fish > target/completions/overheard.fish
-	cargo deb --no-build --locked -p overheard
+	$(LABORATORY) man --out target/manual-lab
+	for program in overheard overheard-lab; do \
+	    for shell in bash:$$program.bash zsh:_$$program fish:$$program.fish; do \
+	        $(TARGET)/release/$$program completions $${shell%%:*} > target/completions/$${shell#*:} || exit 1; \
+	    done; \
+	    cargo deb --no-build --locked -p $$program || exit 1; \
+	done
 
-package-test: deb ## Install, start, reload, upgrade, remove and purge the package in a copy of this machine's file system
-	scripts/as-root scripts/package-test.sh $$(ls -t target/debian/overheard_*.deb | head -n1)
+package-test: deb ## Install, start, reload, upgrade, remove and purge the packages in a copy of this machine's file system
+	scripts/as-root scripts/package-test.sh $$(ls -t target/debian/overheard_*.deb | head -n1) $$(ls -t target/debian/overheard-lab_*.deb | head -n1)
 
 static: ## Make a program that needs nothing of the system it runs on, without boost, for routers
 	CARGO_PROFILE_RELEASE_STRIP=symbols cargo build --release --locked -p overheard --no-default-features --target x86_64-unknown-linux-musl

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# Installs, starts, reloads, upgrades, removes and purges the Debian package on a copy of this machine's file system, and says
+# Installs, starts, reloads, upgrades, removes and purges the Debian packages on a copy of this machine's file system, and says
 # what is left behind.
 #
-#   scripts/package-test.sh PACKAGE.deb
+#   scripts/package-test.sh OVERHEARD.deb OVERHEARD-LAB.deb
 #
 # The copy is an overlay in memory, in namespaces of mounts, processes and networks: nothing of this machine is changed. No
 # service manager runs there: what the unit says is done by hand, as its user with its capabilities, with a socket that hears what
 # it is told.
 set -euo pipefail
 
-package=$(realpath "$1")
-if [ "${2:-}" != inside ]; then
+package=$(realpath "$1") laboratory=$(realpath "$2")
+if [ "${3:-}" != inside ]; then
     [ "$(id -u)" -eq 0 ] || { echo "package-test: this needs root" >&2; exit 1; }
-    exec unshare --mount --net --pid --fork --mount-proc --kill-child "$0" "$package" inside
+    exec unshare --mount --net --pid --fork --mount-proc --kill-child "$0" "$package" "$laboratory" inside
 fi
 
 fail() { printf 'package-test: %s\n' "$1" >&2; exit 1; }
@@ -39,6 +39,7 @@ net/tun 10 200
 DEVICES
 ip link set lo up
 cp "$package" "$root/tmp/overheard.deb"
+cp "$laboratory" "$root/tmp/overheard-lab.deb"
 
 inside() { chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive "$@"; }
 # What a service manager does with a unit: its user, capabilities, folders and command.
@@ -68,6 +69,14 @@ inside dpkg --install /tmp/overheard.deb
 inside overheard --version
 inside man -w overheard-up >/dev/null 2>&1 || [ -e "$root/usr/share/man/man1/overheard-up.1.gz" ] || fail "there is no manual page"
 inside bash -n /usr/share/bash-completion/completions/overheard
+said=$(inside overheard demo 2>&1) && fail "the demonstration runs without its program"
+grep -q 'install the Debian package overheard-lab' <<<"$said" || fail "it does not say what to install: $said"
+
+step "the laboratory: install, start by the other program, remove"
+inside dpkg --install --force-depends /tmp/overheard-lab.deb
+inside overheard-lab --version
+inside overheard experiment xbc --help | grep -q -- --figure || fail "the laboratory is not started"
+inside dpkg --purge overheard-lab
 
 step "configure, as the guide says"
 inside setpriv --reuid overheard --regid overheard --clear-groups overheard keygen --network --out /etc/overheard/keys >/dev/null

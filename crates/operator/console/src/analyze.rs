@@ -1,9 +1,9 @@
-//! `overheard analyze`: what each method would save on captures.
+//! What each method would save on captures.
 
-use crate::config::Mistake;
-use crate::table::{Table, bytes};
+use crate::{Table, bytes};
 use anyhow::bail;
 use capture::{CaptureError, MethodReport, Options, Progress, Report};
+use daemon::config::Mistake;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use std::io::{self, Write};
@@ -78,6 +78,11 @@ struct OfFile<'a> {
     report: &'a Report,
 }
 
+/// Analyses each file in turn.
+///
+/// # Errors
+///
+/// A [`Mistake`] where the options make no sense; otherwise when a capture cannot be read.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let options = args.options();
     options.validate().map_err(|why| Mistake::new(why.to_string()))?;

@@ -1,9 +1,8 @@
 //! Asks the node once a second how it is, for whoever looks at what has happened: the page, `overheard top`, and the
 //! service manager, which hears nothing more of a node that does not answer and starts it anew.
 
-use crate::commands::status;
 use crate::config::{Config, Mistake};
-use crate::service;
+use crate::{service, sockets};
 use anyhow::Context;
 use dashboard::air_time::AirTime;
 use dashboard::page::{Known, Page};
@@ -75,7 +74,7 @@ fn watch_caches(known: Arc<Known>) -> anyhow::Result<()> {
     let watch = move || {
         loop {
             if known.caches_are_wanted() {
-                known.note_caches(status::cache::lines());
+                known.note_caches(sockets::cache_lines());
             }
             std::thread::sleep(2 * STEP);
         }

@@ -8,11 +8,12 @@ mod support;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 use support::documents::{DOCUMENTS, blocks, commands, read, workspace};
 use support::namespaces::possible;
 use support::reader::Reader;
-use support::{PROGRAM, has};
+use support::{has, laboratory};
 
 /// Commands of the system, which are not ours to check.
 const OF_THE_SYSTEM: [&str; 10] =
@@ -41,7 +42,7 @@ const GIVEN: [(&str, Where, How); 19] = [
     ("overheard cache cache.toml --print-nft", Where::Gateway, How::ToItsEnd),
     ("overheard doctor", Where::Gateway, How::ToItsEnd),
     (
-        "overheard trace compose --mix high --kind whole --bytes 64000000 --output trace.pcap",
+        "overheard-lab trace compose --mix high --kind whole --bytes 64000000 --output trace.pcap",
         Where::Station,
         How::WithFewerBytes,
     ),
@@ -53,7 +54,7 @@ const GIVEN: [(&str, Where, How); 19] = [
 const GIVEN_ELSEWHERE: [&str; 3] = [
     "sudo -u overheard overheard keygen --network --out /etc/overheard/keys",
     "sudo -u overheard overheard keygen --out /etc/overheard/keys",
-    "sudo target/release/overheard demo --link satellite",
+    "sudo target/release/overheard-lab demo --link satellite",
 ];
 
 /// On which machine.
@@ -122,7 +123,8 @@ fn check(command: &str, words: &[&str]) -> Result<(), String> {
     match *program {
         "make" => check_make(arguments),
         "cargo" => check_cargo(command, arguments),
-        "overheard" | "target/release/overheard" => check_overheard(command, arguments),
+        "overheard" | "target/release/overheard" => check_given(command, arguments),
+        "overheard-lab" | "target/release/overheard-lab" => check_laboratory(command, arguments),
         "scripts/in-qemu" => check(command, arguments),
         program if OF_THE_SYSTEM.contains(&program) => Ok(()),
         _ => Err(format!("{program} is no program that the documents know")),
@@ -151,22 +153,41 @@ fn check_cargo(command: &str, arguments: &[&str]) -> Result<(), String> {
     };
     let after = |option| of_cargo.iter().skip_while(move |word| **word != option).nth(1).copied();
     let package = after("-p").ok_or("it names no package")?;
-    let folder = workspace().join("crates").join(package.trim_start_matches("overheard-"));
-    if !folder.join("Cargo.toml").exists() {
-        return Err(format!("there is no package {package}"));
-    }
+    let folder = folder_of(package).ok_or_else(|| format!("there is no package {package}"))?;
     if let Some(test) = after("--test")
         && !folder.join("tests").join(test).with_extension("rs").exists()
     {
         return Err(format!("{package} has no test {test}"));
     }
-    if of_cargo.first() == Some(&"run") { check_overheard(command, behind) } else { Ok(()) }
+    match (of_cargo.first(), package) {
+        (Some(&"run"), "overheard-lab") => check_laboratory(command, behind),
+        (Some(&"run"), _) => check_given(command, behind),
+        _ => Ok(()),
+    }
 }
 
-fn check_overheard(command: &str, arguments: &[&str]) -> Result<(), String> {
+/// The folder of a package.
+fn folder_of(package: &str) -> Option<PathBuf> {
+    let is_its = |manifest: &PathBuf| {
+        let text = fs::read_to_string(manifest).unwrap_or_default();
+        text.contains(&format!("name = \"{package}\"\n"))
+    };
+    let folders = fs::read_dir(workspace().join("crates")).unwrap();
+    let crates = folders.flat_map(|folder| fs::read_dir(folder.unwrap().path()).unwrap());
+    let manifests = crates.map(|it| it.unwrap().path().join("Cargo.toml"));
+    manifests.filter(is_its).map(|manifest| manifest.parent().unwrap().to_owned()).next()
+}
+
+fn check_laboratory(command: &str, arguments: &[&str]) -> Result<(), String> {
     match arguments {
         ["experiment", "all", ..] | ["bench", ..] => has_its_options(arguments),
         ["experiment", ..] => has_something_to_run(arguments),
+        _ => check_given(command, arguments),
+    }
+}
+
+fn check_given(command: &str, arguments: &[&str]) -> Result<(), String> {
+    match arguments {
         _ if GIVEN.iter().any(|(given, ..)| *given == command) => Ok(()),
         _ if GIVEN_ELSEWHERE.contains(&command) => Ok(()),
         ["doctor"] if command.starts_with("scripts/in-qemu ") => Ok(()), // given here without it
@@ -177,7 +198,7 @@ fn check_overheard(command: &str, arguments: &[&str]) -> Result<(), String> {
 /// The help of the subcommand names every option.
 fn has_its_options(arguments: &[&str]) -> Result<(), String> {
     let before_options = arguments.iter().take_while(|word| !word.starts_with('-'));
-    let asked = Command::new(PROGRAM).args(before_options).arg("--help").output().unwrap();
+    let asked = Command::new(laboratory()).args(before_options).arg("--help").output().unwrap();
     if !asked.status.success() {
         return Err(String::from_utf8_lossy(&asked.stderr).into_owned());
     }
@@ -200,7 +221,8 @@ fn has_something_to_run(arguments: &[&str]) -> Result<(), String> {
             _ => asked.push(*word),
         }
     }
-    let told = Command::new(PROGRAM).args(&asked).args(["--list"]).current_dir(workspace()).output().unwrap();
+    let told =
+        Command::new(laboratory()).args(&asked).args(["--list"]).current_dir(workspace()).output().unwrap();
     let said = String::from_utf8_lossy(if told.status.success() { &told.stdout } else { &told.stderr });
     let is_told = told.status.success() && said.lines().count() > 1;
     if is_told { has_its_options(arguments) } else { Err(said.into_owned()) }
@@ -307,7 +329,7 @@ fn the_demo_fetches_every_byte_over_its_link() {
     }
     let content = tempfile::TempDir::new().unwrap();
     fs::copy(workspace().join("README.md"), content.path().join("README.md")).unwrap();
-    let mut demo = Command::new(PROGRAM);
+    let mut demo = Command::new(laboratory());
     let shown = demo.args(["demo", "--link", "satellite", "--content"]).arg(content.path()).output().unwrap();
     let said = String::from_utf8_lossy(&shown.stdout);
     assert!(shown.status.success(), "{said}\n{}", String::from_utf8_lossy(&shown.stderr));

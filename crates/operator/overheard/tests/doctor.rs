@@ -6,7 +6,7 @@ mod support;
 
 use std::os::unix::process::CommandExt;
 use std::process::Command;
-use support::{PROGRAM, Site};
+use support::{PROGRAM, Site, laboratory};
 
 fn findings(output: &std::process::Output) -> Vec<serde_json::Value> {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
@@ -26,8 +26,6 @@ fn check(findings: &[serde_json::Value]) {
         "BPF struct_ops for TCP",
         "radio that can monitor",
         "hearing others",
-        "virtual-time lab kernel",
-        "programs of the lab",
     ] {
         assert!(names.contains(&expected), "{expected} is not among {names:?}");
     }
@@ -51,6 +49,16 @@ fn everything_is_looked_at_and_every_absence_has_a_cost_and_a_mend() {
     for finding in findings(&output) {
         let told = text.contains(finding["cost"].as_str().unwrap());
         assert_eq!(told, finding["state"] != "present", "{finding}");
+    }
+}
+
+#[test]
+fn the_laboratory_looks_at_what_experiments_use_besides() {
+    let output = Command::new(laboratory()).args(["doctor", "--json"]).output().unwrap();
+    let findings = findings(&output);
+    check(&findings);
+    for expected in ["virtual-time lab kernel", "programs of the lab"] {
+        assert!(findings.iter().any(|finding| finding["name"] == expected), "{expected} is looked at");
     }
 }
 

@@ -8,9 +8,9 @@ use rustix::process::Signal;
 use std::net::IpAddr;
 use std::os::unix::process::ExitStatusExt;
 use std::time::Duration;
-use support::Site;
 use support::namespaces::{Cabled, Node, possible};
 use support::traffic::{answers, sent_and_returned};
+use support::{Site, laboratory};
 
 const INNER_IPV4: &str = "10.98.0.1";
 const INNER_IPV6: &str = "fd98::1";
@@ -289,7 +289,8 @@ fn naive_runs_in_an_experiment_and_its_trace_says_what_refers_to_what() {
     let station = std::fs::read_to_string(site.path().join("station.toml")).unwrap();
     site.write("station.toml", &format!("{station}[reduce]\npolicy = \"naive\"\n"));
     let _gateway = Node::start(&site, &cabled.gateway, "gateway");
-    let station = Node::start_as(&site, &cabled.station, "station", &["lab-node", "--trace", "trace.jsonl"]);
+    let traced = ["node", "--trace", "trace.jsonl"];
+    let station = Node::start_by(&laboratory(), &site, &cabled.station, "station", &traced);
     assert!(answers(&cabled.station, inner(INNER_IPV4), 56, PATIENCE));
     let content = content(200_000);
     assert!(sent_and_returned(&cabled.station, &cabled.gateway, inner(INNER_IPV4), &content) == content);

@@ -30,7 +30,6 @@
 
 #![forbid(unsafe_code)]
 
-mod bitrate;
 mod config;
 mod counters;
 mod fate;
@@ -41,13 +40,12 @@ pub mod medium;
 mod milliseconds;
 pub mod presets;
 pub mod receptions;
-pub mod timing;
 mod transmitter;
 pub mod variates;
 
-pub use bitrate::{Bitrate, MalformedBitrate};
 pub use config::{CapacityConfig, ConfigError, LinkConfig, RadioConfig, ReorderConfig, TraceError};
 pub use counters::{LinkCounters, Tally};
 pub use link::Link;
 pub use loss::LossConfig;
 pub use medium::{Medium, MediumConfig};
+pub use radio::{Bitrate, MalformedBitrate, timing};

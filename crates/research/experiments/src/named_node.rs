@@ -54,7 +54,7 @@ impl NamedNode<'_> {
         let Self { name, place, config } = self;
         let command = format!(
             "umask 077; echo '{}' > {{folder}}/{name}.key; echo '{}' > {{folder}}/{name}.network; \
-             exec {{exe}} lab-node {{config}}",
+             exec {{overheard}} up {{config}}",
             key(name),
             NetworkKey::generate(&mut ChaCha12Rng::seed_from_u64(0)),
         );
@@ -64,7 +64,7 @@ impl NamedNode<'_> {
             command: ["sh", "-c", &command].map(str::to_owned).to_vec(),
             config,
             ready: Ready::Path("{socket}".to_owned()),
-            status: ["{exe}", "status", "--socket", "{socket}", "--json"].map(str::to_owned).to_vec(),
+            status: ["{overheard}", "status", "--socket", "{socket}", "--json"].map(str::to_owned).to_vec(),
             later: false,
         }
     }

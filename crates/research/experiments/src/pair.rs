@@ -36,7 +36,44 @@ pub enum Carrier {
     },
 }
 
+/// Which program runs a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Program {
+    /// The shipped one.
+    Shipped,
+    /// The laboratory's, for what the papers have and the product has not.
+    Laboratory,
+}
+
+impl Program {
+    /// The command of a daemon that runs a node with this configuration.
+    #[must_use]
+    pub fn runs(self, config: &str) -> Vec<String> {
+        let program = match self {
+            Program::Shipped => ["{overheard}", "up"],
+            Program::Laboratory => ["{lab}", "node"],
+        };
+        program.into_iter().chain([config]).map(str::to_owned).collect()
+    }
+}
+
+/// The policies of the shipped program.
+const SHIPPED_POLICIES: [&str; 3] = ["off", "acked", "adaptive"];
+
 impl Carrier {
+    /// Which program runs its nodes: the shipped one wherever that can.
+    #[must_use]
+    pub fn program(&self) -> Program {
+        match self {
+            Carrier::Tunnel { policy, settings }
+                if !SHIPPED_POLICIES.contains(&policy.as_str()) || settings.contains("form =") =>
+            {
+                Program::Laboratory
+            }
+            Carrier::Tunnel { .. } | Carrier::Bare => Program::Shipped,
+        }
+    }
+
     /// The tunnel with a policy and the default settings.
     #[must_use]
     pub fn tunnel(policy: &str) -> Self {
@@ -128,6 +165,7 @@ impl Pair {
                 endpoint,
                 allowed_ips: &format!("{beyond}\"10.80.0.{other}/32\", \"fd80::{other}/128\""),
                 reduce: &reduce,
+                program: carrier.program(),
             })
         };
         vec![
@@ -150,7 +188,7 @@ impl Pair {
         Daemon {
             name: if *place == name { name.to_owned() } else { format!("{place}-{name}") },
             place: (*place).to_owned(),
-            command: ["{exe}", "lab-node", "{config}"].map(str::to_owned).to_vec(),
+            command: node.program.runs("{config}"),
             config: format!(
                 "[node]\nrole = \"{name}\"\nprivate_key_file = \"{folder}/{name}\"\n\
                  network_key_file = \"{folder}/network\"\nstatus_socket = \"{{socket}}\"\n\
@@ -159,7 +197,7 @@ impl Pair {
                  allowed_ips = [{allowed_ips}]\n[reduce]\n{reduce}\n"
             ),
             ready: Ready::Path("{socket}".to_owned()),
-            status: ["{exe}", "status", "--socket", "{socket}", "--json"].map(str::to_owned).to_vec(),
+            status: ["{overheard}", "status", "--socket", "{socket}", "--json"].map(str::to_owned).to_vec(),
             later: false,
         }
     }
@@ -189,6 +227,8 @@ pub struct Node<'a> {
     pub allowed_ips: &'a str,
     /// The lines of its `[reduce]` table.
     pub reduce: &'a str,
+    /// Which program runs it.
+    pub program: Program,
 }
 
 fn write(folder: &Path, name: &str, key: &str) -> anyhow::Result<()> {

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use anyhow::{Context as _, Result, bail};
 use indicatif::ProgressBar;
 use lab::virtual_time::Kernel;
-use lab::{Outcome, Scenario, Virtual};
+use lab::{Outcome, Programs, Scenario, Virtual};
 
 use crate::row::Driver;
 
@@ -20,8 +20,8 @@ pub const LAB_LANES: usize = 4;
 pub struct Runner {
     /// Which driver; not [`Driver::Sim`], which takes no scenarios.
     pub driver: Driver,
-    /// The `overheard` program.
-    pub exe: PathBuf,
+    /// The programs that scenarios start.
+    pub programs: Programs,
     /// The program and first arguments that run [`lab::guest::main`] inside the virtual-time kernel.
     pub guest: Vec<String>,
     /// How many runs are made at a time on this machine's kernel.
@@ -111,7 +111,7 @@ impl Runner {
         };
         let outcomes = match self.driver {
             Driver::Virtual => {
-                let how = Virtual::new(Kernel::find()?, self.exe.clone(), self.guest.clone());
+                let how = Virtual::new(Kernel::find()?, self.programs.clone(), self.guest.clone());
                 lab::run_reporting(&lab::Driver::Virtual(how), &scenarios, &mut report)?
             }
             Driver::Lab => self.run_in_lanes(&scenarios, &mut report)?,
@@ -143,7 +143,7 @@ impl Runner {
         scenarios: &[Scenario],
         report: &mut (dyn FnMut(&Outcome) + Send),
     ) -> Result<Vec<Outcome>> {
-        let driver = lab::Driver::Lab { exe: self.exe.clone() };
+        let driver = lab::Driver::Lab { programs: self.programs.clone() };
         let mut single: Vec<Scenario> = scenarios
             .iter()
             .flat_map(|scenario| {

@@ -84,6 +84,7 @@ impl From<Scheme> for Carrier {
                 policy: "k-distance".to_owned(),
                 settings: format!("k = {k}\nform = \"{form}\""),
             },
+            Scheme::Tunnel { policy, form: Form::Compact } => Self::tunnel(&policy.to_string()),
             Scheme::Tunnel { policy, form } => {
                 Self::Tunnel { policy: policy.to_string(), settings: format!("form = \"{form}\"") }
             }

@@ -9,6 +9,7 @@ use crate::error::{Doing, LabError, end_of_log};
 use crate::http_server::is_listening;
 use crate::namespace::Namespace;
 use crate::program::Program;
+use crate::programs::Programs;
 use crate::scenario::{Daemon, Ready};
 
 /// How often to look whether a daemon is ready.
@@ -19,8 +20,8 @@ const COMMAND_PATIENCE: Duration = Duration::from_secs(10);
 /// What the placeholders in a scenario's texts stand for.
 #[derive(Debug, Clone)]
 pub(crate) struct Placeholders {
-    /// `{exe}`.
-    pub(crate) exe: PathBuf,
+    /// `{overheard}` and `{lab}`.
+    pub(crate) programs: Programs,
     /// `{folder}`.
     pub(crate) folder: PathBuf,
 }
@@ -28,7 +29,8 @@ pub(crate) struct Placeholders {
 impl Placeholders {
     fn fill(&self, text: &str, daemon: Option<&str>) -> String {
         let mut filled = text
-            .replace("{exe}", &self.exe.to_string_lossy())
+            .replace("{overheard}", &self.programs.overheard.to_string_lossy())
+            .replace("{lab}", &self.programs.laboratory.to_string_lossy())
             .replace("{folder}", &self.folder.to_string_lossy());
         if let Some(daemon) = daemon {
             for (placeholder, ending) in [("{config}", "toml"), ("{socket}", "socket")] {

@@ -1,6 +1,5 @@
 //! Which kernel runs a scenario, and how many scenarios are spread over boots and processors.
 
-use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -9,6 +8,7 @@ use rustix::thread::sched_getaffinity;
 use crate::error::{Doing, LabError};
 use crate::guest::Line;
 use crate::outcome::Outcome;
+use crate::programs::Programs;
 use crate::scenario::Scenario;
 use crate::trial::run_here;
 use crate::virtual_time::{Boot, Kernel, SILENCE, Scratch, SeedLibrary};
@@ -18,8 +18,8 @@ use crate::virtual_time::{Boot, Kernel, SILENCE, Scratch, SeedLibrary};
 pub enum Driver {
     /// This kernel and the clock on the wall, one run after the other. Needs root.
     Lab {
-        /// What `{exe}` in scenarios stands for.
-        exe: PathBuf,
+        /// What placeholders in scenarios stand for.
+        programs: Programs,
     },
     /// The kernel whose time is virtual, one on each processor at a time.
     Virtual(Virtual),
@@ -30,10 +30,10 @@ pub enum Driver {
 pub struct Virtual {
     /// The kernel.
     pub kernel: Kernel,
-    /// What `{exe}` in scenarios stands for.
-    pub exe: PathBuf,
+    /// What placeholders in scenarios stand for.
+    pub programs: Programs,
     /// The program and first arguments that run [`crate::guest::main`]; the scenario's file, the file for outcomes
-    /// and `exe` follow as arguments.
+    /// and the two programs follow as arguments.
     pub guest: Vec<String>,
     /// How many seeds of a scenario are run in one boot. A run is determined by its scenario and by the seeds before
     /// it in its boot: change this number, and figures change within what another seed would change.
@@ -46,8 +46,8 @@ pub struct Virtual {
 
 impl Virtual {
     /// The usual way: as many kernels as processors, eight seeds a boot.
-    pub fn new(kernel: Kernel, exe: PathBuf, guest: Vec<String>) -> Self {
-        Self { kernel, exe, guest, seeds_per_boot: 8, kernels: usize::MAX, silence: SILENCE }
+    pub fn new(kernel: Kernel, programs: Programs, guest: Vec<String>) -> Self {
+        Self { kernel, programs, guest, seeds_per_boot: 8, kernels: usize::MAX, silence: SILENCE }
     }
 }
 
@@ -77,10 +77,10 @@ pub fn run_reporting(
 ) -> Result<Vec<Outcome>, LabError> {
     scenarios.iter().try_for_each(Scenario::check)?;
     match driver {
-        Driver::Lab { exe } => {
+        Driver::Lab { programs } => {
             let mut outcomes = Vec::new();
             for scenario in scenarios {
-                run_here(scenario, exe, &mut |outcome| {
+                run_here(scenario, programs, &mut |outcome| {
                     report(&outcome);
                     outcomes.push(outcome);
                     Ok(())
@@ -160,7 +160,8 @@ fn boot(
     let text = serde_json::to_vec(slice).map_err(std::io::Error::from);
     let text = text.doing(|| "write the scenario".to_owned())?;
     std::fs::write(&scenario, text).doing(|| format!("write {}", scenario.display()))?;
-    let paths = [&scenario, &lines, &how.exe].map(|path| path.to_string_lossy().into_owned());
+    let Programs { overheard, laboratory } = &how.programs;
+    let paths = [&scenario, &lines, overheard, laboratory].map(|path| path.to_string_lossy().into_owned());
     let command = how.guest.iter().cloned().chain(paths).collect();
     let seed = slice.seeds.first().copied().unwrap_or_default();
     let processor = Some(processor);

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Doing, LabError};
 use crate::outcome::Outcome;
+use crate::programs::Programs;
 use crate::scenario::Scenario;
 use crate::trial::run_here;
 
@@ -21,13 +22,13 @@ pub(crate) enum Line {
     Failed(String),
 }
 
-/// Runs the scenario in the file `scenario` with `exe` as its `{exe}`, and appends a line to the file `outcomes` for
+/// Runs the scenario in the file `scenario` with these programs in it, and appends a line to the file `outcomes` for
 /// each seed. The last line is the error, if there is one.
 ///
 /// # Errors
 ///
 /// [`LabError`], also when it is the scenario that failed.
-pub fn main(scenario: &Path, outcomes: &Path, exe: &Path) -> Result<(), LabError> {
+pub fn main(scenario: &Path, outcomes: &Path, programs: &Programs) -> Result<(), LabError> {
     let text = fs::read(scenario).doing(|| format!("read {}", scenario.display()))?;
     let scenario: Scenario = serde_json::from_slice(&text)
         .map_err(std::io::Error::from)
@@ -42,7 +43,7 @@ pub fn main(scenario: &Path, outcomes: &Path, exe: &Path) -> Result<(), LabError
         let written = file.write_all(&text).and_then(|()| file.sync_data());
         written.doing(|| format!("append to {}", outcomes.display()))
     };
-    let result = run_here(&scenario, exe, &mut |outcome| write(&Line::Outcome(Box::new(outcome))));
+    let result = run_here(&scenario, programs, &mut |outcome| write(&Line::Outcome(Box::new(outcome))));
     if let Err(error) = &result {
         write(&Line::Failed(error.to_string()))?;
     }

@@ -32,6 +32,7 @@ mod http_server;
 mod namespace;
 mod outcome;
 mod program;
+mod programs;
 mod radio;
 mod run;
 mod scenario;
@@ -51,6 +52,7 @@ pub use outcome::{
     StationCount, StreamOutcome,
 };
 pub use program::Program;
+pub use programs::Programs;
 pub use radio::{AirLink, Counts, Direction, Radio};
 pub use run::Run;
 pub use scenario::{

@@ -3,8 +3,8 @@
 //! A scenario is plain data, written and read as JSON: the same file runs on this kernel or is handed to the kernel
 //! whose time is virtual.
 //!
-//! In the texts of [`Daemon`] and [`Event`], `{exe}` is the program named to [`crate::Driver`], `{folder}` a folder of
-//! the run's own, `{config}` the daemon's configuration file and `{socket}` the path for its status socket.
+//! In the texts of [`Daemon`] and [`Event`], `{overheard}` and `{lab}` are the [`crate::Programs`] named to [`crate::Driver`],
+//! `{folder}` a folder of the run's own, `{config}` the daemon's configuration file and `{socket}` the path for its status socket.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -89,7 +89,7 @@ pub struct Daemon {
     pub name: String,
     /// Where it runs.
     pub place: String,
-    /// The program and its arguments, such as `["{exe}", "up", "{config}"]`.
+    /// The program and its arguments, such as `["{overheard}", "up", "{config}"]`.
     pub command: Vec<String>,
     /// The text of its configuration file.
     #[serde(default)]

@@ -14,6 +14,7 @@ use crate::error::{Doing, LabError};
 use crate::ground::Ground;
 use crate::http_server::HttpServer;
 use crate::outcome::{DownloadOutcome, FetchOutcome, LinkOutcome, Outcome, StreamOutcome};
+use crate::programs::Programs;
 use crate::run::Run;
 use crate::scenario::{Action, Content, Daemon, HTTP_PORT, Scenario, Start};
 use crate::stream::Flow;
@@ -21,17 +22,17 @@ use crate::traffic::Traffic;
 
 /// Runs a scenario once for each of its seeds, in order, and hands each outcome to `report` as it comes.
 ///
-/// `exe` is what `{exe}` in the scenario stands for.
+/// `programs` are what placeholders in the scenario stand for.
 ///
 /// # Errors
 ///
 /// The first of [`LabError`]; the seeds after it are not run.
 pub fn run_here(
     scenario: &Scenario,
-    exe: &Path,
+    programs: &Programs,
     report: &mut dyn FnMut(Outcome) -> Result<(), LabError>,
 ) -> Result<(), LabError> {
-    run_watched(scenario, exe, None, report)
+    run_watched(scenario, programs, None, report)
 }
 
 /// What can be seen of a run while it goes on.
@@ -58,7 +59,7 @@ const GLIMPSES: Duration = Duration::from_millis(200);
 /// As [`run_here`].
 pub fn run_watched(
     scenario: &Scenario,
-    exe: &Path,
+    programs: &Programs,
     watcher: Option<Watcher<'_>>,
     report: &mut dyn FnMut(Outcome) -> Result<(), LabError>,
 ) -> Result<(), LabError> {
@@ -73,7 +74,7 @@ pub fn run_watched(
         let trial = Trial {
             scenario,
             contents: &contents,
-            placeholders: Placeholders { exe: exe.to_owned(), folder: place.clone() },
+            placeholders: Placeholders { programs: programs.clone(), folder: place.clone() },
             ground: Ground::lay(&run, scenario, *seed)?,
             watcher,
         };

@@ -1,7 +1,6 @@
-//! What the lab and the experiments use.
+//! What the laboratory and its experiments use of this machine.
 
-use super::Finding;
-use std::ffi::OsString;
+use console::doctor::{Finding, search_path};
 use std::path::PathBuf;
 
 /// Programs, their Debian packages, and what they are for.
@@ -47,11 +46,4 @@ fn programs() -> Finding {
 
 fn find(program: &str) -> Option<PathBuf> {
     std::env::split_paths(&search_path()).map(|place| place.join(program)).find(|file| file.is_file())
-}
-
-/// Where programs are: also where those of the administrator are, which other users' PATH leaves out.
-pub fn search_path() -> OsString {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let places = std::env::split_paths(&path).chain(["/usr/sbin", "/sbin"].map(PathBuf::from));
-    std::env::join_paths(places).unwrap_or(path.clone())
 }

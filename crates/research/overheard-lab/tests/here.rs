@@ -53,13 +53,18 @@ fn nothing_crosses_a_link_but_the_traffic() {
 
 #[test]
 fn what_a_killed_run_leaves_behind_is_gone_after_the_next_has_begun() {
-    let Some(Driver::Lab { exe }) = here() else { return };
+    let Some(Driver::Lab { programs }) = here() else { return };
     let folder = tempfile::tempdir().unwrap();
     let mut scenario = bare(folder.path(), 0.9, &[1]);
     scenario.bound_seconds = 60.0;
     let file = folder.path().join("scenario.json");
     std::fs::write(&file, serde_json::to_vec(&scenario).unwrap()).unwrap();
-    let mut victim = Command::new(exe).args(["run", "--driver", "lab"]).arg(&file).spawn().unwrap();
+    let mut victim = Command::new(&programs.laboratory)
+        .args(["run", "--driver", "lab", "--overheard"])
+        .arg(&programs.overheard)
+        .arg(&file)
+        .spawn()
+        .unwrap();
     let place = format!("/run/netns/oh{}x0-station", victim.id());
     let inside = || {
         let name = place.rsplit('/').next().unwrap();

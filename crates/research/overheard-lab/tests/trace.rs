@@ -1,4 +1,4 @@
-//! `overheard trace compose`: captures that other tools read, and mistakes that are named.
+//! `overheard-lab trace compose`: captures that other tools read, and mistakes that are named.
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 fn compose(output: &Path, more: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_overheard"))
+    Command::new(env!("CARGO_BIN_EXE_overheard-lab"))
         .args(["trace", "compose", "--mix", "medium", "--kind", "whole", "--bytes", "2000000", "--output"])
         .arg(output)
         .args(more)
@@ -21,7 +21,7 @@ fn a_composed_trace_holds_what_is_printed_beside_it() {
     let composed = compose(&file, &["--json"]);
     assert!(composed.status.success(), "{}", String::from_utf8_lossy(&composed.stderr));
     let composed: serde_json::Value = serde_json::from_slice(&composed.stdout).unwrap();
-    let analyzed = Command::new(env!("CARGO_BIN_EXE_overheard"))
+    let analyzed = Command::new(env!("CARGO_BIN_EXE_overheard-lab"))
         .args(["analyze", "--json", "--method", "chunk"])
         .arg(&file)
         .output()

@@ -202,7 +202,12 @@ fn a_kernel_does_not_outlive_who_booted_it() {
     }];
     let file = folder.path().join("scenario.json");
     std::fs::write(&file, serde_json::to_vec(&scenario).unwrap()).unwrap();
-    let mut victim = std::process::Command::new(driver.exe).arg("run").arg(&file).spawn().unwrap();
+    let mut victim = std::process::Command::new(&driver.programs.laboratory)
+        .args(["run", "--overheard"])
+        .arg(&driver.programs.overheard)
+        .arg(&file)
+        .spawn()
+        .unwrap();
     let kernel = || -> Option<String> {
         let tasks = std::fs::read_dir(format!("/proc/{}/task", victim.id())).ok()?;
         let children =

@@ -42,8 +42,10 @@ fn namespaces() -> Finding {
         Some(_) => (true, "made one in a user namespace"),
         None => (false, "unshare cannot make one"),
     };
-    Finding::new("network namespaces", present, detail)
-        .without("the lab and the demo cannot run on this kernel", "run as root; apt install util-linux")
+    Finding::new("network namespaces", present, detail).without(
+        "nftables and TPROXY cannot be tried, and the laboratory cannot run on this kernel",
+        "run as root; apt install util-linux",
+    )
 }
 
 /// Whether the kernel takes these rules, in a namespace of their own where they change nothing.
@@ -52,7 +54,7 @@ fn takes_rules(rules: &str) -> Result<(), String> {
     let mut child = Command::new("unshare")
         .args(flags)
         .args(["nft", "-f", "-"])
-        .env("PATH", super::lab::search_path())
+        .env("PATH", super::search_path())
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -101,6 +103,7 @@ fn tproxy() -> Finding {
 }
 
 /// Loads the programs and drops them again.
+#[must_use]
 pub fn boost() -> Finding {
     let (present, detail) = match (Controller::load(Wrapped::Cubic), Wrapped::usual()) {
         (Err(why), _) => (false, why.to_string()),

@@ -34,9 +34,6 @@ pub enum Policies {
     Any,
 }
 
-/// Where the sockets are that answer `overheard status`.
-pub const SOCKET_DIRECTORY: &str = "/run/overheard";
-
 /// A configuration that makes sense. Whether the machine allows it is found when it is set up.
 pub struct Config {
     /// The file it came from.

@@ -1,7 +1,8 @@
 //! `overheard cache`: runs the web cache of a router until it is told to stop.
 
-use crate::config::{Mistake, SOCKET_DIRECTORY, read_toml};
-use crate::service;
+use daemon::config::{Mistake, read_toml};
+use daemon::service;
+use daemon::sockets::SOCKET_DIRECTORY;
 use std::path::{Path, PathBuf};
 use webcache::config::{Config, File};
 use webcache::run::NotStarted;

@@ -1,8 +1,9 @@
 //! `overheard capture`: what passes a node, into a file for Wireshark.
 
-use super::only_node;
-use crate::status_socket::capture;
 use anyhow::{Context, bail};
+use daemon::config::Mistake;
+use daemon::sockets::only_node;
+use daemon::status_socket::capture;
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, IsTerminal, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -34,7 +35,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let end = match args.seconds.map(Duration::try_from_secs_f64) {
         None => None,
         Some(Ok(after)) => Some(Instant::now() + after.min(Duration::from_secs(1 << 30))),
-        Some(Err(why)) => bail!(crate::config::Mistake::new(format!("--seconds: {why}"))),
+        Some(Err(why)) => bail!(Mistake::new(format!("--seconds: {why}"))),
     };
     let stream = capture(&only_node(args.config.as_deref(), args.socket.as_deref())?)?;
     if args.output.as_os_str() == "-" {

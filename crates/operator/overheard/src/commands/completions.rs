@@ -1,20 +1,9 @@
-//! `overheard completions`: what a shell completes, made of the command line itself.
+//! `overheard completions`: what a shell completes.
 
-use crate::Overheard;
 use clap::CommandFactory;
-use clap_complete::Shell;
-use std::io::Write;
 
-/// Print what a shell needs to complete commands and options, as in `overheard completions bash >
-/// ~/.local/share/bash-completion/completions/overheard`
-#[derive(clap::Args)]
-pub struct Args {
-    /// The shell
-    shell: Shell,
-}
+pub use console::completions::Args;
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let mut completions = Vec::new();
-    clap_complete::generate(args.shell, &mut Overheard::command(), "overheard", &mut completions);
-    Ok(std::io::stdout().write_all(&completions)?)
+    console::completions::run(args, crate::Overheard::command())
 }

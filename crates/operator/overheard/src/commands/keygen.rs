@@ -1,7 +1,7 @@
 //! `overheard keygen`: the keys of a node and of a network.
 
-use crate::config::{Mistake, read_key};
 use anyhow::Context;
+use daemon::config::{Mistake, read_key};
 use node::{NetworkKey, PrivateKey};
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::Write;

@@ -1,18 +1,19 @@
 //! `overheard status`: asks the nodes and web caches that run here how they are.
 
-pub(crate) mod cache;
+mod cache;
 mod gateways;
 mod relays;
 
-use crate::config::{self, SOCKET_DIRECTORY};
-use crate::status_socket::ask;
-use crate::table::{Table, bytes, duration};
 use anyhow::bail;
+use console::{Table, bytes, duration};
+use daemon::config;
+use daemon::sockets::{self, Kind, SOCKET_DIRECTORY, ask_cache};
+use daemon::status_socket::ask;
 use dashboard::Report;
 use io::ear::Heard;
 use serde::Serialize;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Show peers, bytes in and out, savings, misses, loss and RTT of the nodes that run here, and the hits of
@@ -33,10 +34,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let sockets = match (&args.socket, &args.config) {
         (Some(socket), _) => vec![socket.clone()],
         (None, Some(config)) => vec![config::status_socket(config)?],
-        (None, None) => sockets_here("sock"),
+        (None, None) => sockets::here(Kind::Node),
     };
     let only_nodes = args.socket.is_some() || args.config.is_some();
-    let caches = if only_nodes { Vec::new() } else { sockets_here("cache") };
+    let caches = if only_nodes { Vec::new() } else { sockets::here(Kind::Cache) };
     if sockets.is_empty() && caches.is_empty() {
         bail!("no node runs here: there is no socket in {SOCKET_DIRECTORY}; start one with `overheard up`");
     }
@@ -53,7 +54,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         }
     }
     for (at, socket) in caches.iter().enumerate() {
-        let report = cache::ask(socket)?;
+        let report = ask_cache(socket)?;
         if args.json {
             writeln!(out, "{report}")?;
             continue;
@@ -64,17 +65,6 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         cache::print(&mut out, &report)?;
     }
     Ok(())
-}
-
-/// The sockets here whose names end so: `sock` for nodes, `cache` for web caches.
-pub(super) fn sockets_here(ending: &str) -> Vec<PathBuf> {
-    let Ok(directory) = std::fs::read_dir(Path::new(SOCKET_DIRECTORY)) else { return Vec::new() };
-    let mut sockets: Vec<PathBuf> = directory
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.extension().is_some_and(|extension| extension == ending))
-        .collect();
-    sockets.sort();
-    sockets
 }
 
 fn print(out: &mut impl Write, report: &Report) -> std::io::Result<()> {

@@ -1,8 +1,8 @@
 //! `overheard top`: what a node does, live.
 
-use super::{only_node, status};
-use crate::status_socket::{ask, ask_history};
 use anyhow::{Context, bail};
+use daemon::sockets::{cache_lines, only_node};
+use daemon::status_socket::{ask, ask_history};
 use dashboard::terminal::{Shown, View, draw};
 use dashboard::{Gathered, Report};
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
@@ -49,7 +49,7 @@ struct Seen {
 impl Seen {
     /// Asks for what is new. What was known stays where nobody answers.
     fn ask(&mut self, socket: &Path, view: View) {
-        self.notes = status::cache::lines();
+        self.notes = cache_lines();
         let asked = ask(socket).and_then(|report| {
             self.report = report;
             ask_history(socket, view.step, self.gathered.since_seconds())

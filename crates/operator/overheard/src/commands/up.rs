@@ -1,7 +1,7 @@
 //! `overheard up`: runs a node until it is told to stop.
 
-use crate::config::{Config, Policies};
-use crate::tunnel::{self, Watched};
+use daemon::config::{Config, Policies};
+use daemon::tunnel::{self, Watched};
 use std::path::PathBuf;
 
 /// Run a gateway or a station as its configuration says, until SIGINT or SIGTERM; SIGHUP takes up a changed

@@ -21,6 +21,17 @@ use tempfile::TempDir;
 
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_overheard");
 
+/// The laboratory's program, which a build of the whole workspace puts beside the other.
+pub fn laboratory() -> PathBuf {
+    let program = Path::new(PROGRAM).with_file_name("overheard-lab");
+    assert!(
+        program.is_file(),
+        "{} is not built; build it by `cargo build -p overheard-lab`",
+        program.display()
+    );
+    program
+}
+
 /// Whether a program is installed; says so in a line where it is not.
 pub fn has(program: &str, package: &str) -> bool {
     let found = std::env::var_os("PATH")

@@ -5,7 +5,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::fs::{self, File};
 use std::os::fd::AsFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -236,12 +236,12 @@ pub struct Node {
 impl Node {
     /// Starts `NAME.toml` of the site, whose status socket is `NAME.sock`, and waits until it answers.
     pub fn start(site: &Site, machine: &Machine, name: &str) -> Node {
-        Node::start_as(site, machine, name, &["up"])
+        Node::start_by(Path::new(PROGRAM), site, machine, name, &["up"])
     }
 
-    /// The same with another subcommand and its options.
-    pub fn start_as(site: &Site, machine: &Machine, name: &str, command: &[&str]) -> Node {
-        let mut node = Node::spawn_as(site, machine, name, command);
+    /// The same by another program, or by another subcommand with its options.
+    pub fn start_by(program: &Path, site: &Site, machine: &Machine, name: &str, command: &[&str]) -> Node {
+        let mut node = Node::spawn_by(program, site, machine, name, command);
         let patience = Instant::now() + Duration::from_secs(20);
         while Command::new(PROGRAM)
             .args(["status", "--socket"])
@@ -260,16 +260,17 @@ impl Node {
 
     /// Starts it and does not wait.
     pub fn spawn(site: &Site, machine: &Machine, name: &str) -> Node {
-        Node::spawn_as(site, machine, name, &["up"])
+        Node::spawn_by(Path::new(PROGRAM), site, machine, name, &["up"])
     }
 
-    fn spawn_as(site: &Site, machine: &Machine, name: &str, command: &[&str]) -> Node {
+    fn spawn_by(program: &Path, site: &Site, machine: &Machine, name: &str, command: &[&str]) -> Node {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let log = site.path().join(format!("{name}-{}.log", NUMBER.fetch_add(1, Ordering::Relaxed)));
         let out = File::create(&log).unwrap();
         // `ip netns exec` becomes the program: the child's process id is the node's
         let child = Command::new("ip")
-            .args(["netns", "exec", &machine.name, PROGRAM])
+            .args(["netns", "exec", &machine.name])
+            .arg(program)
             .args(command)
             .arg(format!("{name}.toml"))
             .current_dir(site.path())

@@ -1,7 +1,7 @@
 //! A reader who gives the commands of a document: in a folder with the project's `packaging`, where `overheard` is installed.
 
-use super::PROGRAM;
 use super::documents::workspace;
+use super::{PROGRAM, laboratory};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -20,6 +20,7 @@ impl Reader {
         symlink(packaging, folder.path().join("packaging")).unwrap();
         fs::create_dir(folder.path().join("bin")).unwrap();
         symlink(PROGRAM, folder.path().join("bin/overheard")).unwrap();
+        symlink(laboratory(), folder.path().join("bin/overheard-lab")).unwrap();
         Reader { folder }
     }
 

@@ -11,7 +11,7 @@ use lab::{Action, Daemon, Download, Event, Link, Medium, Place, Ready, Route, Sc
 use crate::cell::{File, Impairment, Path, Stack};
 use crate::estimate::Estimate;
 use crate::figure::{Figure, Need, Results, Setting};
-use crate::pair::{Node, Pair, Role};
+use crate::pair::{Node, Pair, Program, Role};
 use crate::row::{Driver, Row};
 
 /// Section II.
@@ -127,6 +127,7 @@ fn tunnel(pair: &Pair, number: u8) -> [Daemon; 2] {
         endpoint: None,
         allowed_ips: &format!("\"{HOME}/32\""),
         reduce,
+        program: Program::Shipped,
     });
     let station = pair.node(&Node {
         role: Role::Station,
@@ -135,6 +136,7 @@ fn tunnel(pair: &Pair, number: u8) -> [Daemon; 2] {
         endpoint: Some(&format!("10.77.{air}.1:4780")),
         allowed_ips: &format!("\"{SERVER}/32\""),
         reduce,
+        program: Program::Shipped,
     });
     [gateway, Daemon { name: format!("station{number}"), ..station }]
 }

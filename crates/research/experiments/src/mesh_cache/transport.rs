@@ -225,7 +225,9 @@ fn scenario(setting: &Setting<'_>, cell: Cell, transport: Transport) -> Scenario
             daemons.push(Daemon {
                 name: place_name(number),
                 place: place_name(number),
-                command: ["{exe}", "cache", "{config}", "--socket", "{socket}"].map(str::to_owned).to_vec(),
+                command: ["{overheard}", "cache", "{config}", "--socket", "{socket}"]
+                    .map(str::to_owned)
+                    .to_vec(),
                 config,
                 ready: Ready::Listening(CACHE_PORT),
                 status: Vec::new(),

@@ -31,7 +31,7 @@ const SHORTEST_BYTES: u64 = 100;
 const LONGEST_BYTES: u64 = 1_000_000;
 /// Puts in the rules that take connections on their way, but for the one that lets what is for the router itself pass:
 /// the virtual-time kernel need not have nft_fib, and nothing that is taken here is.
-const RULES: &str = "{exe} cache {config} --print-nft > {config}.rules; \
+const RULES: &str = "{overheard} cache {config} --print-nft > {config}.rules; \
                      sed '/fib daddr type local/d; /^# and/,$d' {config}.rules | nft -f - || exit; \
                      sed '1,/^# and/d' {config}.rules | sh || exit; ";
 /// The paper's search timeout.
@@ -177,7 +177,7 @@ impl Trial {
         // All routers share a key; whoever comes first makes it.
         let command = format!(
             "test -e {{folder}}/network.key || echo 'the key of a mesh that is no secret' > {{folder}}/network.key; \
-             {before}exec {{exe}} cache {{config}} --socket {{socket}}"
+             {before}exec {{overheard}} cache {{config}} --socket {{socket}}"
         );
         Daemon {
             name: cache_name(router),

@@ -2,7 +2,7 @@
 
 use lab::Daemon;
 
-use crate::pair::{GATEWAY, Node, Pair, Role, STATION};
+use crate::pair::{GATEWAY, Node, Pair, Program, Role, STATION};
 
 /// How packets are carried, and whether TCP knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,12 +65,16 @@ impl System {
     /// The two nodes; the sender is at the gateway.
     pub fn daemons(self, pair: &Pair) -> Vec<Daemon> {
         let reduce = self.reduce();
+        let program = match self {
+            System::IpReChunks | System::ReboostChunks => Program::Laboratory,
+            _ => Program::Shipped,
+        };
         let tunnel = |own: u8, boost: &str| {
             format!("interface = \"oh0\"\naddresses = [\"10.80.0.{own}/24\", \"fd80::{own}/64\"]\n{boost}")
         };
         let allowed_ips = |other: u8| format!("\"10.80.0.{other}/32\", \"fd80::{other}/128\"");
         let node = |role, place, tunnel: &str, endpoint, allowed_ips: &str| {
-            pair.node(&Node { role, place, tunnel, endpoint, allowed_ips, reduce: &reduce })
+            pair.node(&Node { role, place, tunnel, endpoint, allowed_ips, reduce: &reduce, program })
         };
         let boost = match self {
             System::ReboostSplit => "boost = true\n[split]",

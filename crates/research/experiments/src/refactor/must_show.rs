@@ -118,7 +118,11 @@ fn goodput(rows: &[Row]) -> Claim {
     let found: Vec<String> =
         bounds.iter().filter_map(|(place, _)| Some(format!("{:.3} at {place}%", at(*place)?))).collect();
     let holds = bounds.iter().all(|(place, bound)| at(*place).is_some_and(|found| found >= *bound));
-    Claim::judged("goodput of C2 with receipts at least 1.24 at 90% and 1.04 at 10%, whole (the paper's)", found, holds)
+    Claim::judged(
+        "goodput of C2 with receipts at least 1.24 at 90% and 1.04 at 10%, whole (the paper's)",
+        found,
+        holds,
+    )
 }
 
 fn as_good_as_any_knowledge(rows: &[Row]) -> Claim {

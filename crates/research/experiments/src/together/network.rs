@@ -210,7 +210,7 @@ fn cache() -> Daemon {
     Daemon {
         name: "cache".to_owned(),
         place: GATEWAY.to_owned(),
-        command: ["{exe}", "cache", "{config}", "--socket", "{socket}"].map(str::to_owned).to_vec(),
+        command: ["{overheard}", "cache", "{config}", "--socket", "{socket}"].map(str::to_owned).to_vec(),
         config: format!(
             "[cache]\nname = \"gateway\"\nclients = [\"10.80.0.0/15\"]\ngateway = true\n[store]\nmemory_mib = 16\n\
              [reverse]\nlisten = \"0.0.0.0:{CACHE_PORT}\"\n[[reverse.upstream]]\nurl = \"http://10.77.0.1/\"\n"

@@ -20,7 +20,7 @@ use super::path::{Repair, START_SECONDS, parameters};
 use crate::cell::File;
 use crate::estimate::Estimate;
 use crate::figure::{Results, Setting};
-use crate::pair::{Node, Role, SERVER};
+use crate::pair::{Node, Program, Role, SERVER};
 
 const PAIRS: u8 = 9;
 /// Base stations of a row, from one to the next, and from the edge of the square kilometre to the first.
@@ -138,6 +138,7 @@ impl Grid {
                 endpoint,
                 allowed_ips: &format!("{beyond}\"{}/32\"", inner(pair, other)),
                 reduce: "policy = \"off\"\n",
+                program: Program::Shipped,
             })
         };
         let mut gateway = node(Role::Gateway, &base(pair), 1, 2, None, "");

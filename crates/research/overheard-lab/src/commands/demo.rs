@@ -1,4 +1,4 @@
-//! `overheard demo`: the main job on real input, shown live and then as a table.
+//! `overheard-lab demo`: the main job on real input, shown live and then as a table.
 //!
 //! A gateway and a station in network namespaces, joined by an emulated lossy link; real files, fetched by curl
 //! from nginx, each by one device and then by a second one behind the same station; once over the bare link, once
@@ -7,10 +7,12 @@
 mod content;
 mod show;
 
+use crate::programs;
 use anyhow::{Context, bail};
+use daemon::config::Mistake;
 use experiments::pair::{AIR, Carrier, Pair, STATION};
 use lab::virtual_time::Kernel;
-use lab::{Download, Driver, Outcome, Scenario, Start, Virtual};
+use lab::{Download, Driver, Outcome, Programs, Scenario, Start, Virtual};
 use show::{Run, Screen};
 use std::path::PathBuf;
 
@@ -44,22 +46,22 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let contents = content::choose(args.content.as_deref())?;
     let Some(link) = air::presets::by_name(&args.link) else {
         let known: Vec<_> = air::presets::all().iter().map(|preset| preset.name).collect();
-        return Err(crate::config::Mistake::new(format!(
+        return Err(Mistake::new(format!(
             "there is no link {:?}; there are {}",
             args.link,
             known.join(", ")
         ))
         .into());
     };
-    let exe = std::env::current_exe().context("cannot find this program's own file")?;
+    let programs = programs::find()?;
     let root = rustix::process::geteuid().is_root();
     let driver = match args.driver.unwrap_or(if root { DriverName::Lab } else { DriverName::Virtual }) {
         DriverName::Lab if !root => bail!("the driver `lab` makes network namespaces: run it as root (sudo)"),
         DriverName::Lab => None,
         DriverName::Virtual => {
-            let guest = vec![exe.to_string_lossy().into_owned(), "lab-guest".to_owned()];
+            let guest = programs::guest(&programs);
             let kernel = Kernel::find().context("without root the demo needs the virtual-time kernel")?;
-            Some(Driver::Virtual(Virtual::new(kernel, exe.clone(), guest)))
+            Some(Driver::Virtual(Virtual::new(kernel, programs.clone(), guest)))
         }
     };
 
@@ -88,7 +90,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             bound_seconds: 3600.0,
         };
         let outcome = match &driver {
-            None => watched(&scenario, &exe, &screen)?,
+            None => watched(&scenario, &programs, &screen)?,
             Some(driver) => {
                 let bar = screen.begin(name);
                 let outcome = lab::run(driver, &[scenario])?.pop().context("the kernel reported nothing")?;
@@ -129,7 +131,7 @@ fn downloads<'a>(carrier: &Carrier, names: impl Iterator<Item = &'a String> + Cl
 }
 
 /// Runs a scenario on this kernel, shown as it goes.
-fn watched(scenario: &Scenario, exe: &std::path::Path, screen: &Screen) -> anyhow::Result<Outcome> {
+fn watched(scenario: &Scenario, programs: &Programs, screen: &Screen) -> anyhow::Result<Outcome> {
     let bar = screen.begin(&scenario.name);
     let mut outcome = None;
     let watch = |glimpse: &lab::Glimpse| {
@@ -140,7 +142,7 @@ fn watched(scenario: &Scenario, exe: &std::path::Path, screen: &Screen) -> anyho
             .map_or(0, |link| link.forward.transmitted.bytes + link.backward.transmitted.bytes);
         screen.progress(&bar, glimpse.downloads.iter().sum(), sent);
     };
-    lab::run_watched(scenario, exe, Some(&watch), &mut |finished| {
+    lab::run_watched(scenario, programs, Some(&watch), &mut |finished| {
         outcome = Some(finished);
         Ok(())
     })?;

@@ -1,10 +1,11 @@
-//! `overheard experiment`: runs a paper again and sets our figures beside its own.
+//! `overheard-lab experiment`: runs a paper again and sets our figures beside its own.
 
 mod all;
 
-use crate::config::Mistake;
-use crate::table::Table;
+use crate::programs::runner;
 use anyhow::{Context, bail};
+use console::Table;
+use daemon::config::Mistake;
 use experiments::cell::File;
 use experiments::contents::Contents;
 use experiments::experiment::{self, Experiment};
@@ -158,13 +159,6 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Paper::All(args) => all::run(args),
         Paper::Meshcache(options) => run_in_lab(&mesh_cache::EXPERIMENT, options, Traced::default()),
     }
-}
-
-/// What runs scenarios, this program being the one that runs in them.
-fn runner(driver: Driver, kept: Option<Kept>) -> anyhow::Result<Runner> {
-    let exe = std::env::current_exe().context("cannot find this program's own file")?;
-    let guest = vec![exe.to_string_lossy().into_owned(), "lab-guest".to_owned()];
-    Ok(Runner { driver, exe, guest, lanes: LAB_LANES, kept })
 }
 
 /// Rows for people or for machines.

@@ -1,5 +1,6 @@
-//! `overheard lab-guest`: the lab inside the virtual-time kernel.
+//! `overheard-lab guest`: one scenario inside the virtual-time kernel.
 
+use lab::Programs;
 use std::path::PathBuf;
 
 /// Run one scenario inside the virtual-time kernel
@@ -10,10 +11,13 @@ pub struct Args {
     scenario: PathBuf,
     /// Where outcomes go, as JSON lines
     outcomes: PathBuf,
-    /// What `{exe}` in the scenario stands for
-    exe: PathBuf,
+    /// What `{overheard}` in the scenario stands for
+    overheard: PathBuf,
+    /// What `{lab}` in the scenario stands for
+    laboratory: PathBuf,
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    Ok(lab::guest::main(&args.scenario, &args.outcomes, &args.exe)?)
+    let programs = Programs { overheard: args.overheard.clone(), laboratory: args.laboratory.clone() };
+    Ok(lab::guest::main(&args.scenario, &args.outcomes, &programs)?)
 }

@@ -1,12 +1,11 @@
-//! `overheard lab-node`: `up` for experiments, with the policies that `up` refuses.
+//! `overheard-lab node`: `overheard up` for experiments, with the papers' policies.
 
-use crate::config::{Config, Policies};
-use crate::tunnel::{self, Watched};
+use daemon::config::{Config, Policies};
+use daemon::tunnel::{self, Watched};
 use std::path::PathBuf;
 
-/// Run a node in an experiment: as `up`, with any policy
+/// Run a node in an experiment: as `overheard up`, with any policy
 #[derive(clap::Args)]
-#[command(hide = true)]
 pub struct Args {
     /// The node's configuration
     config: PathBuf,
@@ -16,6 +15,6 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    // nothing that is not part of the experiment shall take time in it
+    // Nothing that is not part of the experiment may take time in it.
     tunnel::run(Config::load(&args.config, Policies::Any)?, args.trace.as_deref(), Watched::Never)
 }

@@ -1,66 +1,53 @@
-//! Runs scenarios from files: `overheard-lab run SCENARIO.json...` prints one outcome a line.
+//! `overheard-lab run`: scenarios from files, one outcome a line.
 
+use crate::programs;
+use anyhow::{Context as _, Result};
+use clap::ValueEnum;
+use lab::virtual_time::Kernel;
+use lab::{Driver, Programs, Scenario, Virtual};
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result};
-use clap::{Parser, Subcommand, ValueEnum};
-use lab::virtual_time::Kernel;
-use lab::{Driver, Scenario, Virtual};
-
-/// Tries scenarios in network namespaces over the emulated air.
-#[derive(Parser)]
-struct Arguments {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Subcommand)]
-enum Command {
-    /// Runs scenarios and prints one outcome a line, as JSON.
-    Run {
-        /// Files with one scenario each, as JSON.
-        #[arg(required = true)]
-        scenarios: Vec<PathBuf>,
-        /// On which kernel.
-        #[arg(long, value_enum, default_value = "virtual")]
-        driver: DriverName,
-        /// What `{exe}` in the scenarios stands for.
-        #[arg(long, default_value = "overheard")]
-        exe: PathBuf,
-    },
-    /// Runs one scenario inside the virtual-time kernel.
-    #[command(hide = true)]
-    Guest { scenario: PathBuf, outcomes: PathBuf, exe: PathBuf },
+/// Run scenarios from files, and print one outcome a line, as JSON
+#[derive(clap::Args)]
+pub struct Args {
+    /// Files with one scenario each, as JSON
+    #[arg(required = true)]
+    scenarios: Vec<PathBuf>,
+    /// On which kernel
+    #[arg(long, value_enum, default_value = "virtual")]
+    driver: DriverName,
+    /// What `{overheard}` in the scenarios stands for: the program beside this one, or in PATH, by default
+    #[arg(long, value_name = "PROGRAM")]
+    overheard: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum DriverName {
-    /// This kernel, wall clock, root.
+    /// This kernel, wall clock, root
     Lab,
-    /// The virtual-time kernel.
+    /// The virtual-time kernel
     Virtual,
 }
 
-fn main() -> Result<()> {
-    match Arguments::parse().command {
-        Command::Guest { scenario, outcomes, exe } => Ok(lab::guest::main(&scenario, &outcomes, &exe)?),
-        Command::Run { scenarios, driver, exe } => {
-            let read = |path: &PathBuf| -> Result<Scenario> {
-                let text = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-                serde_json::from_slice(&text).with_context(|| format!("{} is no scenario", path.display()))
-            };
-            let scenarios: Vec<Scenario> = scenarios.iter().map(read).collect::<Result<_>>()?;
-            let driver = match driver {
-                DriverName::Lab => Driver::Lab { exe },
-                DriverName::Virtual => {
-                    let own = std::env::current_exe()?.to_string_lossy().into_owned();
-                    Driver::Virtual(Virtual::new(Kernel::find()?, exe, vec![own, "guest".to_owned()]))
-                }
-            };
-            for outcome in lab::run(&driver, &scenarios)? {
-                println!("{}", serde_json::to_string(&outcome)?);
-            }
-            Ok(())
+pub fn run(args: &Args) -> Result<()> {
+    let read = |path: &PathBuf| -> Result<Scenario> {
+        let text = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        serde_json::from_slice(&text).with_context(|| format!("{} is no scenario", path.display()))
+    };
+    let scenarios: Vec<Scenario> = args.scenarios.iter().map(read).collect::<Result<_>>()?;
+    let programs = match &args.overheard {
+        Some(overheard) => Programs { overheard: overheard.clone(), laboratory: programs::own()? },
+        None => programs::find()?,
+    };
+    let driver = match args.driver {
+        DriverName::Lab => Driver::Lab { programs },
+        DriverName::Virtual => {
+            let guest = programs::guest(&programs);
+            Driver::Virtual(Virtual::new(Kernel::find()?, programs, guest))
         }
+    };
+    for outcome in lab::run(&driver, &scenarios)? {
+        println!("{}", serde_json::to_string(&outcome)?);
     }
+    Ok(())
 }

@@ -1,4 +1,4 @@
-//! `overheard trace`: traffic to measure on, composed from content.
+//! `overheard-lab trace`: traffic to measure on, composed from content.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -13,7 +13,7 @@ use experiments::trace::{Composer, Fresh, Kind, MeasuredShares, Meter, Mix};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
-use crate::config::Mistake;
+use daemon::config::Mistake;
 
 /// Make traffic to measure on
 #[derive(clap::Args)]

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use air::{Bitrate, LinkConfig, LossConfig};
 use lab::virtual_time::Kernel;
-use lab::{Content, Download, Driver, LabError, Run, Scenario, Start, Stream, Topology, Virtual};
+use lab::{Content, Download, Driver, LabError, Programs, Run, Scenario, Start, Stream, Topology, Virtual};
 
 /// The length of the Byte Caching paper's first file.
 pub const FILE_BYTES: usize = 587_567;
@@ -91,10 +91,17 @@ fn noise(length: usize) -> Vec<u8> {
     .collect()
 }
 
+const LABORATORY: &str = env!("CARGO_BIN_EXE_overheard-lab");
+
+/// These scenarios start the laboratory's program alone.
+fn programs() -> Programs {
+    Programs { overheard: LABORATORY.into(), laboratory: LABORATORY.into() }
+}
+
 /// The driver on this kernel; without the rights for it, one line that says so.
 pub fn here() -> Option<Driver> {
     match Run::begin() {
-        Ok(_) => Some(Driver::Lab { exe: env!("CARGO_BIN_EXE_overheard-lab").into() }),
+        Ok(_) => Some(Driver::Lab { programs: programs() }),
         Err(LabError::NeedsRoot) => {
             println!("left out: network namespaces need root");
             None
@@ -105,9 +112,10 @@ pub fn here() -> Option<Driver> {
 
 /// The driver in virtual time; without its kernel, one line that says how to get one.
 pub fn virtually() -> Option<Virtual> {
-    let exe = env!("CARGO_BIN_EXE_overheard-lab");
+    let programs = programs();
+    let guest = vec![LABORATORY.to_owned(), "guest".to_owned()];
     match Kernel::find() {
-        Ok(kernel) => Some(Virtual::new(kernel, exe.into(), vec![exe.to_owned(), "guest".to_owned()])),
+        Ok(kernel) => Some(Virtual::new(kernel, programs, guest)),
         Err(error) => {
             println!("left out: {error}");
             None

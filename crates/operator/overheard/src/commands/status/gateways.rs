@@ -1,7 +1,7 @@
 //! Where there are several gateways: which station is with which, and what came from the others.
 
 use super::nothing;
-use crate::table::Table;
+use console::Table;
 use std::io::Write;
 
 /// What a node knows of several gateways, if there are several.

@@ -1,7 +1,7 @@
 //! What a relay passed on, what it did not have to send of that, what shared a frame, and by whom other nodes of the mesh are
 //! reached.
 
-use crate::table::{Table, bytes};
+use console::{Table, bytes};
 use std::io::Write;
 
 /// By whom destinations are reached, and what was passed on to each peer, if anything was.

@@ -104,7 +104,7 @@ fn start(name: &str, port: u16, origin: u16, folder: &Path) -> anyhow::Result<Op
     let at = folder.display();
     let (program, config, arguments) = match name {
         "overheard" => (
-            std::env::current_exe()?,
+            crate::programs::find()?.overheard,
             format!(
                 "[cache]\nname = \"bench\"\nclients = [\"127.0.0.0/8\"]\n[store]\nmemory_mib = 256\n[reverse]\n\
                  listen = \"127.0.0.1:{port}\"\n[[reverse.upstream]]\nurl = \"http://127.0.0.1:{origin}/\"\n"

@@ -10,7 +10,7 @@ mod ground;
 mod relay;
 
 use super::Progress;
-use crate::table::Table;
+use console::Table;
 use ground::{Ground, Way};
 use serde::Serialize;
 use std::io::Write;

@@ -1,7 +1,7 @@
 //! What the demo shows: a bar while a run goes on, a line when it is done, a table at the end.
 
-use crate::table::{Table, bytes};
 use anyhow::Context;
+use console::{Table, bytes};
 use experiments::pair::{AIR, GATEWAY, STATION};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::{Content, Outcome};

@@ -1,8 +1,8 @@
-//! `overheard experiment all`: every experiment by everything that runs it, into one folder of pages.
+//! `overheard-lab experiment all`: every experiment by everything that runs it, into one folder of pages.
 
-use super::runner;
-use crate::doctor::{self, State};
+use crate::programs::runner;
 use anyhow::bail;
+use console::doctor::{self, State};
 use experiments::contents::Contents;
 use experiments::experiment::Experiment;
 use experiments::row::Driver;

@@ -134,7 +134,7 @@ fn overheard(
     gateway: &Namespace,
     station: &Namespace,
 ) -> anyhow::Result<Vec<Program>> {
-    let exe = std::env::current_exe().context("cannot find this program's own file")?;
+    let exe = crate::programs::find()?.overheard;
     let mut programs = Vec::new();
     for (namespace, role, place, own, other, endpoint) in [
         (gateway, Role::Gateway, pair::GATEWAY, 1, 2, None),
@@ -147,6 +147,7 @@ fn overheard(
             endpoint,
             allowed_ips: &format!("\"10.80.0.{other}/32\""),
             reduce: "",
+            program: pair::Program::Shipped,
         });
         let socket = run.folder().join(format!("{place}.sock"));
         let config = run.folder().join(format!("{place}.toml"));

@@ -1,0 +1,34 @@
+//! The manual pages, made of the command line itself, so that neither says what the other does not.
+
+use anyhow::Context;
+use clap_mangen::Man;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// Print the manual page of the program, or write those of all its commands into a folder
+#[derive(clap::Args)]
+pub struct Args {
+    /// The folder for the pages, one a command; it is made if need be
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+/// Prints the page of `command`, or writes it and those of its subcommands.
+///
+/// # Errors
+///
+/// When the folder or a page cannot be written.
+pub fn run(args: &Args, command: clap::Command) -> anyhow::Result<()> {
+    match &args.out {
+        Some(folder) => {
+            std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+            clap_mangen::generate_to(command, folder)
+                .with_context(|| format!("cannot write into {}", folder.display()))
+        }
+        None => {
+            let mut page = Vec::new();
+            Man::new(command).render(&mut page)?;
+            Ok(std::io::stdout().write_all(&page)?)
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! A node as a process: it sets everything up or nothing, drives a node, and takes everything out.
+//!
+//! [`config`] is the file that says how, [`tunnel`] the run from start to end. While it runs, [`status_socket`] answers for
+//! it and [`watch`] keeps what has happened. [`sockets`] finds the nodes and the web caches of this machine, and asks them.
+//! [`service`] is what the service manager is told.
+//!
+//! Both programs run nodes by this crate: `overheard up`, and the laboratory's `node`, which lets more policies through.
+
+#![forbid(unsafe_code)]
+// A driver: it may read clocks and wait.
+#![allow(clippy::disallowed_methods)]
+
+mod boost;
+mod capture_stream;
+pub mod config;
+mod next_hops;
+pub mod service;
+pub mod sockets;
+pub mod status_socket;
+pub mod tunnel;
+mod watch;

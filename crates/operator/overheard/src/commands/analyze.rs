@@ -1,0 +1,3 @@
+//! `overheard analyze`: what each method would save on captures.
+
+pub use console::analyze::{Args, run};

@@ -1,0 +1,59 @@
+//! Commands of the laboratory, which is the program `overheard-lab`: started with the same words when it is there.
+
+use anyhow::{Context, bail};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// The program of the laboratory.
+const LABORATORY: &str = "overheard-lab";
+
+macro_rules! laboratory {
+    ($($module:ident: $about:literal),* $(,)?) => {
+        $(pub mod $module {
+            use std::ffi::OsString;
+
+            #[doc = $about]
+            #[derive(clap::Args)]
+            #[command(disable_help_flag = true)]
+            pub struct Args {
+                /// What `overheard-lab` is told; --help says what it takes
+                #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENTS")]
+                arguments: Vec<OsString>,
+            }
+
+            pub fn run(args: &Args) -> anyhow::Result<()> {
+                super::start(stringify!($module), &args.arguments)
+            }
+        })*
+    };
+}
+
+laboratory! {
+    demo: "Show the main job on real files, side by side with the bare link (starts overheard-lab)",
+    experiment: "Run a paper's experiments again and set our figures beside its own (starts overheard-lab)",
+    bench: "Measure how fast this machine does the work of a node, and whole tunnels (starts overheard-lab)",
+    trace: "Compose captures from any content (starts overheard-lab)",
+}
+
+/// Becomes the laboratory's program with these words.
+fn start(command: &str, arguments: &[OsString]) -> anyhow::Result<()> {
+    let Some(program) = find() else {
+        bail!(
+            "`{command}` is a command of the laboratory, and {LABORATORY} is neither beside this program nor in PATH; \
+             install the Debian package {LABORATORY}, or build it by `make build-lab`"
+        );
+    };
+    let failed = Command::new(&program).arg(command).args(arguments).exec();
+    Err(failed).with_context(|| format!("cannot start {}", program.display()))
+}
+
+/// Beside this program, or in a folder of PATH.
+fn find() -> Option<PathBuf> {
+    let own = std::env::current_exe().ok();
+    let beside = own.as_deref().and_then(|own| Some(own.parent()?.join(LABORATORY)));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let in_path = std::env::split_paths(OsStr::new(&path)).map(|folder| folder.join(LABORATORY));
+    beside.into_iter().chain(in_path.collect::<Vec<_>>()).find(|file| file.is_file())
+}

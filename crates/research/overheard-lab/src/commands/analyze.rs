@@ -1,0 +1,3 @@
+//! `overheard-lab analyze`: what each method would save on captures.
+
+pub use console::analyze::{Args, run};

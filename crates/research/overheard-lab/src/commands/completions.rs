@@ -1,0 +1,9 @@
+//! `overheard-lab completions`: what a shell completes.
+
+use clap::CommandFactory;
+
+pub use console::completions::Args;
+
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    console::completions::run(args, crate::Laboratory::command())
+}

@@ -1,0 +1,9 @@
+//! `overheard-lab man`: the manual pages.
+
+use clap::CommandFactory;
+
+pub use console::man::Args;
+
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    console::man::run(args, crate::Laboratory::command())
+}

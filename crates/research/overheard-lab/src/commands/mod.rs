@@ -1,0 +1,46 @@
+//! The subcommands. Each is a file with a struct `Args`, whose documentation is its help, and a function `run`.
+//! A new one is that file, and its name in the two lists below.
+
+mod analyze;
+mod bench;
+mod completions;
+mod demo;
+mod doctor;
+mod experiment;
+mod guest;
+mod man;
+mod node;
+mod run;
+mod trace;
+
+macro_rules! commands {
+    ($($name:ident in $module:ident),* $(,)?) => {
+        #[derive(clap::Subcommand)]
+        pub enum Command {
+            $($name($module::Args)),*
+        }
+
+        impl Command {
+            /// Does what the user asked for.
+            pub fn run(self) -> anyhow::Result<()> {
+                match self {
+                    $(Command::$name(args) => $module::run(&args)),*
+                }
+            }
+        }
+    };
+}
+
+commands! {
+    Demo in demo,
+    Experiment in experiment,
+    Bench in bench,
+    Trace in trace,
+    Analyze in analyze,
+    Node in node,
+    Run in run,
+    Doctor in doctor,
+    Man in man,
+    Completions in completions,
+    Guest in guest,
+}

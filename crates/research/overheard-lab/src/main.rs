@@ -1,0 +1,33 @@
+//! The `overheard-lab` program: the papers' experiments, benchmarks and the demonstration. One file a subcommand under
+//! [`commands`]; the crates `experiments`, `lab` and `sim` do the work.
+//!
+//! What is measured of the product runs the shipped program `overheard` ([`programs`]). This program's own `node` runs the same
+//! daemon, and lets the papers' policies through.
+
+#![forbid(unsafe_code)]
+// The program is a driver: it may read clocks and wait.
+#![allow(clippy::disallowed_methods)]
+
+mod commands;
+mod doctor;
+mod programs;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+/// The laboratory of Overheard: experiments, benchmarks, and a demonstration.
+#[derive(Parser)]
+#[command(name = "overheard-lab", version, max_term_width = 100)]
+struct Laboratory {
+    #[command(subcommand)]
+    command: commands::Command,
+    /// How log lines are written, to standard error; the variable OVERHEARD_LOG chooses which, as in OVERHEARD_LOG=debug
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "FORMAT")]
+    log_format: console::log::Format,
+}
+
+fn main() -> ExitCode {
+    let laboratory = Laboratory::parse();
+    console::log::start(laboratory.log_format);
+    console::conclude("overheard-lab", laboratory.command.run())
+}

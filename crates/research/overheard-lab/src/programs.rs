@@ -1,0 +1,52 @@
+//! The two programs of this project, as the laboratory runs them.
+
+use anyhow::Context as _;
+use daemon::config::Mistake;
+use experiments::run::Runner;
+use lab::Programs;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// The shipped program.
+const SHIPPED: &str = "overheard";
+
+/// The shipped program, which stands beside this one or in PATH, and this one.
+pub fn find() -> anyhow::Result<Programs> {
+    let laboratory = own()?;
+    let overheard = shipped(&laboratory).ok_or_else(|| {
+        Mistake::new(format!(
+            "the program {SHIPPED} is neither beside {} nor in PATH; install the Debian package {SHIPPED}, or build it by \
+             `make build`",
+            laboratory.display()
+        ))
+    })?;
+    Ok(Programs { overheard, laboratory })
+}
+
+/// The program and first arguments that run a scenario inside the virtual-time kernel.
+pub fn guest(programs: &Programs) -> Vec<String> {
+    vec![programs.laboratory.to_string_lossy().into_owned(), "guest".to_owned()]
+}
+
+/// What runs scenarios, with these programs in them.
+pub fn runner(
+    driver: experiments::row::Driver,
+    kept: Option<experiments::run::Kept>,
+) -> anyhow::Result<Runner> {
+    let programs = find()?;
+    let guest = guest(&programs);
+    Ok(Runner { driver, programs, guest, lanes: experiments::run::LAB_LANES, kept })
+}
+
+/// This program.
+pub fn own() -> anyhow::Result<PathBuf> {
+    std::env::current_exe().context("cannot find this program's own file")
+}
+
+fn shipped(laboratory: &Path) -> Option<PathBuf> {
+    let beside = laboratory.parent().map(|folder| folder.join(SHIPPED));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let in_path: Vec<PathBuf> =
+        std::env::split_paths(OsStr::new(&path)).map(|folder| folder.join(SHIPPED)).collect();
+    beside.into_iter().chain(in_path).find(|file| file.is_file())
+}
