@@ -67,6 +67,7 @@ package-test: deb ## Install, start, reload, upgrade, remove and purge the packa
 	scripts/as-root scripts/package-test.sh $$(ls -t target/debian/overheard_*.deb | head -n1) $$(ls -t target/debian/overheard-lab_*.deb | head -n1)
 
 static: ## Make a program that needs nothing of the system it runs on, without boost, for routers
+	@scripts/setup.sh build static
 	CARGO_PROFILE_RELEASE_STRIP=symbols cargo build --release --locked -p overheard --no-default-features --target x86_64-unknown-linux-musl
 	@stat -c '%n: %s bytes' $(TARGET)/x86_64-unknown-linux-musl/release/overheard
 

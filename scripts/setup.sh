@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what Overheard needs on Debian 12 and this machine lacks, and says in one line what it did.
 #
-#   scripts/setup.sh [build] [lab] [test] [kernel] [qemu] [bench]      (no name: build and lab)
+#   scripts/setup.sh [build] [lab] [test] [kernel] [qemu] [bench] [static]      (no name: build and lab)
 #
 # build   the C compiler that some libraries are built with, and what the feature `boost` takes: clang, pkg-config, libelf, zlib
 # lab     the programs that the demonstration and the experiments run: namespaces, a web server, curl, a routing daemon
@@ -9,6 +9,7 @@
 # kernel  what building the virtual-time kernel takes
 # qemu    QEMU for Debian's own kernel, which scripts/in-qemu fetches without installing it, and what simulated Wi-Fi takes
 # bench   what tunnels and caches are compared with
+# static  the C compiler and the Rust target of a program that needs nothing of its system
 #
 # Nothing is asked of the network, and no rights are needed, when nothing is missing. No service is started:
 # the lab starts its own nginx and babeld inside its namespaces.
@@ -96,12 +97,18 @@ bench_group() {
     return 0
 }
 
+static_group() {
+    lacks x86_64-linux-musl-gcc && lacks musl-gcc && essential+=(musl-tools)
+    ! lacks rustup || return 0
+    rustup target list --installed | grep -qx x86_64-unknown-linux-musl || rustup target add x86_64-unknown-linux-musl
+}
+
 groups=("$@")
 [ $# -gt 0 ] || groups=(build lab)
 for group in "${groups[@]}"; do
     case "$group" in
-    build | lab | test | kernel | qemu | bench) "${group}_group" ;;
-    *) fail "there is no group \`$group\`: build, lab, test, kernel, qemu, bench" ;;
+    build | lab | test | kernel | qemu | bench | static) "${group}_group" ;;
+    *) fail "there is no group \`$group\`: build, lab, test, kernel, qemu, bench, static" ;;
     esac
 done
 
