@@ -33,8 +33,8 @@ pub struct Options {
     pub max_match: MaxMatchParameters,
     /// For the byte-caching encoders, but for policy and form.
     pub byte_caching: Parameters,
-    /// k-distance's k.
-    pub k: u32,
+    /// The reference policies of the byte-caching encoders; each is a method by its own name.
+    pub policies: Vec<Policy>,
     /// After how many later packets `acked` takes one to be confirmed.
     pub packets_in_flight: u64,
     /// The level of stateless zstd.
@@ -49,7 +49,7 @@ impl Default for Options {
             chunk: ChunkParameters::default(),
             max_match: MaxMatchParameters::default(),
             byte_caching: Parameters::default(),
-            k: Policy::PAPER_K,
+            policies: vec![Policy::Acked],
             packets_in_flight: 32,
             zstd_level: crate::DEFAULT_ZSTD_LEVEL,
             only: Vec::new(),
@@ -58,18 +58,13 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The names of all methods.
-    pub const METHODS: [&str; 9] = [
-        "chunk",
-        "max-match",
-        "naive",
-        "k-distance",
-        "tcp-seq",
-        "cache-flush",
-        "acked",
-        "zstd",
-        "whole-packet",
-    ];
+    /// The names of all methods, in the order of the report.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        let policies = self.policies.iter().map(Policy::to_string);
+        let named = |names: [&'static str; 2]| names.into_iter().map(str::to_owned);
+        named(["chunk", "max-match"]).chain(policies).chain(named(["zstd", "whole-packet"])).collect()
+    }
 
     /// Says what is wrong with the options, if anything is.
     pub fn validate(&self) -> Result<(), CaptureError> {
@@ -83,40 +78,36 @@ impl Options {
         if !zstd::compression_level_range().contains(&self.zstd_level) {
             return refused(format!("zstd has no level {}", self.zstd_level));
         }
-        if let Some(unknown) = self.only.iter().find(|name| !Self::METHODS.contains(&name.as_str())) {
-            return refused(format!(
-                "no method is called {unknown:?}; there are {}",
-                Self::METHODS.join(", ")
-            ));
+        let names = self.names();
+        if let Some(unknown) = self.only.iter().find(|name| !names.contains(name)) {
+            return refused(format!("no method is called {unknown:?}; there are {}", names.join(", ")));
         }
-        let encoders = Parameters { policy: Policy::KDistance { k: self.k }, ..self.byte_caching };
-        encoders.validate().or_else(|error| refused(error.to_string()))
+        let mut encoders =
+            self.policies.iter().map(|policy| Parameters { policy: *policy, ..self.byte_caching });
+        encoders.try_for_each(|encoder| encoder.validate()).or_else(|error| refused(error.to_string()))
     }
 
-    fn method(&self, name: &str) -> Box<dyn Method> {
+    /// The method with this name.
+    fn method(&self, name: &str) -> Option<Box<dyn Method>> {
         let zstd_level = self.zstd_level;
-        let policy = match name {
-            "chunk" => return Box::new(Chunk::new(ChunkParameters { zstd_level, ..self.chunk })),
-            "max-match" => {
-                return Box::new(MaxMatch::new(MaxMatchParameters { zstd_level, ..self.max_match }));
+        Some(match name {
+            "chunk" => Box::new(Chunk::new(ChunkParameters { zstd_level, ..self.chunk })),
+            "max-match" => Box::new(MaxMatch::new(MaxMatchParameters { zstd_level, ..self.max_match })),
+            "zstd" => Box::new(ZstdAlone::new(zstd_level)),
+            "whole-packet" => Box::new(WholePacket::new(zstd_level)),
+            _ => {
+                let policy = *self.policies.iter().find(|policy| policy.to_string() == name)?;
+                let parameters = Parameters { policy, ..self.byte_caching };
+                Box::new(ByteCaching::new(name, &parameters, self.packets_in_flight, zstd_level))
             }
-            "zstd" => return Box::new(ZstdAlone::new(zstd_level)),
-            "whole-packet" => return Box::new(WholePacket::new(zstd_level)),
-            "naive" => Policy::Naive,
-            "k-distance" => Policy::KDistance { k: self.k },
-            "tcp-seq" => Policy::TcpSeq,
-            "cache-flush" => Policy::CacheFlush,
-            _ => Policy::Acked,
-        };
-        let parameters = Parameters { policy, ..self.byte_caching };
-        Box::new(ByteCaching::new(name, &parameters, self.packets_in_flight, zstd_level))
+        })
     }
 
     /// The methods, as they stand in the report.
     #[must_use]
     pub fn methods(&self) -> Vec<Box<dyn Method>> {
-        let wanted = |name: &&str| self.only.is_empty() || self.only.iter().any(|only| only == name);
-        Self::METHODS.into_iter().filter(wanted).map(|name| self.method(name)).collect()
+        let wanted = |name: &String| self.only.is_empty() || self.only.contains(name);
+        self.names().iter().filter(|name| wanted(name)).filter_map(|name| self.method(name)).collect()
     }
 
     /// Analyses a capture file; `-` is standard input. `watch` is called now and then.

@@ -18,9 +18,9 @@
 //!
 //! Two methods only measure what is there: `chunk` (content-defined chunks, as REfactor needs them) and
 //! `max-match` (regions of any length, as Spring and Wetherall find them), with memory for all of the capture.
-//! The others are what can be run: the encoder of [`re`] under each policy, with its bounded store and its own
-//! overhead, and stateless zstd. The policies are compared without losses. Informed marking and retrieve-on-miss
-//! are not listed: without losses they do what `naive` does.
+//! The others are what can be run: the encoder of [`re`] under its policy `acked`, with its bounded store and its own
+//! overhead, and stateless zstd. Who wants to compare other policies puts them into [`Options::policies`]; they are
+//! compared without losses.
 //!
 //! # How exact it is
 //!

@@ -48,7 +48,11 @@ fn data() -> Option<PathBuf> {
 
 fn analyze(capture: &str, only: &[&str]) -> Option<Report> {
     let path = data()?.join(format!("{capture}.pcap.xz"));
-    let options = Options { only: only.iter().map(|&name| name.to_owned()).collect(), ..Options::default() };
+    let options = Options {
+        only: only.iter().map(|&name| name.to_owned()).collect(),
+        policies: published::policy::ON_CAPTURES.to_vec(),
+        ..Options::default()
+    };
     Some(options.analyze_file(&path, &mut |_| {}).unwrap())
 }
 

@@ -51,8 +51,7 @@ const METHODS: &str = "\
 Methods:
   chunk         content-defined chunks of 32 to 256 B, each packet by itself: what is there to be overheard
   max-match     repeated regions of any length (Spring and Wetherall), with memory for the whole capture
-  naive, k-distance, tcp-seq, cache-flush, acked
-                the tunnel's encoder with its bounded store and its own overhead, by reference policy
+  acked         the tunnel's encoder with its bounded store and its own overhead, which refers to confirmed packets
   zstd          each payload compressed by itself
   whole-packet  payloads that repeat as a whole
 

@@ -1,6 +1,6 @@
 //! Runs a node: sets everything up or nothing, drives it, takes everything out.
 
-use crate::config::{Config, Mistake, Policies};
+use crate::config::{Config, Mistake, Product};
 use crate::next_hops::NextHops;
 use crate::status_socket::StatusSocket;
 use crate::watch::Watch;
@@ -108,7 +108,7 @@ fn heed_signals(control: Control, path: PathBuf) -> anyhow::Result<Arc<AtomicBoo
     let heed = move || {
         for signal in signals.forever() {
             if signal == SIGHUP {
-                if let Err(mistake) = Config::load(&path, Policies::Sound) {
+                if let Err(mistake) = Config::load(&path, &Product) {
                     tracing::error!(
                         "the configuration is not taken up, and the tunnel stays as it is: {mistake:#}"
                     );

@@ -296,6 +296,20 @@ fn naive_is_refused_with_the_reason() {
 }
 
 #[test]
+fn a_papers_policy_is_refused_and_another_is_named() {
+    for policy in ["cache-flush", "tcp-seq", "k-distance", "informed-marking", "retrieve-on-miss"] {
+        refused(
+            "[tunnel]",
+            &format!("[reduce]\npolicy = \"{policy}\"\n\n[tunnel]"),
+            &format!(
+                "gateway.toml: [reduce] policy: {policy} is a paper's policy, which only overheard-lab runs; use \
+                 \"adaptive\", the default"
+            ),
+        );
+    }
+}
+
+#[test]
 fn what_repairs_tcp_is_checked() {
     refused(
         "[tunnel]",

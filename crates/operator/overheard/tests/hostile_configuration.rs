@@ -19,7 +19,7 @@ const NOBODY: u32 = 65_534;
 fn a_damaged_configuration_is_a_sentence() {
     let site = Site::new();
     let program = site.copy_of_program();
-    let plain = format!("{}\n[reduce]\npolicy = \"k-distance\"\nk = 8\nform = \"compact\"\n", site.gateway());
+    let plain = format!("{}\n[reduce]\npolicy = \"acked\"\nform = \"compact\"\n", site.gateway());
     let root = rustix::process::geteuid().is_root();
     if root {
         for name in ["gateway", "gateway/private.key", "network.key", "."] {

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use published::policy::{self, CACHE_FLUSH, INFORMED_MARKING, NAIVE, RETRIEVE_ON_MISS, TCP_SEQ, distance};
 use re::{Form, Policy};
 
 use crate::pair::Carrier;
@@ -31,13 +32,13 @@ impl Scheme {
     /// The default of the project: references to what is on its way, since the hop repairs its losses.
     pub const ADAPTIVE: Self = Self::Tunnel { policy: Policy::Adaptive, form: Form::Compact };
     /// Of the byte-caching paper, section V-A.
-    pub const CACHE_FLUSH: Self = Self::paper(Policy::CacheFlush);
+    pub const CACHE_FLUSH: Self = Self::paper(CACHE_FLUSH);
     /// Section V-B.
-    pub const TCP_SEQ: Self = Self::paper(Policy::TcpSeq);
+    pub const TCP_SEQ: Self = Self::paper(TCP_SEQ);
     /// Section V-C, with the k of Table II.
-    pub const K_DISTANCE: Self = Self::k_distance(Policy::PAPER_K);
+    pub const K_DISTANCE: Self = Self::paper(policy::K_DISTANCE);
     /// Section IV: no policy at all.
-    pub const NAIVE: Self = Self::paper(Policy::Naive);
+    pub const NAIVE: Self = Self::paper(NAIVE);
 
     /// Everything that ends a download whatever the loss, the two baselines first.
     pub const SOUND: [Self; 9] = [
@@ -46,9 +47,9 @@ impl Scheme {
         Self::CACHE_FLUSH,
         Self::TCP_SEQ,
         Self::K_DISTANCE,
-        Self::paper(Policy::InformedMarking),
+        Self::paper(INFORMED_MARKING),
         // It asks for packets by number, which the paper's fields do not tell.
-        Self::Tunnel { policy: Policy::RetrieveOnMiss, form: Form::Compact },
+        Self::Tunnel { policy: RETRIEVE_ON_MISS, form: Form::Compact },
         Self::paper(Policy::Acked),
         Self::ACKED,
     ];
@@ -62,7 +63,7 @@ impl Scheme {
     /// k-distance with any k.
     #[must_use]
     pub const fn k_distance(k: u32) -> Self {
-        Self::paper(Policy::KDistance { k })
+        Self::paper(policy::k_distance(k))
     }
 
     /// Whether it is a baseline, not something to be judged by one.
@@ -80,14 +81,16 @@ impl From<Scheme> for Carrier {
                 policy: Policy::Adaptive.to_string(),
                 settings: "[shorten]\nliterals = false".to_owned(),
             },
-            Scheme::Tunnel { policy: Policy::KDistance { k }, form } => Self::Tunnel {
-                policy: "k-distance".to_owned(),
-                settings: format!("k = {k}\nform = \"{form}\""),
+            Scheme::Tunnel { policy, form } => match (distance(policy), form) {
+                (Some(k), form) => Self::Tunnel {
+                    policy: policy::K_DISTANCE.to_string(),
+                    settings: format!("k = {k}\nform = \"{form}\""),
+                },
+                (None, Form::Compact) => Self::tunnel(&policy.to_string()),
+                (None, form) => {
+                    Self::Tunnel { policy: policy.to_string(), settings: format!("form = \"{form}\"") }
+                }
             },
-            Scheme::Tunnel { policy, form: Form::Compact } => Self::tunnel(&policy.to_string()),
-            Scheme::Tunnel { policy, form } => {
-                Self::Tunnel { policy: policy.to_string(), settings: format!("form = \"{form}\"") }
-            }
         }
     }
 }
@@ -102,9 +105,9 @@ impl FromStr for Scheme {
         if let Some(scheme) = known.clone().find(|scheme| scheme.to_string() == name) {
             return Ok(scheme);
         }
-        match name.parse() {
-            Ok(Policy::KDistance { k }) => Ok(Self::k_distance(k)),
-            _ => {
+        match policy::named(name).ok().and_then(distance) {
+            Some(k) => Ok(Self::k_distance(k)),
+            None => {
                 let names: Vec<String> = known.map(|scheme| scheme.to_string()).collect();
                 Err(format!("no scheme is called {name:?}; there are {} and k-distance=K", names.join(", ")))
             }

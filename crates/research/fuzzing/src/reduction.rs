@@ -10,6 +10,7 @@
 
 use crate::Seed;
 use etherparse::PacketBuilder;
+use published::policy;
 use re::{Decoder, Encoded, Encoder, Form, Parameters, Policy};
 use wire::inner::Inner;
 
@@ -29,7 +30,7 @@ const STORE_BYTES: usize = 8192;
 /// long as the decoder keeps its store. Of the paper's form, both hold while nothing is lost.
 pub fn check(bytes: &[u8]) -> bool {
     let Some((&[policy, form], packets)) = bytes.split_first_chunk::<2>() else { return false };
-    let policy = Policy::ALL[usize::from(policy) % Policy::ALL.len()];
+    let policy = policy::ALL[usize::from(policy) % policy::ALL.len()];
     let form_of_shims = match form & 0x11 {
         0 => Form::Compact,
         1 => Form::Paper,
@@ -117,7 +118,7 @@ fn packet(number: u32, happens: u8, start: u8, length: u8) -> Vec<u8> {
 
 /// For every policy and form that reduces anything: a file twice, with a loss in the middle.
 pub fn seeds() -> Vec<Seed> {
-    const NAMES: [[&str; 3]; Policy::ALL.len()] = [
+    const NAMES: [[&str; 3]; policy::ALL.len()] = [
         [""; 3],
         ["naive-compact", "naive-paper", "naive-hashed"],
         ["cache-flush-compact", "cache-flush-paper", "cache-flush-hashed"],

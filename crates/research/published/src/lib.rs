@@ -4,3 +4,6 @@
 //! what the papers measured and to compare.
 
 #![forbid(unsafe_code)]
+
+pub mod comparators;
+pub mod policy;

@@ -2,12 +2,13 @@
 
 #![allow(clippy::unwrap_used)] // a harness fails by panicking
 
+#[path = "../../../tunnel/overhear/tests/content/mod.rs"]
 mod content;
 
 use content::Content;
 use overhear::boundaries::{Boundaries, Method, MinChunk};
-use overhear::comparators::{Counted, Cut, HashedChunks, HashedChunksReceiver, Hashes, Ideal, MaxMatch};
 use proptest::prelude::*;
+use published::comparators::{Counted, Cut, HashedChunks, HashedChunksReceiver, Hashes, Ideal, MaxMatch};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 

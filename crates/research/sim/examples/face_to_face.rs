@@ -10,7 +10,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let percent: f64 = arguments.next().unwrap_or_else(|| "50".to_owned()).parse()?;
     let passes: usize = arguments.next().unwrap_or_else(|| "2".to_owned()).parse()?;
-    let policy: re::Policy = arguments.next().unwrap_or_else(|| "acked".to_owned()).parse()?;
+    let policy = published::policy::named(&arguments.next().unwrap_or_else(|| "acked".to_owned()))?;
     let packets = packets(percent / 100.0, 12_000);
     let mut pair = FaceToFace::new(1, &Tunnel::from(policy))?;
     let mut right = 0;

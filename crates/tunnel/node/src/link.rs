@@ -128,11 +128,8 @@ pub fn capabilities(config: &Config) -> u32 {
         | if config.codes() && config.mesh.forwards { COMBINES } else { 0 }
         | HEARS_LANES
         | JOINS
-        | match parameters.policy {
-            Policy::RetrieveOnMiss => ANSWERS_REQUESTS,
-            _ if sends_again(parameters) => RECOVERS,
-            _ => 0,
-        }
+        | if parameters.policy.answers_requests() { ANSWERS_REQUESTS } else { 0 }
+        | if sends_again(parameters) { RECOVERS } else { 0 }
 }
 
 /// What a peer with these capabilities undoes.

@@ -7,8 +7,8 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use overhear::boundaries::{Boundaries, Method, MinChunk};
-use overhear::comparators::{Cut, HashedChunks, HashedChunksReceiver, Hashes};
 use overhear::{AirTime, Association, Gateway, PacketNumber, Received, Settings, Station, StationId};
+use published::comparators::{Cut, HashedChunks, HashedChunksReceiver, Hashes};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::hint::black_box;

@@ -13,7 +13,7 @@ pub struct Address(u64);
 
 impl Address {
     /// All of it.
-    pub(crate) fn bits(self) -> u64 {
+    pub fn bits(self) -> u64 {
         self.0
     }
 

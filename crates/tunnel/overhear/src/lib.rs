@@ -26,13 +26,12 @@
 pub mod address;
 pub mod boundaries;
 pub mod cache;
-pub mod comparators;
 pub mod flush;
 mod gateway;
 pub mod knowledge;
 mod names;
 pub mod neighbourhood;
-mod references;
+pub mod references;
 pub mod removal;
 mod settings;
 mod station;

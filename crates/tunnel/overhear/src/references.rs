@@ -18,7 +18,7 @@ use wire::shim::slots::{PART_BYTES, Part, Run};
 
 /// Bytes of a packet that a chunk's, or a part of it, stand for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Reference {
+pub struct Reference {
     /// Where in the packet.
     pub range: Range<usize>,
     /// Where the chunk is kept.
@@ -35,7 +35,7 @@ impl Reference {
 }
 
 /// What is remembered of chunks' surroundings: a hint, for what is said to stand beside a chunk is compared.
-pub(crate) trait Surroundings {
+pub trait Surroundings {
     /// What stood before a chunk.
     fn before(&self, chunk: u32) -> Option<u32>;
     /// What stood behind it.
@@ -49,11 +49,14 @@ pub(crate) trait Surroundings {
 
 /// Grows references to whole chunks, which stand in the packet's order, into the gaps between them, with what `allows`
 /// for a chunk and so many bytes of it.
-pub(crate) struct Grower<'a, S, A> {
+pub struct Grower<'a, S, A> {
+    /// The packet.
     pub packet: &'a [u8],
+    /// What is remembered of chunks' surroundings.
     pub seen: &'a S,
     /// Parts are multiples of it, itself one of [`PART_BYTES`].
     pub smallest_bytes: usize,
+    /// Whether a chunk may be referred to, and so many bytes of it.
     pub allows: A,
     /// Sum of what was looked at only to have it near.
     pub fetched: u8,
@@ -149,14 +152,14 @@ impl<S: Surroundings, A: FnMut(u32, usize) -> bool> Grower<'_, S, A> {
 }
 
 /// The stretches of a packet of so many bytes between references, none of them empty.
-pub(crate) fn gaps(references: &[Reference], packet_bytes: usize) -> impl Iterator<Item = Range<usize>> {
+pub fn gaps(references: &[Reference], packet_bytes: usize) -> impl Iterator<Item = Range<usize>> {
     let starts = std::iter::once(0).chain(references.iter().map(|reference| reference.range.end));
     let ends = references.iter().map(|reference| reference.range.start).chain(std::iter::once(packet_bytes));
     starts.zip(ends).map(|(start, end)| start..end).filter(|gap| !gap.is_empty())
 }
 
 /// Puts what stands in the shim for references into `out`, in place of what was there.
-pub(crate) fn runs(references: &[Reference], out: &mut Vec<Run>) {
+pub fn runs(references: &[Reference], out: &mut Vec<Run>) {
     out.clear();
     let mut end_of_last = 0;
     for (index, reference) in references.iter().enumerate() {

@@ -10,9 +10,10 @@
 //! chunk-match, which names whole chunks by their SHA-1 ([`Form`]).
 //!
 //! Which stored packets may be referred to is the matter of a [`policy`]. The byte-caching paper (Le,
-//! Srivatsa, Iyengar, ICDCS 2012) shows that with none (`naive`) one lost packet stalls a TCP connection for
-//! good; it proposes three. The default here goes beyond them: `acked` refers only to packets that the
-//! receiver has confirmed, so that a loss never makes another packet undecodable.
+//! Srivatsa, Iyengar, ICDCS 2012) shows that with none one lost packet stalls a TCP connection for
+//! good; it proposes three. The policies here go beyond them: `acked` refers only to packets that the
+//! receiver has confirmed, so that a loss never makes another packet undecodable. Other crates inject policies of their
+//! own ([`policy::InjectedPolicy`]), as the laboratory does with those of the papers.
 //!
 //! Both stores keep packets by link sequence and drop the lowest first, so that whatever the encoder still
 //! has, the decoder has too, if it got it; see [`store`] for why that holds.

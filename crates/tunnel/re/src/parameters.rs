@@ -1,5 +1,6 @@
 //! What a user may set.
 
+use crate::policy::InjectedPolicy;
 use std::fmt;
 use std::str::FromStr;
 
@@ -25,72 +26,43 @@ impl Form {
 pub enum Policy {
     /// Redundancy elimination is off.
     Off,
-    /// Any packet sent before. One loss stalls TCP for good: for experiments only.
-    Naive,
-    /// Any packet since the last TCP retransmission (paper, section V-A).
-    CacheFlush,
-    /// Packets of the same flow with a strictly lower TCP sequence (paper, section V-B).
-    TcpSeq,
-    /// Packets since the last reference, every k-th being one (paper, section V-C).
-    KDistance {
-        /// One packet in `k` is sent as it is.
-        k: u32,
-    },
-    /// Any packet that the receiver has not reported lost (Lumezanu et al., IMC 2010).
-    InformedMarking,
-    /// Any packet; the receiver asks for what it lacks (paper, section VIII).
-    RetrieveOnMiss,
     /// Packets that the receiver has confirmed.
     Acked,
     /// What is confirmed, and what is sent where the hop repairs its losses.
     #[default]
     Adaptive,
+    /// One that another crate brings.
+    Injected(InjectedPolicy),
 }
 
 impl Policy {
-    /// The k that Table II of the paper uses.
-    pub const PAPER_K: u32 = 8;
+    /// Every policy of this crate.
+    pub const ALL: [Policy; 3] = [Policy::Off, Policy::Acked, Policy::Adaptive];
 
-    /// Every policy, k-distance with the paper's k.
-    pub const ALL: [Policy; 9] = [
-        Policy::Off,
-        Policy::Naive,
-        Policy::CacheFlush,
-        Policy::TcpSeq,
-        Policy::KDistance { k: Policy::PAPER_K },
-        Policy::InformedMarking,
-        Policy::RetrieveOnMiss,
-        Policy::Acked,
-        Policy::Adaptive,
-    ];
+    /// Whether the sender has to answer requests for packets that the receiver lacks.
+    #[must_use]
+    pub fn answers_requests(self) -> bool {
+        matches!(self, Policy::Injected(injected) if injected.answers_requests)
+    }
 }
 
 impl fmt::Display for Policy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Policy::Off => "off",
-            Policy::Naive => "naive",
-            Policy::CacheFlush => "cache-flush",
-            Policy::TcpSeq => "tcp-seq",
-            Policy::KDistance { k: Policy::PAPER_K } => "k-distance",
-            Policy::KDistance { k } => return write!(f, "k-distance={k}"),
-            Policy::InformedMarking => "informed-marking",
-            Policy::RetrieveOnMiss => "retrieve-on-miss",
-            Policy::Acked => "acked",
-            Policy::Adaptive => "adaptive",
-        })
+        match self {
+            Policy::Off => f.write_str("off"),
+            Policy::Acked => f.write_str("acked"),
+            Policy::Adaptive => f.write_str("adaptive"),
+            Policy::Injected(injected) => injected.fmt(f),
+        }
     }
 }
 
 impl FromStr for Policy {
     type Err = ParameterError;
 
-    /// Reads a policy's name; `k-distance` may be followed by `=` and its k.
+    /// Reads the name of a policy of this crate.
     fn from_str(name: &str) -> Result<Self, ParameterError> {
         let unknown = || ParameterError::UnknownPolicy(name.chars().take(40).collect());
-        if let Some(k) = name.strip_prefix("k-distance=") {
-            return Ok(Policy::KDistance { k: k.parse().map_err(|_| unknown())? });
-        }
         Policy::ALL.into_iter().find(|policy| policy.to_string() == name).ok_or_else(unknown)
     }
 }
@@ -160,7 +132,7 @@ impl Parameters {
         if !Self::STORE_BYTES.contains(&self.store_bytes) {
             return Err(ParameterError::Store(self.store_bytes));
         }
-        if self.policy == (Policy::KDistance { k: 0 }) {
+        if matches!(self.policy, Policy::Injected(InjectedPolicy { k: Some(0), .. })) {
             return Err(ParameterError::Distance);
         }
         Ok(())
@@ -179,14 +151,11 @@ pub enum ParameterError {
     /// The store is too small or too large.
     #[error("a store of {0} bytes is not between 4 KiB and 1 GiB")]
     Store(usize),
-    /// k-distance with a k of 0.
-    #[error("k-distance needs a k of at least 1")]
+    /// A policy that takes a k, with a k of 0.
+    #[error("the policy needs a k of at least 1")]
     Distance,
     /// No policy has this name.
-    #[error(
-        "no policy is called {0:?}; there are off, naive, cache-flush, tcp-seq, k-distance, k-distance=K, \
-         informed-marking, retrieve-on-miss, acked and adaptive"
-    )]
+    #[error("no policy is called {0:?}; there are off, acked and adaptive")]
     UnknownPolicy(String),
     /// No form has this name.
     #[error("no form is called {0:?}; there are compact, paper and hashed")]
@@ -196,17 +165,17 @@ pub enum ParameterError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy;
 
     #[test]
     fn every_policy_and_form_reads_back_its_own_name() {
-        for policy in Policy::ALL.into_iter().chain([Policy::KDistance { k: 50 }]) {
+        for policy in Policy::ALL {
             assert_eq!(policy.to_string().parse(), Ok(policy));
         }
         for form in Form::ALL {
             assert_eq!(form.to_string().parse(), Ok(form));
         }
         assert!("ackd".parse::<Policy>().is_err());
-        assert!("k-distance=many".parse::<Policy>().is_err());
     }
 
     #[test]
@@ -216,7 +185,14 @@ mod tests {
         assert_eq!(Parameters { window_bytes: 7, ..good }.validate(), Err(ParameterError::Window(7)));
         assert_eq!(Parameters { sample_bits: 13, ..good }.validate(), Err(ParameterError::SampleBits(13)));
         assert_eq!(Parameters { store_bytes: 0, ..good }.validate(), Err(ParameterError::Store(0)));
-        let no_distance = Parameters { policy: Policy::KDistance { k: 0 }, ..good };
+        let injected = InjectedPolicy {
+            name: "every-kth",
+            k: Some(0),
+            describe: |_| "nothing".to_owned(),
+            answers_requests: false,
+            make: |_| Box::new(policy::Off),
+        };
+        let no_distance = Parameters { policy: Policy::Injected(injected), ..good };
         assert_eq!(no_distance.validate(), Err(ParameterError::Distance));
     }
 }

@@ -9,20 +9,24 @@ mod link;
 
 use link::{Arrival, Link, all_parameters, pseudo_random, tcp_packet};
 use proptest::prelude::*;
+use published::policy::{
+    self, CACHE_FLUSH, INFORMED_MARKING, NAIVE, RETRIEVE_ON_MISS, TCP_SEQ, distance, k_distance,
+};
 use re::{Form, Parameters, Policy};
 
 /// How often a segment may have to be repeated on a link that loses nothing.
 fn repeats_allowed(policy: Policy) -> usize {
-    match policy {
-        // The next reference comes within k packets.
-        Policy::KDistance { k } => k as usize,
-        // Sent for the first time, or again after others, a segment may refer to a copy that was lost. The
-        // repetition is recognised as one, or finds itself in the index, or what was lost is reported by then.
-        Policy::CacheFlush | Policy::TcpSeq | Policy::InformedMarking => 2,
-        // What is asked for may have left a tiny store meanwhile; the next repetition refers to this one.
-        Policy::RetrieveOnMiss => 2,
-        _ => 1,
+    // The next reference comes within k packets.
+    if let Some(k) = distance(policy) {
+        return k as usize;
     }
+    // Sent for the first time, or again after others, a segment may refer to a copy that was lost. The
+    // repetition is recognised as one, or finds itself in the index, or what was lost is reported by then.
+    if [CACHE_FLUSH, TCP_SEQ, INFORMED_MARKING].contains(&policy) {
+        return 2;
+    }
+    // What is asked for may have left a tiny store meanwhile; the next repetition refers to this one.
+    if policy == RETRIEVE_ON_MISS { 2 } else { 1 }
 }
 
 /// The sequence of events in the paper's Figure 4.
@@ -39,7 +43,7 @@ fn after_figure_4_naive_never_delivers_and_every_other_policy_does() {
         let refers = link.encoder.statistics().reduced_packets == 1;
         // t4, t5: TCP repeats the first segment, again and again.
         let delivered_after = (1..=1000).find(|_| exchange(&mut link, &first, true));
-        if parameters.policy == Policy::Naive {
+        if parameters.policy == NAIVE {
             assert!(refers);
             assert_eq!(delivered_after, None, "{parameters:?}");
         } else {
@@ -54,10 +58,11 @@ fn after_figure_4_naive_never_delivers_and_every_other_policy_does() {
 fn exchange(link: &mut Link, packet: &[u8], answered: bool) -> bool {
     let frame = link.send(packet);
     let mut arrival = link.receive(&frame);
-    match link.parameters.policy {
-        Policy::InformedMarking | Policy::Acked if answered => link.receipt(200),
-        Policy::RetrieveOnMiss if answered => arrival = link.retrieve(&frame, arrival),
-        _ => {}
+    let policy = link.parameters.policy;
+    if answered && [INFORMED_MARKING, Policy::Acked].contains(&policy) {
+        link.receipt(200);
+    } else if answered && policy == RETRIEVE_ON_MISS {
+        arrival = link.retrieve(&frame, arrival);
     }
     matches!(arrival, Arrival::Delivered(_))
 }
@@ -140,11 +145,11 @@ proptest! {
         store_bytes in prop::sample::select(vec![4096usize, 16_384, 1 << 18]),
         k in 1u32..10,
         form in prop::sample::select(Form::ALL.to_vec()),
-        policy in 0usize..Policy::ALL.len(),
+        policy in 0usize..policy::ALL.len(),
     ) {
-        let policy = match Policy::ALL[policy] {
-            Policy::KDistance { .. } => Policy::KDistance { k },
-            Policy::Naive => Policy::Acked,
+        let policy = match policy::ALL[policy] {
+            policy if distance(policy).is_some() => k_distance(k),
+            policy if policy == NAIVE => Policy::Acked,
             policy => policy,
         };
         let parameters = Parameters { policy, form, store_bytes, ..Parameters::default() };

@@ -5,7 +5,7 @@ mod link;
 
 use link::{Arrival, Frame, Link, pseudo_random, tcp_packet, udp_packet};
 use proptest::prelude::*;
-use re::{Decoder, Form, Miss, Parameters, Policy};
+use re::{Decoder, Form, Miss, Parameters};
 use std::collections::{BTreeSet, VecDeque};
 
 /// What happens next.
@@ -98,7 +98,7 @@ proptest! {
     #[test]
     fn what_the_mac_proves_is_what_was_sent(
         events in prop::collection::vec(event(), 0..150),
-        policy in prop::sample::select(Policy::ALL.to_vec()),
+        policy in prop::sample::select(published::policy::ALL.to_vec()),
         form in prop::sample::select(Form::ALL.to_vec()),
         store_bytes in prop::sample::select(vec![4096usize, 10_000, 1 << 20]),
         window_bytes in prop::sample::select(vec![8usize, 16, 23, 64]),
@@ -206,7 +206,8 @@ fn an_unconfirmed_copy_does_not_hide_a_confirmed_one() {
 /// be another than the sender meant, and what is restored is wrong: the MAC is what notices.
 #[test]
 fn after_a_loss_the_papers_form_may_restore_wrong_bytes_which_the_mac_catches() {
-    let parameters = Parameters { policy: Policy::Naive, form: Form::Paper, ..Parameters::default() };
+    let parameters =
+        Parameters { policy: published::policy::NAIVE, form: Form::Paper, ..Parameters::default() };
     let mut link = Link::new(parameters);
     let shared = pseudo_random(1, 200);
     let around =

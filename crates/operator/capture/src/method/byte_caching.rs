@@ -1,4 +1,4 @@
-//! The byte-caching paper's encoder, as the tunnel runs it: one encoder for each direction, a bounded store,
+//! The tunnel's encoder: one encoder for each direction, a bounded store,
 //! the compact form, and a reference policy.
 //!
 //! Nothing is lost here. Policies that differ only in what they do about losses are therefore not compared;
@@ -85,11 +85,8 @@ impl Method for ByteCaching {
     fn description(&self) -> String {
         let Parameters { window_bytes, sample_bits, store_bytes, policy, .. } = self.parameters;
         let which = match policy {
-            Policy::Naive => "any earlier packet".to_owned(),
-            Policy::KDistance { k } => format!("packets since the last reference, one in {k}"),
-            Policy::TcpSeq => "earlier segments of the same flow".to_owned(),
-            Policy::CacheFlush => "packets since the last retransmission".to_owned(),
             Policy::Acked => format!("confirmed packets, {} in flight", self.packets_in_flight),
+            Policy::Injected(injected) => injected.description(),
             other => other.to_string(),
         };
         let (one_in, store_mib) = (1u64 << sample_bits, store_bytes >> 20);

@@ -12,6 +12,7 @@ mod mistake;
 mod mtu;
 mod overhear;
 mod overlap;
+mod policies;
 mod recover;
 mod resolve;
 mod split;
@@ -20,19 +21,11 @@ pub use boost::Boost;
 pub use dashboard::Dashboard;
 pub use file::Role;
 pub use mistake::Mistake;
+pub use policies::{Policies, Product};
 pub use resolve::read_key;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-
-/// Which policies are let through.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Policies {
-    /// Those that no loss can stall.
-    Sound,
-    /// All of them, for experiments.
-    Any,
-}
 
 /// A configuration that makes sense. Whether the machine allows it is found when it is set up.
 pub struct Config {
@@ -62,7 +55,7 @@ pub struct Config {
 
 impl Config {
     /// Reads and checks the file at `path`. Looks up the peers' names; touches nothing else.
-    pub fn load(path: &Path, policies: Policies) -> anyhow::Result<Config> {
+    pub fn load(path: &Path, policies: &dyn Policies) -> anyhow::Result<Config> {
         resolve::resolve(path, read(path)?, policies)
     }
 }

@@ -27,7 +27,7 @@ const MAX_THREADS: usize = 64;
 const KEEPALIVE: Duration = Duration::from_secs(25);
 
 /// Settles what `file`, read from `path`, means.
-pub fn resolve(path: &Path, mut file: File, policies: Policies) -> anyhow::Result<Config> {
+pub fn resolve(path: &Path, mut file: File, policies: &dyn Policies) -> anyhow::Result<Config> {
     let mistake = |key: &str, what: String| Mistake::at(path, key, what);
     let status_socket = status_socket(path, &file);
     let private_key = key_of(path, "[node] private_key_file", &file.node.private_key_file)?;
@@ -215,23 +215,17 @@ fn threads(path: &Path, file: &File) -> Result<usize, Mistake> {
     Ok(threads)
 }
 
-fn reduce(path: &Path, file: &Reduce, policies: Policies) -> Result<re::Parameters, Mistake> {
+fn reduce(path: &Path, file: &Reduce, policies: &dyn Policies) -> Result<re::Parameters, Mistake> {
     let mut parameters = re::Parameters::default();
     if let Some(name) = &file.policy {
-        parameters.policy = name.parse().map_err(|why| Mistake::at(path, "[reduce] policy", why))?;
+        parameters.policy = policies.named(name).map_err(|why| Mistake::at(path, "[reduce] policy", why))?;
     }
-    match (&mut parameters.policy, file.k) {
-        (_, None) => {}
-        (Policy::KDistance { k }, Some(wanted)) => *k = wanted,
-        (other, Some(_)) => {
-            let what = format!("belongs to policy = \"k-distance\", and the policy is {other}; take it out");
-            return Err(Mistake::at(path, "[reduce] k", what));
-        }
-    }
-    if parameters.policy == Policy::Naive && policies == Policies::Sound {
-        let what = "naive stalls a connection for good on the first packet that is lost, because what follows \
-                    refers to it; take it out for the default, \"adaptive\", which no loss can stall";
-        return Err(Mistake::at(path, "[reduce] policy", what));
+    if let Some(k) = file.k {
+        let policy = parameters.policy;
+        parameters.policy = policies.with_k(policy, k).ok_or_else(|| {
+            let what = format!("belongs to policy = \"k-distance\", and the policy is {policy}; take it out");
+            Mistake::at(path, "[reduce] k", what)
+        })?;
     }
     if let Some(name) = &file.form {
         parameters.form = Form::from_str(name).map_err(|why| Mistake::at(path, "[reduce] form", why))?;

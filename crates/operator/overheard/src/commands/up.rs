@@ -1,6 +1,6 @@
 //! `overheard up`: runs a node until it is told to stop.
 
-use daemon::config::{Config, Policies};
+use daemon::config::{Config, Product};
 use daemon::tunnel::{self, Watched};
 use std::path::PathBuf;
 
@@ -16,5 +16,5 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    tunnel::run(Config::load(&args.config, Policies::Sound)?, args.trace.as_deref(), Watched::Always)
+    tunnel::run(Config::load(&args.config, &Product)?, args.trace.as_deref(), Watched::Always)
 }

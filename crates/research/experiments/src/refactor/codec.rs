@@ -6,13 +6,13 @@ use air::Bitrate;
 use anyhow::{Context as _, Result, bail, ensure};
 pub use overhear::PacketNumber;
 use overhear::boundaries::{Boundaries, MinChunk};
-use overhear::comparators::Ideal;
 use overhear::flush::FlushAfter;
 use overhear::knowledge::{KnowledgeKind, OverheardFractions};
 use overhear::removal::{Removal, Threshold};
 use overhear::{
     AirTime, Answer, Association, Collisions, Gateway, MissBounds, Received, Settings, Station, StationId,
 };
+use published::comparators::Ideal;
 
 use wire::named_chunks::{self, NamedChunks};
 use wire::shim::slots::{MIN_SLOT_BITS, Slots};

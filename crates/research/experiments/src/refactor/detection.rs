@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use anyhow::Result;
 use overhear::boundaries::{Boundaries, MinChunk};
-use overhear::comparators::{Counted, Cut, HashedChunks, Hashes, Ideal, MaxMatch};
 use overhear::flush::FlushAfter;
 use overhear::knowledge::KnowledgeKind;
 use overhear::removal::Removal;
 use overhear::{AirTime, Association, Collisions, Gateway, Settings, StationId};
+use published::comparators::{Counted, Cut, HashedChunks, Hashes, Ideal, MaxMatch};
 
 use crate::trace::TracePacket;
 

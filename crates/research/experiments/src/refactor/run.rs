@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use air::LossConfig;
 use anyhow::{Result, ensure};
-use overhear::comparators::Ideal;
+use published::comparators::Ideal;
 
 use super::air_time::{AirTimes, Clock};
 use super::codec::{self, Codec, PacketNumber};

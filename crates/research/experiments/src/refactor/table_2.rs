@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use overhear::boundaries::{Boundaries, Method, MinChunk};
-use overhear::comparators::{Cut, HashedChunks, HashedChunksReceiver, Hashes};
 use overhear::knowledge::KnowledgeKind;
 use overhear::removal::Removal;
 use overhear::{AirTime, Association, Gateway, PacketNumber, Received, Settings, Station, StationId};
+use published::comparators::{Cut, HashedChunks, HashedChunksReceiver, Hashes};
 
 use rustix::time::{ClockId, clock_gettime};
 

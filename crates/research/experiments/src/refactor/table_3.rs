@@ -3,7 +3,7 @@
 use anyhow::Result;
 use indicatif::ProgressBar;
 use overhear::boundaries::MinChunk;
-use overhear::comparators::Counted;
+use published::comparators::Counted;
 
 use super::detection::Finder;
 use super::trial::fresh;

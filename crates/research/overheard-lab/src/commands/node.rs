@@ -2,6 +2,8 @@
 
 use daemon::config::{Config, Policies};
 use daemon::tunnel::{self, Watched};
+use published::policy;
+use re::Policy;
 use std::path::PathBuf;
 
 /// Run a node in an experiment: as `overheard up`, with any policy
@@ -14,7 +16,20 @@ pub struct Args {
     trace: Option<PathBuf>,
 }
 
+/// Every policy of the product and of the papers.
+struct Laboratory;
+
+impl Policies for Laboratory {
+    fn named(&self, name: &str) -> anyhow::Result<Policy> {
+        Ok(policy::named(name)?)
+    }
+
+    fn with_k(&self, policy: Policy, k: u32) -> Option<Policy> {
+        policy::distance(policy).map(|_| policy::k_distance(k))
+    }
+}
+
 pub fn run(args: &Args) -> anyhow::Result<()> {
     // Nothing that is not part of the experiment may take time in it.
-    tunnel::run(Config::load(&args.config, Policies::Any)?, args.trace.as_deref(), Watched::Never)
+    tunnel::run(Config::load(&args.config, &Laboratory)?, args.trace.as_deref(), Watched::Never)
 }

@@ -7,8 +7,8 @@
 //! A piece that is a hash alone has the length 0. Where hashes are shipped, every chunk has one.
 
 use super::Counted;
-use crate::boundaries::Boundaries;
 use foldhash::fast::FixedState;
+use overhear::boundaries::Boundaries;
 use sha1::{Digest, Sha1};
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;

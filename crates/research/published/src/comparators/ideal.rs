@@ -1,10 +1,10 @@
 //! Perfect RE (section 5.3.1): no collisions, nothing forgotten, everybody hears everything.
 
 use super::Counted;
-use crate::address::Addresses;
-use crate::boundaries::Boundaries;
-use crate::references::{Grower, Reference, Surroundings, gaps, runs};
 use foldhash::fast::FixedState;
+use overhear::address::Addresses;
+use overhear::boundaries::Boundaries;
+use overhear::references::{Grower, Reference, Surroundings, gaps, runs};
 use std::collections::HashMap;
 use std::ops::Range;
 use wire::shim::slots::{Run, Slots};

@@ -1,7 +1,8 @@
 //! Max-Match (section 3.1): the encoder of `re`, which extends matches both ways around equal windows.
 
 use super::Counted;
-use re::{Encoded, Encoder, Form, Parameters, Policy};
+use crate::policy::NAIVE;
+use re::{Encoded, Encoder, Form, Parameters};
 use std::net::{IpAddr, Ipv4Addr};
 use wire::inner::{Flow, Inner, UDP};
 
@@ -18,7 +19,7 @@ impl MaxMatch {
     #[must_use]
     pub fn new(store_bytes: usize) -> Self {
         let parameters = Parameters {
-            policy: Policy::Naive,
+            policy: NAIVE,
             form: Form::Compact,
             window_bytes: 32,
             sample_bits: 4,

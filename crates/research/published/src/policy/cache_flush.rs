@@ -9,8 +9,9 @@
 //!
 //! Only TCP shows its repetitions, so other packets refer to nothing.
 
-use super::{ReferencePolicy, precedes};
-use crate::store::Stored;
+use super::precedes;
+use re::policy::ReferencePolicy;
+use re::store::Stored;
 use std::collections::BTreeMap;
 use wire::inner::{Flow, Inner};
 

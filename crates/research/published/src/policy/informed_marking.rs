@@ -7,9 +7,9 @@
 //! plain; at 20% loss half of the downloads stall that way. Hence, beyond that paper, a segment refers to nothing of its
 //! own flow that does not come strictly before it, as under TCP sequence number encoding.
 
-use super::ReferencePolicy;
 use super::segment::Segment;
-use crate::store::Stored;
+use re::policy::ReferencePolicy;
+use re::store::Stored;
 use wire::inner::Inner;
 
 /// Refers to what is not known to be lost.

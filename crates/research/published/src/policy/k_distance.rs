@@ -9,8 +9,9 @@
 //! would match naive encoding: a segment repeated after its reference was lost would be encoded by means of itself
 //! until the next reference is due, which TCP's doubling timeouts put off for minutes.
 
-use super::{ReferencePolicy, TcpSeq};
-use crate::store::Stored;
+use super::TcpSeq;
+use re::policy::ReferencePolicy;
+use re::store::Stored;
 use wire::inner::Inner;
 
 /// Refers to packets since the last reference.

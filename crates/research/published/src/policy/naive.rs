@@ -3,8 +3,8 @@
 //! One lost packet stalls a TCP connection for good (byte-caching paper, section IV): the repetition of the
 //! lost segment is encoded by means of a packet that was encoded by means of the lost segment, then by means of itself.
 
-use super::ReferencePolicy;
-use crate::store::Stored;
+use re::policy::ReferencePolicy;
+use re::store::Stored;
 use wire::inner::Inner;
 
 /// Refers to anything.

@@ -1,11 +1,11 @@
 //! Any packet; a receiver that lacks one asks for it (byte-caching paper, section VIII).
 //!
 //! As free as `naive` in what it refers to. The difference lies in what happens on a miss: the receiver asks
-//! for the missing packets, and [`crate::Encoder::original`] has them. An original is sent as it is, so that
+//! for the missing packets, and [`re::Encoder::original`] has them. An original is sent as it is, so that
 //! the chain of what depends on what ends there.
 
-use super::ReferencePolicy;
-use crate::store::Stored;
+use re::policy::ReferencePolicy;
+use re::store::Stored;
 use wire::inner::Inner;
 
 /// Refers to anything.

@@ -1,7 +1,7 @@
 //! A TCP segment's place in its flow, by which policies tell what came before it.
 
 use super::precedes;
-use crate::store::Stored;
+use re::store::Stored;
 use wire::inner::{Flow, Inner};
 
 /// Whose segment it is, and where it starts.

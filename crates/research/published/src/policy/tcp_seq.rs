@@ -4,9 +4,9 @@
 //! saying whose; those of different connections have nothing to do with each other, so other flows are not
 //! referred to. Packets that are not TCP have no sequence and refer to nothing.
 
-use super::ReferencePolicy;
 use super::segment::Segment;
-use crate::store::Stored;
+use re::policy::ReferencePolicy;
+use re::store::Stored;
 use wire::inner::Inner;
 
 /// Refers to earlier segments of the same flow.

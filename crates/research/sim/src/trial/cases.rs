@@ -2,7 +2,7 @@
 
 use super::{Outcome, Trial, TrialError};
 use air::{LossConfig, ReorderConfig};
-use re::Policy;
+use published::policy;
 use serde::Serialize;
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ impl Case {
 
 /// The base under every policy, and bare.
 fn methods(base: &Trial) -> Vec<Trial> {
-    let tunnels = Policy::ALL.into_iter().map(|policy| base.with_policy(policy));
+    let tunnels = policy::ALL.into_iter().map(|policy| base.with_policy(policy));
     [base.bare()].into_iter().chain(tunnels).collect()
 }
 
@@ -62,7 +62,7 @@ pub fn over_distances(base: &Trial, distances: &[u32], losses: &[f64]) -> Vec<Ca
     let case = |&probability: &f64, &k: &u32| Case {
         series: format!("k-distance at {probability} loss"),
         x: f64::from(k),
-        trial: base.with_policy(Policy::KDistance { k }).with_loss(&LossConfig::Bernoulli { probability }),
+        trial: base.with_policy(policy::k_distance(k)).with_loss(&LossConfig::Bernoulli { probability }),
     };
     losses.iter().flat_map(|loss| distances.iter().map(move |k| case(loss, k))).collect()
 }

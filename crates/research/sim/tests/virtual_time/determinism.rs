@@ -2,6 +2,7 @@
 
 use crate::scenes::{MS, SECOND, lossy, pair, repeating, stream};
 use air::{LinkConfig, ReorderConfig};
+use published::policy::{NAIVE, RETRIEVE_ON_MISS};
 use re::Policy;
 use sim::traffic::{Content, Ends, Ping, Segments};
 use sim::{EventLog, GATEWAY, Mishap};
@@ -35,7 +36,7 @@ fn log(seed: u64, policy: Option<Policy>) -> String {
 
 #[test]
 fn the_same_seed_gives_the_same_log_and_another_seed_another() {
-    for policy in [None, Some(Policy::Acked), Some(Policy::RetrieveOnMiss)] {
+    for policy in [None, Some(Policy::Acked), Some(RETRIEVE_ON_MISS)] {
         let (first, second) = (log(1, policy), log(1, policy));
         assert!(first.lines().count() > 1500);
         let differs = first.lines().zip(second.lines()).find(|(one, other)| one != other);
@@ -47,7 +48,7 @@ fn the_same_seed_gives_the_same_log_and_another_seed_another() {
 
 #[test]
 fn a_log_tells_of_everything_with_times_that_never_go_back() {
-    let log = log(3, Some(Policy::Naive));
+    let log = log(3, Some(NAIVE));
     for word in [
         "offered by source",
         "link-0 takes",

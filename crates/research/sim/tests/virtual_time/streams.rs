@@ -1,6 +1,7 @@
 //! Streams that go through, and what is counted.
 
 use crate::scenes::{MS, SECOND, link, link_bytes, lossy, pair, repeating, stream};
+use published::policy::{self, INFORMED_MARKING, NAIVE, RETRIEVE_ON_MISS, TCP_SEQ};
 use re::{Form, Parameters, Policy};
 use sim::traffic::{ConstantRate, Content, Ends, Family, Ping, Segments};
 use sim::{Dependencies, DependencyLink, GATEWAY, Setup, Simulation, Station, Tunnel, down_link, up_link};
@@ -74,7 +75,7 @@ fn every_kind_of_traffic_comes_out_over_both_families() {
 
 #[test]
 fn full_packets_pass_under_every_policy_and_form_and_time_goes_on() {
-    for policy in Policy::ALL {
+    for policy in policy::ALL {
         for form in Form::ALL {
             let tunnel = Tunnel::from(Parameters { policy, form, ..Parameters::default() });
             let mut simulation = pair(4, &lossy(0.1), Some(tunnel));
@@ -92,10 +93,10 @@ fn full_packets_pass_under_every_policy_and_form_and_time_goes_on() {
                 "{policy} {form}"
             );
             // at this rate whole round trips of packets refer to each other before a loss is known
-            let stalls = matches!(policy, Policy::Naive | Policy::InformedMarking);
+            let stalls = [NAIVE, INFORMED_MARKING].contains(&policy);
             let delivered = report.sources[0].forwards.delivered.packets;
             assert!(stalls || delivered > 100, "{policy} {form}: {delivered}");
-            if policy == Policy::RetrieveOnMiss {
+            if policy == RETRIEVE_ON_MISS {
                 // replies with full packets fit, too: hardly anything is lost but what the air loses
                 assert!(delivered > 420, "{form}: {delivered}");
             }
@@ -127,7 +128,7 @@ fn several_stations_share_a_gateway_and_not_each_others_packets() {
 
 #[test]
 fn a_dependency_trace_names_what_each_packet_needs_and_what_became_of_it() {
-    let mut simulation = pair(7, &lossy(0.03), Some(Policy::TcpSeq.into()));
+    let mut simulation = pair(7, &lossy(0.03), Some(TCP_SEQ.into()));
     let file = {
         let mut bytes = vec![0; 300_000];
         repeating().take(&mut bytes);

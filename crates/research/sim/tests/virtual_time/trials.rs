@@ -1,7 +1,7 @@
 //! The experiments' trials: what each method makes of loss.
 
 use crate::scenes::{MS, repeating};
-use re::{Form, Policy};
+use re::Form;
 use sim::trial::{Condition, Measured, Stream, Trial, over_conditions, over_distances, over_losses};
 use std::collections::BTreeMap;
 
@@ -94,5 +94,5 @@ fn no_condition_of_the_air_makes_the_default_policy_lose_more_than_the_air_does(
             assert!((outcome.perceived_loss - outcome.actual_loss).abs() < 0.003, "{series} {outcome:?}");
         }
     }
-    assert_eq!(base.with_policy(Policy::Naive).method(), "naive");
+    assert_eq!(base.with_policy(published::policy::NAIVE).method(), "naive");
 }

@@ -5,6 +5,7 @@ use etherparse::PacketBuilder;
 use etherparse::TcpOptionElement::{Noop, Timestamp};
 use node::Outcome;
 use proptest::prelude::*;
+use published::policy::{CACHE_FLUSH, INFORMED_MARKING, NAIVE, RETRIEVE_ON_MISS, TCP_SEQ, k_distance};
 use rand::SeedableRng as _;
 use rand_chacha::ChaCha12Rng;
 use re::{Form, Parameters, Policy};
@@ -51,7 +52,7 @@ fn the_default_removes_what_the_receiver_confirmed() {
 #[test]
 fn one_lost_packet_undoes_naive_and_not_the_default() {
     let mut undecodable = Vec::new();
-    for policy in [Policy::Naive, Policy::Acked] {
+    for policy in [NAIVE, Policy::Acked] {
         let mut pair = Pair::new(2, Road::default(), &parameters(policy, Form::Compact));
         pair.run(SECOND);
         let payloads = repetitive(2, 400);
@@ -70,7 +71,7 @@ fn one_lost_packet_undoes_naive_and_not_the_default() {
 fn what_is_missed_is_asked_for_and_repaired() {
     for form in Form::ALL {
         let road = Road { loss: 0.05, ..Road::default() };
-        let mut pair = Pair::new(3, road, &parameters(Policy::RetrieveOnMiss, form));
+        let mut pair = Pair::new(3, road, &parameters(RETRIEVE_ON_MISS, form));
         pair.run(5 * SECOND);
         carry(&mut pair, &repetitive(3, 500));
         let counters = pair.status(STATION).peers[0].counters;
@@ -182,7 +183,7 @@ fn the_loss_of_the_air_is_measured() {
 fn the_same_seed_gives_the_same_events() {
     let run = || {
         let road = Road { loss: 0.1, duplicate: 0.1, reorder: 0.2, corrupt: 0.05, ..Road::default() };
-        let mut pair = Pair::new(7, road, &parameters(Policy::RetrieveOnMiss, Form::Compact));
+        let mut pair = Pair::new(7, road, &parameters(RETRIEVE_ON_MISS, Form::Compact));
         pair.run(SECOND);
         carry(&mut pair, &repetitive(7, 300));
         (pair.events, pair.sent_bytes)
@@ -195,12 +196,12 @@ fn the_same_seed_gives_the_same_events() {
 fn any_policy() -> impl Strategy<Value = Policy> {
     prop_oneof![
         Just(Policy::Off),
-        Just(Policy::Naive),
-        Just(Policy::CacheFlush),
-        Just(Policy::TcpSeq),
-        Just(Policy::KDistance { k: 8 }),
-        Just(Policy::InformedMarking),
-        Just(Policy::RetrieveOnMiss),
+        Just(NAIVE),
+        Just(CACHE_FLUSH),
+        Just(TCP_SEQ),
+        Just(k_distance(8)),
+        Just(INFORMED_MARKING),
+        Just(RETRIEVE_ON_MISS),
         Just(Policy::Acked),
         Just(Policy::Adaptive),
     ]

@@ -2,6 +2,7 @@
 
 use crate::pair::{GATEWAY, Pair, Road, STATION, repetitive};
 use node::Event;
+use published::policy::RETRIEVE_ON_MISS;
 use re::{Parameters, Policy};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -135,7 +136,7 @@ fn a_station_that_moves_takes_its_ports_along() {
 
 #[test]
 fn packets_as_large_as_may_be_pass_on_every_port_also_when_they_are_sent_again() {
-    for policy in [Policy::Off, Policy::Adaptive, Policy::RetrieveOnMiss] {
+    for policy in [Policy::Off, Policy::Adaptive, RETRIEVE_ON_MISS] {
         let mut pair = pair(policy, Road { loss: 0.1, carries: 1452, ..Road::default() }, [1, 4]);
         let most = 1452 - node::AROUND_PACKET - node::LANE_BYTES;
         let mut state = 1u64;

@@ -2,6 +2,7 @@
 
 use crate::pair::{GATEWAY, Pair, Road, STATION, repetitive, tcp};
 use etherparse::{IpDscp, IpEcn, Ipv4Header};
+use published::policy::RETRIEVE_ON_MISS;
 use re::{Parameters, Policy};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -47,7 +48,7 @@ fn a_datagram_has_the_class_of_its_packets_and_control_has_none() {
 /// the mark of the datagram that brought it: bytes are right, and only what may be marked is.
 #[test]
 fn marks_survive_reduction_loss_and_repair_and_nothing_else_changes() {
-    for policy in [Policy::Off, Policy::Acked, Policy::RetrieveOnMiss, Policy::Adaptive] {
+    for policy in [Policy::Off, Policy::Acked, RETRIEVE_ON_MISS, Policy::Adaptive] {
         for loss in [0.0, 0.05] {
             let road = Road { loss, mark: 0.3, ..Road::default() };
             let mut pair = pair(policy, road);

@@ -2,6 +2,7 @@
 
 use crate::pair::{GATEWAY, Pair, Road, STATION, repetitive, tcp};
 use etherparse::{Icmpv4Type, Ipv4Header, SlicedPacket, TransportSlice, icmpv4::DestUnreachableHeader};
+use published::policy::RETRIEVE_ON_MISS;
 use re::{Parameters, Policy};
 use std::time::Duration;
 
@@ -65,7 +66,7 @@ fn on_an_ordinary_path_nothing_is_probed_and_nothing_changes() {
 
 #[test]
 fn a_sender_is_told_what_a_narrow_path_carries_and_then_that_passes() {
-    for policy in [Policy::Off, Policy::Acked, Policy::RetrieveOnMiss, Policy::Adaptive] {
+    for policy in [Policy::Off, Policy::Acked, RETRIEVE_ON_MISS, Policy::Adaptive] {
         for loss in [0.0, 0.1] {
             let mut pair = pair(policy, Road { loss, carries: 1301, ..Road::default() });
             let (mut bytes, mut number) = (1452 - AROUND, 0);

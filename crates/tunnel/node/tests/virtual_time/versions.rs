@@ -1,6 +1,7 @@
 //! Nodes of different versions: they meet, and speak what both speak, or a plain tunnel; never do they refuse.
 
 use crate::pair::{GATEWAY, Pair, Road, STATION, repetitive, tcp};
+use published::policy::RETRIEVE_ON_MISS;
 use re::{Parameters, Policy};
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -59,7 +60,7 @@ fn without_a_version_in_common_the_tunnel_is_plain_and_carries_everything_as_it_
     for (gateway, station) in
         [(2..=3, 1..=1), (1..=1, 2..=2), (9..=200, 3..=5), (RangeInclusive::new(5, 4), 1..=1)]
     {
-        for policy in [Policy::Acked, Policy::RetrieveOnMiss, Policy::Adaptive] {
+        for policy in [Policy::Acked, RETRIEVE_ON_MISS, Policy::Adaptive] {
             let mut pair = pair(policy, Road::default(), gateway.clone(), station.clone());
             let types = spoken(&mut pair);
             for node in [GATEWAY, STATION] {

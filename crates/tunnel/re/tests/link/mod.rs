@@ -183,7 +183,7 @@ impl Link {
 /// Every combination of policy and form that is allowed.
 pub fn all_parameters(store_bytes: usize) -> Vec<Parameters> {
     let mut all = Vec::new();
-    for policy in re::Policy::ALL {
+    for policy in published::policy::ALL {
         for form in Form::ALL {
             let parameters = Parameters { policy, form, store_bytes, ..Parameters::default() };
             if parameters.validate().is_ok() {

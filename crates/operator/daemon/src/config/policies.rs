@@ -1,0 +1,50 @@
+//! Which reference policies a configuration may name.
+
+use re::Policy;
+
+/// The policies that a program knows.
+pub trait Policies {
+    /// The policy with this name.
+    fn named(&self, name: &str) -> anyhow::Result<Policy>;
+
+    /// The policy with this k; `None` if it takes none.
+    fn with_k(&self, policy: Policy, k: u32) -> Option<Policy>;
+}
+
+/// The product's: those that no loss can stall.
+#[derive(Debug, Clone, Copy)]
+pub struct Product;
+
+/// The papers' policies but for `naive`; the laboratory has them.
+const PUBLISHED: [&str; 5] = ["cache-flush", "tcp-seq", "k-distance", "informed-marking", "retrieve-on-miss"];
+
+/// A policy that the product does not run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// One lost packet stalls a connection under it.
+    #[error(
+        "naive stalls a connection for good on the first packet that is lost, because what follows refers to it; take \
+         it out for the default, \"adaptive\", which no loss can stall"
+    )]
+    Naive,
+    /// Only the laboratory has it.
+    #[error("{0} is a paper's policy, which only overheard-lab runs; use \"adaptive\", the default")]
+    Published(&'static str),
+}
+
+impl Policies for Product {
+    fn named(&self, name: &str) -> anyhow::Result<Policy> {
+        if name == "naive" {
+            return Err(Refused::Naive.into());
+        }
+        let of_paper = |policy: &&str| name.split('=').next() == Some(*policy);
+        if let Some(policy) = PUBLISHED.into_iter().find(of_paper) {
+            return Err(Refused::Published(policy).into());
+        }
+        Ok(name.parse()?)
+    }
+
+    fn with_k(&self, _: Policy, _: u32) -> Option<Policy> {
+        None
+    }
+}
