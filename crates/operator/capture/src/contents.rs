@@ -87,8 +87,9 @@ fn of_frame(frame_type: FrameType, sequence: u32, body: &[u8]) -> String {
             format!("packet {sequence}: {bytes} bytes as they are; nothing repeats, or it does not pay")
         }
         FrameType::ReducedCompact => reduced(sequence, body).unwrap_or_else(|why| why.to_string()),
-        FrameType::ReducedPaper => format!("packet {sequence}: {bytes} bytes, reduced by the paper's fields"),
-        FrameType::ReducedHashed => format!("packet {sequence}: {bytes} bytes, reduced by chunks' hashes"),
+        FrameType::ReducedPaper | FrameType::ReducedHashed => {
+            format!("packet {sequence}: {bytes} bytes, reduced in a form of experiments")
+        }
         FrameType::Short => short(sequence, body).unwrap_or_else(|why| why.to_string()),
         FrameType::Shared => shared(sequence, body).unwrap_or_else(|why| why.to_string()),
         FrameType::Head => format!(

@@ -310,6 +310,20 @@ fn a_papers_policy_is_refused_and_another_is_named() {
 }
 
 #[test]
+fn a_papers_form_is_refused_and_another_is_named() {
+    for form in ["paper", "hashed"] {
+        refused(
+            "[tunnel]",
+            &format!("[reduce]\nform = \"{form}\"\n\n[tunnel]"),
+            &format!(
+                "gateway.toml: [reduce] form: {form} is a paper's form, which only overheard-lab writes and reads; use \
+                 \"compact\", the default"
+            ),
+        );
+    }
+}
+
+#[test]
 fn what_repairs_tcp_is_checked() {
     refused(
         "[tunnel]",

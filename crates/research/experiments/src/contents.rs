@@ -230,7 +230,7 @@ fn unpack(data: &Path, file: &str) -> Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use re::offline::Measure;
+    use published::offline::Measure;
 
     /// What is left of a content by the paper's encoder, and how many packets an encoded packet refers to.
     fn properties(content: &Content) -> (f64, f64) {

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use published::form::PAPER;
 use published::policy::{self, CACHE_FLUSH, INFORMED_MARKING, NAIVE, RETRIEVE_ON_MISS, TCP_SEQ, distance};
 use re::{Form, Policy};
 
@@ -57,7 +58,7 @@ impl Scheme {
     /// A policy that writes the paper's fields of 14 bytes.
     #[must_use]
     pub const fn paper(policy: Policy) -> Self {
-        Self::Tunnel { policy, form: Form::Paper }
+        Self::Tunnel { policy, form: PAPER }
     }
 
     /// k-distance with any k.
@@ -120,7 +121,9 @@ impl fmt::Display for Scheme {
         match self {
             Self::Bare => f.write_str("bare"),
             Self::AdaptiveWithoutLiterals => f.write_str("adaptive without literals"),
-            Self::Tunnel { policy: Policy::Acked, form: Form::Paper } => f.write_str("acked (paper form)"),
+            Self::Tunnel { policy: Policy::Acked, form } if *form == PAPER => {
+                f.write_str("acked (paper form)")
+            }
             Self::Tunnel { policy, .. } => policy.fmt(f),
         }
     }

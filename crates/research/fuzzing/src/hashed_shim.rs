@@ -1,8 +1,8 @@
 //! Shims that name chunks by their SHA-1, with their literals.
 
 use crate::Seed;
+use published::shim::hashed::{self, Field, HASH_BYTES, Hashed};
 use wire::shim::MAX_RESTORED_BYTES;
-use wire::shim::hashed::{self, Field, HASH_BYTES, Hashed};
 
 /// No chunk is empty, and there are the literals that are asked for.
 pub fn check(bytes: &[u8]) -> bool {

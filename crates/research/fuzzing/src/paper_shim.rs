@@ -1,8 +1,8 @@
 //! Shims in the byte-caching paper's form, with their literals.
 
 use crate::Seed;
+use published::shim::paper::{self, FIELD_BYTES, Field, Paper};
 use wire::shim::MAX_RESTORED_BYTES;
-use wire::shim::paper::{self, FIELD_BYTES, Field, Paper};
 
 /// The fields stand in order, do not overlap, and agree with the literals that are there.
 pub fn check(bytes: &[u8]) -> bool {

@@ -10,6 +10,7 @@
 
 use crate::Seed;
 use etherparse::PacketBuilder;
+use published::form::{HASHED, PAPER};
 use published::policy;
 use re::{Decoder, Encoded, Encoder, Form, Parameters, Policy};
 use wire::inner::Inner;
@@ -33,8 +34,8 @@ pub fn check(bytes: &[u8]) -> bool {
     let policy = policy::ALL[usize::from(policy) % policy::ALL.len()];
     let form_of_shims = match form & 0x11 {
         0 => Form::Compact,
-        1 => Form::Paper,
-        _ => Form::Hashed,
+        1 => PAPER,
+        _ => HASHED,
     };
     let sample_bits = u32::from(form >> 1 & 7);
     let parameters = Parameters {
@@ -78,10 +79,10 @@ pub fn check(bytes: &[u8]) -> bool {
             let miss = decoder.restore(sequence, form_of_shims, &shim, &mut restored).is_err();
             // adaptive is never told here that losses are repaired
             let confirmed_only = matches!(policy, Policy::Acked | Policy::Adaptive);
-            let kept_promise = stores_agree || confirmed_only && form_of_shims != Form::Paper && !store_lost;
+            let kept_promise = stores_agree || confirmed_only && form_of_shims != PAPER && !store_lost;
             assert!(!(miss && kept_promise), "packet {sequence} cannot be restored");
             let right = !miss && restored == packet;
-            assert!(right || miss || form_of_shims == Form::Paper && !stores_agree, "wrong bytes");
+            assert!(right || miss || form_of_shims == PAPER && !stores_agree, "wrong bytes");
             if !right {
                 stores_agree = false;
                 continue;

@@ -6,11 +6,12 @@
 
 use crate::Seed;
 use etherparse::PacketBuilder;
+use published::form::{self, PAPER};
+use published::shim::hashed::Hashed;
+use published::shim::paper::Paper;
 use re::{Decoder, Encoded, Encoder, Form, Parameters};
 use wire::inner::Inner;
 use wire::shim::compact::Compact;
-use wire::shim::hashed::Hashed;
-use wire::shim::paper::Paper;
 
 /// Packets that the decoder holds, under the link sequences from 0.
 const STORED_PACKETS: u64 = 6;
@@ -21,7 +22,7 @@ const BEFORE: &[u8] = b"delivered before";
 /// A packet is restored to the length that its shim says, or nothing is written.
 pub fn check(bytes: &[u8]) -> bool {
     let Some((&[form, high, low], shim)) = bytes.split_first_chunk::<3>() else { return false };
-    let form = Form::ALL[usize::from(form) % Form::ALL.len()];
+    let form = form::ALL[usize::from(form) % form::ALL.len()];
     let sequence = STORED_PACKETS + u64::from(u16::from_be_bytes([high, low]));
     let Parameters { window_bytes, sample_bits, .. } = Parameters::default();
     let mut decoder = Decoder::new(window_bytes, sample_bits, STORE_BYTES);
@@ -33,10 +34,12 @@ pub fn check(bytes: &[u8]) -> bool {
         assert_eq!(out, BEFORE);
         return false;
     }
-    let said = match form {
-        Form::Compact => Compact::parse(shim).map(|shim| shim.restored_bytes),
-        Form::Paper => Paper::parse(shim).map(|shim| shim.restored_bytes),
-        Form::Hashed => Hashed::parse(shim).map(|shim| shim.restored_bytes),
+    let said = if form == Form::Compact {
+        Compact::parse(shim).map(|shim| shim.restored_bytes)
+    } else if form == PAPER {
+        Paper::parse(shim).map(|shim| shim.restored_bytes)
+    } else {
+        Hashed::parse(shim).map(|shim| shim.restored_bytes)
     };
     assert_eq!(said, Ok(out.len() - BEFORE.len()));
     store(&mut decoder, sequence, &out[BEFORE.len()..]);
@@ -77,7 +80,7 @@ pub fn seeds() -> Vec<Seed> {
     let packet = packet(&pieces);
     ["compact", "paper", "hashed"]
         .into_iter()
-        .zip((0..).zip(Form::ALL))
+        .zip((0..).zip(form::ALL))
         .map(|(name, (number, form))| {
             let mut encoder =
                 Encoder::new(&Parameters { form, store_bytes: STORE_BYTES, ..Parameters::default() });

@@ -6,4 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod comparators;
+pub mod form;
+pub mod offline;
 pub mod policy;
+pub mod shim;

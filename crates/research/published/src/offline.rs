@@ -6,7 +6,7 @@
 //! are represented by, are measured so.
 //!
 //! ```
-//! use re::offline::Measure;
+//! use published::offline::Measure;
 //!
 //! let payload: Vec<u8> = (0..1460u32).map(|at| (at * at >> 5) as u8).collect();
 //! let twice = [&payload[..], &payload].concat();
@@ -18,11 +18,11 @@
 //! assert!(table_one.of(&twice).redundant() > 0.49);
 //! ```
 
-use crate::anchors::AnchorFinder;
-use crate::extent::{common_prefix, common_suffix};
+use crate::shim::paper::FIELD_BYTES;
 use foldhash::fast::FixedState;
+use re::anchors::AnchorFinder;
+use re::extent::{common_prefix, common_suffix};
 use std::collections::HashMap;
-use wire::shim::paper::FIELD_BYTES;
 
 /// Payload bytes of a full TCP segment over Ethernet, by which the paper cuts.
 pub const PAYLOAD_BYTES: usize = 1460;

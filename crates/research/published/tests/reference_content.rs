@@ -2,7 +2,7 @@
 //!
 //! These tests want the evaluation data beside the workspace (`../shared/data`) and pass over what is absent.
 
-use re::offline::{Measure, Redundancy};
+use published::offline::{Measure, Redundancy};
 use std::io::Read;
 use std::path::Path;
 
@@ -65,7 +65,7 @@ fn what_is_found_within_a_thousand_packets_is_what_another_program_found() {
 }
 
 /// Prints the offsets around 9,500,000 whose slices would do.
-/// `cargo test --release -p overheard-re --test reference_content -- --ignored --nocapture`
+/// `cargo test --release -p overheard-published --test reference_content -- --ignored --nocapture`
 #[test]
 #[ignore = "81 measurements to choose an offset once"]
 fn which_slices_could_stand_for_file_1() {

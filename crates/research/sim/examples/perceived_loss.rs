@@ -2,6 +2,7 @@
 //!
 //! `cargo run --release -p overheard-sim --example perceived_loss -- FILE [OFFSET LENGTH]`
 
+use published::form::PAPER;
 use re::Form;
 use sim::trial::{Case, Condition, Stream, Trial, over_conditions, over_distances, over_losses};
 use std::time::Duration;
@@ -16,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let length = number(2, 1_000_000)?.min(content.len() - offset);
     let content = &content[offset..offset + length];
     let segments = Stream::Segments { retransmit_after: Some(Duration::from_millis(400)) };
-    for form in [Form::Paper, Form::Compact] {
+    for form in [PAPER, Form::Compact] {
         for (name, stream) in [("datagrams", Stream::Datagrams), ("segments", segments)] {
             let mut base = Trial::of(content, stream, 5000);
             if let Some(tunnel) = &mut base.tunnel {

@@ -141,8 +141,8 @@ fn undoes(capabilities: u32) -> Undoes {
     }
 }
 
-/// Whether this node sends again what is lost; a packet in the paper's form refers to nothing by name, so that nobody knows
-/// what it waits for.
+/// Whether this node sends again what is lost; a packet in another form than the compact one may refer to nothing by name, so
+/// that nobody knows what it waits for.
 pub(crate) fn sends_again(parameters: &Parameters) -> bool {
     parameters.policy == Policy::Adaptive && parameters.form == Form::Compact
 }
@@ -192,7 +192,12 @@ impl Link {
             outstanding: Outstanding::default(),
             received: Received::new(recovers),
             reduce: Reduce::new(parameters, store_bytes, shortening),
-            restore: Restore::new(hello.window_bytes.into(), hello.sample_bits.into(), store_bytes),
+            restore: Restore::new(
+                hello.window_bytes.into(),
+                hello.sample_bits.into(),
+                store_bytes,
+                parameters.form,
+            ),
             repair: (answers || recovers).then(|| Repair::new(answers)),
             recover: sends_again(parameters).then(Recover::default),
             release: recovers.then(Release::default),

@@ -23,8 +23,10 @@ pub struct Reduce {
 /// As what a packet travels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
-    /// Reduced, in this form.
-    Reduced(Form),
+    /// Reduced, in the compact form.
+    Reduced,
+    /// Reduced, in another crate's form, whose frames are of this type.
+    Injected(FrameType),
     /// Shortened, reduced or not.
     Short,
 }
@@ -35,22 +37,12 @@ impl Shape {
     pub fn of(frame_type: FrameType) -> Option<Self> {
         match frame_type {
             FrameType::ReducedCompact | FrameType::AgainReduced | FrameType::StoreReduced => {
-                Some(Shape::Reduced(Form::Compact))
+                Some(Shape::Reduced)
             }
-            FrameType::ReducedPaper => Some(Shape::Reduced(Form::Paper)),
-            FrameType::ReducedHashed => Some(Shape::Reduced(Form::Hashed)),
+            FrameType::ReducedPaper | FrameType::ReducedHashed => Some(Shape::Injected(frame_type)),
             FrameType::Short | FrameType::AgainShort | FrameType::StoreShort => Some(Shape::Short),
             _ => None,
         }
-    }
-}
-
-/// As what a packet travels that was reduced in this form.
-fn frame_type_of(form: Form) -> FrameType {
-    match form {
-        Form::Compact => FrameType::ReducedCompact,
-        Form::Paper => FrameType::ReducedPaper,
-        Form::Hashed => FrameType::ReducedHashed,
     }
 }
 
@@ -106,7 +98,7 @@ impl Reduce {
             emit_last(FrameType::Packet, out);
             out.extend_from_slice(packet);
         }
-        let frame_type = if reduced { frame_type_of(self.form) } else { FrameType::Packet };
+        let frame_type = if reduced { self.form.frame_type() } else { FrameType::Packet };
         let mut written = Written {
             frame_type,
             reduced,
@@ -152,7 +144,7 @@ impl Reduce {
         out: &mut Vec<u8>,
     ) -> Option<usize> {
         let encoder = self.encoder.as_mut()?;
-        emit_last(frame_type_of(self.form), out);
+        emit_last(self.form.frame_type(), out);
         let front = out.len();
         Reduced { generation: self.generation, mac: [0; PACKET_MAC_BYTES], shim: &[] }.emit(out);
         match encoder.encode(sequence, packet, inner, out) {
@@ -238,8 +230,10 @@ pub struct Restore {
     decoder: Option<Decoder>,
     lengthen: Lengthen,
     generation: u8,
-    /// Whether the peer refers by fingerprint, which may lead to any packet.
-    by_fingerprint: bool,
+    /// The form that this node writes, and reads beside the compact one.
+    form: Form,
+    /// Whether the peer writes a form that does not name packets, and so may mean any.
+    is_injected: bool,
 }
 
 /// Why a packet could not be restored.
@@ -271,9 +265,7 @@ impl From<Miss> for NotRestored {
         match miss {
             Miss::Malformed(_) => NotRestored::Malformed,
             Miss::Absent { sequences } => NotRestored::Absent(sequences),
-            Miss::UnknownFingerprint { .. } | Miss::UnknownChunk => {
-                NotRestored::Absent(AbsentSequences::default())
-            }
+            Miss::Unnamed => NotRestored::Absent(AbsentSequences::default()),
             Miss::OutOfRange => NotRestored::WrongBytes,
         }
     }
@@ -294,14 +286,15 @@ impl From<NotLengthened> for NotRestored {
 }
 
 impl Restore {
-    /// For a peer whose encoder says that it has these parameters; what it says may be anything.
+    /// For a peer whose encoder says that it has these parameters; what it says may be anything. Reads packets in the compact
+    /// form and in `form`.
     #[must_use]
-    pub fn new(window_bytes: usize, sample_bits: u32, store_bytes: usize) -> Self {
+    pub fn new(window_bytes: usize, sample_bits: u32, store_bytes: usize, form: Form) -> Self {
         let sane = Parameters::WINDOW_BYTES.contains(&window_bytes)
             && sample_bits <= Parameters::MAX_SAMPLE_BITS
             && Parameters::STORE_BYTES.contains(&store_bytes);
         let decoder = sane.then(|| Decoder::new(window_bytes, sample_bits, store_bytes));
-        Restore { decoder, lengthen: Lengthen::new(), generation: 0, by_fingerprint: false }
+        Restore { decoder, lengthen: Lengthen::new(), generation: 0, form, is_injected: false }
     }
 
     /// The generation of the store.
@@ -313,7 +306,7 @@ impl Restore {
     /// From which sequence on packets may refer to `sequence`: where shims name packets, only later ones do.
     #[must_use]
     pub fn dependents_from(&self, sequence: u64) -> u64 {
-        if self.by_fingerprint { 0 } else { sequence + 1 }
+        if self.is_injected { 0 } else { sequence + 1 }
     }
 
     /// Loses the store; the next generation begins.
@@ -334,8 +327,13 @@ impl Restore {
         mac: &PacketMac,
         out: &mut Vec<u8>,
     ) -> Result<(), NotRestored> {
-        let Shape::Reduced(form) = shape else { return self.restore_short(sequence, body, mac, out) };
-        self.by_fingerprint |= form != Form::Compact;
+        let form = match shape {
+            Shape::Short => return self.restore_short(sequence, body, mac, out),
+            Shape::Reduced => Form::Compact,
+            Shape::Injected(frame_type) if frame_type == self.form.frame_type() => self.form,
+            Shape::Injected(_) => return Err(NotRestored::Malformed),
+        };
+        self.is_injected |= form != Form::Compact;
         let reduced = Reduced::parse(body).map_err(|_| NotRestored::Malformed)?;
         let decoder = self.decoder.as_mut().ok_or(NotRestored::Malformed)?;
         if reduced.generation != self.generation {

@@ -6,6 +6,7 @@
 //! Real content is taken from the evaluation data where that is there.
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use published::form::PAPER;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use re::literals::{Compressor, Expander};
@@ -142,7 +143,7 @@ fn codec(criterion: &mut Criterion) {
     for percent in [0, 50, 90] {
         bench_stream(criterion, &format!("made-{percent}"), Form::Compact, &made_stream(percent));
     }
-    bench_stream(criterion, "made-50-paper-form", Form::Paper, &made_stream(50));
+    bench_stream(criterion, "made-50-paper-form", PAPER, &made_stream(50));
     for name in ["file10M-pydocs-library.html.xz", "webpages-150.tar.xz"] {
         match real_stream(name) {
             Some(stream) => bench_stream(criterion, name, Form::Compact, &stream),

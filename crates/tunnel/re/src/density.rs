@@ -26,7 +26,7 @@ impl Density {
         Density { sample_bits, most_halvings: MOST_HALVINGS, mean_bytes: 0 }
     }
 
-    /// Always the same, as in the byte-caching paper.
+    /// Always the same.
     pub(crate) fn fixed() -> Self {
         Density { sample_bits: 0, most_halvings: 0, mean_bytes: 0 }
     }

@@ -3,10 +3,10 @@
 mod search;
 
 use crate::anchors::{Anchor, AnchorFinder};
-use crate::chunks::Chunks;
 use crate::continuation::Continuations;
 use crate::density::Density;
 use crate::eligible_payload;
+use crate::form::Writer;
 use crate::index::Index;
 use crate::parameters::{Form, Parameters, Policy};
 use crate::policy::ReferencePolicy;
@@ -14,12 +14,12 @@ use crate::sparing::Sparing;
 use crate::statistics::EncoderStatistics;
 use crate::store::PacketStore;
 use crate::waiting::WaitingAnchors;
-use search::{Match, Search};
+pub use search::{Match, Search};
 
 use std::ops::Range;
 use wire::frame::Reduced;
 use wire::inner::Inner;
-use wire::shim::{compact, hashed, paper};
+use wire::shim::compact;
 
 /// What became of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,10 +71,8 @@ pub struct Encoder {
     waiting: WaitingAnchors,
     matches: Vec<Match>,
     regions: Vec<compact::Region>,
-    fields: Vec<paper::Field>,
-    /// In the hashed form only.
-    chunks: Option<Chunks>,
-    hashed: Vec<hashed::Field>,
+    /// `None` in the compact form.
+    injected: Option<Box<dyn Writer>>,
     references: Vec<u64>,
 }
 
@@ -90,9 +88,13 @@ impl Encoder {
                 let finder = AnchorFinder::quick(window_bytes, sample_bits);
                 (finder, Sparing::on(), Density::adaptive(sample_bits))
             }
-            Form::Paper | Form::Hashed => {
+            Form::Injected(_) => {
                 (AnchorFinder::rabin(window_bytes, sample_bits), Sparing::off(), Density::fixed())
             }
+        };
+        let injected = match form {
+            Form::Compact => None,
+            Form::Injected(injected) => Some((injected.writer)(parameters)),
         };
         let policy = policy.build();
         Encoder {
@@ -109,9 +111,7 @@ impl Encoder {
             waiting: WaitingAnchors::default(),
             matches: Vec::new(),
             regions: Vec::new(),
-            fields: Vec::new(),
-            chunks: (form == Form::Hashed).then(|| Chunks::new(store_bytes)),
-            hashed: Vec::new(),
+            injected,
             references: Vec::new(),
         }
     }
@@ -132,7 +132,7 @@ impl Encoder {
         self.statistics.eligible_packets += 1;
         let admitted = self.policy.admit(sequence, inner);
         self.matches.clear();
-        if admitted && self.parameters.form == Form::Compact && !self.sparing.is_rare() {
+        if admitted && self.injected.is_none() && !self.sparing.is_rare() {
             self.go_on(sequence, packet, inner, payload.clone());
         }
         let unknown = self.unknown(payload.clone());
@@ -154,8 +154,8 @@ impl Encoder {
                 find_anchors_to_enter(&mut self.finder, &self.sparing, packet, unknown, &mut self.anchors);
             }
             if self.indexes_when_confirmed() {
-                if self.chunks.is_some() {
-                    return encoded; // they are cut again when it is confirmed
+                if self.has_own_index() {
+                    return encoded; // the form enters the packet when it is confirmed
                 }
                 let index = &self.index;
                 let keys = self.anchors.iter().map(|anchor| index.key(anchor.fingerprint, anchor.offset));
@@ -183,15 +183,9 @@ impl Encoder {
     /// Finds what the packet repeats by its anchors.
     fn search(&mut self, sequence: u64, packet: &[u8], payload: Range<usize>) {
         let search = search!(self, sequence, packet, payload);
-        match self.parameters.form {
-            Form::Compact => search.for_compact_form(&mut self.matches),
-            Form::Paper => search.for_paper_form(&mut self.matches),
-            Form::Hashed => {
-                self.hashed.clear();
-                if let Some(chunks) = &self.chunks {
-                    search.for_hashed_form(chunks, &mut self.matches, &mut self.hashed);
-                }
-            }
+        match &mut self.injected {
+            None => search.for_compact_form(&mut self.matches),
+            Some(injected) => injected.search(&search, &mut self.matches),
         }
         self.matches.iter().for_each(|found| self.density.found(found.length));
     }
@@ -202,8 +196,8 @@ impl Encoder {
             return Encoded::Plain;
         }
         let start = out.len();
-        match self.parameters.form {
-            Form::Compact => {
+        match &mut self.injected {
+            None => {
                 let mut end_of_last = 0;
                 self.regions.clear();
                 self.regions.extend(self.matches.iter().map(|found| {
@@ -213,12 +207,7 @@ impl Encoder {
                 }));
                 compact::emit(&self.regions, out);
             }
-            Form::Paper => {
-                self.fields.clear();
-                self.fields.extend(self.matches.iter().map(|found| found.to_paper()));
-                paper::emit(&self.fields, out);
-            }
-            Form::Hashed => hashed::emit(&self.hashed, out),
+            Some(injected) => injected.emit(&self.matches, out),
         }
         let shim_bytes = out.len() - start;
         let removed_bytes: usize = self.matches.iter().map(|found| found.length).sum();
@@ -248,11 +237,15 @@ impl Encoder {
         }
     }
 
-    /// Whether fingerprints are entered when a packet is confirmed, not when it is sent. In the paper's form the
-    /// decoder takes the newest packet with a fingerprint, so the encoder must know the newest, even where it may not
-    /// be referred to.
+    /// Whether fingerprints are entered when a packet is confirmed, not when it is sent.
     fn indexes_when_confirmed(&self) -> bool {
-        self.policy.waits_for_confirmation() && self.parameters.form != Form::Paper
+        self.policy.waits_for_confirmation()
+            && self.injected.as_ref().is_none_or(|injected| injected.may_enter_late())
+    }
+
+    /// Whether the form finds packets by an index of its own.
+    fn has_own_index(&self) -> bool {
+        self.injected.as_ref().is_some_and(|injected| injected.has_index())
     }
 
     /// Says whether what is lost from now on is sent again by hop ARQ.
@@ -266,9 +259,9 @@ impl Encoder {
     }
 
     fn enter_anchors(&mut self, sequence: u64) {
-        if let Some(chunks) = &mut self.chunks {
+        if let Some(injected) = self.injected.as_mut().filter(|injected| injected.has_index()) {
             if let Some(stored) = self.store.get(sequence) {
-                chunks.enter(&stored, &self.anchors, &self.store);
+                injected.enter(&stored, &self.anchors, &self.store);
             }
             return;
         }
@@ -325,8 +318,8 @@ impl Encoder {
         self.index.clear();
         self.waiting.clear();
         self.continuations.clear();
-        if let Some(chunks) = &mut self.chunks {
-            chunks.clear();
+        if let Some(injected) = &mut self.injected {
+            injected.clear();
         }
         self.references.clear();
     }

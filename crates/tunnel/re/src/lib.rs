@@ -6,8 +6,7 @@
 //! ([`extent`]), and what repeats is replaced by a reference in a shim ([`wire::shim`]). The [`Decoder`]
 //! holds the same packets under the same link sequences and puts the bytes back.
 //!
-//! For experiments there are two other forms: the byte-caching paper's, which names stored packets by fingerprints, and
-//! chunk-match, which names whole chunks by their SHA-1 ([`Form`]).
+//! Other crates bring other forms ([`form`]), as the laboratory does with those of the papers.
 //!
 //! Which stored packets may be referred to is the matter of a [`policy`]. The byte-caching paper (Le,
 //! Srivatsa, Iyengar, ICDCS 2012) shows that with none one lost packet stalls a TCP connection for
@@ -18,7 +17,7 @@
 //! Both stores keep packets by link sequence and drop the lowest first, so that whatever the encoder still
 //! has, the decoder has too, if it got it; see [`store`] for why that holds.
 //!
-//! Nothing here proves that restored bytes are the right ones: in the paper's form a fingerprint can lead the
+//! Nothing here proves that restored bytes are the right ones: the name of a stored packet can lead the
 //! decoder to another packet than the encoder meant. The caller proves them by a MAC over the packet, and
 //! tells the decoder to [`Decoder::store`] only what is proved.
 //!
@@ -28,17 +27,16 @@
 #![forbid(unsafe_code)]
 
 pub mod anchors;
-mod chunks;
 mod continuation;
 mod decoder;
 mod density;
 mod encoder;
 pub mod extent;
+pub mod form;
 pub mod index;
 pub mod literals;
 pub mod mac;
 mod miss;
-pub mod offline;
 pub mod pages;
 mod parameters;
 pub mod policy;

@@ -14,16 +14,10 @@ pub enum Miss {
         /// Their link sequences.
         sequences: AbsentSequences,
     },
-    /// No stored packet has the fingerprint that a field of the paper's form names. Which packet it was that
-    /// the sender meant, the form does not say; a receiver that wants help can ask for the packet itself.
-    #[error("no stored packet has the fingerprint {fingerprint:#018x}")]
-    UnknownFingerprint {
-        /// The fingerprint.
-        fingerprint: u64,
-    },
-    /// No stored packet has the chunk with a SHA-1 that the hashed form names.
-    #[error("no stored packet has a chunk that was named by its hash")]
-    UnknownChunk,
+    /// A shim in another crate's form refers to what no stored packet has, and does not say which packet the sender meant. A
+    /// receiver that wants help can ask for the packet itself.
+    #[error("no stored packet has what is referred to")]
+    Unnamed,
     /// A region reaches over the end of the stored packet: this is not the packet that the sender meant.
     #[error("a region reaches over the end of the stored packet")]
     OutOfRange,

@@ -1,8 +1,10 @@
 //! What a user may set.
 
+use crate::form::InjectedForm;
 use crate::policy::InjectedPolicy;
 use std::fmt;
 use std::str::FromStr;
+use wire::frame::FrameType;
 
 /// How regions are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -10,15 +12,22 @@ pub enum Form {
     /// [`wire::shim::compact`]: by distance in link sequence; for real use.
     #[default]
     Compact,
-    /// [`wire::shim::paper`]: the byte-caching paper's 14-byte fields; for experiments.
-    Paper,
-    /// [`wire::shim::hashed`]: whole chunks by their SHA-1, as the REboost letter's; for experiments.
-    Hashed,
+    /// One that another crate brings.
+    Injected(InjectedForm),
 }
 
 impl Form {
-    /// Every form.
-    pub const ALL: [Form; 3] = [Form::Compact, Form::Paper, Form::Hashed];
+    /// Every form of this crate.
+    pub const ALL: [Form; 1] = [Form::Compact];
+
+    /// The type of the frames in which packets of this form travel.
+    #[must_use]
+    pub fn frame_type(self) -> FrameType {
+        match self {
+            Form::Compact => FrameType::ReducedCompact,
+            Form::Injected(injected) => injected.frame_type,
+        }
+    }
 }
 
 /// Which stored packets may be referred to: [`crate::policy`].
@@ -69,17 +78,17 @@ impl FromStr for Policy {
 
 impl fmt::Display for Form {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Form::Compact => "compact",
-            Form::Paper => "paper",
-            Form::Hashed => "hashed",
-        })
+        match self {
+            Form::Compact => f.write_str("compact"),
+            Form::Injected(injected) => injected.fmt(f),
+        }
     }
 }
 
 impl FromStr for Form {
     type Err = ParameterError;
 
+    /// Reads the name of a form of this crate.
     fn from_str(name: &str) -> Result<Self, ParameterError> {
         let unknown = || ParameterError::UnknownForm(name.chars().take(40).collect());
         Form::ALL.into_iter().find(|form| form.to_string() == name).ok_or_else(unknown)
@@ -158,7 +167,7 @@ pub enum ParameterError {
     #[error("no policy is called {0:?}; there are off, acked and adaptive")]
     UnknownPolicy(String),
     /// No form has this name.
-    #[error("no form is called {0:?}; there are compact, paper and hashed")]
+    #[error("no form is called {0:?}; there is compact")]
     UnknownForm(String),
 }
 

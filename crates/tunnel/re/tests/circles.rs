@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use published::policy::{
     self, CACHE_FLUSH, INFORMED_MARKING, NAIVE, RETRIEVE_ON_MISS, TCP_SEQ, distance, k_distance,
 };
-use re::{Form, Parameters, Policy};
+use re::{Parameters, Policy};
 
 /// How often a segment may have to be repeated on a link that loses nothing.
 fn repeats_allowed(policy: Policy) -> usize {
@@ -144,7 +144,7 @@ proptest! {
         steps in prop::collection::vec(step(), 0..40),
         store_bytes in prop::sample::select(vec![4096usize, 16_384, 1 << 18]),
         k in 1u32..10,
-        form in prop::sample::select(Form::ALL.to_vec()),
+        form in prop::sample::select(published::form::ALL.to_vec()),
         policy in 0usize..policy::ALL.len(),
     ) {
         let policy = match policy::ALL[policy] {

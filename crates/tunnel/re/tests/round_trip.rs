@@ -3,9 +3,10 @@
 mod link;
 
 use link::{Arrival, Link, all_parameters, pseudo_random, tcp_packet};
+use published::form::PAPER;
+use published::offline::Measure;
 use published::policy::{NAIVE, distance, k_distance};
-use re::offline::Measure;
-use re::{Form, Parameters, Policy};
+use re::{Parameters, Policy};
 
 #[test]
 fn a_repeated_file_is_reduced_and_restored_under_every_policy_and_form() {
@@ -39,7 +40,7 @@ fn on_a_link_the_papers_encoder_removes_what_it_removes_offline() {
         content.extend_from_slice(&piece[cut..cut + 300]);
         content.extend_from_slice(&pseudo_random(10_000 + number, 60));
     }
-    let parameters = Parameters { policy: NAIVE, form: Form::Paper, ..Parameters::default() };
+    let parameters = Parameters { policy: NAIVE, form: PAPER, ..Parameters::default() };
     let mut link = Link::new(parameters);
     for chunk in content.chunks(1460) {
         link.send(&tcp_packet(80, link.originals.len() as u32 * 1460, chunk));
@@ -85,7 +86,7 @@ fn what_was_sent_while_nothing_repeated_is_found_when_it_repeats() {
 #[test]
 fn the_papers_form_searches_and_enters_every_packet_whole() {
     let policy = k_distance(2);
-    let mut link = Link::new(Parameters { policy, form: Form::Paper, ..Parameters::default() });
+    let mut link = Link::new(Parameters { policy, form: PAPER, ..Parameters::default() });
     for number in 0..500 {
         link.send(&tcp_packet(80, number as u32 * 1000, &pseudo_random(number, 1000)));
     }

@@ -5,6 +5,7 @@ mod link;
 
 use link::{Arrival, Frame, Link, pseudo_random, tcp_packet, udp_packet};
 use proptest::prelude::*;
+use published::form::{HASHED, PAPER};
 use re::{Decoder, Form, Miss, Parameters};
 use std::collections::{BTreeSet, VecDeque};
 
@@ -99,7 +100,7 @@ proptest! {
     fn what_the_mac_proves_is_what_was_sent(
         events in prop::collection::vec(event(), 0..150),
         policy in prop::sample::select(published::policy::ALL.to_vec()),
-        form in prop::sample::select(Form::ALL.to_vec()),
+        form in prop::sample::select(published::form::ALL.to_vec()),
         store_bytes in prop::sample::select(vec![4096usize, 10_000, 1 << 20]),
         window_bytes in prop::sample::select(vec![8usize, 16, 23, 64]),
         sample_bits in 0u32..6,
@@ -122,11 +123,11 @@ proptest! {
             (50_000, 3, Form::Compact),
             (1 << 20, 60, Form::Compact),
             // In the paper's form the newest packet with a fingerprint must be the same at both ends.
-            (4096, 0, Form::Paper),
-            (1 << 20, 0, Form::Paper),
-            (4096, 0, Form::Hashed),
-            (20_000, 1, Form::Hashed),
-            (1 << 20, 60, Form::Hashed),
+            (4096, 0, PAPER),
+            (1 << 20, 0, PAPER),
+            (4096, 0, HASHED),
+            (20_000, 1, HASHED),
+            (1 << 20, 60, HASHED),
         ]),
         sample_bits in 0u32..6,
     ) {
@@ -137,7 +138,7 @@ proptest! {
 
     #[test]
     fn any_bytes_restore_or_are_a_miss(
-        frames in prop::collection::vec((prop::sample::select(Form::ALL.to_vec()), 0u8..4, prop::collection::vec(0u8..60, 0..60)), 0..20),
+        frames in prop::collection::vec((prop::sample::select(published::form::ALL.to_vec()), 0u8..4, prop::collection::vec(0u8..60, 0..60)), 0..20),
         sequence in 0u64..30,
     ) {
         let mut decoder = Decoder::new(16, 4, 1 << 16);
@@ -206,8 +207,7 @@ fn an_unconfirmed_copy_does_not_hide_a_confirmed_one() {
 /// be another than the sender meant, and what is restored is wrong: the MAC is what notices.
 #[test]
 fn after_a_loss_the_papers_form_may_restore_wrong_bytes_which_the_mac_catches() {
-    let parameters =
-        Parameters { policy: published::policy::NAIVE, form: Form::Paper, ..Parameters::default() };
+    let parameters = Parameters { policy: published::policy::NAIVE, form: PAPER, ..Parameters::default() };
     let mut link = Link::new(parameters);
     let shared = pseudo_random(1, 200);
     let around =

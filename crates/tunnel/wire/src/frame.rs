@@ -34,7 +34,8 @@ pub enum FrameType {
     Packet = 1,
     /// A reduced IP packet with a compact shim. Takes a link sequence.
     ReducedCompact = 2,
-    /// A reduced IP packet with the byte-caching paper's 14-byte fields. Takes a link sequence.
+    /// A reduced IP packet with the byte-caching paper's 14-byte fields. Reserved for experiments: other nodes cannot read it.
+    /// Takes a link sequence.
     ReducedPaper = 3,
     /// What the other end received: [`crate::receipt::Receipt`].
     Receipt = 4,
@@ -110,7 +111,8 @@ pub enum FrameType {
     /// Natives for several members as one XOR: [`crate::natives`]. It is all of a group's unit, and its members take their link
     /// sequences from it.
     Natives = 34,
-    /// A reduced IP packet with chunks named by their SHA-1: [`crate::shim::hashed`]. Takes a link sequence.
+    /// A reduced IP packet with chunks named by their SHA-1. Reserved for experiments: other nodes cannot read it. Takes a link
+    /// sequence.
     ReducedHashed = 35,
 }
 

@@ -50,21 +50,14 @@ pub mod varint;
 pub struct Malformed(pub &'static str);
 
 /// Splits `count` bytes off the front of `input`.
-pub(crate) fn take<'a>(
-    input: &mut &'a [u8],
-    count: usize,
-    what: &'static str,
-) -> Result<&'a [u8], Malformed> {
+pub fn take<'a>(input: &mut &'a [u8], count: usize, what: &'static str) -> Result<&'a [u8], Malformed> {
     let (head, tail) = input.split_at_checked(count).ok_or(Malformed(what))?;
     *input = tail;
     Ok(head)
 }
 
 /// Splits a fixed-size array off the front of `input`.
-pub(crate) fn take_array<const N: usize>(
-    input: &mut &[u8],
-    what: &'static str,
-) -> Result<[u8; N], Malformed> {
+pub fn take_array<const N: usize>(input: &mut &[u8], what: &'static str) -> Result<[u8; N], Malformed> {
     let (head, tail) = input.split_first_chunk::<N>().ok_or(Malformed(what))?;
     *input = tail;
     Ok(*head)

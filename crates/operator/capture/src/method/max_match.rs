@@ -14,6 +14,10 @@ use re::anchors::{Anchor, AnchorFinder};
 use re::extent::{common_prefix, common_suffix};
 use std::collections::HashMap;
 
+/// Bytes of one reference: a fingerprint of 64 bits, and two offsets and a length of 16 (Le, Srivatsa, Iyengar, ICDCS 2012,
+/// section III-B).
+const REFERENCE_BYTES: usize = 14;
+
 /// Parameters of [`MaxMatch`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MaxMatchParameters {
@@ -36,7 +40,7 @@ impl Default for MaxMatchParameters {
         MaxMatchParameters {
             window_bytes: 32,
             sample_bits: 5,
-            reference_bytes: wire::shim::paper::FIELD_BYTES,
+            reference_bytes: REFERENCE_BYTES,
             cache_packets: None,
             cache_bytes: 512 << 20,
             zstd_level: crate::DEFAULT_ZSTD_LEVEL,

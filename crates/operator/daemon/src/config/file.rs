@@ -190,9 +190,9 @@ pub struct Destination {
 pub struct Reduce {
     /// Which packets may be referred to.
     pub policy: Option<String>,
-    /// k of `k-distance`.
+    /// k of `k-distance`; in experiments only.
     pub k: Option<u32>,
-    /// How references are written: `"compact"` or `"paper"`.
+    /// How references are written: `"compact"`.
     pub form: Option<String>,
     /// The window of the fingerprints in bytes.
     pub window_bytes: Option<usize>,

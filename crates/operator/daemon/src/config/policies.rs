@@ -1,14 +1,17 @@
-//! Which reference policies a configuration may name.
+//! Which reference policies and forms of references a configuration may name.
 
-use re::Policy;
+use re::{Form, Policy};
 
-/// The policies that a program knows.
+/// The policies and forms that a program knows.
 pub trait Policies {
     /// The policy with this name.
     fn named(&self, name: &str) -> anyhow::Result<Policy>;
 
     /// The policy with this k; `None` if it takes none.
     fn with_k(&self, policy: Policy, k: u32) -> Option<Policy>;
+
+    /// The form with this name.
+    fn form(&self, name: &str) -> anyhow::Result<Form>;
 }
 
 /// The product's: those that no loss can stall.
@@ -18,7 +21,10 @@ pub struct Product;
 /// The papers' policies but for `naive`; the laboratory has them.
 const PUBLISHED: [&str; 5] = ["cache-flush", "tcp-seq", "k-distance", "informed-marking", "retrieve-on-miss"];
 
-/// A policy that the product does not run.
+/// The papers' forms.
+const PUBLISHED_FORMS: [&str; 2] = ["paper", "hashed"];
+
+/// What only experiments run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     /// One lost packet stalls a connection under it.
@@ -30,6 +36,9 @@ pub enum Refused {
     /// Only the laboratory has it.
     #[error("{0} is a paper's policy, which only overheard-lab runs; use \"adaptive\", the default")]
     Published(&'static str),
+    /// Only the laboratory writes it.
+    #[error("{0} is a paper's form, which only overheard-lab writes and reads; use \"compact\", the default")]
+    Form(&'static str),
 }
 
 impl Policies for Product {
@@ -46,5 +55,12 @@ impl Policies for Product {
 
     fn with_k(&self, _: Policy, _: u32) -> Option<Policy> {
         None
+    }
+
+    fn form(&self, name: &str) -> anyhow::Result<Form> {
+        match PUBLISHED_FORMS.into_iter().find(|form| *form == name) {
+            Some(form) => Err(Refused::Form(form).into()),
+            None => Ok(name.parse()?),
+        }
     }
 }

@@ -15,7 +15,7 @@ use crate::sockets::SOCKET_DIRECTORY;
 use anyhow::Context;
 use ipnet::IpNet;
 use node::{AROUND_PACKET, Gateways, LANE_BYTES, MAX_LANES, PeerConfig, SHARING_BYTES, Shortening};
-use re::{Form, Policy};
+use re::Policy;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -228,7 +228,7 @@ fn reduce(path: &Path, file: &Reduce, policies: &dyn Policies) -> Result<re::Par
         })?;
     }
     if let Some(name) = &file.form {
-        parameters.form = Form::from_str(name).map_err(|why| Mistake::at(path, "[reduce] form", why))?;
+        parameters.form = policies.form(name).map_err(|why| Mistake::at(path, "[reduce] form", why))?;
     }
     parameters.window_bytes = file.window_bytes.unwrap_or(parameters.window_bytes);
     parameters.sample_bits = file.sample_bits.unwrap_or(parameters.sample_bits);

@@ -1,7 +1,7 @@
 //! Table I: how much of an ebook, a video and web pages repeats within 10, 100 and 1000 packets.
 
 use anyhow::Result;
-use re::offline::Measure;
+use published::offline::Measure;
 
 use crate::contents::{Content, Contents};
 use crate::estimate::quantile;

@@ -124,7 +124,7 @@ fn mixed(length_bytes: usize, share: impl Fn(&mut ChaCha8Rng) -> f64) -> Vec<u8>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use re::offline::Measure;
+    use published::offline::Measure;
 
     #[test]
     fn what_is_left_of_a_content_is_what_it_is_called_after() {

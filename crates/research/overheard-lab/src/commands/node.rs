@@ -2,8 +2,8 @@
 
 use daemon::config::{Config, Policies};
 use daemon::tunnel::{self, Watched};
-use published::policy;
-use re::Policy;
+use published::{form, policy};
+use re::{Form, Policy};
 use std::path::PathBuf;
 
 /// Run a node in an experiment: as `overheard up`, with any policy
@@ -26,6 +26,10 @@ impl Policies for Laboratory {
 
     fn with_k(&self, policy: Policy, k: u32) -> Option<Policy> {
         policy::distance(policy).map(|_| policy::k_distance(k))
+    }
+
+    fn form(&self, name: &str) -> anyhow::Result<Form> {
+        Ok(form::named(name)?)
     }
 }
 

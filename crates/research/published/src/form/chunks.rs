@@ -5,14 +5,14 @@
 //! receiver's, which has all, looks for the hash and nothing else. For experiments: it finds less than matches of any
 //! length do, and says it in more bytes.
 
-use crate::anchors::Anchor;
-use crate::index::Place;
-use crate::store::{PacketStore, Stored};
+use crate::shim::hashed::Hash;
 use foldhash::fast::FixedState;
+use re::anchors::Anchor;
+use re::index::Place;
+use re::store::{PacketStore, Stored};
 use sha1::{Digest, Sha1};
 use std::collections::HashMap;
 use std::ops::Range;
-use wire::shim::hashed::Hash;
 
 /// The shortest chunk: what is nearer to the last boundary than this is none.
 const LEAST_CHUNK_BYTES: usize = 32;

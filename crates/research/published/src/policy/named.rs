@@ -112,15 +112,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_policy_reads_back_its_own_name() {
-        for policy in ALL.into_iter().chain([k_distance(50)]) {
-            assert_eq!(named(&policy.to_string()), Ok(policy));
-        }
-        assert!(named("ackd").is_err());
-        assert!(named("k-distance=many").is_err());
-    }
-
-    #[test]
     fn a_distance_of_the_papers_k_is_the_papers() {
         assert_eq!(k_distance(PAPER_K), K_DISTANCE);
         assert_eq!([K_DISTANCE, k_distance(3), NAIVE].map(distance), [Some(PAPER_K), Some(3), None]);

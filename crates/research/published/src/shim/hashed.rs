@@ -11,8 +11,8 @@
 //!
 //! Where a chunk stands in the receiver's store is the receiver's to know. The papers leave open how the fields are laid out.
 
-use super::grow;
-use crate::{Malformed, take_array, varint};
+use wire::shim::grow;
+use wire::{Malformed, take_array, varint};
 
 /// Bytes of a SHA-1.
 pub const HASH_BYTES: usize = 20;
@@ -92,8 +92,8 @@ pub fn emit(fields: &[Field], out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shim::MAX_RESTORED_BYTES;
     use proptest::prelude::*;
+    use wire::shim::MAX_RESTORED_BYTES;
 
     proptest! {
         #[test]

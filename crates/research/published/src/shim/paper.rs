@@ -12,8 +12,8 @@
 //! one the receiver has under the fingerprint. The paper does not say how a receiver knows the number of
 //! fields; the count is ours.
 
-use super::grow;
-use crate::{Malformed, take, varint};
+use wire::shim::grow;
+use wire::{Malformed, take, varint};
 
 /// Bytes of one field.
 pub const FIELD_BYTES: usize = 14;
@@ -99,8 +99,8 @@ pub fn emit(fields: &[Field], out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shim::MAX_RESTORED_BYTES;
     use proptest::prelude::*;
+    use wire::shim::MAX_RESTORED_BYTES;
 
     proptest! {
         #[test]

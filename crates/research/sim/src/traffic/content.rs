@@ -92,7 +92,7 @@ mod tests {
         for share in [0.0, 0.5, 0.9] {
             let mut bytes = vec![0; 400_000];
             Content::repeating(3, share, 100_000, bytes.len()).take(&mut bytes);
-            let redundant = re::offline::Measure::default().of(&bytes).redundant();
+            let redundant = published::offline::Measure::default().of(&bytes).redundant();
             assert!((redundant - share).abs() < 0.08, "{share} {redundant}");
         }
     }

@@ -263,7 +263,7 @@ fn after_a_long_day_of_mishaps_every_packet_was_exact_and_nothing_is_stuck() {
 #[test]
 fn under_every_policy_and_form_what_is_delivered_is_exact_and_delivered_once() {
     for policy in published::policy::ALL {
-        for form in Form::ALL {
+        for form in published::form::ALL {
             let mut simulation = pair_with(3, policy, form);
             let length = 40 * SECOND;
             add_sources(&mut simulation, length);

@@ -1,8 +1,9 @@
 //! Streams that go through, and what is counted.
 
 use crate::scenes::{MS, SECOND, link, link_bytes, lossy, pair, repeating, stream};
+use published::form;
 use published::policy::{self, INFORMED_MARKING, NAIVE, RETRIEVE_ON_MISS, TCP_SEQ};
-use re::{Form, Parameters, Policy};
+use re::{Parameters, Policy};
 use sim::traffic::{ConstantRate, Content, Ends, Family, Ping, Segments};
 use sim::{Dependencies, DependencyLink, GATEWAY, Setup, Simulation, Station, Tunnel, down_link, up_link};
 
@@ -76,7 +77,7 @@ fn every_kind_of_traffic_comes_out_over_both_families() {
 #[test]
 fn full_packets_pass_under_every_policy_and_form_and_time_goes_on() {
     for policy in policy::ALL {
-        for form in Form::ALL {
+        for form in form::ALL {
             let tunnel = Tunnel::from(Parameters { policy, form, ..Parameters::default() });
             let mut simulation = pair(4, &lossy(0.1), Some(tunnel));
             let largest = simulation.node(GATEWAY).unwrap().max_packet_bytes() - 28;

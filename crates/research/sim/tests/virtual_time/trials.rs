@@ -1,7 +1,6 @@
 //! The experiments' trials: what each method makes of loss.
 
 use crate::scenes::{MS, repeating};
-use re::Form;
 use sim::trial::{Condition, Measured, Stream, Trial, over_conditions, over_distances, over_losses};
 use std::collections::BTreeMap;
 
@@ -26,7 +25,7 @@ fn run(cases: &[sim::trial::Case]) -> BTreeMap<(String, u64), Measured> {
 fn perceived_loss_is_actual_loss_under_acked_and_more_under_others() {
     let mut base = Trial::of(content(), Stream::Datagrams, 3000);
     if let Some(tunnel) = &mut base.tunnel {
-        tunnel.reduce.form = Form::Paper;
+        tunnel.reduce.form = published::form::PAPER;
     }
     let measured = run(&over_losses(&base, &[0.0, 0.05, 0.2]));
     for ((series, loss), Measured { outcome, .. }) in &measured {

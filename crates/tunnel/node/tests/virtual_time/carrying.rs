@@ -5,6 +5,7 @@ use etherparse::PacketBuilder;
 use etherparse::TcpOptionElement::{Noop, Timestamp};
 use node::Outcome;
 use proptest::prelude::*;
+use published::form::{self, HASHED, PAPER};
 use published::policy::{CACHE_FLUSH, INFORMED_MARKING, NAIVE, RETRIEVE_ON_MISS, TCP_SEQ, k_distance};
 use rand::SeedableRng as _;
 use rand_chacha::ChaCha12Rng;
@@ -68,8 +69,23 @@ fn one_lost_packet_undoes_naive_and_not_the_default() {
 }
 
 #[test]
+fn a_packet_in_a_form_that_a_node_does_not_have_is_a_bad_frame() {
+    for form in [PAPER, HASHED] {
+        let mut pair = Pair::new(4, Road::default(), &parameters(NAIVE, form));
+        pair.configs[STATION].reduce.form = Form::Compact;
+        pair.reboot(STATION);
+        pair.run(SECOND);
+        carry(&mut pair, &repetitive(4, 100));
+        let counters = pair.status(STATION).peers[0].counters;
+        assert!(counters.bad_frames > 50, "{form}: {counters:?}");
+        assert_eq!(counters.bad_frames, counters.reduced_received_packets, "{form}");
+        assert!(!pair.delivered[STATION].is_empty(), "what travels as it is arrives");
+    }
+}
+
+#[test]
 fn what_is_missed_is_asked_for_and_repaired() {
-    for form in Form::ALL {
+    for form in form::ALL {
         let road = Road { loss: 0.05, ..Road::default() };
         let mut pair = Pair::new(3, road, &parameters(RETRIEVE_ON_MISS, form));
         pair.run(5 * SECOND);
@@ -237,7 +253,7 @@ proptest! {
     fn what_is_delivered_is_exactly_what_was_sent_or_nothing(
         seed: u64,
         policy in any_policy(),
-        form in proptest::sample::select(Form::ALL.to_vec()),
+        form in proptest::sample::select(form::ALL.to_vec()),
         loss in 0.0..0.4f64, duplicate in 0.0..0.3f64, reorder in 0.0..0.5f64, corrupt in 0.0..0.2f64,
         store_kib in prop_oneof![Just(8usize), Just(64), Just(1024)],
         mishaps in proptest::collection::vec((0usize..150, any_mishap()), 0..4),

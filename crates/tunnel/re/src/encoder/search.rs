@@ -1,14 +1,12 @@
 //! Finding what a packet repeats of stored ones.
 
 use crate::anchors::Anchor;
-use crate::chunks::{self, Chunk, Chunks};
 use crate::extent::{common_prefix, common_suffix};
 use crate::index::{Entry, Index, Place};
 use crate::policy::ReferencePolicy;
 use crate::store::PacketStore;
 use std::ops::Range;
-use wire::shim::paper::FIELD_BYTES;
-use wire::shim::{compact, hashed, paper};
+use wire::shim::compact;
 
 /// Anchors that are looked up together: as many as a processor has under way at once.
 const TOGETHER: usize = 16;
@@ -17,7 +15,7 @@ const SUCCESSORS: u64 = 3;
 
 /// A region of the packet that stands in a stored one, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Match {
+pub struct Match {
     /// Of the window that led here.
     pub fingerprint: u64,
     /// Where the region starts in the packet.
@@ -34,12 +32,14 @@ pub(super) struct Match {
 
 impl Match {
     /// Where the region ends in the packet.
-    pub(super) fn end(&self) -> usize {
+    #[must_use]
+    pub fn end(&self) -> usize {
         self.start + self.length
     }
 
     /// What stands behind the region in the stored packet.
-    pub(super) fn stored_end(&self) -> Place {
+    #[must_use]
+    pub fn stored_end(&self) -> Place {
         Place { sequence: self.stored_sequence, offset: self.stored_start + self.length }
     }
 
@@ -53,28 +53,26 @@ impl Match {
             length: self.length as u32,
         }
     }
-
-    /// As the paper's form writes it.
-    pub(super) fn to_paper(self) -> paper::Field {
-        paper::Field {
-            fingerprint: self.fingerprint,
-            offset_in_new: self.start as u16,
-            offset_in_stored: self.stored_start as u16,
-            length: self.length as u16,
-        }
-    }
 }
 
 /// One packet's search.
 #[derive(Debug)]
-pub(super) struct Search<'a> {
+pub struct Search<'a> {
+    /// The sliding window.
     pub window_bytes: usize,
+    /// The packet's anchors, front to back.
     pub anchors: &'a [Anchor],
+    /// Which stored packet had a fingerprint last.
     pub index: &'a Index,
+    /// The stored packets.
     pub store: &'a PacketStore,
+    /// Which of them may be referred to.
     pub policy: &'a dyn ReferencePolicy,
+    /// The packet's link sequence.
     pub sequence: u64,
+    /// The packet.
     pub packet: &'a [u8],
+    /// Where in it repetition is looked for.
     pub payload: Range<usize>,
 }
 
@@ -154,7 +152,7 @@ impl Search<'_> {
 
     /// Takes anchors from front to back, each region that is worth it, and goes on with the first window
     /// behind that region.
-    fn run(&self, matches: &mut Vec<Match>, mut take: impl FnMut(&mut Vec<Match>, Match) -> bool) {
+    pub fn run(&self, matches: &mut Vec<Match>, mut take: impl FnMut(&mut Vec<Match>, Match) -> bool) {
         let mut free_from = matches.last().map_or(self.payload.start, Match::end);
         let mut anchors = self.anchors;
         while let Some(next) = anchors.iter().position(|anchor| usize::from(anchor.offset) >= free_from) {
@@ -175,58 +173,7 @@ impl Search<'_> {
         }
     }
 
-    /// The byte-caching paper's procedure B (Figure 2), in which a region is replaced when it is longer than
-    /// an encoding field.
-    ///
-    /// Figure 2 moves the pointer "by (len + w) bytes" behind a region, and by two more in lines 12 and 14;
-    /// where it stands at that moment is not said. Moved from the end of the window that matched, it passes
-    /// over more than the region, and over what repeats there. Moved from the region's start, it comes to the
-    /// end of the first window behind the region. That is what is done here; it is also the reading that gives
-    /// both of the paper's files their numbers of dependencies, 4 and 7, on our contents that stand for them
-    /// (4.2 and 7.1; the other reading gives 3.6 and 5.6).
-    pub(super) fn for_paper_form(&self, matches: &mut Vec<Match>) {
-        self.run(matches, |matches, found| {
-            let is_worth_it = found.length > FIELD_BYTES;
-            matches.extend(is_worth_it.then_some(found));
-            is_worth_it
-        });
-    }
-
-    /// Chunk-match: whole chunks, and no byte of what stands beside them.
-    pub(super) fn for_hashed_form(
-        &self,
-        chunks: &Chunks,
-        matches: &mut Vec<Match>,
-        fields: &mut Vec<hashed::Field>,
-    ) {
-        for chunk in chunks::cut(self.packet, self.payload.clone(), self.anchors) {
-            let place = chunks.place(&chunk.hash);
-            let Some(found) = place.and_then(|place| self.chunk_at(&chunk, place)) else { continue };
-            let end_of_last = matches.last().map_or(0, Match::end);
-            let literal_bytes = (found.start - end_of_last) as u32;
-            fields.push(hashed::Field { literal_bytes, length: found.length as u32, hash: chunk.hash });
-            matches.push(found);
-        }
-    }
-
-    /// The chunk as it stands in a stored packet, if the policy lets us refer to that.
-    fn chunk_at(&self, chunk: &Chunk, place: Place) -> Option<Match> {
-        let stored = self.store.get(place.sequence).filter(|stored| stored.sequence < self.sequence)?;
-        let theirs = stored.packet.get(place.offset..)?.get(..chunk.range.len())?;
-        if theirs != &self.packet[chunk.range.clone()] || !self.policy.may_refer(&stored) {
-            return None;
-        }
-        Some(Match {
-            fingerprint: 0,
-            start: chunk.range.start,
-            length: chunk.range.len(),
-            stored_sequence: place.sequence,
-            stored_start: place.offset,
-            ends_stored: place.offset + chunk.range.len() == stored.payload.end,
-        })
-    }
-
-    /// The paper's procedure for the compact form, where a region is replaced when it is longer than its numbers, and is followed from
+    /// The byte-caching paper's procedure B (Figure 2) for the compact form, where a region is replaced when it is longer than its numbers, and is followed from
     /// stored packet to stored packet.
     pub(super) fn for_compact_form(&self, matches: &mut Vec<Match>) {
         self.run(matches, |matches, found| {

@@ -6,7 +6,7 @@
 use etherparse::PacketBuilder;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use re::{Decoder, Encoded, Encoder, Form, Miss, Parameters};
+use re::{Decoder, Encoded, Encoder, Miss, Parameters};
 use wire::inner::Inner;
 
 /// A TCP segment of one flow, told apart by the source port.
@@ -184,7 +184,7 @@ impl Link {
 pub fn all_parameters(store_bytes: usize) -> Vec<Parameters> {
     let mut all = Vec::new();
     for policy in published::policy::ALL {
-        for form in Form::ALL {
+        for form in published::form::ALL {
             let parameters = Parameters { policy, form, store_bytes, ..Parameters::default() };
             if parameters.validate().is_ok() {
                 all.push(parameters);
