@@ -1,9 +1,10 @@
 //! Frames that reach a node that codes, one after the other: each a 16-bit length and so many bytes.
 
 use crate::Seed;
-use mesh::cope::{Cope, Event, Form, Settings};
+use mesh::cope::PacketId;
+use published::cope::frame::{Frame, Part, Window};
+use published::cope::{Cope, Event, Form, Settings};
 use std::time::Duration;
-use wire::cope::{Frame, PacketId, Part, Window};
 
 const ME: u16 = 3;
 const KEY: [u8; 32] = [4; 32];

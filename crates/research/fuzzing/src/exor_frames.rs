@@ -1,8 +1,8 @@
 //! Frames of batches that are forwarded opportunistically.
 
 use crate::Seed;
-use mesh::exor::Batch;
-use wire::exor::Frame;
+use published::exor::Batch;
+use published::exor::frame::Frame;
 
 /// What is read and written again reads the same, and a node that has heard of a batch sends no more than it holds.
 pub fn check(bytes: &[u8]) -> bool {

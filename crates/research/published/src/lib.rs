@@ -6,6 +6,8 @@
 #![forbid(unsafe_code)]
 
 pub mod comparators;
+pub mod cope;
+pub mod exor;
 pub mod form;
 pub mod offline;
 pub mod policy;

@@ -5,13 +5,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use mesh::cope::{Cope, Event, Form, Settings};
+use mesh::cope::PacketId;
 use overhear::address::Addresses;
 use overhear::{AirTime, Answer, Association, Gateway, PacketNumber, Received, Station, StationId};
 use proptest::prelude::*;
+use published::cope::frame::{Beside, Frame};
+use published::cope::{Cope, Event, Form, Settings};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use wire::cope::{Beside, PacketId};
 use wire::shim::slots::{MIN_SLOT_BITS, Run, Slots};
 
 const RELAY: u16 = 9;
@@ -220,7 +221,7 @@ impl Figure1d {
         if !sends {
             return;
         }
-        let read = wire::cope::Frame::parse(&frame).unwrap();
+        let read = Frame::parse(&frame).unwrap();
         let shims: usize = read.components().filter_map(|it| it.beside).map(|it| it.removed.shim.len()).sum();
         self.transmissions += (read.xor.len() + shims) as f64 / of_bytes as f64;
         let heard_by: &[usize] = match from {

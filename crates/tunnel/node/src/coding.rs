@@ -5,16 +5,17 @@
 //! Who sent a native knows it by the link sequence that it had then; who overheard it, by group and number ([`wire::natives`]).
 
 use crate::group::Untold;
+use mesh::cope::PacketId;
 use mesh::cope::neighbours::Neighbours;
 use mesh::cope::pool::Pool;
 use mesh::cope::window::Window;
 use std::collections::VecDeque;
 use std::time::Duration;
-use wire::cope::{PacketId, Removed};
 use wire::frame::FrameType;
 use wire::group::{HeardOfOther, Shared};
 use wire::inner::Inner;
 use wire::natives::{Name, Overheard};
+use wire::removed::Removed;
 use wire::shim::slots::Encoded;
 
 /// What has fewer bytes is not worth a component.

@@ -21,8 +21,6 @@
 pub mod chunk_reply;
 pub mod chunk_request;
 pub mod coded;
-pub mod cope;
-pub mod exor;
 pub mod frame;
 pub mod group;
 pub mod handshake;
@@ -36,6 +34,7 @@ pub mod neighbours;
 pub mod notice;
 pub mod number;
 pub mod receipt;
+pub mod removed;
 pub mod request;
 pub mod reset;
 pub mod shim;

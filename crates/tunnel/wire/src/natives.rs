@@ -22,16 +22,16 @@
 //!  '--- not in the first one ---'                                                   '--------- if o ---------'
 //! +-------------+---------------+-----------+------------------+-------------------------------+
 //! | number (24) | front's bytes | front ... | bytes in the XOR | what was removed from it      |
-//! |             | (varint)      |           | (varint)         | (crate::cope::Removed), if r  |
+//! |             | (varint)      |           | (varint)         | (crate::removed), if r         |
 //! +-------------+---------------+-----------+------------------+-------------------------------+
 //! ```
 //!
 //! A native is known by two names: to the member that sent it, by that member and the link sequence that it had then; to whoever
 //! overheard it on its way, by the sender's group and the number there.
 
-use crate::cope::{Removed, emit_sum};
 use crate::frame::{FrameType, PACKET_MAC_BYTES, SEQUENCE_BYTES, emit_sequence, parse_sequence};
 use crate::number::{from_u24, to_u24};
+use crate::removed::{Removed, emit_sum};
 use crate::shim::MAX_RESTORED_BYTES;
 use crate::{Malformed, take, take_array, varint};
 

@@ -1,5 +1,5 @@
 //! Section 5.5.2's setting (Figure 1d): C1 sends to C4 and C2 to C3, all of it through a relay; C3 overhears C1 and C4 overhears
-//! C2. The relay sends natives together ([`mesh::cope`]), as they are or without what their receivers have.
+//! C2. The relay sends natives together ([`published::cope`]), as they are or without what their receivers have.
 
 mod net;
 

@@ -21,9 +21,10 @@
 //! removed lengths, and only what is left is combined. The *proof* is a MAC over what a component put into the XOR.
 //! Numbers of natives begin anywhere and wrap. Bitmaps have 32 bits where COPE's have 8: bit 0 is the number before the last.
 
-use crate::shim::MAX_RESTORED_BYTES;
-use crate::shim::slots::Encoded;
-use crate::{Malformed, take, take_array, varint};
+use mesh::cope::PacketId;
+use wire::removed::{Removed, emit_sum};
+use wire::shim::MAX_RESTORED_BYTES;
+use wire::{Malformed, take, take_array, varint};
 
 /// The most components of a frame.
 pub const MAX_COMPONENTS: usize = 8;
@@ -31,59 +32,6 @@ pub const MAX_COMPONENTS: usize = 8;
 pub const MAX_REPORTS: usize = 16;
 /// Bytes of a proof.
 pub const PROOF_BYTES: usize = 8;
-
-/// Names a native wherever it goes: who sent it into the mesh, and its number there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PacketId {
-    /// Who sent it first.
-    pub source: u16,
-    /// Its number there.
-    pub number: u32,
-}
-
-/// What was removed from a native: the shim, and the length of what each of its runs left out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Removed<'a> {
-    /// The shim.
-    pub shim: &'a [u8],
-    lengths: &'a [u8],
-}
-
-impl<'a> Removed<'a> {
-    /// Takes it off the front of `input`; something must have been removed.
-    pub fn take(input: &mut &'a [u8]) -> Result<Self, Malformed> {
-        let whole = *input;
-        let shim = Encoded::take_shim(input)?;
-        let lengths = *input;
-        for _ in shim.runs() {
-            varint::parse(input)?;
-        }
-        if shim.slot_count == 0 {
-            return Err(Malformed("removed: nothing"));
-        }
-        let shim = &whole[..whole.len() - lengths.len()];
-        Ok(Removed { shim, lengths: &lengths[..lengths.len() - input.len()] })
-    }
-
-    /// Appends a shim and what its runs left out.
-    pub fn emit(shim: &[u8], lengths: impl IntoIterator<Item = u32>, out: &mut Vec<u8>) {
-        out.extend_from_slice(shim);
-        lengths.into_iter().for_each(|bytes| varint::emit(bytes, out));
-    }
-
-    /// Gives the native's stretches that were not removed, in its order. None if the native is too short to be the one that is
-    /// meant.
-    pub fn literals<'n>(&self, native: &'n [u8], mut each: impl FnMut(&'n [u8])) -> Option<()> {
-        let (mut shim, mut lengths, mut rest) = (self.shim, self.lengths, native);
-        for run in Encoded::take_shim(&mut shim).ok()?.runs() {
-            let (literals, behind) = rest.split_at_checked(run.literal_bytes as usize)?;
-            each(literals);
-            rest = behind.get(varint::parse(&mut lengths).ok()? as usize..)?;
-        }
-        each(rest);
-        Some(())
-    }
-}
 
 /// What stands beside the XOR of a native from which something was removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,18 +74,6 @@ impl<'a> Beside<'a> {
         let (head, rest) = native.split_at_checked(self.head_bytes)?;
         each(head);
         self.removed.literals(rest, each)
-    }
-}
-
-/// Appends the XOR of these, as long as the longest.
-pub fn emit_sum<'a>(literals: impl IntoIterator<Item = &'a [u8]>, out: &mut Vec<u8>) {
-    let start = out.len();
-    for literals in literals {
-        let sum = out.len() - start;
-        // where the sum reaches already it is added to, and behind that these stand as they are
-        let (over, behind) = literals.split_at(literals.len().min(sum));
-        out[start..].iter_mut().zip(over).for_each(|(one, other)| *one ^= other);
-        out.extend_from_slice(behind);
     }
 }
 
@@ -325,8 +261,8 @@ impl<'a> Frame<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shim::slots::{Run, Slots};
     use proptest::prelude::*;
+    use wire::shim::slots::{Run, Slots};
 
     fn beside(head_bytes: usize) -> Vec<u8> {
         let mut shim = Vec::new();

@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::frame;
 use super::queue::Waiting;
-use super::window::Window;
+use mesh::cope::window::Window;
 
 /// Bits of a sequence.
 pub const SEQUENCE_BITS: u32 = 16;
@@ -96,17 +97,13 @@ impl Hops {
     }
 
     /// Up to so many acknowledgments that have not been said.
-    pub fn take_unsaid(&mut self, most: usize) -> Vec<wire::cope::Window<u16>> {
+    pub fn take_unsaid(&mut self, most: usize) -> Vec<frame::Window<u16>> {
         let unsaid = self.received.iter_mut().filter(|(_, received)| received.unsaid_since.is_some());
         unsaid
             .take(most)
             .map(|(of, received)| {
                 received.unsaid_since = None;
-                wire::cope::Window {
-                    of: *of,
-                    last: received.window.last as u16,
-                    before: received.window.before,
-                }
+                frame::Window { of: *of, last: received.window.last as u16, before: received.window.before }
             })
             .collect()
     }

@@ -7,21 +7,19 @@
 //!               └── Hops ◀── acknowledgments ◀──────────────────────────┘  └▶ Pool
 //! ```
 //!
-//! Every node keeps what it sent, received or overheard in its [`pool`] and says in its frames what that is. A relay sends
+//! Every node keeps what it sent, received or overheard in its [`pool`](mesh::cope::pool) and says in its frames what that is. A relay sends
 //! natives together whose next hops have the others, by what they said or by how likely they heard it ([`opportunity`]);
 //! nothing waits for that. What next hops do not acknowledge is sent again ([`hop`]), with whatever it can be combined with then.
 //!
 //! What is removed from a native is decided when it leaves: what stands in whose cache follows from the order on the air, and not from
 //! the order in a queue. A native from which a relay removed what its next hop has is held by others whole. What was removed therefore stands beside
-//! the XOR, in the clear, and they put in what was left of it; see [`wire::cope`].
+//! the XOR, in the clear, and they put in what was left of it; see [`frame`].
 
+pub mod frame;
 pub mod hop;
-pub mod neighbours;
 pub mod opportunity;
-pub mod pool;
 pub mod queue;
 mod settings;
-pub mod window;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -31,13 +29,14 @@ use re::mac::PacketMac;
 use recovery::xor;
 pub use settings::Settings;
 use wire::Malformed;
-use wire::cope::{Beside, Component, Frame, MAX_COMPONENTS, MAX_REPORTS, PacketId, Part};
 
+use frame::{Beside, Component, Frame, MAX_COMPONENTS, MAX_REPORTS, Part};
 use hop::Hops;
-use neighbours::Neighbours;
-use pool::Pool;
+use mesh::cope::PacketId;
+use mesh::cope::neighbours::Neighbours;
+use mesh::cope::pool::Pool;
+use mesh::cope::window::Window;
 use queue::{OutputQueue, Place, Waiting};
-use window::Window;
 
 /// The most events that wait to be asked for; what comes beyond is dropped.
 const MOST_EVENTS: usize = 4096;
@@ -352,7 +351,7 @@ impl Cope {
             let unsaid = self.held.iter_mut().filter(|(_, (_, unsaid_since))| unsaid_since.is_some());
             reports.extend(unsaid.take(MAX_REPORTS).map(|(of, (window, unsaid_since))| {
                 *unsaid_since = None;
-                wire::cope::Window { of: *of, last: window.last, before: window.before }
+                frame::Window { of: *of, last: window.last, before: window.before }
             }));
         }
         Frame::emit(self.me, self.boot, &parts, &reports, &acknowledgments, out);

@@ -1,21 +1,14 @@
-//! Which natives are sent together (COPE, section 3.3, "packet coding algorithm").
+//! Which natives of the queue are sent together (COPE, section 3.3, "packet coding algorithm").
 //!
-//! To send n natives to n next hops in one, each next hop must have the n−1 others. The first of the queue is sent in any case,
+//! The first of the queue is sent in any case,
 //! now, and alone if need be: nothing waits for a partner.
 
-use super::neighbours::Neighbours;
 use super::queue::{OutputQueue, Place};
+use mesh::cope::neighbours::Neighbours;
+use mesh::cope::opportunity::gather;
 
 /// What was sent so often in vain is sent alone: somebody has not got what he was thought to have.
 const ALONE_AFTER: u8 = 2;
-
-/// One native of those that are sent together.
-struct Member<P> {
-    place: P,
-    next_hop: u16,
-    /// How likely its next hop has all others.
-    decodes: f64,
-}
 
 /// The places of what is sent together, the head of the queue first; nothing if nothing waits. Neighbours are asked for
 /// partners from `turn` on, so that none is always the first.
@@ -45,42 +38,12 @@ pub fn choose(
     gather((head, first.next_hop), next_hops, (most, guess_at_least), candidate, chance_of, out);
 }
 
-/// Adds to `out` what is sent to the first next hop, and what `candidate` has for others of these, of its size or (in a second
-/// round) not: at most so many, for which each next hop `has` all the others with this probability at least.
-pub fn gather<P: Copy>(
-    (head, first): (P, u16),
-    next_hops: impl Iterator<Item = u16> + Clone,
-    (most, at_least): (usize, f64),
-    candidate: impl Fn(u16, bool) -> Option<P>,
-    has: impl Fn(u16, P) -> f64,
-    out: &mut Vec<P>,
-) {
-    let mut members = vec![Member { place: head, next_hop: first, decodes: 1.0 }];
-    for same_size in [true, false] {
-        for next_hop in next_hops.clone() {
-            if members.len() >= most || members.iter().any(|member| member.next_hop == next_hop) {
-                continue;
-            }
-            let Some(place) = candidate(next_hop, same_size) else { continue };
-            let decodes: f64 = members.iter().map(|member| has(next_hop, member.place)).product();
-            let others = |member: &Member<P>| member.decodes * has(member.next_hop, place);
-            if decodes < at_least || members.iter().any(|member| others(member) < at_least) {
-                continue;
-            }
-            let with_it: Vec<f64> = members.iter().map(others).collect();
-            members.iter_mut().zip(with_it).for_each(|(member, decodes)| member.decodes = decodes);
-            members.push(Member { place, next_hop, decodes });
-        }
-    }
-    out.extend(members.iter().map(|member| member.place));
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::queue::Waiting;
-    use super::super::window::Window;
     use super::*;
-    use wire::cope::PacketId;
+    use mesh::cope::PacketId;
+    use mesh::cope::window::Window;
 
     /// A native from a source to a next hop, both named by numbers, and the source is the previous hop.
     fn push(queue: &mut OutputQueue, source: u16, next_hop: u16, bytes: usize) {

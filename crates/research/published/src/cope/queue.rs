@@ -5,14 +5,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use wire::cope::PacketId;
+use mesh::cope::PacketId;
 
 /// What is sent of a native.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Form {
     /// What goes into the XOR: its head, and what was not removed.
     pub literals: Vec<u8>,
-    /// What stands beside it ([`wire::cope::Beside`]); empty where nothing was removed.
+    /// What stands beside it ([`super::frame::Beside`]); empty where nothing was removed.
     pub beside: Vec<u8>,
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use wire::cope::MAX_COMPONENTS;
+use super::frame::MAX_COMPONENTS;
 
 /// Bounds and thresholds; the defaults are COPE's where it says them.
 #[derive(Debug, Clone, Copy, PartialEq)]

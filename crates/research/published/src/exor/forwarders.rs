@@ -5,7 +5,7 @@
 //! candidates; of them those that would send at least a tenth of all transmissions stay, reckoned as the paper's simulation
 //! does and MORE (Chachulski and others, SIGCOMM 2007, algorithm 1) in closed form.
 
-use wire::exor::MAX_FORWARDERS;
+use super::frame::MAX_FORWARDERS;
 
 /// Who would send less than this share of all transmissions is left out.
 const LEAST_SHARE: f64 = 0.1;

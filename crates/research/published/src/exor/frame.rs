@@ -13,7 +13,7 @@
 //! The batch map says of each fragment which forwarder nearest to the destination is known to have it, by its place in the list;
 //! the list has at most [`MAX_FORWARDERS`] nodes, so that a place takes four bits.
 
-use crate::{Malformed, take, take_array};
+use wire::{Malformed, take, take_array};
 
 /// The most forwarders, destination and source included.
 pub const MAX_FORWARDERS: usize = 15;

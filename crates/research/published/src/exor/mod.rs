@@ -14,10 +14,11 @@
 //! it is done.
 
 pub mod forwarders;
+pub mod frame;
 pub mod packing;
 
+use frame::{Frame, MAX_FORWARDERS, MAX_FRAGMENTS};
 use wire::Malformed;
-use wire::exor::{Frame, MAX_FORWARDERS, MAX_FRAGMENTS};
 
 /// The share of a batch that is forwarded opportunistically.
 pub const OPPORTUNISTIC_SHARE: f64 = 0.9;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use wire::cope::PacketId;
+use super::PacketId;
 
 use super::window::{self, Window};
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use wire::cope::PacketId;
+use super::PacketId;
 
 /// Natives, each for a while, and all of them within a bound.
 #[derive(Debug)]

@@ -6,11 +6,11 @@ use std::time::Duration;
 use air::Bitrate;
 use air::timing::{ETHERNET_TO_MPDU_BYTES, Standard, Timing};
 use anyhow::{Context as _, Result, ensure};
-use mesh::exor::forwarders::reordered;
-use mesh::exor::{Batch, MAP_COPIES, OPPORTUNISTIC_SHARE, packing};
 use overhear::boundaries::MinChunk;
 use overhear::removal::Removal;
 use overhear::{AirTime, Answer, Association, Gateway, PacketNumber, Received, Settings, Station, StationId};
+use published::exor::forwarders::reordered;
+use published::exor::{Batch, MAP_COPIES, OPPORTUNISTIC_SHARE, packing};
 
 use super::super::run::CONTROL_BYTES;
 use super::{BATCH_FRAGMENTS, FRAGMENT_BYTES, Opportunistic, Scheme, Taken};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use air::receptions::{Receptions, RecordedPath};
-use mesh::exor::forwarders::Delivery;
+use published::exor::forwarders::Delivery;
 
 /// A mesh as it was recorded.
 #[derive(Debug, Clone)]

@@ -6,10 +6,11 @@ use std::time::Duration;
 use air::LossConfig;
 use air::loss::LossProcess;
 use anyhow::{Context as _, Result, ensure};
+use mesh::cope::PacketId;
 use mesh::cope::window::Window;
-use mesh::cope::{Cope, Event, Form, Settings as CopeSettings};
 use overhear::{AirTime, Answer, Association, Gateway, PacketNumber, Received, Settings, Station, StationId};
-use wire::cope::{Beside, PacketId};
+use published::cope::frame::{Beside, Frame};
+use published::cope::{Cope, Event, Form, Settings as CopeSettings};
 
 use super::super::air_time::HEADER_SECONDS;
 use super::super::codec::whole;
@@ -234,7 +235,7 @@ impl<T: Iterator<Item = TracePacket>> Net<T> {
         }
         // the receiver on the other side hears it or not, whatever the trace's order came to
         let other = &mut self.receivers[1 - source];
-        let id = wire::cope::Frame::parse(frame)?.components().next().map(|component| component.id);
+        let id = Frame::parse(frame)?.components().next().map(|component| component.id);
         let by_number = id.map_or(number, |id| u64::from(id.number));
         if !other.from_source.lose(by_number, 0, bits) {
             other.cope.handle_frame(frame, now)?;
@@ -256,7 +257,7 @@ impl<T: Iterator<Item = TracePacket>> Net<T> {
         self.air.from_relay += self.spend(frame.len());
         self.frames += 1;
         let (number, bits, now) = (self.frames, frame.len() as u64 * 8, self.now());
-        let read = wire::cope::Frame::parse(frame)?;
+        let read = Frame::parse(frame)?;
         for source in 0..2 {
             if !self.from_relay_to_sources[source].lose(number, 0, bits) {
                 self.sources[source].handle_frame(frame, now)?;
