@@ -5,6 +5,7 @@ use anyhow::bail;
 use capture::{CaptureError, MethodReport, Options, Progress, Report};
 use daemon::config::Mistake;
 use indicatif::{ProgressBar, ProgressStyle};
+use re::Policy;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -77,13 +78,22 @@ struct OfFile<'a> {
     report: &'a Report,
 }
 
-/// Analyses each file in turn.
+/// Analyses each file in turn, by the product's methods.
+///
+/// # Errors
+///
+/// As those of [`run_with`].
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    run_with(args, Options::default().policies)
+}
+
+/// Analyses each file in turn, with these reference policies beside the other methods.
 ///
 /// # Errors
 ///
 /// A [`Mistake`] where the options make no sense; otherwise when a capture cannot be read.
-pub fn run(args: &Args) -> anyhow::Result<()> {
-    let options = args.options();
+pub fn run_with(args: &Args, policies: Vec<Policy>) -> anyhow::Result<()> {
+    let options = Options { policies, ..args.options() };
     options.validate().map_err(|why| Mistake::new(why.to_string()))?;
     let mut out = io::stdout().lock();
     let (count, mut unreadable) = (args.files.len(), 0);
