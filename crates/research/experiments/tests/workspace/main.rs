@@ -3,6 +3,9 @@
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
 mod clocks;
+mod drawing;
+mod folders;
+mod graph;
 
 use std::path::{Path, PathBuf};
 
