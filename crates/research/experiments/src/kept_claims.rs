@@ -13,8 +13,8 @@ use crate::row::Driver;
 
 /// What stands above the list in its file.
 const HEAD: &str = "\
-# Claims that hold in a quick run of every experiment, by what ran it. `overheard experiment all --quick --keep FILE`
-# writes this list, `--kept FILE` compares a run with it. Other contents give other figures, hence the two halves.\n";
+# Claims that hold in a quick run of every experiment, by what ran it. `overheard-lab experiment all --quick --keep
+# FILE` writes this list, `--kept FILE` compares a run with it. Other contents give other figures, hence the two halves.\n";
 
 /// The claims of one experiment, held against the rows of one driver.
 #[derive(Debug, Clone)]
