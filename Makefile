@@ -7,7 +7,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 OVERHEARD := $(TARGET)/release/overheard
 LABORATORY := $(TARGET)/release/overheard-lab
 
-.PHONY: help demo build build-lab test experiments bench lab-kernel fuzz seeds audit setup deb static package-test
+.PHONY: help demo build build-lab test check experiments bench lab-kernel fuzz seeds audit setup deb static package-test
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -25,9 +25,13 @@ build: ## Install what building needs and this machine lacks, and build the prog
 build-lab: build ## The same, and the laboratory's program: target/release/overheard-lab
 	cargo build --release --locked -p overheard-lab
 
-test: ## Install what is missing, then formatting, lints, every test and the quick experiments
-	@scripts/setup.sh build lab test qemu
+test: ## Install what is missing, then formatting, lints, unit and integration tests, a corner of the experiments
+	@scripts/setup.sh build lab test
 	@scripts/test.sh
+
+check: ## What make test leaves out: documents, guides, the oldest Rust, QEMU, the quick experiments and their claims
+	@scripts/setup.sh build lab test qemu
+	@scripts/check.sh
 
 experiments: setup build-lab ## Every experiment, whole, with pages in target/experiments
 	scripts/as-root $(LABORATORY) experiment all --report $(TARGET)/experiments

@@ -1,66 +1,26 @@
 #!/usr/bin/env bash
-# Formatting, lints, every test of the workspace and the quick experiments; says what had to be left out.
-set -euo pipefail
-cd "$(dirname "$0")/.."
+# What a contributor runs: formatting, lints, unit and integration tests, and a corner of the experiments. Says what it left
+# out. scripts/check.sh has the rest.
+source "$(dirname "$0")/steps.sh"
 
-step() { printf '\n== %s\n' "$*"; }
-
-step "formatting"
-cargo fmt --all --check
-
-step "lints"
-cargo clippy --workspace --all-targets --locked -- -D warnings
-
-# Tests that make namespaces and devices run as root where that can be had without asking, and otherwise skip
-# themselves; those of other crates never do.
-runner=() as_root=() left_out=()
-if [ "$(id -u)" -ne 0 ]; then
-    if sudo -n true 2>/dev/null; then
-        runner=(--config "target.'cfg(all())'.runner='$PWD/scripts/test-runner'")
-        as_root=(sudo -n --preserve-env=OVERHEARD_DATA,OVERHEARD_LAB_KERNEL)
-    else
-        left_out+=("what needs root (namespaces, TUN devices, real tunnels): run \`sudo -v\` first, or this as root")
-    fi
-fi
-kernel=${OVERHEARD_LAB_KERNEL:-}
-for place in lab-kernel/build/linux ../shared/lab-kernel/linux; do
-    [ -n "$kernel" ] || [ ! -f "$place" ] || kernel=$place
-done
-[ -n "$kernel" ] || left_out+=("what runs in the virtual-time kernel: build it by \`make lab-kernel\`")
-
-qemu=1
-why=$(scripts/in-qemu true 2>&1) || {
-    qemu=
-    left_out+=("what runs in Debian's own kernel, such as real Wi-Fi code: ${why##*$'\n'}")
+# rustfmt leaves comments as they are. Counted in characters, hence the locale.
+comments() {
+    local long
+    long=$(git ls-files '*.rs' | LC_ALL=C.UTF-8 xargs -d '\n' grep -nP '^(?=.{111})([^"]*\s)?//' | cut -c1-150)
+    [ -z "$long" ] || { printf '%s\n' "$long" "comments have at most 110 columns" >&2; false; }
 }
 
-step "tests"
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
-status=0
-cargo "${runner[@]}" test --workspace --locked --no-fail-fast 2>&1 | tee "$log" || status=$?
+# The laboratory's way to run experiments: in the virtual-time kernel, and in one process where there is none.
+corner() {
+    local driver=virtual
+    [ -n "$kernel" ] || driver=sim
+    echo "by the driver $driver"
+    "${as_root[@]}" "$laboratory" experiment byte-caching --quick --seeds 1 --driver "$driver" >/dev/null
+}
 
-# Tests that this kernel can or cannot run, in one that is older and has simulated radios: time there is its own.
-if [ "$status" -eq 0 ] && [ -n "$qemu" ]; then
-    for tests in "--test overhearing -- wi_fi" "--test boost"; do
-        step "in Debian's own kernel: $tests"
-        # The whole workspace is named because libraries have other features for one crate, and would be built again.
-        # shellcheck disable=SC2086
-        cargo --config "target.'cfg(all())'.runner=['$PWD/scripts/in-qemu', '--radios', '3']" test --locked \
-            --workspace $tests 2>&1 | tee -a "$log" || status=$?
-    done
-fi
-
-target=${CARGO_TARGET_DIR:-target}
-# By whatever this machine has: in one process, in the kernel of virtual time, on this kernel as root.
-if [ "$status" -eq 0 ]; then
-    step "every experiment, a few cells of each figure"
-    rm -rf "$target/experiments-quick"
-    "${as_root[@]}" "$target/debug/overheard" experiment all --quick --report "$target/experiments-quick" || status=$?
-fi
-
-step "summary"
-for what in "${left_out[@]}"; do echo "left out: $what"; done
-awk '/^test result: / { passed += $4; failed += $6; skipped += $8 }
-     END { printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped }' "$log"
-exit "$status"
+step "formatting" cargo fmt --all --check
+step "comments" comments
+step "lints" cargo clippy --workspace --all-targets --locked -- -D warnings
+step "tests" tests
+step "a corner of the experiments" corner
+summary

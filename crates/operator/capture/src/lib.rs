@@ -25,7 +25,7 @@
 //! # How exact it is
 //!
 //! The figures of other programs for the project's evaluation captures, by the same definitions and parameters,
-//! are held against these in `tests/figures.rs`. Chunks agree within 6%, mostly within 1%; max-match within 9%,
+//! are held against these in `tests/all/figures.rs`. Chunks agree within 6%, mostly within 1%; max-match within 9%,
 //! mostly within 1%. Where they differ, these are the reasons.
 //!
 //! Max-match depends a little on which of several copies is remembered (the newest, here) and on which windows

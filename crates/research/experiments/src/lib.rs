@@ -19,6 +19,7 @@ pub mod contents;
 pub mod estimate;
 pub mod experiment;
 pub mod figure;
+pub mod kept_claims;
 pub mod mesh_cache;
 mod named_node;
 pub mod no_harm;

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::contents::Contents;
 use crate::experiment::{self, Experiment};
+use crate::kept_claims::Judged;
 use crate::plan::{Extent, Plan, Traced};
 use crate::report::{Claim, Heading, Ran};
 use crate::row::{Driver, Row};
@@ -53,6 +54,8 @@ pub struct Part {
     pub rows: Vec<Row>,
     /// What holds by the first driver's rows: the others run a part of the whole, or without TCP.
     pub claims: Vec<Claim>,
+    /// The claims by each driver's rows alone.
+    pub judged: Vec<Judged>,
     /// What could not be run, and why.
     pub left_out: Vec<(Driver, String)>,
 }
@@ -174,13 +177,26 @@ impl Part {
     /// An experiment of which nothing has been run.
     #[must_use]
     pub fn new(experiment: &'static Experiment) -> Self {
-        Part { experiment, ran: Vec::new(), rows: Vec::new(), claims: Vec::new(), left_out: Vec::new() }
+        Part {
+            experiment,
+            ran: Vec::new(),
+            rows: Vec::new(),
+            claims: Vec::new(),
+            judged: Vec::new(),
+            left_out: Vec::new(),
+        }
     }
 
     /// Adds what a driver made of it.
     fn add(&mut self, pass: Pass) {
+        let claims = (self.experiment.claims)(&pass.rows);
+        self.judged.push(Judged {
+            experiment: self.experiment.id,
+            driver: pass.ran.driver,
+            claims: claims.clone(),
+        });
         if self.ran.is_empty() {
-            self.claims = (self.experiment.claims)(&pass.rows);
+            self.claims = claims;
             self.rows = pass.rows;
         } else {
             // what is arithmetic comes out the same whatever runs the rest

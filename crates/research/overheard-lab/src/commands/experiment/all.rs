@@ -5,13 +5,14 @@ use anyhow::bail;
 use console::doctor::{self, State};
 use experiments::contents::Contents;
 use experiments::experiment::Experiment;
+use experiments::kept_claims::{Judged, KeptClaims};
 use experiments::row::Driver;
 use experiments::run::{self, Runner};
 use experiments::site::{Part, Site};
 use experiments::{byte_caching, mesh_cache, no_harm, reboost, refactor, together, xbc};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use lab::virtual_time::Kernel;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 const EXPERIMENTS: [&Experiment; 8] = [
@@ -44,6 +45,12 @@ pub struct All {
     /// quick run
     #[arg(long)]
     lanes: Option<usize>,
+    /// Fail if a claim on this list does not hold, and name claims that hold and are not on it
+    #[arg(long, value_name = "FILE")]
+    kept: Option<PathBuf>,
+    /// Put the claims that hold on this list; of what does not run now, the list keeps what it has
+    #[arg(long, value_name = "FILE", conflicts_with = "kept")]
+    keep: Option<PathBuf>,
 }
 
 impl All {
@@ -54,6 +61,7 @@ impl All {
 
 /// Runs what can be run; what cannot is named, on the page and here. An error if something failed that could be run.
 pub fn run(args: &All) -> anyhow::Result<()> {
+    let kept = args.kept.as_deref().map(KeptClaims::read).transpose()?;
     let site = Site::in_folder(args.report.clone(), run::commit(), args.quick, args.seeds)?;
     let contents = Contents::find();
     let passes: Vec<(&Experiment, Driver)> = EXPERIMENTS
@@ -101,11 +109,40 @@ pub fn run(args: &All) -> anyhow::Result<()> {
     bar.finish_and_clear();
     whole.finish_and_clear();
     println!("{}", index.display());
+    let judged: Vec<Judged> = parts.iter().flat_map(|part| part.judged.clone()).collect();
+    if let Some(path) = &args.keep {
+        keep(path, &contents, &judged)?;
+    }
+    let lost = kept.map_or(0, |kept| compare(&kept, &contents, &judged));
     if failed > 0 {
         bail!("{failed} experiments could not be run to their end; the page says why")
+    } else if lost > 0 {
+        bail!("{lost} claims on the list do not hold")
     } else {
         Ok(())
     }
+}
+
+/// Puts the claims that hold on a list, which may be there already.
+fn keep(path: &Path, contents: &Contents, judged: &[Judged]) -> anyhow::Result<()> {
+    let mut list = if path.exists() { KeptClaims::read(path)? } else { KeptClaims::default() };
+    list.keep(contents, judged);
+    list.write(path)
+}
+
+/// Tells what differs from a list: how many of its claims do not hold.
+fn compare(list: &KeptClaims, contents: &Contents, judged: &[Judged]) -> usize {
+    let differences = list.compare(contents, judged);
+    for experiment in &differences.not_run {
+        println!("not held against the list, since it did not run: {experiment}");
+    }
+    for claim in &differences.gained {
+        println!("holds and is not on the list: {claim}");
+    }
+    for claim in &differences.lost {
+        println!("does not hold and is on the list: {claim}");
+    }
+    differences.lost.len()
 }
 
 /// What runs an experiment; in the quick form not also this machine's kernel, whose seconds are seconds.

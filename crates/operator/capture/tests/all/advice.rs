@@ -1,0 +1,102 @@
+//! What a user is told.
+#![allow(clippy::unwrap_used)] // In what tests share, a panic is a failed test.
+
+use crate::made::*;
+use capture::{Options, Report};
+
+const RAW_IP: u32 = 101;
+const COOKED: u32 = 113;
+
+fn analyze(file: &[u8]) -> Report {
+    let mut options = Options { packets_in_flight: 2, ..Options::default() };
+    options.byte_caching.store_bytes = 1 << 22;
+    options.analyze(source(file), &mut |_| {}).unwrap()
+}
+
+/// Consecutive segments to one client.
+fn download(client: usize, payloads: impl IntoIterator<Item = Vec<u8>>) -> Vec<Vec<u8>> {
+    let mut sequence = 1;
+    let segment = |payload: Vec<u8>| {
+        let packet = tcp_down(client, sequence, &payload);
+        sequence += payload.len() as u32;
+        packet
+    };
+    payloads.into_iter().map(segment).collect()
+}
+
+fn page(number: u64) -> Vec<u8> {
+    let word = |at: u64| {
+        ["lorem ", "ipsum ", "dolor ", "sit ", "amet "][(noise(number * 7919 + at, 1)[0] % 5) as usize]
+    };
+    (0..200).map(word).collect::<String>().into_bytes()
+}
+
+#[test]
+fn encrypted_traffic_gains_nothing_and_is_said_to() {
+    let hello = [&[22, 3, 1, 1, 0, 2, 0, 0, 252, 3, 3][..], &noise(9, 250)].concat();
+    let payloads = std::iter::once(hello).chain((0..50).map(|number| noise(number, 1400)));
+    let report = analyze(&pcap(RAW_IP, &download(0, payloads)));
+    assert!(
+        report.advice.starts_with("100% of the payload is encrypted (TLS) and cannot gain."),
+        "{}",
+        report.advice
+    );
+    assert!(report.advice.contains("next to nothing"), "{}", report.advice);
+}
+
+#[test]
+fn text_that_does_not_repeat_is_left_to_a_compressor() {
+    let report = analyze(&pcap(RAW_IP, &download(0, (0..50).map(page))));
+    assert!(report.advice.contains("ompress"), "{}", report.advice);
+    assert!(!report.advice.starts_with("Redundancy elimination"), "{}", report.advice);
+}
+
+#[test]
+fn what_several_clients_fetch_is_said_to_need_overhearing() {
+    let firmware = || (0..50).map(|number| noise(number, 1400));
+    let packets = [download(0, firmware()), download(1, firmware())].concat();
+    let report = analyze(&pcap(RAW_IP, &packets));
+    assert!(report.advice.starts_with("Redundancy elimination saves 4"), "{}", report.advice);
+    assert!(
+        report.advice.contains("50% of what clients receive only other clients received"),
+        "{}",
+        report.advice
+    );
+    assert_eq!(report.notes, [""; 0]);
+}
+
+#[test]
+fn a_snap_length_is_noted() {
+    let packets = download(0, (0..5).map(|number| noise(number, 1000)));
+    let mut file = pcap(RAW_IP, &[]);
+    for packet in packets {
+        let lengths = [60, packet.len() as u32];
+        file.extend([0, 0, lengths[0], lengths[1]].map(u32::to_le_bytes).concat());
+        file.extend(&packet[..60]);
+    }
+    let report = analyze(&file);
+    assert_eq!((report.frames.cut_frames, report.traffic.payload_bytes), (5, 5 * 20));
+    assert!(report.notes[0].contains("snap length"), "{:?}", report.notes);
+}
+
+#[test]
+fn a_capture_on_all_interfaces_that_holds_packets_twice_is_noted() {
+    let twice = |packet: Vec<u8>| {
+        let cooked = [&[0, 0, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0, 8, 0][..], &packet].concat();
+        [cooked.clone(), cooked]
+    };
+    let frames: Vec<_> =
+        download(0, (0..5).map(|number| noise(number, 1000))).into_iter().flat_map(twice).collect();
+    let report = analyze(&pcap(COOKED, &frames));
+    assert_eq!(report.traffic.retransmitted_bytes, 5000);
+    assert!(report.notes[0].contains("one interface"), "{:?}", report.notes);
+}
+
+#[test]
+fn a_truncated_capture_is_analysed_as_far_as_it_goes_and_that_is_noted() {
+    let file = pcap(RAW_IP, &download(0, (0..5).map(|number| noise(number, 1000))));
+    let report = analyze(&file[..file.len() - 100]);
+    assert_eq!((report.packets, report.traffic.payload_bytes), (4, 4000));
+    assert_eq!(report.damage.as_deref(), Some("the file ends in the middle of a record, after 4 whole ones"));
+    assert_eq!(report.notes.first(), report.damage.as_ref());
+}

@@ -1,0 +1,8 @@
+//! All tests of this crate from outside, in one program: what they link is linked once.
+
+mod accounting;
+mod advice;
+mod figures;
+mod hostile;
+mod links;
+mod made;

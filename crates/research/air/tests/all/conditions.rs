@@ -1,0 +1,255 @@
+//! Rate, delay, queue and each trouble, one at a time, to the nanosecond where that is meant.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::time::Duration;
+
+use crate::driver::{Log, deliver, ms, number, numbered, run, us};
+use air::timing::{ETHERNET_TO_MPDU_BYTES, Standard, Timing};
+use air::{Bitrate, CapacityConfig, Link, LinkConfig, LossConfig, RadioConfig, ReorderConfig};
+
+const MEGABYTE: Option<Bitrate> = Some(Bitrate::from_bytes_per_second(1_000_000));
+
+fn times(log: &Log) -> Vec<Duration> {
+    log.iter().map(|(time, _)| *time).collect()
+}
+
+fn numbers(log: &Log) -> Vec<u64> {
+    log.iter().map(|(_, frame)| number(frame)).collect()
+}
+
+#[test]
+fn frames_leave_at_the_rate_and_arrive_after_the_delay() {
+    let config = LinkConfig { rate: MEGABYTE, delay: ms(10), ..LinkConfig::default() };
+    let mut link = Link::new(&config, 1).unwrap();
+    let log = run(
+        &mut link,
+        [
+            (ms(0), numbered(0, 1500)),
+            (ms(0), numbered(1, 500)),
+            (ms(1), numbered(2, 1000)),
+            (ms(20), numbered(3, 1)),
+        ],
+    );
+    // 1.5 ms; then 0.5 ms; then 1 ms, having waited; then, idle in between, 8 bytes.
+    assert_eq!(times(&log), [us(11_500), us(12_000), us(13_000), us(30_008)]);
+    assert_eq!(link.counters().air_time, us(3_008));
+}
+
+#[test]
+fn overhead_takes_time_but_is_not_counted_as_bytes() {
+    let config = LinkConfig { rate: MEGABYTE, overhead_bytes: 500, ..LinkConfig::default() };
+    let mut link = Link::new(&config, 1).unwrap();
+    assert_eq!(times(&run(&mut link, [(ms(0), numbered(0, 1500))])), [ms(2)]);
+    assert_eq!((link.counters().air_time, link.counters().transmitted.bytes), (ms(2), 1500));
+}
+
+#[test]
+fn a_link_without_a_rate_has_no_queue() {
+    let config = LinkConfig { delay: ms(3), queue_bytes: 0, ..LinkConfig::default() };
+    let mut link = Link::new(&config, 1).unwrap();
+    let log = run(&mut link, (0..100).map(|count| (ms(1), numbered(count, 1500))));
+    assert_eq!(numbers(&log), (0..100).collect::<Vec<_>>());
+    assert!(times(&log).iter().all(|&time| time == ms(4)));
+    assert_eq!(link.counters().longest_queue_bytes, 0);
+}
+
+#[test]
+fn the_full_queue_drops_its_tail_and_nothing_else() {
+    let config = LinkConfig { rate: MEGABYTE, queue_bytes: 3000, ..LinkConfig::default() };
+    let mut link = Link::new(&config, 1).unwrap();
+    // On the air: 0. Waiting: 1, 2 (2900 bytes). 3 does not fit, 4 does, exactly.
+    let sizes = [1500, 1500, 1400, 101, 100, 8];
+    let log = run(&mut link, (0..).zip(sizes).map(|(count, bytes)| (ms(0), numbered(count, bytes))));
+    assert_eq!(numbers(&log), [0, 1, 2, 4]);
+    let counters = link.counters();
+    assert_eq!((counters.queue_dropped.frames, counters.queue_dropped.bytes), (2, 109));
+    assert_eq!((counters.longest_queue_bytes, counters.lost.frames), (3000, 0));
+}
+
+#[test]
+fn a_frame_leaves_the_queue_when_its_transmission_begins() {
+    let config = LinkConfig { rate: MEGABYTE, queue_bytes: 1500, ..LinkConfig::default() };
+    let mut link = Link::new(&config, 1).unwrap();
+    link.send(ms(0), numbered(0, 1500));
+    link.send(ms(0), numbered(1, 1500));
+    link.send(us(1499), numbered(2, 1500));
+    assert_eq!(link.counters().queue_dropped.frames, 1);
+    link.send(us(1500), numbered(3, 1500));
+    assert_eq!((link.counters().queue_dropped.frames, link.waiting_bytes()), (1, 1500));
+}
+
+#[test]
+fn lost_frames_take_their_time_on_the_air() {
+    let loss = LossConfig::Trace { receptions: "01".parse().unwrap() };
+    let config = LinkConfig { rate: MEGABYTE, loss, ..LinkConfig::default() };
+    let mut link = Link::new(&config, 1).unwrap();
+    let log = run(&mut link, (0..4).map(|count| (ms(0), numbered(count, 1000))));
+    assert_eq!(numbers(&log), [1, 3]);
+    assert_eq!(times(&log), [ms(2), ms(4)]);
+    let counters = link.counters();
+    assert_eq!((counters.transmitted.bytes, counters.lost.bytes, counters.air_time), (4000, 2000, ms(4)));
+}
+
+#[test]
+fn held_back_frames_are_overtaken_and_counted_when_they_arrive_late() {
+    let reorder = Some(ReorderConfig { probability: 0.2, extra_delay: us(2_500) });
+    let config = LinkConfig { rate: MEGABYTE, delay: ms(10), reorder, ..LinkConfig::default() };
+    let mut link = Link::new(&config, 7).unwrap();
+    let log = run(&mut link, (0..2000).map(|count| (ms(count), numbered(count, 1000))));
+    let late = log.iter().filter(|(time, frame)| *time == ms(number(frame) + 11) + us(2_500)).count();
+    let punctual = log.iter().filter(|(time, frame)| *time == ms(number(frame) + 11)).count();
+    assert_eq!(late + punctual, 2000);
+    assert!((320..480).contains(&late), "{late}");
+    // By RFC 4737 a frame is reordered if a later one came first: of three consecutive frames held back, the
+    // first is not overtaken by the two that are held back as well.
+    let numbers = numbers(&log);
+    let overtaken =
+        |&(place, number): &(usize, &u64)| numbers[..place].iter().any(|earlier| earlier > number);
+    let reordered = numbers.iter().enumerate().filter(overtaken).count();
+    assert_eq!(link.counters().reordered.frames, reordered as u64);
+    assert!(link.counters().reordered.frames > 300);
+}
+
+#[test]
+fn duplicates_follow_their_originals_at_once() {
+    let config = LinkConfig { rate: MEGABYTE, duplicate: 0.25, corrupt: 0.5, ..LinkConfig::default() };
+    let mut link = Link::new(&config, 3).unwrap();
+    let log = run(&mut link, (0..4000).map(|count| (ms(count), numbered(count, 1000))));
+    let pairs = log.windows(2).filter(|pair| pair[0].0 == pair[1].0).collect::<Vec<_>>();
+    assert!(pairs.iter().all(|pair| pair[0].1 == pair[1].1));
+    let counters = link.counters();
+    assert_eq!(counters.duplicated.frames, pairs.len() as u64);
+    assert_eq!(counters.delivered.frames, 4000 + counters.duplicated.frames);
+    // 1000 and 2000 expected, standard errors 27 and 32.
+    assert!((892..1108).contains(&counters.duplicated.frames), "{}", counters.duplicated.frames);
+    assert!((1872..2128).contains(&counters.corrupted.frames), "{}", counters.corrupted.frames);
+    assert_eq!(counters.transmitted.frames, 4000);
+    assert_eq!(counters.reordered.frames, 0);
+}
+
+#[test]
+fn flipped_bits_fall_anywhere_in_the_frame() {
+    let config = LinkConfig { corrupt: 1.0, ..LinkConfig::default() };
+    let mut link = Link::new(&config, 3).unwrap();
+    let log = run(&mut link, (0..3200).map(|_| (ms(0), vec![0u8; 4])));
+    let mut flips = [0u32; 32];
+    for (_, frame) in &log {
+        flips[u32::from_be_bytes(frame[..].try_into().unwrap()).leading_zeros() as usize] += 1;
+    }
+    // 100 expected each, standard error 10.
+    assert!(flips.iter().all(|&count| (58..142).contains(&count)), "{flips:?}");
+}
+
+#[test]
+fn a_recorded_capacity_paces_the_frames() {
+    let trace = Some(CapacityConfig::OpportunitiesMs("5\n5\n12\n".parse().unwrap()));
+    let config = LinkConfig { trace, delay: ms(100), ..LinkConfig::default() };
+    let mut link = Link::new(&config, 1).unwrap();
+    let log = run(&mut link, (0..6).map(|count| (ms(0), numbered(count, 1500))));
+    assert_eq!(times(&log), [105, 105, 112, 117, 117, 124].map(ms));
+}
+
+#[test]
+fn a_radio_takes_what_80211_takes_and_tries_again() {
+    let radio =
+        RadioConfig { standard: Standard::G, rate: Bitrate::from_megabits_per_second(54), retry_limit: 2 };
+    // Frame 0: received at once. Frame 1: at the third try. Frame 2: never. Frame 3: at the second try.
+    let loss = LossConfig::Trace { receptions: "1001000".parse().unwrap() };
+    let config = LinkConfig { radio: Some(radio), loss, ..LinkConfig::default() };
+    let mut link = Link::new(&config, 1).unwrap();
+    let log = run(&mut link, (0..4).map(|count| (ms(0), numbered(count, 1514))));
+    assert_eq!(numbers(&log), [0, 1, 3]);
+
+    let timing = Timing::new(Standard::G, Bitrate::from_megabits_per_second(54)).unwrap();
+    let mpdu = 1514 + ETHERNET_TO_MPDU_BYTES;
+    assert_eq!(mpdu, 1536);
+    let [zero, one, two] = [0, 1, 2].map(|retry| timing.unacknowledged(mpdu, retry));
+    let first = timing.acknowledged(mpdu, 0);
+    let second = first + zero + one + timing.acknowledged(mpdu, 2);
+    let fourth = second + (zero + one + two) + timing.acknowledged(mpdu, 0);
+    // The recording has begun again: the fourth frame's first try meets its first "1".
+    assert_eq!(times(&log), [first, second, fourth]);
+    let counters = link.counters();
+    assert_eq!((counters.transmitted.frames, counters.retried.frames, counters.lost.frames), (8, 4, 1));
+    assert_eq!((counters.transmitted.bytes, counters.air_time), (8 * 1514, fourth));
+}
+
+#[test]
+fn retries_turn_independent_losses_into_their_power() {
+    let radio =
+        RadioConfig { standard: Standard::B, rate: Bitrate::from_megabits_per_second(11), retry_limit: 2 };
+    let loss = LossConfig::Bernoulli { probability: 0.4 };
+    let config = LinkConfig { radio: Some(radio), loss, ..LinkConfig::default() };
+    let lost =
+        crate::driver::lost_numbers(&config, 21, std::iter::repeat_n(100, 40_000)).len() as f64 / 40_000.0;
+    let (expected, error) = (0.064, (0.064f64 * 0.936 / 40_000.0).sqrt());
+    assert!((lost - expected).abs() < 4.0 * error, "{lost}");
+}
+
+#[test]
+fn new_conditions_hold_for_what_waits_and_what_comes() {
+    let config = LinkConfig { rate: MEGABYTE, delay: ms(10), ..LinkConfig::default() };
+    let mut link = Link::new(&config, 1).unwrap();
+    for count in 0..3 {
+        link.send(ms(0), numbered(count, 1000));
+    }
+    let mut log = Log::new();
+    deliver(&mut link, us(500), &mut log);
+    link.set_config(&LinkConfig { rate: Some(Bitrate::from_bytes_per_second(100_000)), ..config.clone() })
+        .unwrap();
+    deliver(&mut link, Duration::MAX, &mut log);
+    // The frame on the air ends at the old rate.
+    assert_eq!(times(&log), [ms(11), ms(21), ms(31)]);
+}
+
+/// The opportunities before the change, and while the old transmitter finished its frame, were not the new one's.
+#[test]
+fn a_recorded_capacity_that_begins_later_has_no_past() {
+    let slow = LinkConfig { rate: Some(Bitrate::from_bytes_per_second(100_000)), ..LinkConfig::default() };
+    let trace = Some(CapacityConfig::OpportunitiesMs("1\n2\n3\n4\n".parse().unwrap()));
+    let mut link = Link::new(&slow, 1).unwrap();
+    for count in 0..3 {
+        link.send(ms(0), numbered(count, 1000));
+    }
+    let mut log = Log::new();
+    deliver(&mut link, us(4_500), &mut log);
+    link.set_config(&LinkConfig { rate: None, trace, ..slow }).unwrap();
+    deliver(&mut link, Duration::MAX, &mut log);
+    assert_eq!(times(&log), [ms(10), ms(11), ms(12)]);
+}
+
+#[test]
+fn a_shorter_delay_does_not_let_frames_overtake() {
+    let config = LinkConfig { delay: ms(100), ..LinkConfig::default() };
+    let mut link = Link::new(&config, 1).unwrap();
+    link.send(ms(0), numbered(0, 100));
+    link.set_config(&LinkConfig { delay: ms(1), ..config }).unwrap();
+    let log = run(&mut link, [(ms(10), numbered(1, 100)), (ms(200), numbered(2, 100))]);
+    assert_eq!(numbers(&log), [0, 1, 2]);
+    assert_eq!(times(&log), [ms(100), ms(100), ms(201)]);
+}
+
+#[test]
+fn a_loss_model_that_stays_keeps_its_state_and_refused_conditions_change_nothing() {
+    let loss = LossConfig::Trace { receptions: "1110".parse().unwrap() };
+    let config = LinkConfig { loss, ..LinkConfig::default() };
+    let mut link = Link::new(&config, 1).unwrap();
+    let mut log = run(&mut link, (0..2).map(|count| (ms(0), numbered(count, 100))));
+    link.set_config(&LinkConfig { delay: ms(1), ..config.clone() }).unwrap();
+    assert!(link.set_config(&LinkConfig { corrupt: 2.0, ..config.clone() }).is_err());
+    assert_eq!(link.config().delay, ms(1));
+    log.extend(run(&mut link, (2..6).map(|count| (ms(0), numbered(count, 100)))));
+    assert_eq!(numbers(&log), [0, 1, 2, 4, 5]);
+}
+
+#[test]
+fn a_dead_link_delivers_nothing_and_ends() {
+    let config = LinkConfig {
+        loss: LossConfig::Bernoulli { probability: 1.0 },
+        rate: MEGABYTE,
+        ..LinkConfig::default()
+    };
+    let mut link = Link::new(&config, 1).unwrap();
+    assert!(run(&mut link, (0..50).map(|count| (ms(0), numbered(count, 1000)))).is_empty());
+    assert_eq!((link.counters().lost.frames, link.poll_timeout()), (50, None));
+}

@@ -1,0 +1,15 @@
+//! What holds of the workspace as a whole, whatever is in its crates.
+
+#![allow(clippy::unwrap_used)] // a test fails by panicking
+
+mod clocks;
+mod drawing;
+mod folders;
+mod graph;
+
+use std::path::{Path, PathBuf};
+
+/// The folder of the root `Cargo.toml`.
+fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..").canonicalize().unwrap()
+}

@@ -1,0 +1,6 @@
+//! All tests of this crate from outside, in one program: what they link is linked once.
+
+mod coding;
+mod comparators;
+mod reference_content;
+mod vectors;

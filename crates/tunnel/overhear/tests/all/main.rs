@@ -1,0 +1,9 @@
+//! All tests of this crate from outside, in one program: what they link is linked once.
+
+mod content;
+mod flush;
+mod hostile_stations;
+mod neighbourhood;
+mod one_access_point;
+mod resident;
+mod several_senders;

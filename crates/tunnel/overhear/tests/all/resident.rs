@@ -1,0 +1,31 @@
+//! What a small station takes of memory.
+
+#![allow(clippy::unwrap_used)] // a harness fails by panicking
+
+use crate::content::{Content, association, settings};
+use overhear::{PacketNumber, Settings, Station, StationId};
+use std::time::Duration;
+
+fn resident_mb() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+    let kib: f64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
+    kib * 1024.0 / 1e6
+}
+
+#[test]
+fn a_station_with_65_536_full_slots_keeps_under_24_mb_resident_in_all() {
+    let settings = Settings { slot_bits: 16, ..settings() };
+    let mac_key = association(StationId(1)).mac_key;
+    let mut station = Station::new(settings, StationId(1), mac_key).unwrap();
+    let before = resident_mb();
+    let mut content = Content::new(1);
+    for number in 0..60_000 {
+        let mut plain = vec![0];
+        plain.extend(content.random(1400));
+        station.receive(PacketNumber(number), 0, &plain, Duration::ZERO);
+    }
+    let after = resident_mb();
+    assert!(after > before + 10.0, "the slots are not full: {before} to {after}");
+    assert!(after < 24.0, "{after} MB");
+}

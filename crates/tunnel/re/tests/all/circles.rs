@@ -1,0 +1,157 @@
+//! Circular dependencies: under `naive`, and only there, a lost segment is never delivered however often it
+//! is repeated (byte-caching paper, section IV).
+//!
+//! The definition tested: from some moment on the link loses nothing, and a sender repeats the first segment
+//! that has not been delivered, as TCP does. Then every segment is delivered within a bounded number of
+//! repeats.
+
+use crate::link::{Arrival, Link, all_parameters, pseudo_random, tcp_packet};
+use proptest::prelude::*;
+use published::policy::{
+    self, CACHE_FLUSH, INFORMED_MARKING, NAIVE, RETRIEVE_ON_MISS, TCP_SEQ, distance, k_distance,
+};
+use re::{Parameters, Policy};
+
+/// How often a segment may have to be repeated on a link that loses nothing.
+fn repeats_allowed(policy: Policy) -> usize {
+    // The next reference comes within k packets.
+    if let Some(k) = distance(policy) {
+        return k as usize;
+    }
+    // Sent for the first time, or again after others, a segment may refer to a copy that was lost. The
+    // repetition is recognised as one, or finds itself in the index, or what was lost is reported by then.
+    if [CACHE_FLUSH, TCP_SEQ, INFORMED_MARKING].contains(&policy) {
+        return 2;
+    }
+    // What is asked for may have left a tiny store meanwhile; the next repetition refers to this one.
+    if policy == RETRIEVE_ON_MISS { 2 } else { 1 }
+}
+
+/// The sequence of events in the paper's Figure 4.
+#[test]
+fn after_figure_4_naive_never_delivers_and_every_other_policy_does() {
+    let repeated = pseudo_random(4, 600);
+    let first = tcp_packet(80, 1000, &[&pseudo_random(5, 700)[..], &repeated].concat());
+    let second = tcp_packet(80, 2300, &[&repeated[..], &pseudo_random(6, 500)].concat());
+    for parameters in all_parameters(1 << 20) {
+        let mut link = Link::new(parameters);
+        // t1: lost on the way. t2, t3: arrives, refers to the first.
+        let _lost = link.send(&first);
+        let _ = exchange(&mut link, &second, true);
+        let refers = link.encoder.statistics().reduced_packets == 1;
+        // t4, t5: TCP repeats the first segment, again and again.
+        let delivered_after = (1..=1000).find(|_| exchange(&mut link, &first, true));
+        if parameters.policy == NAIVE {
+            assert!(refers);
+            assert_eq!(delivered_after, None, "{parameters:?}");
+        } else {
+            let repeats = delivered_after.expect("only naive goes round in circles");
+            assert!(repeats <= repeats_allowed(parameters.policy), "{parameters:?}: {repeats} repeats");
+        }
+    }
+}
+
+/// One packet arrives, and, if `answered`, what the receiver says under the policy reaches the sender. Says
+/// whether the packet was delivered.
+fn exchange(link: &mut Link, packet: &[u8], answered: bool) -> bool {
+    let frame = link.send(packet);
+    let mut arrival = link.receive(&frame);
+    let policy = link.parameters.policy;
+    if answered && [INFORMED_MARKING, Policy::Acked].contains(&policy) {
+        link.receipt(200);
+    } else if answered && policy == RETRIEVE_ON_MISS {
+        arrival = link.retrieve(&frame, arrival);
+    }
+    matches!(arrival, Arrival::Delivered(_))
+}
+
+/// What becomes of one transmission while the link is bad.
+#[derive(Debug, Clone, Copy)]
+struct Step {
+    /// Which segment is sent: the next new one, or an earlier one again.
+    again: Option<prop::sample::Index>,
+    lost: bool,
+    /// Whether the receiver's answer gets through.
+    answered: bool,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    (prop::option::weighted(0.3, any::<prop::sample::Index>()), prop::bool::weighted(0.3), any::<bool>())
+        .prop_map(|(again, lost, answered)| Step { again, lost, answered })
+}
+
+/// Segments cut from few distinct pieces, so that almost everything repeats.
+fn segments(pieces: &[(u8, u16)]) -> Vec<Vec<u8>> {
+    let mut tcp_sequence = u32::MAX - 3000;
+    let payloads = pieces.chunks(3).map(|pieces| {
+        let cut = |&(seed, length): &(u8, u16)| pseudo_random(u64::from(seed % 6), usize::from(length));
+        pieces.iter().flat_map(cut).collect::<Vec<u8>>()
+    });
+    payloads
+        .map(|payload| {
+            let packet = tcp_packet(80, tcp_sequence, &payload);
+            tcp_sequence = tcp_sequence.wrapping_add(payload.len() as u32);
+            packet
+        })
+        .collect()
+}
+
+fn every_segment_arrives(
+    parameters: Parameters,
+    segments: &[Vec<u8>],
+    steps: &[Step],
+) -> Result<(), TestCaseError> {
+    let mut link = Link::new(parameters);
+    let mut delivered = vec![false; segments.len()];
+    let mut next = 0;
+    for step in steps {
+        let number = match step.again {
+            Some(index) if next > 0 => index.index(next),
+            _ => next.min(segments.len() - 1),
+        };
+        next = next.max(number + 1);
+        if step.lost {
+            let _lost = link.send(&segments[number]);
+        } else {
+            delivered[number] |= exchange(&mut link, &segments[number], step.answered);
+        }
+    }
+    // From here on nothing is lost.
+    for number in 0..segments.len() {
+        let mut repeats = 0;
+        while !delivered[number] {
+            prop_assert!(
+                repeats < repeats_allowed(parameters.policy),
+                "segment {} under {:?}",
+                number,
+                parameters
+            );
+            delivered[number] = exchange(&mut link, &segments[number], true);
+            repeats += 1;
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    #[test]
+    fn under_every_policy_but_naive_every_segment_is_delivered_within_bounded_repeats(
+        pieces in prop::collection::vec((any::<u8>(), 20u16..500), 3..45),
+        steps in prop::collection::vec(step(), 0..40),
+        store_bytes in prop::sample::select(vec![4096usize, 16_384, 1 << 18]),
+        k in 1u32..10,
+        form in prop::sample::select(published::form::ALL.to_vec()),
+        policy in 0usize..policy::ALL.len(),
+    ) {
+        let policy = match policy::ALL[policy] {
+            policy if distance(policy).is_some() => k_distance(k),
+            policy if policy == NAIVE => Policy::Acked,
+            policy => policy,
+        };
+        let parameters = Parameters { policy, form, store_bytes, ..Parameters::default() };
+        prop_assume!(parameters.validate().is_ok());
+        every_segment_arrives(parameters, &segments(&pieces), &steps)?;
+    }
+}

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# What scripts/test.sh leaves to those who wait longer: the documents and guides, the code's own documentation, the oldest
+# Rust that must do, Debian's kernel in QEMU, and every experiment with its claims.
+source "$(dirname "$0")/steps.sh"
+
+documents=(--test documents --test guides --test commands)
+claims=crates/research/experiments/claims.toml
+oldest=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+
+rustdoc() { RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --locked; }
+
+# Without rustup there is still the lint clippy::incompatible_msrv, which knows the standard library's versions.
+oldest_rust() {
+    if ! rustup toolchain install "$oldest" --profile minimal --no-self-update >/dev/null 2>&1; then
+        left_out+=("a build by Rust $oldest: rustup cannot fetch it; clippy's incompatible_msrv is held all the same")
+        return 0
+    fi
+    cargo "+$oldest" check --workspace --locked
+}
+
+# Tests that this kernel can or cannot run, in one that is older and has simulated radios: time there is its own. The whole
+# workspace is named because libraries have other features for one crate, and would be built again.
+in_qemu() {
+    local runner=(--config "target.'cfg(all())'.runner=['$PWD/scripts/in-qemu', '--radios', '3']")
+    tests "$@"
+}
+
+# By whatever this machine has: in one process, in the kernel of virtual time, on this kernel as root.
+experiments() {
+    rm -rf "$target/experiments-quick"
+    "${as_root[@]}" "$laboratory" experiment all --quick --report "$target/experiments-quick" --kept "$claims"
+}
+
+step "the code's documentation" rustdoc
+step "Rust $oldest" oldest_rust
+step "lints of the documents' tests" cargo clippy --workspace --locked "${documents[@]}" -- -D warnings
+step "documents and guides" tests "${documents[@]}"
+if why=$(scripts/in-qemu true 2>&1); then
+    step "in Debian's own kernel: radios" in_qemu --test overhearing -- wi_fi
+    step "in Debian's own kernel: boost" in_qemu --test boost
+else
+    left_out+=("what runs in Debian's own kernel, such as real Wi-Fi code: ${why##*$'\n'}")
+fi
+step "every experiment, a few cells of each figure" experiments
+summary
