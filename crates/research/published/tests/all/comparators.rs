@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // a harness fails by panicking
 
+#[allow(dead_code, reason = "the content of another crate's tests, of which these take a part")]
 #[path = "../../../../tunnel/overhear/tests/all/content.rs"]
 mod content;
 
