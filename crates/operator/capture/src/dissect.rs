@@ -144,7 +144,7 @@ impl Transport {
             // A SYN takes a sequence number of its own (RFC 9293, section 3.4).
             Some(sequence) => {
                 let first = sequence.wrapping_add(u32::from(syn));
-                direction.stream().see(first, payload.len(), &mut self.fresh);
+                direction.stream().insert(first, payload.len(), &mut self.fresh);
             }
             None => {
                 self.fresh.clear();

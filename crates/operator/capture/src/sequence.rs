@@ -44,7 +44,7 @@ impl SequenceIntervals {
 
     /// Marks `length` bytes from `sequence` on as seen, and puts those of them that were not seen before into
     /// `fresh`, as ranges of the segment, in place of what was there.
-    pub fn see(&mut self, sequence: u32, length: usize, fresh: &mut Vec<Range<usize>>) {
+    pub fn insert(&mut self, sequence: u32, length: usize, fresh: &mut Vec<Range<usize>>) {
         fresh.clear();
         if length == 0 {
             return;
@@ -88,7 +88,7 @@ mod tests {
 
     fn fresh(intervals: &mut SequenceIntervals, sequence: u32, length: usize) -> Vec<Range<usize>> {
         let mut fresh = Vec::new();
-        intervals.see(sequence, length, &mut fresh);
+        intervals.insert(sequence, length, &mut fresh);
         fresh
     }
 

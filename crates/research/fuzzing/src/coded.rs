@@ -38,7 +38,7 @@ pub fn check(bytes: &[u8]) -> bool {
     let mut history = History::default();
     for sequence in [1000, 1100, 1200] {
         let packet = segment(sequence, 100);
-        history.delivered(&packet, &Inner::parse(&packet).expect("what was built can be read"));
+        history.record_delivery(&packet, &Inner::parse(&packet).expect("what was built can be read"));
     }
     let mut out = b"before".to_vec();
     match history.restore(&coded, &mut out) {
@@ -55,7 +55,7 @@ pub fn check(bytes: &[u8]) -> bool {
             for offset in behind.into_iter().flat_map(|_| &offsets) {
                 let sequence = behind.unwrap_or_default().wrapping_add_signed(*offset);
                 let packet = segment(sequence, 100);
-                history.delivered(&packet, &Inner::parse(&packet).expect("what was built can be read"));
+                history.record_delivery(&packet, &Inner::parse(&packet).expect("what was built can be read"));
             }
             let mut is_restored = false;
             while let Some(packet) = history.poll_restored() {

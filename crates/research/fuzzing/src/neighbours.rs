@@ -42,8 +42,8 @@ fn check_among(relays: &[u16], bytes: &[u8]) -> bool {
     gateway.join(StationId(0), association, Duration::ZERO).expect("there is room");
     let mut neighbourhood =
         Neighbourhood::of_relay(Settings { foreign_stations: 4, ..Settings::default() }, 1, 14, relays);
-    neighbourhood.associated(&mut gateway, OWN, StationId(0), 1_000_000);
-    neighbourhood.reported(OWN, 0, 9, 0, &[1], Duration::ZERO);
+    neighbourhood.add_station(&mut gateway, OWN, StationId(0), 1_000_000);
+    neighbourhood.record_report(OWN, 0, 9, 0, &[1], Duration::ZERO);
     let (mut accepted, mut now) = (false, Duration::ZERO);
     for message in messages(bytes).take(64) {
         now += Duration::from_millis(300);

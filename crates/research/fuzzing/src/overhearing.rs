@@ -84,7 +84,7 @@ pub fn check(bytes: &[u8]) -> bool {
         }
         if let Some(flush) = gateway.poll_flush(now) {
             stations[which].flush(flush);
-            gateway.flushed(id, flush, now);
+            gateway.record_flush(id, flush, now);
         }
         let packet = packet(start, length);
         air.clear();
@@ -96,7 +96,7 @@ pub fn check(bytes: &[u8]) -> bool {
         let right = |number: PacketNumber, packet: &[u8]| originals[number.0 as usize] == packet;
         if !is(NOT_OVERHEARD) {
             stations[1 - which].overhear(&air).expect("it is as it was sent");
-            gateway.overheard(StationId(1 - which as u8), sent.number);
+            gateway.record_overheard(StationId(1 - which as u8), sent.number);
         }
         if is(ALTERED) && sent.removed_chunks > 0 {
             let at = usize::from(start) % air.len();
@@ -112,7 +112,7 @@ pub fn check(bytes: &[u8]) -> bool {
                 Received::Queued | Received::Held | Received::Refused(_) => {}
             }
             if !is(NOT_ACKNOWLEDGED) {
-                gateway.acknowledged(id, sent.number, now);
+                gateway.record_acknowledgment(id, sent.number, now);
             }
         }
         request.clear();
@@ -122,15 +122,15 @@ pub fn check(bytes: &[u8]) -> bool {
                 let at = usize::from(length) % request.len();
                 request[at] ^= 1 << (start % 8);
             }
-            let answer = gateway.requested(id, &request, &mut reply);
+            let answer = gateway.answer_request(id, &request, &mut reply);
             if let Answer::Supplied { number, .. } = answer {
                 originals.resize(number.0 as usize + 1, Vec::new());
                 if is(ANSWERS_ALTERED) {
                     let at = usize::from(start) % reply.len();
                     reply[at] ^= 1 << (length % 8);
                 }
-                let _ = stations[which].supplied(&reply, now);
-                gateway.acknowledged(id, number, now);
+                let _ = stations[which].receive_reply(&reply, now);
+                gateway.record_acknowledgment(id, number, now);
             } else {
                 assert!(reply.is_empty());
             }

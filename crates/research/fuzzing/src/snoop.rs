@@ -27,9 +27,9 @@ pub fn check(bytes: &[u8]) -> bool {
         let Ok(inner) = Inner::parse(&packet) else { continue };
         let Some(segment) = Segment::parse(&packet, &inner) else { continue };
         if number % 2 == 0 {
-            snoop.leaves(now, &packet, &segment);
+            snoop.handle_departure(now, &packet, &segment);
         } else {
-            let verdict = snoop.came(now, &mut packet, &segment);
+            let verdict = snoop.handle_arrival(now, &mut packet, &segment);
             assert_eq!(packet.len(), record.len());
             assert!(
                 verdict == Verdict::Strip || packet == record,

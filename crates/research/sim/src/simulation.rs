@@ -276,7 +276,7 @@ impl Simulation {
         observer: &mut dyn Observer,
     ) -> Result<(), Stuck> {
         let Passage { from, to } = passage;
-        self.sources.offered(source, to, packet.len());
+        self.sources.record_offer(source, to, packet.len());
         self.ledger.offer(self.now, source, to, packet);
         observer.see(self.now, &Sight::Offered { source, host: from, packet });
         match &mut self.hosts[from].tunnel {

@@ -66,7 +66,7 @@ impl Sources {
         self.0[number].source.poll_packet(now, packet)
     }
 
-    pub fn offered(&mut self, number: usize, to: usize, bytes: usize) {
+    pub fn record_offer(&mut self, number: usize, to: usize, bytes: usize) {
         self.0[number].flow(to).offered.add(bytes);
     }
 

@@ -102,7 +102,7 @@ impl Inbox {
                     let _ = answer.try_send(Snapshot { node, io, overheard: overheard() });
                 }
                 Request::Capture(tap) => outlet.tap = Some(tap),
-                Request::Rates(rates) => rates.iter().for_each(|(to, rate)| node.radio_sends(*to, *rate)),
+                Request::Rates(rates) => rates.iter().for_each(|(to, rate)| node.set_radio_rate(*to, *rate)),
                 Request::NextHops(next_hops) => {
                     for (destination, next_hop) in next_hops.into_iter().enumerate() {
                         node.set_next_hop(now, destination, next_hop);

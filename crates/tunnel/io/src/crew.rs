@@ -191,7 +191,7 @@ impl Hand<'_> {
             }
             now = self.clock.now();
             if let Some(is_short) = self.load.waited(before, now) {
-                self.node.processor_is_short(is_short);
+                self.node.set_processor_short(is_short);
             }
             match batch {
                 Ok(batch) => self.take(now, batch),

@@ -98,7 +98,7 @@ impl<F: FnMut(node::Event)> Driver<'_, F> {
             let ready = self.wait(inbox, patience)?;
             now = self.clock.now();
             if let Some(is_short) = self.load.waited(before, now) {
-                self.node.processor_is_short(is_short);
+                self.node.set_processor_short(is_short);
             }
             if ready.socket_out {
                 self.outlet.blocked = None;

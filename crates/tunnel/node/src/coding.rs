@@ -108,7 +108,7 @@ impl Coding {
         for back in said.back() {
             let number = said.newest.wrapping_sub(back as u32) & 0xff_ffff;
             if let Some(id) = overheard(Overheard { key_id: said.key_id, number }) {
-                self.neighbours.reported(member.into(), id.source, Window::new(id.number));
+                self.neighbours.record_report(member.into(), id.source, Window::new(id.number));
             }
         }
     }

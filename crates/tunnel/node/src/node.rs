@@ -432,7 +432,7 @@ impl Node {
 
     /// Says whether packets wait for the processor, as its driver sees it, and not for the link. Searching for what repeats
     /// is then worth less than it costs, and becomes rare until they wait for the link again.
-    pub fn processor_is_short(&mut self, is_short: bool) {
+    pub fn set_processor_short(&mut self, is_short: bool) {
         self.processor_is_short = is_short;
     }
 
@@ -491,7 +491,7 @@ impl Node {
     }
 
     /// A radio sends at so many bits a second to whoever is at this outer address.
-    pub fn radio_sends(&mut self, to: IpAddr, rate_bits_per_second: u64) {
+    pub fn set_radio_rate(&mut self, to: IpAddr, rate_bits_per_second: u64) {
         let Some(sharing) = &mut self.sharing else { return };
         for peer in &mut self.peers {
             if peer.endpoint.is_some_and(|endpoint| endpoint.ip().to_canonical() == to.to_canonical()) {

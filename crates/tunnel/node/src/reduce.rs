@@ -159,14 +159,14 @@ impl Reduce {
     /// Says whether what is lost from now on is sent again.
     pub fn losses_are_repaired(&mut self, repaired: bool) {
         if let Some(encoder) = &mut self.encoder {
-            encoder.losses_are_repaired(repaired);
+            encoder.set_losses_repaired(repaired);
         }
     }
 
     /// Says whether packets wait for the processor and not for the link.
     pub fn processor_is_short(&mut self, is_short: bool) {
         if let Some(encoder) = &mut self.encoder {
-            encoder.processor_is_short(is_short);
+            encoder.set_processor_short(is_short);
         }
     }
 

@@ -65,7 +65,7 @@ fn encode(gateway: &mut Gateway, stream: &[u8], mut take: impl FnMut(PacketNumbe
     for packet in stream.chunks_exact(PACKET_BYTES) {
         air.clear();
         let sent = gateway.encode(STATION, packet, NOW, &mut air);
-        gateway.acknowledged(STATION, sent.number, NOW);
+        gateway.record_acknowledgment(STATION, sent.number, NOW);
         take(sent.number, &air);
     }
 }

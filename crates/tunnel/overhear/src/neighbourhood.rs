@@ -152,7 +152,7 @@ impl Neighbourhood {
     }
 
     /// A station has associated here. Whatever another gateway said of it before is not believed any more.
-    pub fn associated(
+    pub fn add_station(
         &mut self,
         gateway: &mut Gateway,
         name: StationName,
@@ -171,7 +171,7 @@ impl Neighbourhood {
     }
 
     /// A station has left.
-    pub fn left(&mut self, name: StationName) {
+    pub fn remove_station(&mut self, name: StationName) {
         let Some(own) = self.own.remove(&name) else { return };
         for neighbour in own.overhears.into_keys() {
             self.say(neighbour, name, Said::Gone);
@@ -179,7 +179,7 @@ impl Neighbourhood {
     }
 
     /// A station of this gateway's reports which packets it heard of a neighbour that says this boot in its frames.
-    pub fn reported(
+    pub fn record_report(
         &mut self,
         name: StationName,
         neighbour: Neighbour,
@@ -245,7 +245,7 @@ impl Neighbourhood {
                 let newest = widen(newest & ((1 << SEQUENCE_BITS) - 1), SEQUENCE_BITS, next);
                 if let Some(foreign) = self.foreign.get(&key).filter(|_| newest < next) {
                     heard(newest, bitmap)
-                        .for_each(|number| gateway.overheard(foreign.id, PacketNumber(number)));
+                        .for_each(|number| gateway.record_overheard(foreign.id, PacketNumber(number)));
                 }
             }
             // of numbers before this gateway's start nothing is known
@@ -256,7 +256,7 @@ impl Neighbourhood {
                 let own = self.own.get(&message.station);
                 let own = own.filter(|own| is_common || own.overhears.contains_key(&from));
                 if let Some((own, named)) = own.zip(named) {
-                    gateway.named(own.id, named.slot_bits, named.chunks());
+                    gateway.learn_named(own.id, named.slot_bits, named.chunks());
                 }
             }
             Said::Gone => self.forget(gateway, key),
@@ -313,7 +313,7 @@ impl Neighbourhood {
         let is_free = |id: &StationId| !gateway.is_associated(*id);
         let Some(id) = (0..=u8::MAX).rev().map(StationId).find(is_free) else { return };
         if gateway.join(id, association, now).is_ok() {
-            gateway.has_listened(id); // its first report is what made it known
+            gateway.accept_earlier_reports(id); // its first report is what made it known
             gateway.note_news(id);
             self.foreign.insert(key, Foreign { id, said_at: now });
         }

@@ -249,12 +249,12 @@ impl Encoder {
     }
 
     /// Says whether what is lost from now on is sent again by hop ARQ.
-    pub fn losses_are_repaired(&mut self, repaired: bool) {
-        self.policy.losses_are_repaired(repaired);
+    pub fn set_losses_repaired(&mut self, repaired: bool) {
+        self.policy.set_losses_repaired(repaired);
     }
 
     /// Says whether packets wait for the processor and not for the link: then one in sixteen is searched.
-    pub fn processor_is_short(&mut self, is_short: bool) {
+    pub fn set_processor_short(&mut self, is_short: bool) {
         self.sparing.processor_is_short(is_short);
     }
 

@@ -205,7 +205,7 @@ impl Buffer {
     }
 
     /// A repair was made of the block: the next one is made of another row.
-    pub fn turn(&mut self, block: usize) {
+    pub fn advance_row(&mut self, block: usize) {
         if let Some(block) = self.blocks.get_mut(block)
             && !block.rows.is_empty()
         {
@@ -214,7 +214,7 @@ impl Buffer {
     }
 
     /// The packet has been delivered: fewer rows are enough, and none with the last.
-    pub fn delivered(&mut self, block: usize, start: u64) {
+    pub fn record_delivery(&mut self, block: usize, start: u64) {
         let Some((_, which)) = self.at(block, start) else { return };
         self.blocks[block].components[which].delivered = true;
         let under_way = self.blocks[block].under_way().count();
@@ -276,9 +276,9 @@ mod tests {
         xor::into(&mut payload, b"zero");
         assert_eq!(payload, b"two...");
         assert_eq!(kept.digest, digest(&[2], &payload));
-        buffer.delivered(slots[0].unwrap(), 0);
+        buffer.record_delivery(slots[0].unwrap(), 0);
         assert!(buffer.get(slots[2].unwrap(), 200).is_some(), "its other packet may still be lost");
-        buffer.delivered(slots[2].unwrap(), 200);
+        buffer.record_delivery(slots[2].unwrap(), 200);
         assert_eq!((buffer.occupied(), buffer.get(slots[2].unwrap(), 200).is_none()), (1, true));
     }
 
@@ -316,7 +316,7 @@ mod tests {
                     }
                     _ => {
                         let Some(&(Some(slot), _)) = slots.get(&old) else { continue };
-                        if what == 2 { buffer.delivered(slot, old * 100) } else { buffer.give_up(slot, old * 100) }
+                        if what == 2 { buffer.record_delivery(slot, old * 100) } else { buffer.give_up(slot, old * 100) }
                     }
                 }
                 prop_assert!(buffer.occupied() <= capacity);

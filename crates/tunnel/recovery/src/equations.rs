@@ -97,7 +97,7 @@ impl Equations {
     }
 
     /// A packet came, however it did.
-    pub fn delivered(&mut self, sequence: u32, payload: &[u8]) {
+    pub fn record_delivery(&mut self, sequence: u32, payload: &[u8]) {
         self.wanted.retain(|wanted| wanted.sequence != sequence);
         let mut again = Vec::new();
         let mut at = 0;
@@ -165,7 +165,7 @@ mod tests {
                 let wanted = Wanted { sequence: (at % missing) as u32, header: Vec::new(), digest: [0; 8] };
                 equations.learn(wanted, terms, sum);
                 for (late, payload) in payloads.iter().enumerate().take(unknown).skip(missing) {
-                    equations.delivered(late as u32, payload);
+                    equations.record_delivery(late as u32, payload);
                 }
                 while let Some((wanted, payload)) = equations.poll_solved() {
                     let original = &payloads[wanted.sequence as usize];
@@ -193,7 +193,7 @@ mod tests {
             for (comes, terms, payload) in steps {
                 let sequence = *terms.keys().next().unwrap();
                 if comes {
-                    equations.delivered(sequence, &payload);
+                    equations.record_delivery(sequence, &payload);
                 } else {
                     let wanted = Wanted { sequence, header: Vec::new(), digest: [0; 8] };
                     equations.learn(wanted, terms.into_iter().collect(), payload);

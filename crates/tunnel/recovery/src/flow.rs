@@ -114,7 +114,7 @@ impl Flow {
     }
 
     /// A segment of data leaves for the station.
-    pub fn leaves(
+    pub fn handle_departure(
         &mut self,
         now: Duration,
         packet: &[u8],

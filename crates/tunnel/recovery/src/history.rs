@@ -59,7 +59,7 @@ impl History {
     }
 
     /// A packet is delivered.
-    pub fn delivered(&mut self, packet: &[u8], inner: &Inner) {
+    pub fn record_delivery(&mut self, packet: &[u8], inner: &Inner) {
         let Some(sequence) = inner.tcp_sequence.filter(|_| inner.payload_bytes() > 0) else { return };
         let payload = &packet[inner.payload_offset..inner.total_bytes];
         self.now += 1;
@@ -71,7 +71,7 @@ impl History {
         self.bytes += payload.len() + PACKET_COST_BYTES;
         if !flow.equations.is_empty() {
             let before = flow.equations.bytes();
-            flow.equations.delivered(sequence, payload);
+            flow.equations.record_delivery(sequence, payload);
             self.restored.extend(flow.restored());
             self.bytes = self.bytes + flow.equations.bytes() - before;
         }
@@ -99,7 +99,7 @@ impl History {
         true
     }
 
-    /// The next packet that could be restored at last. Call after [`History::delivered`] and [`History::restore`] until there
+    /// The next packet that could be restored at last. Call after [`History::record_delivery`] and [`History::restore`] until there
     /// is none.
     pub fn poll_restored(&mut self) -> Option<Vec<u8>> {
         self.restored.pop_front()
@@ -233,7 +233,7 @@ mod tests {
             assert_eq!(out, b"before");
             (0..3)
                 .filter(|&other| other != lost)
-                .for_each(|other| history.delivered(&packets[other].0, &packets[other].1));
+                .for_each(|other| history.record_delivery(&packets[other].0, &packets[other].1));
             assert_eq!(history.restore(&coded, &mut out), Ok(()));
             assert_eq!(&out[6..], packets[lost].0);
             history = History::default();
@@ -245,7 +245,7 @@ mod tests {
         let mut history = History::default();
         let (lost, _) = packet(9, 100, &[1; 50]);
         let (other, inner) = packet(9, 150, &[2; 49]);
-        history.delivered(&other, &inner);
+        history.record_delivery(&other, &inner);
         let mut sum = vec![1; 50];
         xor::into(&mut sum, &[2; 50]);
         let body = coded(&lost, &[50], &sum);
@@ -260,13 +260,13 @@ mod tests {
         let mut history = History::default();
         for sequence in 0..1000 {
             let (packet, inner) = packet(9, sequence * 1000, &[7; 1000]);
-            history.delivered(&packet, &inner);
+            history.record_delivery(&packet, &inner);
         }
         assert_eq!(history.bytes(), MAX_PACKETS * (1000 + PACKET_COST_BYTES));
         for port in 0..200 {
             for sequence in 0..100 {
                 let (packet, inner) = packet(port, sequence * 1000, &[7; 1000]);
-                history.delivered(&packet, &inner);
+                history.record_delivery(&packet, &inner);
                 assert!(history.bytes() <= MAX_BYTES);
             }
         }

@@ -12,9 +12,9 @@
 //! *distance* ([`pattern`]).
 //!
 //! ```text
-//! far sender ──▶ Snoop::leaves ──▶ air ──▶ History::delivered ──▶ station
+//! far sender ──▶ Snoop::handle_departure ──▶ air ──▶ History::record_delivery ──▶ station
 //!                  │ Flow │ Buffer          History::restore ◀── coded repairs
-//! far sender ◀── Snoop::came ◀──── air ◀────────────────────────── its acknowledgments
+//! far sender ◀── Snoop::handle_arrival ◀──── air ◀────────────────────────── its acknowledgments
 //! ```
 //!
 //! [`Snoop`] is the end before the hop, one for each link: a table of flows, each with its [`buffer`], the segments that

@@ -111,10 +111,10 @@ impl Snoop {
     }
 
     /// The other end tells of a loss: so many bytes of this flow, from this TCP sequence number on.
-    pub fn noticed(&mut self, now: Duration, flow: &inner::Flow, start: u32, length: u32) {
+    pub fn handle_notice(&mut self, now: Duration, flow: &inner::Flow, start: u32, length: u32) {
         let Some(&index) = self.by_name.get(flow) else { return };
         let Some(flow) = &mut self.flows[index] else { return };
-        flow.noticed(now, start, length);
+        flow.handle_notice(now, start, length);
         if flow.has_again() {
             self.again.push_back(index);
         }
@@ -136,7 +136,7 @@ impl Snoop {
     }
 
     /// A packet leaves for the station; not one that is a repair.
-    pub fn leaves(&mut self, now: Duration, packet: &[u8], segment: &Segment) {
+    pub fn handle_departure(&mut self, now: Duration, packet: &[u8], segment: &Segment) {
         if segment.syn || segment.reset {
             // whatever comes is another connection
             self.forget(&segment.flow);
@@ -152,7 +152,7 @@ impl Snoop {
         let Some(flow) = &mut self.flows[index] else { return };
         self.statistics.segments += 1;
         let before = flow.buffer.bytes();
-        flow.leaves(now, packet, segment, &self.settings, self.undoes);
+        flow.handle_departure(now, packet, segment, &self.settings, self.undoes);
         self.bytes = self.bytes + flow.buffer.bytes() - before;
         self.rearm(index);
         while self.bytes > MAX_BYTES && self.clear_oldest(index) {}
@@ -160,7 +160,7 @@ impl Snoop {
 
     /// A packet came from the station: reads it, and takes selective acknowledgment out of it where it shows what is
     /// repaired here.
-    pub fn came(&mut self, now: Duration, packet: &mut [u8], segment: &Segment) -> Verdict {
+    pub fn handle_arrival(&mut self, now: Duration, packet: &mut [u8], segment: &Segment) -> Verdict {
         let name = segment.flow.reversed();
         let Some(&index) = self.by_name.get(&name) else { return Verdict::Pass };
         if segment.syn || segment.reset {
@@ -169,7 +169,7 @@ impl Snoop {
         }
         let Some(flow) = &mut self.flows[index] else { return Verdict::Pass };
         let before = flow.buffer.bytes();
-        let verdict = flow.came(now, segment, self.hold_off, &mut self.statistics);
+        let verdict = flow.handle_acknowledgment(now, segment, self.hold_off, &mut self.statistics);
         self.bytes = self.bytes + flow.buffer.bytes() - before;
         if flow.has_again() {
             self.again.push_back(index);
@@ -183,7 +183,7 @@ impl Snoop {
         verdict
     }
 
-    /// The next segment to be sent again is appended to `out`. Call after [`Snoop::came`] and [`Snoop::handle_timeout`]
+    /// The next segment to be sent again is appended to `out`. Call after [`Snoop::handle_arrival`] and [`Snoop::handle_timeout`]
     /// until there is none, and send what it gives before anything that leaves later.
     pub fn poll_repair(&mut self, now: Duration, out: &mut Vec<u8>) -> Option<Repair> {
         loop {
@@ -215,7 +215,7 @@ impl Snoop {
                 None => Coded::emit(digest, kept.header, others.map(|(at, _)| at), kept.payload, out),
                 Some(scale) => Coded::emit_scaled(digest, kept.header, scale, others, kept.payload, out),
             }
-            flow.buffer.turn(slot);
+            flow.buffer.advance_row(slot);
             self.statistics.coded_repairs += 1;
             return Some(Repair::Coded { class });
         }

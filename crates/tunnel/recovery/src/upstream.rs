@@ -48,7 +48,7 @@ pub struct Upstream {
 
 impl Upstream {
     /// A packet came from the station.
-    pub fn came(&mut self, now: Duration, segment: &Segment) {
+    pub fn handle_arrival(&mut self, now: Duration, segment: &Segment) {
         if segment.syn || segment.reset {
             self.flows.remove(&segment.flow);
             return;
@@ -77,7 +77,7 @@ impl Upstream {
     }
 
     /// A packet leaves for the station: what it acknowledges is missed no longer.
-    pub fn leaves(&mut self, segment: &Segment) {
+    pub fn handle_departure(&mut self, segment: &Segment) {
         let Some(flow) = self.flows.get_mut(&segment.flow.reversed()).filter(|flow| !flow.gaps.is_empty())
         else {
             return;
@@ -105,7 +105,7 @@ impl Upstream {
 
     /// The next flow of which something is to be told, and what: TCP sequence numbers and lengths. What does not come is
     /// told again after `retry`, a few times.
-    pub fn poll(&mut self, now: Duration, retry: Duration) -> Option<(Flow, Vec<(u32, u32)>)> {
+    pub fn poll_notice(&mut self, now: Duration, retry: Duration) -> Option<(Flow, Vec<(u32, u32)>)> {
         if !self.is_due(now) {
             return None;
         }
@@ -182,7 +182,7 @@ mod tests {
 
     fn came(upstream: &mut Upstream, now: Duration, sequence: u32) {
         let (packet, inner) = segment(sequence);
-        upstream.came(now, &Segment::parse(&packet, &inner).unwrap());
+        upstream.handle_arrival(now, &Segment::parse(&packet, &inner).unwrap());
     }
 
     #[test]
@@ -194,17 +194,17 @@ mod tests {
         assert_eq!(upstream.timeout(), None);
         came(&mut upstream, MS, at(3));
         came(&mut upstream, MS, at(5));
-        assert_eq!(upstream.poll(2 * MS, 10 * MS), None, "it may have been overtaken");
-        let (flow, stretches) = upstream.poll(3 * MS, 10 * MS).unwrap();
+        assert_eq!(upstream.poll_notice(2 * MS, 10 * MS), None, "it may have been overtaken");
+        let (flow, stretches) = upstream.poll_notice(3 * MS, 10 * MS).unwrap();
         assert_eq!((flow.source_port, stretches), (4242, vec![(at(1), 200), (at(4), 100)]));
-        assert_eq!(upstream.poll(3 * MS, 10 * MS), None);
+        assert_eq!(upstream.poll_notice(3 * MS, 10 * MS), None);
         came(&mut upstream, 5 * MS, at(2));
         assert_eq!(upstream.timeout(), Some(13 * MS));
-        assert_eq!(upstream.poll(13 * MS, 10 * MS).unwrap().1, [(at(1), 100), (at(4), 100)]);
+        assert_eq!(upstream.poll_notice(13 * MS, 10 * MS).unwrap().1, [(at(1), 100), (at(4), 100)]);
         let (packet, inner) = acknowledgment(at(2));
-        upstream.leaves(&Segment::parse(&packet, &inner).unwrap());
-        assert_eq!(upstream.poll(23 * MS, 10 * MS).unwrap().1, [(at(4), 100)]);
-        assert_eq!(upstream.poll(33 * MS, 10 * MS), None, "three times is enough");
+        upstream.handle_departure(&Segment::parse(&packet, &inner).unwrap());
+        assert_eq!(upstream.poll_notice(23 * MS, 10 * MS).unwrap().1, [(at(4), 100)]);
+        assert_eq!(upstream.poll_notice(33 * MS, 10 * MS), None, "three times is enough");
         assert_eq!(upstream.timeout(), None);
     }
 
@@ -219,7 +219,7 @@ mod tests {
                 now += 3 * MS;
                 came(&mut upstream, now, index * SEGMENT);
                 have.insert(index);
-                while let Some((_, stretches)) = upstream.poll(now, 4 * MS) {
+                while let Some((_, stretches)) = upstream.poll_notice(now, 4 * MS) {
                     for (start, length) in stretches {
                         prop_assert!(length % SEGMENT == 0 && length > 0);
                         let indices = (start / SEGMENT)..((start + length) / SEGMENT);

@@ -119,7 +119,7 @@ impl Codec {
     /// A station of another gateway has said which packets it overheard here; returns the message that tells its own gateway.
     pub fn news(&mut self, of: usize, numbers: impl Iterator<Item = PacketNumber>) -> Vec<u8> {
         self.gateway.note_news(id(of));
-        numbers.for_each(|number| self.gateway.overheard(id(of), number));
+        numbers.for_each(|number| self.gateway.record_overheard(id(of), number));
         let (mut chunks, mut message) = (Vec::new(), Vec::new());
         self.gateway.take_news(id(of), named_chunks::MAX_CHUNKS, &mut chunks);
         named_chunks::emit(self.slot_bits, &mut chunks, &mut message);
@@ -133,16 +133,16 @@ impl Codec {
     /// When it cannot be read.
     pub fn take_news(&mut self, of: usize, message: &[u8]) -> Result<()> {
         let named = NamedChunks::parse(message)?;
-        self.gateway.named(id(of), named.slot_bits, named.chunks());
+        self.gateway.learn_named(id(of), named.slot_bits, named.chunks());
         Ok(())
     }
 
     /// Stations have said which packets they overheard, of all so far.
     pub fn told(&mut self, by: usize, numbers: impl Iterator<Item = PacketNumber>) {
         for number in numbers {
-            self.gateway.overheard(id(by), number);
+            self.gateway.record_overheard(id(by), number);
         }
-        self.gateway.heard_until(id(by), PacketNumber(u64::MAX));
+        self.gateway.settle_reports_until(id(by), PacketNumber(u64::MAX));
     }
 
     /// The number of a flush that stations are to be asked for now.
@@ -153,7 +153,7 @@ impl Codec {
     /// A station flushes its cache, and the gateway knows.
     pub fn flush(&mut self, at: usize, flush: u32, now: Duration) {
         self.stations[at].flush(flush);
-        self.gateway.flushed(id(at), flush, now);
+        self.gateway.record_flush(id(at), flush, now);
     }
 
     /// A packet arrives at its station. Returns whether it waits for chunks.
@@ -178,7 +178,7 @@ impl Codec {
             Received::Queued => bail!("packet {number:?} waits behind another of a flow of its own"),
             Received::Refused(refusal) => bail!("packet {number:?} is refused: {refusal}"),
         };
-        self.gateway.acknowledged(id(at), number, now);
+        self.gateway.record_acknowledgment(id(at), number, now);
         Ok(waits)
     }
 
@@ -191,7 +191,7 @@ impl Codec {
         let (mut request, mut reply) = (Vec::new(), Vec::new());
         let asked = self.stations[by].poll_request(now, &mut request);
         ensure!(asked == Some(number), "packet {number:?} waits, and {asked:?} is asked for");
-        match self.gateway.requested(id(by), &request, &mut reply) {
+        match self.gateway.answer_request(id(by), &request, &mut reply) {
             Answer::Supplied { number, .. } => {
                 Ok(Some(Exchange { request_bytes: request.len(), reply, number }))
             }
@@ -212,12 +212,12 @@ impl Codec {
     /// When the packet comes out other than it was.
     pub fn supply(&mut self, at: usize, exchange: &Exchange, payload: &[u8], now: Duration) -> Result<bool> {
         let station = &mut self.stations[at];
-        station.supplied(&exchange.reply, now).context("a reply is refused")?;
+        station.receive_reply(&exchange.reply, now).context("a reply is refused")?;
         let delivered = station.poll_deliver(now);
         if let Some(delivered) = &delivered {
             ensure!(delivered.packet == payload, "wrong bytes at station {at} after a chunk reply");
         }
-        self.gateway.acknowledged(id(at), exchange.number, now);
+        self.gateway.record_acknowledgment(id(at), exchange.number, now);
         Ok(delivered.is_none())
     }
 }

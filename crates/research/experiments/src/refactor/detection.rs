@@ -115,7 +115,7 @@ fn slots(settings: Settings, with_mac: bool) -> Result<impl FnMut(&[u8]) -> Coun
         out.clear();
         let sent = gateway.encode(RECEIVER, packet, Duration::ZERO, &mut out);
         if let Some(flush) = gateway.poll_flush(Duration::ZERO) {
-            gateway.flushed(RECEIVER, flush, Duration::ZERO);
+            gateway.record_flush(RECEIVER, flush, Duration::ZERO);
         }
         Counted {
             packet_bytes: packet.len() as u64,

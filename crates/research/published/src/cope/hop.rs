@@ -40,7 +40,7 @@ fn bound<T>(map: &mut BTreeMap<u16, T>, neighbour: u16) {
 
 impl Hops {
     /// The next sequence for a next hop. What is sent again takes a new one: its old one may have left everybody's window.
-    pub fn sequence(&mut self, next_hop: u16) -> u16 {
+    pub fn take_sequence(&mut self, next_hop: u16) -> u16 {
         bound(&mut self.next, next_hop);
         let next = self.next.entry(next_hop).or_default();
         *next = next.wrapping_add(1);
@@ -48,14 +48,14 @@ impl Hops {
     }
 
     /// It was sent, and is to be sent again at some time.
-    pub fn sent(&mut self, waiting: Waiting, again_at: Duration) {
+    pub fn record_sent(&mut self, waiting: Waiting, again_at: Duration) {
         if let Some(sequence) = waiting.sequence.filter(|_| self.in_flight.len() < MOST_IN_FLIGHT) {
             self.in_flight.insert((waiting.next_hop, sequence), (again_at, waiting));
         }
     }
 
     /// A neighbour has received these; gives back what it was.
-    pub fn acknowledged(&mut self, by: u16, said: Window, mut each: impl FnMut(&Waiting)) {
+    pub fn record_acknowledgment(&mut self, by: u16, said: Window, mut each: impl FnMut(&Waiting)) {
         let arrived: Vec<u16> = self
             .in_flight
             .range((by, 0)..=(by, u16::MAX))
@@ -76,7 +76,7 @@ impl Hops {
     }
 
     /// Something arrived from a neighbour, and is to be acknowledged.
-    pub fn arrived(&mut self, from: u16, boot: u16, sequence: u16, now: Duration) {
+    pub fn record_arrival(&mut self, from: u16, boot: u16, sequence: u16, now: Duration) {
         let number = u32::from(sequence);
         bound(&mut self.received, from);
         match self.received.get_mut(&from).filter(|received| received.boot == boot) {

@@ -207,12 +207,12 @@ impl Cope {
     }
 
     /// Which natives of a source a neighbour has, learnt otherwise than by its reports.
-    pub fn told(&mut self, neighbour: u16, source: u16, window: Window) {
-        self.neighbours.reported(neighbour, source, window);
+    pub fn learn_held(&mut self, neighbour: u16, source: u16, window: Window) {
+        self.neighbours.record_report(neighbour, source, window);
     }
 
     /// Keeps a native that was restored, so that what it is combined with can be taken out.
-    pub fn restored(&mut self, id: PacketId, native: &[u8], now: Duration) {
+    pub fn keep_restored(&mut self, id: PacketId, native: &[u8], now: Duration) {
         self.hold(id, native, now);
     }
 
@@ -325,7 +325,7 @@ impl Cope {
                 let native = std::mem::take(&mut waiting.native);
                 waiting.form = Some(reduced.unwrap_or_else(|| Form { literals: native, beside: Vec::new() }));
             }
-            waiting.sequence = Some(self.hops.sequence(waiting.next_hop));
+            waiting.sequence = Some(self.hops.take_sequence(waiting.next_hop));
             self.statistics.natives += 1;
             self.statistics.repeated += u64::from(waiting.tries > 0);
             waiting.tries += 1;
@@ -361,7 +361,9 @@ impl Cope {
         self.statistics.coded_frames += u64::from(is_coded);
         self.statistics.shared_bytes += (all - longest) as u64;
         if self.settings.acknowledges {
-            members.into_iter().for_each(|waiting| self.hops.sent(waiting, now + self.settings.again_after));
+            members
+                .into_iter()
+                .for_each(|waiting| self.hops.record_sent(waiting, now + self.settings.again_after));
         }
     }
 
@@ -381,14 +383,14 @@ impl Cope {
         }
         for report in frame.reports() {
             let window = Window { last: report.last, before: report.before };
-            self.neighbours.reported(from, report.of, window);
+            self.neighbours.record_report(from, report.of, window);
             self.push_event(Event::Reported { by: from, source: report.of, window });
         }
         let me = self.me;
         for said in frame.acknowledgments().filter(|said| said.of == me) {
             let window = Window { last: said.last.into(), before: said.before };
             let mut arrived = Vec::new();
-            self.hops.acknowledged(from, window, |waiting| arrived.push(waiting.id));
+            self.hops.record_acknowledgment(from, window, |waiting| arrived.push(waiting.id));
             arrived.into_iter().for_each(|id| self.push_event(Event::Acknowledged { by: from, id }));
         }
         for component in frame.components() {
@@ -408,7 +410,7 @@ impl Cope {
             return;
         };
         self.statistics.decoded += u64::from(frame.component_count > 1);
-        self.hops.arrived(frame.sender, frame.boot, component.sequence, now);
+        self.hops.record_arrival(frame.sender, frame.boot, component.sequence, now);
         if self.taken.contains(&component.id) {
             return;
         }

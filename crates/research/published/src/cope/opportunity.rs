@@ -74,7 +74,7 @@ mod tests {
             push(&mut queue, 1 + at, 11 + at, 1400);
         }
         let overheard = |neighbours: &mut Neighbours, by: u16, source: u16| {
-            neighbours.reported(by, source, Window::new(u32::from(source) - 1));
+            neighbours.record_report(by, source, Window::new(u32::from(source) - 1));
         };
         for (by, source) in [(11, 2), (11, 3), (12, 1), (12, 3), (13, 1)] {
             overheard(&mut neighbours, by, source);

@@ -89,7 +89,7 @@ mod tests {
         assert_eq!(allowed(&Acked), [false, true, false, true]);
         let mut adaptive = Adaptive::default();
         assert_eq!(allowed(&adaptive), [false, true, false, true]);
-        adaptive.losses_are_repaired(true);
+        adaptive.set_losses_repaired(true);
         let mut inner = segment(80, 1).1;
         for is_tcp in [true, false] {
             inner.flow.protocol = if is_tcp { wire::inner::TCP } else { wire::inner::UDP };

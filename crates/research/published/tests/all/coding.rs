@@ -89,9 +89,9 @@ impl Client {
                         Received::Queued | Received::Refused(_) => None,
                     };
                     if let Some(payload) = payload {
-                        relay.gateway.acknowledged(self.station.id(), number, now);
+                        relay.gateway.record_acknowledgment(self.station.id(), number, now);
                         let native = [head, payload].concat();
-                        self.cope.restored(id, &native, now);
+                        self.cope.keep_restored(id, &native, now);
                         self.got.push((id, native));
                     }
                 }
@@ -106,9 +106,9 @@ impl Client {
         for _ in 0..2 {
             let (mut request, mut reply) = (Vec::new(), Vec::new());
             self.station.poll_request(now, &mut request)?;
-            let answer = relay.gateway.requested(self.station.id(), &request, &mut reply);
+            let answer = relay.gateway.answer_request(self.station.id(), &request, &mut reply);
             let Answer::Supplied { .. } = answer else { return None };
-            self.station.supplied(&reply, now).ok()?;
+            self.station.receive_reply(&reply, now).ok()?;
             if let Some(delivered) = self.station.poll_deliver(now) {
                 return Some(delivered.packet);
             }
@@ -145,7 +145,7 @@ impl Relay {
             match event {
                 Event::Arrived { id, from, native } => {
                     let heard = self.gateway.hear(&whole(&native[HEAD_BYTES..]), None).unwrap();
-                    self.gateway.has(StationId(from as u8), heard);
+                    self.gateway.record_held(StationId(from as u8), heard);
                     self.heard.insert(id, heard);
                     let to = self.routes[&id.source];
                     let mut expected_bytes = native.len();
@@ -163,7 +163,7 @@ impl Relay {
                         .filter(|(id, _)| window.holds(id.number, 32) == Some(true))
                         .map(|(_, number)| *number)
                         .collect();
-                    has.into_iter().for_each(|number| self.gateway.has(StationId(by as u8), number));
+                    has.into_iter().for_each(|number| self.gateway.record_held(StationId(by as u8), number));
                 }
                 _ => {}
             }

@@ -90,7 +90,7 @@ impl Neighbours {
     }
 
     /// A neighbour says which natives of a source it has.
-    pub fn reported(&mut self, neighbour: u16, source: u16, said: Window) {
+    pub fn record_report(&mut self, neighbour: u16, source: u16, said: Window) {
         let by = self.said_by(neighbour);
         if by.len() >= MOST && !by.contains_key(&source) {
             by.pop_first();
@@ -129,19 +129,19 @@ mod tests {
         assert_eq!(neighbours.probability(3, id(7), 1), 0.9);
         assert_eq!(neighbours.probability(4, id(7), 1), 0.0);
         assert_eq!([neighbours.probability(1, id(7), 2), neighbours.probability(2, id(7), 2)], [1.0, 1.0]);
-        neighbours.reported(3, 1, Window { last: 8, before: 0b10 });
+        neighbours.record_report(3, 1, Window { last: 8, before: 0b10 });
         let known = [5, 6, 7, 8, 9].map(|number| neighbours.probability(3, id(number), 1));
         assert_eq!(known, [0.0, 1.0, 0.0, 1.0, 0.9]);
         // what was said once is remembered while hundreds follow
-        neighbours.reported(3, 1, Window { last: 300, before: 1 });
+        neighbours.record_report(3, 1, Window { last: 300, before: 1 });
         let known = [6, 7, 8, 150, 299, 301].map(|number| neighbours.probability(3, id(number), 1));
         assert_eq!(known, [1.0, 0.0, 1.0, 0.0, 1.0, 0.9]);
-        neighbours.reported(3, 1, Window::new(600));
+        neighbours.record_report(3, 1, Window::new(600));
         let known = [6, 8, 300, 599, 600].map(|number| neighbours.probability(3, id(number), 1));
         assert_eq!(known, [0.9, 0.9, 1.0, 0.0, 1.0]);
-        neighbours.reported(3, 1, Window { last: 500, before: 0 });
+        neighbours.record_report(3, 1, Window { last: 500, before: 0 });
         assert_eq!(neighbours.probability(3, id(500), 1), 1.0, "a report that was overtaken");
-        neighbours.reported(3, 1, Window::new(7));
+        neighbours.record_report(3, 1, Window::new(7));
         assert_eq!(
             [7, 600].map(|number| neighbours.probability(3, id(number), 1)),
             [1.0, 0.9],
@@ -150,8 +150,8 @@ mod tests {
         neighbours.forget(3);
         assert_eq!(neighbours.probability(3, id(7), 1), 0.9);
         for name in 0..1000 {
-            neighbours.reported(name, name, Window::new(1));
-            neighbours.reported(3, name, Window::new(1));
+            neighbours.record_report(name, name, Window::new(1));
+            neighbours.record_report(3, name, Window::new(1));
         }
         assert!(neighbours.reports.len() <= MOST && neighbours.reports[&3].len() <= MOST);
     }

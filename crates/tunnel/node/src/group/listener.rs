@@ -265,7 +265,7 @@ impl Listener {
     /// Chunks that this member asked for. What they complete, [`completed`](Listener::completed) gives.
     pub fn supplied(&mut self, now: Duration, reply: &[u8]) {
         // late, or for what was given up: nothing to do
-        let _ = self.station.supplied(reply, now);
+        let _ = self.station.receive_reply(reply, now);
     }
 
     /// The next packet that has waited and is whole: what it was of, and its frame's body.
@@ -286,7 +286,7 @@ impl Listener {
         waiting.retain(|number, waiting| {
             let stays = waiting.sequence != sequence;
             if !stays {
-                station.needs_no_more(PacketNumber(*number));
+                station.cancel_request(PacketNumber(*number));
             }
             stays
         });

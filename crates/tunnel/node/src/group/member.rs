@@ -140,7 +140,7 @@ impl Member {
         if let Ok(at) = self.numbers.binary_search_by_key(&sequence, |(sequence, _)| *sequence)
             && let Some((_, number)) = self.numbers.get(at)
         {
-            sharing.codec.acknowledged(StationId(self.id), *number, now);
+            sharing.codec.record_acknowledgment(StationId(self.id), *number, now);
         }
     }
 
@@ -151,7 +151,7 @@ impl Member {
             return None;
         }
         let mut reply = Vec::new();
-        match sharing.codec.requested(StationId(self.id), request, &mut reply) {
+        match sharing.codec.answer_request(StationId(self.id), request, &mut reply) {
             Answer::Supplied { number, .. } => self.replies.push_back((number, reply)),
             Answer::Gone { number } => return self.sequence_of(number),
             Answer::Refused => {}

@@ -42,14 +42,14 @@ impl Neighbours {
     /// A member has associated.
     pub fn associated(&mut self, codec: &mut Gateway, member: u8, rate_bits_per_second: u64) {
         if let Some(name) = self.names.get(&member) {
-            self.neighbourhood.associated(codec, *name, StationId(member), rate_bits_per_second);
+            self.neighbourhood.add_station(codec, *name, StationId(member), rate_bits_per_second);
         }
     }
 
     /// A member has left.
     pub fn left(&mut self, member: u8) {
         if let Some(name) = self.names.get(&member) {
-            self.neighbourhood.left(*name);
+            self.neighbourhood.remove_station(*name);
         }
     }
 
@@ -81,7 +81,7 @@ impl Neighbours {
         let key = self.keys.iter().find(|key| key.group.key_id == heard.key_id);
         if let (Some(key), Some(name)) = (key, self.names.get(&member)) {
             let (newest, bitmap) = (u64::from(heard.newest), heard.bitmap);
-            self.neighbourhood.reported(*name, key.neighbour, key.boot, newest, bitmap, now);
+            self.neighbourhood.record_report(*name, key.neighbour, key.boot, newest, bitmap, now);
         }
     }
 

@@ -180,7 +180,7 @@ impl Sharing {
     pub fn radio_sends(&mut self, member: u8, rate_bits_per_second: u64) {
         if self.rates.insert(member, rate_bits_per_second) != Some(rate_bits_per_second) {
             let air_time = AirTime::of_rate(rate_bits_per_second);
-            self.codec.rate_changed(StationId(member), rate_bits_per_second, air_time);
+            self.codec.set_rate(StationId(member), rate_bits_per_second, air_time);
         }
     }
 
@@ -214,8 +214,8 @@ impl Sharing {
             return; // what was never sent
         }
         for number in heard.back().filter_map(|back| newest.checked_sub(back)) {
-            self.codec.overheard(StationId(member), PacketNumber(number));
+            self.codec.record_overheard(StationId(member), PacketNumber(number));
         }
-        self.codec.heard_until(StationId(member), PacketNumber(newest + 1));
+        self.codec.settle_reports_until(StationId(member), PacketNumber(newest + 1));
     }
 }

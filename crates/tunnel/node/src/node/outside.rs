@@ -93,7 +93,7 @@ impl Outside<'_> {
         if let Some(sharing) = self.sharing.as_deref_mut().filter(|_| self.config.mesh.is_one())
             && let Ok(number) = sharing.codec.hear(rest, None)
         {
-            sharing.codec.has(overhear::StationId(peer as u8), number);
+            sharing.codec.record_held(overhear::StationId(peer as u8), number);
         }
     }
 

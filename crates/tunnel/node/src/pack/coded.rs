@@ -42,10 +42,10 @@ impl Link {
         }
         let Some(segment) = Segment::parse(packet, inner) else { return };
         if let Some(snoop) = self.snoop.as_mut().filter(|_| keeps) {
-            snoop.leaves(now, packet, &segment);
+            snoop.handle_departure(now, packet, &segment);
         }
         if let Some(upstream) = &mut self.upstream {
-            upstream.leaves(&segment);
+            upstream.handle_departure(&segment);
         }
     }
 
@@ -142,7 +142,7 @@ impl Peer {
         let retry = link.retry_after();
         let Some(upstream) = &mut link.upstream else { return };
         while out.len() + AROUND_CODED + wire::notice::MAX_BYTES <= limit
-            && let Some((flow, stretches)) = upstream.poll(now, retry)
+            && let Some((flow, stretches)) = upstream.poll_notice(now, retry)
         {
             let mut body = Vec::with_capacity(wire::notice::MAX_BYTES);
             Notice::emit(&flow, stretches, &mut body);
@@ -156,7 +156,7 @@ impl Peer {
         let Ok(notice) = Notice::parse(body) else { return false };
         let Some(Link { snoop: Some(snoop), .. }) = &mut self.link else { return false };
         for (start, length) in notice.stretches() {
-            snoop.noticed(now, &notice.flow, start, length);
+            snoop.handle_notice(now, &notice.flow, start, length);
         }
         self.counters.notices_received += 1;
         self.queue_repairs(now, outside);
@@ -230,19 +230,19 @@ impl Peer {
     ) -> Option<Vec<u8>> {
         if let Some(link) = &mut self.link {
             if let Some(history) = &mut link.history {
-                history.delivered(&packet, inner);
+                history.record_delivery(&packet, inner);
             }
             let repairs = link.repairs_segments();
             let reads = repairs || link.upstream.is_some();
             let segment = reads.then(|| Segment::parse(&packet, inner)).flatten();
             if let (Some(upstream), Some(segment)) = (&mut link.upstream, &segment) {
-                upstream.came(now, segment);
+                upstream.handle_arrival(now, segment);
             }
             let hop_repairs =
                 link.repairs_losses().then(|| link.retry_after() + crate::recover::RECEIPT_DELAY);
             if let (Some(snoop), Some(segment), true) = (&mut link.snoop, &segment, repairs) {
                 snoop.hold_off(hop_repairs.unwrap_or(Duration::ZERO));
-                let verdict = snoop.came(now, &mut packet, segment);
+                let verdict = snoop.handle_arrival(now, &mut packet, segment);
                 self.queue_repairs(now, outside);
                 if verdict == Verdict::Suppress {
                     outside.deliveries.recycle(packet);

@@ -106,7 +106,7 @@ impl Gateway {
         self.statistics.chunks += self.chunks.len() as u64;
         self.statistics.found_chunks += found;
         if let Some(associated) = self.stations.get_mut(to) {
-            associated.profile.packet(own_bytes, others_bytes);
+            associated.profile.record_packet(own_bytes, others_bytes);
         }
         own_bytes + others_bytes
     }
@@ -170,7 +170,7 @@ impl Gateway {
             if removes {
                 room -= 1;
             } else if candidate.probability > 0.0 {
-                profile.left_in(origin);
+                profile.record_literal(origin);
             }
             removes
         };

@@ -75,7 +75,12 @@ impl Gateway {
     /// Another gateway has named chunks that this station overheard there; its slots have so many bits. Where another chunk
     /// stands in a slot here, it is not known which of both the station got later; the one that is named takes the slot if
     /// nobody is known to have the other, and that was not sent lately.
-    pub fn named(&mut self, station: StationId, slot_bits: u8, chunks: impl IntoIterator<Item = NamedChunk>) {
+    pub fn learn_named(
+        &mut self,
+        station: StationId,
+        slot_bits: u8,
+        chunks: impl IntoIterator<Item = NamedChunk>,
+    ) {
         let Some(column) = self.stations.column(station) else { return };
         let own_bits = self.settings.slot_bits;
         if slot_bits < own_bits || self.flush.runs() || self.marks() || self.knowledge.guesses() {

@@ -19,7 +19,7 @@ impl Gateway {
     }
 
     /// A station has emptied its cache for flush `number`.
-    pub fn flushed(&mut self, by: StationId, number: u32, _now: Duration) {
+    pub fn record_flush(&mut self, by: StationId, number: u32, _now: Duration) {
         let current = self.flush.number();
         let Some(associated) = self.stations.get_mut(by).filter(|station| station.flush_pending) else {
             return;

@@ -13,7 +13,7 @@ use wire::shim::slots::Encoded;
 
 impl Gateway {
     /// Keeps the chunks of what another node sent, as if they had been sent from here to nobody. The number stands for it
-    /// from now on: under it [`overheard`](Gateway::overheard) and [`has`](Gateway::has) say which stations have it. `follows` is
+    /// from now on: under it [`record_overheard`](Gateway::record_overheard) and [`record_held`](Gateway::record_held) say which stations have it. `follows` is
     /// the number of what the same node sent to the same one before, if that was heard: its end stood before this beginning.
     ///
     /// # Errors
@@ -43,8 +43,8 @@ impl Gateway {
     }
 
     /// A station has what was sent or heard under a number, for it sent it itself or was seen to receive it. Unlike
-    /// [`overheard`](Gateway::overheard) this says nothing of how much the station overhears.
-    pub fn has(&mut self, station: StationId, number: PacketNumber) {
+    /// [`record_overheard`](Gateway::record_overheard) this says nothing of how much the station overhears.
+    pub fn record_held(&mut self, station: StationId, number: PacketNumber) {
         let (Some(packet), Some(column)) = (self.sent.packet(number), self.stations.column(station)) else {
             return;
         };

@@ -217,7 +217,7 @@ impl Gateway {
     }
 
     /// The station listened before it was known here: what it says it heard of earlier packets counts, too.
-    pub fn has_listened(&mut self, station: StationId) {
+    pub fn accept_earlier_reports(&mut self, station: StationId) {
         let oldest = self.sent.oldest().0;
         if let Some(associated) = self.stations.get_mut(station) {
             associated.joined_at = oldest;
@@ -257,7 +257,7 @@ impl Gateway {
     }
 
     /// A station's rate is known to have changed, and what transmissions to it take.
-    pub fn rate_changed(&mut self, station: StationId, rate_bits_per_second: u64, air_time: crate::AirTime) {
+    pub fn set_rate(&mut self, station: StationId, rate_bits_per_second: u64, air_time: crate::AirTime) {
         let Some(associated) = self.stations.get_mut(station) else { return };
         associated.association.air_time = air_time;
         associated.association.rate_is_known = true;
@@ -276,7 +276,7 @@ impl Gateway {
 
     /// The station has received a packet or a reply that was sent to it: what it carried, the station has. What was
     /// removed from it the station has too, unless it asks for it within [`SETTLED_AFTER`].
-    pub fn acknowledged(&mut self, by: StationId, number: PacketNumber, now: Duration) {
+    pub fn record_acknowledgment(&mut self, by: StationId, number: PacketNumber, now: Duration) {
         self.settle(now);
         let Some((packet, column)) = self.packet_of(by, number) else { return };
         self.station_has(column, packet, false);
@@ -293,7 +293,7 @@ impl Gateway {
 
     /// The station has overheard a packet or a reply that was sent to another: what it carried, the station has. Of
     /// packets before this one of which it has said nothing, it is taken to have heard none.
-    pub fn overheard(&mut self, by: StationId, number: PacketNumber) {
+    pub fn record_overheard(&mut self, by: StationId, number: PacketNumber) {
         let Some(packet) = self.sent.packet(number) else { return };
         let Some(associated) = self.stations.get_mut(by) else { return };
         let column = associated.listener.column;
@@ -311,12 +311,12 @@ impl Gateway {
         if let Some(news) = self.stations.get_mut(by).and_then(|associated| associated.news.as_mut()) {
             news.note(number);
         }
-        self.heard_until(by, PacketNumber(number.0 + 1));
+        self.settle_reports_until(by, PacketNumber(number.0 + 1));
         self.station_has(column, packet, false);
     }
 
     /// The station has said of every packet before `until` whether it heard it.
-    pub fn heard_until(&mut self, by: StationId, until: PacketNumber) {
+    pub fn settle_reports_until(&mut self, by: StationId, until: PacketNumber) {
         let until = until.0.min(self.sent.next().0);
         let oldest = self.sent.oldest().0;
         let Some(associated) = self.stations.get_mut(by) else { return };
@@ -395,7 +395,7 @@ impl Gateway {
         self.station_has(packet.column, packet, true);
         let Some(associated) = self.stations.of_column_mut(packet.column) else { return };
         for chunk in self.sent.chunks(packet).filter(|chunk| chunk.was_removed()) {
-            associated.profile.chunk_was(chunk.origin(), true);
+            associated.profile.record_chunk(chunk.origin(), true);
         }
     }
 

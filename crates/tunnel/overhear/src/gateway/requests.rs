@@ -30,7 +30,7 @@ pub enum Answer {
 
 impl Gateway {
     /// Answers a station's request.
-    pub fn requested(&mut self, by: StationId, request: &[u8], out: &mut Vec<u8>) -> Answer {
+    pub fn answer_request(&mut self, by: StationId, request: &[u8], out: &mut Vec<u8>) -> Answer {
         let start = out.len();
         let answer = self.answer(by, request, out);
         match answer {
@@ -90,7 +90,7 @@ impl Gateway {
         let Some(associated) = self.stations.of_column_mut(column) else { return };
         for (index, chunk) in removed.iter().enumerate() {
             let there = missing.binary_search(&index).is_err() || (is_wrong && index > 0);
-            associated.profile.chunk_was(chunk.origin(), there);
+            associated.profile.record_chunk(chunk.origin(), there);
         }
         for (index, chunk) in removed.iter().enumerate() {
             let there = missing.binary_search(&index).is_err();

@@ -64,7 +64,7 @@ impl ByRate {
     }
 
     /// The slot's chunk was sent, and is heard with these levels. Of two levels a station has the higher.
-    pub fn transmitted(&mut self, slot: u32, heard: &Vector) {
+    pub fn record_transmission(&mut self, slot: u32, heard: &Vector) {
         for (level, new) in self.vector(slot).iter_mut().zip(heard) {
             *level = (*level & 0xf0).max(new & 0xf0) | (*level & 0xf).max(new & 0xf);
         }
@@ -127,8 +127,8 @@ mod tests {
             set_level(&mut first, column, a);
             set_level(&mut second, column, b);
         }
-        vectors.transmitted(5, &first);
-        vectors.transmitted(5, &second);
+        vectors.record_transmission(5, &first);
+        vectors.record_transmission(5, &second);
         for (column, level) in [(0, 7), (1, 9), (2, 0), (62, 15), (63, 5)] {
             assert_eq!(vectors.probability(5, column), probability(level), "{column}");
         }

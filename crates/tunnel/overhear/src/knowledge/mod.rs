@@ -135,11 +135,11 @@ impl Knowledge {
         to: u8,
     ) {
         match self {
-            Knowledge::Receipts => receipts::transmitted(cache.notes_mut(slot), number),
+            Knowledge::Receipts => receipts::record_transmission(cache.notes_mut(slot), number),
             Knowledge::ByRate { vectors, heard, .. } => {
-                receipts::transmitted(cache.notes_mut(slot), number);
+                receipts::record_transmission(cache.notes_mut(slot), number);
                 if let Some(heard) = heard.get(usize::from(to)) {
-                    vectors.transmitted(slot, heard);
+                    vectors.record_transmission(slot, heard);
                 }
             }
             Knowledge::Everything => {}

@@ -23,7 +23,7 @@ fn set_mask(notes: &mut [u8], mask: u64) {
 
 /// The chunk went over the air, all of it, in packet `number`.
 #[inline]
-pub fn transmitted(notes: &mut [u8], number: u64) {
+pub fn record_transmission(notes: &mut [u8], number: u64) {
     notes[MASK_BYTES..NOTE_BYTES].copy_from_slice(&(number as u32).to_ne_bytes());
 }
 
@@ -58,7 +58,7 @@ mod tests {
     #[test]
     fn a_station_has_what_was_said_until_it_is_forgotten() {
         let mut notes = [0; NOTE_BYTES + 5];
-        transmitted(&mut notes, 1 << 40 | 77);
+        record_transmission(&mut notes, 1 << 40 | 77);
         for column in [0, 40, 63] {
             set(&mut notes, column, true);
         }

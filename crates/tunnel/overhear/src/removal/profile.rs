@@ -52,7 +52,7 @@ impl Profile {
     pub const MOSTLY: f64 = 0.5;
 
     /// A packet repeats so many bytes of each origin.
-    pub fn packet(&mut self, own_bytes: usize, others_bytes: usize) {
+    pub fn record_packet(&mut self, own_bytes: usize, others_bytes: usize) {
         let kept = 1.0 - 1.0 / REMEMBERED_PACKETS;
         self.own_bytes = self.own_bytes * kept + own_bytes as f64;
         self.others_bytes = self.others_bytes * kept + others_bytes as f64;
@@ -66,13 +66,13 @@ impl Profile {
     }
 
     /// The station had a chunk that was sent as a slot, or had it not.
-    pub fn chunk_was(&mut self, origin: Origin, there: bool) {
+    pub fn record_chunk(&mut self, origin: Origin, there: bool) {
         let hits = self.hits_mut(origin);
         *hits += (f64::from(u8::from(there)) - *hits) / REMEMBERED_CHUNKS;
     }
 
     /// A chunk that the station may have was left in. What was thought of the station is given up little by little.
-    pub fn left_in(&mut self, origin: Origin) {
+    pub fn record_literal(&mut self, origin: Origin) {
         let hits = self.hits_mut(origin);
         *hits += (1.0 - *hits) / RECOVERY_CHUNKS;
     }
@@ -119,7 +119,7 @@ mod tests {
     fn the_threshold_follows_the_mix_and_the_link() {
         let mixed = |own, others| {
             let mut profile = Profile::default();
-            (0..100).for_each(|_| profile.packet(own, others));
+            (0..100).for_each(|_| profile.record_packet(own, others));
             profile
         };
         assert_eq!(mixed(10, 490).risk(11_000_000), Risk::Saving(0.3));
@@ -131,11 +131,11 @@ mod tests {
     #[test]
     fn misses_cost_trust_and_time_gives_it_back() {
         let mut profile = Profile::default();
-        (0..200).for_each(|at| profile.chunk_was(Origin::Other, at % 4 == 0));
+        (0..200).for_each(|at| profile.record_chunk(Origin::Other, at % 4 == 0));
         assert!((0.15..0.4).contains(&profile.hits(Origin::Other)), "{}", profile.hits(Origin::Other));
-        profile.packet(0, 1000);
+        profile.record_packet(0, 1000);
         assert_eq!(profile.risk(54_000_000), Risk::Saving(0.3));
-        (0..4 * 2048).for_each(|_| profile.left_in(Origin::Other));
+        (0..4 * 2048).for_each(|_| profile.record_literal(Origin::Other));
         assert!(profile.hits(Origin::Other) > 0.95);
     }
 }

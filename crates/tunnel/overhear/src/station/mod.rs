@@ -223,7 +223,7 @@ impl Station {
     }
 
     /// Takes a chunk reply for this station. What it completes, [`poll_deliver`](Station::poll_deliver) gives.
-    pub fn supplied(&mut self, reply: &[u8], now: Duration) -> Result<(), Refusal> {
+    pub fn receive_reply(&mut self, reply: &[u8], now: Duration) -> Result<(), Refusal> {
         let reply = ChunkReply::parse(reply)?;
         let Some((number, gaps)) = self.held.gaps(reply.number) else { return Err(Refusal::Unasked) };
         let asked_for = gaps.missing().count();
@@ -296,7 +296,7 @@ impl Station {
     }
 
     /// A packet that is held came otherwise: nothing is asked for any more.
-    pub fn needs_no_more(&mut self, number: PacketNumber) {
+    pub fn cancel_request(&mut self, number: PacketNumber) {
         self.held.give_up(number);
     }
 

@@ -35,10 +35,10 @@ fn send(gateway: &mut Gateway, stations: &mut [Station; 3], to: StationId, packe
     for station in stations {
         if station.id() == to {
             assert_eq!(station.receive(sent.number, 0, &air, NOW), Received::Restored(packet));
-            gateway.acknowledged(to, sent.number, NOW);
+            gateway.record_acknowledgment(to, sent.number, NOW);
         } else {
             station.overhear(&air).unwrap();
-            gateway.overheard(station.id(), sent.number);
+            gateway.record_overheard(station.id(), sent.number);
         }
     }
     sent.removed_bytes
@@ -62,9 +62,9 @@ fn traffic_makes_a_flush_during_which_nothing_is_kept_and_behind_which_laggards_
         assert_eq!(send(&mut gateway, &mut stations, STATIONS[0], &during), 0, "nothing is kept or removed");
     }
     for (index, id) in STATIONS[..2].iter().enumerate() {
-        gateway.flushed(*id, flush + 1, NOW);
+        gateway.record_flush(*id, flush + 1, NOW);
         stations[index].flush(flush);
-        gateway.flushed(*id, flush, NOW);
+        gateway.record_flush(*id, flush, NOW);
     }
     // most have acknowledged: the gateway's cache is empty, and it keeps chunks again
     assert_eq!(send(&mut gateway, &mut stations, STATIONS[0], &packet), 0);
@@ -72,7 +72,7 @@ fn traffic_makes_a_flush_during_which_nothing_is_kept_and_behind_which_laggards_
     assert_eq!(send(&mut gateway, &mut stations, LAGGARD, &packet), 0, "it has not acknowledged");
     assert_eq!(gateway.poll_flush(3 * ASK_AGAIN_AFTER), Some(flush));
     stations[2].flush(flush);
-    gateway.flushed(LAGGARD, flush, NOW);
+    gateway.record_flush(LAGGARD, flush, NOW);
     assert_eq!(gateway.poll_flush(9 * ASK_AGAIN_AFTER), None);
     assert_eq!(send(&mut gateway, &mut stations, LAGGARD, &content.random(10)), 0);
 }
@@ -95,7 +95,7 @@ fn collided_slots_are_marked_at_both_ends_and_flushed_when_they_are_many() {
     assert!((350..600).contains(&packets), "{packets}");
     for station in &mut stations {
         station.flush(flush);
-        gateway.flushed(station.id(), flush, NOW);
+        gateway.record_flush(station.id(), flush, NOW);
     }
     assert_eq!(gateway.poll_flush(ASK_AGAIN_AFTER), None);
     let packet = content.random(1400);

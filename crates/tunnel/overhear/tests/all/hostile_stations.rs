@@ -39,7 +39,7 @@ fn whoever_requests_without_end_is_answered_a_few_times_and_then_no_more() {
     let request = request(sent.number, sent.removed_chunks);
     let mut replies = Vec::new();
     for _ in 0..10_000 {
-        gateway.requested(HOSTILE, &request, &mut replies);
+        gateway.answer_request(HOSTILE, &request, &mut replies);
     }
     let tries = usize::from(settings().misses.tries);
     assert!(replies.len() <= tries * 1600, "{} bytes", replies.len());
@@ -63,11 +63,11 @@ fn nobody_gets_what_was_not_removed_from_a_packet_of_their_own() {
         (HONEST, PacketNumber(sent.number.0 + 1), 1),
         (StationId(99), sent.number, 1),
     ] {
-        assert_eq!(gateway.requested(by, &request(number, count), &mut replies), Answer::Refused);
+        assert_eq!(gateway.answer_request(by, &request(number, count), &mut replies), Answer::Refused);
     }
     assert_eq!(replies, []);
     assert!(matches!(
-        gateway.requested(HONEST, &request(sent.number, 1), &mut replies),
+        gateway.answer_request(HONEST, &request(sent.number, 1), &mut replies),
         Answer::Supplied { .. }
     ));
 }
@@ -78,9 +78,9 @@ fn receipts_for_packets_never_sent_say_nothing() {
     let packet = Content::new(1).random(1400);
     let mut air = Vec::new();
     for number in (0..100).chain([1 << 31, u64::MAX - 1, u64::MAX]) {
-        gateway.overheard(HOSTILE, PacketNumber(number));
-        gateway.acknowledged(HOSTILE, PacketNumber(number), NOW);
-        gateway.heard_until(HOSTILE, PacketNumber(number));
+        gateway.record_overheard(HOSTILE, PacketNumber(number));
+        gateway.record_acknowledgment(HOSTILE, PacketNumber(number), NOW);
+        gateway.settle_reports_until(HOSTILE, PacketNumber(number));
     }
     gateway.encode(HONEST, &packet, NOW, &mut air);
     let sent = gateway.encode(HOSTILE, &packet, NOW, &mut air);
@@ -93,7 +93,7 @@ fn an_acknowledgment_of_another_stations_packet_says_nothing() {
     let packet = Content::new(1).random(1400);
     let mut air = Vec::new();
     let sent = gateway.encode(HONEST, &packet, NOW, &mut air);
-    gateway.acknowledged(HOSTILE, sent.number, NOW);
+    gateway.record_acknowledgment(HOSTILE, sent.number, NOW);
     assert_eq!(gateway.encode(HOSTILE, &packet, NOW, &mut air).removed_bytes, 0);
     assert_eq!(gateway.encode(HONEST, &packet, NOW, &mut air).removed_bytes, 0);
 }
@@ -112,17 +112,17 @@ fn whoever_claims_to_have_heard_everything_and_has_not_loses_its_own_savings_onl
         let late = step > packets / 2;
         match to {
             HONEST => {
-                gateway.acknowledged(HONEST, sent.number, now);
-                gateway.overheard(HOSTILE, sent.number);
+                gateway.record_acknowledgment(HONEST, sent.number, now);
+                gateway.record_overheard(HOSTILE, sent.number);
                 removed_for_honest += if late { sent.removed_bytes } else { 0 };
             }
             _ => {
-                gateway.acknowledged(HOSTILE, sent.number, now);
-                gateway.overheard(HONEST, sent.number);
+                gateway.record_acknowledgment(HOSTILE, sent.number, now);
+                gateway.record_overheard(HONEST, sent.number);
                 removed_for_hostile += if late { sent.removed_bytes } else { 0 };
                 let mut reply = Vec::new();
                 if sent.removed_chunks > 0 {
-                    gateway.requested(HOSTILE, &request(sent.number, sent.removed_chunks), &mut reply);
+                    gateway.answer_request(HOSTILE, &request(sent.number, sent.removed_chunks), &mut reply);
                 }
                 replied_bytes += if late { reply.len() } else { 0 };
             }
@@ -139,7 +139,7 @@ fn a_flood_of_associations_takes_no_more_than_its_own_place() {
     let packet = Content::new(1).random(1400);
     let mut air = Vec::new();
     let sent = gateway.encode(HONEST, &packet, NOW, &mut air);
-    gateway.acknowledged(HONEST, sent.number, NOW);
+    gateway.record_acknowledgment(HONEST, sent.number, NOW);
     for _ in 0..20_000 {
         gateway.join(HOSTILE, association(HOSTILE), NOW).unwrap();
     }
@@ -165,15 +165,15 @@ fn what_a_station_had_is_forgotten_when_it_leaves_whoever_takes_its_place() {
         let packet = Content::new(1).random(1400);
         let mut air = Vec::new();
         let sent = gateway.encode(HONEST, &packet, NOW, &mut air);
-        gateway.acknowledged(HONEST, sent.number, NOW);
+        gateway.record_acknowledgment(HONEST, sent.number, NOW);
         assert_eq!(gateway.encode(HONEST, &packet, NOW, &mut air).removed_bytes, 1400);
         // every column is used again
         for round in 0..100 {
             let station = StationId(100 + round);
             gateway.leave(if round == 0 { HONEST } else { StationId(99 + round) });
             gateway.join(station, association(station), NOW).unwrap();
-            gateway.acknowledged(station, sent.number, NOW);
-            gateway.overheard(station, sent.number);
+            gateway.record_acknowledgment(station, sent.number, NOW);
+            gateway.record_overheard(station, sent.number);
             assert_eq!(gateway.encode(station, &packet, NOW, &mut air).removed_bytes, 0, "{round}");
         }
         // in number order another's packets do not count either

@@ -34,7 +34,7 @@ fn cell(which: usize, boot: u32) -> Cell {
     let of_station = association(id(which));
     gateway.join(id(which), of_station.clone(), Duration::ZERO).unwrap();
     let mut neighbourhood = Neighbourhood::new(Settings::default(), boot, 18);
-    neighbourhood.associated(&mut gateway, name(which), id(which), 54_000_000);
+    neighbourhood.add_station(&mut gateway, name(which), id(which), 54_000_000);
     let station = Station::new(settings(), id(which), of_station.mac_key).unwrap();
     Cell { gateway, neighbourhood, station, boot, heard: Vec::new() }
 }
@@ -62,10 +62,10 @@ impl Net {
                 for _ in 0..3 {
                     let (mut request, mut reply) = (Vec::new(), Vec::new());
                     let Some(_) = cell.station.poll_request(now, &mut request) else { break };
-                    let answer = cell.gateway.requested(id(from), &request, &mut reply);
+                    let answer = cell.gateway.answer_request(id(from), &request, &mut reply);
                     let Answer::Supplied { number, .. } = answer else { break };
-                    let _ = cell.station.supplied(&reply, now);
-                    cell.gateway.acknowledged(id(from), number, now);
+                    let _ = cell.station.receive_reply(&reply, now);
+                    cell.gateway.record_acknowledgment(id(from), number, now);
                 }
                 if let Some(delivered) = cell.station.poll_deliver(now) {
                     assert_eq!(delivered.packet, packet);
@@ -73,7 +73,7 @@ impl Net {
             }
             refused => panic!("{refused:?}"),
         }
-        cell.gateway.acknowledged(id(from), report.number, now);
+        cell.gateway.record_acknowledgment(id(from), report.number, now);
         if is_overheard {
             other.station.overhear(&sent).unwrap();
             other.heard.push(report.number);
@@ -88,7 +88,14 @@ impl Net {
             let boot_of_other = self.cells[1 - at].boot;
             let cell = &mut self.cells[at];
             for number in std::mem::take(&mut cell.heard) {
-                cell.neighbourhood.reported(name(at), 1 - at as u16, boot_of_other, number.0, &[1], self.now);
+                cell.neighbourhood.record_report(
+                    name(at),
+                    1 - at as u16,
+                    boot_of_other,
+                    number.0,
+                    &[1],
+                    self.now,
+                );
             }
         }
         for _ in 0..3 {
@@ -134,7 +141,7 @@ fn a_station_that_is_not_spoken_of_any_more_is_forgotten_and_one_that_comes_over
     // it roams
     let cell = &mut net.cells[1];
     cell.gateway.join(StationId(9), association(StationId(9)), net.now).unwrap();
-    cell.neighbourhood.associated(&mut cell.gateway, name(0), StationId(9), 54_000_000);
+    cell.neighbourhood.add_station(&mut cell.gateway, name(0), StationId(9), 54_000_000);
     assert_eq!(cell.neighbourhood.foreign_stations(), 0);
     net.tell(&mut rng, 1.0);
     assert_eq!(net.cells[1].neighbourhood.foreign_stations(), 0, "what the old gateway says is late");
@@ -153,8 +160,8 @@ fn a_neighbour_can_speak_of_no_more_stations_than_there_is_room_for() {
     let mut there = Neighbourhood::new(Settings::default(), 5, 18);
     let mut unused = Gateway::new(settings()).unwrap();
     for station in 0..500 {
-        there.associated(&mut unused, station, StationId(0), 1_000_000);
-        there.reported(station, 0, 1, 7, &[0xff; 600], Duration::ZERO);
+        there.add_station(&mut unused, station, StationId(0), 1_000_000);
+        there.record_report(station, 0, 1, 7, &[0xff; 600], Duration::ZERO);
         while let Some((_, message)) = there.poll_message() {
             here.neighbourhood.handle_message(&mut here.gateway, 3, &message, Duration::ZERO).unwrap();
         }

@@ -41,9 +41,9 @@ fn what_another_station_was_sent_is_not_sent_again() {
     let sent = gateway.encode(FIRST, &packet, at(0), &mut air);
     assert_eq!((sent.removed_bytes, air.len()), (0, 1401));
     assert_eq!(first.receive(sent.number, 0, &air, at(0)), Received::Restored(&packet));
-    gateway.acknowledged(FIRST, sent.number, at(0));
+    gateway.record_acknowledgment(FIRST, sent.number, at(0));
     second.overhear(&air).unwrap();
-    gateway.overheard(SECOND, sent.number);
+    gateway.record_overheard(SECOND, sent.number);
 
     let shifted = [&Content::new(2).random(333), &packet[..1000]].concat();
     air.clear();
@@ -64,9 +64,9 @@ fn content_under_another_cut_is_removed_but_for_less_than_a_smallest_chunk_at_ei
         air.clear();
         let sent = gateway.encode(FIRST, packet, at(0), &mut air);
         assert_eq!(first.receive(sent.number, at_packet as u64, &air, at(0)), Received::Restored(packet));
-        gateway.acknowledged(FIRST, sent.number, at(0));
+        gateway.record_acknowledgment(FIRST, sent.number, at(0));
         second.overhear(&air).unwrap();
-        gateway.overheard(SECOND, sent.number);
+        gateway.record_overheard(SECOND, sent.number);
     }
     let smallest_bytes = settings().boundaries.min_chunk.bytes();
     let (mut left_bytes, mut packets) = (0, 0);
@@ -74,7 +74,7 @@ fn content_under_another_cut_is_removed_but_for_less_than_a_smallest_chunk_at_ei
         air.clear();
         let sent = gateway.encode(SECOND, packet, at(1), &mut air);
         assert_eq!(second.receive(sent.number, 0, &air, at(1)), Received::Restored(packet));
-        gateway.acknowledged(SECOND, sent.number, at(1));
+        gateway.record_acknowledgment(SECOND, sent.number, at(1));
         left_bytes += packet.len() - sent.removed_bytes;
         packets += 1;
     }
@@ -99,9 +99,11 @@ fn of_a_chunk_that_was_meant_in_part_no_more_than_that_part_is_given() {
     assert_eq!(second.receive(sent.number, 0, &air, at(0)), Received::Held);
     let (mut request, mut reply) = (Vec::new(), Vec::new());
     second.poll_request(at(0), &mut request).unwrap();
-    let Answer::Supplied { chunks, .. } = gateway.requested(SECOND, &request, &mut reply) else { panic!() };
+    let Answer::Supplied { chunks, .. } = gateway.answer_request(SECOND, &request, &mut reply) else {
+        panic!()
+    };
     assert_eq!(reply.len(), 3 + chunks + sent.removed_bytes);
-    second.supplied(&reply, at(1)).unwrap();
+    second.receive_reply(&reply, at(1)).unwrap();
     assert_eq!(second.poll_deliver(at(1)).unwrap().packet, packet);
 }
 
@@ -111,8 +113,8 @@ fn nothing_is_removed_for_a_station_that_did_not_overhear() {
     let packet = Content::new(1).random(1400);
     let mut air = Vec::new();
     let sent = gateway.encode(FIRST, &packet, at(0), &mut air);
-    gateway.acknowledged(FIRST, sent.number, at(0));
-    gateway.heard_until(SECOND, PacketNumber(1));
+    gateway.record_acknowledgment(FIRST, sent.number, at(0));
+    gateway.settle_reports_until(SECOND, PacketNumber(1));
     let sent = gateway.encode(SECOND, &packet, at(1), &mut air);
     assert_eq!((sent.found_bytes, sent.removed_bytes), (1400, 0));
 }
@@ -143,13 +145,15 @@ fn a_miss_is_asked_for_supplied_and_delivered_in_its_flows_order() {
     request.clear();
     assert_eq!(second.poll_request(at(100), &mut request), Some(sent.number));
     let mut reply = Vec::new();
-    let Answer::Supplied { number, .. } = gateway.requested(SECOND, &request, &mut reply) else { panic!() };
-    second.supplied(&reply, at(110)).unwrap();
-    gateway.acknowledged(SECOND, number, at(110));
+    let Answer::Supplied { number, .. } = gateway.answer_request(SECOND, &request, &mut reply) else {
+        panic!()
+    };
+    second.receive_reply(&reply, at(110)).unwrap();
+    gateway.record_acknowledgment(SECOND, number, at(110));
     assert_eq!(second.poll_deliver(at(110)).unwrap().packet, packet);
     assert_eq!(second.poll_deliver(at(110)).unwrap().packet, next);
     assert_eq!(second.poll_deliver(at(110)), None);
-    assert_eq!(second.supplied(&reply, at(111)), Err(Refusal::Unasked));
+    assert_eq!(second.receive_reply(&reply, at(111)), Err(Refusal::Unasked));
 
     air.clear();
     let sent = gateway.encode(SECOND, &packet, at(120), &mut air);
@@ -203,8 +207,8 @@ fn a_slot_with_another_chunk_is_a_miss_and_never_wrong_bytes() {
         let mut request = Vec::new();
         if second.poll_request(at(now), &mut request).is_some() {
             let mut reply = Vec::new();
-            assert!(matches!(gateway.requested(SECOND, &request, &mut reply), Answer::Supplied { .. }));
-            second.supplied(&reply, at(now)).unwrap();
+            assert!(matches!(gateway.answer_request(SECOND, &request, &mut reply), Answer::Supplied { .. }));
+            second.receive_reply(&reply, at(now)).unwrap();
         }
         now += 1;
         assert!(now < 400, "it is not restored");
@@ -238,7 +242,7 @@ fn drive(settings: &Settings, second_bits: u8, loss: f64, packets: u64, seed: u6
                 if !rng.random_bool(loss) {
                     station.flush(flush);
                     if !rng.random_bool(loss) {
-                        gateway.flushed(station.id(), flush, now);
+                        gateway.record_flush(station.id(), flush, now);
                     }
                 }
             }
@@ -271,13 +275,13 @@ fn drive(settings: &Settings, second_bits: u8, loss: f64, packets: u64, seed: u6
                 Received::Queued | Received::Held => false,
             };
             if !refused && !rng.random_bool(loss) {
-                gateway.acknowledged(stations[which].id(), sent.number, now);
+                gateway.record_acknowledgment(stations[which].id(), sent.number, now);
             }
         }
         if !rng.random_bool(loss) {
             stations[1 - which].overhear(&air).unwrap();
             if !rng.random_bool(loss) {
-                gateway.overheard(stations[1 - which].id(), sent.number);
+                gateway.record_overheard(stations[1 - which].id(), sent.number);
             }
         }
         for which in 0..2 {
@@ -287,15 +291,15 @@ fn drive(settings: &Settings, second_bits: u8, loss: f64, packets: u64, seed: u6
             if asked
                 && !rng.random_bool(loss)
                 && let Answer::Supplied { number, .. } =
-                    gateway.requested(stations[which].id(), &message, &mut reply)
+                    gateway.answer_request(stations[which].id(), &message, &mut reply)
                 && !rng.random_bool(loss)
             {
                 sent_bytes += reply.len() as u64;
-                let _ = stations[which].supplied(&reply, now);
-                gateway.acknowledged(stations[which].id(), number, now);
+                let _ = stations[which].receive_reply(&reply, now);
+                gateway.record_acknowledgment(stations[which].id(), number, now);
                 if !rng.random_bool(loss) {
                     stations[1 - which].overhear_reply(&reply).unwrap();
-                    gateway.overheard(stations[1 - which].id(), number);
+                    gateway.record_overheard(stations[1 - which].id(), number);
                 }
             }
             while let Some(done) = stations[which].poll_deliver(now) {
@@ -361,7 +365,7 @@ fn by_rates_what_is_likely_enough_is_removed_and_what_an_estimate_rules_out_is_n
     let mut removed_for = |rate_bits_per_second, estimate| {
         let (mut gateway, _) = network(&by_rate, 16);
         let air_time = overhear::AirTime::of_rate(rate_bits_per_second);
-        gateway.rate_changed(SECOND, rate_bits_per_second, air_time);
+        gateway.set_rate(SECOND, rate_bits_per_second, air_time);
         gateway.estimate_overhearing(SECOND, estimate);
         let packet = content.random(1400);
         gateway.encode(FIRST, &packet, at(0), &mut Vec::new());
@@ -380,7 +384,7 @@ fn until_a_station_says_something_the_rates_tell_what_it_overhears_and_its_silen
         let mut content = Content::new(7);
         for station in [FIRST, SECOND] {
             let rate = if station == SECOND { rate_bits_per_second } else { 54_000_000 };
-            gateway.rate_changed(station, rate, overhear::AirTime::of_rate(rate));
+            gateway.set_rate(station, rate, overhear::AirTime::of_rate(rate));
         }
         for _ in 0..packets_before {
             gateway.encode(FIRST, &content.random(100), at(0), &mut Vec::new());
@@ -418,7 +422,7 @@ fn by_rates_whoever_lacks_a_chunk_of_a_packet_is_not_asked_to_miss_the_others() 
     assert_eq!(second.receive(sent.number, 0, &air, at(1)), Received::Held);
     let (mut request, mut reply) = (Vec::new(), Vec::new());
     second.poll_request(at(1), &mut request).unwrap();
-    assert!(matches!(gateway.requested(SECOND, &request, &mut reply), Answer::Supplied { .. }));
+    assert!(matches!(gateway.answer_request(SECOND, &request, &mut reply), Answer::Supplied { .. }));
     let removed = |gateway: &mut Gateway, packet: &[u8]| {
         gateway.encode(SECOND, packet, at(2), &mut Vec::new()).removed_bytes
     };
@@ -433,12 +437,12 @@ fn receipts_that_have_not_come_yet_count_as_those_before_them() {
     let mut number = PacketNumber(0);
     for _ in 0..600 {
         number = gateway.encode(FIRST, &content.random(700), at(0), &mut Vec::new()).number;
-        gateway.overheard(SECOND, number);
+        gateway.record_overheard(SECOND, number);
     }
     let packet = content.random(1400);
     gateway.encode(FIRST, &packet, at(1), &mut Vec::new());
     assert_eq!(gateway.encode(SECOND, &packet, at(1), &mut Vec::new()).removed_bytes, 1400);
-    gateway.heard_until(SECOND, PacketNumber(number.0 + 2));
+    gateway.settle_reports_until(SECOND, PacketNumber(number.0 + 2));
     assert_eq!(gateway.encode(SECOND, &packet, at(1), &mut Vec::new()).removed_bytes, 0);
 }
 
@@ -476,7 +480,7 @@ fn two_chunks_of_one_packet_in_one_slot_never_make_it_undeliverable() {
         if !restored {
             let (mut request, mut reply) = (Vec::new(), Vec::new());
             second.poll_request(at(round), &mut request).unwrap();
-            let answer = gateway.requested(SECOND, &request, &mut reply);
+            let answer = gateway.answer_request(SECOND, &request, &mut reply);
             assert!(matches!(answer, Answer::Supplied { .. }), "{round}: {answer:?}");
         }
     }

@@ -89,15 +89,15 @@ fn figure_1b_what_was_overheard_of_one_gateway_the_other_does_not_send() {
         let to_c1 = ap1.encode(C1, &abc, NOW, &mut sent).number;
         air.carries(&sent, &abc);
         c2.overhear(&sent).unwrap();
-        ap1.overheard(C2, to_c1);
+        ap1.record_overheard(C2, to_c1);
         if gateways_hear_each_other {
             let heard = ap2.hear(&sent, None).unwrap();
-            ap2.has(C2, heard);
+            ap2.record_held(C2, heard);
         } else {
             let mut news = Vec::new();
             ap1.take_news(C2, usize::MAX, &mut news);
             assert!(news.len() > 5);
-            ap2.named(C2, 18, news);
+            ap2.learn_named(C2, 18, news);
         }
         sent.clear();
         let to_c2 = ap2.encode(C2, &abd, NOW, &mut sent);
@@ -121,13 +121,13 @@ fn figure_1c_two_stations_and_two_relays_take_four_less_delta() {
     c1.keep_sent(&abc);
     r1.hear(&sent, None).unwrap();
     let heard = r2.hear(&sent, None).unwrap();
-    r2.has(C1, heard);
+    r2.record_held(C1, heard);
     // C2 to R2
     let sent = whole(&abd);
     air.carries(&sent, &abd);
     c2.keep_sent(&abd);
     let heard = r2.hear(&sent, None).unwrap();
-    r2.has(C2, heard);
+    r2.record_held(C2, heard);
     // R1 to C2, of which it has heard nothing
     let mut sent = Vec::new();
     let number = r1.encode(C2, &abc, NOW, &mut sent).number;
@@ -151,17 +151,17 @@ fn what_was_displaced_meanwhile_is_not_named_and_a_name_does_not_displace_what_o
     ap1.note_news(C2);
     let ([abc, abd], mut sent, mut news) = (payloads(), Vec::new(), Vec::new());
     let number = ap1.encode(C1, &abc, NOW, &mut sent).number;
-    ap1.overheard(C2, number);
+    ap1.record_overheard(C2, number);
     ap1.take_news(C2, usize::MAX, &mut news);
     // at the other gateway somebody else has another chunk in each of those slots
     let of_ap2 = ap2.encode(C1, &abd, NOW, &mut sent).number;
-    ap2.acknowledged(C1, of_ap2, NOW);
+    ap2.record_acknowledgment(C1, of_ap2, NOW);
     let other: Vec<NamedChunk> = {
         let addresses = Addresses::new(&whole_chunks().network_key);
         let chunks = whole_chunks().boundaries.chunks(&abd).map(|chunk| addresses.of(&abd[chunk]));
         chunks.map(|address| NamedChunk { slot: address.slot(18), tag: !address.tag() }).collect()
     };
-    ap2.named(C2, 18, other);
+    ap2.learn_named(C2, 18, other);
     let mut again = Vec::new();
     assert!(ap2.encode(C1, &abd, NOW, &mut again).removed_bytes > 1000, "C1 has it still");
     ap1.take_news(C2, usize::MAX, &mut news);
@@ -179,16 +179,16 @@ fn a_gateway_that_names_what_is_not_so_costs_a_request_and_no_wrong_byte() {
         let address = addresses.of(&abd[chunk]);
         NamedChunk { slot: address.slot(18), tag: address.tag() }
     });
-    ap2.named(C2, 18, lies.collect::<Vec<_>>());
+    ap2.learn_named(C2, 18, lies.collect::<Vec<_>>());
     let (mut sent, mut request, mut reply) = (Vec::new(), Vec::new(), Vec::new());
     let number = ap2.encode(C2, &abd, NOW, &mut sent).number;
     assert_eq!(c2.receive(number, 0, &sent, NOW), Received::Held);
     c2.poll_request(NOW, &mut request).unwrap();
-    assert!(matches!(ap2.requested(C2, &request, &mut reply), Answer::Supplied { .. }));
-    c2.supplied(&reply, NOW).unwrap();
+    assert!(matches!(ap2.answer_request(C2, &request, &mut reply), Answer::Supplied { .. }));
+    c2.receive_reply(&reply, NOW).unwrap();
     assert_eq!(c2.poll_deliver(NOW).unwrap().packet, abd);
     // slots of another width than this gateway's could not be told apart
-    ap2.named(C2, 17, [NamedChunk { slot: 1, tag: 2 }]);
+    ap2.learn_named(C2, 17, [NamedChunk { slot: 1, tag: 2 }]);
     sent.clear();
     let number = ap2.encode(C2, &abc, NOW, &mut sent).number;
     assert!(!matches!(c2.receive(number, 0, &sent, NOW), Received::Refused(_)));
@@ -245,11 +245,11 @@ fn deliver(
             for _ in 0..3 {
                 let (mut request, mut reply) = (Vec::new(), Vec::new());
                 let Some(_) = station.poll_request(now, &mut request) else { break };
-                let Answer::Supplied { number, .. } = gateway.requested(id, &request, &mut reply) else {
+                let Answer::Supplied { number, .. } = gateway.answer_request(id, &request, &mut reply) else {
                     break;
                 };
-                let _ = station.supplied(&reply, now);
-                gateway.acknowledged(id, number, now);
+                let _ = station.receive_reply(&reply, now);
+                gateway.record_acknowledgment(id, number, now);
             }
             if let Some(delivered) = station.poll_deliver(now) {
                 assert_eq!(delivered.packet, packet);
@@ -257,7 +257,7 @@ fn deliver(
         }
         other => panic!("{other:?}"),
     }
-    gateway.acknowledged(id, number, now);
+    gateway.record_acknowledgment(id, number, now);
     (report.removed_bytes, sent, number)
 }
 
@@ -278,7 +278,7 @@ proptest! {
             named_chunks::emit(18, &mut news, &mut message);
             if arrives {
                 let read = NamedChunks::parse(&message).unwrap();
-                gateways[1 - from].named(of, read.slot_bits, read.chunks());
+                gateways[1 - from].learn_named(of, read.slot_bits, read.chunks());
             }
         };
         let quiet = [0, 1].map(|gateway| [
@@ -301,7 +301,7 @@ proptest! {
                     };
                     if is_overheard {
                         stations[other].overhear(&sent).unwrap();
-                        gateways[own].overheard(IDS[other], number);
+                        gateways[own].record_overheard(IDS[other], number);
                     }
                     if rng.random_bool(0.5) {
                         gateways[other].hear(&sent, None).unwrap();
@@ -318,7 +318,7 @@ proptest! {
         let packet = content.random(1400);
         let (_, sent, number) = deliver(&mut gateways[0], &mut stations[0], &packet, now);
         stations[1].overhear(&sent).unwrap();
-        gateways[0].overheard(C2, number);
+        gateways[0].record_overheard(C2, number);
         tell(&mut gateways, 0, true);
         let removed = deliver(&mut gateways[1], &mut stations[1], &packet, now).0;
         prop_assert!(removed > 1000, "{removed}");

@@ -30,7 +30,7 @@ impl ReferencePolicy for Adaptive {
         !self.losses_are_repaired
     }
 
-    fn losses_are_repaired(&mut self, repaired: bool) {
+    fn set_losses_repaired(&mut self, repaired: bool) {
         self.losses_are_repaired = repaired;
     }
 }

@@ -39,7 +39,7 @@ pub trait ReferencePolicy: Debug + Send {
     }
 
     /// Says whether what the air loses from now on is sent again beside the air, by hop ARQ.
-    fn losses_are_repaired(&mut self, repaired: bool) {
+    fn set_losses_repaired(&mut self, repaired: bool) {
         let _ = repaired;
     }
 }
@@ -79,7 +79,7 @@ mod tests {
         assert_eq!(allowed(&Off), [false; 4]);
         let mut adaptive = Adaptive::default();
         assert_eq!(allowed(&adaptive), [false, true, false, true]);
-        adaptive.losses_are_repaired(true);
+        adaptive.set_losses_repaired(true);
         for is_tcp in [true, false] {
             inner.flow.protocol = if is_tcp { wire::inner::TCP } else { wire::inner::UDP };
             assert!(adaptive.admit(2, &inner));

@@ -8,7 +8,7 @@ use wire::number::widen;
 
 impl Flow {
     /// A segment came from the station with an acknowledgment of this flow's data.
-    pub fn came(
+    pub fn handle_acknowledgment(
         &mut self,
         now: Duration,
         segment: &Segment,
@@ -106,7 +106,7 @@ impl Flow {
         }
         let (slot, start) = (watched.slot.take(), watched.start);
         if let Some(slot) = slot {
-            self.buffer.delivered(slot, start);
+            self.buffer.record_delivery(slot, start);
         }
     }
 }

@@ -118,7 +118,7 @@ impl Flow {
 
     /// A notice tells that the hop lost so many bytes from this TCP sequence number on: what of them is kept is queued to be
     /// sent again.
-    pub fn noticed(&mut self, now: Duration, start: u32, length: u32) {
+    pub fn handle_notice(&mut self, now: Duration, start: u32, length: u32) {
         // what a full queue before the hop lost shows as a gap too, and is for the sender to hear of
         if !self.heeds_notices || self.round_trip.is_congested() {
             return;

@@ -246,7 +246,7 @@ impl Hop {
         // what has come from the sender goes on behind
         for (start, bytes) in std::mem::take(&mut self.arrived) {
             let packet = data(&self.flow, self.flow.first.wrapping_add(start), bytes);
-            self.snoop.leaves(self.now, &packet, &segment(&packet));
+            self.snoop.handle_departure(self.now, &packet, &segment(&packet));
             self.cross(Crossing::Packet(packet), lost);
         }
     }
@@ -266,7 +266,7 @@ impl Hop {
             }
             Crossing::Acknowledgment(mut packet) => {
                 let segment = segment(&packet);
-                if self.snoop.came(self.now, &mut packet, &segment) != Verdict::Suppress {
+                if self.snoop.handle_arrival(self.now, &mut packet, &segment) != Verdict::Suppress {
                     self.at(self.now + FAR, Crossing::Shown(packet));
                 }
             }
@@ -284,7 +284,7 @@ impl Hop {
     /// A packet reaches the receiver, which answers at once.
     fn arrive(&mut self, packet: &[u8]) {
         let inner = Inner::parse(packet).unwrap();
-        self.history.delivered(packet, &inner);
+        self.history.record_delivery(packet, &inner);
         self.arrive_late();
         let sequence = inner.tcp_sequence.unwrap();
         let start = sequence.wrapping_sub(self.flow.first);

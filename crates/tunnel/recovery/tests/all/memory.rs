@@ -24,7 +24,7 @@ fn a_thousand_flows_with_eight_packets_each_take_less_than_32_megabytes() {
         for number in 0..30 {
             for port in 0..1000 {
                 let packet = data(&Flow { port, ..Flow::default() }, 1 + number * 1348, 1348);
-                snoop.leaves(MS * number, &packet, &segment(&packet));
+                snoop.handle_departure(MS * number, &packet, &segment(&packet));
             }
         }
         let bytes = resident_bytes() - before;

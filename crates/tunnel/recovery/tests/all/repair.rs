@@ -89,7 +89,7 @@ fn a_row_that_waits_is_sent_again_only_when_the_next_one_did_not_help() {
     let leave = |snoop: &mut Snoop, numbers: std::ops::Range<u32>| {
         for number in numbers {
             let packet = data(&flow, at(number), 1000);
-            snoop.leaves(MS, &packet, &segment(&packet));
+            snoop.handle_departure(MS, &packet, &segment(&packet));
         }
     };
     // how many rows are sent when these have arrived, and the first has not
@@ -97,7 +97,7 @@ fn a_row_that_waits_is_sent_again_only_when_the_next_one_did_not_help() {
         let blocks: Vec<(u32, u32)> = arrived.iter().map(|it| (at(it.0), at(it.1))).collect();
         let mut packet = acknowledgment(&flow, at(0), &blocks);
         let segment = segment(&packet);
-        let _ = snoop.came(20 * MS, &mut packet, &segment);
+        let _ = snoop.handle_arrival(20 * MS, &mut packet, &segment);
         std::iter::from_fn(|| snoop.poll_repair(20 * MS, &mut Vec::new())).count()
     };
     leave(&mut snoop, 0..5);
@@ -121,7 +121,7 @@ fn a_lost_tail_is_sent_again_by_the_timeout_and_three_times_at_most() {
     let flow = Flow::default();
     let mut snoop = Snoop::new(&PLAIN, Undoes::Rows);
     let packet = data(&flow, 1, 500);
-    snoop.leaves(MS, &packet, &segment(&packet));
+    snoop.handle_departure(MS, &packet, &segment(&packet));
     let mut tries = 0;
     let mut at = MS;
     while let Some(next) = snoop.timeout() {
@@ -148,14 +148,14 @@ fn what_the_sender_repeats_is_kept_as_it_is_however_full_the_buffer_is() {
         let leaves = |snoop: &mut Snoop, at: Duration, numbers: std::ops::Range<u32>| {
             for number in numbers {
                 let packet = data(&flow, 1 + number * 1000, 1000);
-                snoop.leaves(at, &packet, &segment(&packet));
+                snoop.handle_departure(at, &packet, &segment(&packet));
             }
         };
         leaves(&mut snoop, MS, 0..8);
         // only the last one came: that is more than can be repaired
         let mut packet = acknowledgment(&flow, 1, &[(7001, 8001)]);
         let told = segment(&packet);
-        let _ = snoop.came(20 * MS, &mut packet, &told);
+        let _ = snoop.handle_arrival(20 * MS, &mut packet, &told);
         assert_eq!(snoop.poll_repair(20 * MS, &mut Vec::new()), None);
         leaves(&mut snoop, 30 * MS, 8..14);
         leaves(&mut snoop, 120 * MS, 0..1);
@@ -183,11 +183,11 @@ fn a_peer_that_cannot_decode_is_sent_packets_as_they_were() {
     let flow = Flow::default();
     for number in 0..4 {
         let packet = data(&flow, 1 + number * 1000, 1000);
-        snoop.leaves(MS, &packet, &segment(&packet));
+        snoop.handle_departure(MS, &packet, &segment(&packet));
     }
     let mut packet = acknowledgment(&flow, 1, &[(1001, 4001)]);
     let segment = segment(&packet);
-    assert_eq!(snoop.came(20 * MS, &mut packet, &segment), Verdict::Strip, "the window is new");
+    assert_eq!(snoop.handle_arrival(20 * MS, &mut packet, &segment), Verdict::Strip, "the window is new");
     assert_eq!(snoop.poll_repair(20 * MS, &mut Vec::new()), Some(Repair::Packet));
 }
 
@@ -196,7 +196,7 @@ fn shown_lost(snoop: &mut Snoop, now: Duration) -> Option<Repair> {
     let flow = Flow::default();
     let mut packet = acknowledgment(&flow, 1, &[(1001, 4001)]);
     let segment = segment(&packet);
-    let _ = snoop.came(now, &mut packet, &segment);
+    let _ = snoop.handle_arrival(now, &mut packet, &segment);
     snoop.poll_repair(now, &mut Vec::new())
 }
 
@@ -204,7 +204,7 @@ fn with_four_segments() -> Snoop {
     let mut snoop = Snoop::new(&PLAIN, Undoes::Rows);
     for number in 0..4 {
         let packet = data(&Flow::default(), 1 + number * 1000, 1000);
-        snoop.leaves(MS, &packet, &segment(&packet));
+        snoop.handle_departure(MS, &packet, &segment(&packet));
     }
     snoop
 }
@@ -226,7 +226,7 @@ fn who_stands_back_keeps_nothing_and_sends_nothing() {
     assert_eq!(shown_lost(&mut snoop, 20 * MS), None);
     // what leaves from then on is kept again
     let packet = data(&Flow::default(), 4001, 1000);
-    snoop.leaves(30 * MS, &packet, &segment(&packet));
+    snoop.handle_departure(30 * MS, &packet, &segment(&packet));
     assert_eq!(snoop.flows(), 1);
 }
 
@@ -240,12 +240,12 @@ fn a_station_that_lies_harms_only_its_own_flows() {
             // claims everything, nothing, and what was never sent, and has all that is kept for it sent again
             for number in 0..400u32 {
                 let packet = data(&liar, number.wrapping_mul(1000), 1000);
-                hop.snoop.leaves(MS, &packet, &segment(&packet));
+                hop.snoop.handle_departure(MS, &packet, &segment(&packet));
                 let lie = number.wrapping_mul(0x9e37_79b9);
                 let mut packet =
                     acknowledgment(&liar, lie % 500_000, &[(lie % 300_000, lie % 400_000), (lie, 0)]);
                 let segment = segment(&packet);
-                let _ = hop.snoop.came(2 * MS, &mut packet, &segment);
+                let _ = hop.snoop.handle_arrival(2 * MS, &mut packet, &segment);
             }
             let mut repairs = 0;
             while hop.snoop.poll_repair(2 * MS, &mut Vec::new()).is_some() {
@@ -306,7 +306,7 @@ proptest! {
             let near = |number: u32| number % 50_000;
             let mut packet = if is_data { data(&flow, near(number), bytes) } else { acknowledgment(&flow, near(number), &[(near(block.0), near(block.1))]) };
             let segment = segment(&packet);
-            if is_data { snoop.leaves(now, &packet, &segment) } else { let _ = snoop.came(now, &mut packet, &segment); }
+            if is_data { snoop.handle_departure(now, &packet, &segment) } else { let _ = snoop.handle_arrival(now, &mut packet, &segment); }
             snoop.handle_timeout(now);
             let mut repairs = 0;
             while snoop.poll_repair(now, &mut out).is_some() { out.clear(); repairs += 1; }

@@ -87,7 +87,7 @@ impl Path {
 
     /// A packet leaves over a hop, which its end notes.
     fn leave(&mut self, hop: usize, packet: Vec<u8>, lost: &dyn Fn(usize, usize) -> bool) {
-        self.ends[hop].leaves(self.now, &packet, &segment(&packet));
+        self.ends[hop].handle_departure(self.now, &packet, &segment(&packet));
         self.cross(hop, Arrival::Packet(hop, packet), lost);
     }
 
@@ -153,7 +153,7 @@ impl Path {
             }
             Arrival::Acknowledgment(hop, mut packet) => {
                 let read = segment(&packet);
-                if self.ends[hop].came(self.now, &mut packet, &read) != Verdict::Suppress {
+                if self.ends[hop].handle_arrival(self.now, &mut packet, &read) != Verdict::Suppress {
                     let (after, what) = match hop {
                         0 => (FAR, Arrival::Shown(packet)),
                         _ => (HOP, Arrival::Acknowledgment(0, packet)),
@@ -168,7 +168,7 @@ impl Path {
     /// A packet reaches the end of a hop: the relay hands it on, the station acknowledges it.
     fn arrive(&mut self, hop: usize, packet: Vec<u8>, lost: &dyn Fn(usize, usize) -> bool) {
         let inner = Inner::parse(&packet).unwrap();
-        self.histories[hop].delivered(&packet, &inner);
+        self.histories[hop].record_delivery(&packet, &inner);
         if hop == 0 {
             return self.leave(1, packet, lost);
         }

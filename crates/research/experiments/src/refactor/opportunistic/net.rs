@@ -170,12 +170,12 @@ impl<'a> Net<'a> {
         let (mut request, mut reply) = (Vec::new(), Vec::new());
         let (source, now) = (self.run.source, Duration::ZERO);
         if self.station(destination)?.poll_request(now, &mut request).is_some() {
-            let answer = self.gateway.requested(id(destination), &request, &mut reply);
+            let answer = self.gateway.answer_request(id(destination), &request, &mut reply);
             // the way there is as long as the way back, and its radios need not hear as well
             self.unicast(source, destination, CONTROL_BYTES + request.len())?;
             if matches!(answer, Answer::Supplied { .. }) {
                 self.unicast(source, destination, CONTROL_BYTES + reply.len())?;
-                self.station(destination)?.supplied(&reply, now)?;
+                self.station(destination)?.receive_reply(&reply, now)?;
             }
         }
         if let Some(delivered) = self.station(destination)?.poll_deliver(now) {
@@ -200,7 +200,7 @@ impl<'a> Net<'a> {
             let mut number = None;
             if self.reduces() {
                 let sent = self.gateway.encode(id(destination), packet.payload(), Duration::ZERO, &mut bytes);
-                self.gateway.acknowledged(id(destination), sent.number, Duration::ZERO);
+                self.gateway.record_acknowledgment(id(destination), sent.number, Duration::ZERO);
                 number = Some(sent.number);
             } else {
                 bytes.extend_from_slice(packet.payload());
@@ -225,7 +225,7 @@ impl<'a> Net<'a> {
             let Some((Some(sent), _)) = encoded.get(usize::from(number)) else { continue };
             let Some(station) = self.stations.get_mut(&by) else { return Ok(()) };
             station.overhear(&bytes[HEADER_BYTES..])?;
-            self.gateway.has(id(by), *sent);
+            self.gateway.record_held(id(by), *sent);
         }
         Ok(())
     }
@@ -283,7 +283,7 @@ impl<'a> Net<'a> {
                     };
                 message.extend_from_slice(&out);
                 if restored {
-                    self.gateway.acknowledged(id(hint.forwarder), sent.number, Duration::ZERO);
+                    self.gateway.record_acknowledgment(id(hint.forwarder), sent.number, Duration::ZERO);
                 } else {
                     // it gets that one as the others do
                     let late = Duration::from_secs(3600);

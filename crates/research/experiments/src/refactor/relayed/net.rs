@@ -243,9 +243,9 @@ impl<T: Iterator<Item = TracePacket>> Net<T> {
                 let window = other.overheard.get_or_insert(Window::new(id.number));
                 window.note(id.number, 32);
                 let (name, window) = (RECEIVERS[1 - source].0, *window);
-                self.relay.told(name, id.source, window);
+                self.relay.learn_held(name, id.source, window);
                 if let Some(passed) = self.passed.get(&id) {
-                    self.gateway.has(StationId(name as u8), passed.heard);
+                    self.gateway.record_held(StationId(name as u8), passed.heard);
                 }
             }
             self.take_at_receiver(1 - source)?;
@@ -279,7 +279,7 @@ impl<T: Iterator<Item = TracePacket>> Net<T> {
                         None => self.passed.get(&component.id).and_then(|passed| passed.sent),
                     };
                     if let Some(number) = number {
-                        self.gateway.has(StationId(name as u8), number);
+                        self.gateway.record_held(StationId(name as u8), number);
                     }
                 }
             }
@@ -297,7 +297,7 @@ impl<T: Iterator<Item = TracePacket>> Net<T> {
                         (0..=32).map(|back| PacketId { source, number: window.last.wrapping_sub(back) });
                     for id in ids.filter(|id| window.holds(id.number, 32) == Some(true)) {
                         if let Some(passed) = self.passed.get(&id) {
-                            self.gateway.has(StationId(by as u8), passed.heard);
+                            self.gateway.record_held(StationId(by as u8), passed.heard);
                         }
                     }
                 }
@@ -313,7 +313,7 @@ impl<T: Iterator<Item = TracePacket>> Net<T> {
         let sent = self.passed.get(&id).and_then(|passed| passed.sent);
         let now = self.now();
         if let Some(sent) = sent {
-            self.gateway.acknowledged(StationId(by as u8), sent, now);
+            self.gateway.record_acknowledgment(StationId(by as u8), sent, now);
         }
     }
 
@@ -378,7 +378,7 @@ impl<T: Iterator<Item = TracePacket>> Net<T> {
                         other => anyhow::bail!("{id:?} is {other:?}"),
                     };
                     let native = [head, payload].concat();
-                    self.receivers[at].cope.restored(id, &native, now);
+                    self.receivers[at].cope.keep_restored(id, &native, now);
                     self.deliver(at, id, &native)?;
                 }
                 Event::Overheard { native, .. } => self.keep(at, &native),
@@ -408,9 +408,9 @@ impl<T: Iterator<Item = TracePacket>> Net<T> {
             if receiver.station.poll_request(now, &mut request).is_none() {
                 break;
             }
-            let answer = self.gateway.requested(receiver.station.id(), &request, &mut reply);
+            let answer = self.gateway.answer_request(receiver.station.id(), &request, &mut reply);
             let Answer::Supplied { .. } = answer else { break };
-            receiver.station.supplied(&reply, now).context("a reply is refused")?;
+            receiver.station.receive_reply(&reply, now).context("a reply is refused")?;
             let delivered = receiver.station.poll_deliver(now);
             self.air.from_relay += self.spend(CONTROL_BYTES + request.len());
             self.air.from_relay += self.spend(CONTROL_BYTES + reply.len());

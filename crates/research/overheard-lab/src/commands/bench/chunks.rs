@@ -80,7 +80,7 @@ fn encode(packets: &[u8]) -> anyhow::Result<(Duration, Encoded)> {
             *number = gateway.encode(STATION, packet, Duration::ZERO, out).number;
             if let Some(confirmed) = at.checked_sub(ON_THEIR_WAY) {
                 let number = encoded[confirmed].0;
-                gateway.acknowledged(STATION, number, Duration::ZERO);
+                gateway.record_acknowledgment(STATION, number, Duration::ZERO);
             }
         }
     });

@@ -39,7 +39,7 @@ pub fn measure(runs: u32) -> anyhow::Result<Vec<Row>> {
                     let mut snoop = Snoop::new(&settings, Undoes::Rows);
                     for (packet, inner) in burst {
                         if let Some(segment) = Segment::parse(packet, inner) {
-                            snoop.leaves(MS, packet, &segment);
+                            snoop.handle_departure(MS, packet, &segment);
                         }
                     }
                     std::hint::black_box(snoop.bytes());
@@ -52,7 +52,7 @@ pub fn measure(runs: u32) -> anyhow::Result<Vec<Row>> {
     let times = (0..runs).map(|_| {
         timed(|| {
             let mut history = History::default();
-            packets.iter().for_each(|(packet, inner)| history.delivered(packet, inner));
+            packets.iter().for_each(|(packet, inner)| history.record_delivery(packet, inner));
             std::hint::black_box(history.bytes());
         })
     });
@@ -84,7 +84,7 @@ fn undo(packets: &[Packet], degree: usize, runs: u32) -> anyhow::Result<f64> {
     let mut sum = payload.to_vec();
     for (packet, inner) in others {
         recovery::xor::into(&mut sum, &packet[inner.payload_offset..]);
-        history.delivered(packet, inner);
+        history.record_delivery(packet, inner);
     }
     let offsets = (1..degree as i32).map(|at| at * PAYLOAD_BYTES as i32);
     let mut body = Vec::new();
