@@ -327,29 +327,29 @@ fn a_papers_form_is_refused_and_another_is_named() {
 fn what_repairs_tcp_is_checked() {
     refused(
         "[tunnel]",
-        "[recover]\nbuffer_packets = 0\n\n[tunnel]",
-        "gateway.toml: [recover]: buffer is 0 packets; it must be between 1 and 1024",
+        "[snoop]\nbuffer_packets = 0\n\n[tunnel]",
+        "gateway.toml: [snoop]: buffer is 0 packets; it must be between 1 and 1024",
     );
     refused(
         "[tunnel]",
-        "[recover]\ndegree = 17\n\n[tunnel]",
-        "gateway.toml: [recover]: degree is 17; it must be between 1 and 16",
+        "[snoop]\ndegree = 17\n\n[tunnel]",
+        "gateway.toml: [snoop]: degree is 17; it must be between 1 and 16",
     );
     refused(
         "[tunnel]",
-        "[recover]\ndegree = 2\nadaptive = true\n\n[tunnel]",
-        "gateway.toml: [recover] adaptive: follows the link, and degree and distance say what it is to be; take out one or the \
+        "[snoop]\ndegree = 2\nadaptive = true\n\n[tunnel]",
+        "gateway.toml: [snoop] adaptive: follows the link, and degree and distance say what it is to be; take out one or the \
          other",
     );
     refused(
         "[tunnel]",
-        "[recover]\nbuffer_packet = 4\n\n[tunnel]",
-        r#"gateway.toml:10: unknown key "buffer_packet" in [recover]; did you mean "buffer_packets"?"#,
+        "[snoop]\nbuffer_packet = 4\n\n[tunnel]",
+        r#"gateway.toml:10: unknown key "buffer_packet" in [snoop]; did you mean "buffer_packets"?"#,
     );
     refused(
         "[node]",
-        "recover = 3\n\n[node]",
-        "gateway.toml:2: recover: invalid type: integer `3`, expected true, false, or a table",
+        "snoop = 3\n\n[node]",
+        "gateway.toml:2: snoop: invalid type: integer `3`, expected true, false, or a table",
     );
 }
 

@@ -51,7 +51,7 @@ fn the_table_of_the_readme_names_keys_that_a_configuration_may_have() {
         ("interface", "\"wlan0mon\""),
         ("slot_bits", "18"),
         ("rate_mbps", "24.0"),
-        ("code", "true"),
+        ("network_coding", "true"),
         ("buffer_packets", "8"),
         ("replacement", "\"lru\""),
         ("adaptive", "true"),

@@ -258,7 +258,7 @@ fn a_relay_repairs_what_is_lost_on_its_hop_and_the_sender_is_told_nothing() {
     if !possible() {
         return;
     }
-    let (medium, site, nodes) = one_relay("[reduce]\npolicy = \"off\"\n", "recover = true\n");
+    let (medium, site, nodes) = one_relay("[reduce]\npolicy = \"off\"\n", "snoop = true\n");
     let machines = &medium.machines;
     // a radio's rate, and losses of one in 25 on the relay's hop to the second station alone
     machines[1].run("tc", "qdisc add dev cable root tbf rate 8mbit burst 3000 limit 100000");

@@ -31,7 +31,8 @@ pub struct File {
     #[serde(default)]
     pub shorten: Shorten,
     /// How TCP segments that the air lost are repaired from here: `true`, or a table; left out: they are not.
-    pub recover: Option<Switched<Recover>>,
+    #[serde(alias = "recover")]
+    pub snoop: Option<Switched<Snoop>>,
     /// Which TCP connections are split here: `true`, or a table; left out: none.
     pub split: Option<Switched<Split>>,
     /// What stations overhear of each other; left out: nothing.
@@ -258,10 +259,10 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Switched<T> {
     }
 }
 
-/// `[recover]`
+/// `[snoop]`
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Recover {
+pub struct Snoop {
     /// How many packets, coded or not, are kept for each flow: 8 by default.
     pub buffer_packets: Option<usize>,
     /// What becomes of a packet for which there is no room: `"none"` by default, or `"lru"`.
@@ -318,8 +319,8 @@ pub struct Overhear {
     /// At which rate the gateway's radio sends, in Mbit/s: 24 by default.
     pub rate_mbps: Option<f64>,
     /// Whether a relay sends packets for several peers as one, and who has a relay takes them apart: by default they do.
-    #[serde(default = "yes")]
-    pub code: bool,
+    #[serde(default = "yes", alias = "code")]
+    pub network_coding: bool,
 }
 
 /// `[dashboard]`

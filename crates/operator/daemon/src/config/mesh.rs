@@ -28,6 +28,6 @@ pub fn mesh(
         let what = "what passes from peer to peer stays on one thread; take it out";
         return Err(Mistake::at(path, "[node] threads", what));
     }
-    let codes = file.overhear.as_ref().is_some_and(|overhear| overhear.code);
+    let codes = file.overhear.as_ref().is_some_and(|overhear| overhear.network_coding);
     Ok(Mesh { forwards, relays, codes, destinations })
 }

@@ -13,8 +13,9 @@ mod mtu;
 mod overhear;
 mod overlap;
 mod policies;
-mod recover;
+mod renamed;
 mod resolve;
+mod snoop;
 mod split;
 
 pub use boost::Boost;
@@ -73,5 +74,9 @@ fn read(path: &Path) -> Result<file::File, Mistake> {
 pub fn read_toml<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, Mistake> {
     let text = fs::read_to_string(path)
         .map_err(|why| Mistake::new(format!("cannot read the configuration {}: {why}", path.display())))?;
-    toml::from_str(&text).map_err(|error| mistake::from_toml(path, &text, &error))
+    let read = toml::from_str(&text).map_err(|error| mistake::from_toml(path, &text, &error))?;
+    for key in renamed::old_keys(&text) {
+        tracing::warn!("{}: {key}", path.display());
+    }
+    Ok(read)
 }

@@ -8,7 +8,7 @@ use super::gateways::gateways;
 use super::mesh::mesh;
 use super::mtu::{largest_datagram_bytes, mtu};
 use super::overhear::{group, overhear};
-use super::recover::recover;
+use super::snoop::snoop;
 use super::split::split;
 use super::{Config, Mistake, Policies, overlap};
 use crate::sockets::SOCKET_DIRECTORY;
@@ -75,7 +75,7 @@ pub fn resolve(path: &Path, mut file: File, policies: &dyn Policies) -> anyhow::
     let lane_bytes = if source_ports > 1 { LANE_BYTES } else { 0 };
     let mut node = node::Config::new(private_key, network_key, peers);
     node.reduce = reduce;
-    node.recover = recover(path, file.recover.take())?;
+    node.recover = snoop(path, file.snoop.take())?;
     let around_bytes = lane_bytes + if shares { SHARING_BYTES } else { 0 };
     let mtu = mtu(path, &file.tunnel, &endpoints, listen, inner_ipv6, around_bytes)?;
 

@@ -193,7 +193,7 @@ impl Trial {
         let policy = if has(Mechanism::Reduce) { "adaptive" } else { "off" };
         let _ = writeln!(config, "[reduce]\npolicy = \"{policy}\"");
         if has(Mechanism::Recover) {
-            config.push_str("[recover]\n");
+            config.push_str("[snoop]\n");
         }
         if has(Mechanism::Overhear) {
             config.push_str("[overhear]\nrate_mbps = 11\n");
@@ -256,7 +256,7 @@ mod tests {
         for (line, mechanism) in [
             ("policy = \"adaptive\"", Mechanism::Reduce),
             ("[overhear]", Mechanism::Overhear),
-            ("[recover]", Mechanism::Recover),
+            ("[snoop]", Mechanism::Recover),
             ("boost = true", Mechanism::Boost),
         ] {
             assert!(config(all).contains(line) && !config(none).contains(line), "{line}");

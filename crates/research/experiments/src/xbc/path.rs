@@ -73,7 +73,7 @@ impl Repair {
             Self::ReedSolomon => ("none", "reed_solomon = true".to_owned()),
             Self::Adaptive => ("none", "adaptive = true".to_owned()),
         };
-        format!("[recover]\nbuffer_packets = {buffer_packets}\nreplacement = \"{replacement}\"\n{coding}\n")
+        format!("[snoop]\nbuffer_packets = {buffer_packets}\nreplacement = \"{replacement}\"\n{coding}\n")
     }
 }
 
