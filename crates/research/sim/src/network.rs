@@ -187,13 +187,13 @@ impl<M: Medium> Network<M> {
     }
 
     /// Gives a node a packet to send, which waits until the node is polled.
-    pub fn offer(&mut self, from: usize, packet: &[u8]) {
+    pub fn offer_packet(&mut self, from: usize, packet: &[u8]) {
         self.members[from].node.handle_packet(self.now, packet);
     }
 
     /// Gives a node a packet to send, and polls it.
     pub fn send(&mut self, from: usize, packet: &[u8]) {
-        self.offer(from, packet);
+        self.offer_packet(from, packet);
         self.poll(from);
     }
 

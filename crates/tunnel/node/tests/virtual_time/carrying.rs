@@ -284,7 +284,7 @@ proptest! {
             }
             // the sequence makes every packet its own, so that a duplicate shows
             let packet = tcp(STATION, index as u32 * 2000, payload);
-            pair.offer(GATEWAY, &packet);
+            pair.offer_packet(GATEWAY, &packet);
             sent.insert(packet);
             if index % burst != 0 {
                 continue; // it waits for the others

@@ -91,7 +91,7 @@ fn growth(mut flow: Flow, waiting: u64) -> f64 {
         for _ in 0..turns {
             while handed_over < pair.status(GATEWAY).peers[0].counters.inner_sent_packets + waiting {
                 let packet = flow.next(pair.now());
-                pair.offer(GATEWAY, &packet);
+                pair.offer_packet(GATEWAY, &packet);
                 handed_over += 1;
             }
             pair.transmit(GATEWAY);

@@ -94,7 +94,7 @@ fn marks_survive_reduction_loss_and_repair_and_nothing_else_changes() {
 fn a_mark_on_what_must_not_be_marked_drops_the_packet_and_is_counted() {
     let mut pair = pair(Policy::Acked, Road::default());
     let mut datagram = Vec::new();
-    pair.offer(GATEWAY, &of_class(0, 1, b"no ECN"));
+    pair.offer_packet(GATEWAY, &of_class(0, 1, b"no ECN"));
     let transmit = pair.poll_transmit(GATEWAY, &mut datagram).unwrap();
     transmit.seal(&mut datagram);
     let from = pair.address(GATEWAY);

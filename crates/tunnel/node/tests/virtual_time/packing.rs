@@ -25,7 +25,7 @@ fn small_packets_that_wait_share_a_datagram() {
     let mut pair = adaptive(1);
     let sent: Vec<_> = (0..10).map(|index| tcp(STATION, index * 40, &[index as u8; 40])).collect();
     for packet in &sent {
-        pair.offer(GATEWAY, packet);
+        pair.offer_packet(GATEWAY, packet);
     }
     pair.poll(GATEWAY);
     assert_eq!(datagrams_from(&pair, GATEWAY).len(), 1);
@@ -40,7 +40,7 @@ fn a_packet_that_turns_out_too_long_opens_the_next_datagram() {
     for payloads in repetitive(2, 600).chunks(6) {
         for payload in payloads {
             let packet = tcp(STATION, sent.len() as u32 * 1200, payload);
-            pair.offer(GATEWAY, &packet);
+            pair.offer_packet(GATEWAY, &packet);
             sent.push(packet);
         }
         pair.poll(GATEWAY);
@@ -64,7 +64,7 @@ fn keys_may_change_while_a_packet_waits_for_the_next_datagram() {
     for _ in 0..2000 {
         for payload in &payloads[sent.len() % 10..][..2] {
             let packet = tcp(STATION, sent.len() as u32 * 1200, payload);
-            pair.offer(GATEWAY, &packet);
+            pair.offer_packet(GATEWAY, &packet);
             sent.push(packet);
         }
         // one datagram leaves; what did not fit waits until something else happens
@@ -86,7 +86,7 @@ fn datagrams_of_a_backlog_are_of_one_length() {
     for payloads in repetitive(4, 600).chunks(60) {
         for payload in payloads {
             let packet = tcp(STATION, sent.len() as u32 * 1200, payload);
-            pair.offer(GATEWAY, &packet);
+            pair.offer_packet(GATEWAY, &packet);
             sent.push(packet);
         }
         pair.medium.recording = Some(Vec::new());
@@ -116,7 +116,7 @@ fn packets_that_lost_one_half_are_sent_again_and_nothing_is_cut_while_the_air_lo
         pair.medium.road.loss = loss;
         for payload in repetitive(sent.len() as u64, 30) {
             let packet = tcp(STATION, sent.len() as u32 * 1200, &payload);
-            pair.offer(GATEWAY, &packet);
+            pair.offer_packet(GATEWAY, &packet);
             sent.push(packet);
         }
         pair.medium.recording = Some(Vec::new());

@@ -210,9 +210,9 @@ fn a_goodbye_ends_the_session_at_the_other_side() {
 fn packets_that_lead_nowhere_are_counted() {
     let mut pair = pair();
     pair.run(SECOND);
-    pair.offer(GATEWAY, b"no packet");
-    pair.offer(GATEWAY, &tcp(GATEWAY, 0, b"to itself"));
-    pair.offer(GATEWAY, &tcp(STATION, 0, &[0; 1500]));
+    pair.offer_packet(GATEWAY, b"no packet");
+    pair.offer_packet(GATEWAY, &tcp(GATEWAY, 0, b"to itself"));
+    pair.offer_packet(GATEWAY, &tcp(STATION, 0, &[0; 1500]));
     let status = pair.status(GATEWAY);
     assert_eq!((status.refused.not_ip, status.refused.no_route), (1, 1));
     assert_eq!(status.peers[0].counters.too_large, 1);

@@ -105,7 +105,7 @@ fn a_frame_of_a_type_that_is_not_known_is_passed_over_and_what_stands_beside_it_
         let mut pair = pair(Policy::Acked, Road::default(), 1..=1, versions);
         let packet = tcp(STATION, 5, b"beside something new");
         let mut datagram = Vec::new();
-        pair.offer(GATEWAY, &packet);
+        pair.offer_packet(GATEWAY, &packet);
         let transmit = pair.poll_transmit(GATEWAY, &mut datagram).unwrap();
         let new = [100, 5, 1, 2, 3, 4, 5, 127, 0];
         let at = SEALED_HEADER_BYTES + frame::SEQUENCE_BYTES;
@@ -122,7 +122,7 @@ fn a_frame_of_a_type_that_is_not_known_is_passed_over_and_what_stands_beside_it_
 fn a_unit_of_another_version_than_the_sessions_is_refused() {
     let mut pair = pair(Policy::Acked, Road::default(), 1..=1, 1..=1);
     let mut datagram = Vec::new();
-    pair.offer(GATEWAY, &tcp(STATION, 5, b"downgraded on the way"));
+    pair.offer_packet(GATEWAY, &tcp(STATION, 5, b"downgraded on the way"));
     let transmit = pair.poll_transmit(GATEWAY, &mut datagram).unwrap();
     transmit.seal(&mut datagram);
     datagram[0] &= 0x0f;
