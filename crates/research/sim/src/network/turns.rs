@@ -117,8 +117,8 @@ impl<M: Medium> Network<M> {
         Some(hearer.node)
     }
 
-    /// Takes what a node delivers and tells.
-    pub(super) fn collect(&mut self, index: usize) {
+    /// Takes what a node has to deliver and to tell, and lets it send nothing.
+    pub fn collect(&mut self, index: usize) {
         let mut packet = self.spare.pop().unwrap_or_default();
         let member = &mut self.members[index];
         while member.node.poll_deliver(&mut packet) {
