@@ -1,36 +1,70 @@
 //! A station and its gateway, for the targets that attack a whole node.
 
 use etherparse::PacketBuilder;
-use node::{Config, Gateways, Group, NetworkKey, Node, PeerConfig, PrivateKey};
+use node::{Config, Gateways, Group, NetworkKey, Node, PeerConfig, PeerCounters, PrivateKey, Transmit};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use re::Parameters;
+use sim::network::{Direct, Hearer, Medium, Network, Sent};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 use wire::inner::Inner;
+use wire::unit::SEALED_HEADER_BYTES;
 
-/// Where the station's datagrams come from.
-pub const STATION: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2)), 4780);
-/// Where the gateway is.
-pub const GATEWAY: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 4780);
+/// The number of the node that seeks the other one.
+pub const STATION: usize = 0;
+/// The number of the node that waits for the other one.
+pub const GATEWAY: usize = 1;
+/// Where they are.
+const ADDRESSES: [SocketAddr; 2] = [
+    SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2)), 4780),
+    SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 4780),
+];
 /// The station inside the tunnel.
 pub const STATION_INSIDE: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 2);
 /// The gateway inside the tunnel.
 pub const GATEWAY_INSIDE: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 1);
+const MS: Duration = Duration::from_millis(1);
 /// Small, so that it overflows.
 const STORE_BYTES: usize = 1 << 14;
 
-/// The two nodes, and what time it is for both. Equal calls give equal bytes.
+/// A road without delay or loss.
+#[derive(Default)]
+pub struct Road {
+    /// What the station said before it was sealed, for those that want to know.
+    pub plaintexts: Option<Vec<Vec<u8>>>,
+    /// The longest datagram.
+    pub longest_bytes: usize,
+}
+
+impl Medium for Road {
+    fn before_seal(&mut self, from: usize, _: &Transmit, datagram: &mut Vec<u8>) {
+        if let Some(plaintexts) = self.plaintexts.as_mut().filter(|_| from == STATION) {
+            plaintexts.extend(datagram.get(SEALED_HEADER_BYTES..).map(<[u8]>::to_vec));
+        }
+    }
+
+    fn who_hears(&mut self, sent: &Sent<'_>, hearers: &mut Vec<Hearer>) -> Duration {
+        self.longest_bytes = self.longest_bytes.max(sent.datagram.len());
+        Direct.who_hears(sent, hearers)
+    }
+}
+
+/// The two nodes. Equal calls give equal bytes.
 pub struct Pair {
-    /// Seeks the gateway.
-    pub station: Node,
-    /// Waits for the station.
-    pub gateway: Node,
-    /// Since both started.
-    pub now: Duration,
+    /// What drives them.
+    pub network: Network<Road>,
 }
 
 impl Pair {
+    fn new(nodes: [Node; 2]) -> Self {
+        let mut network = Network::new(MS * 1000, Road::default());
+        for (address, node) in ADDRESSES.into_iter().zip(nodes) {
+            network.join(address, node);
+        }
+        Pair { network }
+    }
+
     /// Two nodes that have not met.
     #[must_use]
     pub fn strangers() -> Self {
@@ -44,15 +78,14 @@ impl Pair {
             allowed_ips: vec![IpAddr::V4(inside).into()],
             keepalive: None,
         };
-        let of_station = vec![peer("gateway", &gateway, GATEWAY_INSIDE, Some(GATEWAY))];
+        let of_station = vec![peer("gateway", &gateway, GATEWAY_INSIDE, Some(ADDRESSES[GATEWAY]))];
         let of_gateway = vec![peer("station", &station, STATION_INSIDE, None)];
         let node = |key, peers, seed| {
             let mut config = Config::new(key, network.clone(), peers);
             config.reduce = Parameters { store_bytes: STORE_BYTES, ..Parameters::default() };
             Node::new(config, [seed; 32], Duration::ZERO).expect("our own configuration")
         };
-        let (station, gateway) = (node(station, of_station, 1), node(gateway, of_gateway, 2));
-        Pair { station, gateway, now: Duration::from_secs(1) }
+        Pair::new([node(station, of_station, 1), node(gateway, of_gateway, 2)])
     }
 
     /// A station of both gateways, inside the tunnel.
@@ -101,93 +134,100 @@ impl Pair {
             config.gateways = Gateways::Neighbours(vec![0]);
             Node::new(config, [seed; 32], Duration::ZERO).expect("our own configuration")
         };
-        let station = node(0, GATEWAY_INSIDE, Some(GATEWAY), 1);
-        let gateway = node(1, STATION_INSIDE, None, 2);
-        let mut pair = Pair { station, gateway, now: Duration::from_secs(1) };
-        pair.station.handle_packet(pair.now, &packet(0));
-        pair.exchange(&mut |_| ());
-        assert!(in_session(&pair.gateway, pair.now), "the two meet");
-        pair
+        Pair::new([node(0, GATEWAY_INSIDE, Some(ADDRESSES[GATEWAY]), 1), node(1, STATION_INSIDE, None, 2)])
+            .meet()
     }
 
     /// Two nodes with a session that both have confirmed.
     #[must_use]
     pub fn met() -> Self {
-        let mut pair = Pair::strangers();
-        pair.station.handle_packet(pair.now, &packet(0));
-        pair.exchange(&mut |_| ());
-        assert!(in_session(&pair.gateway, pair.now), "the two meet");
-        pair
+        Pair::strangers().meet()
     }
 
-    /// Carries datagrams both ways until there are none, shows each of the station's to `station_sends` before it
-    /// is sealed, and discards what is delivered.
-    pub fn exchange(&mut self, station_sends: &mut dyn FnMut(&[u8])) {
+    fn meet(mut self) -> Self {
+        self.network.offer_packet(STATION, &packet(0));
+        self.exchange();
+        assert!(self.in_session(), "the two meet");
+        self
+    }
+
+    /// Carries datagrams both ways until there are none, and discards what is delivered.
+    pub fn exchange(&mut self) {
         loop {
-            self.now += Duration::from_millis(1);
-            let sent = send(&mut self.station, self.now, STATION, &mut self.gateway, station_sends)
-                + send(&mut self.gateway, self.now, GATEWAY, &mut self.station, &mut |_| ());
-            if sent == 0 {
+            self.network.advance(MS);
+            if self.network.hand_over(STATION) + self.network.hand_over(GATEWAY) == 0 {
                 break;
             }
         }
-        for node in [&mut self.station, &mut self.gateway] {
-            deliveries(node);
-        }
+        self.deliveries(STATION);
+        self.deliveries(GATEWAY);
     }
 
-    /// Lets timers pass and discards what is sent, until `duration` has gone by. A node always asks for a later
-    /// time than it was just told, so that a driver that obeys it does not spin.
-    pub fn let_pass(node: &mut Node, now: Duration, duration: Duration) -> Duration {
-        let (mut now, end) = (now, now + duration);
+    /// The gateway gets a datagram from the station's address.
+    pub fn arrive(&mut self, datagram: &[u8]) {
+        self.network.offer_datagram(GATEWAY, ADDRESSES[STATION], 0, datagram);
+    }
+
+    /// The station seals this plaintext, whose header, counter and seal are those of a packet of its own, and
+    /// the gateway gets it. What the gateway answers is lost. `false` if the station sends nothing any more.
+    pub fn say(&mut self, plaintext: &[u8]) -> bool {
         let mut out = Vec::new();
+        self.network.offer_packet(STATION, &packet(0));
+        let Some(transmit) = self.network.poll_transmit(STATION, &mut out) else { return false };
+        out.truncate(SEALED_HEADER_BYTES);
+        out.extend_from_slice(plaintext);
+        transmit.seal(&mut out);
+        self.arrive(&out);
+        self.network.advance(MS);
+        self.lose_what_is_due();
+        true
+    }
+
+    /// Lets the gateway's timers pass and discards what it sends, until `duration` has gone by. A node always
+    /// asks for a later time than it was just told, so that a driver that obeys it does not spin.
+    pub fn let_pass(&mut self, duration: Duration) {
+        let end = self.network.now() + duration;
         for _ in 0..1000 {
-            node.handle_timeout(now);
-            while let Some(transmit) = node.poll_transmit(now, &mut out) {
-                transmit.seal(&mut out);
-            }
-            match node.poll_timeout() {
-                Some(then) if then < end => now = now.max(then),
-                _ => return end,
+            self.lose_what_is_due();
+            match self.network.node(GATEWAY).poll_timeout() {
+                Some(then) if then < end => self.network.advance(then.saturating_sub(self.network.now())),
+                _ => return,
             }
         }
         panic!("a thousand timers within {duration:?}");
     }
-}
 
-/// Whether a node has a session with its peer.
-#[must_use]
-pub fn in_session(node: &Node, now: Duration) -> bool {
-    node.status(now).peers[0].session_age_seconds.is_some()
-}
-
-fn send(
-    from: &mut Node,
-    now: Duration,
-    address: SocketAddr,
-    to: &mut Node,
-    shown: &mut dyn FnMut(&[u8]),
-) -> usize {
-    let (mut out, mut sent) = (Vec::new(), 0);
-    while let Some(transmit) = from.poll_transmit(now, &mut out) {
-        shown(&out);
-        transmit.seal(&mut out);
-        to.handle_datagram(now, address, 0, &mut out);
-        sent += 1;
+    fn lose_what_is_due(&mut self) {
+        let (now, mut out) = (self.network.now(), Vec::new());
+        self.network.node_mut(GATEWAY).handle_timeout(now);
+        while let Some(transmit) = self.network.poll_transmit(GATEWAY, &mut out) {
+            transmit.seal(&mut out);
+        }
     }
-    sent
-}
 
-/// What a node has to deliver. All of it is IP packets whose source is the other node.
-pub fn deliveries(node: &mut Node) -> Vec<Vec<u8>> {
-    let (mut packets, mut out) = (Vec::new(), Vec::new());
-    while node.poll_deliver(&mut out) {
-        let inner = Inner::parse(&out).expect("what is delivered is an IP packet");
-        let source = inner.flow.source;
-        assert!(source == STATION_INSIDE || source == GATEWAY_INSIDE, "delivered from {source}");
-        packets.push(out.clone());
+    /// Whether the gateway has a session with its peer.
+    #[must_use]
+    pub fn in_session(&self) -> bool {
+        self.network.status(GATEWAY).peers[0].session_age_seconds.is_some()
     }
-    packets
+
+    /// What the gateway counted of its peer.
+    #[must_use]
+    pub fn counters(&self) -> PeerCounters {
+        self.network.status(GATEWAY).peers[0].counters
+    }
+
+    /// Takes what a node has delivered. All of it is IP packets whose source is the other node.
+    pub fn deliveries(&mut self, index: usize) -> Vec<Vec<u8>> {
+        self.network.collect(index);
+        let packets = self.network.take_delivered(index);
+        for packet in &packets {
+            let inner = Inner::parse(packet).expect("what is delivered is an IP packet");
+            let source = inner.flow.source;
+            assert!(source == STATION_INSIDE || source == GATEWAY_INSIDE, "delivered from {source}");
+        }
+        packets
+    }
 }
 
 /// A packet from the station to the gateway; those with numbers equal modulo 4 carry the same content.

@@ -2,10 +2,9 @@
 //! two bytes.
 
 use crate::Seed;
-use crate::pair::{Pair, STATION, deliveries, packet, push_record, records};
+use crate::pair::{GATEWAY, Pair, STATION, packet, push_record, records};
 use std::time::Duration;
 use wire::frame::{self, FrameType};
-use wire::unit::SEALED_HEADER_BYTES;
 
 /// More would only take time.
 const MAX_PLAINTEXTS: usize = 64;
@@ -15,46 +14,37 @@ const PATIENCE: Duration = Duration::from_secs(300);
 /// what was delivered, and the gateway's timers come to rest.
 pub fn check(bytes: &[u8]) -> bool {
     let mut pair = Pair::met();
-    let counters = |pair: &Pair| pair.gateway.status(pair.now).peers[0].counters;
-    let before = counters(&pair);
-    let (mut out, mut answer, mut delivered) = (Vec::new(), Vec::new(), 0);
+    let (before, mut delivered) = (pair.counters(), 0);
     for plaintext in records(bytes).take(MAX_PLAINTEXTS) {
-        // A packet of the station's own gives the header, the counter and the seal.
-        pair.station.handle_packet(pair.now, &packet(0));
-        let Some(transmit) = pair.station.poll_transmit(pair.now, &mut out) else { break };
-        out.truncate(SEALED_HEADER_BYTES);
-        out.extend_from_slice(plaintext);
-        transmit.seal(&mut out);
-        pair.gateway.handle_datagram(pair.now, STATION, 0, &mut out);
-        delivered += deliveries(&mut pair.gateway).len() as u64;
-        pair.now += Duration::from_millis(1);
-        pair.gateway.handle_timeout(pair.now);
-        while let Some(transmit) = pair.gateway.poll_transmit(pair.now, &mut answer) {
-            transmit.seal(&mut answer);
+        if !pair.say(plaintext) {
+            break;
         }
+        delivered += pair.deliveries(GATEWAY).len() as u64;
     }
-    let after = counters(&pair);
+    let after = pair.counters();
     assert_eq!(after.inner_received_packets - before.inner_received_packets, delivered);
     let accepted = after.bad_frames == before.bad_frames && after.missed == before.missed;
-    Pair::let_pass(&mut pair.gateway, pair.now, PATIENCE);
-    deliveries(&mut pair.gateway);
+    pair.let_pass(PATIENCE);
+    pair.deliveries(GATEWAY);
     accepted
 }
 
 /// What an honest station says while it sends contents again and again, and control frames.
 pub fn seeds() -> Vec<Seed> {
     let mut pair = Pair::met();
-    let mut plaintexts: Vec<Vec<u8>> = Vec::new();
+    pair.network.medium.plaintexts = Some(Vec::new());
     for number in 0..12 {
-        pair.station.handle_packet(pair.now, &packet(number));
-        pair.exchange(&mut |datagram| {
-            plaintexts.extend(datagram.get(SEALED_HEADER_BYTES..).map(<[u8]>::to_vec))
-        });
-        pair.now += Duration::from_millis(200);
-        pair.station.handle_timeout(pair.now);
-        pair.gateway.handle_timeout(pair.now);
+        pair.network.offer_packet(STATION, &packet(number));
+        pair.exchange();
+        pair.network.advance(Duration::from_millis(200));
+        let now = pair.network.now();
+        for node in [STATION, GATEWAY] {
+            pair.network.node_mut(node).handle_timeout(now);
+        }
     }
-    assert!(pair.station.status(pair.now).peers[0].counters.reduced_packets > 0, "contents repeat");
+    let reduced = pair.network.status(STATION).peers[0].counters.reduced_packets;
+    assert!(reduced > 0, "contents repeat");
+    let plaintexts = pair.network.medium.plaintexts.take().unwrap_or_default();
     let traffic =
         Seed::of("traffic", |out| plaintexts.iter().for_each(|plaintext| push_record(plaintext, out)));
     let control = Seed::of("control", |out| {

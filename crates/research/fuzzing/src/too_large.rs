@@ -1,8 +1,9 @@
 //! A station, and whatever its own machine hands it to be sent: packets, each behind its length in two bytes.
 
 use crate::Seed;
-use crate::pair::{GATEWAY_INSIDE, Pair, STATION, STATION_INSIDE, deliveries, push_record, records};
+use crate::pair::{GATEWAY, GATEWAY_INSIDE, Pair, STATION, STATION_INSIDE, push_record, records};
 use etherparse::{IpNumber, Ipv4Header};
+use std::time::Duration;
 use wire::inner::Inner;
 
 /// More would only take time.
@@ -14,26 +15,23 @@ const DATAGRAM_BYTES: usize = 1452;
 /// short, and addressed to it; every fragment arrives and fits.
 pub fn check(bytes: &[u8]) -> bool {
     let mut pair = Pair::met();
-    let mut out = Vec::new();
     for packet in records(bytes).take(MAX_PACKETS) {
-        pair.station.handle_packet(pair.now, packet);
-        for message in deliveries(&mut pair.station) {
+        pair.network.offer_packet(STATION, packet);
+        for message in pair.deliveries(STATION) {
             let (message, packet) = (message.as_slice(), Inner::parse(packet).expect("it was answered"));
             assert!(message.len() <= 1280, "a long message");
             let told = Inner::parse(message).expect("a message is a packet").flow;
             assert_eq!((told.source, told.destination), (packet.flow.destination, packet.flow.source));
         }
-        pair.now += std::time::Duration::from_millis(1);
-        while let Some(transmit) = pair.station.poll_transmit(pair.now, &mut out) {
-            transmit.seal(&mut out);
-            assert!(out.len() <= DATAGRAM_BYTES, "{} bytes", out.len());
-            pair.gateway.handle_datagram(pair.now, STATION, 0, &mut out);
-        }
-        for part in deliveries(&mut pair.gateway) {
+        pair.network.advance(Duration::from_millis(1));
+        pair.network.hand_over(STATION);
+        let longest_bytes = pair.network.medium.longest_bytes;
+        assert!(longest_bytes <= DATAGRAM_BYTES, "{longest_bytes} bytes");
+        for part in pair.deliveries(GATEWAY) {
             assert!(part.len() <= DATAGRAM_BYTES - node::AROUND_PACKET);
         }
     }
-    let counters = pair.station.status(pair.now).peers[0].counters;
+    let counters = pair.network.status(STATION).peers[0].counters;
     assert!(counters.fragmented + counters.icmp_sent <= counters.too_large);
     counters.fragmented + counters.icmp_sent > 0
 }

@@ -43,6 +43,12 @@
 //! it is added. What is due at the same instant happens in a fixed order: mishaps, links, nodes, sources. An
 //! [`EventLog`] writes one line an event, digests of all bytes included; two logs of equal runs are equal.
 //!
+//! # Nodes without links
+//!
+//! A [`Network`] is the smaller thing: whole nodes and a function that says who hears what they send. The tests of the
+//! node, fuzzing and measurements of speed drive their nodes with it. A [`Simulation`] has a loop of its own, since links
+//! with queues decide there what is due, and since hosts without a node take part.
+//!
 //! [`trial`] builds on all this what the byte-caching paper's experiments need of a simulation; [`workload`] has
 //! fixed amounts of work for measurements of speed.
 
@@ -55,6 +61,7 @@ mod event_log;
 mod host;
 mod ledger;
 mod mishap;
+pub mod network;
 mod observer;
 mod outer;
 mod path;
@@ -72,6 +79,7 @@ pub use dependencies::{Dependencies, Link as DependencyLink, Row as DependencyRo
 pub use event_log::EventLog;
 pub use host::Outcomes;
 pub use mishap::{Mishap, NotPossible};
+pub use network::Network;
 pub use observer::{Observer, Sight};
 pub use path::{down_link, up_link};
 pub use report::{FlowReport, HostReport, LinkReport, Packets, Report, SourceReport};

@@ -7,6 +7,7 @@ use etherparse::PacketBuilder;
 use node::{Config, NetworkKey, Node, PeerConfig, PrivateKey};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
+use sim::network::{Hearer, Medium, Network, Sent};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -19,82 +20,70 @@ const COUNTED: usize = 8000;
 /// In so many packets one allocation is none a packet: tables grow now and then, and boxes are turned over.
 const PACKETS_AN_ALLOCATION: u64 = 100;
 
-/// Two nodes without a road between them: what one sends the other has.
-struct Together {
-    nodes: [Node; 2],
-    addresses: [SocketAddr; 2],
-    now: Duration,
-    datagram: Vec<u8>,
-    delivery: Vec<u8>,
-    delivered: usize,
-    /// Which datagrams are lost: one in so many.
+/// One datagram in so many is lost, if any.
+#[derive(Default)]
+struct Lossy {
     loses_one_in: Option<u64>,
     sent: u64,
 }
 
-impl Together {
-    fn new() -> Self {
-        let rng = &mut ChaCha12Rng::seed_from_u64(7);
-        let network = NetworkKey::generate(rng);
-        let keys = [PrivateKey::generate(rng), PrivateKey::generate(rng)];
-        let addresses: [SocketAddr; 2] =
-            ["192.0.2.1:4780".parse().unwrap(), "198.51.100.7:40000".parse().unwrap()];
-        let node = |index: usize| {
-            let peer = PeerConfig {
-                name: "other".into(),
-                public_key: keys[1 - index].public(),
-                endpoint: Some(addresses[1 - index]),
-                allowed_ips: vec!["0.0.0.0/0".parse().unwrap()],
-                keepalive: None,
-            };
-            let config = Config::new(keys[index].clone(), network.clone(), vec![peer]);
-            Node::new(config, [index as u8; 32], Duration::ZERO).unwrap()
+impl Medium for Lossy {
+    fn who_hears(&mut self, sent: &Sent<'_>, hearers: &mut Vec<Hearer>) -> Duration {
+        self.sent += 1;
+        if !self.loses_one_in.is_some_and(|one_in| self.sent.is_multiple_of(one_in)) {
+            hearers.extend(sent.to.map(Hearer::of));
+        }
+        Duration::ZERO
+    }
+}
+
+/// Two nodes without a road between them: what one sends the other has.
+fn together() -> Network<Lossy> {
+    let rng = &mut ChaCha12Rng::seed_from_u64(7);
+    let network_key = NetworkKey::generate(rng);
+    let keys = [PrivateKey::generate(rng), PrivateKey::generate(rng)];
+    let addresses: [SocketAddr; 2] =
+        ["192.0.2.1:4780".parse().unwrap(), "198.51.100.7:40000".parse().unwrap()];
+    let mut network = Network::new(Duration::ZERO, Lossy::default());
+    for index in [0, 1] {
+        let peer = PeerConfig {
+            name: "other".into(),
+            public_key: keys[1 - index].public(),
+            endpoint: Some(addresses[1 - index]),
+            allowed_ips: vec!["0.0.0.0/0".parse().unwrap()],
+            keepalive: None,
         };
-        Together {
-            nodes: [node(0), node(1)],
-            addresses,
-            now: Duration::ZERO,
-            datagram: Vec::with_capacity(2048),
-            delivery: Vec::with_capacity(2048),
-            delivered: 0,
-            loses_one_in: None,
-            sent: 0,
-        }
+        let config = Config::new(keys[index].clone(), network_key.clone(), vec![peer]);
+        network.join(addresses[index], Node::new(config, [index as u8; 32], Duration::ZERO).unwrap());
     }
+    network
+}
 
-    /// Lets both send what they have until neither has anything.
-    fn settle(&mut self) {
-        self.now += TURN;
-        let mut quiet = false;
-        while !quiet {
-            quiet = true;
-            for from in [0, 1] {
-                self.nodes[from].handle_timeout(self.now);
-                while let Some(transmit) = self.nodes[from].poll_transmit(self.now, &mut self.datagram) {
-                    quiet = false;
-                    transmit.seal(&mut self.datagram);
-                    self.sent += 1;
-                    if self.loses_one_in.is_some_and(|one_in| self.sent.is_multiple_of(one_in)) {
-                        continue;
-                    }
-                    let source = self.addresses[from];
-                    self.nodes[1 - from].handle_datagram(self.now, source, 0, &mut self.datagram);
-                    while self.nodes[1 - from].poll_deliver(&mut self.delivery) {
-                        self.delivered += 1;
-                    }
-                }
-                while self.nodes[from].poll_event().is_some() {}
-            }
+/// Lets both send what they have until neither has anything; how many packets are delivered.
+fn settle(network: &mut Network<Lossy>) -> usize {
+    network.advance(TURN);
+    let now = network.now();
+    let mut quiet = false;
+    while !quiet {
+        quiet = true;
+        for from in [0, 1] {
+            network.node_mut(from).handle_timeout(now);
+            quiet &= network.hand_over(from) == 0;
         }
     }
+    let delivered = network.delivered(0).len() + network.delivered(1).len();
+    network.discard();
+    delivered
+}
 
-    /// Carries packets; each is answered by a short one.
-    fn carry(&mut self, packets: &[Vec<u8>]) {
-        for together in packets.chunks(TOGETHER) {
-            together.iter().for_each(|packet| self.nodes[0].handle_packet(self.now, packet));
-            self.settle();
-        }
+/// Carries packets; each is answered by a short one. How many are delivered.
+fn carry(network: &mut Network<Lossy>, packets: &[Vec<u8>]) -> usize {
+    let mut delivered = 0;
+    for together in packets.chunks(TOGETHER) {
+        together.iter().for_each(|packet| network.offer_packet(0, packet));
+        delivered += settle(network);
     }
+    delivered
 }
 
 /// Segments of which this share is taken from a stock that is smaller than the store.
@@ -122,15 +111,15 @@ fn segments(count: usize, repeats: f64) -> Vec<Vec<u8>> {
 
 /// Allocations while [`COUNTED`] packets are carried, of which so many repeat something.
 fn allocations(repeats: f64, loses_one_in: Option<u64>) -> u64 {
-    let mut together = Together::new();
+    let mut together = together();
     let packets = segments(5 * COUNTED, repeats);
     let (first, counted) = packets.split_at(4 * COUNTED);
-    together.loses_one_in = loses_one_in;
-    together.carry(first);
-    let before = together.delivered;
+    together.medium.loses_one_in = loses_one_in;
+    let before = carry(&mut together, first);
     assert!(before * 100 >= first.len() * 99, "{before} of {} came", first.len());
-    let info = measure(|| together.carry(counted));
-    assert!((together.delivered - before) * 100 >= counted.len() * 99, "the counted ones came, too");
+    let mut delivered = 0;
+    let info = measure(|| delivered = carry(&mut together, counted));
+    assert!(delivered * 100 >= counted.len() * 99, "the counted ones came, too");
     info.count_total
 }
 

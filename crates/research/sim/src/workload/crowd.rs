@@ -2,11 +2,11 @@
 //! peers and the stations that these are.
 
 use crate::addresses::{GATEWAY, outer};
+use crate::network::{Direct, Network};
 use crate::setup::{Purpose, Setup, SetupError, Station, Tunnel};
 use air::LinkConfig;
 use node::{Concerns, Node, Shards};
 use rand::RngExt;
-use std::net::SocketAddr;
 use std::time::Duration;
 
 /// Virtual time between batches.
@@ -21,13 +21,14 @@ pub struct Crowd {
 /// Some peers of the gateway.
 pub struct Group {
     shard: usize,
-    gateway: Node,
-    /// By their number.
-    stations: Vec<(usize, Node)>,
-    now: Duration,
-    datagram: Vec<u8>,
-    packet: Vec<u8>,
+    /// The gateway's part, and then its stations.
+    network: Network<Direct>,
+    /// The stations' numbers.
+    hosts: Vec<usize>,
 }
+
+/// The gateway's part in its group.
+const PART: usize = 0;
 
 impl Crowd {
     /// A gateway and its stations, which have shaken hands, in so many groups.
@@ -45,7 +46,7 @@ impl Crowd {
         for (host, config) in (1..).zip(configs) {
             let station = Node::new(config, boot(host), Duration::ZERO)?;
             // dealt out as the gateway deals out its peers
-            groups[(host - 1) % count].stations.push((host, station));
+            groups[(host - 1) % count].join(host, station);
         }
         let mut crowd = Crowd { groups };
         crowd.shake_hands(&shards);
@@ -54,15 +55,15 @@ impl Crowd {
 
     /// What stations send goes where the shards say, as in a driver.
     fn shake_hands(&mut self, shards: &Shards) {
-        let now = Duration::ZERO;
+        let mut datagram = Vec::new();
         for _ in 0..2 {
             let mut letters = Vec::new();
             for group in &mut self.groups {
-                for (host, station) in &mut group.stations {
-                    station.handle_timeout(now);
-                    while let Some(transmit) = station.poll_transmit(now, &mut group.datagram) {
-                        transmit.seal(&mut group.datagram);
-                        letters.push((*host, group.datagram.clone()));
+                for (index, host) in (PART + 1..).zip(&group.hosts) {
+                    group.network.node_mut(index).handle_timeout(Duration::ZERO);
+                    while let Some(transmit) = group.network.poll_transmit(index, &mut datagram) {
+                        transmit.seal(&mut datagram);
+                        letters.push((*host, datagram.clone()));
                     }
                 }
             }
@@ -70,71 +71,53 @@ impl Crowd {
                 let concerns = shards.of_datagram(&letter);
                 for group in &mut self.groups {
                     if concerns == Concerns::Every || concerns == Concerns::One(group.shard) {
-                        group.gateway.handle_datagram(now, outer(host).into(), 0, &mut letter.clone());
+                        group.network.offer_datagram(PART, outer(host).into(), 0, &letter);
                     }
                 }
             }
-            self.groups.iter_mut().for_each(Group::hand_over);
+            for group in &mut self.groups {
+                group.network.hand_over(PART);
+            }
         }
     }
 }
 
 impl Group {
     fn of((shard, gateway): (usize, Node)) -> Self {
-        Group {
-            shard,
-            gateway,
-            stations: Vec::new(),
-            now: Duration::ZERO,
-            datagram: Vec::new(),
-            packet: Vec::new(),
-        }
+        let mut network = Network::new(Duration::ZERO, Direct);
+        network.join(outer(GATEWAY).into(), gateway);
+        Group { shard, network, hosts: Vec::new() }
+    }
+
+    fn join(&mut self, host: usize, station: Node) {
+        self.network.join(outer(host).into(), station);
+        self.hosts.push(host);
     }
 
     /// The numbers of its stations.
     pub fn stations(&self) -> impl Iterator<Item = usize> + '_ {
-        self.stations.iter().map(|(host, _)| *host)
+        self.hosts.iter().copied()
     }
 
     /// Carries packets from the gateway to one of its stations, receipts back included; how many came out as they went
     /// in.
     pub fn carry(&mut self, station: usize, packets: &[Vec<u8>]) -> usize {
-        self.now += BATCH_TIME;
+        self.network.advance(BATCH_TIME);
         for packet in packets {
-            self.gateway.handle_packet(self.now, packet);
+            self.network.offer_packet(PART, packet);
         }
-        self.hand_over();
-        let mut right = 0;
-        if let Some((_, station)) = self.stations.iter_mut().find(|(host, _)| *host == station) {
-            for packet in packets {
-                right += usize::from(station.poll_deliver(&mut self.packet) && self.packet == *packet);
-            }
+        self.network.hand_over(PART);
+        let at = self.hosts.iter().position(|&host| host == station);
+        let delivered = at.map_or(&[][..], |at| self.network.delivered(PART + 1 + at));
+        let right = delivered.iter().zip(packets).filter(|(came, went)| came == went).count();
+        self.network.discard();
+        let now = self.network.now();
+        for index in (PART + 1..self.network.node_count()).chain([PART]) {
+            self.network.node_mut(index).handle_timeout(now);
+            self.network.hand_over(index);
         }
-        for (host, station) in &mut self.stations {
-            station.handle_timeout(self.now);
-            let from: SocketAddr = outer(*host).into();
-            while let Some(transmit) = station.poll_transmit(self.now, &mut self.datagram) {
-                transmit.seal(&mut self.datagram);
-                self.gateway.handle_datagram(self.now, from, 0, &mut self.datagram);
-            }
-            while station.poll_event().is_some() {}
-        }
-        self.gateway.handle_timeout(self.now);
-        self.hand_over();
-        while self.gateway.poll_event().is_some() {}
+        self.network.discard();
         right
-    }
-
-    /// What the gateway has reaches its stations.
-    fn hand_over(&mut self) {
-        let from: SocketAddr = outer(GATEWAY).into();
-        while let Some(transmit) = self.gateway.poll_transmit(self.now, &mut self.datagram) {
-            transmit.seal(&mut self.datagram);
-            let to = |(host, _): &&mut (usize, Node)| SocketAddr::from(outer(*host)) == transmit.to;
-            if let Some((_, station)) = self.stations.iter_mut().find(to) {
-                station.handle_datagram(self.now, from, 0, &mut self.datagram);
-            }
-        }
     }
 }
 

@@ -2,11 +2,11 @@
 //! that each can be timed.
 
 use crate::addresses::{GATEWAY, outer};
+use crate::network::{Direct, Network};
 use crate::setup::{Purpose, Setup, SetupError, Tunnel};
 use air::LinkConfig;
 use node::{Node, Transmit};
 use rand::RngExt;
-use std::net::SocketAddr;
 use std::time::Duration;
 
 const STATION: usize = 1;
@@ -15,9 +15,7 @@ const BATCH_TIME: Duration = Duration::from_micros(300);
 
 /// A gateway and a station with a session between them.
 pub struct FaceToFace {
-    nodes: [Node; 2],
-    addresses: [SocketAddr; 2],
-    now: Duration,
+    network: Network<Direct>,
     /// Datagrams of the batch, and how to seal them.
     batch: Vec<(Transmit, Vec<u8>)>,
     spare: Vec<Vec<u8>>,
@@ -28,38 +26,26 @@ impl FaceToFace {
     /// Two nodes that have shaken hands.
     pub fn new(seed: u64, tunnel: &Tunnel) -> Result<Self, SetupError> {
         let setup = Setup::pair(seed, LinkConfig::default(), LinkConfig::default());
-        let mut nodes = Vec::new();
+        let mut network = Network::new(Duration::ZERO, Direct);
         for (host, config) in setup.configs(tunnel).into_iter().enumerate() {
             let config = node::Config { trace: false, ..config };
-            nodes.push(Node::new(config, setup.rng(Purpose::Boots(host)).random(), Duration::ZERO)?);
+            let node = Node::new(config, setup.rng(Purpose::Boots(host)).random(), network.now())?;
+            network.join(outer(host).into(), node);
         }
-        let (Some(station), Some(gateway)) = (nodes.pop(), nodes.pop()) else {
-            return Err(SetupError::Stations(0));
-        };
-        let mut pair = FaceToFace {
-            nodes: [gateway, station],
-            addresses: [outer(GATEWAY).into(), outer(STATION).into()],
-            now: Duration::ZERO,
-            batch: Vec::new(),
-            spare: Vec::new(),
-            packet: Vec::new(),
-        };
-        for host in [STATION, GATEWAY, STATION, GATEWAY] {
-            pair.nodes[host].handle_timeout(pair.now);
-            pair.hand_over(host);
-        }
+        let mut pair = FaceToFace { network, batch: Vec::new(), spare: Vec::new(), packet: Vec::new() };
+        pair.answer();
+        pair.answer();
         Ok(pair)
     }
 
     /// The gateway takes packets, and gives datagrams: classify, queue, reduce, pack.
     pub fn pack(&mut self, packets: &[Vec<u8>]) {
-        self.now += BATCH_TIME;
-        let gateway = &mut self.nodes[GATEWAY];
+        self.network.advance(BATCH_TIME);
         for packet in packets {
-            gateway.handle_packet(self.now, packet);
+            self.network.offer_packet(GATEWAY, packet);
         }
         let mut datagram = self.spare.pop().unwrap_or_default();
-        while let Some(transmit) = gateway.poll_transmit(self.now, &mut datagram) {
+        while let Some(transmit) = self.network.poll_transmit(GATEWAY, &mut datagram) {
             self.batch
                 .push((transmit, std::mem::replace(&mut datagram, self.spare.pop().unwrap_or_default())));
         }
@@ -81,41 +67,32 @@ impl FaceToFace {
 
     /// The station takes the datagrams: open, unpack, restore.
     pub fn unpack(&mut self) {
-        let (from, station) = (self.addresses[GATEWAY], &mut self.nodes[STATION]);
+        let (now, from) = (self.network.now(), self.network.address(GATEWAY));
+        let station = self.network.node_mut(STATION);
         for (_, mut datagram) in self.batch.drain(..) {
-            station.handle_datagram(self.now, from, 0, &mut datagram);
+            station.handle_datagram(now, from, 0, &mut datagram);
             self.spare.push(datagram);
         }
     }
 
     /// The station gives the packets; how many are those that the gateway took.
     pub fn deliver(&mut self, packets: &[Vec<u8>]) -> usize {
+        let station = self.network.node_mut(STATION);
         let mut right = 0;
         for packet in packets {
-            right +=
-                usize::from(self.nodes[STATION].poll_deliver(&mut self.packet) && self.packet == *packet);
+            right += usize::from(station.poll_deliver(&mut self.packet) && self.packet == *packet);
         }
         right
     }
 
     /// What else is due: the station's receipts reach the gateway.
     pub fn answer(&mut self) {
+        let now = self.network.now();
         for host in [STATION, GATEWAY] {
-            self.nodes[host].handle_timeout(self.now);
-            self.hand_over(host);
+            self.network.node_mut(host).handle_timeout(now);
+            self.network.hand_over(host);
         }
-    }
-
-    fn hand_over(&mut self, from: usize) {
-        let mut datagram = self.spare.pop().unwrap_or_default();
-        while let Some(transmit) = self.nodes[from].poll_transmit(self.now, &mut datagram) {
-            transmit.seal(&mut datagram);
-            self.nodes[1 - from].handle_datagram(self.now, self.addresses[from], 0, &mut datagram);
-        }
-        self.spare.push(datagram);
-        for node in &mut self.nodes {
-            while node.poll_event().is_some() {}
-        }
+        self.network.discard();
     }
 }
 

@@ -11,6 +11,7 @@ use rand::SeedableRng as _;
 use rand_chacha::ChaCha12Rng;
 use re::{Form, Parameters, Policy};
 use std::collections::BTreeSet;
+use std::net::SocketAddr;
 use std::time::Duration;
 use wire::inner::TCP;
 
@@ -44,7 +45,7 @@ fn the_default_removes_what_the_receiver_confirmed() {
     let mut pair = Pair::new(1, Road::default(), &Parameters::default());
     pair.run(SECOND);
     let sent = carry(&mut pair, &repetitive(1, 500));
-    assert_eq!(pair.delivered[STATION], sent);
+    assert_eq!(pair.delivered(STATION), sent);
     let counters = pair.status(GATEWAY).peers[0].counters;
     assert!(counters.removed_bytes * 2 > counters.inner_sent_bytes, "{counters:?}");
     assert_eq!(pair.status(STATION).peers[0].counters.missed, 0);
@@ -58,9 +59,9 @@ fn one_lost_packet_undoes_naive_and_not_the_default() {
         pair.run(SECOND);
         let payloads = repetitive(2, 400);
         carry(&mut pair, &payloads[..100]);
-        pair.cut = true;
+        pair.medium.cut = true;
         pair.send(GATEWAY, &tcp(STATION, 1, &payloads[100]));
-        pair.cut = false;
+        pair.medium.cut = false;
         carry(&mut pair, &payloads[101..]);
         undecodable.push(pair.outcomes(STATION, Outcome::Undecodable));
     }
@@ -79,7 +80,7 @@ fn a_packet_in_a_form_that_a_node_does_not_have_is_a_bad_frame() {
         let counters = pair.status(STATION).peers[0].counters;
         assert!(counters.bad_frames > 50, "{form}: {counters:?}");
         assert_eq!(counters.bad_frames, counters.reduced_received_packets, "{form}");
-        assert!(!pair.delivered[STATION].is_empty(), "what travels as it is arrives");
+        assert!(!pair.delivered(STATION).is_empty(), "what travels as it is arrives");
     }
 }
 
@@ -105,7 +106,7 @@ fn under_adaptive_the_hop_repairs_its_losses() {
         pair.run(5 * SECOND);
         let sent = carry(&mut pair, &repetitive(9, 1000));
         let counters = pair.status(GATEWAY).peers[0].counters;
-        let delivered: BTreeSet<_> = pair.delivered[STATION].iter().collect();
+        let delivered: BTreeSet<_> = pair.delivered(STATION).iter().collect();
         assert!(delivered.len() * 100 >= sent.len() * 99, "{loss}: {} {counters:?}", delivered.len());
         assert!(counters.removed_bytes * 2 > counters.inner_sent_bytes, "{counters:?}");
         let expected = (sent.len() as f64 * loss) as u64;
@@ -149,11 +150,11 @@ fn packets_wait_behind_a_gap_only_where_the_hop_is_a_small_part_of_the_path() {
             pair.send(GATEWAY, &timestamps(STATION, 1, value));
             pair.run(60 * MS);
         }
-        pair.delivered[STATION].clear();
+        pair.take_delivered(STATION);
         let sent = carry(&mut pair, &random);
-        let delivered: BTreeSet<_> = pair.delivered[STATION].iter().collect();
+        let delivered: BTreeSet<_> = pair.delivered(STATION).iter().collect();
         assert!(delivered.len() * 100 >= sent.len() * 99, "{}", delivered.len());
-        *reordered = out_of_order(&pair.delivered[STATION]);
+        *reordered = out_of_order(pair.delivered(STATION));
     }
     assert!(reordered[0] > 10 && reordered[1] < 5, "{reordered:?}");
 }
@@ -171,15 +172,15 @@ fn a_lost_store_at_either_end_costs_savings_and_nothing_else() {
         let payloads = repetitive(4, 600);
         let mut sent = carry(&mut pair, &payloads[..300]);
         if sent_store {
-            pair.nodes[GATEWAY].forget(0, true, false);
+            pair.node_mut(GATEWAY).forget(0, true, false);
         }
         if received_store {
-            pair.nodes[STATION].forget(0, false, true);
+            pair.node_mut(STATION).forget(0, false, true);
             pair.poll(STATION);
             pair.run(50 * MS);
         }
         sent.extend(carry(&mut pair, &payloads[300..]));
-        assert_eq!(pair.delivered[STATION], sent);
+        assert_eq!(pair.delivered(STATION), sent);
         let counters = pair.status(GATEWAY).peers[0].counters;
         assert!(counters.removed_bytes * 3 > counters.inner_sent_bytes, "{counters:?}");
     }
@@ -202,7 +203,7 @@ fn the_same_seed_gives_the_same_events() {
         let mut pair = Pair::new(7, road, &parameters(RETRIEVE_ON_MISS, Form::Compact));
         pair.run(SECOND);
         carry(&mut pair, &repetitive(7, 300));
-        (pair.events, pair.sent_bytes)
+        (pair.events().to_vec(), pair.medium.sent_bytes)
     };
     let (first, second) = (run(), run());
     assert!(first.0.len() > 500);
@@ -272,15 +273,18 @@ proptest! {
                     Mishap::Reboot(at) => pair.reboot(at),
                     Mishap::Forget(at, sent, received) => {
                         forgot |= received;
-                        pair.nodes[at].forget(0, sent, received);
+                        pair.node_mut(at).forget(0, sent, received);
                     }
-                    Mishap::Roam(port) => pair.addresses[STATION].set_port(port),
+                    Mishap::Roam(port) => {
+                        let ip = pair.address(STATION).ip();
+                        pair.move_to(STATION, SocketAddr::new(ip, port));
+                    }
                     Mishap::Pause(ms) => pair.run(Duration::from_millis(ms)),
                 }
             }
             // the sequence makes every packet its own, so that a duplicate shows
             let packet = tcp(STATION, index as u32 * 2000, payload);
-            pair.nodes[GATEWAY].handle_packet(pair.now, &packet);
+            pair.offer_packet(GATEWAY, &packet);
             sent.insert(packet);
             if index % burst != 0 {
                 continue; // it waits for the others
@@ -293,7 +297,7 @@ proptest! {
         }
         pair.run(2 * SECOND);
         let mut delivered = BTreeSet::new();
-        for packet in pair.delivered[STATION].iter().filter(|packet| packet[9] == TCP) {
+        for packet in pair.delivered(STATION).iter().filter(|packet| packet[9] == TCP) {
             prop_assert!(sent.contains(packet), "delivered what was never sent");
             prop_assert!(delivered.insert(packet.clone()), "delivered twice");
         }
@@ -309,14 +313,15 @@ proptest! {
     ) {
         let mut pair = Pair::new(8, Road::default(), &Parameters::default());
         pair.run(SECOND);
+        let from = pair.address(STATION);
         for mut datagram in datagrams {
             if version_one && let Some(first) = datagram.first_mut() {
                 *first = 0x10 | (*first & 0x0f);
             }
-            pair.inject(GATEWAY, pair.addresses[STATION], &datagram);
+            pair.inject(GATEWAY, from, 0, &datagram);
         }
         pair.send(GATEWAY, &tcp(STATION, 1, b"still alive"));
         pair.run(SECOND);
-        prop_assert_eq!(pair.delivered[STATION].len(), 1);
+        prop_assert_eq!(pair.delivered(STATION).len(), 1);
     }
 }

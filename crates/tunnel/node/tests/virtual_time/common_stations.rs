@@ -35,9 +35,10 @@ impl Mesh {
     /// Sends these payloads from the first station to the second one by a relay: what the relay sent to it, in bytes. They get there
     /// whatever the way.
     fn send_by(&mut self, relay: usize, payloads: &[Vec<u8>]) -> u64 {
-        self.nodes[C1].set_next_hop(self.now, 0, Some(relay - R1));
-        let before = self.sent_bytes((relay, C2));
-        self.delivered[C2].clear();
+        let now = self.now();
+        self.node_mut(C1).set_next_hop(now, 0, Some(relay - R1));
+        let before = self.medium.sent_bytes((relay, C2));
+        self.take_delivered(C2);
         let mut packets = Vec::new();
         for (number, payload) in payloads.iter().enumerate() {
             packets.push(self.send_one(C1, C2, 1 + 2000 * number as u32, payload));
@@ -45,12 +46,12 @@ impl Mesh {
         }
         self.run(2 * SECOND);
         assert!(
-            all(&self.delivered[C2]) == all(&packets),
+            all(self.delivered(C2)) == all(&packets),
             "{} of {}",
-            self.delivered[C2].len(),
+            self.delivered(C2).len(),
             packets.len()
         );
-        self.sent_bytes((relay, C2)) - before
+        self.medium.sent_bytes((relay, C2)) - before
     }
 }
 
@@ -62,7 +63,7 @@ fn what_one_relay_sent_to_a_station_another_one_does_not_send_to_it() {
         let mut mesh = mesh(5, &with_neighbours(5, neighbours));
         let first = mesh.send_by(R1, &content);
         let second = mesh.send_by(R2, &content);
-        let relay = mesh.nodes[R2].status(mesh.now);
+        let relay = mesh.status(R2);
         println!("neighbours: {neighbours}; by one {first} bytes, again by the other {second}");
         assert!(first > whole, "nothing repeats: {first}");
         if neighbours {
@@ -72,8 +73,7 @@ fn what_one_relay_sent_to_a_station_another_one_does_not_send_to_it() {
         } else {
             assert!(second > whole, "it cannot know: {second}");
         }
-        let missed: u64 =
-            mesh.nodes[C2].status(mesh.now).peers.iter().map(|it| it.counters.chunks_missed).sum();
+        let missed: u64 = mesh.status(C2).peers.iter().map(|it| it.counters.chunks_missed).sum();
         assert!(missed < 20, "{missed}");
         let third = mesh.send_by(R2, &other);
         assert!(third > whole, "what is new costs what it costs: {third}");
@@ -87,9 +87,7 @@ fn a_relay_that_starts_again_or_is_not_heard_costs_savings_only() {
     let mut mesh = mesh(6, &configs);
     mesh.send_by(R1, &content);
     for relay in [R1, R2] {
-        mesh.nodes[relay] =
-            node::Node::new(configs[relay].clone(), [77 + relay as u8; 32], mesh.now).unwrap();
-        mesh.poll(relay);
+        mesh.restart_with(relay, [77 + relay as u8; 32]);
         mesh.run(20 * SECOND);
         mesh.send_by(R2, &content);
         mesh.send_by(R1, &content);

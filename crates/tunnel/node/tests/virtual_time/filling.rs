@@ -19,7 +19,7 @@ fn boosted(seed: u64, policy: Policy, road: Road) -> Pair {
     config.shorten = Shortening { packing: true, ..config.shorten };
     pair.reboot(GATEWAY);
     pair.run(SECOND);
-    pair.recording = Some(Vec::new());
+    pair.medium.recording = Some(Vec::new());
     pair
 }
 
@@ -38,7 +38,7 @@ fn carry(pair: &mut Pair, payloads: &[Vec<u8>]) -> Vec<Vec<u8>> {
 }
 
 fn datagrams(pair: &Pair) -> Vec<usize> {
-    let recording = pair.recording.iter().flatten();
+    let recording = pair.medium.recording.iter().flatten();
     recording.filter(|(node, _)| *node == GATEWAY).map(|(_, datagram)| datagram.len()).collect()
 }
 
@@ -49,15 +49,15 @@ fn datagrams_are_full_and_their_ratio_is_told() {
     let (first, rest) = payloads.split_at(300);
     let mut sent = carry(&mut pair, first);
     // until the first are confirmed nothing is removed
-    pair.recording = Some(Vec::new());
+    pair.medium.recording = Some(Vec::new());
     sent.extend(carry(&mut pair, rest));
-    assert_eq!(pair.delivered[STATION], sent);
+    assert_eq!(pair.delivered(STATION), sent);
     let datagrams = datagrams(&pair);
     let bytes: usize = datagrams.iter().sum();
     let needed = bytes.div_ceil(FULL_BYTES);
     assert!(datagrams.len() * 10 < needed * 12, "{} datagrams where {needed} do", datagrams.len());
     let ratios: Vec<f64> = pair
-        .events
+        .events()
         .iter()
         .filter_map(|(_, _, event)| match event {
             Event::Ratio { ratio, .. } => Some(*ratio),
@@ -77,7 +77,7 @@ fn whatever_the_road_does_what_arrives_is_what_was_sent() {
         let road = Road { loss: 0.03, reorder: 0.02, duplicate: 0.01, ..Road::default() };
         let mut pair = boosted(seed, policy, road);
         let sent: BTreeSet<Vec<u8>> = carry(&mut pair, &repetitive(seed, 400)).into_iter().collect();
-        let arrived: BTreeSet<Vec<u8>> = pair.delivered[STATION].iter().cloned().collect();
+        let arrived: BTreeSet<Vec<u8>> = pair.delivered(STATION).iter().cloned().collect();
         assert!(arrived.is_subset(&sent));
         assert!(arrived.len() * 100 > sent.len() * 80, "{} of {}", arrived.len(), sent.len());
         let counters = pair.status(STATION).peers[0].counters;
@@ -93,12 +93,12 @@ fn whatever_the_road_does_what_arrives_is_what_was_sent() {
 fn what_is_no_bulk_neither_waits_nor_lets_others_wait() {
     let mut pair = boosted(2, Policy::Acked, Road::default());
     carry(&mut pair, &repetitive(2, 50));
-    let before = pair.delivered[STATION].len();
+    let before = pair.delivered(STATION).len();
     pair.send(GATEWAY, &tcp(STATION, 1, &[7; 1000]));
     pair.run(MS);
     pair.send(GATEWAY, &tcp(STATION, 1001, &[8; 10]));
     pair.run(50 * MS);
-    assert_eq!(pair.delivered[STATION].len(), before + 2, "they are one way from here, and no more");
+    assert_eq!(pair.delivered(STATION).len(), before + 2, "they are one way from here, and no more");
 }
 
 #[test]
@@ -108,12 +108,12 @@ fn keys_may_change_and_sessions_end_while_a_datagram_waits() {
     let sessions = pair.status(GATEWAY).peers[0].counters.sessions;
     let sent = carry(&mut pair, &repetitive(3, 2000));
     assert!(pair.status(GATEWAY).peers[0].counters.sessions > sessions, "keys have changed");
-    assert_eq!(pair.delivered[STATION], sent);
+    assert_eq!(pair.delivered(STATION), sent);
     pair.send(GATEWAY, &tcp(STATION, 1, &[7; 1000]));
-    pair.nodes[GATEWAY].close();
+    pair.node_mut(GATEWAY).close();
     pair.poll(GATEWAY);
     pair.run(SECOND);
-    assert_eq!(pair.delivered[STATION].len(), sent.len() + 1, "it leaves before the goodbye");
+    assert_eq!(pair.delivered(STATION).len(), sent.len() + 1, "it leaves before the goodbye");
 }
 
 #[test]
@@ -122,6 +122,6 @@ fn without_boost_nothing_waits() {
     let mut pair = Pair::new(4, Road { delay: 50 * MS, ..Road::default() }, &parameters);
     pair.run(SECOND);
     let sent = carry(&mut pair, &repetitive(4, 100));
-    assert_eq!(pair.delivered[STATION], sent);
-    assert!(!pair.events.iter().any(|(_, _, event)| matches!(event, Event::Ratio { .. })));
+    assert_eq!(pair.delivered(STATION), sent);
+    assert!(!pair.events().iter().any(|(_, _, event)| matches!(event, Event::Ratio { .. })));
 }

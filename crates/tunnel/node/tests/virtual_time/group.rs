@@ -60,23 +60,21 @@ fn configured(
 
 /// Sends these payloads to a station, one a millisecond; what they cost in bytes.
 fn fetch(cell: &mut Mesh, station: usize, payloads: &[Vec<u8>]) -> (u64, BTreeSet<Vec<u8>>) {
-    let before = cell.sent_bytes((GATEWAY, station));
+    let before = cell.medium.sent_bytes((GATEWAY, station));
     let mut sent = BTreeSet::new();
     let mut sequence = 1u32;
     for (index, payload) in payloads.iter().enumerate() {
         let packet = tcp_between(200, station as u8, sequence, payload);
         sequence = sequence.wrapping_add(payload.len() as u32);
-        cell.nodes[GATEWAY].handle_packet(cell.now, &packet);
-        cell.poll(GATEWAY);
+        cell.send(GATEWAY, &packet);
         sent.insert(packet);
         if index % 2 == 0 {
-            cell.nodes[station].handle_packet(cell.now, &tcp_between(station as u8, 200, 7, b""));
-            cell.poll(station);
+            cell.send(station, &tcp_between(station as u8, 200, 7, b""));
         }
         cell.run(MS);
     }
     cell.run(2 * SECOND);
-    (cell.sent_bytes((GATEWAY, station)) - before, sent)
+    (cell.medium.sent_bytes((GATEWAY, station)) - before, sent)
 }
 
 #[test]
@@ -89,12 +87,12 @@ fn what_one_station_fetched_is_not_sent_to_another_that_overheard_it() {
     assert!(cell.got(2) == sent);
     assert!(first > 300 * 1200, "{first}");
     assert!(second * 5 < first, "{second} after {first}");
-    let counters = cell.nodes[GATEWAY].status(cell.now).peers[1].counters;
+    let counters = cell.status(GATEWAY).peers[1].counters;
     assert!(counters.overheard_removed_bytes > 300 * 1000, "{counters:?}");
     let at_24_mbit = counters.overheard_removed_bytes as f64 * 8.0 / 24e6;
     let spent = counters.air_spent_nanoseconds as f64 / 1e9;
     assert!((counters.air_saved_seconds() + spent - at_24_mbit).abs() < 1e-3, "{counters:?}");
-    let station = cell.nodes[2].status(cell.now).peers[0].counters;
+    let station = cell.status(2).peers[0].counters;
     assert!(station.chunks_hit > 1000 && station.chunks_missed == 0, "{station:?}");
 }
 
@@ -106,13 +104,13 @@ fn what_was_not_overheard_is_sent() {
     let (second, sent) = fetch(&mut cell, 2, &payloads);
     assert!(cell.got(2) == sent);
     assert!(second * 100 > first * 99, "{second} after {first}");
-    assert_eq!(cell.nodes[2].status(cell.now).peers[0].counters.chunk_requests, 0);
+    assert_eq!(cell.status(2).peers[0].counters.chunk_requests, 0);
 }
 
 #[test]
 fn receipts_ride_with_what_is_shared() {
     let mut cell = cell(8, 2, &[1, 2], Air { loss: 0.0, unheard: 0.0 });
-    let counters = |cell: &Mesh| cell.nodes[GATEWAY].status(cell.now).peers[0].counters;
+    let counters = |cell: &Mesh| cell.status(GATEWAY).peers[0].counters;
     let before = counters(&cell);
     let (_, sent) = fetch(&mut cell, 1, &random(8, 400));
     assert!(cell.got(1) == sent);
@@ -122,7 +120,7 @@ fn receipts_ride_with_what_is_shared() {
     let alone = datagrams - (after.inner_sent_packets - before.inner_sent_packets);
     assert!(after.shared_packets > 390 && receipts > 10, "{after:?}");
     assert!(alone * 2 < receipts, "{alone} datagrams without a packet, {receipts} receipts");
-    assert_eq!(cell.nodes[1].status(cell.now).peers[0].counters.bad_frames, 0);
+    assert_eq!(cell.status(1).peers[0].counters.bad_frames, 0);
 }
 
 #[test]
@@ -135,7 +133,7 @@ fn losses_on_every_way_cost_savings_and_never_bytes() {
         for station in [1, 2, 3] {
             let (cost, sent) = fetch(&mut cell, station, &payloads);
             costs.push(cost);
-            let counters = cell.nodes[station].status(cell.now).peers[0].counters;
+            let counters = cell.status(station).peers[0].counters;
             let got = cell.got(station);
             let at = |packet: &&Vec<u8>| payloads.iter().position(|payload| packet.ends_with(payload));
             let missing: Vec<Option<usize>> = sent.difference(&got).map(|packet| at(&packet)).collect();
@@ -156,7 +154,7 @@ fn a_station_that_does_not_listen_gets_what_it_always_got() {
     fetch(&mut cell, 1, &payloads);
     let (_, sent) = fetch(&mut cell, 2, &payloads);
     assert!(cell.got(2) == sent);
-    let peers = cell.nodes[GATEWAY].status(cell.now).peers;
+    let peers = cell.status(GATEWAY).peers;
     assert!(peers[0].counters.shared_packets > 90, "{:?}", peers[0].counters);
     assert_eq!(peers[1].counters.shared_packets, 0);
 }
@@ -175,13 +173,13 @@ fn members_that_restart_or_leave_begin_with_empty_caches_and_the_others_get_anot
     cell.run(700 * SECOND);
     let (again, _) = fetch(&mut cell, 1, &payloads);
     assert!(again < 200 * 600, "{again}");
-    let before = cell.nodes[GATEWAY].status(cell.now).peers[1].counters.shared_packets;
-    cell.nodes[1].close();
+    let before = cell.status(GATEWAY).peers[1].counters.shared_packets;
+    cell.node_mut(1).close();
     cell.poll(1);
     cell.run(SECOND);
     let (_, sent) = fetch(&mut cell, 2, &random(8, 50));
     assert!(sent.is_subset(&cell.got(2)));
-    let after = cell.nodes[GATEWAY].status(cell.now).peers[1].counters.shared_packets;
+    let after = cell.status(GATEWAY).peers[1].counters.shared_packets;
     assert!(after > before, "under the new key");
 }
 
@@ -237,13 +235,14 @@ fn a_member_that_makes_up_numbers_spoils_no_packet_of_anothers() {
     // chunks that are said to have been sent eight million packets later
     let forged = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 27, 6, 0x80, 0, 4, 0, 0, 0];
     let mut datagram = Vec::new();
-    cell.nodes[GATEWAY].handle_packet(cell.now, &tcp_between(200, 1, 90_000, b"taken from its sender"));
-    while let Some(transmit) = cell.nodes[GATEWAY].poll_transmit(cell.now, &mut datagram) {
+    cell.offer_packet(GATEWAY, &tcp_between(200, 1, 90_000, b"taken from its sender"));
+    while let Some(transmit) = cell.poll_transmit(GATEWAY, &mut datagram) {
         if datagram[0] & 7 == 4 {
             datagram.truncate(wire::unit::SEALED_HEADER_BYTES);
             datagram.extend_from_slice(&forged);
             transmit.seal(&mut datagram);
-            cell.nodes[2].handle_overheard(cell.now, address(GATEWAY), &mut datagram);
+            let now = cell.now();
+            cell.node_mut(2).handle_overheard(now, address(GATEWAY), &mut datagram);
         }
     }
     cell.poll(1);
@@ -262,25 +261,26 @@ proptest! {
         let mut cell = cell(11, 2, &[1, 2], Air { loss: 0.0, unheard: 0.0 });
         let payloads = random(11, 12);
         fetch(&mut cell, 1, &payloads[..4]);
-        let before = cell.delivered[1].len();
+        let before = cell.delivered(1).len();
         let mut datagram = Vec::new();
         for (index, forgery) in forgeries.iter().enumerate() {
             // the gateway's own unit gives the header and the seal
             let packet = tcp_between(200, 1, 90_000 + index as u32, b"taken from its sender");
-            cell.nodes[GATEWAY].handle_packet(cell.now, &packet);
-            while let Some(transmit) = cell.nodes[GATEWAY].poll_transmit(cell.now, &mut datagram) {
+            cell.offer_packet(GATEWAY, &packet);
+            while let Some(transmit) = cell.poll_transmit(GATEWAY, &mut datagram) {
                 if datagram[0] & 7 != 4 {
                     continue;
                 }
                 datagram.truncate(wire::unit::SEALED_HEADER_BYTES);
                 datagram.extend_from_slice(forgery);
                 transmit.seal(&mut datagram);
-                cell.nodes[1].handle_datagram(cell.now, address(GATEWAY), 0, &mut datagram.clone());
-                cell.nodes[2].handle_overheard(cell.now, address(GATEWAY), &mut datagram);
+                cell.offer_datagram(1, address(GATEWAY), 0, &datagram);
+                let now = cell.now();
+                cell.node_mut(2).handle_overheard(now, address(GATEWAY), &mut datagram);
             }
         }
         cell.poll(1);
-        prop_assert_eq!(cell.delivered[1].len(), before, "something was believed");
+        prop_assert_eq!(cell.delivered(1).len(), before, "something was believed");
         for station in [1, 2] {
             let (_, sent) = fetch(&mut cell, station, &payloads[4..]);
             prop_assert!(sent.is_subset(&cell.got(station)));
@@ -302,12 +302,12 @@ fn what_was_lost_and_sent_again_apart_is_not_taken_for_learnt() {
     let mut cell = without_elimination(20, 18, Air { loss: 0.1, unheard: 0.0 });
     let payloads = random(20, 300);
     fetch(&mut cell, 1, &payloads);
-    let recovered = cell.nodes[GATEWAY].status(cell.now).peers[0].counters.recovered;
+    let recovered = cell.status(GATEWAY).peers[0].counters.recovered;
     assert!(recovered > 20, "{recovered}");
-    cell.loss = 0.0;
+    cell.medium.loss = 0.0;
     let (again, sent) = fetch(&mut cell, 1, &payloads);
     assert!(sent.is_subset(&cell.got(1)));
-    let station = cell.nodes[1].status(cell.now).peers[0].counters;
+    let station = cell.status(1).peers[0].counters;
     assert_eq!(station.chunk_requests, 0, "{station:?}");
     assert!(again < 300 * 400, "what did arrive is removed: {again}");
 }
@@ -315,7 +315,7 @@ fn what_was_lost_and_sent_again_apart_is_not_taken_for_learnt() {
 #[test]
 fn a_packet_whose_chunks_are_gone_at_both_ends_comes_again_without_waiting() {
     let mut cell = without_elimination(21, 16, Air { loss: 0.0, unheard: 0.1 });
-    cell.late = 20 * MS;
+    cell.medium.late = 20 * MS;
     let payloads = random(21, 100);
     fetch(&mut cell, 1, &payloads);
     fetch(&mut cell, 2, &random(23, 30)); // from now on it is known how long a round trip takes
@@ -324,21 +324,21 @@ fn a_packet_whose_chunks_are_gone_at_both_ends_comes_again_without_waiting() {
     let mut slowest = Duration::ZERO;
     for (index, (known, overtaking)) in payloads.iter().zip(others.chunks(100)).enumerate() {
         let packet = tcp_between(200, 2, index as u32 * 1200, known);
-        cell.nodes[GATEWAY].handle_packet(cell.now, &packet);
+        cell.offer_packet(GATEWAY, &packet);
         for (behind, payload) in overtaking.iter().enumerate() {
             let sequence = (index * 100 + behind) as u32 * 1200;
-            cell.nodes[GATEWAY].handle_packet(cell.now, &tcp_between(200, 1, sequence, payload));
+            cell.offer_packet(GATEWAY, &tcp_between(200, 1, sequence, payload));
         }
-        let sent_at = cell.now;
+        let sent_at = cell.now();
         cell.poll(GATEWAY);
-        let came = |cell: &Mesh| cell.delivered[2].contains(&packet);
-        while !came(&cell) && cell.now < sent_at + SECOND {
+        let came = |cell: &Mesh| cell.delivered(2).contains(&packet);
+        while !came(&cell) && cell.now() < sent_at + SECOND {
             cell.run(5 * MS);
         }
-        slowest = slowest.max(cell.now - sent_at);
+        slowest = slowest.max(cell.now() - sent_at);
     }
-    let station = cell.nodes[2].status(cell.now).peers[0].counters;
-    let recovered = cell.nodes[GATEWAY].status(cell.now).peers[1].counters.recovered;
+    let station = cell.status(2).peers[0].counters;
+    let recovered = cell.status(GATEWAY).peers[1].counters.recovered;
     assert!(station.chunk_requests > 0 && recovered > 0, "{recovered}, {station:?}");
     assert!(slowest < 100 * MS, "{slowest:?}, {recovered} again, {station:?}");
 }
@@ -348,11 +348,11 @@ fn a_shared_packet_that_is_cut_is_learnt_from_as_any_other() {
     let mut cell = cell(23, 2, &[1, 2], Air { loss: 0.0, unheard: 0.0 });
     let payloads: Vec<Vec<u8>> = random(23, 300).into_iter().map(|payload| payload[..500].to_vec()).collect();
     for station in [1, 2] {
-        let sent_so_far = |cell: &Mesh| cell.sent[&(GATEWAY, station)];
+        let sent_so_far = |cell: &Mesh| cell.medium.sent[&(GATEWAY, station)];
         let (before, mut sent) = (sent_so_far(&cell), BTreeSet::new());
         for (index, payload) in payloads.iter().enumerate() {
             let packet = tcp_between(200, station as u8, index as u32 * 500, payload);
-            cell.nodes[GATEWAY].handle_packet(cell.now, &packet);
+            cell.offer_packet(GATEWAY, &packet);
             sent.insert(packet);
             if index % 10 == 9 {
                 cell.poll(GATEWAY);
@@ -366,7 +366,7 @@ fn a_shared_packet_that_is_cut_is_learnt_from_as_any_other() {
         assert!(station == 2 || datagrams < 30 * 5, "{datagrams} datagrams");
         assert!(station == 1 || bytes < 300 * 200, "{bytes} bytes of what was overheard");
         assert!(sent.is_subset(&cell.got(station)));
-        let counters = cell.nodes[station].status(cell.now).peers[0].counters;
+        let counters = cell.status(station).peers[0].counters;
         assert_eq!((counters.bad_frames, counters.chunk_requests), (0, 0), "{counters:?}");
     }
 }

@@ -90,15 +90,16 @@ fn growth(mut flow: Flow, waiting: u64) -> f64 {
     let mut datagrams = |pair: &mut Pair, turns: u32| {
         for _ in 0..turns {
             while handed_over < pair.status(GATEWAY).peers[0].counters.inner_sent_packets + waiting {
-                let packet = flow.next(pair.now);
-                pair.nodes[GATEWAY].handle_packet(pair.now, &packet);
+                let packet = flow.next(pair.now());
+                pair.offer_packet(GATEWAY, &packet);
                 handed_over += 1;
             }
-            pair.poll_once(GATEWAY);
+            pair.transmit(GATEWAY);
             pair.run(TURN);
         }
         let counters = pair.status(GATEWAY).peers[0].counters;
-        let outer_bytes = pair.sent_bytes[GATEWAY] + (pair.classes[GATEWAY].len() * OUTER_BYTES) as u64;
+        let outer_bytes =
+            pair.medium.sent_bytes[GATEWAY] + (pair.medium.classes[GATEWAY].len() * OUTER_BYTES) as u64;
         (counters.inner_sent_packets, counters.inner_sent_bytes, outer_bytes)
     };
     // until headers are confirmed and the loss is known

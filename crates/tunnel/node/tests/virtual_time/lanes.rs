@@ -36,7 +36,7 @@ fn packet(to: usize, flow: u16, number: u32, payload: &[u8]) -> Vec<u8> {
 }
 
 fn roamed(pair: &Pair) -> usize {
-    pair.events.iter().filter(|(_, _, event)| matches!(event, Event::Roamed { .. })).count()
+    pair.events().iter().filter(|(_, _, event)| matches!(event, Event::Roamed { .. })).count()
 }
 
 #[test]
@@ -50,11 +50,11 @@ fn flows_spread_over_the_ports_both_ways_each_keeps_to_one_and_nobody_is_thought
             for number in 0..20 {
                 for flow in 0..40 {
                     for from in [GATEWAY, STATION] {
-                        pair.ways[from].clear();
+                        pair.medium.ways[from].clear();
                         pair.send(from, &packet(1 - from, flow, number, &payloads[usize::from(flow)]));
                         // the first datagram that leaves for a packet that nothing waits before holds it, when nothing
                         // else is due
-                        if let [way] = pair.ways[from][..] {
+                        if let [way] = pair.medium.ways[from][..] {
                             ways[from].entry(flow).or_default().insert(way);
                         }
                         pair.run(MS);
@@ -74,9 +74,9 @@ fn flows_spread_over_the_ports_both_ways_each_keeps_to_one_and_nobody_is_thought
             let (gateway, station) = (&pair.status(GATEWAY).peers[0], &pair.status(STATION).peers[0]);
             assert_eq!((station.source_ports, gateway.heard_ports), (4, 4));
             assert_eq!((gateway.source_ports, station.heard_ports), (1, 1));
-            assert_eq!(gateway.endpoint, Some(pair.addresses[STATION]));
+            assert_eq!(gateway.endpoint, Some(pair.address(STATION)));
             for node in [GATEWAY, STATION] {
-                let got = pair.delivered[node].len() as f64;
+                let got = pair.delivered(node).len() as f64;
                 assert!(got >= 800.0 * (1.0 - 1.6 * loss) && got <= 800.0, "{policy} {loss}: {got}");
             }
         }
@@ -94,8 +94,8 @@ fn in_a_flow_nothing_is_reordered() {
     }
     pair.run(SECOND);
     let mut last = BTreeMap::new();
-    assert_eq!(pair.delivered[GATEWAY].len(), 2000);
-    for packet in &pair.delivered[GATEWAY] {
+    assert_eq!(pair.delivered(GATEWAY).len(), 2000);
+    for packet in pair.delivered(GATEWAY) {
         let number = u32::from_be_bytes(packet[28..32].try_into().unwrap());
         assert!(last.insert(packet[20..22].to_vec(), number).is_none_or(|before| before < number));
     }
@@ -106,18 +106,18 @@ fn keepalives_hold_every_port_open_and_one_port_says_nothing_more_than_before() 
     for (ports, expected) in [(4, 4), (1, 1)] {
         let mut pair = pair(Policy::Acked, Road::default(), [1, ports]);
         pair.run(60 * SECOND);
-        pair.ways[STATION].clear();
+        pair.medium.ways[STATION].clear();
         pair.run(26 * SECOND);
-        let used: BTreeSet<usize> = pair.ways[STATION].iter().map(|(port, _)| *port).collect();
+        let used: BTreeSet<usize> = pair.medium.ways[STATION].iter().map(|(port, _)| *port).collect();
         assert_eq!(used.len(), expected);
-        assert!(pair.ways[STATION].len() <= 2 * expected, "{:?}", pair.ways[STATION]);
+        assert!(pair.medium.ways[STATION].len() <= 2 * expected, "{:?}", pair.medium.ways[STATION]);
     }
 }
 
 #[test]
 fn a_station_that_moves_takes_its_ports_along() {
     let mut pair = pair(Policy::Acked, Road::default(), [1, 4]);
-    pair.addresses[STATION] = "203.0.113.50:5000".parse().unwrap();
+    pair.move_to(STATION, "203.0.113.50:5000".parse().unwrap());
     for number in 0..100 {
         for flow in 0..20 {
             pair.send(STATION, &packet(GATEWAY, flow, number, b"from elsewhere"));
@@ -125,13 +125,13 @@ fn a_station_that_moves_takes_its_ports_along() {
         pair.run(5 * MS);
     }
     let endpoint = pair.status(GATEWAY).peers[0].endpoint.unwrap();
-    assert_eq!(endpoint, pair.addresses[STATION]);
-    pair.delivered[STATION].clear();
+    assert_eq!(endpoint, pair.address(STATION));
+    pair.take_delivered(STATION);
     for flow in 0..40 {
         pair.send(GATEWAY, &packet(STATION, flow, 1, b"to there"));
     }
     pair.run(SECOND);
-    assert_eq!(pair.delivered[STATION].len(), 40);
+    assert_eq!(pair.delivered(STATION).len(), 40);
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn packets_as_large_as_may_be_pass_on_every_port_also_when_they_are_sent_again()
             }
         }
         pair.run(2 * SECOND);
-        let got = pair.delivered[GATEWAY].len();
+        let got = pair.delivered(GATEWAY).len();
         assert!(got >= if policy == Policy::Adaptive { 495 } else { 420 }, "{policy}: {got}");
         let peer = &pair.status(STATION).peers[0];
         assert_eq!((peer.counters.too_large, peer.counters.black_holes), (0, 0), "{policy}");

@@ -35,13 +35,17 @@ fn pair(policy: Policy, road: Road) -> Pair {
 fn a_datagram_has_the_class_of_its_packets_and_control_has_none() {
     let mut pair = pair(Policy::Acked, Road::default());
     for class in [0, 46 << 2, 46 << 2 | 2, 1, CE] {
-        pair.classes[GATEWAY].clear();
+        pair.medium.classes[GATEWAY].clear();
         pair.send(GATEWAY, &of_class(class, 1, b"x"));
-        assert_eq!(pair.classes[GATEWAY], [class]);
+        assert_eq!(pair.medium.classes[GATEWAY], [class]);
         pair.run(SECOND);
-        assert_eq!(pair.delivered[STATION].pop().unwrap()[1], class, "it arrives as it was");
+        assert_eq!(pair.take_delivered(STATION).pop().unwrap()[1], class, "it arrives as it was");
     }
-    assert!(pair.classes[STATION].iter().all(|class| *class == 0), "receipts: {:?}", pair.classes[STATION]);
+    assert!(
+        pair.medium.classes[STATION].iter().all(|class| *class == 0),
+        "receipts: {:?}",
+        pair.medium.classes[STATION]
+    );
 }
 
 /// The class of a repeated packet is that of the packet, and whatever is repaired, reduced, parked or restored late has
@@ -63,7 +67,7 @@ fn marks_survive_reduction_loss_and_repair_and_nothing_else_changes() {
             }
             pair.run(2 * SECOND);
             let (mut capable, mut marked) = (0, 0);
-            for packet in &pair.delivered[STATION] {
+            for packet in pair.delivered(STATION) {
                 let original = &sent[&u32::from_be_bytes(packet[24..28].try_into().unwrap())];
                 let class = original[1];
                 let expected = if packet[1] == class | CE && class & CE != 0 {
@@ -75,7 +79,7 @@ fn marks_survive_reduction_loss_and_repair_and_nothing_else_changes() {
                 capable += usize::from(class & CE != 0);
                 marked += usize::from(packet[1] & CE == CE);
             }
-            let count = pair.delivered[STATION].len();
+            let count = pair.delivered(STATION).len();
             assert!(count as f64 >= sent.len() as f64 * (1.0 - 1.5 * loss), "{policy} {loss}: {count}");
             let share = marked as f64 / capable as f64;
             assert!((share - 0.3).abs() < 0.07, "{policy} {loss}: {share}");
@@ -90,13 +94,12 @@ fn marks_survive_reduction_loss_and_repair_and_nothing_else_changes() {
 fn a_mark_on_what_must_not_be_marked_drops_the_packet_and_is_counted() {
     let mut pair = pair(Policy::Acked, Road::default());
     let mut datagram = Vec::new();
-    pair.nodes[GATEWAY].handle_packet(pair.now, &of_class(0, 1, b"no ECN"));
-    let transmit = pair.nodes[GATEWAY].poll_transmit(pair.now, &mut datagram).unwrap();
+    pair.offer_packet(GATEWAY, &of_class(0, 1, b"no ECN"));
+    let transmit = pair.poll_transmit(GATEWAY, &mut datagram).unwrap();
     transmit.seal(&mut datagram);
-    let from = pair.addresses[GATEWAY];
-    pair.nodes[STATION].handle_datagram(pair.now, from, CE, &mut datagram);
-    pair.poll(STATION);
-    assert!(pair.delivered[STATION].is_empty());
+    let from = pair.address(GATEWAY);
+    pair.inject(STATION, from, CE, &datagram);
+    assert!(pair.delivered(STATION).is_empty());
     let counters = pair.status(STATION).peers[0].counters;
     assert_eq!((counters.ecn_dropped, counters.ecn_odd), (1, 1));
 }

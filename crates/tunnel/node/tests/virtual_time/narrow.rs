@@ -34,7 +34,7 @@ fn large(number: u32, bytes: usize, whole: bool) -> Vec<u8> {
 
 /// What the sender's side was told fits.
 fn told(pair: &mut Pair) -> Option<usize> {
-    let message = pair.delivered[GATEWAY].pop()?;
+    let message = pair.take_delivered(GATEWAY).pop()?;
     let Some(TransportSlice::Icmpv4(icmp)) = SlicedPacket::from_ip(&message).unwrap().transport else {
         panic!("only ICMP is for the gateway")
     };
@@ -70,8 +70,8 @@ fn a_sender_is_told_what_a_narrow_path_carries_and_then_that_passes() {
         for loss in [0.0, 0.1] {
             let mut pair = pair(policy, Road { loss, carries: 1301, ..Road::default() });
             let (mut bytes, mut number) = (1452 - AROUND, 0);
-            let end = pair.now + 20 * SECOND;
-            while pair.now < end {
+            let end = pair.now() + 20 * SECOND;
+            while pair.now() < end {
                 pair.send(GATEWAY, &large(number, bytes, true));
                 number += 1;
                 pair.run(50 * MS);
@@ -79,20 +79,19 @@ fn a_sender_is_told_what_a_narrow_path_carries_and_then_that_passes() {
                     assert!(fits < bytes);
                     bytes = fits;
                 }
-                pair.delivered[GATEWAY].clear();
             }
             // the path is searched while the sender keeps to the least that it was told
             let status = pair.status(GATEWAY).peers[0].clone();
             let limit = status.path_mtu_bytes.unwrap() as usize - 28;
             assert!((1293..=1301).contains(&limit), "{policy} {loss}: {limit} {:?}", status.counters);
             assert!(status.counters.black_holes >= 1 && status.counters.icmp_sent >= 1);
-            pair.delivered[STATION].clear();
+            pair.take_delivered(STATION);
             for _ in 0..100 {
                 pair.send(GATEWAY, &large(number, limit - AROUND, true));
                 number += 1;
                 pair.run(20 * MS);
             }
-            let passed = pair.delivered[STATION].len();
+            let passed = pair.delivered(STATION).len();
             assert!(passed as f64 >= 100.0 * (1.0 - 2.0 * loss), "{policy} {loss}: {passed}");
         }
     }
@@ -105,11 +104,11 @@ fn what_may_be_fragmented_is_and_arrives_whole() {
         pair.send(GATEWAY, &large(number, 1452 - AROUND, false));
         pair.run(50 * MS);
     }
-    pair.delivered[STATION].clear();
+    pair.take_delivered(STATION);
     let packet = large(999, 1452 - AROUND, false);
     pair.send(GATEWAY, &packet);
     pair.run(SECOND);
-    let parts = &pair.delivered[STATION];
+    let parts = pair.delivered(STATION);
     assert_eq!(parts.len(), 2);
     let together = [&parts[0][20..], &parts[1][20..]].concat();
     assert!(together == packet[20..]);
@@ -125,17 +124,17 @@ fn a_path_that_narrows_while_packets_wait_holds_nothing_up() {
             pair.send(GATEWAY, &tcp(STATION, number as u32 * 1200, payload));
             pair.run(5 * MS);
         }
-        pair.road.carries = 1000;
+        pair.medium.road.carries = 1000;
         for number in 0..400 {
             pair.send(GATEWAY, &large(number, 1200, true));
             pair.send(GATEWAY, &tcp(STATION, number, b"small"));
             pair.run(50 * MS);
         }
-        pair.delivered[STATION].clear();
+        pair.take_delivered(STATION);
         let packet = tcp(STATION, 77, b"the last");
         pair.send(GATEWAY, &packet);
         pair.run(SECOND);
-        assert_eq!(pair.delivered[STATION].pop(), Some(packet), "{policy}");
+        assert_eq!(pair.take_delivered(STATION).pop(), Some(packet), "{policy}");
         let limit = pair.status(GATEWAY).peers[0].path_mtu_bytes.unwrap() as usize - 28;
         assert!((992..=1000).contains(&limit), "{policy}: {limit}");
     }

@@ -67,8 +67,8 @@ fn send(mesh: &mut Nodes, flows: &[(usize, usize, &[Vec<u8>])]) -> Vec<Vec<Vec<u
 
 fn natives(mesh: &Nodes) -> [u64; 5] {
     let mut sums = [0; 5];
-    for node in &mesh.nodes {
-        for peer in node.status(mesh.now).peers {
+    for node in 0..mesh.node_count() {
+        for peer in mesh.status(node).peers {
             let it = peer.counters;
             let of = [
                 it.natives_sent,
@@ -88,14 +88,15 @@ fn two_stations_and_a_relay_take_three_instead_of_four() {
     for (codes, expected) in [(false, 4.0), (true, 3.0)] {
         let mut mesh = mesh(1, codes);
         // two packets as one take the relay four milliseconds, and in as many one of each station comes
-        mesh.rates[RELAY] = codes.then_some(BARELY);
+        mesh.medium.rates[RELAY] = codes.then_some(BARELY);
         let [there, back] = [contents(1, 300, 1200, 0), contents(2, 300, 1200, 0)].map(|[one, _]| one);
-        let before = mesh.sent.clone();
+        let before = mesh.medium.sent.clone();
         let sent = send(&mut mesh, &[(ALICE, BOB, &there), (BOB, ALICE, &back)]);
-        assert!(all(&mesh.delivered[BOB]) == all(&sent[0]));
-        assert!(all(&mesh.delivered[ALICE]) == all(&sent[1]));
-        let bytes =
-            |hop: (usize, usize)| mesh.sent_bytes(hop) - before.get(&hop).map_or(0, |(_, bytes)| *bytes);
+        assert!(all(mesh.delivered(BOB)) == all(&sent[0]));
+        assert!(all(mesh.delivered(ALICE)) == all(&sent[1]));
+        let bytes = |hop: (usize, usize)| {
+            mesh.medium.sent_bytes(hop) - before.get(&hop).map_or(0, |(_, bytes)| *bytes)
+        };
         let hops = [(ALICE, RELAY), (BOB, RELAY), (RELAY, ALICE), (RELAY, BOB)].map(bytes);
         let transmissions = hops.iter().sum::<u64>() as f64 * 2.0 / (hops[0] + hops[1]) as f64;
         println!("{transmissions:.3} transmissions, {expected} expected: {hops:?}, {:?}", natives(&mesh));
@@ -105,9 +106,9 @@ fn two_stations_and_a_relay_take_three_instead_of_four() {
 
 /// What did not arrive of what was sent, beyond what the relay's queue dropped to tell senders to slow down. All that arrived was sent.
 fn missing(mesh: &Nodes, sent: &[Vec<u8>], to: usize) -> usize {
-    let (sent, delivered) = (all(sent), all(&mesh.delivered[to]));
+    let (sent, delivered) = (all(sent), all(mesh.delivered(to)));
     assert!(delivered.is_subset(&sent), "only what was sent");
-    let relay = mesh.nodes[RELAY].status(mesh.now);
+    let relay = mesh.status(RELAY);
     let dropped = relay.peers[to - 1].counters.queue_dropped_by_codel as usize;
     sent.difference(&delivered).count().saturating_sub(dropped)
 }
@@ -119,10 +120,11 @@ fn what_is_removed_is_not_in_the_xor() {
     let ([one, other], [third, fourth]) = (contents(3, 200, 1200, 800), contents(4, 200, 1200, 800));
     let sent = send(&mut mesh, &[(ALICE, BOB, &one), (BOB, ALICE, &third)]);
     assert_eq!([missing(&mesh, &sent[0], BOB), missing(&mesh, &sent[1], ALICE)], [0, 0]);
-    mesh.delivered.iter_mut().for_each(Vec::clear);
-    mesh.rates[RELAY] = Some(BARELY * 4 / 10);
-    let sent_bytes =
-        |mesh: &Nodes| [ALICE, BOB].map(|of| [(of, RELAY), (RELAY, of)].map(|hop| mesh.sent_bytes(hop)));
+    mesh.discard();
+    mesh.medium.rates[RELAY] = Some(BARELY * 4 / 10);
+    let sent_bytes = |mesh: &Nodes| {
+        [ALICE, BOB].map(|of| [(of, RELAY), (RELAY, of)].map(|hop| mesh.medium.sent_bytes(hop)))
+    };
     let before = sent_bytes(&mesh);
     // of what each sends now the first 800 bytes are of what the other one sent before
     let sent = send(&mut mesh, &[(ALICE, BOB, &fourth), (BOB, ALICE, &other)]);
@@ -144,8 +146,8 @@ fn what_is_removed_is_not_in_the_xor() {
 fn what_is_lost_and_late_costs_savings_and_never_bytes() {
     for seed in 0..4 {
         let mut mesh = mesh(10 + seed, true);
-        mesh.rates[RELAY] = Some(BARELY);
-        (mesh.loss, mesh.unheard, mesh.late) = (0.02, 0.1, 6 * MS);
+        mesh.medium.rates[RELAY] = Some(BARELY);
+        (mesh.medium.loss, mesh.medium.unheard, mesh.medium.late) = (0.02, 0.1, 6 * MS);
         let [there, back] =
             [contents(20 + seed, 200, 1100, 500), contents(30 + seed, 200, 1100, 500)].map(|[one, _]| one);
         let sent = send(&mut mesh, &[(ALICE, BOB, &there), (BOB, ALICE, &back)]);
@@ -171,8 +173,8 @@ fn what_crosses_at_the_relay_is_overheard_and_shares_frames() {
     let configs = configs(5, 4, true, hears_across);
     // one can answer only whom it hears: the pairs' sessions are made over a channel on which all hear all
     let mut mesh = Nodes::new(5, &configs, |_, _| true);
-    mesh.set_hears(hears_across);
-    mesh.rates[RELAY] = Some(BARELY);
+    mesh.medium.set_hears(hears_across);
+    mesh.medium.rates[RELAY] = Some(BARELY);
     let [there, across] = [contents(6, 200, 1200, 0), contents(7, 200, 1200, 0)].map(|[one, _]| one);
     let sent = send(&mut mesh, &[(ALICE, BOB, &there), (CHLOE, DAVE, &across)]);
     let counted = natives(&mesh);
@@ -188,7 +190,7 @@ fn who_does_not_know_of_natives_is_sent_none() {
     let mut mesh = Nodes::new(8, &configs, hears);
     let [there, back] = [contents(8, 50, 1200, 0), contents(9, 50, 1200, 0)].map(|[one, _]| one);
     let sent = send(&mut mesh, &[(ALICE, BOB, &there), (BOB, ALICE, &back)]);
-    assert!(all(&mesh.delivered[BOB]) == all(&sent[0]) && all(&mesh.delivered[ALICE]) == all(&sent[1]));
+    assert!(all(mesh.delivered(BOB)) == all(&sent[0]) && all(mesh.delivered(ALICE)) == all(&sent[1]));
     assert_eq!(natives(&mesh), [0; 5]);
 }
 
@@ -196,8 +198,8 @@ fn who_does_not_know_of_natives_is_sent_none() {
 #[test]
 fn who_takes_nothing_out_is_left_alone() {
     let mut mesh = mesh(9, true);
-    mesh.rates[RELAY] = Some(BARELY);
-    mesh.unheard = 1.0;
+    mesh.medium.rates[RELAY] = Some(BARELY);
+    mesh.medium.unheard = 1.0;
     let [there, back] = [contents(10, 300, 800, 0), contents(11, 300, 800, 0)].map(|[one, _]| one);
     let sent = send(&mut mesh, &[(ALICE, BOB, &there), (BOB, ALICE, &back)]);
     let missing = [missing(&mesh, &sent[0], BOB), missing(&mesh, &sent[1], ALICE)];
@@ -217,11 +219,11 @@ fn what_a_member_changes_in_natives_is_believed_by_nobody() {
     const NATIVES: u8 = 34 | 0x80;
     for seed in 0..4 {
         let mut mesh = mesh(40 + seed, true);
-        mesh.rates[RELAY] = Some(BARELY);
+        mesh.medium.rates[RELAY] = Some(BARELY);
         let changed = std::rc::Rc::new(std::cell::Cell::new(0));
         let counter = changed.clone();
         let mut rng = ChaCha12Rng::seed_from_u64(seed);
-        mesh.forges = Some(Box::new(move |index, datagram| {
+        mesh.medium.forges = Some(Box::new(move |index, datagram| {
             let (header, plaintext) = datagram.split_at_mut(wire::unit::SEALED_HEADER_BYTES);
             let natives = header[0] == 1 << 4 | GROUP && plaintext.get(BEFORE_FRAME) == Some(&NATIVES);
             if index == RELAY && natives && rng.random_bool(0.2) {

@@ -82,25 +82,23 @@ impl Net {
 
     fn run(&mut self, time: Duration) {
         let wire = self.wire;
-        self.mesh.set_hears(in_reach(self.reach.clone()));
-        self.mesh.set_wired(move |one, other| wire && by_wire(one, other));
+        self.mesh.medium.set_hears(in_reach(self.reach.clone()));
+        self.mesh.medium.set_wired(move |one, other| wire && by_wire(one, other));
         self.mesh.run(time);
     }
 
     /// Sends these payloads to a station by a gateway, one in `pause`, each acknowledged by the station.
     fn send(&mut self, gateway: usize, station: usize, payloads: &[Vec<u8>], pause: Duration) -> Sent {
-        let spent = |mesh: &Mesh| [ONE, OTHER].map(|by| mesh.sent_bytes((by, station)));
+        let spent = |mesh: &Mesh| [ONE, OTHER].map(|by| mesh.medium.sent_bytes((by, station)));
         let before = spent(&self.mesh);
         let mut packets = BTreeSet::new();
         let mut sequence = 1u32;
         for payload in payloads {
             let packet = tcp_between(200, last(station), sequence, payload);
             sequence = sequence.wrapping_add(payload.len() as u32);
-            self.mesh.nodes[gateway].handle_packet(self.mesh.now, &packet);
-            self.mesh.poll(gateway);
+            self.mesh.send(gateway, &packet);
             packets.insert(packet);
-            self.mesh.nodes[station].handle_packet(self.mesh.now, &tcp_between(last(station), 200, 7, b""));
-            self.mesh.poll(station);
+            self.mesh.send(station, &tcp_between(last(station), 200, 7, b""));
             self.run(pause);
         }
         self.run(2 * SECOND);
@@ -111,11 +109,11 @@ impl Net {
     /// The gateway with which a station is associated as it sees it, and whether each gateway sees it so.
     fn association(&self, station: usize) -> (usize, [bool; GATEWAYS]) {
         let is = |peer: &node::PeerStatus| peer.associated == Some(true);
-        let peers = self.mesh.nodes[station].status(self.mesh.now).peers;
+        let peers = self.mesh.status(station).peers;
         let name = &peers.iter().find(|peer| is(peer)).unwrap().name;
         let gateway = if name == "node 0" { ONE } else { OTHER };
         let sees = |at: usize| {
-            let peer = &self.mesh.nodes[at].status(self.mesh.now).peers[station - GATEWAYS];
+            let peer = &self.mesh.status(at).peers[station - GATEWAYS];
             peer.associated_with.is_none() == (at == gateway)
         };
         (gateway, [sees(ONE), sees(OTHER)])
@@ -140,11 +138,11 @@ fn what_a_station_overheard_of_another_gateway_its_own_does_not_send() {
     assert!(sent.cost[ONE] > 300 * 1200, "{:?}", sent.cost);
     let again = net.send(OTHER, second, &payloads, MS);
     assert!(net.mesh.got(second) == again.packets);
-    let gateway = net.mesh.nodes[OTHER].status(net.mesh.now);
-    let station = net.mesh.nodes[second].status(net.mesh.now);
+    let gateway = net.mesh.status(OTHER);
+    let station = net.mesh.status(second);
     assert!(again.cost[OTHER] * 4 < sent.cost[ONE], "{:?} {gateway:#?} {station:#?}", again.cost);
     assert!(gateway.peers[2].counters.chunks_named > 1000, "{gateway:#?}");
-    assert_eq!(net.mesh.nodes[ONE].status(net.mesh.now).peers[2].overheard_by, Some(1));
+    assert_eq!(net.mesh.status(ONE).peers[2].overheard_by, Some(1));
     assert!(station.peers[0].counters.chunks_hit > 1000, "{station:#?}");
 }
 
@@ -159,7 +157,7 @@ fn a_station_out_of_the_others_reach_gets_what_it_always_got() {
     let again = net.send(OTHER, second, &payloads, MS);
     assert!(net.mesh.got(second) == again.packets);
     assert!(again.cost[OTHER] > 100 * 1200, "{:?}", again.cost);
-    assert_eq!(net.mesh.nodes[second].status(net.mesh.now).peers[0].counters.chunks_missed, 0);
+    assert_eq!(net.mesh.status(second).peers[0].counters.chunks_missed, 0);
 }
 
 #[test]
@@ -187,16 +185,16 @@ fn a_station_that_moves_out_of_reach_is_reached_by_the_other_gateway_at_its_addr
     assert!(net.mesh.got(station) == sent.packets);
     net.reach[station][ONE] = false;
     net.run(8 * SECOND);
-    let status = net.mesh.nodes[ONE].status(net.mesh.now);
-    assert_eq!(net.association(station), (OTHER, [true; 2]), "{status:#?} {:#?}", net.mesh.events);
+    let status = net.mesh.status(ONE);
+    assert_eq!(net.association(station), (OTHER, [true; 2]), "{status:#?} {:#?}", net.mesh.events());
     // the world still leads to the first gateway
     let after = net.send(ONE, station, &random(6, 50), 10 * MS);
     assert!(after.packets.is_subset(&net.mesh.got(station)), "nothing is lost");
     assert_eq!(after.cost[ONE], 0, "nothing is sent into the void");
     assert!(after.cost[OTHER] > 50 * 1200);
-    assert_eq!(net.mesh.nodes[OTHER].status(net.mesh.now).peers[1].counters.forwarded_packets, 50);
+    assert_eq!(net.mesh.status(OTHER).peers[1].counters.forwarded_packets, 50);
     // what it says leaves by the gateway where it is
-    assert!(net.mesh.delivered[OTHER].len() >= 50);
+    assert!(net.mesh.delivered(OTHER).len() >= 50);
     // and back
     net.reach[station] = [true, false];
     net.run(8 * SECOND);
@@ -229,7 +227,7 @@ fn a_station_that_was_away_for_so_short_a_time_that_nobody_noticed_is_served_aga
         net.reach[station] = [true, false];
         net.run(10 * SECOND);
         let sent = net.send(ONE, station, &random(11, 20), MS);
-        assert!(sent.packets.is_subset(&net.mesh.got(station)), "{away:?}: {:#?}", net.mesh.events);
+        assert!(sent.packets.is_subset(&net.mesh.got(station)), "{away:?}: {:#?}", net.mesh.events());
     }
 }
 
@@ -245,7 +243,7 @@ fn a_move_begins_with_an_empty_cache_and_ends_what_the_old_gateway_knew() {
     let after = net.send(ONE, second, &payloads, MS);
     assert!(after.packets.is_subset(&net.mesh.got(second)));
     assert!(after.cost[ONE] > 100 * 1200, "{:?}", after.cost);
-    let status = net.mesh.nodes[second].status(net.mesh.now);
+    let status = net.mesh.status(second);
     assert_eq!(status.peers.iter().map(|peer| peer.counters.chunks_missed).sum::<u64>(), 0, "{status:#?}");
 }
 
@@ -261,7 +259,7 @@ proptest! {
         troubles in proptest::collection::vec((0..4usize, 0..2usize, 0..2usize, 1..8000u64), 0..6),
     ) {
         let mut net = Net::new(seed, &[ONE, OTHER]);
-        net.mesh.loss = loss;
+        net.mesh.medium.loss = loss;
         for (what, gateway, station, ms) in troubles {
             match what {
                 0 => net.mesh.restart(gateway),
@@ -275,15 +273,15 @@ proptest! {
         }
         net.reach = vec![[true; GATEWAYS]; 4];
         net.wire = true;
-        net.mesh.loss = 0.0;
+        net.mesh.medium.loss = 0.0;
         net.run(60 * SECOND);
         for station in [GATEWAYS, GATEWAYS + 1] {
             let (at, agreed) = net.association(station);
-            prop_assert_eq!(agreed, [true; 2], "{} of {}: {:#?}", at, station, net.mesh.events);
+            prop_assert_eq!(agreed, [true; 2], "{} of {}: {:#?}", at, station, net.mesh.events());
             for gateway in [ONE, OTHER] {
                 let sent = net.send(gateway, station, &random(seed ^ 1, 20), MS);
                 let missing = sent.packets.difference(&net.mesh.got(station)).count();
-                let status = || net.mesh.nodes.iter().map(|node| format!("{:#?}", node.status(net.mesh.now))).collect::<String>();
+                let status = || (0..4).map(|node| format!("{:#?}", net.mesh.status(node))).collect::<String>();
                 prop_assert!(missing == 0, "{} of 20 are missing at {}, which is at {}, by {}: {}", missing, station, at, gateway, status());
             }
         }

@@ -23,7 +23,8 @@ fn mesh() -> Mesh {
 
 impl Mesh {
     fn lead(&mut self, node: usize, next_hop: Option<usize>) {
-        self.nodes[node].set_next_hop(self.now, IT, next_hop);
+        let now = self.now();
+        self.node_mut(node).set_next_hop(now, IT, next_hop);
         self.poll(node);
     }
 
@@ -37,17 +38,17 @@ impl Mesh {
         let packets = numbers.map(|number| tcp_between(1, 4, 1 + 2000 * number, &[number as u8; 1200]));
         let packets: Vec<_> = packets.collect();
         for packet in &packets {
-            self.nodes[C1].handle_packet(self.now, packet);
+            self.offer_packet(C1, packet);
         }
         packets
     }
 
     fn by(&self, relay: usize) -> u64 {
-        self.nodes[relay].status(self.now).peers[1].counters.relayed_packets
+        self.status(relay).peers[1].counters.relayed_packets
     }
 
     fn refused(&self, node: usize) -> u64 {
-        self.nodes[node].status(self.now).destinations[IT].refused_packets
+        self.status(node).destinations[IT].refused_packets
     }
 }
 
@@ -70,18 +71,18 @@ fn packets_follow_a_way_that_changes_those_too_that_wait() {
     mesh.lead(C1, BY_R1);
     sent.extend(held);
     mesh.run(2 * SECOND);
-    assert!(all(&mesh.delivered[C2]) == all(&sent), "{} of {}", mesh.delivered[C2].len(), sent.len());
+    assert!(all(mesh.delivered(C2)) == all(&sent), "{} of {}", mesh.delivered(C2).len(), sent.len());
     assert_eq!((mesh.by(R1), mesh.by(R2)), (100 + 60, 100), "each by the way of its time");
-    assert!(mesh.delivered[R1].is_empty() && mesh.delivered[R2].is_empty() && mesh.delivered[C1].is_empty());
-    let status = mesh.nodes[C1].status(mesh.now);
+    assert!(mesh.delivered(R1).is_empty() && mesh.delivered(R2).is_empty() && mesh.delivered(C1).is_empty());
+    let status = mesh.status(C1);
     assert_eq!(
         (status.destinations[IT].next_hop.as_deref(), status.destinations[IT].changes),
         (Some("node 1"), 3)
     );
     let ways: Vec<_> = mesh
-        .events
+        .events()
         .iter()
-        .filter(|(at, event)| *at == C1 && matches!(event, Event::NextHop { .. }))
+        .filter(|(_, at, event)| *at == C1 && matches!(event, Event::NextHop { .. }))
         .collect();
     assert_eq!(ways.len(), 3, "{ways:?}");
 }
@@ -94,23 +95,23 @@ fn without_a_way_packets_wait_and_then_their_senders_are_told() {
     mesh.lead(C1, None);
     let sent = mesh.offer(0..20);
     mesh.run(4 * SECOND);
-    assert!(mesh.delivered[C2].is_empty() && mesh.delivered[C1].is_empty(), "they wait");
+    assert!(mesh.delivered(C2).is_empty() && mesh.delivered(C1).is_empty(), "they wait");
     mesh.lead(C1, BY_R2);
     mesh.run(SECOND);
-    assert!(all(&mesh.delivered[C2]) == all(&sent));
-    mesh.delivered[C2].clear();
+    assert!(all(mesh.delivered(C2)) == all(&sent));
+    mesh.take_delivered(C2);
 
     mesh.lead(C1, None);
     mesh.offer(20..30);
     mesh.run(6 * SECOND);
     assert_eq!(mesh.refused(C1), 10);
-    assert_eq!(mesh.delivered[C1].len(), 10);
-    assert!(mesh.delivered[C1].iter().all(|told| told[9] == 1 && told[20..22] == [3, 1]), "host unreachable");
+    assert_eq!(mesh.delivered(C1).len(), 10);
+    assert!(mesh.delivered(C1).iter().all(|told| told[9] == 1 && told[20..22] == [3, 1]), "host unreachable");
     mesh.offer(30..31);
     assert_eq!(mesh.refused(C1), 11, "at once, by now");
     mesh.lead(C1, BY_R1);
     mesh.run(SECOND);
-    assert!(mesh.delivered[C2].is_empty(), "what was refused does not come");
+    assert!(mesh.delivered(C2).is_empty(), "what was refused does not come");
 }
 
 #[test]
@@ -123,20 +124,20 @@ fn nothing_goes_back_to_whom_it_came_from() {
     mesh.poll(C1);
     mesh.run(SECOND);
     assert_eq!((mesh.refused(R1), mesh.by(R1)), (10, 0));
-    assert!(mesh.delivered.iter().all(Vec::is_empty), "neither back nor to the relay's kernel");
+    assert!((0..4).all(|node| mesh.delivered(node).is_empty()), "neither back nor to the relay's kernel");
     // what waited there when the way turned round does not go back either
     mesh.lead(R1, Some(1));
     let sent = mesh.offer(10..20);
     mesh.poll(C1);
     mesh.run(SECOND);
-    assert!(all(&mesh.delivered[C2]) == all(&sent));
+    assert!(all(mesh.delivered(C2)) == all(&sent));
     // a relay without a way on says so
     mesh.lead(R1, None);
     mesh.offer(20..21);
     mesh.poll(C1);
     mesh.run(SECOND);
-    assert_eq!(mesh.delivered[C1].len(), 1, "{:?}", mesh.delivered[C1]);
-    assert_eq!(mesh.delivered[C1][0][20..22], [3, 1]);
+    assert_eq!(mesh.delivered(C1).len(), 1, "{:?}", mesh.delivered(C1));
+    assert_eq!(mesh.delivered(C1)[0][20..22], [3, 1]);
 }
 
 #[test]
@@ -144,6 +145,7 @@ fn a_next_hop_that_is_none_changes_nothing() {
     let mut mesh = mesh();
     mesh.lead(C1, BY_R1);
     mesh.lead(C1, Some(7));
-    mesh.nodes[C1].set_next_hop(mesh.now, 9, BY_R2);
-    assert_eq!(mesh.nodes[C1].status(mesh.now).destinations[IT].changes, 1);
+    let now = mesh.now();
+    mesh.node_mut(C1).set_next_hop(now, 9, BY_R2);
+    assert_eq!(mesh.status(C1).destinations[IT].changes, 1);
 }

@@ -11,12 +11,12 @@ fn adaptive(seed: u64) -> Pair {
     let parameters = Parameters { policy: Policy::Adaptive, ..Parameters::default() };
     let mut pair = Pair::new(seed, Road::default(), &parameters);
     pair.run(SECOND);
-    pair.recording = Some(Vec::new());
+    pair.medium.recording = Some(Vec::new());
     pair
 }
 
 fn datagrams_from(pair: &Pair, from: usize) -> Vec<usize> {
-    let recording = pair.recording.iter().flatten();
+    let recording = pair.medium.recording.iter().flatten();
     recording.filter(|(node, _)| *node == from).map(|(_, datagram)| datagram.len()).collect()
 }
 
@@ -25,12 +25,12 @@ fn small_packets_that_wait_share_a_datagram() {
     let mut pair = adaptive(1);
     let sent: Vec<_> = (0..10).map(|index| tcp(STATION, index * 40, &[index as u8; 40])).collect();
     for packet in &sent {
-        pair.nodes[GATEWAY].handle_packet(pair.now, packet);
+        pair.offer_packet(GATEWAY, packet);
     }
     pair.poll(GATEWAY);
     assert_eq!(datagrams_from(&pair, GATEWAY).len(), 1);
     pair.run(SECOND);
-    assert_eq!(pair.delivered[STATION], sent);
+    assert_eq!(pair.delivered(STATION), sent);
 }
 
 #[test]
@@ -40,14 +40,14 @@ fn a_packet_that_turns_out_too_long_opens_the_next_datagram() {
     for payloads in repetitive(2, 600).chunks(6) {
         for payload in payloads {
             let packet = tcp(STATION, sent.len() as u32 * 1200, payload);
-            pair.nodes[GATEWAY].handle_packet(pair.now, &packet);
+            pair.offer_packet(GATEWAY, &packet);
             sent.push(packet);
         }
         pair.poll(GATEWAY);
         pair.run(5 * MS);
     }
     pair.run(SECOND);
-    assert_eq!(pair.delivered[STATION], sent);
+    assert_eq!(pair.delivered(STATION), sent);
     let datagrams = datagrams_from(&pair, GATEWAY);
     let full = datagrams.iter().filter(|&&bytes| bytes > 1300).count();
     assert!(datagrams.iter().all(|&bytes| bytes <= 1452), "{datagrams:?}");
@@ -64,17 +64,17 @@ fn keys_may_change_while_a_packet_waits_for_the_next_datagram() {
     for _ in 0..2000 {
         for payload in &payloads[sent.len() % 10..][..2] {
             let packet = tcp(STATION, sent.len() as u32 * 1200, payload);
-            pair.nodes[GATEWAY].handle_packet(pair.now, &packet);
+            pair.offer_packet(GATEWAY, &packet);
             sent.push(packet);
         }
         // one datagram leaves; what did not fit waits until something else happens
-        pair.poll_once(GATEWAY);
+        pair.transmit(GATEWAY);
         pair.run(MS);
     }
     pair.poll(GATEWAY);
     pair.run(SECOND);
     assert!(pair.status(GATEWAY).peers[0].counters.sessions > sessions, "the keys changed");
-    assert_eq!(pair.delivered[STATION], sent);
+    assert_eq!(pair.delivered(STATION), sent);
     assert_eq!(pair.status(STATION).peers[0].counters.missed, 0);
 }
 
@@ -86,10 +86,10 @@ fn datagrams_of_a_backlog_are_of_one_length() {
     for payloads in repetitive(4, 600).chunks(60) {
         for payload in payloads {
             let packet = tcp(STATION, sent.len() as u32 * 1200, payload);
-            pair.nodes[GATEWAY].handle_packet(pair.now, &packet);
+            pair.offer_packet(GATEWAY, &packet);
             sent.push(packet);
         }
-        pair.recording = Some(Vec::new());
+        pair.medium.recording = Some(Vec::new());
         pair.poll(GATEWAY);
         let datagrams = datagrams_from(&pair, GATEWAY);
         let (last, others) = datagrams.split_last().unwrap();
@@ -100,7 +100,7 @@ fn datagrams_of_a_backlog_are_of_one_length() {
         pair.run(5 * MS);
     }
     pair.run(SECOND);
-    assert_eq!(pair.delivered[STATION], sent);
+    assert_eq!(pair.delivered(STATION), sent);
     assert_eq!(
         pair.status(GATEWAY).peers[0].counters.recovered,
         0,
@@ -113,13 +113,13 @@ fn packets_that_lost_one_half_are_sent_again_and_nothing_is_cut_while_the_air_lo
     let mut pair = adaptive(5);
     let mut sent = Vec::new();
     let mut burst = |pair: &mut Pair, loss: f64| {
-        pair.road.loss = loss;
+        pair.medium.road.loss = loss;
         for payload in repetitive(sent.len() as u64, 30) {
             let packet = tcp(STATION, sent.len() as u32 * 1200, &payload);
-            pair.nodes[GATEWAY].handle_packet(pair.now, &packet);
+            pair.offer_packet(GATEWAY, &packet);
             sent.push(packet);
         }
-        pair.recording = Some(Vec::new());
+        pair.medium.recording = Some(Vec::new());
         pair.poll(GATEWAY);
         let mut datagrams = datagrams_from(pair, GATEWAY);
         datagrams.pop();
@@ -132,9 +132,10 @@ fn packets_that_lost_one_half_are_sent_again_and_nothing_is_cut_while_the_air_lo
     assert_eq!(burst(&mut pair, 0.3), 0, "all are full");
     let short: usize = (0..40).map(|_| burst(&mut pair, 0.1)).sum();
     assert!(short > 20, "{short} datagrams end with a packet");
-    pair.road.loss = 0.0;
+    pair.medium.road.loss = 0.0;
     pair.run(5 * SECOND);
-    pair.delivered[STATION].sort_unstable();
+    let mut delivered = pair.take_delivered(STATION);
+    delivered.sort_unstable();
     sent.sort_unstable();
-    assert_eq!(pair.delivered[STATION], sent);
+    assert_eq!(delivered, sent);
 }

@@ -1,10 +1,11 @@
 //! Two nodes and a road between them, in virtual time.
 
-use node::{Config, Event, NetworkKey, Node, Outcome, PeerConfig, PrivateKey, Shortening, Status};
+use node::{Config, Event, NetworkKey, Node, Outcome, PeerConfig, PrivateKey, Shortening, Transmit};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
-use std::collections::BTreeMap;
+use sim::network::{Hearer, Medium, Network, Sent};
 use std::net::SocketAddr;
+use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
 pub const GATEWAY: usize = 0;
@@ -38,24 +39,12 @@ impl Default for Road {
     }
 }
 
-/// To whom a datagram is under way, from where, with which codepoint, and what it says.
-type UnderWay = (usize, SocketAddr, u8, Vec<u8>);
-
-pub struct Pair {
-    pub now: Duration,
+/// The road with what passes on it.
+pub struct Between {
     pub road: Road,
-    pub rng: ChaCha12Rng,
-    pub configs: [Config; 2],
-    pub nodes: [Node; 2],
-    pub addresses: [SocketAddr; 2],
-    starts: u8,
-    /// By arrival and number.
-    under_way: BTreeMap<(Duration, u64), UnderWay>,
-    number: u64,
     /// Whether datagrams pass at all.
     pub cut: bool,
-    pub delivered: [Vec<Vec<u8>>; 2],
-    pub events: Vec<(Duration, usize, Event)>,
+    rng: ChaCha12Rng,
     pub sent_bytes: [u64; 2],
     /// The traffic class of every datagram sent.
     pub classes: [Vec<u8>; 2],
@@ -65,6 +54,61 @@ pub struct Pair {
     pub recording: Option<Vec<(usize, Vec<u8>)>>,
     /// What stands inside every seal.
     pub plaintexts: Option<Vec<Vec<u8>>>,
+}
+
+impl Medium for Between {
+    fn before_seal(&mut self, _: usize, transmit: &Transmit, datagram: &mut Vec<u8>) {
+        if let Some(plaintexts) = self.plaintexts.as_mut().filter(|_| transmit.is_sealed()) {
+            plaintexts.push(datagram[wire::unit::SEALED_HEADER_BYTES..].to_vec());
+        }
+    }
+
+    fn who_hears(&mut self, sent: &Sent<'_>, hearers: &mut Vec<Hearer>) -> Duration {
+        let &Sent { from, datagram, transmit: &Transmit { to, source_port, class, .. }, .. } = sent;
+        self.sent_bytes[from] += datagram.len() as u64;
+        if let Some(recording) = &mut self.recording {
+            recording.push((from, datagram.to_vec()));
+        }
+        self.classes[from].push(class);
+        self.ways[from].push((source_port, to));
+        let (road, rng) = (self.road, &mut self.rng);
+        let copies = if rng.random_bool(road.duplicate) { 2 } else { 1 };
+        for _ in 0..copies {
+            if self.cut || datagram.len() > road.carries || rng.random_bool(road.loss) {
+                continue;
+            }
+            let Some(node) = sent.to else { continue };
+            let bits = datagram.len() * 8;
+            let flipped_bit = rng.random_bool(road.corrupt).then(|| rng.random_range(0..bits));
+            let marked = class & 3 != 0 && rng.random_bool(road.mark);
+            let ecn = if marked { 3 } else { class & 3 };
+            let extra = if rng.random_bool(road.reorder) { rng.random_range(1..40) } else { 0 };
+            let after = road.delay + Duration::from_millis(extra);
+            hearers.push(Hearer { after, ecn, flipped_bit, ..Hearer::of(node) });
+        }
+        Duration::ZERO
+    }
+}
+
+/// A network of two nodes, which can start again.
+pub struct Pair {
+    network: Network<Between>,
+    pub configs: [Config; 2],
+    starts: u8,
+}
+
+impl Deref for Pair {
+    type Target = Network<Between>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.network
+    }
+}
+
+impl DerefMut for Pair {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.network
+    }
 }
 
 pub fn configs(seed: u64, reduce: &re::Parameters) -> [Config; 2] {
@@ -97,140 +141,41 @@ pub fn configs(seed: u64, reduce: &re::Parameters) -> [Config; 2] {
 impl Pair {
     pub fn new(seed: u64, road: Road, reduce: &re::Parameters) -> Self {
         let configs = configs(seed, reduce);
-        let node =
-            |index: usize| Node::new(configs[index].clone(), [index as u8; 32], Duration::ZERO).unwrap();
-        let mut pair = Pair {
-            now: Duration::ZERO,
+        let medium = Between {
             road,
-            rng: ChaCha12Rng::seed_from_u64(seed ^ 0x5eed),
-            nodes: [node(0), node(1)],
-            configs,
-            addresses: ["192.0.2.1:4780".parse().unwrap(), "198.51.100.7:40000".parse().unwrap()],
-            starts: 2,
-            under_way: BTreeMap::new(),
-            number: 0,
             cut: false,
-            delivered: [Vec::new(), Vec::new()],
-            events: Vec::new(),
+            rng: ChaCha12Rng::seed_from_u64(seed ^ 0x5eed),
             sent_bytes: [0, 0],
             classes: [Vec::new(), Vec::new()],
             ways: [Vec::new(), Vec::new()],
             recording: None,
             plaintexts: None,
         };
-        pair.poll(GATEWAY);
-        pair.poll(STATION);
-        pair
+        let mut network = Network::new(Duration::ZERO, medium);
+        for (index, address) in ["192.0.2.1:4780", "198.51.100.7:40000"].into_iter().enumerate() {
+            let node = Node::new(configs[index].clone(), [index as u8; 32], Duration::ZERO).unwrap();
+            network.join(address.parse().unwrap(), node);
+        }
+        network.poll(GATEWAY);
+        network.poll(STATION);
+        Pair { network, configs, starts: 2 }
     }
 
     /// The node forgets everything and starts again.
     pub fn reboot(&mut self, index: usize) {
         self.starts += 1;
-        self.nodes[index] = Node::new(self.configs[index].clone(), [self.starts; 32], self.now).unwrap();
-        self.poll(index);
+        self.reboot_with(index, [self.starts; 32]);
     }
 
-    pub fn send(&mut self, from: usize, packet: &[u8]) {
-        self.nodes[from].handle_packet(self.now, packet);
-        self.poll(from);
-    }
-
-    /// Lets time pass.
-    pub fn run(&mut self, time: Duration) {
-        let end = self.now + time;
-        loop {
-            let arrival = self.under_way.keys().next().map(|&(at, _)| at);
-            let timers = [0, 1].map(|index| self.nodes[index].poll_timeout());
-            let next = [arrival, timers[0], timers[1]].into_iter().flatten().min();
-            let Some(next) = next.filter(|&next| next <= end) else { break };
-            self.now = self.now.max(next);
-            if arrival == Some(next) {
-                let (_, (to, from, ecn, mut datagram)) = self.under_way.pop_first().unwrap();
-                self.nodes[to].handle_datagram(self.now, from, ecn, &mut datagram);
-                self.poll(to);
-            } else {
-                for (index, timer) in timers.into_iter().enumerate() {
-                    if timer == Some(next) {
-                        self.poll(index);
-                    }
-                }
-            }
-        }
-        self.now = end;
-    }
-
-    pub fn poll(&mut self, index: usize) {
-        self.nodes[index].handle_timeout(self.now);
-        while self.poll_once(index) {}
-        let mut packet = Vec::new();
-        while self.nodes[index].poll_deliver(&mut packet) {
-            self.delivered[index].push(packet.clone());
-        }
-        while let Some(event) = self.nodes[index].poll_event() {
-            self.events.push((self.now, index, event));
-        }
-    }
-
-    /// Lets at most one datagram leave; whether one did.
-    pub fn poll_once(&mut self, index: usize) -> bool {
-        let mut datagram = Vec::new();
-        let Some(transmit) = self.nodes[index].poll_transmit(self.now, &mut datagram) else { return false };
-        if let Some(plaintexts) = self.plaintexts.as_mut().filter(|_| transmit.is_sealed()) {
-            plaintexts.push(datagram[wire::unit::SEALED_HEADER_BYTES..].to_vec());
-        }
-        transmit.seal(&mut datagram);
-        self.sent_bytes[index] += datagram.len() as u64;
-        if let Some(recording) = &mut self.recording {
-            recording.push((index, datagram.clone()));
-        }
-        self.classes[index].push(transmit.class);
-        self.ways[index].push((transmit.source_port, transmit.to));
-        self.transport(index, (transmit.source_port, transmit.to), transmit.class, &datagram);
-        true
-    }
-
-    fn transport(&mut self, from: usize, (port, to): (usize, SocketAddr), class: u8, datagram: &[u8]) {
-        let road = self.road;
-        let at_port = |mut address: SocketAddr, port: usize| {
-            address.set_port(address.port() + port as u16);
-            address
-        };
-        // a node takes what comes to any of its ports
-        let there = self.addresses[1 - from];
-        let taken = (0..node::MAX_LANES).any(|port| at_port(there, port) == to);
-        let source = at_port(self.addresses[from], port);
-        let copies = if self.rng.random_bool(road.duplicate) { 2 } else { 1 };
-        for _ in 0..copies {
-            if self.cut || datagram.len() > road.carries || self.rng.random_bool(road.loss) || !taken {
-                continue;
-            }
-            let mut datagram = datagram.to_vec();
-            if self.rng.random_bool(road.corrupt) {
-                let bit = self.rng.random_range(0..datagram.len() * 8);
-                datagram[bit / 8] ^= 1 << (bit % 8);
-            }
-            let marked = class & 3 != 0 && self.rng.random_bool(road.mark);
-            let ecn = if marked { 3 } else { class & 3 };
-            let extra = if self.rng.random_bool(road.reorder) { self.rng.random_range(1..40) } else { 0 };
-            let at = self.now + road.delay + Duration::from_millis(extra);
-            self.under_way.insert((at, self.number), (1 - from, source, ecn, datagram));
-            self.number += 1;
-        }
-    }
-
-    /// A datagram from anybody.
-    pub fn inject(&mut self, to: usize, from: SocketAddr, datagram: &[u8]) {
-        self.nodes[to].handle_datagram(self.now, from, 0, &mut datagram.to_vec());
-        self.poll(to);
-    }
-
-    pub fn status(&self, index: usize) -> Status {
-        self.nodes[index].status(self.now)
+    /// The same, with this randomness.
+    pub fn reboot_with(&mut self, index: usize, seed: [u8; 32]) {
+        let node = Node::new(self.configs[index].clone(), seed, self.now()).unwrap();
+        self.replace(index, node);
     }
 
     pub fn outcomes(&self, at: usize, wanted: Outcome) -> usize {
         let matches = |event: &Event| matches!(event, Event::Arrived { outcome, .. } if *outcome == wanted);
-        self.events.iter().filter(|(_, index, event)| *index == at && matches(event)).count()
+        self.events().iter().filter(|(_, index, event)| *index == at && matches(event)).count()
     }
 }
 

@@ -20,7 +20,7 @@ fn refusals(pair: &mut Pair, node: usize) -> usize {
         }
         _ => false,
     };
-    pair.delivered[node].drain(..).filter(is_refusal).count()
+    pair.take_delivered(node).into_iter().filter(is_refusal).count()
 }
 
 /// When a node said so first since `since`.
@@ -31,14 +31,14 @@ fn told(pair: &Pair, node: usize, up: bool, since: Duration) -> Option<Duration>
         _ => false,
     };
     let mut events =
-        pair.events.iter().filter(|(at, who, event)| *at >= since && *who == node && says(event));
+        pair.events().iter().filter(|(at, who, event)| *at >= since && *who == node && says(event));
     events.next().map(|(at, ..)| *at)
 }
 
 /// Both send ten packets a second for so long.
 fn talk(pair: &mut Pair, time: Duration) {
-    let end = pair.now + time;
-    while pair.now < end {
+    let end = pair.now() + time;
+    while pair.now() < end {
         for from in [GATEWAY, STATION] {
             pair.send(from, &tcp(1 - from, 1, b"anyone there?"));
         }
@@ -49,7 +49,7 @@ fn talk(pair: &mut Pair, time: Duration) {
 #[test]
 fn packets_for_a_peer_that_never_came_are_held_for_a_while_and_then_refused() {
     let mut pair = pair();
-    pair.cut = true;
+    pair.medium.cut = true;
     for node in [GATEWAY, STATION] {
         pair.send(node, &tcp(1 - node, 1, b"held"));
     }
@@ -62,21 +62,21 @@ fn packets_for_a_peer_that_never_came_are_held_for_a_while_and_then_refused() {
         assert_eq!(refusals(&mut pair, node), 1);
         assert!(!pair.status(node).peers[0].reachable);
     }
-    pair.cut = false;
+    pair.medium.cut = false;
     pair.run(10 * SECOND);
     assert!(pair.status(STATION).peers[0].reachable && pair.status(GATEWAY).peers[0].reachable);
     let packet = tcp(GATEWAY, 2, b"and now it is there");
     pair.send(STATION, &packet);
     pair.run(SECOND);
-    assert_eq!(pair.delivered[GATEWAY], [packet]);
+    assert_eq!(pair.delivered(GATEWAY), [packet]);
 }
 
 #[test]
 fn a_peer_that_goes_silent_is_noticed_within_fifteen_seconds_and_its_return_at_once() {
     let mut pair = pair();
     talk(&mut pair, 3 * SECOND);
-    let cut = pair.now;
-    pair.cut = true;
+    let cut = pair.now();
+    pair.medium.cut = true;
     talk(&mut pair, 20 * SECOND);
     for node in [GATEWAY, STATION] {
         let after = told(&pair, node, false, cut).unwrap() - cut;
@@ -84,8 +84,8 @@ fn a_peer_that_goes_silent_is_noticed_within_fifteen_seconds_and_its_return_at_o
         assert!(refusals(&mut pair, node) > 10);
         assert_eq!(pair.status(node).peers[0].queue_bytes, 0, "nothing is held for it");
     }
-    let back = pair.now;
-    pair.cut = false;
+    let back = pair.now();
+    pair.medium.cut = false;
     talk(&mut pair, 12 * SECOND);
     for node in [GATEWAY, STATION] {
         assert!(told(&pair, node, true, back).unwrap() - back < 9 * SECOND, "the next try of the handshake");
@@ -96,16 +96,16 @@ fn a_peer_that_goes_silent_is_noticed_within_fifteen_seconds_and_its_return_at_o
 fn an_idle_peer_that_goes_silent_is_noticed_by_the_keepalive_and_a_goodbye_is_noticed_at_once() {
     let mut pair = pair();
     pair.run(60 * SECOND);
-    let cut = pair.now;
-    pair.cut = true;
+    let cut = pair.now();
+    pair.medium.cut = true;
     pair.run(45 * SECOND);
     let after = told(&pair, STATION, false, cut).unwrap() - cut;
     assert!(after < 41 * SECOND, "{after:?}");
-    pair.cut = false;
+    pair.medium.cut = false;
     pair.run(20 * SECOND);
     assert!(pair.status(GATEWAY).peers[0].reachable && pair.status(STATION).peers[0].reachable);
-    let goodbye = pair.now;
-    pair.nodes[STATION].close();
+    let goodbye = pair.now();
+    pair.node_mut(STATION).close();
     pair.poll(STATION);
     pair.run(SECOND);
     assert!(told(&pair, GATEWAY, false, goodbye).unwrap() - goodbye < 50 * MS);
@@ -117,7 +117,7 @@ fn a_lossy_path_is_no_dead_one() {
         let road = Road { loss: 0.2, ..Road::default() };
         let mut pair = Pair::new(seed, road, &re::Parameters::default());
         pair.run(60 * SECOND);
-        let since = pair.now;
+        let since = pair.now();
         pair.run(600 * SECOND);
         talk(&mut pair, 60 * SECOND);
         for node in [GATEWAY, STATION] {

@@ -45,14 +45,14 @@ pub fn configs(seed: u64, overhears: bool) -> Vec<Config> {
 fn send(mesh: &mut Nodes, from: usize, to: usize, payloads: &[Vec<u8>]) -> (Vec<Vec<u8>>, [u64; 2]) {
     let relay = if from == C1 { R1 } else { R2 };
     let hops = [(from, relay), (relay, to)];
-    let before = hops.map(|hop| mesh.sent_bytes(hop));
+    let before = hops.map(|hop| mesh.medium.sent_bytes(hop));
     let mut packets = Vec::new();
     for (index, payload) in payloads.iter().enumerate() {
         packets.push(mesh.send_one(from, to, 1 + 2000 * index as u32, payload));
         mesh.run(5 * MS);
     }
     mesh.run(2 * SECOND);
-    let [there, back] = hops.map(|hop| mesh.sent_bytes(hop));
+    let [there, back] = hops.map(|hop| mesh.medium.sent_bytes(hop));
     (packets, [there - before[0], back - before[1]])
 }
 
@@ -65,10 +65,10 @@ fn two_stations_and_two_relays_take_four_less_delta() {
     let mut mesh = mesh(1, true);
     let [abc, abd] = contents(1, 200, 1200, 800);
     let (sent, [c1_r1, r1_c2]) = send(&mut mesh, C1, C2, &abc);
-    assert!(all(&mesh.delivered[C2]) == all(&sent));
-    assert_eq!(mesh.delivered[C2][0][8], 63, "one hop was taken off");
+    assert!(all(mesh.delivered(C2)) == all(&sent));
+    assert_eq!(mesh.delivered(C2)[0][8], 63, "one hop was taken off");
     let (sent, [c2_r2, r2_c1]) = send(&mut mesh, C2, C1, &abd);
-    assert!(all(&mesh.delivered[C1]) == all(&sent));
+    assert!(all(mesh.delivered(C1)) == all(&sent));
     // of 800 bytes at a packet's front all chunks but the one in which they end are known; 64 to 256 bytes each, usually 128,
     // of which the removed ones take 18 bits of a shim each, and 12 bytes for number, MAC and lengths
     let known = 800.0 - 64.0;
@@ -81,10 +81,10 @@ fn two_stations_and_two_relays_take_four_less_delta() {
         [c1_r1, r1_c2, c2_r2, r2_c1]
     );
     assert!((transmissions / (4.0 - delta) - 1.0).abs() < 0.05, "{transmissions} for {}", 4.0 - delta);
-    let relay = mesh.nodes[R2].status(mesh.now);
+    let relay = mesh.status(R2);
     assert_eq!(relay.peers[0].counters.relayed_packets, 200, "{relay:#?}");
     assert!(relay.peers[0].counters.overheard_removed_bytes > 200 * 600, "{relay:#?}");
-    assert_eq!(mesh.nodes[C1].status(mesh.now).peers[1].counters.chunks_missed, 0);
+    assert_eq!(mesh.status(C1).peers[1].counters.chunks_missed, 0);
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn without_overhearing_they_take_four() {
     let [abc, abd] = contents(2, 100, 1200, 800);
     let (_, there) = send(&mut mesh, C1, C2, &abc);
     let (sent, back) = send(&mut mesh, C2, C1, &abd);
-    assert!(all(&mesh.delivered[C1]) == all(&sent));
+    assert!(all(mesh.delivered(C1)) == all(&sent));
     let transmissions = there.iter().chain(&back).sum::<u64>() as f64 / there[0] as f64;
     assert!((transmissions - 4.0).abs() < 0.05, "{transmissions}");
 }
@@ -105,12 +105,12 @@ fn losses_cost_savings_and_never_bytes() {
         let [warm, _] = contents(20 + seed, 10, 1200, 800);
         send(&mut mesh, C1, C2, &warm);
         send(&mut mesh, C2, C1, &warm);
-        mesh.delivered.iter_mut().for_each(Vec::clear);
-        (mesh.loss, mesh.unheard) = (0.05, 0.3);
+        mesh.discard();
+        (mesh.medium.loss, mesh.medium.unheard) = (0.05, 0.3);
         let [abc, abd] = contents(30 + seed, 150, 1200, 800);
         for (from, to, payloads) in [(C1, C2, &abc), (C2, C1, &abd)] {
             let (sent, _) = send(&mut mesh, from, to, payloads);
-            let (sent, delivered) = (all(&sent), all(&mesh.delivered[to]));
+            let (sent, delivered) = (all(&sent), all(mesh.delivered(to)));
             assert!(delivered.is_subset(&sent), "only what was sent");
             let missing = sent.difference(&delivered).count();
             assert!(missing <= 3, "{missing} of 150 are missing");
@@ -124,11 +124,10 @@ fn who_sends_what_is_too_large_for_a_later_hop_is_told_through_the_mesh() {
     (configs[R1].max_datagram_bytes, configs[R1].largest_datagram_bytes) = (1200, 1200);
     let mut mesh = Nodes::new(4, &configs, hears);
     let packet = tcp_between(1, 4, 1, &[7; 1240]);
-    mesh.nodes[C1].handle_packet(mesh.now, &packet);
-    mesh.poll(C1);
+    mesh.send(C1, &packet);
     mesh.run(SECOND);
-    assert!(mesh.delivered[C2].is_empty() && mesh.delivered[R1].is_empty());
-    let [told] = &mesh.delivered[C1][..] else { panic!("one answer: {:?}", mesh.delivered[C1]) };
+    assert!(mesh.delivered(C2).is_empty() && mesh.delivered(R1).is_empty());
+    let [told] = mesh.delivered(C1) else { panic!("one answer: {:?}", mesh.delivered(C1)) };
     assert_eq!(told[9], 1, "ICMP");
     assert_eq!(told[20..22], [3, 4], "fragmentation needed");
 }
@@ -138,9 +137,8 @@ fn what_has_no_hop_left_is_not_passed_on() {
     let mut mesh = mesh(3, true);
     let mut packet = tcp_between(1, 4, 1, b"too far");
     (packet[8], packet[10], packet[11]) = (1, 0, 0);
-    mesh.nodes[C1].handle_packet(mesh.now, &packet);
-    mesh.poll(C1);
+    mesh.send(C1, &packet);
     mesh.run(SECOND);
-    assert!(mesh.delivered[C2].is_empty());
-    assert_eq!(mesh.delivered[R1].len(), 1, "its kernel answers");
+    assert!(mesh.delivered(C2).is_empty());
+    assert_eq!(mesh.delivered(R1).len(), 1, "its kernel answers");
 }

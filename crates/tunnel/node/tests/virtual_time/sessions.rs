@@ -19,10 +19,10 @@ fn a_station_with_a_keepalive_joins_by_itself_and_packets_flow_both_ways() {
         let packet = tcp(to, 1, b"hello");
         pair.send(1 - to, &packet);
         pair.run(100 * MS);
-        assert_eq!(pair.delivered[to], [packet]);
+        assert_eq!(pair.delivered(to), [packet]);
     }
     let status = pair.status(GATEWAY);
-    assert_eq!(status.peers[0].endpoint, Some(pair.addresses[STATION]));
+    assert_eq!(status.peers[0].endpoint, Some(pair.address(STATION)));
     let srtt = pair.status(STATION).peers[0].srtt_seconds.unwrap();
     assert!((srtt - 0.020).abs() < 0.001, "{srtt}");
 }
@@ -41,7 +41,7 @@ fn a_packet_that_waited_for_the_handshake_is_delivered() {
     let packet = tcp(GATEWAY, 1, b"early");
     pair.send(STATION, &packet);
     pair.run(SECOND);
-    assert_eq!(pair.delivered[GATEWAY], [packet]);
+    assert_eq!(pair.delivered(GATEWAY), [packet]);
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn a_gateway_that_restarted_is_noticed_within_a_round_trip_of_the_next_packet() 
     let packet = tcp(GATEWAY, 2, b"found");
     pair.send(STATION, &packet);
     pair.run(SECOND);
-    assert_eq!(pair.delivered[GATEWAY], [packet]);
+    assert_eq!(pair.delivered(GATEWAY), [packet]);
     assert_eq!(pair.status(GATEWAY).refused.unknown_key, 1);
 }
 
@@ -68,23 +68,24 @@ fn a_station_that_restarted_is_taken_up_at_once() {
     let packet = tcp(STATION, 1, b"hello again");
     pair.send(GATEWAY, &packet);
     pair.run(SECOND);
-    assert_eq!(pair.delivered[STATION], [packet]);
+    assert_eq!(pair.delivered(STATION), [packet]);
     let new_boots = |(_, _, event): &&(_, _, Event)| matches!(event, Event::SessionUp { new_boot: true, .. });
-    assert_eq!(pair.events.iter().filter(new_boots).count(), 4);
+    assert_eq!(pair.events().iter().filter(new_boots).count(), 4);
 }
 
 #[test]
 fn a_station_may_change_its_address_in_the_middle() {
     let mut pair = pair();
     pair.run(SECOND);
-    pair.addresses[STATION] = "203.0.113.9:5555".parse().unwrap();
+    pair.move_to(STATION, "203.0.113.9:5555".parse().unwrap());
     pair.send(STATION, &tcp(GATEWAY, 1, b"from elsewhere"));
     pair.run(100 * MS);
     let packet = tcp(STATION, 1, b"to elsewhere");
     pair.send(GATEWAY, &packet);
     pair.run(100 * MS);
-    assert_eq!(pair.delivered[STATION], [packet]);
-    let roamed = pair.events.iter().any(|(_, _, event)| matches!(event, Event::Roamed { from: Some(_), .. }));
+    assert_eq!(pair.delivered(STATION), [packet]);
+    let roamed =
+        pair.events().iter().any(|(_, _, event)| matches!(event, Event::Roamed { from: Some(_), .. }));
     assert!(roamed);
 }
 
@@ -96,7 +97,7 @@ fn keys_are_renewed_while_packets_flow_and_none_is_lost() {
         pair.send(GATEWAY, &tcp(STATION, number, &[number as u8; 300]));
         pair.run(500 * MS);
     }
-    assert_eq!(pair.delivered[STATION].len(), 1200);
+    assert_eq!(pair.delivered(STATION).len(), 1200);
     let sessions = pair.status(STATION).peers[0].counters.sessions;
     assert!((5..=7).contains(&sessions), "{sessions}");
 }
@@ -105,54 +106,54 @@ fn keys_are_renewed_while_packets_flow_and_none_is_lost() {
 fn an_idle_station_keeps_its_address_alive() {
     let mut pair = pair();
     pair.run(SECOND);
-    let before = pair.sent_bytes;
+    let before = pair.medium.sent_bytes;
     pair.run(100 * SECOND);
     let datagrams = pair.status(GATEWAY).peers[0].counters.outer_received_datagrams;
     assert!((4..=12).contains(&datagrams), "{datagrams}");
-    assert!(pair.sent_bytes[STATION] - before[STATION] < 1000);
+    assert!(pair.medium.sent_bytes[STATION] - before[STATION] < 1000);
 }
 
 #[test]
 fn nothing_that_is_repeated_passes_a_second_time() {
     let mut pair = pair();
-    pair.recording = Some(Vec::new());
+    pair.medium.recording = Some(Vec::new());
     pair.run(SECOND);
     pair.send(GATEWAY, &tcp(STATION, 1, b"once"));
     pair.run(SECOND);
     let (sessions, delivered) =
-        (pair.status(GATEWAY).peers[0].counters.sessions, pair.delivered[STATION].len());
-    for (from, datagram) in pair.recording.take().unwrap() {
+        (pair.status(GATEWAY).peers[0].counters.sessions, pair.delivered(STATION).len());
+    for (from, datagram) in pair.medium.recording.take().unwrap() {
         let attacker = "203.0.113.66:6666".parse().unwrap();
-        pair.inject(1 - from, attacker, &datagram);
+        pair.inject(1 - from, attacker, 0, &datagram);
     }
     pair.run(SECOND);
-    assert_eq!(pair.delivered[STATION].len(), delivered);
+    assert_eq!(pair.delivered(STATION).len(), delivered);
     assert_eq!(pair.status(GATEWAY).peers[0].counters.sessions, sessions);
-    assert_eq!(pair.status(GATEWAY).peers[0].endpoint, Some(pair.addresses[STATION]));
+    assert_eq!(pair.status(GATEWAY).peers[0].endpoint, Some(pair.address(STATION)));
     assert!(pair.status(STATION).refused.replay >= 1);
     let packet = tcp(STATION, 2, b"twice");
     pair.send(GATEWAY, &packet);
     pair.run(SECOND);
-    assert_eq!(pair.delivered[STATION].last(), Some(&packet));
+    assert_eq!(pair.delivered(STATION).last(), Some(&packet));
 }
 
 #[test]
 fn the_initiation_of_an_earlier_boot_does_not_end_the_session_in_use() {
     let mut pair = pair();
-    pair.recording = Some(Vec::new());
+    pair.medium.recording = Some(Vec::new());
     pair.reboot(STATION);
     pair.run(SECOND);
-    let old = pair.recording.take().unwrap();
+    let old = pair.medium.recording.take().unwrap();
     pair.reboot(STATION);
     pair.run(SECOND);
     for (_, datagram) in old.iter().filter(|(from, _)| *from == STATION) {
-        pair.inject(GATEWAY, "203.0.113.66:6666".parse().unwrap(), datagram);
+        pair.inject(GATEWAY, "203.0.113.66:6666".parse().unwrap(), 0, datagram);
     }
     pair.run(SECOND);
     let packet = tcp(STATION, 1, b"still here");
     pair.send(GATEWAY, &packet);
     pair.run(SECOND);
-    assert_eq!(pair.delivered[STATION], [packet]);
+    assert_eq!(pair.delivered(STATION), [packet]);
 }
 
 #[test]
@@ -160,15 +161,15 @@ fn another_version_another_network_and_noise_are_counted_and_change_nothing() {
     let mut pair = pair();
     pair.run(SECOND);
     let mut stranger = Pair::new(99, Road::default(), &re::Parameters::default());
-    stranger.recording = Some(Vec::new());
+    stranger.medium.recording = Some(Vec::new());
     stranger.reboot(STATION);
     let from = "203.0.113.66:6666".parse().unwrap();
-    for (_, datagram) in stranger.recording.take().unwrap() {
-        pair.inject(GATEWAY, from, &datagram);
+    for (_, datagram) in stranger.medium.recording.take().unwrap() {
+        pair.inject(GATEWAY, from, 0, &datagram);
     }
-    pair.inject(GATEWAY, from, &[0x20; 60]);
-    pair.inject(GATEWAY, from, b"x");
-    pair.inject(GATEWAY, from, &[0x10; 60]);
+    pair.inject(GATEWAY, from, 0, &[0x20; 60]);
+    pair.inject(GATEWAY, from, 0, b"x");
+    pair.inject(GATEWAY, from, 0, &[0x10; 60]);
     let refused = pair.status(GATEWAY).refused;
     assert_eq!(
         (refused.handshake_mark, refused.other_version, refused.malformed, refused.unknown_key),
@@ -179,14 +180,15 @@ fn another_version_another_network_and_noise_are_counted_and_change_nothing() {
 #[test]
 fn a_flood_of_handshakes_is_answered_within_the_allowance() {
     let mut pair = pair();
-    pair.recording = Some(Vec::new());
+    pair.medium.recording = Some(Vec::new());
     for _ in 0..200 {
         pair.reboot(STATION);
     }
-    pair.cut = true;
-    let flood = pair.recording.take().unwrap();
+    pair.medium.cut = true;
+    let flood = pair.medium.recording.take().unwrap();
+    let from = pair.address(STATION);
     for (_, datagram) in &flood {
-        pair.inject(GATEWAY, pair.addresses[STATION], datagram);
+        pair.inject(GATEWAY, from, 0, datagram);
     }
     let refused = pair.status(GATEWAY).refused;
     assert!(refused.handshake_rate >= 140, "{refused:?}");
@@ -196,21 +198,21 @@ fn a_flood_of_handshakes_is_answered_within_the_allowance() {
 fn a_goodbye_ends_the_session_at_the_other_side() {
     let mut pair = pair();
     pair.run(SECOND);
-    pair.nodes[GATEWAY].close();
+    pair.node_mut(GATEWAY).close();
     pair.poll(GATEWAY);
     pair.run(15 * MS);
     let down =
         |(_, at, event): &(_, usize, Event)| *at == STATION && matches!(event, Event::SessionDown { .. });
-    assert!(pair.events.iter().any(down));
+    assert!(pair.events().iter().any(down));
 }
 
 #[test]
 fn packets_that_lead_nowhere_are_counted() {
     let mut pair = pair();
     pair.run(SECOND);
-    pair.nodes[GATEWAY].handle_packet(pair.now, b"no packet");
-    pair.nodes[GATEWAY].handle_packet(pair.now, &tcp(GATEWAY, 0, b"to itself"));
-    pair.nodes[GATEWAY].handle_packet(pair.now, &tcp(STATION, 0, &[0; 1500]));
+    pair.offer_packet(GATEWAY, b"no packet");
+    pair.offer_packet(GATEWAY, &tcp(GATEWAY, 0, b"to itself"));
+    pair.offer_packet(GATEWAY, &tcp(STATION, 0, &[0; 1500]));
     let status = pair.status(GATEWAY);
     assert_eq!((status.refused.not_ip, status.refused.no_route), (1, 1));
     assert_eq!(status.peers[0].counters.too_large, 1);
@@ -224,5 +226,5 @@ fn a_peer_cannot_send_from_an_address_that_is_not_its_own() {
     pair.send(STATION, &tcp(STATION, 0, b"spoofed"));
     pair.run(SECOND);
     assert_eq!(pair.status(GATEWAY).peers[0].counters.wrong_source, 1);
-    assert!(pair.delivered[GATEWAY].is_empty());
+    assert!(pair.delivered(GATEWAY).is_empty());
 }

@@ -2,7 +2,7 @@
 
 use crate::pair::{GATEWAY, Pair, Road, STATION};
 use etherparse::{LaxSlicedPacket, PacketBuilder, TcpOptionElement, TransportSlice};
-use node::{AROUND_PACKET, Node, PeerCounters};
+use node::{AROUND_PACKET, PeerCounters};
 use re::{Parameters, Policy};
 use recovery::pattern::Pattern;
 use recovery::{Coding, Replacement, Settings};
@@ -20,11 +20,10 @@ fn pair(policy: Policy, settings: Option<Settings>, road: Road) -> Pair {
     let mut pair = Pair::new(21, Road { loss: 0.0, ..road }, &parameters);
     pair.configs[GATEWAY].recover = settings;
     for index in [GATEWAY, STATION] {
-        pair.nodes[index] = Node::new(pair.configs[index].clone(), [50 + index as u8; 32], pair.now).unwrap();
-        pair.poll(index);
+        pair.reboot_with(index, [50 + index as u8; 32]);
     }
     pair.run(5 * SECOND);
-    pair.road = road;
+    pair.medium.road = road;
     pair
 }
 
@@ -94,7 +93,7 @@ fn carry_from(pair: &mut Pair, from: usize, segments: u32) -> (BTreeMap<u32, Vec
             pair.send(from, &segment(from, step));
         }
         pair.run(2 * MS);
-        while let Some(packet) = pair.delivered[to].get(taken).cloned() {
+        while let Some(packet) = pair.delivered(to).get(taken).cloned() {
             taken += 1;
             let Some(TransportSlice::Tcp(tcp)) = LaxSlicedPacket::from_ip(&packet).unwrap().transport else {
                 continue;
@@ -104,7 +103,7 @@ fn carry_from(pair: &mut Pair, from: usize, segments: u32) -> (BTreeMap<u32, Vec
             had.insert(number, packet);
             pair.send(to, &acknowledgment(to, &had));
         }
-        while let Some(packet) = pair.delivered[from].get(heard).cloned() {
+        while let Some(packet) = pair.delivered(from).get(heard).cloned() {
             heard += 1;
             let Some(TransportSlice::Tcp(tcp)) = LaxSlicedPacket::from_ip(&packet).unwrap().transport else {
                 continue;
@@ -158,13 +157,13 @@ fn what_the_air_lost_is_repaired_as_it_was_or_coded_and_nobody_is_told() {
 fn segments_are_as_long_with_combinations_as_without_and_what_is_too_long_is_cut() {
     for settings in [None, Some(coded(1)), Some(coded(3))] {
         let pair = pair(Policy::Off, settings, Road::default());
-        assert_eq!(pair.nodes[GATEWAY].max_packet_bytes(), segment(GATEWAY, 0).len(), "{settings:?}");
+        assert_eq!(pair.node(GATEWAY).max_packet_bytes(), segment(GATEWAY, 0).len(), "{settings:?}");
     }
     // pieces are lost as anything is: what is left of them does no harm
     let mut lossy = pair(Policy::Off, Some(coded(4)), Road { loss: 0.2, ..Road::default() });
-    lossy.recording = Some(Vec::new());
+    lossy.medium.recording = Some(Vec::new());
     carry(&mut lossy, 300);
-    let longest = lossy.recording.iter().flatten().map(|(_, datagram)| datagram.len()).max();
+    let longest = lossy.medium.recording.iter().flatten().map(|(_, datagram)| datagram.len()).max();
     assert_eq!(longest, Some(1452));
     let [gateway, station] = [GATEWAY, STATION].map(|node| counters(&lossy, node));
     assert!(gateway.segments_repaired_coded > 20, "{gateway:?}");

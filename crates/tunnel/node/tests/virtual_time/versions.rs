@@ -25,7 +25,7 @@ fn pair(policy: Policy, road: Road, gateway: RangeInclusive<u8>, station: RangeI
 
 /// The types of the frames that a node sends while packets go both ways.
 fn spoken(pair: &mut Pair) -> Vec<u8> {
-    pair.plaintexts = Some(Vec::new());
+    pair.medium.plaintexts = Some(Vec::new());
     for (number, payload) in repetitive(7, 300).iter().enumerate() {
         pair.send(GATEWAY, &tcp(STATION, number as u32 * 1200, payload));
         pair.send(STATION, &tcp(GATEWAY, number as u32 * 1200, payload));
@@ -33,7 +33,7 @@ fn spoken(pair: &mut Pair) -> Vec<u8> {
     }
     pair.run(SECOND);
     let mut types: Vec<u8> = Vec::new();
-    for mut plaintext in pair.plaintexts.take().unwrap().iter().map(Vec::as_slice) {
+    for mut plaintext in pair.medium.plaintexts.take().unwrap().iter().map(Vec::as_slice) {
         frame::parse_sequence(&mut plaintext).unwrap();
         types.extend(Frames::new(plaintext).map(|frame| frame.unwrap().frame_type.unwrap() as u8));
     }
@@ -68,7 +68,7 @@ fn without_a_version_in_common_the_tunnel_is_plain_and_carries_everything_as_it_
                 assert_eq!(peer.version, Some(PLAIN), "{gateway:?} {station:?}");
                 assert_eq!((peer.counters.reduced_packets, peer.counters.receipts_sent), (0, 0));
                 assert_eq!((peer.counters.missed, peer.counters.bad_frames), (0, 0));
-                assert_eq!(pair.delivered[node].len(), 300);
+                assert_eq!(pair.delivered(node).len(), 300);
             }
             assert!(types.iter().all(|known| frame::FrameType::from_number(*known).unwrap().is_plain()));
         }
@@ -79,9 +79,9 @@ fn without_a_version_in_common_the_tunnel_is_plain_and_carries_everything_as_it_
 fn a_plain_tunnel_renews_its_keys_finds_its_path_and_ends_with_a_goodbye() {
     let road = Road { carries: 1301, loss: 0.05, ..Road::default() };
     let mut pair = pair(Policy::Adaptive, road, 1..=1, 2..=2);
-    let end = pair.now + 400 * SECOND;
+    let end = pair.now() + 400 * SECOND;
     let mut number = 0u32;
-    while pair.now < end {
+    while pair.now() < end {
         pair.send(GATEWAY, &tcp(STATION, number, &[7; 1380]));
         number += 1;
         pair.run(100 * MS);
@@ -92,8 +92,8 @@ fn a_plain_tunnel_renews_its_keys_finds_its_path_and_ends_with_a_goodbye() {
     let limit = peer.path_mtu_bytes.unwrap() - 28;
     assert!((1293..=1301).contains(&limit), "{limit} {:?}", peer.counters);
     assert!(peer.counters.path_probes < 150, "{:?}", peer.counters);
-    pair.nodes[STATION].close();
-    pair.road.loss = 0.0;
+    pair.node_mut(STATION).close();
+    pair.medium.road.loss = 0.0;
     pair.poll(STATION);
     pair.run(SECOND);
     assert_eq!(pair.status(GATEWAY).peers[0].version, None);
@@ -105,14 +105,15 @@ fn a_frame_of_a_type_that_is_not_known_is_passed_over_and_what_stands_beside_it_
         let mut pair = pair(Policy::Acked, Road::default(), 1..=1, versions);
         let packet = tcp(STATION, 5, b"beside something new");
         let mut datagram = Vec::new();
-        pair.nodes[GATEWAY].handle_packet(pair.now, &packet);
-        let transmit = pair.nodes[GATEWAY].poll_transmit(pair.now, &mut datagram).unwrap();
+        pair.offer_packet(GATEWAY, &packet);
+        let transmit = pair.poll_transmit(GATEWAY, &mut datagram).unwrap();
         let new = [100, 5, 1, 2, 3, 4, 5, 127, 0];
         let at = SEALED_HEADER_BYTES + frame::SEQUENCE_BYTES;
         datagram.splice(at..at, new);
         transmit.seal(&mut datagram);
-        pair.inject(STATION, pair.addresses[GATEWAY], &datagram);
-        assert_eq!(pair.delivered[STATION], [packet]);
+        let from = pair.address(GATEWAY);
+        pair.inject(STATION, from, 0, &datagram);
+        assert_eq!(pair.delivered(STATION), [packet]);
         assert_eq!(pair.status(STATION).peers[0].counters.bad_frames, 0);
     }
 }
@@ -121,12 +122,13 @@ fn a_frame_of_a_type_that_is_not_known_is_passed_over_and_what_stands_beside_it_
 fn a_unit_of_another_version_than_the_sessions_is_refused() {
     let mut pair = pair(Policy::Acked, Road::default(), 1..=1, 1..=1);
     let mut datagram = Vec::new();
-    pair.nodes[GATEWAY].handle_packet(pair.now, &tcp(STATION, 5, b"downgraded on the way"));
-    let transmit = pair.nodes[GATEWAY].poll_transmit(pair.now, &mut datagram).unwrap();
+    pair.offer_packet(GATEWAY, &tcp(STATION, 5, b"downgraded on the way"));
+    let transmit = pair.poll_transmit(GATEWAY, &mut datagram).unwrap();
     transmit.seal(&mut datagram);
     datagram[0] &= 0x0f;
     let before = pair.status(STATION).refused.other_version;
-    pair.inject(STATION, pair.addresses[GATEWAY], &datagram);
-    assert!(pair.delivered[STATION].is_empty());
+    let from = pair.address(GATEWAY);
+    pair.inject(STATION, from, 0, &datagram);
+    assert!(pair.delivered(STATION).is_empty());
     assert_eq!(pair.status(STATION).refused.other_version, before + 1);
 }
