@@ -3,7 +3,6 @@
 # Rust that must do, Debian's kernel in QEMU, and every experiment with its claims.
 source "$(dirname "$0")/steps.sh"
 
-documents=(--test documents --test guides --test commands)
 claims=crates/research/experiments/claims.toml
 oldest=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
@@ -33,11 +32,11 @@ experiments() {
 
 step "the code's documentation" rustdoc
 step "Rust $oldest" oldest_rust
-step "lints of the documents' tests" cargo clippy --workspace --locked "${documents[@]}" -- -D warnings
-step "documents and guides" tests "${documents[@]}"
+step "lints of the documents' tests" cargo clippy -p overheard --test documents --locked -- -D warnings
+step "documents and guides" tests --test documents
 if why=$(scripts/in-qemu true 2>&1); then
-    step "in Debian's own kernel: radios" in_qemu --test overhearing -- wi_fi
-    step "in Debian's own kernel: boost" in_qemu --test boost
+    step "in Debian's own kernel: radios" in_qemu --test program --test overhearing -- wi_fi
+    step "in Debian's own kernel: boost" in_qemu --test program -- boost::
 else
     left_out+=("what runs in Debian's own kernel, such as real Wi-Fi code: ${why##*$'\n'}")
 fi

@@ -4,7 +4,9 @@ use toml::{Table, Value};
 
 /// A key by its former name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the key {old} is called {new} now; write the new name, since the old one goes with the next release")]
+#[error(
+    "the key {old} is called {new} now; write the new name, since the old one goes with the next release"
+)]
 pub struct OldKey {
     /// As it was, with its table.
     old: &'static str,

@@ -4,16 +4,14 @@
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
-mod support;
-
+use crate::support::documents::{DOCUMENTS, blocks, commands, read, workspace};
+use crate::support::namespaces::possible;
+use crate::support::reader::Reader;
+use crate::support::{has, laboratory};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
-use support::documents::{DOCUMENTS, blocks, commands, read, workspace};
-use support::namespaces::possible;
-use support::reader::Reader;
-use support::{has, laboratory};
 
 /// Commands of the system, which are not ours to check.
 const OF_THE_SYSTEM: [&str; 10] =
@@ -154,8 +152,12 @@ fn check_cargo(command: &str, arguments: &[&str]) -> Result<(), String> {
     let after = |option| of_cargo.iter().skip_while(move |word| **word != option).nth(1).copied();
     let package = after("-p").ok_or("it names no package")?;
     let folder = folder_of(package).ok_or_else(|| format!("there is no package {package}"))?;
+    let tests = |test: &str| {
+        let named = folder.join("tests").join(test);
+        named.with_extension("rs").exists() || named.join("main.rs").exists()
+    };
     if let Some(test) = after("--test")
-        && !folder.join("tests").join(test).with_extension("rs").exists()
+        && !tests(test)
     {
         return Err(format!("{package} has no test {test}"));
     }

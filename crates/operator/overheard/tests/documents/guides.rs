@@ -3,12 +3,10 @@
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
-mod support;
-
-use support::documents::commands;
-use support::has;
-use support::namespaces::possible;
-use support::reader::Reader;
+use crate::support::documents::commands;
+use crate::support::has;
+use crate::support::namespaces::possible;
+use crate::support::reader::Reader;
 
 /// What guides use, and the packages that have it.
 const PROGRAMS: [(&str, &str); 5] = [

@@ -3,15 +3,13 @@
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
-mod support;
-
+use crate::support::Site;
+use crate::support::documents::{DOCUMENTS, GUIDES, blocks, read, workspace};
+use crate::support::namespaces::{Cabled, Node, possible};
+use crate::support::traffic::answers;
 use std::collections::BTreeSet;
 use std::fs;
 use std::time::Duration;
-use support::Site;
-use support::documents::{DOCUMENTS, GUIDES, blocks, read, workspace};
-use support::namespaces::{Cabled, Node, possible};
-use support::traffic::answers;
 
 #[test]
 fn every_file_that_the_documents_point_at_is_there() {

@@ -3,16 +3,14 @@
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test may fail by panicking, and waits
 
-mod support;
-
+use crate::support::Site;
+use crate::support::namespaces::{Cabled, Machine, Node, possible};
+use crate::support::traffic::{answers, sent_and_returned};
 use rustix::process::Signal;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{IpAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
-use support::Site;
-use support::namespaces::{Cabled, Machine, Node, possible};
-use support::traffic::{answers, sent_and_returned};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Connections that are open at once.

@@ -3,14 +3,12 @@
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
-mod support;
-
+use crate::support::{Site, told};
 use std::fs;
 use std::net::UdpSocket;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
-use support::{Site, told};
 
 /// What `up` says of the gateway's configuration with `from` replaced by `to`.
 fn changed(from: &str, to: &str) -> (i32, String) {

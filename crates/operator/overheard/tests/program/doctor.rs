@@ -2,11 +2,9 @@
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
-mod support;
-
+use crate::support::{PROGRAM, Site, laboratory};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
-use support::{PROGRAM, Site, laboratory};
 
 fn findings(output: &std::process::Output) -> Vec<serde_json::Value> {
     assert_eq!(output.status.code(), Some(0), "{output:?}");

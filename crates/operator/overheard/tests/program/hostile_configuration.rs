@@ -2,14 +2,12 @@
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
-mod support;
-
+use crate::support::Site;
 use fuzzing::mutation::mutate;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
-use support::Site;
 
 const DAMAGED: usize = 300;
 /// The user and group of nobody, who cannot make a device, so that what is still right starts nothing either.

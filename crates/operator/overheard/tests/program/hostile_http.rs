@@ -3,13 +3,11 @@
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
-mod support;
-
+use crate::support::chain::Chain;
+use crate::support::origin::content;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
-use support::chain::Chain;
-use support::origin::content;
 
 const TRANSPARENT: &str = "[transparent]\n";
 
@@ -243,7 +241,7 @@ fn a_disk_that_is_full_or_may_not_be_written_keeps_nobody_from_his_content() {
     assert!(std::process::Command::new("mount").args(["-o", "remount,ro", &at]).status().unwrap().success());
     let output = chain.places[1]
         .enter(|| {
-            let mut command = std::process::Command::new(support::PROGRAM);
+            let mut command = std::process::Command::new(crate::support::PROGRAM);
             command
                 .args(["cache", "cache.toml", "--socket", "status"])
                 .current_dir(chain.folder(1))

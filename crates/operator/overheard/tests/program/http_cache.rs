@@ -2,11 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
-mod support;
-
+use crate::support::chain::Chain;
+use crate::support::origin::content;
 use std::time::Duration;
-use support::chain::Chain;
-use support::origin::content;
 
 const TRANSPARENT: &str = "[transparent]\n";
 

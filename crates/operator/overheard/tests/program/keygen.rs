@@ -2,12 +2,10 @@
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
-mod support;
-
+use crate::support::PROGRAM;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
-use support::PROGRAM;
 use tempfile::TempDir;
 
 fn keygen(args: &[&str]) -> (i32, String, String) {

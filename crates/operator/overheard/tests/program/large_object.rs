@@ -4,13 +4,11 @@
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
-mod support;
-
+use crate::support::chain::Chain;
+use crate::support::origin::{FAR_PIECE_BYTES, far_piece};
 use std::io::{Read, Write as _};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
-use support::chain::Chain;
-use support::origin::{FAR_PIECE_BYTES, far_piece};
 
 const CLIENTS: usize = 5;
 /// Contents in memory, at each router.

@@ -2,12 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
-mod support;
-
+use crate::support::chain::Chain;
+use crate::support::has;
+use crate::support::origin::content;
 use std::fmt::Write as _;
-use support::chain::Chain;
-use support::has;
-use support::origin::content;
 
 /// The configuration of router `own` of `routers` in a row whose last one has the uplink, and its routes.
 fn router(own: usize, routers: usize, architecture: &str, selection: &str) -> (String, String) {
@@ -197,7 +195,7 @@ fn a_door_for_routers_is_shut_for_everybody_else_and_nobody_elses_answer_is_beli
     assert_eq!(objects(&chain), [1, 1]);
     // somebody without the key takes the second router's place
     chain.stop(2);
-    let impostor = chain.places[2].enter(|| support::origin::Origin::start(4783)).unwrap();
+    let impostor = chain.places[2].enter(|| crate::support::origin::Origin::start(4783)).unwrap();
     fetch(&chain, "/fixed/1001", 1001);
     assert_eq!((impostor.requests("/fixed/1001"), chain.origin.requests("/fixed/1001")), (1, 1));
     assert!(chain.log(1).contains("does not bear the network's key"), "{}", chain.log(1));

@@ -3,16 +3,14 @@
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test may fail by panicking, and waits
 
-mod support;
-
+use crate::support::namespaces::{Machine, Medium, Node, possible};
+use crate::support::traffic::answers;
+use crate::support::{Site, has};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::net::{IpAddr, TcpListener, TcpStream};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
-use support::namespaces::{Machine, Medium, Node, possible};
-use support::traffic::answers;
-use support::{Site, has};
 
 const NAMES: [&str; 4] = ["station1", "relay1", "relay2", "station2"];
 /// Until babeld has found, or left, a way on a machine that is busy otherwise.

@@ -3,8 +3,11 @@
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test may fail by panicking, and waits
 
-mod support;
-
+use crate::support::documents::workspace;
+use crate::support::namespaces::{Cabled, Machine, Node, possible};
+use crate::support::origin::content;
+use crate::support::traffic::{answers, sent_and_returned};
+use crate::support::{PROGRAM, Site, has, told};
 use capture::{CaptureReader, LinkType, Source};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -14,11 +17,6 @@ use std::net::{IpAddr, TcpStream};
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
-use support::documents::workspace;
-use support::namespaces::{Cabled, Machine, Node, possible};
-use support::origin::content;
-use support::traffic::{answers, sent_and_returned};
-use support::{PROGRAM, Site, has, told};
 use tempfile::TempDir;
 
 const PATIENCE: Duration = Duration::from_secs(15);

@@ -3,18 +3,16 @@
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test may fail by panicking, and waits
 
-mod support;
-
+use crate::support::Site;
+use crate::support::namespaces::{Cabled, Machine, Medium, Node, Upstream, possible};
+use crate::support::traffic::{answers, sent_and_returned};
+use crate::support::wi_fi::{Cell, Protection, has_radios};
 use rustix::process::Signal;
 use std::fs;
 use std::net::{IpAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use support::Site;
-use support::namespaces::{Cabled, Machine, Medium, Node, Upstream, possible};
-use support::traffic::{answers, sent_and_returned};
-use support::wi_fi::{Cell, Protection, has_radios};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -186,7 +184,7 @@ fn on_a_wi_fi_that_encrypts_nothing_can_be_overheard_and_it_is_said() {
                 std::thread::sleep(Duration::from_millis(20));
             }
         });
-        let said = other.run(support::PROGRAM, "doctor --json");
+        let said = other.run(crate::support::PROGRAM, "doctor --json");
         stop.store(true, Ordering::Relaxed);
         serde_json::from_str(&said).unwrap()
     });

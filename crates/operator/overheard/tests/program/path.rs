@@ -2,8 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test may fail by panicking, and waits
 
-mod support;
-
+use crate::support::Site;
+use crate::support::namespaces::{Cabled, Machine, Node, possible};
+use crate::support::traffic::{answers, sent_and_returned};
 use rustix::process::Signal;
 use socket2::{Domain, Protocol, Socket, Type};
 use std::hash::{BuildHasher as _, RandomState};
@@ -12,9 +13,6 @@ use std::net::{IpAddr, TcpStream, UdpSocket};
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 use std::time::{Duration, Instant};
-use support::Site;
-use support::namespaces::{Cabled, Machine, Node, possible};
-use support::traffic::{answers, sent_and_returned};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 

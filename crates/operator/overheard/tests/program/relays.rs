@@ -3,16 +3,14 @@
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test may fail by panicking, and waits
 
-mod support;
-
+use crate::support::Site;
+use crate::support::namespaces::{Machine, Medium, Node, possible};
+use crate::support::traffic::{answers, sent_and_returned};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
-use support::Site;
-use support::namespaces::{Machine, Medium, Node, possible};
-use support::traffic::{answers, sent_and_returned};
 
 const NAMES: [&str; 4] = ["station1", "relay1", "relay2", "station2"];
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -3,15 +3,13 @@
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test may fail by panicking, and waits
 
-mod support;
-
+use crate::support::cells::{Cells, site};
+use crate::support::namespaces::{Node, possible};
+use crate::support::traffic::{answers, sent_and_returned};
 use rustix::process::Signal;
 use std::io::{Read, Write};
 use std::net::{IpAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
-use support::cells::{Cells, site};
-use support::namespaces::{Node, possible};
-use support::traffic::{answers, sent_and_returned};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 

@@ -3,17 +3,15 @@
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test may fail by panicking, and waits
 
-mod support;
-
+use crate::support::Site;
+use crate::support::namespaces::{Behind, Machine, Node, possible};
+use crate::support::traffic::{answers, sent_and_returned};
 use rustix::process::Signal;
 use socket2::SockRef;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, TcpListener, TcpStream};
 use std::process::Command;
 use std::time::{Duration, Instant};
-use support::Site;
-use support::namespaces::{Behind, Machine, Node, possible};
-use support::traffic::{answers, sent_and_returned};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 

@@ -2,16 +2,14 @@
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test may fail by panicking, and waits
 
-mod support;
-
+use crate::support::Site;
+use crate::support::namespaces::{Medium, Node, possible};
+use crate::support::origin::content;
+use crate::support::traffic::{answers, sent_and_returned};
 use rustix::process::Signal;
 use std::fs;
 use std::net::IpAddr;
 use std::time::Duration;
-use support::Site;
-use support::namespaces::{Medium, Node, possible};
-use support::origin::content;
-use support::traffic::{answers, sent_and_returned};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 

@@ -2,15 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test may fail by panicking, and waits
 
-mod support;
-
+use crate::support::namespaces::{Cabled, Node, possible};
+use crate::support::traffic::{answers, sent_and_returned};
+use crate::support::{Site, laboratory};
 use rustix::process::Signal;
 use std::net::IpAddr;
 use std::os::unix::process::ExitStatusExt;
 use std::time::Duration;
-use support::namespaces::{Cabled, Node, possible};
-use support::traffic::{answers, sent_and_returned};
-use support::{Site, laboratory};
 
 const INNER_IPV4: &str = "10.98.0.1";
 const INNER_IPV6: &str = "fd98::1";

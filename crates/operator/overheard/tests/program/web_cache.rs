@@ -3,11 +3,9 @@
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
-mod support;
-
+use crate::support::chain::Chain;
+use crate::support::origin::content;
 use std::time::{Duration, Instant};
-use support::chain::Chain;
-use support::origin::content;
 
 const TRANSPARENT: &str = "[transparent]\n";
 
@@ -347,7 +345,7 @@ fn the_page_the_counters_and_the_rules_are_shown() {
     assert!(ask("/page.js").contains("history.json") && ask("/uPlot.js").contains("uPlot"));
     assert!(ask("/history.json?step=3").contains("step is 1 or 10"));
     let folder = chain.folder(1);
-    let printed = std::process::Command::new(support::PROGRAM)
+    let printed = std::process::Command::new(crate::support::PROGRAM)
         .args(["cache", "cache.toml", "--print-nft"])
         .current_dir(&folder)
         .output()
@@ -363,8 +361,13 @@ fn a_directory_that_is_not_ours_or_in_use_is_refused_and_nothing_is_left_behind(
     let folder = chain.folder(1);
     let refused = |chain: &Chain| {
         let args = ["cache", "cache.toml", "--socket", "other"];
-        let run =
-            || std::process::Command::new(support::PROGRAM).args(args).current_dir(&folder).output().unwrap();
+        let run = || {
+            std::process::Command::new(crate::support::PROGRAM)
+                .args(args)
+                .current_dir(&folder)
+                .output()
+                .unwrap()
+        };
         let output = chain.places[1].enter(run).unwrap();
         (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
     };

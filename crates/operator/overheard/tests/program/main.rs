@@ -1,0 +1,25 @@
+//! All tests of the programs from outside, in one program: what they link is linked once. Those of the documents stand apart, in
+//! `tests/documents`.
+
+mod support;
+
+mod boost;
+mod configuration;
+mod doctor;
+mod hostile_configuration;
+mod hostile_http;
+mod http_cache;
+mod keygen;
+mod large_object;
+mod licences;
+mod mesh_cache;
+mod next_hops;
+mod operator;
+mod overhearing;
+mod path;
+mod relays;
+mod roaming;
+mod split;
+mod threads;
+mod tunnel;
+mod web_cache;
