@@ -3,6 +3,7 @@
 /// Say what each method would save on captures, by the product's methods and the papers' policies
 #[derive(clap::Args)]
 #[command(after_long_help = METHODS)]
+#[group(skip)]
 pub struct Args {
     #[command(flatten)]
     args: console::analyze::Args,
