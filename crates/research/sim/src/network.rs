@@ -28,13 +28,13 @@ const SPARE_BUFFERS: usize = 256;
 /// use sim::network::{Hearer, Medium, Network, Sent};
 /// use std::{net::SocketAddr, time::Duration};
 ///
-/// /// Ten milliseconds, and every third datagram is lost.
+/// /// Ten milliseconds, and every fourth datagram is lost.
 /// struct Lossy(u64);
 ///
 /// impl Medium for Lossy {
 ///     fn who_hears(&mut self, sent: &Sent<'_>, hearers: &mut Vec<Hearer>) -> Duration {
 ///         self.0 += 1;
-///         let heard = sent.to.filter(|_| !self.0.is_multiple_of(3));
+///         let heard = sent.to.filter(|_| !self.0.is_multiple_of(4));
 ///         hearers.extend(heard.map(|node| Hearer { after: Duration::from_millis(10), ..Hearer::of(node) }));
 ///         Duration::ZERO
 ///     }
