@@ -18,6 +18,7 @@
 // The proxy waits for sockets and reads the clock; what is without either stands in `semantics` and `selection`.
 #![allow(clippy::disallowed_methods)]
 
+pub mod cache;
 pub mod config;
 mod datagrams;
 pub mod icp;
@@ -29,4 +30,5 @@ pub mod selector;
 pub mod semantics;
 pub mod site;
 pub mod statistics;
+pub mod status_socket;
 pub mod store;

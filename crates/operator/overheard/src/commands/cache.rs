@@ -5,7 +5,7 @@ use daemon::service;
 use daemon::sockets::SOCKET_DIRECTORY;
 use std::path::{Path, PathBuf};
 use webcache::config::{Config, File};
-use webcache::run::NotStarted;
+use webcache::cache::NotStarted;
 
 /// Run the cooperative web cache of a mesh router as its configuration says, until SIGINT or SIGTERM
 #[derive(clap::Args)]
