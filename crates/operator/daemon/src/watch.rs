@@ -4,9 +4,9 @@
 use crate::config::{Config, Mistake};
 use crate::{service, sockets};
 use anyhow::Context;
-use dashboard::air_time::AirTime;
-use dashboard::page::{Known, Page};
-use dashboard::{About, History, Report};
+use dashboard::node::air_time::AirTime;
+use dashboard::node::page::{Known, Page};
+use dashboard::node::{About, History, Report};
 use io::Control;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -4,8 +4,8 @@ use daemon::config::{Mistake, read_toml};
 use daemon::service;
 use daemon::sockets::SOCKET_DIRECTORY;
 use std::path::{Path, PathBuf};
-use webcache::config::{Config, File};
 use webcache::cache::NotStarted;
+use webcache::config::{Config, File};
 
 /// Run the cooperative web cache of a mesh router as its configuration says, until SIGINT or SIGTERM
 #[derive(clap::Args)]

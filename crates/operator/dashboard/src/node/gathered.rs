@@ -1,7 +1,7 @@
 //! What has come of a series so far, for those who ask for what is newer than what they have.
 
-use crate::history::{Series, Step};
-use crate::sample::{Columns, Sample};
+use crate::node::history::{Series, Step};
+use crate::node::sample::{Columns, Sample};
 
 /// The newest steps of one length.
 #[derive(Debug, Clone, Default)]
@@ -72,9 +72,9 @@ fn keep<T>(list: &mut Vec<T>, most: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::air_time::AirTime;
-    use crate::history::History;
-    use crate::report::tests::{peer, status};
+    use crate::node::air_time::AirTime;
+    use crate::node::history::History;
+    use crate::node::report::tests::{peer, status};
 
     #[test]
     fn what_is_gathered_bit_by_bit_is_what_the_node_keeps() {
@@ -106,7 +106,7 @@ mod tests {
         let mut series = Series { step_seconds: 1, uptime_seconds: 3.0, ..Series::default() };
         series.end_seconds = vec![1.0, 2.0, 3.0];
         series.whole.offered_bytes = vec![9];
-        series.peers = vec![crate::history::PeerSeries::default()];
+        series.peers = vec![crate::node::history::PeerSeries::default()];
         let mut gathered = Gathered::default();
         gathered.take(&series);
         assert_eq!((gathered.whole.len(), gathered.peers[0].1.len(), gathered.air.len()), (3, 3, 3));

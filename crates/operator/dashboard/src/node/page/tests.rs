@@ -1,6 +1,6 @@
 use super::*;
-use crate::air_time::AirTime;
-use crate::report::tests::{peer, report};
+use crate::node::air_time::AirTime;
+use crate::node::report::tests::{peer, report};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
@@ -64,7 +64,7 @@ fn a_browser_gets_the_last_seconds_by_a_real_socket() {
     stream.read_to_string(&mut answer).unwrap();
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
     assert!(head.starts_with("HTTP/1.1 200 OK"), "{head}");
-    let series: crate::Series = serde_json::from_str(body).unwrap();
+    let series: crate::node::Series = serde_json::from_str(body).unwrap();
     assert_eq!(series.end_seconds, [11.0, 12.0]);
     assert_eq!(series.peers[0].columns.offered_bytes, [1_000, 1_000]);
 }

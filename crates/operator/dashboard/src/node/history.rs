@@ -1,7 +1,7 @@
 //! The last hour: what happened in each step, to each peer and to the node as a whole.
 
-use crate::air_time::AirTime;
-use crate::sample::{Columns, Sample};
+use crate::node::air_time::AirTime;
+use crate::node::sample::{Columns, Sample};
 use node::{PeerCounters, Status};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;

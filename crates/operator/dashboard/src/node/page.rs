@@ -3,16 +3,16 @@
 //! | path | |
 //! |---|---|
 //! | `/` | the page |
-//! | `/history.json?step=10&since=12.5` | [`Series`](crate::Series): steps of 1 or 10 seconds that ended later than this second of uptime |
+//! | `/history.json?step=10&since=12.5` | [`Series`](crate::node::Series): steps of 1 or 10 seconds that ended later than this second of uptime |
 //! | `/status.json` | [`Report`], as `overheard status --json` prints it |
 //! | `/caches.json` | a line for each web cache on the node's machine |
-//! | `/metrics` | [`metrics`](crate::metrics) for Prometheus |
+//! | `/metrics` | [`metrics`](crate::node::metrics) for Prometheus |
 //!
 //! Who may ask is the matter of the crate [`page`].
 
-use crate::history::{History, Step};
-use crate::metrics;
-use crate::report::Report;
+use crate::node::history::{History, Step};
+use crate::node::metrics;
+use crate::node::report::Report;
 use page::files::{self, File};
 use page::{Answer, Question, StatusCode, said};
 use std::io;
@@ -22,9 +22,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// What the page consists of.
 const FILES: [File; 3] = [
-    ("/", "text/html; charset=utf-8", include_str!("../assets/page.html")),
-    ("/page.css", "text/css; charset=utf-8", include_str!("../assets/page.css")),
-    ("/page.js", "text/javascript; charset=utf-8", include_str!("../assets/page.js")),
+    ("/", "text/html; charset=utf-8", include_str!("../../assets/node/page.html")),
+    ("/page.css", "text/css; charset=utf-8", include_str!("../../assets/node/page.css")),
+    ("/page.js", "text/javascript; charset=utf-8", include_str!("../../assets/node/page.js")),
 ];
 
 /// What is known of a node, by one thread that asks it and others that are asked.
@@ -56,7 +56,7 @@ impl Known {
 
     /// The steps of one length later than a second of the node's uptime.
     #[must_use]
-    pub fn series(&self, step: Step, since_seconds: f64) -> crate::Series {
+    pub fn series(&self, step: Step, since_seconds: f64) -> crate::node::Series {
         self.history.lock().unwrap_or_else(PoisonError::into_inner).series(step, since_seconds)
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Shown, View};
 use crate::figures::{bytes, share};
-use crate::sample::Sample;
+use crate::node::sample::Sample;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Rect};
 use ratatui::style::{Color, Style};

@@ -1,7 +1,7 @@
 use super::*;
-use crate::air_time::AirTime;
-use crate::history::History;
-use crate::report::tests::{peer, report};
+use crate::node::air_time::AirTime;
+use crate::node::history::History;
+use crate::node::report::tests::{peer, report};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 

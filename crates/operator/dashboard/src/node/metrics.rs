@@ -3,7 +3,7 @@
 //! Names carry their units: `overheard_offered_bytes_total`, `overheard_rtt_seconds`. Everything that belongs to a peer has
 //! the label `peer`.
 
-use crate::report::Report;
+use crate::node::report::Report;
 use node::{PeerCounters, PeerStatus};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
@@ -242,7 +242,7 @@ pub fn metrics(report: &Report) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::tests::{peer, report};
+    use crate::node::report::tests::{peer, report};
 
     fn told() -> String {
         let mut roof = peer("roof \"1\"");

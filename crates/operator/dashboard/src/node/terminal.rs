@@ -8,10 +8,10 @@ mod stations;
 mod summary;
 
 use crate::figures::duration;
-use crate::gathered::Gathered;
-use crate::history::Step;
-use crate::report::Report;
-use crate::sample::Sample;
+use crate::node::gathered::Gathered;
+use crate::node::history::Step;
+use crate::node::report::Report;
+use crate::node::sample::Sample;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style, Stylize};

@@ -1,5 +1,5 @@
 use super::*;
-use crate::report::tests::{peer, status};
+use crate::node::report::tests::{peer, status};
 use proptest::prelude::*;
 
 fn history() -> History {

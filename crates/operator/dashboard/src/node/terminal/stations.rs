@@ -3,7 +3,7 @@
 use super::summary::sum;
 use super::{Shown, View};
 use crate::figures::{bytes, milliseconds, percent, share};
-use crate::sample::Sample;
+use crate::node::sample::Sample;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Rect};
 use ratatui::style::{Modifier, Style};
