@@ -11,6 +11,7 @@
 #![allow(clippy::disallowed_methods)]
 
 mod boost;
+pub mod cache;
 mod capture_stream;
 pub mod config;
 mod next_hops;

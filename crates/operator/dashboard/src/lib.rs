@@ -1,8 +1,9 @@
-//! What an operator looks at: what has happened to a node ([`node`]).
+//! What an operator looks at: what has happened to a node or a cache ([`node`], [`cache`]).
 
 #![forbid(unsafe_code)]
 // What serves pages waits for those who ask.
 #![allow(clippy::disallowed_methods)]
 
+pub mod cache;
 pub use ::page::figures;
 pub mod node;

@@ -33,7 +33,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         tracing::info!("the cache is open; HTTPS passes untouched, for nothing of it can be kept");
         service::is_ready();
     };
-    webcache::run::run(config, &socket, ready).map_err(|why| match why {
+    daemon::cache::run(config, &socket, ready).map_err(|why| match why {
         NotStarted::System(why) => anyhow::Error::new(why),
         mistake => Mistake::new(format!("{}: {mistake}", args.config.display())).into(),
     })

@@ -1,12 +1,12 @@
 //! Runs a cache until it is told to stop, and answers for its state.
 
-use crate::cache::{Cache, NotStarted};
-use crate::config::Config;
-use crate::management::{self, History};
-use crate::status_socket::StatusSocket;
+use super::status_socket::StatusSocket;
+use dashboard::cache::{self as management, History};
 use std::path::Path;
 use std::sync::Arc;
 use tokio::signal::unix::{SignalKind, signal};
+use webcache::cache::{Cache, NotStarted};
+use webcache::config::Config;
 
 /// Runs until SIGINT or SIGTERM, answering for its state on `status_socket`; `ready` is told when everything is open.
 pub fn run(config: Config, status_socket: &Path, ready: impl FnOnce()) -> Result<(), NotStarted> {

@@ -6,13 +6,13 @@ mod page;
 
 pub use history::History;
 
-use crate::proxy::Proxy;
 use ::page::files;
 use ::page::{Answer, Question, StatusCode, said};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use webcache::proxy::Proxy;
 
 const SAMPLED_EVERY: Duration = Duration::from_secs(1);
 

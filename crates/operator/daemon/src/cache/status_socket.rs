@@ -1,12 +1,12 @@
 //! The Unix socket that `overheard status` asks on.
 
-use crate::proxy::Proxy;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::UnixListener;
+use webcache::proxy::Proxy;
 
 /// How long whoever asks may take to read the answer.
 const PATIENCE: Duration = Duration::from_secs(5);

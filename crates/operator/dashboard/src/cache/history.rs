@@ -1,10 +1,10 @@
 //! The last hour of a cache: what it answered, by where it came from, in steps of a second and of ten.
 
-use crate::statistics::Answered;
 use serde::Serialize;
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+use webcache::statistics::Answered;
 
 /// Steps of so many seconds, and how many of them are kept.
 const RINGS: [(u64, usize); 2] = [(1, 600), (10, 360)];

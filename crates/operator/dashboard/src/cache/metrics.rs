@@ -1,12 +1,12 @@
 //! The counters in the OpenMetrics form.
 
-use crate::proxy::Report;
-use crate::statistics::Answered;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::{Registry, Unit};
+use webcache::proxy::Report;
+use webcache::statistics::Answered;
 
 #[derive(Debug)]
 struct Told {

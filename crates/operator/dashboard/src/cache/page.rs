@@ -1,15 +1,15 @@
 //! The page.
 
-use crate::proxy::Report;
-use crate::statistics::Answered;
 use ::page::figures;
 use ::page::files::File;
 use maud::{DOCTYPE, html};
+use webcache::proxy::Report;
+use webcache::statistics::Answered;
 
 /// What the page consists of beside itself and what all pages share.
 pub(super) const FILES: [File; 2] = [
-    ("/page.css", "text/css; charset=utf-8", include_str!("../../assets/page.css")),
-    ("/page.js", "text/javascript; charset=utf-8", include_str!("../../assets/page.js")),
+    ("/page.css", "text/css; charset=utf-8", include_str!("../../assets/cache/page.css")),
+    ("/page.js", "text/javascript; charset=utf-8", include_str!("../../assets/cache/page.js")),
 ];
 /// Sites shown.
 const SITES: usize = 50;

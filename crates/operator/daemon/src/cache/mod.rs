@@ -1,0 +1,6 @@
+//! A web cache as a process: [`run`] from start to end. While it runs, `status_socket` answers for it.
+
+mod run;
+mod status_socket;
+
+pub use run::run;
