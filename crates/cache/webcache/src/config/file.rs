@@ -1,5 +1,6 @@
 //! The file as it is written. Every key has a default but `clients`.
 
+use super::{Architecture, Protocol};
 use crate::store::Policy;
 use routing::Source;
 use serde::Deserialize;
@@ -57,34 +58,6 @@ pub struct Cache {
     /// Whether indexes and packages of repositories are known.
     #[serde(default = "yes")]
     pub packages: bool,
-}
-
-/// Where content is kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Architecture {
-    /// A1: at the gateway only.
-    Gateway,
-    /// A2: at each client's access router.
-    Access,
-    /// A3: at every router on the way.
-    #[default]
-    HopByHop,
-}
-
-/// How another router's copy is found: the paper's protocols, in the form that the architecture gives them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Protocol {
-    /// The way to the gateway (THCP, PH-THCP).
-    Tree,
-    /// A search by broadcast (BCP, PH-BCP).
-    Broadcast,
-    /// Consistent hashing in a virtual grid (GHCP, PH-GHCP).
-    Grid,
-    /// A search where it pays, the way to the gateway elsewhere.
-    #[default]
-    Auto,
 }
 
 /// `[store]`

@@ -1,6 +1,7 @@
 //! What the file means. Everything is checked before anything is started.
 
-use super::file::{Architecture, File, Protocol, Upstream};
+use super::file::{File, Upstream};
+use super::{Config, Mesh, Protocol, Routing};
 use crate::icp::Neighbour;
 use crate::proxy::MOST_CONNECTIONS;
 use crate::semantics::key::Key;
@@ -8,8 +9,7 @@ use crate::site::{Rewrite, Rewrites};
 use crate::store::Limits;
 use interception::{Plan, Taken};
 use ipnet::IpNet;
-use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -32,79 +32,6 @@ pub struct Mistake {
 
 fn mistake<T>(key: impl Into<String>, sentence: impl Into<String>) -> Result<T, Mistake> {
     Err(Mistake { key: key.into(), sentence: sentence.into() })
-}
-
-/// A configuration that makes sense.
-#[derive(Debug)]
-pub struct Config {
-    /// This router's name on the way of a request.
-    pub name: String,
-    /// Whom it serves.
-    pub clients: Vec<IpNet>,
-    /// Connections that one client may have at a time.
-    pub connections_each: usize,
-    /// How stale content may be when its origin cannot be reached.
-    pub stale_if_unreachable: u32,
-    /// Whether package repositories are known.
-    pub packages: bool,
-    /// What is kept.
-    pub limits: Limits,
-    /// What is taken on its way, and whether the rules are put in.
-    pub transparent: Option<(Plan, bool)>,
-    /// Whether Host must resolve to where a taken request was going.
-    pub verify_host: bool,
-    /// The forward proxy, and the ports of its CONNECT.
-    pub forward: Option<(SocketAddr, Vec<u16>)>,
-    /// The reverse proxy.
-    pub reverse: Option<(SocketAddr, Rewrites)>,
-    /// The other routers.
-    pub mesh: Option<Mesh>,
-    /// Caches of other kinds.
-    pub icp: Option<(SocketAddr, Vec<Neighbour>)>,
-    /// The page, and the token that questions bear.
-    pub management: Option<(SocketAddr, Option<String>)>,
-}
-
-/// What is known of the other routers.
-#[derive(Debug, Clone)]
-pub struct Mesh {
-    /// Where content is kept.
-    pub architecture: Architecture,
-    /// How copies are found.
-    pub protocol: Protocol,
-    /// Whether this router has the uplink.
-    pub gateway: bool,
-    /// This router's address.
-    pub address: IpAddr,
-    /// The port of all routers.
-    pub port: u16,
-    /// Their networks.
-    pub networks: Vec<IpNet>,
-    /// The key that all share.
-    pub key: Vec<u8>,
-    /// How long a search waits.
-    pub search_timeout: Duration,
-    /// How many hops of the mesh the way from the gateway to the origins is worth.
-    pub uplink_hops: f64,
-    /// Where searches are broadcast (IPv4).
-    pub broadcast: Vec<IpAddr>,
-    /// Where searches are multicast (IPv6).
-    pub interfaces: Vec<String>,
-    /// Positions in metres.
-    pub positions: BTreeMap<IpAddr, [f64; 2]>,
-    /// The side of a square of the grid.
-    pub grid_metres: f64,
-    /// Where routes are learnt.
-    pub routing: Option<Routing>,
-}
-
-/// Where routes are learnt.
-#[derive(Debug, Clone)]
-pub struct Routing {
-    /// The source.
-    pub source: routing::Settings,
-    /// The routers with an uplink.
-    pub gateways: Vec<IpAddr>,
 }
 
 /// Makes sense of a file that is at `path`.
