@@ -1,10 +1,4 @@
-//! What a cache is told, and the configuration file of `overheard cache`, as it is written and what it means.
-
-mod file;
-mod resolve;
-
-pub use file::File;
-pub use resolve::{Mistake, resolve};
+//! What a cache is told.
 
 use crate::icp::Neighbour;
 use crate::site::Rewrites;

@@ -1,11 +1,12 @@
 //! `overheard cache`: runs the web cache of a router until it is told to stop.
 
+use daemon::cache::config::{File, resolve};
 use daemon::config::{Mistake, read_toml};
 use daemon::service;
 use daemon::sockets::SOCKET_DIRECTORY;
 use std::path::{Path, PathBuf};
 use webcache::cache::NotStarted;
-use webcache::config::{Config, File};
+use webcache::config::Config;
 
 /// Run the cooperative web cache of a mesh router as its configuration says, until SIGINT or SIGTERM
 #[derive(clap::Args)]
@@ -22,7 +23,7 @@ pub struct Args {
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let file: File = read_toml(&args.config)?;
-    let config = webcache::config::resolve(&args.config, file)
+    let config = resolve(&args.config, file)
         .map_err(|mistake| Mistake::at(&args.config, &mistake.key, mistake.sentence))?;
     if args.print_nft {
         return print_rules(&args.config, &config);

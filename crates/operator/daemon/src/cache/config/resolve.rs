@@ -1,17 +1,17 @@
 //! What the file means. Everything is checked before anything is started.
 
 use super::file::{File, Upstream};
-use super::{Config, Mesh, Protocol, Routing};
-use crate::icp::Neighbour;
-use crate::proxy::MOST_CONNECTIONS;
-use crate::semantics::key::Key;
-use crate::site::{Rewrite, Rewrites};
-use crate::store::Limits;
 use interception::{Plan, Taken};
 use ipnet::IpNet;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use webcache::config::{Config, Mesh, Protocol, Routing};
+use webcache::icp::Neighbour;
+use webcache::proxy::MOST_CONNECTIONS;
+use webcache::semantics::key::Key;
+use webcache::site::{Rewrite, Rewrites};
+use webcache::store::Limits;
 
 /// A day: an uplink that is down is mended in that time, or content is old.
 const STALE_SECONDS: u32 = 86_400;

@@ -1,12 +1,12 @@
 //! The file as it is written. Every key has a default but `clients`.
 
-use super::{Architecture, Protocol};
-use crate::store::Policy;
 use routing::Source;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use webcache::config::{Architecture, Protocol};
+use webcache::store::Policy;
 
 /// The whole file.
 #[derive(Debug, Deserialize)]

@@ -2,8 +2,9 @@
 
 #![allow(clippy::unwrap_used)]
 
+use daemon::cache::config::{File, Mistake, resolve};
 use std::path::{Path, PathBuf};
-use webcache::config::{Config, File, Mistake, resolve};
+use webcache::config::Config;
 
 struct Folder(tempfile::TempDir);
 
