@@ -37,8 +37,6 @@ pub struct Config {
     pub mesh: Option<Mesh>,
     /// Caches of other kinds.
     pub icp: Option<(SocketAddr, Vec<Neighbour>)>,
-    /// The page, and the token that questions bear.
-    pub management: Option<(SocketAddr, Option<String>)>,
 }
 
 /// What is known of the other routers.

@@ -2,9 +2,9 @@
 
 #![allow(clippy::unwrap_used)]
 
-use daemon::cache::config::{File, Mistake, resolve};
+use daemon::cache::config::Config;
+use daemon::config::Mistake;
 use std::path::{Path, PathBuf};
-use webcache::config::Config;
 
 struct Folder(tempfile::TempDir);
 
@@ -16,8 +16,9 @@ impl Folder {
         Folder(folder)
     }
 
-    fn resolve(&self, text: &str) -> Result<Config, Mistake> {
-        resolve(&self.path(), toml::from_str::<File>(text).unwrap())
+    fn load(&self, text: &str) -> Result<Config, Mistake> {
+        std::fs::write(self.path(), text).unwrap();
+        Config::load(&self.path())
     }
 
     fn path(&self) -> PathBuf {
@@ -100,10 +101,11 @@ fn a_mistake_names_its_key_and_the_mend() {
             "2009",
         ),
     ] {
-        let mistake = folder.resolve(&text).unwrap_err();
-        assert_eq!(mistake.key, key, "{text}: {mistake}");
-        assert!(mistake.sentence.contains(mend), "{text}: {mistake}");
-        assert!(!mistake.sentence.contains('\n'), "{mistake}");
+        let mistake = folder.load(&text).unwrap_err().to_string();
+        let before = format!("{}: {key}: ", folder.path().display());
+        let sentence = mistake.strip_prefix(&before).unwrap_or_else(|| panic!("{text}: {mistake}"));
+        assert!(sentence.contains(mend), "{text}: {mistake}");
+        assert!(!sentence.contains('\n'), "{mistake}");
     }
 }
 
@@ -113,12 +115,13 @@ fn paths_are_beside_the_file_and_defaults_are_small() {
     let text = format!(
         "{CACHE}[transparent]\n[store]\ndirectory = \"kept\"\n{PEERS}[routing]\nsource = \"kernel\"\n[management]\n"
     );
-    let config = folder.resolve(&text).unwrap();
+    let Config { path, settings: config, management } = folder.load(&text).unwrap();
+    assert_eq!(path, folder.path());
     let (directory, disk_bytes) = config.limits.directory.unwrap();
     assert_eq!((directory, disk_bytes), (Path::new(&folder.path()).with_file_name("kept"), 4 << 30));
     assert_eq!(config.limits.memory_bytes, 64 << 20);
     let (plan, rules) = config.transparent.unwrap();
     assert_eq!((plan.taken[0].ports.as_slice(), rules, config.verify_host), (&[80][..], true, true));
     assert_eq!(config.mesh.unwrap().search_timeout.as_millis(), 25);
-    assert_eq!(config.management.unwrap().0.to_string(), "127.0.0.1:4784");
+    assert_eq!(management.unwrap().listen.to_string(), "127.0.0.1:4784");
 }

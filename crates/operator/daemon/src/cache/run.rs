@@ -1,18 +1,23 @@
-//! Runs a cache until it is told to stop, and answers for its state.
+//! A cache's run: it opens everything or nothing, and serves until SIGINT or SIGTERM.
 
+use super::config::Config;
 use super::status_socket::StatusSocket;
-use dashboard::cache::{self as management, History};
+use crate::config::Mistake;
+use crate::service;
+use dashboard::cache::Page;
 use std::path::Path;
-use std::sync::Arc;
 use tokio::signal::unix::{SignalKind, signal};
 use webcache::cache::{Cache, NotStarted};
-use webcache::config::Config;
 
-/// Runs until SIGINT or SIGTERM, answering for its state on `status_socket`; `ready` is told when everything is open.
-pub fn run(config: Config, status_socket: &Path, ready: impl FnOnce()) -> Result<(), NotStarted> {
+/// Runs until SIGINT or SIGTERM, and answers `overheard status` on `status_socket`.
+///
+/// # Errors
+///
+/// What the machine does not allow: a [`Mistake`] where the configuration can mend it.
+pub fn run(config: Config, status_socket: &Path) -> anyhow::Result<()> {
     raise_descriptors();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(serve(config, status_socket, ready))
+    runtime.block_on(serve(config, status_socket))
 }
 
 /// Descriptors as many as the system allows: the usual soft limit is for programs that still call `select`.
@@ -24,14 +29,20 @@ fn raise_descriptors() {
     }
 }
 
-async fn serve(mut config: Config, status_socket: &Path, ready: impl FnOnce()) -> Result<(), NotStarted> {
-    let management = config.management.take();
-    let cache = Cache::open(config).await?;
-    if let Some((address, token)) = management {
-        let (proxy, history) = (cache.proxy().clone(), Arc::new(History::default()));
-        let page = management::open(address, token)?;
-        tokio::spawn(management::watch(history.clone(), proxy.clone()));
-        tokio::spawn(page.serve(move |question| management::answer(question, &proxy, &history)));
+async fn serve(config: Config, status_socket: &Path) -> anyhow::Result<()> {
+    let Config { path, settings, management } = config;
+    let not_started = |why| match why {
+        NotStarted::System(why) => anyhow::Error::new(why),
+        mistake => Mistake::new(format!("{}: {mistake}", path.display())).into(),
+    };
+    let cache = Cache::open(settings).await.map_err(not_started)?;
+    if let Some(management) = management {
+        let listen = management.listen;
+        let page = Page::open(listen, management.token).map_err(|why| {
+            let what = format!("cannot listen on {listen}: {why}; choose another");
+            Mistake::at(&path, "[management] listen", what)
+        })?;
+        tokio::spawn(page.serve(cache.proxy().clone()));
     }
     let status = StatusSocket::open(status_socket)?;
     let _removed_at_the_end = status.removal();
@@ -43,5 +54,9 @@ async fn serve(mut config: Config, status_socket: &Path, ready: impl FnOnce()) -
             _ = terminate.recv() => {}
         }
     };
-    cache.serve(ready, stopped).await
+    let ready = || {
+        tracing::info!("the cache is open; HTTPS passes untouched, for nothing of it can be kept");
+        service::is_ready();
+    };
+    cache.serve(ready, stopped).await.map_err(not_started)
 }

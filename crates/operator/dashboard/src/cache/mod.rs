@@ -4,7 +4,7 @@ mod history;
 mod metrics;
 mod page;
 
-pub use history::History;
+use history::History;
 
 use ::page::files;
 use ::page::{Answer, Question, StatusCode, said};
@@ -16,18 +16,29 @@ use webcache::proxy::Proxy;
 
 const SAMPLED_EVERY: Duration = Duration::from_secs(1);
 
-/// Opens the page's port; whoever asks has to bear `token`, if there is one.
-pub fn open(address: SocketAddr, token: Option<String>) -> io::Result<::page::Page> {
-    ::page::Page::open(address, token).map_err(|why| {
-        io::Error::new(
-            why.kind(),
-            format!("[management] listen: cannot listen on {address}: {why}; choose another"),
-        )
-    })
+/// The page's port.
+#[derive(Debug)]
+pub struct Page(::page::Page);
+
+impl Page {
+    /// Opens the port. Clients must send `token`, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// What the system said.
+    pub fn open(address: SocketAddr, token: Option<String>) -> io::Result<Self> {
+        ::page::Page::open(address, token).map(Page)
+    }
+
+    /// Notes once a second what the cache has answered, and answers for ever.
+    pub async fn serve(self, proxy: Arc<Proxy>) {
+        let history = Arc::new(History::default());
+        tokio::spawn(watch(history.clone(), proxy.clone()));
+        self.0.serve(move |question| answer(question, &proxy, &history)).await;
+    }
 }
 
-/// Notes once a second what was answered, for ever.
-pub async fn watch(history: Arc<History>, proxy: Arc<Proxy>) {
+async fn watch(history: Arc<History>, proxy: Arc<Proxy>) {
     let (began, mut seconds) = (Instant::now(), tokio::time::interval(SAMPLED_EVERY));
     loop {
         seconds.tick().await;
@@ -36,8 +47,7 @@ pub async fn watch(history: Arc<History>, proxy: Arc<Proxy>) {
     }
 }
 
-/// What is answered there.
-pub fn answer(question: Question<'_>, proxy: &Proxy, history: &History) -> Answer {
+fn answer(question: Question<'_>, proxy: &Proxy, history: &History) -> Answer {
     if let Some(file) = files::asked_for(question, &page::FILES) {
         return file;
     }

@@ -1,12 +1,15 @@
 //! What the file means. Everything is checked before anything is started.
 
+use super::Config;
 use super::file::{File, Upstream};
+use crate::config::{Dashboard, Mistake, beside};
 use interception::{Plan, Taken};
 use ipnet::IpNet;
+use std::fmt::Display;
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
-use webcache::config::{Config, Mesh, Protocol, Routing};
+use webcache::config::{Config as Settings, Mesh, Protocol, Routing};
 use webcache::icp::Neighbour;
 use webcache::proxy::MOST_CONNECTIONS;
 use webcache::semantics::key::Key;
@@ -20,18 +23,8 @@ const LONGEST_SEARCH: Duration = Duration::from_secs(5);
 const MOST_UPLINK_HOPS: f64 = 64.0;
 const MIB: u64 = 1 << 20;
 
-/// A mistake: the key, and a sentence with the mend.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{key}: {sentence}")]
-pub struct Mistake {
-    /// Which key, with its table.
-    pub key: String,
-    /// What is wrong and what to do.
-    pub sentence: String,
-}
-
-fn mistake<T>(key: impl Into<String>, sentence: impl Into<String>) -> Result<T, Mistake> {
-    Err(Mistake { key: key.into(), sentence: sentence.into() })
+fn mistake<T>(path: &Path, key: &str, sentence: impl Display) -> Result<T, Mistake> {
+    Err(Mistake::at(path, key, sentence))
 }
 
 /// Makes sense of a file that is at `path`.
@@ -43,20 +36,22 @@ pub fn resolve(path: &Path, file: File) -> Result<Config, Mistake> {
     let token = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
     if name.is_empty() || name.len() > 64 || !name.bytes().all(token) {
         return mistake(
+            path,
             "[cache] name",
             format!("{name:?} is no name; use up to 64 letters, digits, '-', '.' or '_'"),
         );
     }
-    let clients = networks("[cache] clients", &file.cache.clients)?;
+    let clients = networks(path, "[cache] clients", &file.cache.clients)?;
     if clients.is_empty() {
         return mistake(
+            path,
             "[cache] clients",
             "nobody is served; name the networks of the clients, as [\"10.0.0.0/8\"]",
         );
     }
     let connections_each = file.cache.connections_each;
     if !(1..=MOST_CONNECTIONS).contains(&connections_each) {
-        return mistake("[cache] connections_each", format!("must be 1 to {MOST_CONNECTIONS}"));
+        return mistake(path, "[cache] connections_each", format!("must be 1 to {MOST_CONNECTIONS}"));
     }
     let limits = limits(path, &file)?;
     let transparent = file.transparent.as_ref().map(|taken| -> Result<(Plan, bool), Mistake> {
@@ -66,24 +61,29 @@ pub fn resolve(path: &Path, file: File) -> Result<Config, Mistake> {
             destinations: Vec::new(),
             ports: taken.origin_ports.clone(),
         };
-        check_taken(&ours)?;
+        check_taken(path, &ours)?;
         let (mark, table) = (taken.mark, taken.table);
         let plan = Plan { taker: "cache", door: taken.port, taken: vec![ours], mark, table };
         Ok((plan, taken.rules))
     });
     let transparent = transparent.transpose()?;
     if let Some((key, what)) = transparent.as_ref().and_then(|(plan, _)| plan.mistake()) {
-        return mistake(format!("[transparent] {key}"), what);
+        return mistake(path, &format!("[transparent] {key}"), what);
     }
     let reverse = match &file.reverse {
         Some(reverse) if reverse.upstream.is_empty() => {
             return mistake(
+                path,
                 "[reverse] upstream",
                 "there is none; add a table [[reverse.upstream]] with a url",
             );
         }
         Some(reverse) => {
-            let rewrites = reverse.upstream.iter().map(rewrite).collect::<Result<Vec<Rewrite>, Mistake>>()?;
+            let rewrites = reverse
+                .upstream
+                .iter()
+                .map(|upstream| rewrite(path, upstream))
+                .collect::<Result<Vec<Rewrite>, Mistake>>()?;
             Some((reverse.listen, Rewrites::new(rewrites)))
         }
         None => None,
@@ -91,17 +91,22 @@ pub fn resolve(path: &Path, file: File) -> Result<Config, Mistake> {
     let mesh = mesh(path, &file)?;
     if transparent.is_none() && file.forward.is_none() && reverse.is_none() && mesh.is_none() {
         return mistake(
+            path,
             "[transparent]",
             "nothing is served; add [transparent], [forward], [reverse] or [peers]",
         );
     }
     let management = match &file.management {
-        Some(management) => Some((management.listen, management_token(path, management)?)),
+        Some(management) => {
+            let token_file = management.token_file.as_deref();
+            Some(Dashboard::read(path, "[management]", management.listen, token_file)?)
+        }
         None => None,
     };
     let icp = match file.icp {
         Some(icp) if icp.neighbour.is_empty() => {
             return mistake(
+                path,
                 "[icp] neighbour",
                 "there is none; add a table [[icp.neighbour]] with an address",
             );
@@ -117,7 +122,7 @@ pub fn resolve(path: &Path, file: File) -> Result<Config, Mistake> {
         }
         None => None,
     };
-    Ok(Config {
+    let settings = Settings {
         name,
         clients,
         connections_each,
@@ -130,19 +135,21 @@ pub fn resolve(path: &Path, file: File) -> Result<Config, Mistake> {
         reverse,
         mesh,
         icp,
-        management,
-    })
+    };
+    Ok(Config { path: path.to_owned(), settings, management })
 }
 
-fn beside(path: &Path, named: &Path) -> PathBuf {
-    path.parent().unwrap_or(Path::new("")).join(named)
-}
-
-fn networks(key: &'static str, texts: &[String]) -> Result<Vec<IpNet>, Mistake> {
+fn networks(path: &Path, key: &str, texts: &[String]) -> Result<Vec<IpNet>, Mistake> {
     let network = |text: &String| {
         let alone = || text.parse::<IpAddr>().ok().map(IpNet::from);
         text.parse().ok().or_else(alone).map_or_else(
-            || mistake(key, format!("{text:?} is no network; write one as \"10.0.0.0/8\" or \"fd00::/8\"")),
+            || {
+                mistake(
+                    path,
+                    key,
+                    format!("{text:?} is no network; write one as \"10.0.0.0/8\" or \"fd00::/8\""),
+                )
+            },
             Ok,
         )
     };
@@ -153,7 +160,7 @@ fn limits(path: &Path, file: &File) -> Result<Limits, Mistake> {
     let store = &file.store;
     let least = |key, given: u64, least: u64| {
         if given < least {
-            mistake(key, format!("{given} is too little; give at least {least}"))
+            mistake(path, key, format!("{given} is too little; give at least {least}"))
         } else {
             Ok(given)
         }
@@ -176,12 +183,16 @@ fn limits(path: &Path, file: &File) -> Result<Limits, Mistake> {
     })
 }
 
-fn check_taken(taken: &Taken) -> Result<(), Mistake> {
+fn check_taken(path: &Path, taken: &Taken) -> Result<(), Mistake> {
     if taken.ports.is_empty() || taken.ports.contains(&0) {
-        return mistake("[transparent] origin_ports", "no port is taken; name some, as [80]");
+        return mistake(path, "[transparent] origin_ports", "no port is taken; name some, as [80]");
     }
     if taken.ports.contains(&443) {
-        return mistake("[transparent] origin_ports", "443 is HTTPS, which passes untouched; take it out");
+        return mistake(
+            path,
+            "[transparent] origin_ports",
+            "443 is HTTPS, which passes untouched; take it out",
+        );
     }
     let named = |name: &String| {
         !name.is_empty()
@@ -190,6 +201,7 @@ fn check_taken(taken: &Taken) -> Result<(), Mistake> {
     };
     if let Some(name) = taken.interfaces.iter().find(|name| !named(name)) {
         return mistake(
+            path,
             "[transparent] interfaces",
             format!("{name:?} is no name of an interface; see `ip link`"),
         );
@@ -197,15 +209,16 @@ fn check_taken(taken: &Taken) -> Result<(), Mistake> {
     Ok(())
 }
 
-fn rewrite(upstream: &Upstream) -> Result<Rewrite, Mistake> {
+fn rewrite(path: &Path, upstream: &Upstream) -> Result<Rewrite, Mistake> {
     let key = "[[reverse.upstream]] url";
     let Some(url) = Key::parse(&upstream.url).ok().filter(|url| url.as_str().ends_with('/')) else {
         let what =
             format!("{:?} is no upstream; write one as \"http://deb.debian.org/debian/\"", upstream.url);
-        return mistake(key, what);
+        return mistake(path, key, what);
     };
     if !upstream.path.starts_with('/') || !upstream.path.ends_with('/') {
         return mistake(
+            path,
             "[[reverse.upstream]] path",
             format!("{:?} must begin and end with /", upstream.path),
         );
@@ -216,49 +229,53 @@ fn rewrite(upstream: &Upstream) -> Result<Rewrite, Mistake> {
 fn mesh(path: &Path, file: &File) -> Result<Option<Mesh>, Mistake> {
     let Some(peers) = &file.peers else {
         if file.routing.is_some() {
-            return mistake("[routing]", "there are no [peers] to route to; add them, or take [routing] out");
+            return mistake(
+                path,
+                "[routing]",
+                "there are no [peers] to route to; add them, or take [routing] out",
+            );
         }
         return Ok(None);
     };
     let key_file = beside(path, &peers.network_key_file);
     let key = std::fs::read(&key_file).or_else(|why| {
-        mistake("[peers] network_key_file", format!("cannot read {}: {why}", key_file.display()))
+        mistake(path, "[peers] network_key_file", format!("cannot read {}: {why}", key_file.display()))
     })?;
     let key = key.trim_ascii().to_vec();
     if key.len() < SHORTEST_KEY_BYTES {
         let what = format!("{} is no key; make one with `overheard keygen --network`", key_file.display());
-        return mistake("[peers] network_key_file", what);
+        return mistake(path, "[peers] network_key_file", what);
     }
     let search_timeout = Duration::from_millis(peers.search_timeout_milliseconds);
     if search_timeout.is_zero() || search_timeout > LONGEST_SEARCH {
-        return mistake("[peers] search_timeout_milliseconds", "must be 1 to 5000");
+        return mistake(path, "[peers] search_timeout_milliseconds", "must be 1 to 5000");
     }
     if !(0.0..=MOST_UPLINK_HOPS).contains(&peers.uplink_hops) {
-        return mistake("[peers] uplink_hops", "must be 0 to 64");
+        return mistake(path, "[peers] uplink_hops", "must be 0 to 64");
     }
     let grid = peers.grid_metres;
     if !(grid.is_finite() && grid > 0.0) {
-        return mistake("[peers] grid_metres", "must be a positive number of metres");
+        return mistake(path, "[peers] grid_metres", "must be a positive number of metres");
     }
     if peers.positions.values().flatten().any(|metres| !metres.is_finite()) {
-        return mistake("[peers] positions", "must be finite numbers of metres");
+        return mistake(path, "[peers] positions", "must be finite numbers of metres");
     }
     let protocol = file.cache.selection;
     if protocol == Protocol::Grid && !peers.positions.contains_key(&peers.address) {
         let what = format!("{} has none, and selection = \"grid\" goes by it; add it", peers.address);
-        return mistake("[peers] positions", what);
+        return mistake(path, "[peers] positions", what);
     }
     if let Some(wrong) = peers.broadcast.iter().find(|address| address.is_ipv6() || peers.address.is_ipv6()) {
         let what = format!("{wrong} is not for here; IPv6 has no broadcast: name the mesh's `interfaces`");
-        return mistake("[peers] broadcast", what);
+        return mistake(path, "[peers] broadcast", what);
     }
     if !peers.interfaces.is_empty() && peers.address.is_ipv4() {
         let what = "are for IPv6; name the mesh's `broadcast` addresses where `address` is IPv4";
-        return mistake("[peers] interfaces", what);
+        return mistake(path, "[peers] interfaces", what);
     }
     if protocol == Protocol::Broadcast && peers.broadcast.is_empty() && peers.interfaces.is_empty() {
         let what = "there are none, and selection = \"broadcast\" searches through them; add the mesh's broadcast addresses, or its interfaces where it is IPv6";
-        return mistake("[peers] broadcast", what);
+        return mistake(path, "[peers] broadcast", what);
     }
     let routing = match &file.routing {
         Some(routing) => {
@@ -266,7 +283,7 @@ fn mesh(path: &Path, file: &File) -> Result<Option<Mesh>, Mistake> {
             let folder = path.parent().unwrap_or(Path::new(""));
             let source =
                 routing::Settings::new(routing.source, file, folder, socket, routing.refresh_seconds);
-            let source = source.map_err(|(key, sentence)| Mistake { key: key.to_owned(), sentence })?;
+            let source = source.map_err(|(key, what)| Mistake::at(path, key, what))?;
             Some(Routing { source, gateways: routing.gateways.clone() })
         }
         None => None,
@@ -277,7 +294,7 @@ fn mesh(path: &Path, file: &File) -> Result<Option<Mesh>, Mistake> {
         gateway: file.cache.gateway,
         address: peers.address,
         port: peers.port,
-        networks: networks("[peers] networks", &peers.networks)?,
+        networks: networks(path, "[peers] networks", &peers.networks)?,
         key,
         search_timeout,
         uplink_hops: peers.uplink_hops,
@@ -287,29 +304,4 @@ fn mesh(path: &Path, file: &File) -> Result<Option<Mesh>, Mistake> {
         grid_metres: grid,
         routing,
     }))
-}
-
-fn management_token(path: &Path, management: &super::file::Management) -> Result<Option<String>, Mistake> {
-    match &management.token_file {
-        Some(named) => {
-            let file = beside(path, named);
-            let text = std::fs::read_to_string(&file);
-            let text = text.or_else(|why| {
-                mistake("[management] token_file", format!("cannot read {}: {why}", file.display()))
-            })?;
-            let token = text.trim().to_owned();
-            if token.len() < SHORTEST_KEY_BYTES {
-                return mistake(
-                    "[management] token_file",
-                    format!("{} is too short; write 16 characters or more", file.display()),
-                );
-            }
-            Ok(Some(token))
-        }
-        None if management.listen.ip().is_loopback() => Ok(None),
-        None => mistake(
-            "[management] token_file",
-            "is needed where others can ask; add it, or listen on 127.0.0.1",
-        ),
-    }
 }
