@@ -6,11 +6,11 @@ mod page;
 
 use history::History;
 
-use ::page::files;
-use ::page::{Answer, Question, StatusCode, said};
+use ::page::{Answer, Question, StatusCode, json, said};
+use ::page::{files, ring};
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use webcache::proxy::Proxy;
 
@@ -32,33 +32,33 @@ impl Page {
 
     /// Notes once a second what the cache has answered, and answers for ever.
     pub async fn serve(self, proxy: Arc<Proxy>) {
-        let history = Arc::new(History::default());
+        let history = Arc::new(Mutex::new(History::default()));
         tokio::spawn(watch(history.clone(), proxy.clone()));
         self.0.serve(move |question| answer(question, &proxy, &history)).await;
     }
 }
 
-async fn watch(history: Arc<History>, proxy: Arc<Proxy>) {
-    let (began, mut seconds) = (Instant::now(), tokio::time::interval(SAMPLED_EVERY));
+fn locked(history: &Mutex<History>) -> MutexGuard<'_, History> {
+    history.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+async fn watch(history: Arc<Mutex<History>>, proxy: Arc<Proxy>) {
+    let began = Instant::now();
     loop {
-        seconds.tick().await;
+        tokio::time::sleep(SAMPLED_EVERY).await;
         let (requests, bytes) = proxy.statistics.answered();
-        history.note(began.elapsed(), &requests, &bytes);
+        locked(&history).note(began.elapsed(), &requests, &bytes);
     }
 }
 
-fn answer(question: Question<'_>, proxy: &Proxy, history: &History) -> Answer {
+fn answer(question: Question<'_>, proxy: &Proxy, history: &Mutex<History>) -> Answer {
     if let Some(file) = files::asked_for(question, &page::FILES) {
         return file;
     }
     match question.path {
-        "/history.json" => of_history(question, history),
         "/" => said(StatusCode::OK, "text/html; charset=utf-8", page::page(&proxy.report())),
-        "/status.json" => said(
-            StatusCode::OK,
-            "application/json",
-            serde_json::to_string(&proxy.report()).unwrap_or_default(),
-        ),
+        "/history.json" => ring::answer(question, |step, since| locked(history).series(step, since)),
+        "/status.json" => json(&proxy.report()),
         "/metrics" => said(
             StatusCode::OK,
             "application/openmetrics-text; version=1.0.0; charset=utf-8",
@@ -69,18 +69,5 @@ fn answer(question: Question<'_>, proxy: &Proxy, history: &History) -> Answer {
             "text/plain",
             "there are /, /history.json, /status.json and /metrics\n",
         ),
-    }
-}
-
-fn of_history(question: Question<'_>, history: &History) -> Answer {
-    let step = question.value("step").map_or(Some(1), |step| step.parse().ok());
-    let since = question.value("since").map_or(Some(0.0), |since| since.parse::<f64>().ok());
-    let since = since.and_then(|since| Duration::try_from_secs_f64(since).ok());
-    let series = step.zip(since).and_then(|(step, since)| history.series(step, since));
-    match series {
-        Some(series) => {
-            said(StatusCode::OK, "application/json", serde_json::to_string(&series).unwrap_or_default())
-        }
-        None => said(StatusCode::BAD_REQUEST, "text/plain", "step is 1 or 10, since a number of seconds\n"),
     }
 }

@@ -1,7 +1,8 @@
 //! What has come of a series so far, for those who ask for what is newer than what they have.
 
-use crate::node::history::{Series, Step};
+use crate::node::history::Series;
 use crate::node::sample::{Columns, Sample};
+use ::page::ring::Step;
 
 /// The newest steps of one length.
 #[derive(Debug, Clone, Default)]

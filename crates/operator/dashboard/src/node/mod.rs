@@ -24,7 +24,8 @@ pub mod report;
 pub mod sample;
 pub mod terminal;
 
+pub use ::page::ring::Step;
 pub use gathered::Gathered;
-pub use history::{History, Series, Step};
+pub use history::{History, Series};
 pub use report::{About, Report};
 pub use sample::{Columns, Sample};

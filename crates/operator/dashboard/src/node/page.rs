@@ -10,11 +10,12 @@
 //!
 //! Who may ask is the matter of the crate [`page`].
 
-use crate::node::history::{History, Step};
+use crate::node::history::History;
 use crate::node::metrics;
 use crate::node::report::Report;
+use ::page::ring::{self, Step};
 use page::files::{self, File};
-use page::{Answer, Question, StatusCode, said};
+use page::{Answer, Question, StatusCode, json, said};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -122,15 +123,10 @@ fn answer(question: Question<'_>, known: &Known) -> Answer {
         return file;
     }
     match question.path {
-        "/history.json" => history(question, known),
-        "/status.json" => {
-            of_latest(known, "application/json", |it| serde_json::to_string(it).unwrap_or_default())
-        }
-        "/caches.json" => {
-            let lines = serde_json::to_string(&known.caches()).unwrap_or_default();
-            said(StatusCode::OK, "application/json", lines)
-        }
-        "/metrics" => of_latest(known, metrics::MEDIA_TYPE, metrics::metrics),
+        "/history.json" => ring::answer(question, |step, since| known.series(step, since)),
+        "/status.json" => of_latest(known, json),
+        "/caches.json" => json(&known.caches()),
+        "/metrics" => of_latest(known, |it| said(StatusCode::OK, metrics::MEDIA_TYPE, metrics::metrics(it))),
         _ => said(
             StatusCode::NOT_FOUND,
             "text/plain",
@@ -139,26 +135,14 @@ fn answer(question: Question<'_>, known: &Known) -> Answer {
     }
 }
 
-fn of_latest(known: &Known, kind: &'static str, form: impl FnOnce(&Report) -> String) -> Answer {
+fn of_latest(known: &Known, answer: impl FnOnce(&Report) -> Answer) -> Answer {
     match known.latest() {
-        Some(report) => said(StatusCode::OK, kind, form(&report)),
+        Some(report) => answer(&report),
         None => said(
             StatusCode::SERVICE_UNAVAILABLE,
             "text/plain",
             "nothing is known yet; ask again in a second\n",
         ),
-    }
-}
-
-fn history(question: Question<'_>, known: &Known) -> Answer {
-    let step = question.value("step").map_or(Some(Step::Second), |step| Step::of_seconds(step.parse().ok()?));
-    let since = question.value("since").map_or(Some(0.0), |since| since.parse::<f64>().ok());
-    match (step, since) {
-        (Some(step), Some(since)) => {
-            let series = serde_json::to_string(&known.series(step, since)).unwrap_or_default();
-            said(StatusCode::OK, "application/json", series)
-        }
-        _ => said(StatusCode::BAD_REQUEST, "text/plain", "step is 1 or 10, since a number of seconds\n"),
     }
 }
 

@@ -1,59 +1,16 @@
 //! What happened to a peer in one step, and rows of that by columns.
 
+use ::page::ring::Sample as _;
 use node::{PeerCounters, PeerStatus};
-use serde::{Deserialize, Serialize};
 
 /// Around the frames of a datagram of ours there are so many bytes, without its IP and UDP headers.
 const AROUND_FRAMES: u64 = 26;
 
-macro_rules! columns {
-    (
-        counts { $($(#[$count_about:meta])* $count:ident,)* }
-        states { $($(#[$state_about:meta])* $state:ident,)* }
-    ) => {
-        /// What happened in one step: what was counted in it, and what the state was at its end.
-        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-        pub struct Sample {
-            $($(#[$count_about])* pub $count: u64,)*
-            $($(#[$state_about])* pub $state: u64,)*
-        }
-
-        impl Sample {
-            /// Adds what happened in a later step. A state is the highest of both.
-            pub fn then(&mut self, later: &Sample) {
-                $(self.$count += later.$count;)*
-                $(self.$state = self.$state.max(later.$state);)*
-            }
-        }
-
-        /// Samples by columns, as they travel: each column has as many entries as there are steps.
-        #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-        #[serde(default)]
-        pub struct Columns {
-            $($(#[$count_about])* pub $count: Vec<u64>,)*
-            $($(#[$state_about])* pub $state: Vec<u64>,)*
-        }
-
-        impl Columns {
-            /// Adds a step.
-            pub fn push(&mut self, sample: &Sample) {
-                $(self.$count.push(sample.$count);)*
-                $(self.$state.push(sample.$state);)*
-            }
-
-            /// The steps, as far as all columns go.
-            pub fn samples(&self) -> impl ExactSizeIterator<Item = Sample> + '_ {
-                let steps = [$(self.$count.len(),)* $(self.$state.len(),)*].into_iter().min().unwrap_or(0);
-                (0..steps).map(|at| Sample {
-                    $($count: self.$count[at],)*
-                    $($state: self.$state[at],)*
-                })
-            }
-        }
-    };
-}
-
-columns! {
+::page::columns! {
+    /// What happened in one step: what was counted in it, and what the state was at its end.
+    sample Sample
+    /// Samples by columns, as they travel: each column has as many entries as there are steps.
+    columns Columns
     counts {
         /// Packets offered to the tunnel, and sent.
         offered_packets,

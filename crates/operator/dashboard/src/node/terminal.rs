@@ -9,9 +9,9 @@ mod summary;
 
 use crate::figures::duration;
 use crate::node::gathered::Gathered;
-use crate::node::history::Step;
 use crate::node::report::Report;
 use crate::node::sample::Sample;
+use ::page::ring::Step;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style, Stylize};

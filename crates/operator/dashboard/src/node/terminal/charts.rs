@@ -1,8 +1,8 @@
 //! The two charts: what was offered and sent, and what the air lost.
 
 use crate::figures::{bits_per_second, percent};
-use crate::node::history::Step;
 use crate::node::sample::Sample;
+use ::page::ring::Step;
 use ratatui::Frame;
 use ratatui::layout::{Alignment, Rect};
 use ratatui::style::{Color, Style};
