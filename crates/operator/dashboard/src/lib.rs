@@ -5,5 +5,6 @@
 #![allow(clippy::disallowed_methods)]
 
 pub mod cache;
-pub use ::page::figures;
+mod exposition;
+pub use ::page::{Page, figures};
 pub mod node;

@@ -4,7 +4,6 @@ use super::config::Config;
 use super::status_socket::StatusSocket;
 use crate::config::Mistake;
 use crate::service;
-use dashboard::cache::Page;
 use std::path::Path;
 use tokio::signal::unix::{SignalKind, signal};
 use webcache::cache::{Cache, NotStarted};
@@ -37,12 +36,8 @@ async fn serve(config: Config, status_socket: &Path) -> anyhow::Result<()> {
     };
     let cache = Cache::open(settings).await.map_err(not_started)?;
     if let Some(management) = management {
-        let listen = management.listen;
-        let page = Page::open(listen, management.token).map_err(|why| {
-            let what = format!("cannot listen on {listen}: {why}; choose another");
-            Mistake::at(&path, "[management] listen", what)
-        })?;
-        tokio::spawn(page.serve(cache.proxy().clone()));
+        let page = management.open(&path, "[management]")?;
+        tokio::spawn(dashboard::cache::serve(page, cache.proxy().clone()));
     }
     let status = StatusSocket::open(status_socket)?;
     let _removed_at_the_end = status.removal();

@@ -3,6 +3,7 @@
 use super::Mistake;
 use super::file;
 use super::resolve::beside;
+use dashboard::Page;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 
@@ -34,6 +35,14 @@ impl Dashboard {
             return Err(Mistake::at(path, &key, what));
         }
         Ok(Dashboard { listen, token })
+    }
+
+    /// Opens the page's port, as `table` of the file at `path` says.
+    pub(crate) fn open(&self, path: &Path, table: &str) -> Result<Page, Mistake> {
+        Page::open(self.listen, self.token.clone()).map_err(|why| {
+            let what = format!("cannot listen on {}: {why}; choose another", self.listen);
+            Mistake::at(path, &format!("{table} listen"), what)
+        })
     }
 }
 

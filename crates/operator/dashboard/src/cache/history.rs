@@ -106,6 +106,16 @@ mod tests {
     }
 
     #[test]
+    fn a_series_travels_with_its_columns_beside_its_times() {
+        let mut history = History::default();
+        let bytes = Answered { local: 5, remote: 3, pass: 2, ..Answered::default() };
+        history.note(second(1), &Answered { local: 4, ..Answered::default() }, &bytes);
+        let text = serde_json::to_string(&history.series(Step::Second, 0.0)).unwrap();
+        let form = r#"{"uptime_seconds":1.0,"seconds":[1.0],"end_seconds":[1.0],"requests":[4],"local_bytes":[5],"remote_bytes":[3],"origin_bytes":[2]}"#;
+        assert_eq!(text, form);
+    }
+
+    #[test]
     fn an_hour_is_kept_and_no_more() {
         let mut history = History::default();
         for at in 1..=5000 {

@@ -1,41 +1,33 @@
-//! What an operator asks: a page, counters for Prometheus, and JSON.
+//! What has happened to a web cache, as a page, as JSON and as metrics.
+//!
+//! | path | |
+//! |---|---|
+//! | `/` | the page |
+//! | `/history.json?step=10&since=12.5` | steps of 1 or 10 seconds that ended later than this second of uptime |
+//! | `/status.json` | the cache's [`Report`](webcache::proxy::Report), as `overheard status --json` prints it |
+//! | `/metrics` | counters for Prometheus |
 
 mod history;
+mod html;
 mod metrics;
-mod page;
 
-use history::History;
-
-use ::page::{Answer, Question, StatusCode, json, said};
+use crate::exposition;
+use ::page::{Answer, Page, Question, StatusCode, json, said};
 use ::page::{files, ring};
-use std::io;
-use std::net::SocketAddr;
+use history::History;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use webcache::proxy::Proxy;
 
+/// What a table for people calls the outcomes of requests, in the order of [`Answered::by_outcome`](webcache::statistics::Answered::by_outcome).
+pub const OUTCOMES: [&str; 7] = ["local", "ph-local", "validated", "stale", "remote", "miss", "not kept"];
 const SAMPLED_EVERY: Duration = Duration::from_secs(1);
 
-/// The page's port.
-#[derive(Debug)]
-pub struct Page(::page::Page);
-
-impl Page {
-    /// Opens the port. Clients must send `token`, if there is one.
-    ///
-    /// # Errors
-    ///
-    /// What the system said.
-    pub fn open(address: SocketAddr, token: Option<String>) -> io::Result<Self> {
-        ::page::Page::open(address, token).map(Page)
-    }
-
-    /// Notes once a second what the cache has answered, and answers for ever.
-    pub async fn serve(self, proxy: Arc<Proxy>) {
-        let history = Arc::new(Mutex::new(History::default()));
-        tokio::spawn(watch(history.clone(), proxy.clone()));
-        self.0.serve(move |question| answer(question, &proxy, &history)).await;
-    }
+/// Notes once a second what the cache has answered, and answers on the page's port for ever.
+pub async fn serve(page: Page, proxy: Arc<Proxy>) {
+    let history = Arc::new(Mutex::new(History::default()));
+    tokio::spawn(watch(history.clone(), proxy.clone()));
+    page.serve(move |question| answer(question, &proxy, &history)).await;
 }
 
 fn locked(history: &Mutex<History>) -> MutexGuard<'_, History> {
@@ -52,18 +44,14 @@ async fn watch(history: Arc<Mutex<History>>, proxy: Arc<Proxy>) {
 }
 
 fn answer(question: Question<'_>, proxy: &Proxy, history: &Mutex<History>) -> Answer {
-    if let Some(file) = files::asked_for(question, &page::FILES) {
+    if let Some(file) = files::asked_for(question, &html::FILES) {
         return file;
     }
     match question.path {
-        "/" => said(StatusCode::OK, "text/html; charset=utf-8", page::page(&proxy.report())),
+        "/" => said(StatusCode::OK, "text/html; charset=utf-8", html::page(&proxy.report())),
         "/history.json" => ring::answer(question, |step, since| locked(history).series(step, since)),
         "/status.json" => json(&proxy.report()),
-        "/metrics" => said(
-            StatusCode::OK,
-            "application/openmetrics-text; version=1.0.0; charset=utf-8",
-            metrics::metrics(&proxy.report()),
-        ),
+        "/metrics" => exposition::answer(metrics::metrics(proxy.report())),
         _ => said(
             StatusCode::NOT_FOUND,
             "text/plain",

@@ -3,18 +3,16 @@
 //! Names carry their units: `overheard_offered_bytes_total`, `overheard_rtt_seconds`. Everything that belongs to a peer has
 //! the label `peer`.
 
+use crate::exposition;
 use crate::node::report::Report;
 use node::{PeerCounters, PeerStatus};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
-use prometheus_client::registry::{Registry, Unit};
+use prometheus_client::registry::Unit;
 use serde::Serialize;
 use std::fmt::Error;
-
-/// The media type of what [`metrics`] writes.
-pub const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// What is counted of a peer: its name, what it is, and where it stands.
 type Counted = (&'static str, &'static str, fn(&PeerCounters) -> u64);
@@ -230,13 +228,8 @@ fn named(counters: &impl Serialize) -> Vec<(String, u64)> {
 /// All of it.
 #[must_use]
 pub fn metrics(report: &Report) -> String {
-    let mut registry = Registry::with_prefix("overheard");
     let names = report.snapshot.node.peers.iter().map(|peer| escaped(&peer.name)).collect();
-    registry.register_collector(Box::new(Told { report: report.clone(), names }));
-    let mut text = String::new();
-    // a String takes whatever is written
-    let _ = prometheus_client::encoding::text::encode(&mut text, &registry);
-    text
+    exposition::text("overheard", Told { report: report.clone(), names })
 }
 
 #[cfg(test)]

@@ -10,21 +10,20 @@
 //!
 //! Who may ask is the matter of the crate [`page`].
 
+use crate::exposition;
 use crate::node::history::History;
 use crate::node::metrics;
 use crate::node::report::Report;
 use ::page::ring::{self, Step};
 use page::files::{self, File};
-use page::{Answer, Question, StatusCode, json, said};
+use page::{Answer, Page, Question, StatusCode, json, said};
 use std::io;
-use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What the page consists of.
-const FILES: [File; 3] = [
+/// What the page consists of beside what all pages share.
+const FILES: [File; 2] = [
     ("/", "text/html; charset=utf-8", include_str!("../../assets/node/page.html")),
-    ("/page.css", "text/css; charset=utf-8", include_str!("../../assets/node/page.css")),
     ("/page.js", "text/javascript; charset=utf-8", include_str!("../../assets/node/page.js")),
 ];
 
@@ -83,39 +82,15 @@ impl Known {
     }
 }
 
-/// The page's port.
-#[derive(Debug)]
-pub struct Page(page::Page);
-
-impl Page {
-    /// Opens the port. Whoever asks has to bear `token`, if there is one.
-    ///
-    /// # Errors
-    ///
-    /// What the system said.
-    pub fn open(address: SocketAddr, token: Option<String>) -> io::Result<Self> {
-        page::Page::open(address, token).map(Page)
-    }
-
-    /// Where it is open.
-    ///
-    /// # Errors
-    ///
-    /// What the system said.
-    pub fn address(&self) -> io::Result<SocketAddr> {
-        self.0.address()
-    }
-
-    /// Answers for ever, on a thread of its own.
-    ///
-    /// # Errors
-    ///
-    /// What the system said to a new thread.
-    pub fn serve(self, known: Arc<Known>) -> io::Result<()> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let answers = move || runtime.block_on(self.0.serve(move |question| answer(question, &known)));
-        std::thread::Builder::new().name("dashboard".to_owned()).spawn(answers).map(|_| ())
-    }
+/// Answers on the page's port for ever, on a thread of its own.
+///
+/// # Errors
+///
+/// What the system said to a new thread.
+pub fn serve(page: Page, known: Arc<Known>) -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let answers = move || runtime.block_on(page.serve(move |question| answer(question, &known)));
+    std::thread::Builder::new().name("dashboard".to_owned()).spawn(answers).map(|_| ())
 }
 
 fn answer(question: Question<'_>, known: &Known) -> Answer {
@@ -126,7 +101,7 @@ fn answer(question: Question<'_>, known: &Known) -> Answer {
         "/history.json" => ring::answer(question, |step, since| known.series(step, since)),
         "/status.json" => of_latest(known, json),
         "/caches.json" => json(&known.caches()),
-        "/metrics" => of_latest(known, |it| said(StatusCode::OK, metrics::MEDIA_TYPE, metrics::metrics(it))),
+        "/metrics" => of_latest(known, |it| exposition::answer(metrics::metrics(it))),
         _ => said(
             StatusCode::NOT_FOUND,
             "text/plain",
