@@ -3,7 +3,7 @@
 use crate::config::Config;
 use crate::icp::Icp;
 use crate::proxy::{Door, Listener, MOST_CONNECTIONS, Prover, Proxy, Settings};
-use crate::selector::Selector;
+use crate::selector::{NoMesh, Selector};
 use crate::site::Rewrites;
 use crate::store::{NoDirectory, Store};
 use interception::{Interception, NoInterception, Plan};
@@ -28,7 +28,7 @@ pub enum NotStarted {
     Interception(#[from] NoInterception),
     /// The mesh.
     #[error("[peers]: {0}")]
-    Mesh(String),
+    Mesh(#[from] NoMesh),
     /// The system.
     #[error("{0}")]
     System(#[from] io::Error),
@@ -50,7 +50,7 @@ impl Cache {
     pub async fn open(config: Config) -> Result<Self, NotStarted> {
         let store = Store::open(config.limits.clone())?;
         let selector = match &config.mesh {
-            Some(mesh) => Some(Selector::start(mesh, store.clone()).await.map_err(NotStarted::Mesh)?),
+            Some(mesh) => Some(Selector::start(mesh, store.clone()).await?),
             None => None,
         };
         let icp = match &config.icp {
