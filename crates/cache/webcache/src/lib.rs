@@ -12,18 +12,17 @@
 //! short.
 //!
 //! `semantics` and `selection` know neither sockets nor clocks; [`selector`] drives the latter over UDP and the routing
-//! protocol's table, [`run`] opens all that a [`config`]uration names, [`management`] tells what was done.
+//! protocol's table, [`cache`] opens all that a [`config`]uration names, [`statistics`] counts what was done.
 
 #![forbid(unsafe_code)]
 // The proxy waits for sockets and reads the clock; what is without either stands in `semantics` and `selection`.
 #![allow(clippy::disallowed_methods)]
 
+pub mod cache;
 pub mod config;
 mod datagrams;
 pub mod icp;
-pub mod management;
 pub mod proxy;
-pub mod run;
 pub mod selection;
 pub mod selector;
 pub mod semantics;

@@ -12,6 +12,7 @@ use crate::semantics::key::Key;
 use crate::store::Store;
 use routing::Routes;
 use serde::Serialize;
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
@@ -64,9 +65,40 @@ struct State {
     lost: u64,
 }
 
-/// Reads the source once; an error is a sentence.
-async fn read(routing: &Routing) -> Result<Routes, String> {
-    Ok(Routes::new(routing::source::read(&routing.source).await?, routing.gateways.clone()))
+/// Why the other routers cannot be reached.
+#[derive(Debug, thiserror::Error)]
+pub enum NoMesh {
+    /// The port of searches cannot be opened.
+    #[error("no UDP socket on port {port}: {why}; choose another port")]
+    Port {
+        /// The port.
+        port: u16,
+        /// What the system said.
+        why: io::Error,
+    },
+    /// Searches cannot be broadcast.
+    #[error("cannot broadcast: {0}")]
+    Broadcast(io::Error),
+    /// An interface of the mesh is not there.
+    #[error("there is no interface {0}; see `ip link`")]
+    Interface(String),
+    /// What is multicast on an interface cannot be heard.
+    #[error("cannot hear the others on {interface}: {why}")]
+    Multicast {
+        /// The interface.
+        interface: String,
+        /// What the system said.
+        why: io::Error,
+    },
+    /// The source of routes does not answer: its sentence.
+    #[error("{0}")]
+    Routes(String),
+}
+
+/// Reads the source once.
+async fn read(routing: &Routing) -> Result<Routes, NoMesh> {
+    let routes = routing::source::read(&routing.source).await.map_err(NoMesh::Routes)?;
+    Ok(Routes::new(routes, routing.gateways.clone()))
 }
 
 impl std::fmt::Debug for Selector {
@@ -76,16 +108,19 @@ impl std::fmt::Debug for Selector {
 }
 
 impl Selector {
-    /// Opens the socket, reads the routes, and listens from then on. An error is a sentence.
-    pub async fn start(mesh: &Mesh, store: Arc<Store>) -> Result<Arc<Self>, String> {
+    /// Opens the socket, reads the routes, and listens from then on.
+    ///
+    /// # Errors
+    ///
+    /// [`NoMesh`] with the first thing that the machine lacks.
+    pub async fn start(mesh: &Mesh, store: Arc<Store>) -> Result<Arc<Self>, NoMesh> {
         let any: IpAddr = match mesh.address {
             IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
             IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
         };
         let socket = UdpSocket::bind((any, mesh.port)).await;
-        let socket = socket
-            .map_err(|why| format!("no UDP socket on port {}: {why}; choose another port", mesh.port))?;
-        socket.set_broadcast(true).map_err(|why| format!("cannot broadcast: {why}"))?;
+        let socket = socket.map_err(|why| NoMesh::Port { port: mesh.port, why })?;
+        socket.set_broadcast(true).map_err(NoMesh::Broadcast)?;
         let everybody = everybody(mesh, &socket)?;
         let routes = match &mesh.routing {
             Some(routing) => read(routing).await?,
@@ -322,16 +357,16 @@ fn is_link_local(node: IpAddr) -> bool {
     matches!(node, IpAddr::V6(node) if node.is_unicast_link_local())
 }
 
-/// Where searches are sent; joins the group where they are multicast. An error is a sentence.
-fn everybody(mesh: &Mesh, socket: &UdpSocket) -> Result<Vec<SocketAddr>, String> {
+/// Where searches are sent; joins the group where they are multicast.
+fn everybody(mesh: &Mesh, socket: &UdpSocket) -> Result<Vec<SocketAddr>, NoMesh> {
     let mut everybody: Vec<SocketAddr> =
         mesh.broadcast.iter().map(|address| SocketAddr::new(*address, mesh.port)).collect();
     for name in &mesh.interfaces {
         let index = rustix::net::netdevice::name_to_index(socket, name)
-            .map_err(|_| format!("there is no interface {name}; see `ip link`"))?;
+            .map_err(|_| NoMesh::Interface(name.clone()))?;
         socket
             .join_multicast_v6(&GROUP, index)
-            .map_err(|why| format!("cannot hear the others on {name}: {why}"))?;
+            .map_err(|why| NoMesh::Multicast { interface: name.clone(), why })?;
         everybody.push(SocketAddrV6::new(GROUP, mesh.port, 0, index).into());
     }
     Ok(everybody)

@@ -2,7 +2,7 @@
 
 use crate::proxy::{Asked, Outcome, Way};
 use hyper::StatusCode;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,7 +13,8 @@ const MOST_SITES: usize = 1000;
 const OTHERS: &str = "(others)";
 
 /// Requests and octets sent to clients, by how they were answered.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Answered {
     /// From here, where a client of this router had asked before.
     pub local: u64,
@@ -42,6 +43,20 @@ impl Answered {
             Outcome::Miss => &mut self.miss,
             Outcome::Pass => &mut self.pass,
         }
+    }
+
+    /// Each outcome by its name.
+    #[must_use]
+    pub fn by_outcome(&self) -> [(&'static str, u64); 7] {
+        [
+            ("local", self.local),
+            ("ph-local", self.ph_local),
+            ("validated", self.validated),
+            ("stale", self.stale),
+            ("remote", self.remote),
+            ("miss", self.miss),
+            ("pass", self.pass),
+        ]
     }
 
     /// What did not come from the origin.

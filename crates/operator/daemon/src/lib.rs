@@ -4,6 +4,8 @@
 //! it and [`watch`] keeps what has happened. [`sockets`] finds the nodes and the web caches of this machine, and asks them.
 //! [`service`] is what the service manager is told.
 //!
+//! [`cache`] is the same for a web cache.
+//!
 //! Both programs run nodes by this crate: `overheard up`, and the laboratory's `node`, which lets more policies through.
 
 #![forbid(unsafe_code)]
@@ -11,6 +13,7 @@
 #![allow(clippy::disallowed_methods)]
 
 mod boost;
+pub mod cache;
 mod capture_stream;
 pub mod config;
 mod next_hops;

@@ -1,22 +1,20 @@
 //! The status sockets of this machine: which nodes and web caches run here, and what a web cache says of itself.
 
 use anyhow::{Context, bail};
+use dashboard::figures::share;
+use serde::Deserialize;
 use serde_json::Value;
 use std::io::Read;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use webcache::statistics::Answered;
 
 /// Where the sockets are that answer `overheard status`.
 pub const SOCKET_DIRECTORY: &str = "/run/overheard";
 const PATIENCE: Duration = Duration::from_secs(4);
 /// The longest answer that is read.
 const ANSWER_BYTES: u64 = 16 << 20;
-
-/// How a web cache answers requests, as its report names it.
-pub const OUTCOMES: [&str; 7] = ["local", "ph_local", "validated", "stale", "remote", "miss", "pass"];
-/// How many of [`OUTCOMES`], from the first, cost the gateway nothing.
-pub const KEPT_OFF: usize = 5;
 
 /// What answers on a socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,15 +84,17 @@ pub fn cache_lines() -> Vec<String> {
 }
 
 fn line(report: &Value) -> String {
-    let requests = &report["counters"]["requests"];
-    let counts = OUTCOMES.map(|outcome| requests[outcome].as_u64().unwrap_or(0));
-    let (kept_off, all) = (counts[..KEPT_OFF].iter().sum(), counts.iter().sum::<u64>());
+    let requests = answered(&report["counters"]["requests"]);
+    let (kept_off, all) = (requests.kept_off(), requests.all());
     let name = report["name"].as_str().unwrap_or("?");
-    format!("web cache {name}: {all} requests, {} of them off the gateway", share(kept_off, all))
+    format!(
+        "web cache {name}: {all} requests, {} of them off the gateway",
+        share(kept_off as f64, all as f64)
+    )
 }
 
-/// A share in percent, for people; `-` of nothing.
+/// What a web cache's report tells in one place of how requests were answered; nothing where it does not.
 #[must_use]
-pub fn share(part: u64, whole: u64) -> String {
-    if whole == 0 { "-".to_owned() } else { format!("{:.1}%", 100.0 * part as f64 / whole as f64) }
+pub fn answered(counts: &Value) -> Answered {
+    Answered::deserialize(counts).unwrap_or_default()
 }

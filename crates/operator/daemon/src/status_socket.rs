@@ -7,8 +7,8 @@
 use crate::capture_stream;
 use crate::config::Mistake;
 use anyhow::{Context, bail};
-use dashboard::page::Known;
-use dashboard::{About, Report, Series, Step};
+use dashboard::node::page::Known;
+use dashboard::node::{About, Report, Series, Step};
 use io::Control;
 use serde::de::DeserializeOwned;
 use std::fs;

@@ -6,7 +6,7 @@ use crate::status_socket::StatusSocket;
 use crate::watch::Watch;
 use crate::{boost, service};
 use anyhow::Context;
-use dashboard::About;
+use dashboard::node::About;
 use io::clock::Clock;
 use io::{Control, System};
 use node::Event;

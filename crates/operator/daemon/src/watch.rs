@@ -4,9 +4,10 @@
 use crate::config::{Config, Mistake};
 use crate::{service, sockets};
 use anyhow::Context;
-use dashboard::air_time::AirTime;
-use dashboard::page::{Known, Page};
-use dashboard::{About, History, Report};
+use dashboard::Page;
+use dashboard::node::air_time::AirTime;
+use dashboard::node::page::{Known, serve};
+use dashboard::node::{About, History, Report};
 use io::Control;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -24,13 +25,8 @@ impl Watch {
     /// Opens the page that the configuration asks for.
     pub fn open(config: &Config) -> Result<Self, Mistake> {
         let known = Known::new(History::new(AirTime::at(config.radio_bits_per_second as f64)));
-        let page = config.dashboard.as_ref().map(|it| {
-            Page::open(it.listen, it.token.clone()).map_err(|why| {
-                let what = format!("cannot listen on {}: {why}; choose another", it.listen);
-                Mistake::at(&config.path, "[dashboard] listen", what)
-            })
-        });
-        Ok(Watch { known, page: page.transpose()? })
+        let page = config.dashboard.as_ref().map(|it| it.open(&config.path, "[dashboard]")).transpose()?;
+        Ok(Watch { known, page })
     }
 
     /// What is known of the node.
@@ -43,7 +39,7 @@ impl Watch {
         let Watch { known, page } = self;
         if let Some(page) = page {
             tracing::info!("the dashboard is at http://{}/", page.address()?);
-            page.serve(known.clone()).context("cannot start the thread that serves the dashboard")?;
+            serve(page, known.clone()).context("cannot start the thread that serves the dashboard")?;
             watch_caches(known.clone())?;
         }
         let watch = move || {

@@ -4,8 +4,8 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use dashboard::metrics::metrics;
-use dashboard::{About, Report};
+use dashboard::node::metrics::metrics;
+use dashboard::node::{About, Report};
 use io::Snapshot;
 use node::{Config, Node, PeerConfig, PrivateKey};
 use serde_json::Value;

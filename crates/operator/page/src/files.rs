@@ -1,11 +1,14 @@
-//! What pages share: the library that draws charts (uPlot, whose licence stands beside it), and the icon.
+//! What pages share: the script that draws charts, the library that it draws with (uPlot, whose licence stands beside it), the style
+//! and the icon.
 
 /// A file of a page: its path, its media type, and what is in it.
 pub type File = (&'static str, &'static str, &'static str);
 
 /// The files.
-pub const FILES: [File; 3] = [
+pub const FILES: [File; 5] = [
     ("/icon.svg", "image/svg+xml", include_str!("../assets/icon.svg")),
+    ("/page.css", "text/css; charset=utf-8", include_str!("../assets/page.css")),
+    ("/charts.js", "text/javascript; charset=utf-8", include_str!("../assets/charts.js")),
     ("/uPlot.css", "text/css; charset=utf-8", include_str!("../assets/uPlot.min.css")),
     ("/uPlot.js", "text/javascript; charset=utf-8", include_str!("../assets/uPlot.iife.min.js")),
 ];

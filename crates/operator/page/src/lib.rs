@@ -6,7 +6,7 @@
 //! an address or for `localhost`. What is on a page comes from the program alone, and a policy (CSP) holds browsers to that.
 //!
 //! What is answered is the program's: it is given a [`Question`] and makes an [`Answer`] by [`said`]. What several pages are made
-//! of stands in [`files`].
+//! of stands in [`files`], and the last hour that they draw in a [`ring`].
 
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods)] // it serves sockets, and waits
@@ -14,6 +14,7 @@
 mod admission;
 pub mod figures;
 pub mod files;
+pub mod ring;
 
 use bytes::Bytes;
 use http_body_util::Full;
@@ -26,6 +27,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use serde::Serialize;
 use std::convert::Infallible;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -148,6 +150,11 @@ pub fn said(status: StatusCode, kind: &'static str, text: impl Into<Bytes>) -> A
         answer.headers_mut().insert(name, HeaderValue::from_static(value));
     }
     answer
+}
+
+/// An answer in JSON.
+pub fn json(value: &impl Serialize) -> Answer {
+    said(StatusCode::OK, "application/json", serde_json::to_string(value).unwrap_or_default())
 }
 
 #[cfg(test)]

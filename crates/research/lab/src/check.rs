@@ -1,5 +1,9 @@
 //! Whether a scenario makes sense in itself, before anything is made.
 
+mod mistake;
+
+pub use mistake::Mistake;
+
 use std::collections::HashSet;
 
 use crate::error::LabError;
@@ -16,75 +20,76 @@ impl Scenario {
     ///
     /// # Errors
     ///
-    /// [`LabError::Scenario`] with the first mistake.
+    /// [`LabError::Check`] with the first mistake.
     pub fn check(&self) -> Result<(), LabError> {
         check_topology(&self.topology)
             .and_then(|()| check_programs(self))
             .and_then(|()| check_traffic(self))
             .and_then(|()| check_events(self))
-            .map_err(|detail| LabError::Scenario { name: self.name.clone(), detail })
+            .map_err(|mistake| LabError::Check { name: self.name.clone(), mistake })
     }
 }
 
-/// `Err` with the sentence unless the condition holds.
-fn demand(holds: bool, sentence: impl FnOnce() -> String) -> Result<(), String> {
-    if holds { Ok(()) } else { Err(sentence()) }
+/// `Err` with the mistake unless the condition holds.
+fn demand(holds: bool, mistake: impl FnOnce() -> Mistake) -> Result<(), Mistake> {
+    if holds { Ok(()) } else { Err(mistake()) }
 }
 
-fn check_topology(topology: &Topology) -> Result<(), String> {
+fn check_topology(topology: &Topology) -> Result<(), Mistake> {
     let word = |name: &str, most: usize| {
         (1..=most).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_alphanumeric())
     };
-    demand(topology.links.len() <= 255, || "there are more than 255 links".to_owned())?;
+    demand(topology.links.len() <= 255, || Mistake::ManyLinks)?;
     let mut names = HashSet::new();
     for place in &topology.places {
         let name = &place.name;
-        demand(word(name, 32), || format!("the place name `{name}` is not 1 to 32 letters and digits"))?;
-        demand(names.insert(name), || format!("two places are called `{name}`"))?;
+        demand(word(name, 32), || Mistake::PlaceName(name.clone()))?;
+        demand(names.insert(name), || Mistake::PlaceTwice(name.clone()))?;
     }
     let mut names = HashSet::from(["lo"]);
     for link in &topology.links {
         let name = &link.name;
-        demand(word(name, 15), || format!("the link name `{name}` is not 1 to 15 letters and digits"))?;
-        demand(names.insert(name), || format!("two links, or a link and loopback, are called `{name}`"))?;
+        demand(word(name, 15), || Mistake::LinkName(name.clone()))?;
+        demand(names.insert(name), || Mistake::LinkTwice(name.clone()))?;
         let [first, second] = &link.ends;
-        demand(first != second, || format!("the link `{name}` has `{first}` at both ends"))?;
+        demand(first != second, || Mistake::Loop { link: name.clone(), place: first.clone() })?;
         check_place(topology, first)?;
         check_place(topology, second)?;
     }
-    demand(topology.channels.len() <= 255, || "there are more than 255 channels".to_owned())?;
+    demand(topology.channels.len() <= 255, || Mistake::ManyChannels)?;
     for channel in &topology.channels {
         let name = &channel.name;
-        demand(word(name, 15), || format!("the channel name `{name}` is not 1 to 15 letters and digits"))?;
-        demand(names.insert(name), || {
-            format!("two links or channels, or one and loopback, are called `{name}`")
-        })?;
+        demand(word(name, 15), || Mistake::ChannelName(name.clone()))?;
+        demand(names.insert(name), || Mistake::ChannelTwice(name.clone()))?;
         let (stations, places) = (channel.stations.len(), channel.medium.stations.len());
-        demand(stations == places, || {
-            format!("the channel `{name}` has {stations} stations and positions for {places}")
+        demand(stations == places, || Mistake::Positions {
+            channel: name.clone(),
+            stations,
+            positions: places,
         })?;
-        demand(stations <= 254, || format!("the channel `{name}` has more than 254 stations"))?;
+        demand(stations <= 254, || Mistake::ManyStations(name.clone()))?;
         let mut seen = HashSet::new();
         for station in &channel.stations {
             check_place(topology, station)?;
-            demand(seen.insert(station), || {
-                format!("the channel `{name}` has the station `{station}` twice")
+            demand(seen.insert(station), || Mistake::StationTwice {
+                channel: name.clone(),
+                station: station.clone(),
             })?;
         }
     }
     Ok(())
 }
 
-fn check_place(topology: &Topology, name: &str) -> Result<(), String> {
-    demand(topology.has_place(name), || format!("there is no place `{name}`"))
+fn check_place(topology: &Topology, name: &str) -> Result<(), Mistake> {
+    demand(topology.has_place(name), || Mistake::NoPlace(name.to_owned()))
 }
 
-fn check_seconds(seconds: f64) -> Result<(), String> {
+fn check_seconds(seconds: f64) -> Result<(), Mistake> {
     let sensible = (0.0..=LONGEST_SECONDS).contains(&seconds);
-    demand(sensible, || format!("{seconds} is not a time from 0 to {LONGEST_SECONDS} seconds"))
+    demand(sensible, || Mistake::Time(seconds))
 }
 
-fn check_programs(scenario: &Scenario) -> Result<(), String> {
+fn check_programs(scenario: &Scenario) -> Result<(), Mistake> {
     // They become the names of files.
     let plain = |name: &str| {
         let octet = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
@@ -94,42 +99,40 @@ fn check_programs(scenario: &Scenario) -> Result<(), String> {
     let mut names = HashSet::new();
     for content in &scenario.contents {
         let name = &content.name;
-        demand(plain(name), || {
-            format!("the content name `{name}` is not letters, digits, `-`, `_` and `.`")
-        })?;
-        demand(names.insert(name), || format!("two contents are called `{name}`"))?;
+        demand(plain(name), || Mistake::ContentName(name.clone()))?;
+        demand(names.insert(name), || Mistake::ContentTwice(name.clone()))?;
     }
     let mut names = HashSet::new();
     for daemon in &scenario.daemons {
         let name = &daemon.name;
-        demand(plain(name), || format!("the daemon name `{name}` is not letters, digits, `-`, `_` and `.`"))?;
-        demand(names.insert(name), || format!("two daemons are called `{name}`"))?;
-        demand(!daemon.command.is_empty(), || format!("the daemon `{name}` has no command"))?;
+        demand(plain(name), || Mistake::DaemonName(name.clone()))?;
+        demand(names.insert(name), || Mistake::DaemonTwice(name.clone()))?;
+        demand(!daemon.command.is_empty(), || Mistake::NoCommand(name.clone()))?;
         check_place(&scenario.topology, &daemon.place)?;
     }
     scenario.servers.iter().try_for_each(|place| check_place(&scenario.topology, place))
 }
 
-fn check_traffic(scenario: &Scenario) -> Result<(), String> {
+fn check_traffic(scenario: &Scenario) -> Result<(), Mistake> {
     let check_content = |name: &String| {
         let known = scenario.contents.iter().any(|content| &content.name == name);
-        demand(known, || format!("there is no content `{name}`"))
+        demand(known, || Mistake::NoContent(name.clone()))
     };
     for (index, download) in scenario.downloads.iter().enumerate() {
         check_place(&scenario.topology, &download.place)?;
         check_content(&download.content)?;
         match download.start {
             Start::AtSeconds(seconds) => check_seconds(seconds)?,
-            Start::After(other) => demand(other < index, || {
-                format!("download {index} starts after download {other}, which is not an earlier one")
-            })?,
+            Start::After(other) => {
+                demand(other < index, || Mistake::Order { download: index, after: other })?
+            }
         }
     }
     for client in &scenario.clients {
         check_place(&scenario.topology, &client.place)?;
         for page in &client.pages {
             check_seconds(page.think_seconds)?;
-            demand(!page.contents.is_empty(), || "a client's page has no contents".to_owned())?;
+            demand(!page.contents.is_empty(), || Mistake::EmptyPage)?;
             page.contents.iter().try_for_each(check_content)?;
         }
     }
@@ -140,33 +143,29 @@ fn check_traffic(scenario: &Scenario) -> Result<(), String> {
         check_seconds(stream.start_seconds)?;
         check_seconds(stream.interval_milliseconds / 1e3)?;
         let datagrams = stream.datagrams;
-        demand(datagrams <= MOST_DATAGRAMS, || {
-            format!("a stream of {datagrams} datagrams is longer than {MOST_DATAGRAMS}")
-        })?;
+        demand(datagrams <= MOST_DATAGRAMS, || Mistake::ManyDatagrams(datagrams))?;
         let payload = stream.payload_bytes;
-        demand((20..=65_507).contains(&payload), || {
-            format!("a stream's payload of {payload} octets is not within 20 to 65507")
-        })?;
+        demand((20..=65_507).contains(&payload), || Mistake::Payload(payload))?;
     }
     Ok(())
 }
 
-fn check_events(scenario: &Scenario) -> Result<(), String> {
+fn check_events(scenario: &Scenario) -> Result<(), Mistake> {
     for event in &scenario.events {
         check_seconds(event.at_seconds)?;
         match &event.action {
             Action::Configure { link, .. } => {
                 let found = scenario.topology.links.iter().find(|other| &other.name == link);
                 let air = found.is_some_and(|link| matches!(link.medium, Medium::Air { .. }));
-                demand(air, || format!("there is no link over the air called `{link}`"))?;
+                demand(air, || Mistake::NoAir(link.clone()))?;
             }
             Action::Run { place, command } => {
                 check_place(&scenario.topology, place)?;
-                demand(!command.is_empty(), || "an event runs an empty command".to_owned())?;
+                demand(!command.is_empty(), || Mistake::EmptyCommand)?;
             }
             Action::Start(name) | Action::Stop(name) => {
                 let known = scenario.daemons.iter().any(|daemon| &daemon.name == name);
-                demand(known, || format!("there is no daemon `{name}` to start or stop"))?;
+                demand(known, || Mistake::NoDaemon(name.clone()))?;
             }
         }
     }
@@ -206,7 +205,7 @@ mod tests {
 
     #[test]
     fn each_mistake_is_named() {
-        type Mistake = fn(&mut Scenario);
+        type Change = fn(&mut Scenario);
         let channel = |stations: &[&str], places: usize| crate::topology::Channel {
             name: "mesh".to_owned(),
             stations: stations.iter().map(|name| (*name).to_owned()).collect(),
@@ -224,7 +223,7 @@ mod tests {
             let error = shared.check().unwrap_err().to_string();
             assert!(error.contains(named), "`{error}` does not say `{named}`");
         }
-        let mistakes: [(Mistake, &str); 12] = [
+        let mistakes: [(Change, &str); 12] = [
             (|it| it.topology.places[0].name = "gate/way".to_owned(), "not 1 to 32 letters"),
             (|it| it.topology.places[1].name = "gateway".to_owned(), "two places are called `gateway`"),
             (|it| it.topology.links[0].name = "a link of too long a name".to_owned(), "not 1 to 15 letters"),

@@ -1,5 +1,6 @@
 //! What can go wrong in the lab, each as one sentence that says what to do about it.
 
+use crate::check::Mistake;
 use std::io;
 
 /// Why the lab could not do what it was asked.
@@ -37,13 +38,21 @@ pub enum LabError {
         /// What the system said.
         source: io::Error,
     },
-    /// The scenario contradicts itself or names something that it does not have.
+    /// The scenario names something that it does not have, or has the air do what it cannot.
     #[error("scenario `{name}`: {detail}")]
     Scenario {
         /// The scenario's name.
         name: String,
         /// What is wrong with it.
         detail: String,
+    },
+    /// The scenario makes no sense in itself.
+    #[error("scenario `{name}`: {mistake}")]
+    Check {
+        /// The scenario's name.
+        name: String,
+        /// What is wrong with it.
+        mistake: Mistake,
     },
     /// A daemon did not become ready, or ended when it should not.
     #[error("the daemon `{daemon}` {detail}; it said: {log}")]

@@ -43,6 +43,7 @@ mod trial;
 pub mod virtual_time;
 
 pub use channel::AirChannel;
+pub use check::Mistake;
 pub use driver::{Driver, Virtual, run, run_reporting};
 pub use error::LabError;
 pub use http_server::HttpServer;

@@ -1,8 +1,9 @@
-//! `[dashboard]`: the page for whoever looks after the node.
+//! `[dashboard]`, and a web cache's `[management]`: the page for whoever looks after it.
 
 use super::Mistake;
 use super::file;
 use super::resolve::beside;
+use dashboard::Page;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 
@@ -11,11 +12,38 @@ const PORT: u16 = 4785;
 const SHORTEST_TOKEN_BYTES: usize = 16;
 
 /// Where the page is, and who may see it.
+#[derive(Debug)]
 pub struct Dashboard {
     /// Where it is.
     pub listen: SocketAddr,
-    /// What whoever asks has to bear.
+    /// The token that clients must send.
     pub token: Option<String>,
+}
+
+impl Dashboard {
+    /// The page that `table` of the file at `path` asks for. Where others can ask, it needs a token.
+    pub(crate) fn read(
+        path: &Path,
+        table: &str,
+        listen: SocketAddr,
+        token_file: Option<&Path>,
+    ) -> Result<Self, Mistake> {
+        let key = format!("{table} token_file");
+        let token = token_file.map(|named| token(path, &key, &beside(path, named))).transpose()?;
+        if token.is_none() && !listen.ip().is_loopback() {
+            let what = "is needed where others can ask; add it, or listen on 127.0.0.1";
+            return Err(Mistake::at(path, &key, what));
+        }
+        Ok(Dashboard { listen, token })
+    }
+
+    /// Opens the page's port, as `table` of the file at `path` says.
+    pub(crate) fn open(&self, path: &Path, table: &str) -> Result<Page, Mistake> {
+        Page::open(self.listen, self.token.clone()).map_err(|why| {
+            let what = format!("cannot listen on {}: {why}; choose another", self.listen);
+            Mistake::at(path, &format!("{table} listen"), what)
+        })
+    }
 }
 
 /// What `[dashboard]` means in the file at `path`.
@@ -27,16 +55,11 @@ pub fn dashboard(path: &Path, dashboard: &file::Dashboard) -> Result<Dashboard, 
             Mistake::at(path, "[dashboard] listen", what)
         })?,
     };
-    let token = dashboard.token_file.as_ref().map(|named| token(path, &beside(path, named))).transpose()?;
-    if token.is_none() && !listen.ip().is_loopback() {
-        let what = "is needed where others can ask; add it, or listen on 127.0.0.1";
-        return Err(Mistake::at(path, "[dashboard] token_file", what));
-    }
-    Ok(Dashboard { listen, token })
+    Dashboard::read(path, "[dashboard]", listen, dashboard.token_file.as_deref())
 }
 
-fn token(path: &Path, file: &Path) -> Result<String, Mistake> {
-    let mistake = |what: String| Mistake::at(path, "[dashboard] token_file", what);
+fn token(path: &Path, key: &str, file: &Path) -> Result<String, Mistake> {
+    let mistake = |what: String| Mistake::at(path, key, what);
     let text = std::fs::read_to_string(file)
         .map_err(|why| mistake(format!("cannot read {}: {why}", file.display())))?;
     let token = text.trim();

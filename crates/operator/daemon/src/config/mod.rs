@@ -23,6 +23,7 @@ pub use dashboard::Dashboard;
 pub use file::Role;
 pub use mistake::Mistake;
 pub use policies::{Policies, Product};
+pub(crate) use resolve::beside;
 pub use resolve::read_key;
 
 use std::fs;

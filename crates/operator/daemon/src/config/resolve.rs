@@ -138,7 +138,7 @@ pub fn status_socket(path: &Path, file: &File) -> PathBuf {
 }
 
 /// A path in the file at `path` is relative to that file.
-pub(super) fn beside(path: &Path, named: &Path) -> PathBuf {
+pub fn beside(path: &Path, named: &Path) -> PathBuf {
     path.parent().unwrap_or(Path::new("")).join(named)
 }
 

@@ -1,11 +1,10 @@
 //! `overheard cache`: runs the web cache of a router until it is told to stop.
 
-use daemon::config::{Mistake, read_toml};
-use daemon::service;
+use daemon::cache;
+use daemon::cache::config::Config;
+use daemon::config::Mistake;
 use daemon::sockets::SOCKET_DIRECTORY;
 use std::path::{Path, PathBuf};
-use webcache::config::{Config, File};
-use webcache::run::NotStarted;
 
 /// Run the cooperative web cache of a mesh router as its configuration says, until SIGINT or SIGTERM
 #[derive(clap::Args)]
@@ -21,29 +20,19 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let file: File = read_toml(&args.config)?;
-    let config = webcache::config::resolve(&args.config, file)
-        .map_err(|mistake| Mistake::at(&args.config, &mistake.key, mistake.sentence))?;
+    let config = Config::load(&args.config)?;
     if args.print_nft {
-        return print_rules(&args.config, &config);
+        return Ok(print_rules(&config)?);
     }
-    let socket = args.socket.clone();
-    let socket = socket.unwrap_or_else(|| Path::new(SOCKET_DIRECTORY).join(format!("{}.cache", config.name)));
-    let ready = || {
-        tracing::info!("the cache is open; HTTPS passes untouched, for nothing of it can be kept");
-        service::is_ready();
-    };
-    webcache::run::run(config, &socket, ready).map_err(|why| match why {
-        NotStarted::System(why) => anyhow::Error::new(why),
-        mistake => Mistake::new(format!("{}: {mistake}", args.config.display())).into(),
-    })
+    let named = || Path::new(SOCKET_DIRECTORY).join(format!("{}.cache", config.settings.name));
+    let socket = args.socket.clone().unwrap_or_else(named);
+    cache::run(config, &socket)
 }
 
-fn print_rules(path: &Path, config: &Config) -> anyhow::Result<()> {
-    let Some((plan, _)) = &config.transparent else {
-        return Err(
-            Mistake::at(path, "[transparent]", "is not there, so that no rules are needed; add it").into()
-        );
+fn print_rules(config: &Config) -> Result<(), Mistake> {
+    let Some((plan, _)) = &config.settings.transparent else {
+        let what = "is not there, so that no rules are needed; add it";
+        return Err(Mistake::at(&config.path, "[transparent]", what));
     };
     println!("# nft -f\n{}# and\n{}", plan.ruleset(), plan.commands().trim_end());
     Ok(())

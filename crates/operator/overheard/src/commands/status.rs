@@ -9,7 +9,7 @@ use console::{Table, bytes, duration};
 use daemon::config;
 use daemon::sockets::{self, Kind, SOCKET_DIRECTORY, ask_cache};
 use daemon::status_socket::ask;
-use dashboard::Report;
+use dashboard::node::Report;
 use io::ear::Heard;
 use serde::Serialize;
 use std::io::Write;

@@ -3,8 +3,8 @@
 use anyhow::{Context, bail};
 use daemon::sockets::{cache_lines, only_node};
 use daemon::status_socket::{ask, ask_history};
-use dashboard::terminal::{Shown, View, draw};
-use dashboard::{Gathered, Report};
+use dashboard::node::terminal::{Shown, View, draw};
+use dashboard::node::{Gathered, Report};
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::{DefaultTerminal, restore};
 use std::io::IsTerminal;

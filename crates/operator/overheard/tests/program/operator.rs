@@ -3,11 +3,12 @@
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test may fail by panicking, and waits
 
+use crate::support::browser::browsed;
 use crate::support::documents::workspace;
 use crate::support::namespaces::{Cabled, Machine, Node, possible};
 use crate::support::origin::content;
 use crate::support::traffic::{answers, sent_and_returned};
-use crate::support::{PROGRAM, Site, has, told};
+use crate::support::{PROGRAM, Site, told};
 use capture::{CaptureReader, LinkType, Source};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -110,28 +111,6 @@ fn the_dashboard_tells_what_status_tells() {
     assert!(!series["end_seconds"].as_array().unwrap().is_empty());
 }
 
-/// A page as a browser has it once it has asked and drawn for a while, and everything that the browser complained of; what it looks
-/// like is in `picture`, too.
-fn browsed(machine: &Machine, picture: &Path) -> Option<(String, Vec<String>)> {
-    if !has("chromium", "chromium") {
-        return None;
-    }
-    let profile = TempDir::new().unwrap();
-    let browsed = Command::new("ip")
-        .args(["netns", "exec", &machine.name, "timeout", "60", "chromium", "--headless", "--no-sandbox"])
-        .args(["--disable-gpu", "--enable-logging=stderr", "--virtual-time-budget=6000", "--dump-dom"])
-        .args(["--window-size=1320,1420", "--hide-scrollbars"])
-        .arg(format!("--screenshot={}", picture.display()))
-        .arg(format!("--user-data-dir={}", profile.path().display()))
-        .arg("http://127.0.0.1:4785/")
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&browsed.stderr);
-    assert!(browsed.status.success(), "{said}");
-    let complaints = said.lines().filter(|line| line.contains(":CONSOLE")).map(str::to_owned).collect();
-    Some((String::from_utf8(browsed.stdout).unwrap(), complaints))
-}
-
 #[test]
 fn the_dashboard_draws_in_a_browser_what_passes() {
     let Some(Tunnel { machines, site, node: _node, _station }) = tunnel() else { return };
@@ -139,7 +118,8 @@ fn the_dashboard_draws_in_a_browser_what_passes() {
     exchange(&machines); // what was sent before
     std::thread::sleep(Duration::from_secs(2)); // the history's next second
     let picture = site.path().join("dashboard.png");
-    let Some((page, complaints)) = browsed(&machines.gateway, &picture) else { return };
+    let browsed = machines.gateway.on(|| browsed("http://127.0.0.1:4785/", &picture));
+    let Some((page, complaints)) = browsed else { return };
     assert_eq!(complaints, Vec::<String>::new());
     // uPlot draws each chart on a canvas of its own, and the table has the station with megabytes behind its name
     assert_eq!(page.matches("<canvas").count(), 6, "{page}");

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
+use crate::support::browser::browsed;
 use crate::support::chain::Chain;
 use crate::support::origin::content;
 use std::time::{Duration, Instant};
@@ -351,6 +352,24 @@ fn the_page_the_counters_and_the_rules_are_shown() {
         .output()
         .unwrap();
     assert!(String::from_utf8(printed.stdout).unwrap().contains("tproxy ip to :4782"));
+}
+
+#[test]
+fn the_page_draws_in_a_browser_what_was_answered() {
+    let Some(mut chain) = Chain::of(1) else { return };
+    chain.start_all(&format!("{TRANSPARENT}[management]\n"));
+    for _ in 0..3 {
+        chain.curl(&[&chain.url("/fixed/3000000")]);
+    }
+    std::thread::sleep(Duration::from_secs(2)); // the history's next second
+    let picture = chain.folder(1).join("page.png");
+    let browsed = chain.places[1].enter(|| browsed("http://127.0.0.1:4784/", &picture)).unwrap();
+    let Some((page, complaints)) = browsed else { return };
+    assert_eq!(complaints, Vec::<String>::new());
+    assert_eq!(page.matches("<canvas").count(), 2, "{page}");
+    assert!(page.contains("<td>6.0 MB</td>") && page.contains("<td>3.0 MB</td>"), "{page}");
+    assert!(!page.contains("does not answer"), "{page}");
+    assert!(std::fs::metadata(&picture).unwrap().len() > 20_000, "a picture of it");
 }
 
 #[test]

@@ -4,9 +4,6 @@ use serde_json::json;
 
 use crate::graph::Graph;
 
-/// Dependencies on a later folder that stand until they are mended: who, and on what.
-const EXPECTED: [(&str, &str); 1] = [("webcache", "page")];
-
 /// The crate of the program that is shipped.
 const PROGRAM: &str = "overheard";
 
@@ -14,7 +11,8 @@ const PROGRAM: &str = "overheard";
 fn dependencies_between_folders_point_one_way() {
     let graph = Graph::of_workspace();
     assert!(graph.elsewhere().is_empty(), "{:?} stand in no folder that is known", graph.elsewhere());
-    assert_eq!(graph.against_the_order(), EXPECTED);
+    let against = graph.against_the_order();
+    assert!(against.is_empty(), "{against:?} depend on a later folder");
 }
 
 #[test]

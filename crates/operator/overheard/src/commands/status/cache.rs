@@ -1,7 +1,9 @@
 //! What a web cache says of itself.
 
 use console::{Table, bytes};
-use daemon::sockets::{KEPT_OFF, OUTCOMES, share};
+use daemon::sockets::answered;
+use dashboard::cache::OUTCOMES;
+use dashboard::figures::share;
 use serde_json::Value;
 use std::io::Write;
 
@@ -21,29 +23,21 @@ pub fn print(out: &mut impl Write, report: &Value) -> std::io::Result<()> {
         bytes(number(&store["disk_bytes"])),
         bytes(number(&store["deduplicated_bytes"])),
     )?;
-    let mut table = Table::new(&[
-        "",
-        "local",
-        "ph-local",
-        "validated",
-        "stale",
-        "remote",
-        "miss",
-        "not kept",
-        "off the gateway",
-    ]);
-    let row = |name: &str, answered: &Value, written: &dyn Fn(u64) -> String| {
-        let counts = OUTCOMES.map(|outcome| number(&answered[outcome]));
+    let mut headings = vec![""];
+    headings.extend(OUTCOMES);
+    headings.push("off the gateway");
+    let mut table = Table::new(&headings);
+    let row = |name: &str, counts: &Value, written: &dyn Fn(u64) -> String| {
+        let answered = answered(counts);
         let mut cells = vec![name.to_owned()];
-        cells.extend(counts.iter().map(|count| written(*count)));
-        cells.push(share(counts[..KEPT_OFF].iter().sum(), counts.iter().sum()));
+        cells.extend(answered.by_outcome().map(|(_, count)| written(count)));
+        cells.push(share(answered.kept_off() as f64, answered.all() as f64));
         cells
     };
     table.row(row("requests", &counters["requests"], &|count| count.to_string()));
     table.row(row("bytes", &counters["bytes"], &bytes));
     let mut sites: Vec<(&String, &Value)> = counters["sites"].as_object().into_iter().flatten().collect();
-    let sent = |site: &Value| OUTCOMES.iter().map(|outcome| number(&site["bytes"][*outcome])).sum::<u64>();
-    sites.sort_by_key(|(_, site)| std::cmp::Reverse(sent(site)));
+    sites.sort_by_key(|(_, site)| std::cmp::Reverse(answered(&site["bytes"]).all()));
     for (name, site) in sites.into_iter().take(SITES) {
         table.row(row(name, &site["bytes"], &bytes));
     }

@@ -5,6 +5,7 @@
 // What only serves tests may fail by panicking, and waits for real programs.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
+pub mod browser;
 pub mod cells;
 pub mod chain;
 pub mod documents;

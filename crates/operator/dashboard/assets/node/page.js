@@ -1,0 +1,114 @@
+// The page of a node.
+"use strict";
+
+const CHARTS = [
+  { id: "traffic", unit: bits, series: [
+    ["offered", COLORS.orange, rate("offered_bytes", 8), true], ["sent", COLORS.blue, rate("sent_bytes", 8), true],
+    ["received", COLORS.grey, rate("received_bytes", 8)]] },
+  { id: "saved", unit: bits, series: [
+    ["redundancy (RE)", COLORS.blue, rate("reduced_bytes", 8)], ["headers, literals", COLORS.violet, rate("shortened_bytes", 8)],
+    ["overheard", COLORS.green, rate("overheard_bytes", 8)], ["coding", COLORS.red, rate("coded_bytes", 8)], ["packing", COLORS.orange, rate("packed_bytes", 8)]] },
+  { id: "loss", unit: percent, second: time, series: [
+    ["loss", COLORS.red, plain("loss_ppm", 1e-6), true], ["round trip", COLORS.grey, plain("srtt_microseconds", 1e-6), false, "second"]] },
+  { id: "repairs", unit: often, series: [
+    ["by the hop", COLORS.blue, rate("hop_repaired")], ["TCP segments", COLORS.green, rate("segments_repaired")],
+    ["coded", COLORS.violet, rate("segments_coded")], ["missed", COLORS.red, rate("missed")],
+    ["dropped", COLORS.grey, rate("queue_dropped")]] },
+  { id: "air", unit: percent, series: [
+    ["offered", COLORS.orange, rate("offered_air_seconds"), true], ["sent", COLORS.blue, rate("sent_air_seconds"), true]] },
+  { id: "queue", unit: bytes, series: [["waits", COLORS.violet, plain("queue_bytes"), true]] },
+];
+
+// The air time is the whole's alone.
+function tracks(series) {
+  const { offered_air_seconds, sent_air_seconds } = series;
+  return [["", { ...series.whole, offered_air_seconds, sent_air_seconds }], ...series.peers.map((peer) => [peer.name, peer])];
+}
+
+const charts = new Charts("history.json", tracks, CHARTS);
+
+// What bytes a mechanism left out, and what was repaired, of the columns of a track.
+const saved = (of) => sum(of.offered_bytes) > 0 ? percent(1 - sum(of.sent_bytes) / sum(of.offered_bytes)) : "–";
+const repaired = (of) => count(sum(of.hop_repaired) + sum(of.segments_repaired) + sum(of.segments_coded));
+
+function show() {
+  const whole = charts.columns(""), of = charts.columns(at("peer").value);
+  charts.draw(of);
+  at("air-figure").hidden = of !== whole;
+  const air = { offered: sum(whole.offered_air_seconds), sent: sum(whole.sent_air_seconds) };
+  const figures = [
+    [bytes(sum(of.offered_bytes)), "offered"], [bytes(sum(of.sent_bytes)), "sent"], [saved(of), "saved"],
+    [air.offered > 0 ? percent(1 - air.sent / air.offered) : "–", "air time saved"],
+    [of.loss_ppm && of.loss_ppm.length ? percent(of.loss_ppm.at(-1) * 1e-6) : "–", "lost now"],
+    [repaired(of), "repaired"], [count(sum(of.missed)), "missed"],
+  ];
+  at("figures").replaceChildren(...figures.map(([value, what]) => {
+    const box = document.createElement("div");
+    box.append(element("b", value), element("span", what));
+    return box;
+  }));
+  table();
+}
+
+function element(name, text) {
+  const made = document.createElement(name);
+  made.textContent = text;
+  return made;
+}
+
+const COLUMNS = ["station", "offered", "sent", "saved", "RE", "headers, literals", "overheard", "packing", "repaired",
+  "missed", "loss", "round trip", "queue"];
+
+const peers = () => [...charts.steps.tracks].filter(([name]) => name !== "");
+
+function table() {
+  const row = (kind, cells) => {
+    const made = document.createElement("tr");
+    made.append(...cells.map((cell) => element(kind, cell)));
+    return made;
+  };
+  const rows = peers().map(([name, of]) => {
+    const last = (column) => (of[column] || []).at(-1) || 0;
+    return row("td", [name, bytes(sum(of.offered_bytes)), bytes(sum(of.sent_bytes)), saved(of),
+      bytes(sum(of.reduced_bytes)), bytes(sum(of.shortened_bytes)), bytes(sum(of.overheard_bytes)), bytes(sum(of.packed_bytes)),
+      repaired(of), count(sum(of.missed)),
+      percent(last("loss_ppm") * 1e-6), time(last("srtt_microseconds") * 1e-6), bytes(last("queue_bytes"))]);
+  });
+  at("peers").replaceChildren(row("th", COLUMNS), ...rows);
+}
+
+function offerPeers() {
+  const names = ["", ...peers().map(([name]) => name)];
+  const select = at("peer");
+  if (select.options.length !== names.length) {
+    const now = select.value;
+    select.replaceChildren(...names.map((name) => new Option(name || "all", name)));
+    select.value = names.includes(now) ? now : "";
+  }
+}
+
+function describe(status) {
+  const hours = Math.floor(status.node.uptime_seconds / 3600), minutes = Math.floor(status.node.uptime_seconds / 60) % 60;
+  at("about").textContent = `${status.role} on ${status.interface} (mtu ${status.mtu}), listening on ${status.listen}, up for ` +
+    `${hours} h ${minutes} min, policy ${status.node.policy}, version ${status.version}`;
+  document.title = `Overheard: ${status.interface}`;
+  const refused = Object.entries(status.node.refused).filter(([, times]) => times > 0);
+  at("refused").textContent = refused.map(([why, times]) => `${times} ${why.replaceAll("_", " ")}`).join(", ") || "nothing";
+}
+
+function showCaches(lines) {
+  const section = at("caches");
+  section.hidden = lines.length === 0;
+  section.replaceChildren(section.firstElementChild, ...lines.map((line) => element("p", line)));
+}
+
+at("peer").addEventListener("change", show);
+charts.run("node", async (series) => {
+  if (series) {
+    at("rate").textContent = (series.air_rate || "").replace(/\B(?=[kMG]?bit)/, " "); // as it is configured: 24Mbit/s
+    offerPeers();
+    show();
+  }
+  describe(await asked("status.json"));
+  showCaches(await asked("caches.json"));
+});

@@ -1,0 +1,280 @@
+//! What has been counted since the start, in the OpenMetrics form, for Prometheus.
+//!
+//! Names carry their units: `overheard_offered_bytes_total`, `overheard_rtt_seconds`. Everything that belongs to a peer has
+//! the label `peer`.
+
+use crate::exposition;
+use crate::node::report::Report;
+use node::{PeerCounters, PeerStatus};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::Unit;
+use serde::Serialize;
+use std::fmt::Error;
+
+/// What is counted of a peer: its name, what it is, and where it stands.
+type Counted = (&'static str, &'static str, fn(&PeerCounters) -> u64);
+
+const PACKETS: [Counted; 17] = [
+    ("offered_packets", "Packets for the peer that were sent through the tunnel", |it| it.inner_sent_packets),
+    ("delivered_packets", "Packets from the peer that were delivered", |it| it.inner_received_packets),
+    ("sent_datagrams", "Datagrams sent to the peer", |it| it.outer_sent_datagrams),
+    ("received_datagrams", "Datagrams from the peer, authenticated", |it| it.outer_received_datagrams),
+    ("reduced_packets", "Packets that left with repeated bytes removed", |it| it.reduced_packets),
+    ("packed_packets", "Packets that shared a datagram with one before them", |it| it.packed_packets),
+    ("coded_packets", "Packets that left combined with those for other peers", |it| it.natives_sent),
+    ("coded_frames", "Frames of several such packets", |it| it.natives_datagrams),
+    ("decoded_packets", "Packets taken out of such frames", |it| it.natives_decoded),
+    ("undecodable_packets", "Packets that could not be taken out", |it| it.natives_undecodable),
+    ("missed_packets", "Packets that could not be restored when they arrived", |it| it.missed),
+    ("repaired_packets", "Packets that were missed, then repaired and delivered", |it| it.repaired),
+    ("queue_marked_packets", "Packets marked as having met congestion in the queue", |it| it.queue_marked),
+    ("too_large_packets", "Packets larger than the path carries", |it| it.too_large),
+    ("unreachable_packets", "Packets refused because the peer was not reachable", |it| it.unreachable),
+    ("chunk_requests", "Requests for chunks that were not held after all", |it| it.chunk_requests),
+    ("sessions", "Sessions begun", |it| it.sessions),
+];
+
+const BYTES: [Counted; 4] = [
+    ("offered", "Packets for the peer that were sent through the tunnel", |it| it.inner_sent_bytes),
+    ("delivered", "Packets from the peer that were delivered", |it| it.inner_received_bytes),
+    ("sent", "Datagrams sent to the peer, with their IP and UDP headers", |it| it.outer_sent_bytes),
+    ("received", "Datagrams received from the peer, with their IP and UDP headers", |it| {
+        it.outer_received_bytes
+    }),
+];
+
+/// Counters that are told apart by one more label.
+type Split = (
+    &'static str,
+    &'static str,
+    Option<Unit>,
+    &'static str,
+    &'static [(&'static str, fn(&PeerCounters) -> u64)],
+);
+
+const SPLIT: [Split; 4] = [
+    (
+        "saved",
+        "Bytes that were not sent, by what left them out",
+        Some(Unit::Bytes),
+        "mechanism",
+        &[
+            ("reduce", |it| it.removed_bytes),
+            ("shorten", |it| it.shortened_bytes),
+            ("overhear", |it| it.overheard_removed_bytes),
+            ("code", |it| it.natives_saved_bytes),
+        ],
+    ),
+    (
+        "lost_and_sent_again_packets",
+        "Packets and TCP segments that the air lost and this node sent again, by what repaired them",
+        None,
+        "mechanism",
+        &[
+            ("hop", |it| it.recovered),
+            ("segment", |it| it.segments_repaired),
+            ("coded", |it| it.segments_repaired_coded),
+        ],
+    ),
+    (
+        "queue_dropped_packets",
+        "Packets dropped from the queue, by why",
+        None,
+        "why",
+        &[("full", |it| it.queue_dropped), ("codel", |it| it.queue_dropped_by_codel)],
+    ),
+    (
+        "acknowledgments_packets",
+        "TCP acknowledgments that did not go on to the sender as they were, while a segment was repaired",
+        None,
+        "how",
+        &[("suppressed", |it| it.acks_suppressed), ("stripped", |it| it.acks_stripped)],
+    ),
+];
+
+/// What is measured of a peer, where it is known.
+type Measured = (&'static str, &'static str, Unit, fn(&PeerStatus) -> Option<f64>);
+
+fn measured() -> [Measured; 7] {
+    [
+        ("rtt", "Smoothed round trip of the hop", Unit::Seconds, |peer| peer.srtt_seconds),
+        ("loss", "Share of what was sent lately that the air lost", Unit::Ratios, |peer| peer.loss),
+        ("queue", "What waits to be sent", Unit::Bytes, |peer| Some(peer.queue_bytes as f64)),
+        ("path_mtu", "The largest outer packet that is sent", Unit::Bytes, |peer| {
+            peer.path_mtu_bytes.map(|bytes| bytes as f64)
+        }),
+        (
+            "overheard",
+            "Share of what others were sent lately that the peer overheard",
+            Unit::Ratios,
+            |peer| peer.overheard_share,
+        ),
+        (
+            "air_time_saved",
+            "What chunks would have taken of the air that the peer had, less what those took that it lacked",
+            Unit::Seconds,
+            |peer| peer.overheard_share.and(Some(peer.counters.air_saved_seconds())),
+        ),
+        ("session_age", "Since the session's handshake", Unit::Seconds, |peer| peer.session_age_seconds),
+    ]
+}
+
+#[derive(Debug)]
+struct Told {
+    report: Report,
+    /// The peers' names, as the form wants them.
+    names: Vec<String>,
+}
+
+/// The library writes labels as they are; quotes, backslashes and ends of lines have to be marked (OpenMetrics, ABNF of
+/// `escaped-string`).
+fn escaped(name: &str) -> String {
+    name.replace('\\', r"\\").replace('"', r#"\""#).replace('\n', r"\n")
+}
+
+impl Told {
+    fn peers(&self) -> impl Iterator<Item = (&str, &PeerStatus)> {
+        self.names.iter().map(String::as_str).zip(&self.report.snapshot.node.peers)
+    }
+
+    fn counters(&self, encoder: &mut DescriptorEncoder<'_>) -> Result<(), Error> {
+        let kind = ConstCounter::new(0_u64).metric_type();
+        let units = PACKETS.iter().map(|it| (it, None)).chain(BYTES.iter().map(|it| (it, Some(Unit::Bytes))));
+        for ((name, help, count), unit) in units {
+            let mut family = encoder.encode_descriptor(name, help, unit.as_ref(), kind)?;
+            for (name, peer) in self.peers() {
+                let labels = [("peer", name)];
+                ConstCounter::new(count(&peer.counters)).encode(family.encode_family(&labels)?)?;
+            }
+        }
+        for (name, help, unit, label, parts) in &SPLIT {
+            let mut family = encoder.encode_descriptor(name, help, unit.as_ref(), kind)?;
+            for (name, peer) in self.peers() {
+                for (part, count) in *parts {
+                    let labels = [("peer", name), (*label, *part)];
+                    ConstCounter::new(count(&peer.counters)).encode(family.encode_family(&labels)?)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn gauges(&self, encoder: &mut DescriptorEncoder<'_>) -> Result<(), Error> {
+        let kind = ConstGauge::new(0_f64).metric_type();
+        for (name, help, unit, measure) in measured() {
+            let mut family = encoder.encode_descriptor(name, help, Some(&unit), kind)?;
+            for (name, peer) in self.peers() {
+                let labels = [("peer", name)];
+                // what is not known is not told
+                if let Some(measure) = measure(peer) {
+                    ConstGauge::new(measure).encode(family.encode_family(&labels)?)?;
+                }
+            }
+        }
+        let mut reachable = encoder.encode_descriptor("reachable", "1: packets are taken", None, kind)?;
+        for (name, peer) in self.peers() {
+            let labels = [("peer", name)];
+            ConstGauge::new(i64::from(peer.reachable)).encode(reachable.encode_family(&labels)?)?;
+        }
+        let uptime = ("uptime", "Since the node started", self.report.snapshot.node.uptime_seconds);
+        let encoded = encoder.encode_descriptor(uptime.0, uptime.1, Some(&Unit::Seconds), kind)?;
+        ConstGauge::new(uptime.2).encode(encoded)
+    }
+
+    /// What is counted for the node and not for a peer, by the names that the status gives it.
+    fn refusals(&self, encoder: &mut DescriptorEncoder<'_>) -> Result<(), Error> {
+        let kind = ConstCounter::new(0_u64).metric_type();
+        let (node, io) = (&self.report.snapshot.node, &self.report.snapshot.io);
+        for (name, help, counters) in [
+            (
+                "refused",
+                "Datagrams and packets refused before they changed anything, by why",
+                named(&node.refused),
+            ),
+            ("system", "What the system refused or this node changed at its edge, by what", named(io)),
+        ] {
+            let mut family = encoder.encode_descriptor(name, help, None, kind)?;
+            for (what, count) in counters {
+                ConstCounter::new(count).encode(family.encode_family(&[("why", what.as_str())])?)?;
+            }
+        }
+        let Some(heard) = &self.report.snapshot.overheard else { return Ok(()) };
+        let help = "Frames that the ear heard, by what became of them";
+        let mut family = encoder.encode_descriptor("ear", help, None, kind)?;
+        for (what, count) in named(&heard.counters) {
+            ConstCounter::new(count).encode(family.encode_family(&[("what", what.as_str())])?)?;
+        }
+        Ok(())
+    }
+}
+
+impl Collector for Told {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), Error> {
+        self.counters(&mut encoder)?;
+        self.gauges(&mut encoder)?;
+        self.refusals(&mut encoder)
+    }
+}
+
+/// The fields of a structure of counters.
+fn named(counters: &impl Serialize) -> Vec<(String, u64)> {
+    let Ok(serde_json::Value::Object(fields)) = serde_json::to_value(counters) else { return Vec::new() };
+    fields.into_iter().filter_map(|(name, count)| Some((name, count.as_u64()?))).collect()
+}
+
+/// All of it.
+#[must_use]
+pub fn metrics(report: &Report) -> String {
+    let names = report.snapshot.node.peers.iter().map(|peer| escaped(&peer.name)).collect();
+    exposition::text("overheard", Told { report: report.clone(), names })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::node::report::tests::{peer, report};
+
+    fn told() -> String {
+        let mut roof = peer("roof \"1\"");
+        roof.counters.inner_sent_bytes = 1_000;
+        roof.counters.outer_sent_bytes = 400;
+        roof.counters.removed_bytes = 500;
+        roof.counters.recovered = 3;
+        let mut yard = peer("yard");
+        (yard.srtt_seconds, yard.loss, yard.reachable) = (None, None, false);
+        metrics(&report(12.5, vec![roof, yard]))
+    }
+
+    #[test]
+    fn names_carry_units_and_labels_the_peer() {
+        let told = told();
+        for line in [
+            r#"overheard_offered_bytes_total{peer="roof \"1\""} 1000"#,
+            r#"overheard_sent_bytes_total{peer="roof \"1\""} 400"#,
+            r#"overheard_saved_bytes_total{peer="roof \"1\"",mechanism="reduce"} 500"#,
+            r#"overheard_lost_and_sent_again_packets_total{peer="roof \"1\"",mechanism="hop"} 3"#,
+            r#"overheard_rtt_seconds{peer="roof \"1\""} 0.04"#,
+            r#"overheard_reachable{peer="yard"} 0"#,
+            r#"overheard_refused_total{why="replay"} 0"#,
+            "overheard_uptime_seconds 12.5",
+        ] {
+            assert!(told.lines().any(|told| told == line), "{line}:\n{told}");
+        }
+        assert!(!told.contains(r#"overheard_rtt_seconds{peer="yard"}"#), "what is not known is not told");
+        assert!(told.ends_with("# EOF\n"));
+    }
+
+    #[test]
+    fn every_series_has_a_type_and_one_help() {
+        let told = told();
+        for line in told.lines().filter(|line| !line.starts_with('#')) {
+            let name = line.split(['{', ' ']).next().unwrap();
+            let family = name.strip_suffix("_total").unwrap_or(name);
+            let helps = told.lines().filter(|line| line.starts_with(&format!("# HELP {family} "))).count();
+            assert_eq!(helps, 1, "{name}");
+        }
+    }
+}

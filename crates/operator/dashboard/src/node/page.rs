@@ -1,0 +1,125 @@
+//! The node's web page, its series and reports as JSON, and its metrics.
+//!
+//! | path | |
+//! |---|---|
+//! | `/` | the page |
+//! | `/history.json?step=10&since=12.5` | [`Series`](crate::node::Series): steps of 1 or 10 seconds that ended later than this second of uptime |
+//! | `/status.json` | [`Report`], as `overheard status --json` prints it |
+//! | `/caches.json` | a line for each web cache on the node's machine |
+//! | `/metrics` | [`metrics`](crate::node::metrics) for Prometheus |
+//!
+//! Who may ask is the matter of the crate [`page`].
+
+use crate::exposition;
+use crate::node::history::History;
+use crate::node::metrics;
+use crate::node::report::Report;
+use ::page::ring::{self, Step};
+use page::files::{self, File};
+use page::{Answer, Page, Question, StatusCode, json, said};
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What the page consists of beside what all pages share.
+const FILES: [File; 2] = [
+    ("/", "text/html; charset=utf-8", include_str!("../../assets/node/page.html")),
+    ("/page.js", "text/javascript; charset=utf-8", include_str!("../../assets/node/page.js")),
+];
+
+/// What is known of a node, by one thread that asks it and others that are asked.
+#[derive(Debug)]
+pub struct Known {
+    history: Mutex<History>,
+    latest: Mutex<Option<Report>>,
+    caches: Mutex<Vec<String>>,
+    caches_are_wanted: AtomicBool,
+}
+
+impl Known {
+    /// Nothing but `history` yet.
+    #[must_use]
+    pub fn new(history: History) -> Arc<Self> {
+        Arc::new(Known {
+            history: Mutex::new(history),
+            latest: Mutex::new(None),
+            caches: Mutex::default(),
+            caches_are_wanted: AtomicBool::default(),
+        })
+    }
+
+    /// Takes what the node says now.
+    pub fn note(&self, report: Report) {
+        self.history.lock().unwrap_or_else(PoisonError::into_inner).note(&report.snapshot.node);
+        *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(report);
+    }
+
+    /// The steps of one length later than a second of the node's uptime.
+    #[must_use]
+    pub fn series(&self, step: Step, since_seconds: f64) -> crate::node::Series {
+        self.history.lock().unwrap_or_else(PoisonError::into_inner).series(step, since_seconds)
+    }
+
+    /// Whether somebody has looked for web caches since this was asked last: they are not to be bothered for nobody.
+    pub fn caches_are_wanted(&self) -> bool {
+        self.caches_are_wanted.swap(false, Ordering::Relaxed)
+    }
+
+    /// Takes what the web caches on the node's machine say now: a line each.
+    pub fn note_caches(&self, lines: Vec<String>) {
+        *self.caches.lock().unwrap_or_else(PoisonError::into_inner) = lines;
+    }
+
+    fn caches(&self) -> Vec<String> {
+        self.caches_are_wanted.store(true, Ordering::Relaxed);
+        self.caches.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What the node said last.
+    #[must_use]
+    pub fn latest(&self) -> Option<Report> {
+        self.latest.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Answers on the page's port for ever, on a thread of its own.
+///
+/// # Errors
+///
+/// What the system said to a new thread.
+pub fn serve(page: Page, known: Arc<Known>) -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let answers = move || runtime.block_on(page.serve(move |question| answer(question, &known)));
+    std::thread::Builder::new().name("dashboard".to_owned()).spawn(answers).map(|_| ())
+}
+
+fn answer(question: Question<'_>, known: &Known) -> Answer {
+    if let Some(file) = files::asked_for(question, &FILES) {
+        return file;
+    }
+    match question.path {
+        "/history.json" => ring::answer(question, |step, since| known.series(step, since)),
+        "/status.json" => of_latest(known, json),
+        "/caches.json" => json(&known.caches()),
+        "/metrics" => of_latest(known, |it| exposition::answer(metrics::metrics(it))),
+        _ => said(
+            StatusCode::NOT_FOUND,
+            "text/plain",
+            "there are /, /history.json, /status.json, /caches.json and /metrics\n",
+        ),
+    }
+}
+
+fn of_latest(known: &Known, answer: impl FnOnce(&Report) -> Answer) -> Answer {
+    match known.latest() {
+        Some(report) => answer(&report),
+        None => said(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "text/plain",
+            "nothing is known yet; ask again in a second\n",
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests;

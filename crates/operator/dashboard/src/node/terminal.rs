@@ -1,0 +1,146 @@
+//! The series drawn with characters, for `overheard top`.
+//!
+//! [`View`] is what the person has chosen; [`draw`] puts one picture of it on a frame of ratatui's, and knows nothing of
+//! where the frame is: a terminal, or a test's memory.
+
+mod charts;
+mod stations;
+mod summary;
+
+use crate::figures::duration;
+use crate::node::gathered::Gathered;
+use crate::node::report::Report;
+use crate::node::sample::Sample;
+use ::page::ring::Step;
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Color, Modifier, Style, Stylize};
+use ratatui::text::{Line, Span};
+use std::time::Duration;
+
+/// Below so many lines the second row of charts is left out.
+const LINES_FOR_ALL: u16 = 28;
+
+/// What the person has chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct View {
+    /// How long steps are.
+    pub step: Step,
+    /// Whose charts are shown: 0 for the node as a whole, then the peers in turn.
+    pub subject: usize,
+}
+
+impl Default for View {
+    fn default() -> Self {
+        View { step: Step::Second, subject: 0 }
+    }
+}
+
+impl View {
+    /// Goes to the next or the last subject of so many peers.
+    pub fn go(&mut self, forwards: bool, peers: usize) {
+        let subjects = peers + 1;
+        self.subject = (self.subject.min(peers) + if forwards { 1 } else { subjects - 1 }) % subjects;
+    }
+
+    /// The other length of steps.
+    pub fn change_step(&mut self) {
+        self.step = match self.step {
+            Step::Second => Step::TenSeconds,
+            Step::TenSeconds => Step::Second,
+        };
+    }
+}
+
+/// What is shown.
+#[derive(Debug, Clone, Copy)]
+pub struct Shown<'a> {
+    /// What the node said last.
+    pub report: &'a Report,
+    /// What has happened.
+    pub gathered: &'a Gathered,
+    /// What else there is to say, such as that the node does not answer, or how a web cache here does.
+    pub notes: &'a [String],
+}
+
+impl Shown<'_> {
+    /// Name and samples of what the charts are of.
+    fn subject(&self, view: View) -> (&str, &[Sample]) {
+        match view.subject.checked_sub(1).and_then(|at| self.gathered.peers.get(at)) {
+            Some((name, samples)) => (name, samples),
+            None => ("all stations", &self.gathered.whole),
+        }
+    }
+}
+
+/// Draws it.
+pub fn draw(frame: &mut Frame<'_>, view: View, shown: Shown<'_>) {
+    let (subject, samples) = shown.subject(view);
+    let peers = shown.gathered.peers.len() as u16;
+    let lines = frame.area().height;
+    let of_table = (peers + 2).min(lines / 3).max(3);
+    let [head, notes, charts, table, foot] = Layout::vertical([
+        Constraint::Length(1),
+        Constraint::Length(shown.notes.len().min(4) as u16),
+        Constraint::Fill(1),
+        Constraint::Length(of_table),
+        Constraint::Length(1),
+    ])
+    .areas(frame.area());
+    frame.render_widget(header(shown.report), head);
+    let said: Vec<Line<'_>> =
+        shown.notes.iter().map(|note| Line::from(note.as_str()).fg(Color::Yellow)).collect();
+    frame.render_widget(ratatui::widgets::Paragraph::new(said), notes);
+    let [left, right] = Layout::horizontal([Constraint::Fill(3), Constraint::Fill(2)]).areas(charts);
+    let below = if lines < LINES_FOR_ALL { 0 } else { 2 };
+    let halves =
+        |area: Rect| Layout::vertical([Constraint::Fill(3), Constraint::Fill(below)]).areas::<2>(area);
+    let ([above_left, below_left], [above_right, below_right]) = (halves(left), halves(right));
+    let times = charts::Times {
+        step: view.step,
+        uptime_seconds: shown.gathered.uptime_seconds,
+        times: &shown.gathered.times,
+    };
+    charts::traffic(frame, above_left, subject, times, samples);
+    summary::saved(frame, above_right, view, &shown, samples);
+    if below > 0 {
+        charts::loss(frame, below_left, times, samples);
+        summary::repairs(frame, below_right, samples);
+    }
+    stations::table(frame, table, view, &shown);
+    frame.render_widget(footer(view), foot);
+}
+
+fn header(report: &Report) -> Line<'_> {
+    let (about, node) = (&report.about, &report.snapshot.node);
+    let uptime = duration(Duration::from_secs_f64(node.uptime_seconds.clamp(0.0, 1e9)));
+    Line::from(vec![
+        Span::styled(
+            format!("{} on {}", about.role, about.interface),
+            Style::default().add_modifier(Modifier::BOLD),
+        ),
+        Span::raw(format!(
+            "  mtu {}, up for {uptime}, policy {}, version {}",
+            about.mtu, node.policy, about.version
+        )),
+    ])
+}
+
+fn footer(view: View) -> Line<'static> {
+    let span = match view.step {
+        Step::Second => "the last 10 minutes",
+        Step::TenSeconds => "the last hour",
+    };
+    let key = |key: &'static str| Span::styled(key, Style::default().add_modifier(Modifier::REVERSED));
+    Line::from(vec![
+        key(" q "),
+        Span::raw(" quit  "),
+        key(" ↑ ↓ "),
+        Span::raw(" station  "),
+        key(" t "),
+        Span::raw(format!(" time: {span}")),
+    ])
+}
+
+#[cfg(test)]
+mod tests;

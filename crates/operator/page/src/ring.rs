@@ -1,0 +1,189 @@
+//! The last hour: what happened in each step, in rings of ten minutes of seconds and of an hour of ten seconds.
+//!
+//! A program says about once a second what has happened since it said so before: one [`Sample`] for each *track*, such as a
+//! peer. Whoever wants to draw that gets the steps that are newer than those that it has, by columns.
+
+use crate::{Answer, Question, StatusCode, json, said};
+use serde::Serialize;
+use std::collections::VecDeque;
+
+mod columns;
+
+/// How long steps are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Step {
+    /// A second each, for ten minutes.
+    Second,
+    /// Ten seconds each, for an hour.
+    TenSeconds,
+}
+
+impl Step {
+    /// Its length. Steps are a little longer where the program was asked late.
+    #[must_use]
+    pub const fn seconds(self) -> u32 {
+        match self {
+            Step::Second => 1,
+            Step::TenSeconds => 10,
+        }
+    }
+
+    /// The step of so many seconds, if there is one.
+    #[must_use]
+    pub const fn of_seconds(seconds: u32) -> Option<Self> {
+        match seconds {
+            1 => Some(Step::Second),
+            10 => Some(Step::TenSeconds),
+            _ => None,
+        }
+    }
+
+    /// How many are kept.
+    #[must_use]
+    pub const fn most(self) -> usize {
+        match self {
+            Step::Second => 600,
+            Step::TenSeconds => 360,
+        }
+    }
+}
+
+/// Answers a question for steps with the `series` of a length that ended later than a second of the program's uptime.
+#[must_use]
+pub fn answer<T: Serialize>(question: Question<'_>, series: impl FnOnce(Step, f64) -> T) -> Answer {
+    let step = question.value("step").map_or(Some(Step::Second), |step| Step::of_seconds(step.parse().ok()?));
+    let since = question.value("since").map_or(Some(0.0), |since| since.parse().ok());
+    match step.zip(since) {
+        Some((step, since)) => json(&series(step, since)),
+        None => said(StatusCode::BAD_REQUEST, "text/plain", "step is 1 or 10, since a number of seconds\n"),
+    }
+}
+
+/// What happened in one step. [`columns!`](crate::columns) makes one.
+pub trait Sample: Copy + Default {
+    /// Samples by columns, as they travel.
+    type Columns: Default;
+
+    /// Adds what happened in a later step.
+    fn then(&mut self, later: &Self);
+
+    /// Puts this step behind those in `columns`.
+    fn push_to(&self, columns: &mut Self::Columns);
+}
+
+/// The newest steps of one length.
+#[derive(Debug)]
+struct Ring<S> {
+    step: Step,
+    /// When each ended, and how long it was, in seconds of the program's uptime.
+    times: VecDeque<(f64, f64)>,
+    tracks: Vec<VecDeque<S>>,
+}
+
+impl<S: Sample> Ring<S> {
+    fn new(step: Step) -> Self {
+        Ring { step, times: VecDeque::new(), tracks: Vec::new() }
+    }
+
+    fn push(&mut self, time: (f64, f64), samples: &[S]) {
+        self.tracks.resize_with(samples.len(), VecDeque::new);
+        push(&mut self.times, time, self.step.most());
+        for (track, sample) in self.tracks.iter_mut().zip(samples) {
+            push(track, *sample, self.step.most());
+        }
+    }
+}
+
+fn push<T>(ring: &mut VecDeque<T>, newest: T, most: usize) {
+    if ring.len() == most {
+        ring.pop_front();
+    }
+    ring.push_back(newest);
+}
+
+/// The rings of both lengths.
+#[derive(Debug)]
+pub struct Rings<S> {
+    uptime_seconds: f64,
+    seconds: Ring<S>,
+    ten_seconds: Ring<S>,
+    /// A step of ten seconds that is being made of steps of one: how long it is so far, and what happened in it.
+    begun: (f64, Vec<S>),
+}
+
+impl<S: Sample> Default for Rings<S> {
+    /// Of a program that begins.
+    fn default() -> Self {
+        Rings {
+            uptime_seconds: 0.0,
+            seconds: Ring::new(Step::Second),
+            ten_seconds: Ring::new(Step::TenSeconds),
+            begun: (0.0, Vec::new()),
+        }
+    }
+}
+
+impl<S: Sample> Rings<S> {
+    /// Whether a step that ends then ends later than those that are known.
+    #[must_use]
+    pub fn is_later(&self, uptime_seconds: f64) -> bool {
+        uptime_seconds > self.uptime_seconds
+    }
+
+    /// Takes what has happened since the last step, in each track, and until when that was. What is not later than what is
+    /// known is no news.
+    pub fn push(&mut self, uptime_seconds: f64, samples: &[S]) {
+        if !self.is_later(uptime_seconds) {
+            return;
+        }
+        let passed = uptime_seconds - self.uptime_seconds;
+        self.uptime_seconds = uptime_seconds;
+        self.seconds.push((uptime_seconds, passed), samples);
+        let (seconds, begun) = &mut self.begun;
+        *seconds += passed;
+        begun.resize(samples.len(), S::default());
+        begun.iter_mut().zip(samples).for_each(|(begun, sample)| begun.then(sample));
+        // half a step early is nearer than half a step late
+        if *seconds > f64::from(Step::TenSeconds.seconds()) - 0.5 {
+            let (seconds, begun) = std::mem::take(&mut self.begun);
+            self.ten_seconds.push((uptime_seconds, seconds), &begun);
+        }
+    }
+
+    /// The steps of one length that ended later than `since_seconds` of the program's uptime.
+    #[must_use]
+    pub fn newer(&self, step: Step, since_seconds: f64) -> Newer<S::Columns> {
+        let ring = match step {
+            Step::Second => &self.seconds,
+            Step::TenSeconds => &self.ten_seconds,
+        };
+        let first = ring.times.iter().take_while(|(end, _)| *end <= since_seconds).count();
+        let columns = |samples: &VecDeque<S>| {
+            let mut columns = S::Columns::default();
+            samples.iter().skip(first).for_each(|sample| sample.push_to(&mut columns));
+            columns
+        };
+        Newer {
+            uptime_seconds: self.uptime_seconds,
+            end_seconds: ring.times.iter().skip(first).map(|(end, _)| *end).collect(),
+            seconds: ring.times.iter().skip(first).map(|(_, seconds)| *seconds).collect(),
+            tracks: ring.tracks.iter().map(columns).collect(),
+        }
+    }
+}
+
+/// Steps of one length, by columns.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Newer<C> {
+    /// How long the program has run.
+    pub uptime_seconds: f64,
+    /// When each step ended, by the program's uptime.
+    pub end_seconds: Vec<f64>,
+    /// How long each was.
+    pub seconds: Vec<f64>,
+    /// What happened in them, in each track.
+    pub tracks: Vec<C>,
+}
+
+#[cfg(test)]
+mod tests;

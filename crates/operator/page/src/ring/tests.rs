@@ -1,0 +1,66 @@
+use super::*;
+use proptest::prelude::*;
+
+crate::columns! {
+    /// What happened.
+    sample Happened
+    /// By columns.
+    columns Columns
+    counts { bytes, }
+    states { waiting, }
+}
+
+fn sample(bytes: u64, waiting: u64) -> Happened {
+    Happened { bytes, waiting }
+}
+
+#[test]
+fn counts_of_ten_steps_are_added_and_the_highest_state_is_kept() {
+    let mut rings = Rings::default();
+    for second in 1..=25_u32 {
+        rings.push(second.into(), &[sample(2, second.into()), sample(0, 1)]);
+    }
+    let seconds = rings.newer(Step::Second, 23.0);
+    assert_eq!((&seconds.end_seconds[..], &seconds.seconds[..]), (&[24.0, 25.0][..], &[1.0, 1.0][..]));
+    assert_eq!(seconds.tracks[0].samples().collect::<Vec<_>>(), [sample(2, 24), sample(2, 25)]);
+    let tens = rings.newer(Step::TenSeconds, 0.0);
+    assert_eq!((tens.uptime_seconds, &tens.end_seconds[..]), (25.0, &[10.0, 20.0][..]));
+    assert_eq!((&tens.tracks[0].bytes[..], &tens.tracks[0].waiting[..]), (&[20, 20][..], &[10, 20][..]));
+    assert_eq!(tens.tracks[1].waiting, [1, 1]);
+}
+
+#[test]
+fn a_question_for_steps_that_are_not_kept_is_refused() {
+    let asked = |query| {
+        let mut asked = None;
+        let answer =
+            answer(Question { path: "/history.json", query }, |step, since| asked = Some((step, since)));
+        (answer.status(), asked)
+    };
+    assert_eq!(asked(""), (StatusCode::OK, Some((Step::Second, 0.0))));
+    assert_eq!(asked("step=10&since=12.5"), (StatusCode::OK, Some((Step::TenSeconds, 12.5))));
+    for query in ["step=2", "step=", "step=-1", "since=soon", "step=1&since="] {
+        assert_eq!(asked(query), (StatusCode::BAD_REQUEST, None), "{query}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn rings_are_bounded_whenever_they_are_told_what(
+        told in prop::collection::vec((any::<f64>(), 0..3_usize), 0..2_000),
+    ) {
+        let mut rings = Rings::default();
+        let mut latest = 0.0;
+        for (uptime, tracks) in told {
+            rings.push(uptime, &vec![sample(1, 0); tracks]);
+            latest = if uptime > latest { uptime } else { latest };
+        }
+        for step in [Step::Second, Step::TenSeconds] {
+            let newer = rings.newer(step, 0.0);
+            prop_assert_eq!(newer.uptime_seconds, latest);
+            prop_assert!(newer.end_seconds.len() <= step.most());
+            prop_assert!(newer.end_seconds.is_sorted());
+            prop_assert!(newer.tracks.iter().all(|track| track.samples().len() <= newer.end_seconds.len()));
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! What a scenario can have wrong in itself.
+
+use super::{LONGEST_SECONDS, MOST_DATAGRAMS};
+
+/// A mistake in a scenario.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[allow(missing_docs)] // the sentences say what each is
+pub enum Mistake {
+    #[error("there are more than 255 links")]
+    ManyLinks,
+    #[error("there are more than 255 channels")]
+    ManyChannels,
+    #[error("the place name `{0}` is not 1 to 32 letters and digits")]
+    PlaceName(String),
+    #[error("two places are called `{0}`")]
+    PlaceTwice(String),
+    #[error("there is no place `{0}`")]
+    NoPlace(String),
+    #[error("the link name `{0}` is not 1 to 15 letters and digits")]
+    LinkName(String),
+    #[error("two links, or a link and loopback, are called `{0}`")]
+    LinkTwice(String),
+    #[error("the link `{link}` has `{place}` at both ends")]
+    Loop { link: String, place: String },
+    #[error("the channel name `{0}` is not 1 to 15 letters and digits")]
+    ChannelName(String),
+    #[error("two links or channels, or one and loopback, are called `{0}`")]
+    ChannelTwice(String),
+    #[error("the channel `{channel}` has {stations} stations and positions for {positions}")]
+    Positions { channel: String, stations: usize, positions: usize },
+    #[error("the channel `{0}` has more than 254 stations")]
+    ManyStations(String),
+    #[error("the channel `{channel}` has the station `{station}` twice")]
+    StationTwice { channel: String, station: String },
+    #[error("{0} is not a time from 0 to {LONGEST_SECONDS} seconds")]
+    Time(f64),
+    #[error("the content name `{0}` is not letters, digits, `-`, `_` and `.`")]
+    ContentName(String),
+    #[error("two contents are called `{0}`")]
+    ContentTwice(String),
+    #[error("there is no content `{0}`")]
+    NoContent(String),
+    #[error("the daemon name `{0}` is not letters, digits, `-`, `_` and `.`")]
+    DaemonName(String),
+    #[error("two daemons are called `{0}`")]
+    DaemonTwice(String),
+    #[error("the daemon `{0}` has no command")]
+    NoCommand(String),
+    #[error("there is no daemon `{0}` to start or stop")]
+    NoDaemon(String),
+    #[error("download {download} starts after download {after}, which is not an earlier one")]
+    Order { download: usize, after: usize },
+    #[error("a client's page has no contents")]
+    EmptyPage,
+    #[error("a stream of {0} datagrams is longer than {MOST_DATAGRAMS}")]
+    ManyDatagrams(u64),
+    #[error("a stream's payload of {0} octets is not within 20 to 65507")]
+    Payload(usize),
+    #[error("there is no link over the air called `{0}`")]
+    NoAir(String),
+    #[error("an event runs an empty command")]
+    EmptyCommand,
+}
