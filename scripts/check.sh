@@ -31,6 +31,7 @@ experiments() {
 }
 
 step "the code's documentation" rustdoc
+step "examples in documentation" tests --doc
 step "Rust $oldest" oldest_rust
 step "lints of the documents' tests" cargo clippy -p overheard --test documents --locked -- -D warnings
 step "documents and guides" tests --test documents
