@@ -14,7 +14,8 @@ use crate::row::Driver;
 /// What stands above the list in its file.
 const HEAD: &str = "\
 # Claims that hold in a quick run of every experiment, by what ran it. `overheard-lab experiment all --quick --keep
-# FILE` writes this list, `--kept FILE` compares a run with it. Other contents give other figures, hence the two halves.\n";
+# FILE` writes this list, `--kept FILE` compares a run with it. Other contents give other figures, hence the two halves. What runs by the clock on the wall
+# (`lab`) differs from run to run and is not here.\n";
 
 /// The claims of one experiment, held against the rows of one driver.
 #[derive(Debug, Clone)]
@@ -77,7 +78,7 @@ impl KeptClaims {
     /// Puts the claims that hold in a run on the list, in the place of those of the same experiment and driver.
     pub fn keep(&mut self, contents: &Contents, run: &[Judged]) {
         let half = if contents.has_data() { &mut self.data } else { &mut self.substitutes };
-        for judged in run {
+        for judged in run.iter().filter(|judged| judged.is_repeatable()) {
             let experiment = half.entry(judged.experiment.to_owned()).or_default();
             experiment.insert(judged.driver, judged.holding());
         }
@@ -91,7 +92,7 @@ impl KeptClaims {
         let half = if contents.has_data() { &self.data } else { &self.substitutes };
         let none = BTreeSet::new();
         let mut differences = Differences::default();
-        for judged in run {
+        for judged in run.iter().filter(|judged| judged.is_repeatable()) {
             let kept = half.get(judged.experiment).and_then(|experiment| experiment.get(&judged.driver));
             let kept = kept.unwrap_or(&none);
             let holding = judged.holding();
@@ -108,6 +109,11 @@ impl KeptClaims {
 }
 
 impl Judged {
+    /// Whether another run gives the same figures: not by the clock on the wall, where a busy machine decides.
+    fn is_repeatable(&self) -> bool {
+        self.driver != Driver::Lab
+    }
+
     fn holding(&self) -> BTreeSet<String> {
         let holding = self.claims.iter().filter(|claim| claim.holds == Some(true));
         holding.map(|claim| claim.claim.clone()).collect()
@@ -182,6 +188,15 @@ mod tests {
         let xbc = &kept.substitutes["xbc"];
         assert_eq!(xbc.keys().copied().collect::<Vec<_>>(), [Driver::Virtual]);
         assert_eq!(xbc[&Driver::Virtual].len(), 2);
+    }
+
+    #[test]
+    fn what_ran_by_the_clock_on_the_wall_is_neither_kept_nor_held() {
+        let on_the_wall = [Judged { driver: Driver::Lab, ..run(&BOTH)[0].clone() }];
+        let mut kept = KeptClaims::default();
+        kept.keep(&Contents::substitutes(), &on_the_wall);
+        assert_eq!(kept, KeptClaims::default());
+        assert_eq!(list(&BOTH).compare(&Contents::substitutes(), &on_the_wall).gained, [""; 0]);
     }
 
     #[test]
