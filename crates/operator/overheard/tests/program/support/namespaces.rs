@@ -1,10 +1,9 @@
 //! Two machines on a cable, made of network namespaces, and nodes that run on them.
 
 use super::{PROGRAM, Site};
+use lab::{Namespace, Run};
 use rustix::process::{Pid, Signal, kill_process};
-use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::fs::{self, File};
-use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -22,16 +21,15 @@ pub fn possible() -> bool {
 /// A network namespace, removed when dropped.
 pub struct Machine {
     pub name: String,
+    namespace: Namespace,
+    _run: Run,
 }
 
 impl Machine {
     pub fn new(part: &str) -> Self {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let machine = Machine { name: format!("ohtest-{}-{number}-{part}", std::process::id()) };
-        run("ip", &["netns", "add", &machine.name]);
-        machine.ip("link set lo up");
-        machine
+        let run = Run::begin().unwrap();
+        let namespace = Namespace::make(&run, &[part]).unwrap().remove(0);
+        Machine { name: namespace.name().to_owned(), namespace, _run: run }
     }
 
     /// Runs `ip` on this machine.
@@ -50,14 +48,7 @@ impl Machine {
 
     /// Runs `doing` on this machine: the sockets that it makes stay there.
     pub fn on<T: Send>(&self, doing: impl FnOnce() -> T + Send) -> T {
-        std::thread::scope(|scope| {
-            let there = scope.spawn(|| {
-                let namespace = File::open(format!("/run/netns/{}", self.name)).unwrap();
-                move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network)).unwrap();
-                doing()
-            });
-            there.join().unwrap()
-        })
+        self.namespace.enter(doing).unwrap()
     }
 
     /// What a tunnel may leave behind: interfaces beyond the cable and `lo`, rules and routes that are not the
@@ -84,12 +75,6 @@ impl Machine {
             }
         }
         traces
-    }
-}
-
-impl Drop for Machine {
-    fn drop(&mut self) {
-        let _ = Command::new("ip").args(["netns", "del", &self.name]).status();
     }
 }
 
