@@ -22,7 +22,7 @@ pub enum NotStarted {
     Directory(#[from] NoDirectory),
     /// A door.
     #[error("{0}")]
-    Listener(#[from] interception::NoDoor),
+    Listener(#[from] interception::NotListening),
     /// The rules.
     #[error("[transparent]: {0}")]
     Interception(#[from] NoInterception),

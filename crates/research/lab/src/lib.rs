@@ -60,4 +60,4 @@ pub use scenario::{
     Action, Client, Content, Daemon, Download, Event, HTTP_PORT, Page, Ready, Scenario, Start, Stream,
 };
 pub use topology::{Channel, Link, Medium, Place, Route, Topology};
-pub use trial::{Glimpse, Watcher, run_here, run_watched};
+pub use trial::{Progress, Watcher, run_here, run_watched};

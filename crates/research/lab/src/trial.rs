@@ -37,7 +37,7 @@ pub fn run_here(
 
 /// What can be seen of a run while it goes on.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Glimpse {
+pub struct Progress {
     /// Seconds since everything was ready.
     pub seconds: f64,
     /// What has crossed the links.
@@ -47,7 +47,7 @@ pub struct Glimpse {
 }
 
 /// Is shown glimpses of a run, from a thread of its own.
-pub type Watcher<'a> = &'a (dyn Fn(&Glimpse) + Sync);
+pub type Watcher<'a> = &'a (dyn Fn(&Progress) + Sync);
 
 /// How often a watcher is shown a glimpse.
 const GLIMPSES: Duration = Duration::from_millis(200);
@@ -252,7 +252,7 @@ impl Trial<'_> {
     fn glimpse(&self, ready: Instant, traffic: &Traffic, watcher: Watcher<'_>) {
         let arrived = |index| fs::metadata(self.copy(index)).map_or(0, |file| file.len());
         while !traffic.ends_before(Instant::now() + GLIMPSES) {
-            watcher(&Glimpse {
+            watcher(&Progress {
                 seconds: ready.elapsed().as_secs_f64(),
                 links: self.ground.counts().0,
                 downloads: (0..self.scenario.downloads.len()).map(arrived).collect(),

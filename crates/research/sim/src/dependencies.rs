@@ -8,7 +8,7 @@
 //! IP 24  tcp 18981  1452 -> 1453 bytes retransmission of 14      delivered
 //! ```
 
-use crate::observer::{Observer, Sight};
+use crate::observer::{Observation, Observer};
 use node::{Event, Outcome, SentPacket};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -129,8 +129,8 @@ impl Dependencies {
 }
 
 impl Observer for Dependencies {
-    fn see(&mut self, now: Duration, sight: &Sight<'_>) {
-        if let Sight::Node { host, event } = sight {
+    fn see(&mut self, now: Duration, sight: &Observation<'_>) {
+        if let Observation::Node { host, event } = sight {
             self.note(now, *host, event);
         }
     }

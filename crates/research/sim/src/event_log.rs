@@ -3,7 +3,7 @@
 //! A line is the time in seconds, who it happened to, what happened, and for packets and frames their length and
 //! [`digest`](crate::digest): two logs are equal only if every byte that travelled was.
 
-use crate::observer::{Observer, Sight};
+use crate::observer::{Observation, Observer};
 use crate::setup::host_name;
 use std::fmt;
 use std::io;
@@ -32,7 +32,7 @@ impl<W: io::Write> EventLog<W> {
 }
 
 impl<W: io::Write> Observer for EventLog<W> {
-    fn see(&mut self, now: Duration, sight: &Sight<'_>) {
+    fn see(&mut self, now: Duration, sight: &Observation<'_>) {
         if self.error.is_none() {
             let line = writeln!(self.writer, "{}.{:09} {sight}", now.as_secs(), now.subsec_nanos());
             self.error = line.err();
@@ -48,28 +48,30 @@ impl fmt::Display for Bytes<'_> {
     }
 }
 
-impl fmt::Display for Sight<'_> {
+impl fmt::Display for Observation<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Sight::Offered { source, host, packet } => {
+            Observation::Offered { source, host, packet } => {
                 write!(f, "{} offered by source {source}: {}", host_name(host), Bytes(packet))
             }
-            Sight::Sent { link, frame } => write!(f, "link-{link} takes {}", Bytes(frame)),
-            Sight::NotSent { host, frame } => write!(f, "{} cannot send {}", host_name(host), Bytes(frame)),
-            Sight::Arrived { link, frame } => write!(f, "link-{link} gives {}", Bytes(frame)),
-            Sight::Node { host, event } => write!(f, "{} node: {event}", host_name(host)),
-            Sight::Delivered { source, host, packet, delay } => {
+            Observation::Sent { link, frame } => write!(f, "link-{link} takes {}", Bytes(frame)),
+            Observation::NotSent { host, frame } => {
+                write!(f, "{} cannot send {}", host_name(host), Bytes(frame))
+            }
+            Observation::Arrived { link, frame } => write!(f, "link-{link} gives {}", Bytes(frame)),
+            Observation::Node { host, event } => write!(f, "{} node: {event}", host_name(host)),
+            Observation::Delivered { source, host, packet, delay } => {
                 let micros = delay.as_micros();
                 let (host, bytes) = (host_name(host), Bytes(packet));
                 write!(f, "{host} delivers for source {source} after {micros} us: {bytes}")
             }
-            Sight::Duplicate { source, host, packet } => {
+            Observation::Duplicate { source, host, packet } => {
                 write!(f, "{} delivers again for source {source}: {}", host_name(host), Bytes(packet))
             }
-            Sight::Unrecognised { host, packet } => {
+            Observation::Unrecognised { host, packet } => {
                 write!(f, "{} delivers what was not offered: {}", host_name(host), Bytes(packet))
             }
-            Sight::Mishap(mishap) => write!(f, "mishap {mishap:?}"),
+            Observation::Fault(mishap) => write!(f, "mishap {mishap:?}"),
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A [`Simulation`] joins a gateway and its stations by pairs of [`air::Link`]s, drives their [`node::Node`]s as a
 //! program would, and jumps from one timer to the next instead of waiting. Packets come from [`traffic`] sources;
-//! [`Mishap`]s happen when they are scheduled to: reboots, lost caches, changes of address, links that go down or
+//! [`Fault`]s happen when they are scheduled to: reboots, lost caches, changes of address, links that go down or
 //! get worse. Without a tunnel ([`Setup::tunnel`]) packets go straight over the links: the *bare* baseline. The
 //! *off* baseline is a tunnel with [`re::Policy::Off`].
 //!
@@ -58,9 +58,9 @@ mod addresses;
 mod delays;
 mod dependencies;
 mod event_log;
+mod fault;
 mod host;
 mod ledger;
-mod mishap;
 pub mod network;
 mod observer;
 mod outer;
@@ -77,10 +77,10 @@ pub use addresses::{GATEWAY, MOST_STATIONS};
 pub use delays::{DelayReport, Delays};
 pub use dependencies::{Dependencies, Link as DependencyLink, Row as DependencyRow};
 pub use event_log::EventLog;
+pub use fault::{Fault, FaultRefused};
 pub use host::Outcomes;
-pub use mishap::{Mishap, NotPossible};
 pub use network::Network;
-pub use observer::{Observer, Sight};
+pub use observer::{Observation, Observer};
 pub use path::{down_link, up_link};
 pub use report::{FlowReport, HostReport, LinkReport, Packets, Report, SourceReport};
 pub use setup::{Setup, SetupError, Station, Tunnel};

@@ -1,11 +1,11 @@
 //! Watching a simulation.
 
-use crate::mishap::Mishap;
+use crate::fault::Fault;
 use std::time::Duration;
 
 /// One thing that happened. Hosts, links and sources are named by their numbers.
 #[derive(Debug)]
-pub enum Sight<'a> {
+pub enum Observation<'a> {
     /// A source offers a packet.
     Offered {
         /// Which source.
@@ -71,30 +71,30 @@ pub enum Sight<'a> {
         packet: &'a [u8],
     },
     /// Something goes wrong, or changes.
-    Mishap(&'a Mishap),
+    Fault(&'a Fault),
 }
 
 /// Somebody who watches.
 pub trait Observer {
     /// Something happened at `now`. Times never go back.
-    fn see(&mut self, now: Duration, sight: &Sight<'_>);
+    fn see(&mut self, now: Duration, sight: &Observation<'_>);
 }
 
 /// Nobody.
 impl Observer for () {
-    fn see(&mut self, _now: Duration, _sight: &Sight<'_>) {}
+    fn see(&mut self, _now: Duration, _sight: &Observation<'_>) {}
 }
 
 /// Two who watch the same.
 impl<A: Observer, B: Observer> Observer for (A, B) {
-    fn see(&mut self, now: Duration, sight: &Sight<'_>) {
+    fn see(&mut self, now: Duration, sight: &Observation<'_>) {
         self.0.see(now, sight);
         self.1.see(now, sight);
     }
 }
 
 impl<O: Observer + ?Sized> Observer for &mut O {
-    fn see(&mut self, now: Duration, sight: &Sight<'_>) {
+    fn see(&mut self, now: Duration, sight: &Observation<'_>) {
         (**self).see(now, sight);
     }
 }

@@ -1,10 +1,10 @@
 //! The event loop: from one thing that is due to the next.
 
 use crate::addresses::{GATEWAY, outer};
+use crate::fault::{Fault, FaultRefused};
 use crate::host::{Boot, Host};
 use crate::ledger::Ledger;
-use crate::mishap::{Mishap, NotPossible};
-use crate::observer::{Observer, Sight};
+use crate::observer::{Observation, Observer};
 use crate::path::{Path, down_link, up_link};
 use crate::report::{LinkReport, Report};
 use crate::setup::{Purpose, Setup, SetupError, host_name};
@@ -41,7 +41,7 @@ pub struct Simulation {
     hosts: Vec<Host>,
     paths: Vec<Path>,
     sources: Sources,
-    mishaps: BTreeMap<(Duration, usize), Mishap>,
+    mishaps: BTreeMap<(Duration, usize), Fault>,
     scheduled: usize,
     ledger: Ledger,
     unrecognised: u64,
@@ -54,7 +54,7 @@ pub struct Simulation {
 
 #[derive(Debug, Clone, Copy)]
 enum Due {
-    Mishap,
+    Fault,
     Link(usize),
     Node(usize),
     Source(usize),
@@ -103,7 +103,7 @@ impl Simulation {
     }
 
     /// Lets something happen at a time (now, if that is past).
-    pub fn schedule(&mut self, at: Duration, mishap: Mishap) -> Result<(), NotPossible> {
+    pub fn schedule(&mut self, at: Duration, mishap: Fault) -> Result<(), FaultRefused> {
         mishap.validate(self.hosts.len(), self.paths.len())?;
         self.mishaps.insert((at, self.scheduled), mishap);
         self.scheduled += 1;
@@ -185,7 +185,7 @@ impl Simulation {
             self.hosts.iter_mut().for_each(|host| host.sample(self.now));
         }
         match due {
-            Due::Mishap => {
+            Due::Fault => {
                 if let Some((_, mishap)) = self.mishaps.pop_first() {
                     self.happen(&mishap, observer)?;
                 }
@@ -216,7 +216,7 @@ impl Simulation {
 
     /// What is due next. Of what is due at the same time, the first in this order.
     fn next(&self) -> Option<(Duration, Due)> {
-        let mishap = self.mishaps.keys().next().map(|&(at, _)| (at, Due::Mishap));
+        let mishap = self.mishaps.keys().next().map(|&(at, _)| (at, Due::Fault));
         let links = self.paths.iter().map(|path| path.link.poll_timeout()).enumerate();
         let links = links.filter_map(|(number, at)| Some((at?, Due::Link(number))));
         let nodes = self.hosts.iter().map(|host| host.tunnel.as_ref()?.node.poll_timeout()).enumerate();
@@ -227,35 +227,35 @@ impl Simulation {
         mishap.into_iter().chain(links).chain(nodes).chain(sources).min_by_key(late)
     }
 
-    fn happen(&mut self, mishap: &Mishap, observer: &mut dyn Observer) -> Result<(), Stuck> {
-        observer.see(self.now, &Sight::Mishap(mishap));
+    fn happen(&mut self, mishap: &Fault, observer: &mut dyn Observer) -> Result<(), Stuck> {
+        observer.see(self.now, &Observation::Fault(mishap));
         match *mishap {
-            Mishap::Reboot { host } => {
+            Fault::Reboot { host } => {
                 if let Some(boot) = &mut self.hosts[host].tunnel {
                     boot.reboot(self.now);
                 }
                 self.drain(host, observer)
             }
-            Mishap::Forget { host, peer, sent, received } => {
+            Fault::Forget { host, peer, sent, received } => {
                 if let Some(boot) = &mut self.hosts[host].tunnel {
                     let peer_index = if host == GATEWAY { peer - 1 } else { 0 };
                     boot.node.forget(peer_index, sent, received);
                 }
                 self.drain(host, observer)
             }
-            Mishap::Move { host, to } => {
+            Fault::Move { host, to } => {
                 self.hosts[host].address = to;
                 Ok(())
             }
-            Mishap::LinkDown { link } => {
+            Fault::LinkDown { link } => {
                 self.paths[link].down = true;
                 Ok(())
             }
-            Mishap::LinkUp { link } => {
+            Fault::LinkUp { link } => {
                 self.paths[link].down = false;
                 Ok(())
             }
-            Mishap::Conditions { link, ref config } => {
+            Fault::Conditions { link, ref config } => {
                 // so that what is due before now happens under the old conditions
                 while let Some(frame) = self.paths[link].link.poll_deliver(self.now) {
                     self.arrive(link, frame, observer)?;
@@ -278,7 +278,7 @@ impl Simulation {
         let Passage { from, to } = passage;
         self.sources.record_offer(source, to, packet.len());
         self.ledger.offer(self.now, source, to, packet);
-        observer.see(self.now, &Sight::Offered { source, host: from, packet });
+        observer.see(self.now, &Observation::Offered { source, host: from, packet });
         match &mut self.hosts[from].tunnel {
             Some(boot) => {
                 boot.node.handle_packet(self.now, packet);
@@ -296,7 +296,7 @@ impl Simulation {
 
     /// A frame comes out of a link.
     fn arrive(&mut self, link: usize, mut frame: Vec<u8>, observer: &mut dyn Observer) -> Result<(), Stuck> {
-        observer.see(self.now, &Sight::Arrived { link, frame: &frame });
+        observer.see(self.now, &Observation::Arrived { link, frame: &frame });
         let host = &mut self.hosts[self.paths[link].to];
         let number = host.number;
         match &mut host.tunnel {
@@ -326,7 +326,7 @@ impl Simulation {
             while let Some(boot) = &mut host.tunnel
                 && let Some(event) = boot.node.poll_event()
             {
-                observer.see(self.now, &Sight::Node { host: number, event: &event });
+                observer.see(self.now, &Observation::Node { host: number, event: &event });
                 host.note(&event);
             }
             let Some(transmit) = transmit else { break };
@@ -363,12 +363,12 @@ impl Simulation {
         };
         match link.map(|link| (link, &mut self.paths[link])) {
             Some((link, path)) if !path.down => {
-                observer.see(self.now, &Sight::Sent { link, frame: &frame });
+                observer.see(self.now, &Observation::Sent { link, frame: &frame });
                 path.link.send(self.now, frame);
                 path.most_held_bytes = path.most_held_bytes.max(path.link.held().bytes);
             }
             other => {
-                observer.see(self.now, &Sight::NotSent { host: from, frame: &frame });
+                observer.see(self.now, &Observation::NotSent { host: from, frame: &frame });
                 match other {
                     Some((_, path)) => path.refused.add(frame.len()),
                     None => self.hosts[from].not_sent.add(frame.len()),
@@ -381,7 +381,7 @@ impl Simulation {
     fn come_out(&mut self, host: usize, packet: &[u8], observer: &mut dyn Observer) {
         let verdict = self.ledger.deliver(self.now, host, packet);
         let sight = self.sources.judge(verdict, self.now, host, packet);
-        self.unrecognised += u64::from(matches!(sight, Sight::Unrecognised { .. }));
+        self.unrecognised += u64::from(matches!(sight, Observation::Unrecognised { .. }));
         observer.see(self.now, &sight);
     }
 }

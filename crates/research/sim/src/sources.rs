@@ -2,7 +2,7 @@
 
 use crate::delays::Delays;
 use crate::ledger::Verdict;
-use crate::observer::Sight;
+use crate::observer::Observation;
 use crate::report::{FlowReport, Packets, SourceReport};
 use crate::traffic::{Passage, Source};
 use std::time::Duration;
@@ -71,7 +71,13 @@ impl Sources {
     }
 
     /// Takes account of a packet that came out.
-    pub fn judge<'a>(&mut self, verdict: Verdict, now: Duration, host: usize, packet: &'a [u8]) -> Sight<'a> {
+    pub fn judge<'a>(
+        &mut self,
+        verdict: Verdict,
+        now: Duration,
+        host: usize,
+        packet: &'a [u8],
+    ) -> Observation<'a> {
         match verdict {
             Verdict::First { source, delay } => {
                 let account = &mut self.0[source];
@@ -79,13 +85,13 @@ impl Sources {
                 flow.delivered.add(packet.len());
                 flow.delays.record(delay);
                 account.source.handle_delivery(now, host, packet);
-                Sight::Delivered { source, host, packet, delay }
+                Observation::Delivered { source, host, packet, delay }
             }
             Verdict::Again { source } => {
                 self.0[source].flow(host).duplicates += 1;
-                Sight::Duplicate { source, host, packet }
+                Observation::Duplicate { source, host, packet }
             }
-            Verdict::Unrecognised => Sight::Unrecognised { host, packet },
+            Verdict::Unrecognised => Observation::Unrecognised { host, packet },
         }
     }
 

@@ -8,7 +8,7 @@ const BACKLOG: i32 = 1024;
 
 /// Why there is no such socket; a sentence with the mend.
 #[derive(Debug, thiserror::Error)]
-pub enum NoDoor {
+pub enum NotListening {
     /// The address or port is taken, or not this machine's.
     #[error("cannot listen on {address}: {source}; choose another address or port")]
     Address {
@@ -27,7 +27,7 @@ pub enum NoDoor {
 /// # Errors
 ///
 /// When this process may not have such a socket, or the system has no room for it.
-pub fn transparent(address: SocketAddr) -> Result<Socket, NoDoor> {
+pub fn transparent(address: SocketAddr) -> Result<Socket, NotListening> {
     bound(address, true)
 }
 
@@ -36,19 +36,19 @@ pub fn transparent(address: SocketAddr) -> Result<Socket, NoDoor> {
 /// # Errors
 ///
 /// When the address or port is taken, or this process may not have a transparent socket.
-pub fn listen(address: SocketAddr, transparent: bool) -> Result<TcpListener, NoDoor> {
+pub fn listen(address: SocketAddr, transparent: bool) -> Result<TcpListener, NotListening> {
     let socket = bound(address, transparent)?;
-    socket.listen(BACKLOG).map_err(|source| NoDoor::Address { address, source })?;
+    socket.listen(BACKLOG).map_err(|source| NotListening::Address { address, source })?;
     Ok(socket.into())
 }
 
-fn bound(address: SocketAddr, transparent: bool) -> Result<Socket, NoDoor> {
-    let failed = |source| NoDoor::Address { address, source };
+fn bound(address: SocketAddr, transparent: bool) -> Result<Socket, NotListening> {
+    let failed = |source| NotListening::Address { address, source };
     let socket =
         Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP)).map_err(failed)?;
     if transparent {
         // The option of IPv4 sets the flag of an IPv6 socket too; IPv6's own has no safe wrapper.
-        socket.set_ip_transparent_v4(true).map_err(NoDoor::NoRight)?;
+        socket.set_ip_transparent_v4(true).map_err(NotListening::NoRight)?;
     }
     if address.is_ipv6() {
         socket.set_only_v6(true).map_err(failed)?;

@@ -8,7 +8,7 @@
 
 mod door;
 
-pub use door::{NoDoor, listen, transparent};
+pub use door::{NotListening, listen, transparent};
 use ipnet::IpNet;
 use rtnetlink::packet_route::AddressFamily;
 use rtnetlink::packet_route::route::{RouteAttribute, RouteMessage, RouteProtocol, RouteScope, RouteType};

@@ -32,10 +32,10 @@ pub struct Settings {
 
 /// Why nothing is split; a sentence with the mend.
 #[derive(Debug, thiserror::Error)]
-pub enum NoDoor {
+pub enum NotListening {
     /// No socket for them.
     #[error(transparent)]
-    NotOpen(#[from] interception::NoDoor),
+    NotOpen(#[from] interception::NotListening),
     /// They cannot be led here.
     #[error(transparent)]
     NotTaken(#[from] NoInterception),
@@ -56,19 +56,19 @@ pub struct Split {
 
 impl Split {
     /// Opens the door, and leads connections to it.
-    pub fn start(settings: Settings) -> Result<Self, NoDoor> {
+    pub fn start(settings: Settings) -> Result<Self, NotListening> {
         let port = settings.plan.door;
         let mut doors = vec![listen((Ipv4Addr::UNSPECIFIED, port).into(), true)?];
         match listen((Ipv6Addr::UNSPECIFIED, port).into(), true) {
             Ok(door) => doors.push(door),
-            Err(interception::NoDoor::Address { source, .. }) => {
+            Err(interception::NotListening::Address { source, .. }) => {
                 tracing::info!("no IPv6 connection is split: {source}");
             }
             Err(error) => return Err(error.into()),
         }
         let (counters, stop) = (Arc::new(Counters::default()), Arc::new(Notify::new()));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(NoDoor::NoThread)?;
+        let runtime = runtime.map_err(NotListening::NoThread)?;
         let (bounds, ours, stopped) = ((settings.connections, settings.idle), counters.clone(), stop.clone());
         let thread = std::thread::Builder::new().name("split".to_owned()).spawn(move || {
             let local = LocalSet::new();
@@ -79,7 +79,7 @@ impl Split {
                 stopped.notified().await;
             });
         });
-        let thread = Some(thread.map_err(NoDoor::NoThread)?);
+        let thread = Some(thread.map_err(NotListening::NoThread)?);
         let mut split = Split { counters, stop, thread, interception: None };
         if settings.rules {
             split.interception = Some(Interception::install(settings.plan)?);

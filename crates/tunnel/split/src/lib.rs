@@ -20,6 +20,6 @@ mod door;
 mod relay;
 
 pub use counters::Counts;
-pub use door::{NoDoor, Settings, Split, Watch};
+pub use door::{NotListening, Settings, Split, Watch};
 pub use interception::{Plan, Taken};
 pub use relay::BUFFER_BYTES;

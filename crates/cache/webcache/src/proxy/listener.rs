@@ -7,7 +7,7 @@ use super::request::Door;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use interception::NoDoor;
+use interception::NotListening;
 use ipnet::IpNet;
 use socket2::{SockRef, TcpKeepalive};
 use std::convert::Infallible;
@@ -42,9 +42,10 @@ impl Listener {
         door: Door,
         networks: Vec<IpNet>,
         connections_each: usize,
-    ) -> Result<Self, NoDoor> {
+    ) -> Result<Self, NotListening> {
         let socket = interception::listen(address, matches!(door, Door::Transparent(_)))?;
-        let socket = TcpListener::from_std(socket).map_err(|source| NoDoor::Address { address, source })?;
+        let socket =
+            TcpListener::from_std(socket).map_err(|source| NotListening::Address { address, source })?;
         Ok(Listener { socket, door, networks, connections_each })
     }
 

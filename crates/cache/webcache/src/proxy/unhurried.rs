@@ -14,13 +14,13 @@ use tokio::net::TcpStream;
 
 /// The connection.
 #[derive(Debug)]
-pub struct Unhurried(TcpStream);
+pub struct DelayedAcknowledgments(TcpStream);
 
-impl Unhurried {
+impl DelayedAcknowledgments {
     /// Around `stream`.
     #[must_use]
     pub fn new(stream: TcpStream) -> Self {
-        let unhurried = Unhurried(stream);
+        let unhurried = DelayedAcknowledgments(stream);
         unhurried.remind();
         unhurried
     }
@@ -31,13 +31,13 @@ impl Unhurried {
     }
 }
 
-impl hyper_util::client::legacy::connect::Connection for Unhurried {
+impl hyper_util::client::legacy::connect::Connection for DelayedAcknowledgments {
     fn connected(&self) -> hyper_util::client::legacy::connect::Connected {
         self.0.connected()
     }
 }
 
-impl AsyncRead for Unhurried {
+impl AsyncRead for DelayedAcknowledgments {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -52,7 +52,7 @@ impl AsyncRead for Unhurried {
     }
 }
 
-impl AsyncWrite for Unhurried {
+impl AsyncWrite for DelayedAcknowledgments {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.0).poll_write(cx, buf)
     }

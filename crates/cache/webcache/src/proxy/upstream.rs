@@ -1,7 +1,7 @@
 //! Requests to origins and to other routers.
 
 use super::proof::{Nonce, Prover};
-use super::unhurried::Unhurried;
+use super::unhurried::DelayedAcknowledgments;
 use super::upload::Moved;
 use super::{Body, full};
 use crate::semantics::fields;
@@ -245,7 +245,7 @@ async fn send_once(address: SocketAddr, request: Request<Body>) -> Result<Respon
 struct Connector;
 
 impl tower_service::Service<Uri> for Connector {
-    type Response = TokioIo<Unhurried>;
+    type Response = TokioIo<DelayedAcknowledgments>;
     type Error = io::Error;
     type Future = Pin<Box<dyn Future<Output = io::Result<Self::Response>> + Send>>;
 
@@ -263,7 +263,7 @@ impl tower_service::Service<Uri> for Connector {
 }
 
 /// Opens a connection within the usual time.
-pub(super) async fn connect(address: SocketAddr) -> io::Result<Unhurried> {
+pub(super) async fn connect(address: SocketAddr) -> io::Result<DelayedAcknowledgments> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
     socket.set_nodelay(true)?;
     let options = socket2::SockRef::from(&socket);
@@ -271,5 +271,5 @@ pub(super) async fn connect(address: SocketAddr) -> io::Result<Unhurried> {
     options.set_tcp_keepalive(&ALIVE)?;
     // The handshake's acknowledgment goes with the request.
     let _ = options.set_tcp_quickack(false);
-    Ok(Unhurried::new(tokio::time::timeout(CONNECT, socket.connect(address)).await??))
+    Ok(DelayedAcknowledgments::new(tokio::time::timeout(CONNECT, socket.connect(address)).await??))
 }

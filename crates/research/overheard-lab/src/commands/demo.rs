@@ -134,7 +134,7 @@ fn downloads<'a>(carrier: &Carrier, names: impl Iterator<Item = &'a String> + Cl
 fn watched(scenario: &Scenario, programs: &Programs, screen: &Screen) -> anyhow::Result<Outcome> {
     let bar = screen.begin(&scenario.name);
     let mut outcome = None;
-    let watch = |glimpse: &lab::Glimpse| {
+    let watch = |glimpse: &lab::Progress| {
         let sent = glimpse
             .links
             .iter()

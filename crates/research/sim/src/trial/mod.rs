@@ -12,7 +12,7 @@ pub use cases::{Case, Condition, Measured, over_conditions, over_distances, over
 
 use crate::addresses::GATEWAY;
 use crate::delays::DelayReport;
-use crate::mishap::{Mishap, NotPossible};
+use crate::fault::{Fault, FaultRefused};
 use crate::observer::Observer;
 use crate::path::{down_link, up_link};
 use crate::setup::{Setup, SetupError, Station, Tunnel};
@@ -101,7 +101,7 @@ pub enum TrialError {
     Setup(#[from] SetupError),
     /// Links.
     #[error(transparent)]
-    Conditions(#[from] NotPossible),
+    Conditions(#[from] FaultRefused),
     /// A node that is never done.
     #[error(transparent)]
     Stuck(#[from] Stuck),
@@ -168,7 +168,7 @@ impl Trial {
             Simulation::new(&Setup { seed, stations: vec![links], tunnel: self.tunnel.clone() })?;
         simulation.add_source("stream", self.source());
         for (link, config) in [(down_link(1), &self.down), (up_link(1), &self.up)] {
-            simulation.schedule(START, Mishap::Conditions { link, config: Box::new(config.clone()) })?;
+            simulation.schedule(START, Fault::Conditions { link, config: Box::new(config.clone()) })?;
         }
         let before_start = START - Duration::from_nanos(1);
         simulation.run_until(before_start, observer)?;

@@ -5,7 +5,7 @@ use air::{LinkConfig, ReorderConfig};
 use published::policy::{NAIVE, RETRIEVE_ON_MISS};
 use re::Policy;
 use sim::traffic::{Content, Ends, Ping, Segments};
-use sim::{EventLog, GATEWAY, Mishap};
+use sim::{EventLog, Fault, GATEWAY};
 
 fn log(seed: u64, policy: Option<Policy>) -> String {
     let link = LinkConfig {
@@ -23,9 +23,9 @@ fn log(seed: u64, policy: Option<Policy>) -> String {
     let segments = Segments::new(ends(2), file, 1200, 7 * MS).retransmitting_after(100 * MS);
     simulation.add_source("segments", Box::new(segments.acknowledging_every(2)));
     for (at, mishap) in [
-        (1500, Mishap::Forget { host: 1, peer: GATEWAY, sent: true, received: true }),
-        (2000, Mishap::Reboot { host: GATEWAY }),
-        (2500, Mishap::Move { host: 1, to: "203.0.113.5:999".parse().unwrap() }),
+        (1500, Fault::Forget { host: 1, peer: GATEWAY, sent: true, received: true }),
+        (2000, Fault::Reboot { host: GATEWAY }),
+        (2500, Fault::Move { host: 1, to: "203.0.113.5:999".parse().unwrap() }),
     ] {
         simulation.schedule(at * MS, mishap).unwrap();
     }

@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use re::{Form, Parameters, Policy};
 use sim::traffic::{ConstantRate, Content, Ends, Family, Ping, Segments};
-use sim::{GATEWAY, Mishap, Observer, Report, Sight, Simulation, down_link, up_link};
+use sim::{Fault, GATEWAY, Observation, Observer, Report, Simulation, down_link, up_link};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use wire::unit::{self, Kind};
@@ -48,9 +48,9 @@ fn tells_of_a_failure(packet: &[u8]) -> bool {
 }
 
 impl Observer for Watch {
-    fn see(&mut self, now: Duration, sight: &Sight<'_>) {
+    fn see(&mut self, now: Duration, sight: &Observation<'_>) {
         match *sight {
-            Sight::Sent { link, frame } => {
+            Observation::Sent { link, frame } => {
                 let unit = unit::parse(&mut &frame[28..]).unwrap();
                 if let Kind::Sealed { counter, .. } = unit.kind {
                     self.sealed += 1;
@@ -62,16 +62,16 @@ impl Observer for Watch {
                     }
                 }
             }
-            Sight::Delivered { host, .. } => {
+            Observation::Delivered { host, .. } => {
                 self.longest_silence = self.longest_silence.max(now - self.last_delivery[host]);
                 self.last_delivery[host] = now;
             }
             // a node may have to tell a host why its packets do not go on
-            Sight::Unrecognised { packet, .. } if tells_of_a_failure(packet) => self.told += 1,
-            Sight::Unrecognised { host, packet } => {
+            Observation::Unrecognised { packet, .. } if tells_of_a_failure(packet) => self.told += 1,
+            Observation::Unrecognised { host, packet } => {
                 panic!("{now:?}: host {host} delivers wrong bytes {packet:02x?}")
             }
-            Sight::Duplicate { host, packet, .. } => {
+            Observation::Duplicate { host, packet, .. } => {
                 panic!("{now:?}: host {host} delivers again {packet:02x?}")
             }
             _ => {}
@@ -116,31 +116,31 @@ fn schedule_mishaps(simulation: &mut Simulation, seed: u64, until: Duration) -> 
         let host = rng.random_range(GATEWAY..=1);
         let link = rng.random_range(down_link(1)..=up_link(1));
         let mishap = match rng.random_range(0..10) {
-            0 => Mishap::Reboot { host },
+            0 => Fault::Reboot { host },
             1 | 2 => {
                 let (sent, received) = (rng.random(), rng.random());
                 forgotten += u64::from(received);
-                Mishap::Forget { host, peer: 1 - host, sent, received }
+                Fault::Forget { host, peer: 1 - host, sent, received }
             }
             3 => {
                 let to = std::net::SocketAddrV4::new(
                     [203, 0, 113, rng.random()].into(),
                     rng.random_range(1024..65_535),
                 );
-                Mishap::Move { host: 1, to }
+                Fault::Move { host: 1, to }
             }
             4 => {
                 let up_again = at + Duration::from_millis(rng.random_range(100..8_000));
-                simulation.schedule(up_again, Mishap::LinkUp { link }).unwrap();
-                Mishap::LinkDown { link }
+                simulation.schedule(up_again, Fault::LinkUp { link }).unwrap();
+                Fault::LinkDown { link }
             }
-            _ => Mishap::Conditions { link, config: Box::new(any_conditions(rng)) },
+            _ => Fault::Conditions { link, config: Box::new(any_conditions(rng)) },
         };
         simulation.schedule(at, mishap).unwrap();
     }
     for number in [down_link(1), up_link(1)] {
-        simulation.schedule(until, Mishap::Conditions { link: number, config: Box::new(link()) }).unwrap();
-        simulation.schedule(until, Mishap::LinkUp { link: number }).unwrap();
+        simulation.schedule(until, Fault::Conditions { link: number, config: Box::new(link()) }).unwrap();
+        simulation.schedule(until, Fault::LinkUp { link: number }).unwrap();
     }
     forgotten
 }

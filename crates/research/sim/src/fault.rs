@@ -7,7 +7,7 @@ use std::net::SocketAddrV4;
 /// One thing that happens to a host or a link. Hosts and links are named by their numbers
 /// ([`crate::down_link`], [`crate::up_link`]).
 #[derive(Debug, Clone, PartialEq)]
-pub enum Mishap {
+pub enum Fault {
     /// A node forgets everything and starts again, as another boot. Nothing in the bare run.
     Reboot {
         /// Which host.
@@ -52,7 +52,7 @@ pub enum Mishap {
 
 /// Why a mishap cannot be scheduled.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum NotPossible {
+pub enum FaultRefused {
     /// No such host.
     #[error("there is no host {0}")]
     NoHost(usize),
@@ -67,20 +67,20 @@ pub enum NotPossible {
     Conditions(#[from] air::ConfigError),
 }
 
-impl Mishap {
-    pub(crate) fn validate(&self, hosts: usize, links: usize) -> Result<(), NotPossible> {
-        let host_exists = |host: usize| if host < hosts { Ok(()) } else { Err(NotPossible::NoHost(host)) };
-        let link_exists = |link: usize| if link < links { Ok(()) } else { Err(NotPossible::NoLink(link)) };
+impl Fault {
+    pub(crate) fn validate(&self, hosts: usize, links: usize) -> Result<(), FaultRefused> {
+        let host_exists = |host: usize| if host < hosts { Ok(()) } else { Err(FaultRefused::NoHost(host)) };
+        let link_exists = |link: usize| if link < links { Ok(()) } else { Err(FaultRefused::NoLink(link)) };
         match *self {
-            Mishap::Reboot { host } | Mishap::Move { host, .. } => host_exists(host),
-            Mishap::Forget { host, peer, .. } => {
+            Fault::Reboot { host } | Fault::Move { host, .. } => host_exists(host),
+            Fault::Forget { host, peer, .. } => {
                 host_exists(host)?;
                 host_exists(peer)?;
                 let neighbours = (host == GATEWAY) != (peer == GATEWAY);
-                if neighbours { Ok(()) } else { Err(NotPossible::NoPeer(host, peer)) }
+                if neighbours { Ok(()) } else { Err(FaultRefused::NoPeer(host, peer)) }
             }
-            Mishap::LinkDown { link } | Mishap::LinkUp { link } => link_exists(link),
-            Mishap::Conditions { link, ref config } => {
+            Fault::LinkDown { link } | Fault::LinkUp { link } => link_exists(link),
+            Fault::Conditions { link, ref config } => {
                 link_exists(link)?;
                 Ok(config.validate()?)
             }
