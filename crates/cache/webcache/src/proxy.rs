@@ -50,7 +50,8 @@ use upstream::Upstream;
 /// What is sent: bytes, or an error that breaks the connection off.
 pub type Body = UnsyncBoxBody<Bytes, Box<dyn std::error::Error + Send + Sync>>;
 
-/// URIs whose responses are known not to be kept, so that nobody waits for another's; the oldest is forgotten.
+/// URIs whose responses are known not to be kept, so that nobody waits for another's; the oldest is
+/// forgotten.
 const MOST_UNCACHEABLE: usize = 10_000;
 /// For how long that is believed.
 const UNCACHEABLE_SECONDS: u64 = 60;
@@ -270,8 +271,8 @@ pub struct Report {
     pub mesh: Option<crate::selector::Report>,
 }
 
-/// The answer to a question about the way, when it was to go no farther than here (RFC 9110 sections 9.3.7 and 9.3.8).
-/// TRACE would show what a client's other programs sent along.
+/// The answer to a question about the way, when it was to go no farther than here (RFC 9110 sections 9.3.7
+/// and 9.3.8). TRACE would show what a client's other programs sent along.
 fn last_recipient(method: &Method) -> Response<Body> {
     let mut answer = match *method {
         Method::OPTIONS => Response::new(empty()),

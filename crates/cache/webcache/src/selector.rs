@@ -1,4 +1,5 @@
-//! Which other router is asked: drives [`selection`](crate::selection) over sockets and the routing protocol's table.
+//! Which other router is asked: drives [`selection`](crate::selection) over sockets and the routing
+//! protocol's table.
 
 use crate::config::{Architecture, Mesh, Protocol, Routing};
 use crate::datagrams::receive;
@@ -185,8 +186,8 @@ impl Selector {
         }
     }
 
-    /// The ways to ask for `key`, best first; none: the origin is asked. A request that came from another router follows
-    /// what was set up for it and never begins a search.
+    /// The ways to ask for `key`, best first; none: the origin is asked. A request that came from another
+    /// router follows what was set up for it and never begins a search.
     pub async fn ways(&self, key: &Key, from_peer: bool) -> Vec<Way> {
         if self.mesh.gateway || self.mesh.architecture == Architecture::Gateway {
             return Vec::new();
@@ -348,7 +349,8 @@ impl Selector {
     }
 }
 
-/// A next hop that has an address of its own; one with a link-local address is reached by the way of the origin.
+/// A next hop that has an address of its own; one with a link-local address is reached by the way of the
+/// origin.
 fn reachable(node: IpAddr) -> Option<IpAddr> {
     (!is_link_local(node)).then_some(node)
 }

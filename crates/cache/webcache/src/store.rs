@@ -1,10 +1,12 @@
-//! What is kept: responses by URI, their contents in chunks by hash, in memory and on disk, within hard limits.
+//! What is kept: responses by URI, their contents in chunks by hash, in memory and on disk, within hard
+//! limits.
 //!
-//! A content streams: readers follow a [`Fill`] byte by byte, and whoever is late reads from memory or disk. Chunks are
-//! written as they become full, so that an object may be larger than memory; one that is larger than the limits, or that
-//! a full disk does not take, passes through a few chunks and is not kept.
+//! A content streams: readers follow a [`Fill`] byte by byte, and whoever is late reads from memory or disk.
+//! Chunks are written as they become full, so that an object may be larger than memory; one that is larger
+//! than the limits, or that a full disk does not take, passes through a few chunks and is not kept.
 //!
-//! With a directory, memory holds what is asked for most and the index outlives a crash. Without one, memory is all.
+//! With a directory, memory holds what is asked for most and the index outlives a crash. Without one, memory
+//! is all.
 
 pub mod chunk;
 mod disk;
@@ -164,7 +166,8 @@ impl Store {
         Some(object)
     }
 
-    /// Whether another cache that asks for `key` would get a response from here: one that is fresh, and whole or coming.
+    /// Whether another cache that asks for `key` would get a response from here: one that is fresh, and whole
+    /// or coming.
     #[must_use]
     pub fn has_fresh(&self, key: &Key, now: UnixSeconds) -> bool {
         let variants = self.state().objects.get(key).cloned();
@@ -184,8 +187,8 @@ impl Store {
         whole > 0 && length.is_none_or(|length| length <= self.limits.object_bytes.min(whole))
     }
 
-    /// Stores a response whose content is to come from `start` on (to `end`, if that is known), in the place of the one
-    /// that answered the same requests.
+    /// Stores a response whose content is to come from `start` on (to `end`, if that is known), in the place
+    /// of the one that answered the same requests.
     pub fn insert(
         self: &Arc<Self>,
         key: Key,
@@ -411,7 +414,8 @@ impl Store {
             let mut content = object.content();
             content.kept = false;
             let read = content.readers > 0;
-            // Whoever is reading it gets on with what is in memory, as far as a content that is not kept may reach.
+            // Whoever is reading it gets on with what is in memory, as far as a content that is not kept may
+            // reach.
             let mut bridge = if read { object::LOOSE_CHUNKS } else { 0 };
             let near = usize::try_from(content.furthest / chunk::CHUNK_BYTES as u64).unwrap_or(usize::MAX);
             for (number, slot) in content.slots.iter_mut().enumerate() {
@@ -459,7 +463,8 @@ impl Store {
 }
 
 impl State {
-    /// Adds to the index. One that cannot be written is given up: what is kept from now on is forgotten at the end.
+    /// Adds to the index. One that cannot be written is given up: what is kept from now on is forgotten at
+    /// the end.
     fn note(&mut self, record: &Record) {
         let Some(journal) = &mut self.journal else { return };
         let mut written = journal.append(record);

@@ -1,7 +1,7 @@
 //! How soon a cache with very many responses is there again after its process ended, however it ended.
 //!
-//! 10,000 by default, since making them takes a while; `OVERHEARD_OBJECTS=100000` and `--release` for the whole measure: the bound
-//! is for the program as it is installed.
+//! 10,000 by default, since making them takes a while; `OVERHEARD_OBJECTS=100000` and `--release` for the
+//! whole measure: the bound is for the program as it is installed.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 

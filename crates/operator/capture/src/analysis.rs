@@ -1,8 +1,8 @@
 //! Reading a capture once, for all methods at the same time.
 //!
-//! One thread reads and dissects; each method works in a thread of its own on the same batches of packets. The
-//! queues between them are short, so that memory stays bounded and the slowest method sets the pace. Every
-//! method sees the same packets in the same order, so that the figures do not depend on the threads.
+//! One thread reads and dissects; each method works in a thread of its own on the same batches of packets.
+//! The queues between them are short, so that memory stays bounded and the slowest method sets the pace.
+//! Every method sees the same packets in the same order, so that the figures do not depend on the threads.
 
 use crate::dissect::Dissector;
 use crate::method::{

@@ -10,8 +10,8 @@ pub type Client = u32;
 /// A packet with payload.
 #[derive(Debug, Clone, Copy)]
 pub struct Packet<'a> {
-    /// The IP packet: its headers, then those bytes of its payload that the capture did not hold before; all of
-    /// them if it is `retransmitted`.
+    /// The IP packet: its headers, then those bytes of its payload that the capture did not hold before; all
+    /// of them if it is `retransmitted`.
     pub bytes: &'a [u8],
     /// What its headers say; the payload's place is that in `bytes`.
     pub inner: &'a Inner,

@@ -1,8 +1,8 @@
 //! Which bytes of a TCP stream were captured before: one direction of one connection.
 //!
-//! Sequence numbers are taken modulo 2^32 (RFC 9293, section 3.4) and are unrolled here into 64 bits, near the
-//! newest, so that a long connection goes round without harm. What was seen is kept as intervals; in a capture
-//! without gaps there is a single one.
+//! Sequence numbers are taken modulo 2^32 (RFC 9293, section 3.4) and are unrolled here into 64 bits, near
+//! the newest, so that a long connection goes round without harm. What was seen is kept as intervals; in a
+//! capture without gaps there is a single one.
 
 use std::ops::Range;
 

@@ -33,8 +33,8 @@ pub struct Args {
     /// max-match refers to the last packets only; any number without this
     #[arg(long, value_name = "PACKETS")]
     cache_packets: Option<usize>,
-    /// How much payload chunk and max-match remember in each direction, in MiB; all together takes up to four times
-    /// as much memory
+    /// How much payload chunk and max-match remember in each direction, in MiB; all together takes up to four
+    /// times as much memory
     #[arg(long, value_name = "MIB", default_value_t = 512)]
     cache: usize,
     /// How much the byte-caching encoders remember in each direction, in MiB

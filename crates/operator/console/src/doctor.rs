@@ -1,5 +1,5 @@
-//! What this machine can do, and what is lost by what it cannot. Every probe tries the thing itself where that changes
-//! nothing, and none fails.
+//! What this machine can do, and what is lost by what it cannot. Every probe tries the thing itself where
+//! that changes nothing, and none fails.
 
 mod kernel;
 mod overhearing;

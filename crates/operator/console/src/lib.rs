@@ -1,8 +1,8 @@
-//! What both programs do on a terminal: [`Table`]s, the [`log`], how they end, and the commands that both have: [`analyze`],
-//! [`doctor`], [`man`] and [`completions`].
+//! What both programs do on a terminal: [`Table`]s, the [`log`], how they end, and the commands that both
+//! have: [`analyze`], [`doctor`], [`man`] and [`completions`].
 //!
-//! Exit codes: 0 done, 1 it failed while running, 2 what was asked for makes no sense or is not allowed here (a
-//! [`Mistake`]); then nothing was started.
+//! Exit codes: 0 done, 1 it failed while running, 2 what was asked for makes no sense or is not allowed here
+//! (a [`Mistake`]); then nothing was started.
 
 #![forbid(unsafe_code)]
 // A driver: it may read clocks and wait.

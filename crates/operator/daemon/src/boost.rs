@@ -3,8 +3,8 @@
 use crate::config::{Boost, Config};
 use boost::{Controller, Wrapped};
 
-/// Loads what the configuration asks for, and names it for the tunnel's routes. What cannot be had is said, and costs the
-/// speed alone: the tunnel works without. With what `status` says of it.
+/// Loads what the configuration asks for, and names it for the tunnel's routes. What cannot be had is said,
+/// and costs the speed alone: the tunnel works without. With what `status` says of it.
 pub fn begin(config: &mut Config) -> (Option<Controller>, Option<String>) {
     let Some(boost) = config.boost else { return (None, None) };
     let wrapped = match boost {

@@ -1,9 +1,9 @@
 //! What passes a node, as pcapng, to whoever asks on the status socket.
 //!
-//! Three interfaces: *inner* has the packets as the hosts see them; *outer* the datagrams as they are on the air, behind the
-//! headers that they had or will have; *opened* what those said before they were sealed, unit header and plaintext, for the
-//! dissector in `packaging/wireshark`. Comments say of each datagram what was removed from the packets in it, and why it
-//! could be.
+//! Three interfaces: *inner* has the packets as the hosts see them; *outer* the datagrams as they are on the
+//! air, behind the headers that they had or will have; *opened* what those said before they were sealed, unit
+//! header and plaintext, for the dissector in `packaging/wireshark`. Comments say of each datagram what was
+//! removed from the packets in it, and why it could be.
 
 use anyhow::Context;
 use capture::{AnnotatedWriter, Interface, LinkType, contents};
@@ -36,7 +36,8 @@ const INTERFACES: [Interface<'static>; 3] = [
     Interface { name: "opened", description: "what datagrams say under their seal", link_type: USER0 },
 ];
 
-/// Writes what passes to `stream` until whoever reads it has enough, on a thread of its own. `listen` is the node's own port.
+/// Writes what passes to `stream` until whoever reads it has enough, on a thread of its own. `listen` is the
+/// node's own port.
 pub fn begin(stream: UnixStream, control: &Control, listen: SocketAddr) -> anyhow::Result<()> {
     stream.set_write_timeout(Some(PATIENCE))?;
     let (tap, captured) = io::tap::tap();

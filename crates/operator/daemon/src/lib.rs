@@ -1,12 +1,13 @@
 //! A node as a process: it sets everything up or nothing, drives a node, and takes everything out.
 //!
-//! [`config`] is the file that says how, [`tunnel`] the run from start to end. While it runs, [`status_socket`] answers for
-//! it and [`watch`] keeps what has happened. [`sockets`] finds the nodes and the web caches of this machine, and asks them.
-//! [`service`] is what the service manager is told.
+//! [`config`] is the file that says how, [`tunnel`] the run from start to end. While it runs,
+//! [`status_socket`] answers for it and [`watch`] keeps what has happened. [`sockets`] finds the nodes and
+//! the web caches of this machine, and asks them. [`service`] is what the service manager is told.
 //!
 //! [`cache`] is the same for a web cache.
 //!
-//! Both programs run nodes by this crate: `overheard up`, and the laboratory's `node`, which lets more policies through.
+//! Both programs run nodes by this crate: `overheard up`, and the laboratory's `node`, which lets more
+//! policies through.
 
 #![forbid(unsafe_code)]
 // A driver: it may read clocks and wait.

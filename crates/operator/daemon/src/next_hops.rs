@@ -1,4 +1,5 @@
-//! The node's next hops follow the mesh's routing protocol (REfactor, section 2.2.2), which is asked once a second.
+//! The node's next hops follow the mesh's routing protocol (REfactor, section 2.2.2), which is asked once a
+//! second.
 
 use io::Control;
 use routing::Routes;
@@ -41,8 +42,8 @@ impl Neighbours {
         self.peers.is_empty()
     }
 
-    /// Which peer is the next hop. Where there is no route, a destination that is a peer itself is tried as one: it may be
-    /// that the routing protocol does not run there.
+    /// Which peer is the next hop. Where there is no route, a destination that is a peer itself is tried as
+    /// one: it may be that the routing protocol does not run there.
     fn next_hop(&self, routes: &Routes) -> Option<usize> {
         let found = routes.neighbour_on_the_way(self.destination, &self.addresses);
         let itself = || self.addresses.iter().position(|address| *address == self.destination);

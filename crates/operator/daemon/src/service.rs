@@ -9,7 +9,8 @@ pub fn is_ready() {
     tell(&[NotifyState::Ready]);
 }
 
-/// The node has answered. Told only where the manager wants to know, which then starts a node anew that has not for long.
+/// The node has answered. Told only where the manager wants to know, which then starts a node anew that has
+/// not for long.
 pub fn is_alive() {
     if sd_notify::watchdog_enabled().is_some() {
         tell(&[NotifyState::Watchdog]);
@@ -21,8 +22,8 @@ pub fn stops() {
     tell(&[NotifyState::Stopping]);
 }
 
-/// Becomes this program anew, as it is now on disk, with the same arguments and process id: what a changed configuration
-/// takes, or an upgrade. Returns only what went wrong.
+/// Becomes this program anew, as it is now on disk, with the same arguments and process id: what a changed
+/// configuration takes, or an upgrade. Returns only what went wrong.
 pub fn begin_anew() -> std::io::Error {
     if let Ok(now) = NotifyState::monotonic_usec_now() {
         tell(&[NotifyState::Reloading, now]);

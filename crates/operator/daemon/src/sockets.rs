@@ -1,4 +1,5 @@
-//! The status sockets of this machine: which nodes and web caches run here, and what a web cache says of itself.
+//! The status sockets of this machine: which nodes and web caches run here, and what a web cache says of
+//! itself.
 
 use anyhow::{Context, bail};
 use dashboard::figures::share;

@@ -1,8 +1,9 @@
-//! The Unix socket through which a running node is asked: one connection a question, a line to ask, JSON to answer.
+//! The Unix socket through which a running node is asked: one connection a question, a line to ask, JSON to
+//! answer.
 //!
-//! `status` is answered by a [`Report`] that the node makes now; `history STEP SINCE` by a [`Series`] of what was kept, of
-//! steps of 1 or 10 seconds that ended later than that second of its uptime;
-//! `capture` by all that passes from then on ([`capture_stream`]).
+//! `status` is answered by a [`Report`] that the node makes now; `history STEP SINCE` by a [`Series`] of what
+//! was kept, of steps of 1 or 10 seconds that ended later than that second of its uptime; `capture` by all
+//! that passes from then on ([`capture_stream`]).
 
 use crate::capture_stream;
 use crate::config::Mistake;
@@ -46,8 +47,8 @@ impl StatusSocket {
         Ok(())
     }
 
-    /// Binds to `path`, whose directory is made if need be. A socket that nobody answers on any more is replaced. That it is
-    /// there tells others that the tunnel is, too: everything else comes first.
+    /// Binds to `path`, whose directory is made if need be. A socket that nobody answers on any more is
+    /// replaced. That it is there tells others that the tunnel is, too: everything else comes first.
     pub fn bind(path: &Path, config: &Path) -> Result<Self, Mistake> {
         if let Some(directory) = path.parent() {
             fs::DirBuilder::new().recursive(true).mode(0o755).create(directory).map_err(|why| {

@@ -28,8 +28,8 @@ pub enum Watched {
     Never,
 }
 
-/// Runs the node of `config` until SIGINT or SIGTERM, and on SIGHUP anew if its file is still right. `trace` is where it
-/// writes what each packet refers to.
+/// Runs the node of `config` until SIGINT or SIGTERM, and on SIGHUP anew if its file is still right. `trace`
+/// is where it writes what each packet refers to.
 pub fn run(mut config: Config, trace: Option<&Path>, watched: Watched) -> anyhow::Result<()> {
     let threads = config.threads.min(config.node.peers.len()).max(1);
     let (control, inboxes) = io::control(threads)?;
@@ -99,8 +99,8 @@ pub fn run(mut config: Config, trace: Option<&Path>, watched: Watched) -> anyhow
     Ok(())
 }
 
-/// From here on a signal makes the driver return, however far the start has come; SIGHUP only if the configuration in the
-/// file is right. Whether it is then to begin anew.
+/// From here on a signal makes the driver return, however far the start has come; SIGHUP only if the
+/// configuration in the file is right. Whether it is then to begin anew.
 fn heed_signals(control: Control, path: PathBuf) -> anyhow::Result<Arc<AtomicBool>> {
     let begin_anew = Arc::new(AtomicBool::new(false));
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM]).context("cannot listen for signals")?;

@@ -1,5 +1,5 @@
-//! Asks the node once a second how it is, for whoever looks at what has happened: the page, `overheard top`, and the
-//! service manager, which hears nothing more of a node that does not answer and starts it anew.
+//! Asks the node once a second how it is, for whoever looks at what has happened: the page, `overheard top`,
+//! and the service manager, which hears nothing more of a node that does not answer and starts it anew.
 
 use crate::config::{Config, Mistake};
 use crate::{service, sockets};
@@ -49,8 +49,8 @@ impl Watch {
                     known.note(Report { about: about.clone(), snapshot, split: None });
                     service::is_alive();
                 }
-                // what was missed, as while the machine slept, is not made up for: two questions close to each other would
-                // make a rate of what came in a burst
+                // what was missed, as while the machine slept, is not made up for: two questions close to
+                // each other would make a rate of what came in a burst
                 let now = Instant::now();
                 next = if next + STEP > now { next + STEP } else { now + STEP };
                 std::thread::sleep(next - now);
@@ -64,8 +64,8 @@ impl Watch {
     }
 }
 
-/// Asks the web caches that run here how they are, while somebody looks at the page. On a thread of its own: one that answers late must not make it
-/// look as if the node did.
+/// Asks the web caches that run here how they are, while somebody looks at the page. On a thread of its own:
+/// one that answers late must not make it look as if the node did.
 fn watch_caches(known: Arc<Known>) -> anyhow::Result<()> {
     let watch = move || {
         loop {

@@ -1,4 +1,5 @@
-//! Mistakes in a configuration: each names its key and the mend, and a configuration that makes sense is understood.
+//! Mistakes in a configuration: each names its key and the mend, and a configuration that makes sense is
+//! understood.
 
 #![allow(clippy::unwrap_used)]
 

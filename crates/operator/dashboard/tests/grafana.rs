@@ -69,7 +69,8 @@ fn every_metric_that_the_dashboard_asks_for_is_told_by_a_node() {
         .collect();
     assert!(asked.len() > 10, "{asked:?}");
     let told = told();
-    // a node that has no session yet knows neither loss nor round trip: then only the help says that there are such
+    // a node that has no session yet knows neither loss nor round trip: then only the help says that there
+    // are such
     for name in asked {
         let family = name.strip_suffix("_total").unwrap_or(name);
         assert!(told.contains(&format!("# TYPE {family} ")), "{name} is not told:\n{told}");

@@ -1,5 +1,5 @@
-//! The `overheard` program: one file a subcommand under [`commands`]. Nodes run by the crate `daemon`, web caches by
-//! `webcache`, and what both programs do on a terminal is the crate `console`'s.
+//! The `overheard` program: one file a subcommand under [`commands`]. Nodes run by the crate `daemon`, web
+//! caches by `webcache`, and what both programs do on a terminal is the crate `console`'s.
 
 #![forbid(unsafe_code)]
 // The program is a driver: it may read clocks and wait.
@@ -16,7 +16,8 @@ use std::process::ExitCode;
 struct Overheard {
     #[command(subcommand)]
     command: commands::Command,
-    /// How log lines are written, to standard error; the variable OVERHEARD_LOG chooses which, as in OVERHEARD_LOG=debug
+    /// How log lines are written, to standard error; the variable OVERHEARD_LOG chooses which, as in
+    /// OVERHEARD_LOG=debug
     #[arg(long, global = true, value_enum, default_value_t, value_name = "FORMAT")]
     log_format: console::log::Format,
 }

@@ -44,7 +44,8 @@ fn is_same(given: &[u8], token: &[u8]) -> bool {
     given.len() == token.len() && differs == 0
 }
 
-/// Whether the question is for an address or for `localhost`, and not for a name that somebody else could lead here.
+/// Whether the question is for an address or for `localhost`, and not for a name that somebody else could
+/// lead here.
 fn is_for_this_machine(fields: &HeaderMap) -> bool {
     let Some(host) = fields.get(HOST).and_then(|host| host.to_str().ok()) else { return false };
     let name = match host.rsplit_once(':') {

@@ -1,5 +1,5 @@
-//! What pages share: the script that draws charts, the library that it draws with (uPlot, whose licence stands beside it), the style
-//! and the icon.
+//! What pages share: the script that draws charts, the library that it draws with (uPlot, whose licence
+//! stands beside it), the style and the icon.
 
 /// A file of a page: its path, its media type, and what is in it.
 pub type File = (&'static str, &'static str, &'static str);

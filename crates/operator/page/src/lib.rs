@@ -1,12 +1,13 @@
 //! The port on which a program answers its operator.
 //!
-//! On a loopback address anybody on this machine may ask, elsewhere whoever bears the token: as `Authorization: Bearer`, or
-//! as the password of any user, which is what browsers ask a person for. A page of somebody else's that a browser here has
-//! open must not be able to ask, by a name that leads to the loopback address: so a question without a token has to be for
-//! an address or for `localhost`. What is on a page comes from the program alone, and a policy (CSP) holds browsers to that.
+//! On a loopback address anybody on this machine may ask, elsewhere whoever bears the token: as
+//! `Authorization: Bearer`, or as the password of any user, which is what browsers ask a person for. A page
+//! of somebody else's that a browser here has open must not be able to ask, by a name that leads to the
+//! loopback address: so a question without a token has to be for an address or for `localhost`. What is on a
+//! page comes from the program alone, and a policy (CSP) holds browsers to that.
 //!
-//! What is answered is the program's: it is given a [`Question`] and makes an [`Answer`] by [`said`]. What several pages are made
-//! of stands in [`files`], and the last hour that they draw in a [`ring`].
+//! What is answered is the program's: it is given a [`Question`] and makes an [`Answer`] by [`said`]. What
+//! several pages are made of stands in [`files`], and the last hour that they draw in a [`ring`].
 
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods)] // it serves sockets, and waits

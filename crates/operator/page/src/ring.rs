@@ -1,7 +1,9 @@
-//! The last hour: what happened in each step, in rings of ten minutes of seconds and of an hour of ten seconds.
+//! The last hour: what happened in each step, in rings of ten minutes of seconds and of an hour of ten
+//! seconds.
 //!
-//! A program says about once a second what has happened since it said so before: one [`Sample`] for each *track*, such as a
-//! peer. Whoever wants to draw that gets the steps that are newer than those that it has, by columns.
+//! A program says about once a second what has happened since it said so before: one [`Sample`] for each
+//! *track*, such as a peer. Whoever wants to draw that gets the steps that are newer than those that it has,
+//! by columns.
 
 use crate::{Answer, Question, StatusCode, json, said};
 use serde::Serialize;
@@ -48,7 +50,8 @@ impl Step {
     }
 }
 
-/// Answers a question for steps with the `series` of a length that ended later than a second of the program's uptime.
+/// Answers a question for steps with the `series` of a length that ended later than a second of the program's
+/// uptime.
 #[must_use]
 pub fn answer<T: Serialize>(question: Question<'_>, series: impl FnOnce(Step, f64) -> T) -> Answer {
     let step = question.value("step").map_or(Some(Step::Second), |step| Step::of_seconds(step.parse().ok()?));
@@ -107,7 +110,8 @@ pub struct Rings<S> {
     uptime_seconds: f64,
     seconds: Ring<S>,
     ten_seconds: Ring<S>,
-    /// A step of ten seconds that is being made of steps of one: how long it is so far, and what happened in it.
+    /// A step of ten seconds that is being made of steps of one: how long it is so far, and what happened in
+    /// it.
     begun: (f64, Vec<S>),
 }
 
@@ -130,8 +134,8 @@ impl<S: Sample> Rings<S> {
         uptime_seconds > self.uptime_seconds
     }
 
-    /// Takes what has happened since the last step, in each track, and until when that was. What is not later than what is
-    /// known is no news.
+    /// Takes what has happened since the last step, in each track, and until when that was. What is not later
+    /// than what is known is no news.
     pub fn push(&mut self, uptime_seconds: f64, samples: &[S]) {
         if !self.is_later(uptime_seconds) {
             return;

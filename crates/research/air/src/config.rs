@@ -36,8 +36,8 @@ pub struct LinkConfig {
     /// From the end of a frame's transmission to its delivery; `delay_ms` in files, at most a day.
     #[serde(rename = "delay_ms", with = "milliseconds")]
     pub delay: Duration,
-    /// How many bytes may wait for the transmitter, besides the frame that it is sending. What does not fit is
-    /// dropped from the tail.
+    /// How many bytes may wait for the transmitter, besides the frame that it is sending. What does not fit
+    /// is dropped from the tail.
     pub queue_bytes: usize,
     /// Which frames the air loses.
     pub loss: LossConfig,
@@ -55,8 +55,8 @@ pub struct LinkConfig {
     /// 802.11 in place of a rate. Excludes `rate` and `trace`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub radio: Option<RadioConfig>,
-    /// Bytes that a frame costs the air beyond its own: they take time at `rate`, `trace` or `radio`, and they
-    /// expose the frame to losses that depend on length. The counters leave them out.
+    /// Bytes that a frame costs the air beyond its own: they take time at `rate`, `trace` or `radio`, and
+    /// they expose the frame to losses that depend on length. The counters leave them out.
     pub overhead_bytes: usize,
 }
 
@@ -99,8 +99,8 @@ pub enum CapacityConfig {
     OpportunitiesMs(CapacityTrace),
 }
 
-/// A radio of 802.11 that has the channel to itself, the other direction's radio included: see [`crate::timing`]
-/// for what a frame costs. The frames of the link are taken for Ethernet's.
+/// A radio of 802.11 that has the channel to itself, the other direction's radio included: see
+/// [`crate::timing`] for what a frame costs. The frames of the link are taken for Ethernet's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RadioConfig {

@@ -15,18 +15,18 @@
 //!    it back so that later ones overtake it;
 //! 4. the **flight**: the delay, in order unless held back.
 //!
-//! A [`Medium`] is one channel that many stations share, over distances: who hears whom, who holds whom back, and whose
-//! frames meet on the air. It is driven in the same way.
+//! A [`Medium`] is one channel that many stations share, over distances: who hears whom, who holds whom back,
+//! and whose frames meet on the air. It is driven in the same way.
 //!
 //! # Paired comparisons
 //!
-//! Two runs that differ only in what is sent (with and without redundancy elimination, say) must meet the same
-//! air, or the difference between them drowns in chance. So the air's decision on a frame depends on the seed
-//! and on the frame's **index among those that were transmitted**, and on nothing that happened to other
+//! Two runs that differ only in what is sent (with and without redundancy elimination, say) must meet the
+//! same air, or the difference between them drowns in chance. So the air's decision on a frame depends on the
+//! seed and on the frame's **index among those that were transmitted**, and on nothing that happened to other
 //! frames' sizes or contents: the variates of [`variates`] are addressed by purpose and index, not drawn in
 //! passing. Under Bernoulli, Simple-Gilbert and recorded losses the lost indexes are therefore the same
-//! whatever the sizes. Where loss depends on length, the same variate is compared with a probability that grows
-//! with length: a longer frame is lost whenever the shorter one with its index is.
+//! whatever the sizes. Where loss depends on length, the same variate is compared with a probability that
+//! grows with length: a longer frame is lost whenever the shorter one with its index is.
 
 #![forbid(unsafe_code)]
 

@@ -12,8 +12,8 @@ use crate::{ConfigError, LinkConfig, LinkCounters, Tally};
 ///
 /// Time never goes back: an earlier `now` than the latest is taken for the latest.
 ///
-/// Memory is bounded by `queue_bytes`, and beyond that by [`Link::MOST_HELD_BYTES`] for everything that the link
-/// holds; what exceeds either is dropped before the air and counted as dropped by the queue.
+/// Memory is bounded by `queue_bytes`, and beyond that by [`Link::MOST_HELD_BYTES`] for everything that the
+/// link holds; what exceeds either is dropped before the air and counted as dropped by the queue.
 #[derive(Debug)]
 pub struct Link {
     config: LinkConfig,
@@ -127,7 +127,8 @@ impl Link {
         self.held.add(bytes);
         if self.transmitting.is_none() {
             self.transmit(self.now, self.now, frame);
-            // Where transmission takes no time the transmitter is free for the next frame of the same instant.
+            // Where transmission takes no time the transmitter is free for the next frame of the same
+            // instant.
             self.advance(now);
         } else {
             self.waiting_bytes += bytes;
@@ -153,8 +154,8 @@ impl Link {
         Some(arriving.frame)
     }
 
-    /// When to call [`Link::poll_deliver`] next, if nothing is sent before; `None` while the link is empty. It may
-    /// turn out that nothing arrives then, for a frame may be lost.
+    /// When to call [`Link::poll_deliver`] next, if nothing is sent before; `None` while the link is empty.
+    /// It may turn out that nothing arrives then, for a frame may be lost.
     pub fn poll_timeout(&self) -> Option<Duration> {
         let arriving = self.flight.peek().map(|Reverse(arriving)| arriving.time);
         // No frame that is still to be transmitted can arrive before this one could.
@@ -170,9 +171,9 @@ impl Link {
     }
 
     /// Changes the conditions from the latest `now` that the link was told. The frame on the air ends as it
-    /// began, what is in flight arrives as it would have; what waits is sent under the new conditions, and is not
-    /// dropped if the queue has become shorter. A loss model that stays the same keeps its state. A link whose
-    /// new configuration is refused keeps the old one.
+    /// began, what is in flight arrives as it would have; what waits is sent under the new conditions, and is
+    /// not dropped if the queue has become shorter. A loss model that stays the same keeps its state. A link
+    /// whose new configuration is refused keeps the old one.
     pub fn set_config(&mut self, config: &LinkConfig) -> Result<(), ConfigError> {
         config.validate()?;
         let capacity = |config: &LinkConfig| (config.rate, config.trace.clone(), config.radio.clone());

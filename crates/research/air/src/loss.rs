@@ -9,9 +9,10 @@
 //! | trace | if the recording says so | the recording's |
 //!
 //! Simple-Gilbert: G. Haßlinger and O. Hohlfeld, "The Gilbert–Elliott model for packet loss in real time
-//! services on the Internet", MMB 2008. Gilbert-Elliott on bits: J.-P. Ebert and A. Willig, "A Gilbert-Elliott
-//! bit error model and the efficient use in packet level simulation", TKN report, 1999; as there, no bit is
-//! simulated: the outcome and the state after it are drawn from their joint distribution, exactly.
+//! services on the Internet", MMB 2008. Gilbert-Elliott on bits: J.-P. Ebert and A. Willig, "A
+//! Gilbert-Elliott bit error model and the efficient use in packet level simulation", TKN report, 1999; as
+//! there, no bit is simulated: the outcome and the state after it are drawn from their joint distribution,
+//! exactly.
 //!
 //! A chain begins in its stationary distribution, so that the first transmissions are like all others, and
 //! moves only with transmissions: what is not sent does not let a bad state pass.
@@ -39,7 +40,8 @@ pub enum LossConfig {
     SimpleGilbert {
         /// Probability that a transmission follows a good one in the bad state.
         good_to_bad: f64,
-        /// Probability that a transmission follows a bad one in the good state; the mean burst is its inverse.
+        /// Probability that a transmission follows a bad one in the good state; the mean burst is its
+        /// inverse.
         bad_to_good: f64,
     },
     /// Two states, entered before each bit, with a bit error rate each; a transmission is lost if any of its
@@ -125,8 +127,8 @@ impl LossProcess {
     }
 
     /// Whether the next transmission is lost: try `retry` (the first is 0) of the frame with `index`, `bits`
-    /// long on the air. The answer depends on the seed, the index, the retry, the length where the model says so,
-    /// and the state that earlier transmissions left.
+    /// long on the air. The answer depends on the seed, the index, the retry, the length where the model says
+    /// so, and the state that earlier transmissions left.
     pub fn lose(&mut self, index: u64, retry: u8, bits: u64) -> bool {
         match self.config {
             LossConfig::None => false,

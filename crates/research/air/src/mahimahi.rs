@@ -1,6 +1,7 @@
 //! Recorded capacity in the format of the mahimahi link shells: one line an opportunity to deliver up to 1500
-//! bytes, the line being its time in whole milliseconds. The last line is the period after which the recording
-//! begins again (R. Netravali et al., "Mahimahi: Accurate Record-and-Replay for HTTP", USENIX ATC 2015).
+//! bytes, the line being its time in whole milliseconds. The last line is the period after which the
+//! recording begins again (R. Netravali et al., "Mahimahi: Accurate Record-and-Replay for HTTP", USENIX ATC
+//! 2015).
 
 use std::fmt;
 use std::str::FromStr;

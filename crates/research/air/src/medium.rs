@@ -1,15 +1,16 @@
 //! One channel that many stations share: 802.11's distributed coordination function over distances.
 //!
-//! A station that hears the channel free sends; one that hears it busy waits until it is free and then for a random
-//! backoff, which stands still while others send. Who has got a frame acknowledges it. Carrier sense reaches farther than
-//! reception, so that the hops of one way share the air among themselves, and not far enough for everything: two that do
-//! not hear each other may both be heard by a third, and neither is received there ([`propagation`] says how strongly
-//! stations hear each other). A frame is received if it is strong enough for itself, and so many times stronger than all
-//! that was on the air with it; who sends hears nothing.
+//! A station that hears the channel free sends; one that hears it busy waits until it is free and then for a
+//! random backoff, which stands still while others send. Who has got a frame acknowledges it. Carrier sense
+//! reaches farther than reception, so that the hops of one way share the air among themselves, and not far
+//! enough for everything: two that do not hear each other may both be heard by a third, and neither is
+//! received there ([`propagation`] says how strongly stations hear each other). A frame is received if it is
+//! strong enough for itself, and so many times stronger than all that was on the air with it; who sends hears
+//! nothing.
 //!
-//! What is as in [`crate::timing`] stands there. Here the backoff is drawn, and collides. What is left out: RTS and CTS,
-//! rate adaptation (all frames for one station are sent at one rate), and propagation delay. A frame and its
-//! acknowledgement, which follows in 10 µs, meet the same fading; tries do not.
+//! What is as in [`crate::timing`] stands there. Here the backoff is drawn, and collides. What is left out:
+//! RTS and CTS, rate adaptation (all frames for one station are sent at one rate), and propagation delay. A
+//! frame and its acknowledgement, which follows in 10 µs, meet the same fading; tries do not.
 //!
 //! Driven like a [`crate::Link`]: [`Medium::send`], [`Medium::poll_timeout`], [`Medium::poll_deliver`].
 
@@ -37,7 +38,8 @@ use crate::loss::LossProcess;
 use crate::timing::{ETHERNET_TO_MPDU_BYTES, Timing};
 use crate::variates::Purpose;
 
-/// What a packet grows by in 802.11: header, LLC and SNAP, FCS. An Ethernet header of 14 bytes would be taken off first.
+/// What a packet grows by in 802.11: header, LLC and SNAP, FCS. An Ethernet header of 14 bytes would be taken
+/// off first.
 pub const PACKET_TO_MPDU_BYTES: usize = ETHERNET_TO_MPDU_BYTES + 14;
 
 /// A frame that has arrived.
@@ -47,13 +49,15 @@ pub struct Delivery {
     pub from: usize,
     /// Whom it was for; `None`: everybody.
     pub addressee: Option<usize>,
-    /// Who got it: the one that it was for, everybody who heard it, or those who listen to what others are sent.
+    /// Who got it: the one that it was for, everybody who heard it, or those who listen to what others are
+    /// sent.
     pub to: Vec<usize>,
     /// Its octets.
     pub frame: Vec<u8>,
 }
 
-/// A channel that stations share. Memory is bounded by the stations' queues, and by what has arrived and is not taken.
+/// A channel that stations share. Memory is bounded by the stations' queues, and by what has arrived and is
+/// not taken.
 ///
 /// Time never goes back: an earlier `now` than the latest is taken for the latest.
 #[derive(Debug)]
@@ -79,7 +83,8 @@ pub struct Medium {
 }
 
 impl Medium {
-    /// A medium on which nobody has sent anything, at time 0. Equal configuration and seed treat equal schedules equally.
+    /// A medium on which nobody has sent anything, at time 0. Equal configuration and seed treat equal
+    /// schedules equally.
     ///
     /// # Errors
     ///
@@ -115,8 +120,8 @@ impl Medium {
         })
     }
 
-    /// Offers a packet at `now`, from one station to another or, for `None`, to all that hear it. What is offered by or
-    /// to a station that does not exist is ignored.
+    /// Offers a packet at `now`, from one station to another or, for `None`, to all that hear it. What is
+    /// offered by or to a station that does not exist is ignored.
     pub fn send(&mut self, now: Duration, from: usize, to: Option<usize>, frame: Vec<u8>) {
         self.advance(now);
         let count = self.stations.len();
@@ -147,8 +152,8 @@ impl Medium {
         self.arrived.pop_front()
     }
 
-    /// When to call [`Medium::poll_deliver`] next, if nothing is sent before; `None` while nothing is to be sent. It may
-    /// turn out that nothing arrives then.
+    /// When to call [`Medium::poll_deliver`] next, if nothing is sent before; `None` while nothing is to be
+    /// sent. It may turn out that nothing arrives then.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Duration> {
         if !self.arrived.is_empty() {

@@ -1,4 +1,5 @@
-//! Links that people know, for trying things out. None of them is a measurement; each says what it stands for.
+//! Links that people know, for trying things out. None of them is a measurement; each says what it stands
+//! for.
 
 use std::time::Duration;
 
@@ -65,8 +66,8 @@ pub fn lossy_wifi() -> Preset {
     }
 }
 
-/// A directional 802.11b link over tens of kilometres, its retries few because acknowledgements come late: bit
-/// errors that take 3% of the full frames and few of the small ones.
+/// A directional 802.11b link over tens of kilometres, its retries few because acknowledgements come late:
+/// bit errors that take 3% of the full frames and few of the small ones.
 pub fn rural() -> Preset {
     let link = LinkConfig {
         radio: Some(RadioConfig {

@@ -1,9 +1,10 @@
-//! The byte-caching paper (Le, Srivatsa, Iyengar: Byte Caching in Wireless Networks, ICDCS 2012), figure by figure.
+//! The byte-caching paper (Le, Srivatsa, Iyengar: Byte Caching in Wireless Networks, ICDCS 2012), figure by
+//! figure.
 //!
-//! The set-up is its Figure 3 ([`crate::testbed`]): a server encodes, a client decodes, one link of 1 MByte/s and 20 ms
-//! of round trip between them loses packets. A run is a [cell](crate::cell) and a seed: a file, a
-//! [scheme](crate::scheme), a loss rate, a TCP. [`must_show`] holds the rows against what the paper and this project
-//! claim.
+//! The set-up is its Figure 3 ([`crate::testbed`]): a server encodes, a client decodes, one link of 1 MByte/s
+//! and 20 ms of round trip between them loses packets. A run is a [cell](crate::cell) and a seed: a file, a
+//! [scheme](crate::scheme), a loss rate, a TCP. [`must_show`] holds the rows against what the paper and this
+//! project claim.
 
 mod completion;
 mod figure_10;

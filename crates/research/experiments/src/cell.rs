@@ -29,7 +29,8 @@ pub struct Cell {
 pub struct Path {
     /// Round trip of the hop, which the tunnel spans, in milliseconds.
     pub hop_milliseconds: u32,
-    /// Round trip of a wire between the server and the hop, in milliseconds; without one the server is at the hop.
+    /// Round trip of a wire between the server and the hop, in milliseconds; without one the server is at the
+    /// hop.
     pub wire_milliseconds: Option<u32>,
     /// What the hop carries.
     pub capacity: Capacity,
@@ -159,14 +160,15 @@ impl fmt::Display for File {
 
 /// What the link does, beyond its rate, delay and queue. Percentages are of packets.
 ///
-/// Unless said otherwise it does so in the direction of the data only. The paper rate-limits and thins the link by a
-/// traffic shaper at the server (section III-C), which sees the data; its analysis speaks of lost data alone.
+/// Unless said otherwise it does so in the direction of the data only. The paper rate-limits and thins the
+/// link by a traffic shaper at the server (section III-C), which sees the data; its analysis speaks of lost
+/// data alone.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Impairment {
     /// Each packet is lost with this probability.
     Loss(f64),
-    /// About so many are lost, in bursts: Gilbert-Elliott's model on bits, the bad state lasting for five full packets
-    /// on average with an error in every thousandth bit, the good state clean.
+    /// About so many are lost, in bursts: Gilbert-Elliott's model on bits, the bad state lasting for five
+    /// full packets on average with an error in every thousandth bit, the good state clean.
     Bursts(f64),
     /// So many are lost in each direction.
     LossBothWays(f64),
@@ -254,7 +256,8 @@ impl fmt::Display for Impairment {
 pub enum Stack {
     /// Linux as it comes: cubic, SACK, RACK, tail loss probes, F-RTO.
     Modern,
-    /// Cubic, without SACK, RACK, tail loss probes and early retransmit, which the paper's analysis does not know.
+    /// Cubic, without SACK, RACK, tail loss probes and early retransmit, which the paper's analysis does not
+    /// know.
     Plain,
     /// NewReno without them, as of 2011.
     Reno,

@@ -1,5 +1,5 @@
-//! What is downloaded: slices of the evaluation data where it lies beside the project, and otherwise generated
-//! substitutes with the same properties. Every row says which it was.
+//! What is downloaded: slices of the evaluation data where it lies beside the project, and otherwise
+//! generated substitutes with the same properties. Every row says which it was.
 
 mod generator;
 
@@ -49,9 +49,9 @@ pub const FILE_1_BYTES: usize = 587_567;
 /// More than a link of 1 MByte/s carries in half a minute.
 pub const LONG_BYTES: usize = 32 << 20;
 
-/// The byte-caching paper's file 1 has 587,567 bytes (section IV-C), of which its encoder left .55 (section VI), and
-/// an encoded packet of it referred to 4 others on average. So does this slice of web pages, at the paper's own
-/// parameters and with packets of 1460 bytes of payload: .553 and 4.2.
+/// The byte-caching paper's file 1 has 587,567 bytes (section IV-C), of which its encoder left .55 (section
+/// VI), and an encoded packet of it referred to 4 others on average. So does this slice of web pages, at the
+/// paper's own parameters and with packets of 1460 bytes of payload: .553 and 4.2.
 const FILE_1: Slice =
     Slice { file: "content/webpages-150.tar", skip_bytes: 9_750_000, length_bytes: Some(FILE_1_BYTES) };
 /// Its file 2 has many dependencies, 7 an encoded packet: so has a package index.

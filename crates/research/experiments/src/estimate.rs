@@ -1,4 +1,5 @@
-//! Estimates with their 95% confidence intervals, reckoned without chance, so that equal samples give equal rows.
+//! Estimates with their 95% confidence intervals, reckoned without chance, so that equal samples give equal
+//! rows.
 
 /// A quantity and how well it is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -22,11 +23,11 @@ impl Estimate {
         Some(Self { value, interval: half.map(|half| (value - half, value + half)) })
     }
 
-    /// The quotient of two means over paired samples (same seed, same losses), with the jackknife's interval: each
-    /// pair left out in turn. None for an empty sample or a denominator of 0.
+    /// The quotient of two means over paired samples (same seed, same losses), with the jackknife's interval:
+    /// each pair left out in turn. None for an empty sample or a denominator of 0.
     ///
-    /// A quotient of means, not a mean of quotients: the bytes of all downloads by the bytes of all downloads without,
-    /// which a single odd pair does not carry away.
+    /// A quotient of means, not a mean of quotients: the bytes of all downloads by the bytes of all downloads
+    /// without, which a single odd pair does not carry away.
     pub fn paired_ratio(pairs: &[(f64, f64)]) -> Option<Self> {
         let count = pairs.len() as f64;
         let above: f64 = pairs.iter().map(|pair| pair.0).sum();
@@ -45,9 +46,9 @@ impl Estimate {
         Some(Self { value, interval })
     }
 
-    /// The median of the quotients of paired samples (same seed, same losses), with the interval that order statistics
-    /// give whatever their distribution is: each quotient lies above the median as often as below. None for an empty
-    /// sample; no interval for fewer than six pairs, which can give none of 95%.
+    /// The median of the quotients of paired samples (same seed, same losses), with the interval that order
+    /// statistics give whatever their distribution is: each quotient lies above the median as often as below.
+    /// None for an empty sample; no interval for fewer than six pairs, which can give none of 95%.
     pub fn paired_median(pairs: &[(f64, f64)]) -> Option<Self> {
         let mut quotients: Vec<f64> = pairs.iter().map(|(above, below)| above / below).collect();
         quotients.sort_by(f64::total_cmp);
@@ -97,8 +98,8 @@ pub fn mean(sample: &[f64]) -> Option<f64> {
     (!sample.is_empty()).then(|| sample.iter().sum::<f64>() / sample.len() as f64)
 }
 
-/// The rank, from either end of a sorted sample, of the members that enclose the median with 95% confidence: the largest
-/// with at most 2.5% of the binomial distribution (one half) below it.
+/// The rank, from either end of a sorted sample, of the members that enclose the median with 95% confidence:
+/// the largest with at most 2.5% of the binomial distribution (one half) below it.
 fn median_rank(count: usize) -> Option<usize> {
     let mut term = 0.5f64.powi(i32::try_from(count).ok()?);
     let mut below = 0.0;
@@ -122,8 +123,9 @@ pub fn quantile(sample: &[f64], share: f64) -> Option<f64> {
     sorted.get(rank - 1).copied()
 }
 
-/// Student's 97.5% quantile for so many degrees of freedom: exact for one and two, beyond them Fisher's expansion
-/// about the normal quantile (Abramowitz and Stegun, 26.7.5), good to .005 for three and better for more.
+/// Student's 97.5% quantile for so many degrees of freedom: exact for one and two, beyond them Fisher's
+/// expansion about the normal quantile (Abramowitz and Stegun, 26.7.5), good to .005 for three and better for
+/// more.
 fn student_quantile(freedom: usize) -> f64 {
     let v = freedom as f64;
     match freedom {

@@ -57,7 +57,8 @@ impl Experiment {
         ids.iter().map(figure).collect()
     }
 
-    /// How much a driver runs of it, unless it is to be quick: the seconds of this machine's kernel are seconds.
+    /// How much a driver runs of it, unless it is to be quick: the seconds of this machine's kernel are
+    /// seconds.
     #[must_use]
     pub fn extent(&self, driver: Driver) -> Extent {
         if driver == Driver::Lab && self.drivers.first() != Some(&Driver::Lab) {
@@ -99,12 +100,13 @@ pub fn list(
     Ok(Wanted::by(figures, &setting, only)?.names())
 }
 
-/// Runs what the figures need and returns their rows, in the order of the figures. With words in `only`, runs just those
-/// in whose names one of them stands, and returns the rows that they give.
+/// Runs what the figures need and returns their rows, in the order of the figures. With words in `only`, runs
+/// just those in whose names one of them stands, and returns the rows that they give.
 ///
 /// # Errors
 ///
-/// When something could not be run to its end, which is not the same as ending badly; when no run's name is meant.
+/// When something could not be run to its end, which is not the same as ending badly; when no run's name is
+/// meant.
 pub fn run(
     figures: &[Figure],
     plan: Plan,

@@ -36,7 +36,8 @@ pub struct Figure {
 pub enum Need {
     /// A cell, with the seeds from 1 to this.
     Cell(Cell, u32),
-    /// Two cells, with as many seeds as tell the median of their times' quotients within 2%, at least and at most so many.
+    /// Two cells, with as many seeds as tell the median of their times' quotients within 2%, at least and at
+    /// most so many.
     Pair {
         /// The cell.
         cell: Cell,
@@ -144,8 +145,8 @@ impl Results<'_> {
         Ok(Estimate::mean(&complete.filter_map(quantity).collect::<Vec<_>>()))
     }
 
-    /// The quotient of a quantity of one cell's runs and that of another's with the same seeds, over the seeds with which
-    /// both were complete.
+    /// The quotient of a quantity of one cell's runs and that of another's with the same seeds, over the
+    /// seeds with which both were complete.
     pub fn ratio(
         &self,
         cell: &Cell,

@@ -75,7 +75,8 @@ impl KeptClaims {
         fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
     }
 
-    /// Puts the claims that hold in a run on the list, in the place of those of the same experiment and driver.
+    /// Puts the claims that hold in a run on the list, in the place of those of the same experiment and
+    /// driver.
     pub fn keep(&mut self, contents: &Contents, run: &[Judged]) {
         let half = if contents.has_data() { &mut self.data } else { &mut self.substitutes };
         for judged in run.iter().filter(|judged| judged.is_repeatable()) {
@@ -109,7 +110,8 @@ impl KeptClaims {
 }
 
 impl Judged {
-    /// Whether another run gives the same figures: not by the clock on the wall, where a busy machine decides.
+    /// Whether another run gives the same figures: not by the clock on the wall, where a busy machine
+    /// decides.
     fn is_repeatable(&self) -> bool {
         self.driver != Driver::Lab
     }

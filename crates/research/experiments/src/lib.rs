@@ -1,13 +1,14 @@
 //! The papers' experiments, one file a figure or table, and the report that sets ours beside theirs.
 //!
-//! An experiment asks a [`run::Runner`] for [`lab::Scenario`]s and makes [`row::Row`]s of their outcomes: a figure, a
-//! series, a place on the axis, a value with its interval, and the paper's value where its text states one. Contents
-//! come from the evaluation data beside the project, or are generated where it is not ([`contents`]). Everything
-//! compares pairs: same seed, same losses by packet index ([`estimate`]).
+//! An experiment asks a [`run::Runner`] for [`lab::Scenario`]s and makes [`row::Row`]s of their outcomes: a
+//! figure, a series, a place on the axis, a value with its interval, and the paper's value where its text
+//! states one. Contents come from the evaluation data beside the project, or are generated where it is not
+//! ([`contents`]). Everything compares pairs: same seed, same losses by packet index ([`estimate`]).
 //!
-//! An [`experiment::Experiment`] is made of [`figure::Figure`]s, which say which [`cell`]s they need and make rows of
-//! what came of them; a cell that several need is run once ([`wanted`]). [`byte_caching`] is the paper of that name; [`no_harm`] is
-//! what the default tunnel does beyond it, and to whom it does no harm; [`reboost`] is TCP that knows of it; [`together`] has all of it on and off in one network. [`site`] is a
+//! An [`experiment::Experiment`] is made of [`figure::Figure`]s, which say which [`cell`]s they need and make
+//! rows of what came of them; a cell that several need is run once ([`wanted`]). [`byte_caching`] is the
+//! paper of that name; [`no_harm`] is what the default tunnel does beyond it, and to whom it does no harm;
+//! [`reboost`] is TCP that knows of it; [`together`] has all of it on and off in one network. [`site`] is a
 //! folder with a report on all of them.
 
 #![forbid(unsafe_code)]

@@ -5,7 +5,8 @@ use std::sync::Mutex;
 use anyhow::Result;
 use indicatif::ProgressBar;
 
-/// Does `work` with each item and returns what came of it, in the items' order. Each that is done is told to `progress`.
+/// Does `work` with each item and returns what came of it, in the items' order. Each that is done is told to
+/// `progress`.
 ///
 /// # Errors
 ///

@@ -15,11 +15,11 @@ pub struct Reading {
     pub bytes_down: u64,
     /// Bytes sent over the link from client to server.
     pub bytes_up: u64,
-    /// The share of packets towards the client that the link did not deliver whole: lost on the air, refused by its full
-    /// queue, or corrupted. The paper's actual loss (section VII).
+    /// The share of packets towards the client that the link did not deliver whole: lost on the air, refused
+    /// by its full queue, or corrupted. The paper's actual loss (section VII).
     pub actual_loss: f64,
-    /// The share that the client had to do without, those that could not be restored included: the paper's perceived
-    /// loss. Of a stream, the share of datagrams that the application did not get.
+    /// The share that the client had to do without, those that could not be restored included: the paper's
+    /// perceived loss. Of a stream, the share of datagrams that the application did not get.
     pub perceived_loss: f64,
     /// Packets that arrived at the client's node and could not be restored, then or later.
     pub undecodable_packets: u64,

@@ -75,8 +75,8 @@ pub fn html(heading: &Heading, claims: &[Claim], sections: &[Section]) -> String
     page::html(heading, claims, sections)
 }
 
-/// The first chart of an experiment's report that has the paper's values beside ours, or the first at all; and the title of its
-/// figure.
+/// The first chart of an experiment's report that has the paper's values beside ours, or the first at all;
+/// and the title of its figure.
 #[must_use]
 pub fn first_chart(experiment: &Experiment, rows: &[Row]) -> Option<(&'static str, String)> {
     let first = |is_meant: fn(&Panel<'_>) -> bool| {
@@ -162,7 +162,8 @@ impl Panel<'_> {
         places.len() > 1
     }
 
-    /// What all values are, where they do not differ and the paper has none: a line to be read rather than a chart.
+    /// What all values are, where they do not differ and the paper has none: a line to be read rather than a
+    /// chart.
     fn constant(&self) -> Option<f64> {
         let mut measured = self.measured();
         let (_, first) = measured.next()?;

@@ -12,7 +12,8 @@ use lab::{Outcome, Programs, Scenario, Virtual};
 
 use crate::row::Driver;
 
-/// How many runs are usually made at a time on this machine's kernel. A link of 1 MByte/s keeps no processor busy.
+/// How many runs are usually made at a time on this machine's kernel. A link of 1 MByte/s keeps no processor
+/// busy.
 pub const LAB_LANES: usize = 4;
 
 /// What runs scenarios.
@@ -30,8 +31,8 @@ pub struct Runner {
     pub kept: Option<Kept>,
 }
 
-/// A folder in which outcomes are kept, a file for each run. It serves one state of the project: what is found there is
-/// believed.
+/// A folder in which outcomes are kept, a file for each run. It serves one state of the project: what is
+/// found there is believed.
 #[derive(Debug, Clone)]
 pub struct Kept(PathBuf);
 
@@ -186,7 +187,8 @@ impl Runner {
     }
 }
 
-/// The state of the project that this program was built from, as git describes it now; the version where there is no git.
+/// The state of the project that this program was built from, as git describes it now; the version where
+/// there is no git.
 #[must_use]
 pub fn commit() -> String {
     let mut git = std::process::Command::new("git");

@@ -1,8 +1,8 @@
 //! Cells in the simulation: the same nodes on the same air, without TCP.
 //!
-//! A stream is the stream of the lab. A download is segments at a constant rate, each repeated after a fixed time until
-//! it has come out: it shows what a scheme does to bytes and to loss at a load that does not depend on it, and whether
-//! it stalls; it says nothing of time.
+//! A stream is the stream of the lab. A download is segments at a constant rate, each repeated after a fixed
+//! time until it has come out: it shows what a scheme does to bytes and to loss at a load that does not
+//! depend on it, and whether it stalls; it says nothing of time.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,6 +1,7 @@
 //! A folder for all experiments: a page, a table and the rows of each, and one page that leads to them.
 //!
-//! What was run is kept there, so that what is interrupted goes on where it was. It serves one state of the project.
+//! What was run is kept there, so that what is interrupted goes on where it was. It serves one state of the
+//! project.
 
 mod index;
 

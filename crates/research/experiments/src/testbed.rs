@@ -1,6 +1,7 @@
 //! The paper's Figure 3, set up in the lab: a server that encodes, a client that decodes, and one link.
 //!
-//! The server is the gateway of a [`Pair`] and the client its station; on the link, *forward* is from server to client.
+//! The server is the gateway of a [`Pair`] and the client its station; on the link, *forward* is from server
+//! to client.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,13 +20,14 @@ use crate::pair::{Carrier, GATEWAY, Pair, SERVER, STATION};
 const START_SECONDS: f64 = 5.0;
 /// When a run is given up. Only downloads that still advance, if slowly, meet it.
 const BOUND_SECONDS: f64 = 7200.0;
-/// After how long without a new octet a download has stalled: TCP's patience doubles after each timeout, and its
-/// timeouts grow with the round trip.
+/// After how long without a new octet a download has stalled: TCP's patience doubles after each timeout, and
+/// its timeouts grow with the round trip.
 const STALL_ROUND_TRIPS: u32 = 3000;
 
 /// Octets of payload of a stream's datagrams: they fit the tunnel's MTU.
 pub(crate) const STREAM_PAYLOAD_BYTES: usize = 1200;
-/// From one datagram to the next: 300 kByte/s, well below the link's rate, so that nothing is lost to the queue.
+/// From one datagram to the next: 300 kByte/s, well below the link's rate, so that nothing is lost to the
+/// queue.
 pub(crate) const STREAM_INTERVAL_MILLISECONDS: f64 = 4.0;
 /// Twice file 1, so that the second half repeats the first.
 pub(crate) const STREAM_DATAGRAMS: u64 = 1000;

@@ -6,8 +6,8 @@ use webcache::semantics::key::Key;
 use webcache::semantics::packages;
 use webcache::semantics::range::{ByteRange, content_range, parse_content_range, request_for};
 
-/// Each line is taken for a Range, a Content-Range, a URI and a list. Ranges stay within their content and are written
-/// as they were read; a URI's key is the key of itself.
+/// Each line is taken for a Range, a Content-Range, a URI and a list. Ranges stay within their content and
+/// are written as they were read; a URI's key is the key of itself.
 pub fn check(bytes: &[u8]) -> bool {
     let mut accepted = false;
     for line in bytes.split(|byte| *byte == b'\n') {

@@ -19,8 +19,8 @@ fn segment(sequence: u32, bytes: u32) -> Vec<u8> {
     packet
 }
 
-/// What is read and written again reads the same; what is restored is what its digest was made over, and on a refusal
-/// nothing is left behind.
+/// What is read and written again reads the same; what is restored is what its digest was made over, and on a
+/// refusal nothing is left behind.
 pub fn check(bytes: &[u8]) -> bool {
     let Ok(coded) = Coded::parse(bytes) else { return false };
     let offsets: Vec<i32> = coded.offsets().collect();

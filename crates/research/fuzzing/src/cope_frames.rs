@@ -19,7 +19,8 @@ fn frames(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Whatever comes: what a frame says twice arrives once, events and what waits are bounded, and the node goes on.
+/// Whatever comes: what a frame says twice arrives once, events and what waits are bounded, and the node goes
+/// on.
 pub fn check(bytes: &[u8]) -> bool {
     let mut node = Cope::new(Settings { queue_packets: 8, pool_bytes: 4096, ..Settings::default() }, ME, 1);
     node.set_key(1, &KEY);

@@ -7,8 +7,8 @@ use std::time::Duration;
 /// More would only take time.
 const MAX_DATAGRAMS: usize = 64;
 
-/// Nothing is delivered but what the station sent, and nothing twice, however often all of it is sent again; an
-/// answer is never longer than all that came.
+/// Nothing is delivered but what the station sent, and nothing twice, however often all of it is sent again;
+/// an answer is never longer than all that came.
 pub fn check(bytes: &[u8]) -> bool {
     let mut pair = Pair::strangers();
     let sent: Vec<Vec<u8>> = (0..SEED_PACKETS).map(packet).collect();

@@ -1,13 +1,13 @@
 //! What must hold of every parser on any bytes.
 //!
-//! Each module is one *target*: `check` takes bytes as an attacker or an accident may send them, asserts what must
-//! hold of them (not only that nothing panics: what is read and written again reads the same, bounds hold, what is
-//! refused changes nothing), and says whether they were accepted. `seeds` are well-formed inputs, made by the
-//! crates' own emitters, from which a search starts.
+//! Each module is one *target*: `check` takes bytes as an attacker or an accident may send them, asserts what
+//! must hold of them (not only that nothing panics: what is read and written again reads the same, bounds
+//! hold, what is refused changes nothing), and says whether they were accepted. `seeds` are well-formed
+//! inputs, made by the crates' own emitters, from which a search starts.
 //!
-//! Three things use the targets. The tests of this crate replay the stored seeds, and many mutations of them, in
-//! seconds. `cargo fuzz` searches by coverage, as long as one lets it; its programs in `fuzz/fuzz_targets` are one
-//! line each. And what it ever found stands in `fuzz/regressions` and is replayed as well.
+//! Three things use the targets. The tests of this crate replay the stored seeds, and many mutations of them,
+//! in seconds. `cargo fuzz` searches by coverage, as long as one lets it; its programs in `fuzz/fuzz_targets`
+//! are one line each. And what it ever found stands in `fuzz/regressions` and is replayed as well.
 
 #![forbid(unsafe_code)]
 

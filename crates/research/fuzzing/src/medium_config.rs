@@ -8,8 +8,8 @@ use std::time::Duration;
 /// Stations that take part; a medium may have many more.
 const MOST_TRIED: usize = 16;
 
-/// A configuration that is written reads the same; a medium that is made of one accounts for every frame, and comes to
-/// rest.
+/// A configuration that is written reads the same; a medium that is made of one accounts for every frame, and
+/// comes to rest.
 pub fn check(bytes: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(bytes) else { return false };
     let Ok(config) = toml::from_str::<MediumConfig>(text) else { return false };

@@ -21,8 +21,8 @@ fn messages(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// What is read and written again reads the same; whatever is said, stations of others stay within their bound, and this
-/// gateway's own keeps its place. A relay's does so, too.
+/// What is read and written again reads the same; whatever is said, stations of others stay within their
+/// bound, and this gateway's own keeps its place. A relay's does so, too.
 pub fn check(bytes: &[u8]) -> bool {
     let accepted = [&[][..], &[0, 1]].map(|relays| check_among(relays, bytes));
     accepted.contains(&true)

@@ -5,7 +5,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wire::inner::{Flow, TCP};
 use wire::notice::{MAX_BYTES, MAX_STRETCHES, Notice};
 
-/// A notice names a bounded number of stretches that are not empty, and reads the same when it is written again.
+/// A notice names a bounded number of stretches that are not empty, and reads the same when it is written
+/// again.
 pub fn check(bytes: &[u8]) -> bool {
     let Ok(notice) = Notice::parse(bytes) else { return false };
     let stretches: Vec<(u32, u32)> = notice.stretches().collect();

@@ -8,8 +8,8 @@ use wire::udp::Datagram;
 /// The kinds of link that an ear listens on, by the first byte.
 const LINKS: [LinkType; 3] = [LinkType::ETHERNET, LinkType::IEEE802_11_RADIOTAP, LinkType::IEEE802_11];
 
-/// A datagram lies within its packet and a packet within its frame; what stands behind a packet's own length changes
-/// nothing; and a frame that was heard before says the same, or is taken for a repetition.
+/// A datagram lies within its packet and a packet within its frame; what stands behind a packet's own length
+/// changes nothing; and a frame that was heard before says the same, or is taken for a repetition.
 pub fn check(bytes: &[u8]) -> bool {
     let Some((link, frame)) = bytes.split_first() else { return false };
     let link_type = LINKS[usize::from(*link) % LINKS.len()];

@@ -5,8 +5,9 @@
 //! | what happens to it (8) | where its content starts, in 16 bytes (8) | content, in 8 bytes (8) |
 //! ```
 //!
-//! What happens, by bits: 1 for the second station, 2 lost, 4 the other does not overhear it, 8 a bit of it differs, 16 it is
-//! not acknowledged, 32 requests and replies are lost, 64 a bit of them differs, 128 the station associates anew.
+//! What happens, by bits: 1 for the second station, 2 lost, 4 the other does not overhear it, 8 a bit of it
+//! differs, 16 it is not acknowledged, 32 requests and replies are lost, 64 a bit of them differs, 128 the
+//! station associates anew.
 
 use crate::Seed;
 use overhear::flush::FlushAfter;
@@ -54,8 +55,8 @@ fn association(slot_bits: u8, key: u8) -> Association {
     Association { slot_bits, rate_bits_per_second, rate_is_known: key == 0, air_time, mac_key }
 }
 
-/// What is delivered is what was sent, whatever is lost, altered or forgotten. (A packet from which nothing was removed
-/// is protected by its seal alone, and not altered here.)
+/// What is delivered is what was sent, whatever is lost, altered or forgotten. (A packet from which nothing
+/// was removed is protected by its seal alone, and not altered here.)
 pub fn check(bytes: &[u8]) -> bool {
     let Some((&first, packets)) = bytes.split_first() else { return false };
     let settings = settings(first);

@@ -110,7 +110,8 @@ impl Pair {
         packet
     }
 
-    /// Two gateways of one operator with a session: the one in the station's place attacks. Both have a station that never comes.
+    /// Two gateways of one operator with a session: the one in the station's place attacks. Both have a
+    /// station that never comes.
     #[must_use]
     pub fn of_gateways() -> Self {
         let mut rng = ChaCha8Rng::seed_from_u64(1);

@@ -1,5 +1,5 @@
-//! A gateway, and a station that has its keys and seals whatever it likes: plaintexts, each behind its length in
-//! two bytes.
+//! A gateway, and a station that has its keys and seals whatever it likes: plaintexts, each behind its length
+//! in two bytes.
 
 use crate::Seed;
 use crate::pair::{GATEWAY, Pair, STATION, packet, push_record, records};

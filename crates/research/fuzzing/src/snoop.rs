@@ -1,5 +1,5 @@
-//! The access point's end of the repair of TCP segments, with what passes it written by the input: packets, each behind its
-//! length in two bytes. Those of even number leave for the station, the others came from it.
+//! The access point's end of the repair of TCP segments, with what passes it written by the input: packets,
+//! each behind its length in two bytes. Those of even number leave for the station, the others came from it.
 
 use crate::Seed;
 use crate::pair::{push_record, records};
@@ -13,8 +13,8 @@ use wire::inner::Inner;
 const MAX_PACKETS: usize = 200;
 const BUFFER_PACKETS: usize = 4;
 
-/// Whatever passes: what goes on from the station is as long as it was and still IP, repairs are packets or can be read,
-/// what is kept has its bound, and timers come to rest.
+/// Whatever passes: what goes on from the station is as long as it was and still IP, repairs are packets or
+/// can be read, what is kept has its bound, and timers come to rest.
 pub fn check(bytes: &[u8]) -> bool {
     // both ways to make room
     let coding = if bytes.len().is_multiple_of(2) { Coding::Adaptive } else { Coding::ReedSolomon };

@@ -11,8 +11,8 @@ const MAX_PACKETS: usize = 64;
 /// The largest datagram by default.
 const DATAGRAM_BYTES: usize = 1452;
 
-/// No datagram is larger than the path is thought to carry; who sent too much is answered with a message that is
-/// short, and addressed to it; every fragment arrives and fits.
+/// No datagram is larger than the path is thought to carry; who sent too much is answered with a message that
+/// is short, and addressed to it; every fragment arrives and fits.
 pub fn check(bytes: &[u8]) -> bool {
     let mut pair = Pair::met();
     for packet in records(bytes).take(MAX_PACKETS) {

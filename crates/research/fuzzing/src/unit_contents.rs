@@ -7,7 +7,8 @@ use wire::shim::compact::{self, Region};
 use wire::short;
 use wire::unit::Kind;
 
-/// However long what is told, it fits beside a packet in a capture, and there is a line for each frame that is told.
+/// However long what is told, it fits beside a packet in a capture, and there is a line for each frame that
+/// is told.
 pub fn check(bytes: &[u8]) -> bool {
     let Some((first, plaintext)) = bytes.split_first() else { return false };
     let kind =

@@ -1,7 +1,8 @@
 //! A channel that places share: the emulated [`air::Medium`] between TAPs, one of each place.
 //!
-//! Frames are told apart by the Ethernet header, which then comes off: one for another station of the channel goes to
-//! that station, one for a group goes to all that hear it. The rest, for addresses that no station has, goes nowhere.
+//! Frames are told apart by the Ethernet header, which then comes off: one for another station of the channel
+//! goes to that station, one for a group goes to all that hear it. The rest, for addresses that no station
+//! has, goes nowhere.
 
 use std::time::Duration;
 

@@ -42,7 +42,8 @@ struct Written {
 }
 
 impl Browsing<'_> {
-    /// Reads pages until there are no more, or until `deadline`. What is on its way then counts as out of time.
+    /// Reads pages until there are no more, or until `deadline`. What is on its way then counts as out of
+    /// time.
     pub(crate) fn run(
         &self,
         place: &Namespace,

@@ -1,7 +1,8 @@
 //! Leave to use a TCP congestion control inside namespaces.
 //!
-//! Outside the machine's own namespace the kernel lets only such be the default as `tcp_allowed_congestion_control`
-//! lists, root or not. That list is the machine's: what is missing is added for the moment of the setting alone.
+//! Outside the machine's own namespace the kernel lets only such be the default as
+//! `tcp_allowed_congestion_control` lists, root or not. That list is the machine's: what is missing is added
+//! for the moment of the setting alone.
 
 use std::fs;
 use std::path::Path;
@@ -26,7 +27,8 @@ impl Leave {
     /// Allows `wanted`; touches nothing when the list has them all.
     pub(crate) fn take<'a>(wanted: impl Iterator<Item = &'a str>) -> Result<Self, LabError> {
         let taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
-        // Absent where this process is in a namespace itself: then the kernel has to allow what it is asked for.
+        // Absent where this process is in a namespace itself: then the kernel has to allow what it is asked
+        // for.
         if !Path::new(ALLOWED).exists() {
             return Ok(Self { before: None, _taken: taken });
         }

@@ -141,8 +141,8 @@ fn is_ready(
     }
 }
 
-/// Whether the calling thread's namespace has an interface of this name with IPv4 or IPv6 addresses. An interface is
-/// listed there as soon as it is up and has one.
+/// Whether the calling thread's namespace has an interface of this name with IPv4 or IPv6 addresses. An
+/// interface is listed there as soon as it is up and has one.
 fn is_up(interface: &str) -> bool {
     let listed = |path: &str, column: usize| {
         let table = fs::read_to_string(path).unwrap_or_default();

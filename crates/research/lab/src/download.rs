@@ -15,7 +15,8 @@ use crate::outcome::{DownloadOutcome, Ending};
 use crate::program::Program;
 use crate::scenario::Download;
 
-/// curl's exit code for a transfer slower than `--speed-limit` or a connection later than `--connect-timeout`.
+/// curl's exit code for a transfer slower than `--speed-limit` or a connection later than
+/// `--connect-timeout`.
 const TIMED_OUT: i32 = 28;
 
 /// A download about to be made.

@@ -32,11 +32,11 @@ pub struct Virtual {
     pub kernel: Kernel,
     /// What placeholders in scenarios stand for.
     pub programs: Programs,
-    /// The program and first arguments that run [`crate::guest::main`]; the scenario's file, the file for outcomes
-    /// and the two programs follow as arguments.
+    /// The program and first arguments that run [`crate::guest::main`]; the scenario's file, the file for
+    /// outcomes and the two programs follow as arguments.
     pub guest: Vec<String>,
-    /// How many seeds of a scenario are run in one boot. A run is determined by its scenario and by the seeds before
-    /// it in its boot: change this number, and figures change within what another seed would change.
+    /// How many seeds of a scenario are run in one boot. A run is determined by its scenario and by the seeds
+    /// before it in its boot: change this number, and figures change within what another seed would change.
     pub seeds_per_boot: usize,
     /// How many kernels run at a time, at most as many as there are processors.
     pub kernels: usize,

@@ -14,9 +14,9 @@ pub(crate) fn packet_of(frame: &[u8]) -> Option<&[u8]> {
     [IPV4, IPV6, ARP].contains(&kind).then_some(packet)
 }
 
-/// Appends a frame around `packet`. Its type follows from the packet's first four bits, which are the version of
-/// IP and 0 in ARP (the hardware type); a corrupted packet may thus get a wrong type, and is then refused by the
-/// receiver as a wrong version would be.
+/// Appends a frame around `packet`. Its type follows from the packet's first four bits, which are the version
+/// of IP and 0 in ARP (the hardware type); a corrupted packet may thus get a wrong type, and is then refused
+/// by the receiver as a wrong version would be.
 pub(crate) fn frame_into(frame: &mut Vec<u8>, from: [u8; 6], to: [u8; 6], packet: &[u8]) {
     let kind = match packet.first().map(|first| first >> 4) {
         Some(6) => IPV6,
@@ -34,9 +34,9 @@ pub(crate) fn is_group(mac: [u8; 6]) -> bool {
     mac[0] & 1 == 1
 }
 
-/// The group that a packet is for, by its destination: RFC 2464 section 7 for IPv6, RFC 1112 section 6.4 for IPv4, and
-/// everybody for directed broadcasts (the last address of a network of 24 bits, which is what places have) and for ARP's
-/// questions. `None`: one station.
+/// The group that a packet is for, by its destination: RFC 2464 section 7 for IPv6, RFC 1112 section 6.4 for
+/// IPv4, and everybody for directed broadcasts (the last address of a network of 24 bits, which is what
+/// places have) and for ARP's questions. `None`: one station.
 pub(crate) fn group_of(packet: &[u8]) -> Option<[u8; 6]> {
     const EVERYBODY: [u8; 6] = [0xff; 6];
     match packet.first()? >> 4 {
@@ -54,7 +54,8 @@ pub(crate) fn group_of(packet: &[u8]) -> Option<[u8; 6]> {
     }
 }
 
-/// Whether a packet comes from a link-local IPv6 address: those of routing protocols and of neighbour discovery do.
+/// Whether a packet comes from a link-local IPv6 address: those of routing protocols and of neighbour
+/// discovery do.
 pub(crate) fn is_link_local(packet: &[u8]) -> bool {
     matches!(packet, [version, _, _, _, _, _, _, _, 0xfe, 0x80..=0xbf, ..] if version >> 4 == 6)
 }

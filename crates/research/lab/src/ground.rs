@@ -24,8 +24,8 @@ use crate::topology::{
     station_mac,
 };
 
-/// Kernel parameters that every place gets first. Nothing may cross a link but the traffic, and no connection may
-/// profit from what an earlier one learnt.
+/// Kernel parameters that every place gets first. Nothing may cross a link but the traffic, and no connection
+/// may profit from what an earlier one learnt.
 const PARAMETERS: [(&str, &str); 6] = [
     ("net.ipv4.tcp_no_metrics_save", "1"),
     ("net.ipv6.conf.default.accept_ra", "0"),
@@ -212,7 +212,8 @@ fn open_tap(
     })?
 }
 
-/// The air takes the frames of an 802.11 link for Ethernet's and is given packets here: the header's octets are made up.
+/// The air takes the frames of an 802.11 link for Ethernet's and is given packets here: the header's octets
+/// are made up.
 fn for_packets(config: &LinkConfig) -> LinkConfig {
     let header_bytes = if config.radio.is_some() { HEADER_BYTES } else { 0 };
     LinkConfig { overhead_bytes: config.overhead_bytes + header_bytes, ..config.clone() }
@@ -272,7 +273,8 @@ fn channel_lines(number: u8, channel: &Channel, station: usize) -> String {
     lines
 }
 
-/// Discards what new interfaces say of their own accord (reports of multicast groups), until they say no more.
+/// Discards what new interfaces say of their own accord (reports of multicast groups), until they say no
+/// more.
 fn fall_silent(taps: &[&SyncDevice]) -> Result<(), LabError> {
     let mut watched: Vec<PollFd<'_>> =
         taps.iter().map(|tap| PollFd::from_borrowed_fd(tap.as_fd(), PollFlags::IN)).collect();

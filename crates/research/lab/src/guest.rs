@@ -22,8 +22,8 @@ pub(crate) enum Line {
     Failed(String),
 }
 
-/// Runs the scenario in the file `scenario` with these programs in it, and appends a line to the file `outcomes` for
-/// each seed. The last line is the error, if there is one.
+/// Runs the scenario in the file `scenario` with these programs in it, and appends a line to the file
+/// `outcomes` for each seed. The last line is the error, if there is one.
 ///
 /// # Errors
 ///

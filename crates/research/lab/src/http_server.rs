@@ -21,8 +21,8 @@ pub struct HttpServer {
 }
 
 impl HttpServer {
-    /// Serves the files in `content` on `port` of every address of `namespace`, saying for `fresh_seconds` that they stay
-    /// fresh, keeping its own files in `folder`, and returns when it listens.
+    /// Serves the files in `content` on `port` of every address of `namespace`, saying for `fresh_seconds`
+    /// that they stay fresh, keeping its own files in `folder`, and returns when it listens.
     ///
     /// # Errors
     ///

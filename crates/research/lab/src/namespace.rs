@@ -1,7 +1,8 @@
 //! A network namespace: made, entered and deleted.
 //!
-//! A namespace is entered by a thread, never by the process: whatever the thread opens there (a TAP, a socket) stays
-//! there, and a program that it starts inherits it. Nothing here needs `ip netns exec` and its remounting.
+//! A namespace is entered by a thread, never by the process: whatever the thread opens there (a TAP, a
+//! socket) stays there, and a program that it starts inherits it. Nothing here needs `ip netns exec` and its
+//! remounting.
 
 use std::fs::{self, File};
 use std::io::Write as _;

@@ -143,7 +143,8 @@ pub struct Count {
     pub bytes: u64,
 }
 
-/// What one direction of a link carried, counted since the radio started: headers, control and everything else.
+/// What one direction of a link carried, counted since the radio started: headers, control and everything
+/// else.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct LinkCount {
     /// What the sender's interface handed to the link.

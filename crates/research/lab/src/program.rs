@@ -1,4 +1,5 @@
-//! A program that runs in a namespace: started, waited for with exact time, and ended with everything it started.
+//! A program that runs in a namespace: started, waited for with exact time, and ended with everything it
+//! started.
 
 use std::io;
 use std::os::unix::process::CommandExt as _;

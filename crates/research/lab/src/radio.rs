@@ -1,12 +1,13 @@
-//! The radio: one thread that carries packets between TAP devices through the emulated air: between pairs over a link, and
-//! among many over a channel.
+//! The radio: one thread that carries packets between TAP devices through the emulated air: between pairs
+//! over a link, and among many over a channel.
 //!
-//! The air itself is the sans-IO [`air::Link`] and [`air::Medium`]; this thread only tells it the time, hands it what the TAPs send, and
-//! wakes when something is due. It sleeps in `ppoll`, whose timeout is exact to the kernel's high-resolution timers.
+//! The air itself is the sans-IO [`air::Link`] and [`air::Medium`]; this thread only tells it the time, hands
+//! it what the TAPs send, and wakes when something is due. It sleeps in `ppoll`, whose timeout is exact to
+//! the kernel's high-resolution timers.
 //!
-//! The Ethernet header stands for whatever header a real radio has. It is taken off before the air and put on again
-//! after it, so that the air counts, delays and corrupts the octets of the packet, and a link's rate is its rate for
-//! packets; a radio with a header of its own says so in its `overhead_bytes`.
+//! The Ethernet header stands for whatever header a real radio has. It is taken off before the air and put on
+//! again after it, so that the air counts, delays and corrupts the octets of the packet, and a link's rate is
+//! its rate for packets; a radio with a header of its own says so in its `overhead_bytes`.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -168,8 +169,8 @@ fn carry(links: Vec<AirLink>, channels: Vec<AirChannel>, orders: &Receiver<Order
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return tracing::error!("the radio stops: {error}"),
         }
-        // One look at the clock and one frame from each TAP a turn: in virtual time a system call costs more than
-        // anything else here, and a look at a TAP that turns out to be empty is one.
+        // One look at the clock and one frame from each TAP a turn: in virtual time a system call costs more
+        // than anything else here, and a look at a TAP that turns out to be empty is one.
         now = origin.elapsed();
         if watched[0].revents().contains(PollFlags::IN) {
             let _ = rustix::io::read(wake, &mut [0; 8]);

@@ -1,8 +1,9 @@
 //! A run: one process's claim on the names of namespaces, and the sweeping up after runs that died.
 //!
-//! Every namespace is named `oh<process>x<n>-<place>`. A live run holds a lock on a file of its own, in which it has
-//! written where its folder is; when the process dies, however it dies, the kernel lets go of the lock. Whoever begins
-//! a run later finds namespaces and files whose lock is free, ends what still runs in them, and deletes them.
+//! Every namespace is named `oh<process>x<n>-<place>`. A live run holds a lock on a file of its own, in which
+//! it has written where its folder is; when the process dies, however it dies, the kernel lets go of the
+//! lock. Whoever begins a run later finds namespaces and files whose lock is free, ends what still runs in
+//! them, and deletes them.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -20,7 +21,8 @@ use crate::namespace;
 /// Where the locks of live runs are.
 const LOCKS: &str = "/run/overheard-lab";
 
-/// A claim on a prefix of namespace names, and a folder for everything that the run writes; held until dropped.
+/// A claim on a prefix of namespace names, and a folder for everything that the run writes; held until
+/// dropped.
 pub struct Run {
     prefix: String,
     folder: TempDir,

@@ -1,10 +1,11 @@
 //! What to run: places and links, daemons, downloads and streams, and what happens meanwhile.
 //!
-//! A scenario is plain data, written and read as JSON: the same file runs on this kernel or is handed to the kernel
-//! whose time is virtual.
+//! A scenario is plain data, written and read as JSON: the same file runs on this kernel or is handed to the
+//! kernel whose time is virtual.
 //!
-//! In the texts of [`Daemon`] and [`Event`], `{overheard}` and `{lab}` are the [`crate::Programs`] named to [`crate::Driver`],
-//! `{folder}` a folder of the run's own, `{config}` the daemon's configuration file and `{socket}` the path for its status socket.
+//! In the texts of [`Daemon`] and [`Event`], `{overheard}` and `{lab}` are the [`crate::Programs`] named to
+//! [`crate::Driver`], `{folder}` a folder of the run's own, `{config}` the daemon's configuration file and
+//! `{socket}` the path for its status socket.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;

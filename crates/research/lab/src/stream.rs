@@ -1,7 +1,8 @@
 //! A UDP stream at a constant rate: sent, received, and compared.
 //!
-//! A datagram's payload is its number and its time of sending (nanoseconds since the stream's start), 8 octets each,
-//! big-endian, and then content. Both ends run in one process and share its clock, so one-way delays are exact.
+//! A datagram's payload is its number and its time of sending (nanoseconds since the stream's start), 8
+//! octets each, big-endian, and then content. Both ends run in one process and share its clock, so one-way
+//! delays are exact.
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};

@@ -1,12 +1,12 @@
 //! Places and the links between them: what a scenario says, and the addresses that follow from it.
 //!
-//! Link number `n` (in the order written) is `10.77.n.0/24` and `fd77:0:0:n::/64`; its first end is host 1, its
-//! second host 2, and the interface at both ends has the link's name. Neighbours are entered for good, so that neither
-//! ARP nor neighbour discovery ever crosses a link.
+//! Link number `n` (in the order written) is `10.77.n.0/24` and `fd77:0:0:n::/64`; its first end is host 1,
+//! its second host 2, and the interface at both ends has the link's name. Neighbours are entered for good, so
+//! that neither ARP nor neighbour discovery ever crosses a link.
 //!
-//! Channel number `c` is `10.78.c.0/24`; its stations are hosts 1, 2 and so on in the order written, and the interface of
-//! each has the channel's name. Nothing is routed over a channel by itself, for not every station hears every other:
-//! that is for routes, or for a routing protocol.
+//! Channel number `c` is `10.78.c.0/24`; its stations are hosts 1, 2 and so on in the order written, and the
+//! interface of each has the channel's name. Nothing is routed over a channel by itself, for not every
+//! station hears every other: that is for routes, or for a routing protocol.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -132,8 +132,8 @@ impl Topology {
         Self { places: vec![place("gateway"), place("station")], links: vec![air], ..Self::default() }
     }
 
-    /// `server`, `gateway` and `station` in a row: the link `air` as in [`Topology::one_link`], and before it the link
-    /// `wire`, forward from the server to the gateway. Everything reaches everything.
+    /// `server`, `gateway` and `station` in a row: the link `air` as in [`Topology::one_link`], and before it
+    /// the link `wire`, forward from the server to the gateway. Everything reaches everything.
     pub fn behind_gateway(forward: LinkConfig, backward: LinkConfig, wire: Medium) -> Self {
         let mut row = Self::one_link(forward, backward);
         row.places.insert(0, Place { name: "server".to_owned(), ..Place::default() });

@@ -1,8 +1,8 @@
-//! The `overheard-lab` program: the papers' experiments, benchmarks and the demonstration. One file a subcommand under
-//! [`commands`]; the crates `experiments`, `lab` and `sim` do the work.
+//! The `overheard-lab` program: the papers' experiments, benchmarks and the demonstration. One file a
+//! subcommand under [`commands`]; the crates `experiments`, `lab` and `sim` do the work.
 //!
-//! What is measured of the product runs the shipped program `overheard` ([`programs`]). This program's own `node` runs the same
-//! daemon, and lets the papers' policies through.
+//! What is measured of the product runs the shipped program `overheard` ([`programs`]). This program's own
+//! `node` runs the same daemon, and lets the papers' policies through.
 
 #![forbid(unsafe_code)]
 // The program is a driver: it may read clocks and wait.
@@ -21,7 +21,8 @@ use std::process::ExitCode;
 struct Laboratory {
     #[command(subcommand)]
     command: commands::Command,
-    /// How log lines are written, to standard error; the variable OVERHEARD_LOG chooses which, as in OVERHEARD_LOG=debug
+    /// How log lines are written, to standard error; the variable OVERHEARD_LOG chooses which, as in
+    /// OVERHEARD_LOG=debug
     #[arg(long, global = true, value_enum, default_value_t, value_name = "FORMAT")]
     log_format: console::log::Format,
 }

@@ -67,7 +67,8 @@ fn a_stream_sees_every_mishap_that_the_link_makes() {
         assert!(mishaps.packets > 5, "{air:?}");
     }
     assert_eq!(air.delivered.packets, 500 - air.lost.packets + air.duplicated.packets);
-    // The UDP checksum finds every flipped bit but those of the traffic class, the flow label and the hop limit.
+    // The UDP checksum finds every flipped bit but those of the traffic class, the flow label and the hop
+    // limit.
     assert_eq!(stream.altered, 0);
     let unharmed = 500 - air.lost.packets - air.corrupted.packets;
     assert!((unharmed..=unharmed + 3).contains(&stream.received), "{stream:?}");

@@ -1,7 +1,8 @@
 //! Two nodes face to face, for a profiler: sends the same packets through them again and again.
 //!
 //! `cargo build --release -p overheard-sim --example face_to_face`, then for instance
-//! `valgrind --tool=callgrind target/release/examples/face_to_face 50 2 acked`: 50% of the bytes repeat, 2 passes.
+//! `valgrind --tool=callgrind target/release/examples/face_to_face 50 2 acked`: 50% of the bytes repeat, 2
+//! passes.
 
 use sim::Tunnel;
 use sim::workload::{FaceToFace, packets};

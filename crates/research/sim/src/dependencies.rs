@@ -1,7 +1,7 @@
 //! Which packet needs which: the byte-caching paper's Figure 14, for any run.
 //!
-//! [`Dependencies`] collects from the nodes' events what each packet of one direction refers to, what became of it,
-//! and of which earlier packet it is a retransmission. Printed, it is one line a packet:
+//! [`Dependencies`] collects from the nodes' events what each packet of one direction refers to, what became
+//! of it, and of which earlier packet it is a retransmission. Printed, it is one line a packet:
 //!
 //! ```text
 //! IP 14  tcp 18981  1452 -> 210 bytes  refers to 13, 12          undecodable

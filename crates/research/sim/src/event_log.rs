@@ -1,7 +1,7 @@
 //! The event log: one line for everything that happens.
 //!
-//! A line is the time in seconds, who it happened to, what happened, and for packets and frames their length and
-//! [`digest`](crate::digest): two logs are equal only if every byte that travelled was.
+//! A line is the time in seconds, who it happened to, what happened, and for packets and frames their length
+//! and [`digest`](crate::digest): two logs are equal only if every byte that travelled was.
 
 use crate::observer::{Observation, Observer};
 use crate::setup::host_name;

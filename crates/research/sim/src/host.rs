@@ -9,8 +9,8 @@ use serde::Serialize;
 use std::net::SocketAddrV4;
 use std::time::Duration;
 
-/// What became of packets that arrived at a node, by link sequence. A packet that was held is counted so, and once
-/// more when it is repaired.
+/// What became of packets that arrived at a node, by link sequence. A packet that was held is counted so, and
+/// once more when it is repaired.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Outcomes {
     /// Delivered at once.

@@ -1,10 +1,10 @@
 //! Nodes and air in one process and in virtual time.
 //!
-//! A [`Simulation`] joins a gateway and its stations by pairs of [`air::Link`]s, drives their [`node::Node`]s as a
-//! program would, and jumps from one timer to the next instead of waiting. Packets come from [`traffic`] sources;
-//! [`Fault`]s happen when they are scheduled to: reboots, lost caches, changes of address, links that go down or
-//! get worse. Without a tunnel ([`Setup::tunnel`]) packets go straight over the links: the *bare* baseline. The
-//! *off* baseline is a tunnel with [`re::Policy::Off`].
+//! A [`Simulation`] joins a gateway and its stations by pairs of [`air::Link`]s, drives their [`node::Node`]s
+//! as a program would, and jumps from one timer to the next instead of waiting. Packets come from [`traffic`]
+//! sources; [`Fault`]s happen when they are scheduled to: reboots, lost caches, changes of address, links
+//! that go down or get worse. Without a tunnel ([`Setup::tunnel`]) packets go straight over the links: the
+//! *bare* baseline. The *off* baseline is a tunnel with [`re::Policy::Off`].
 //!
 //! ```
 //! use sim::traffic::{ConstantRate, Content, Ends};
@@ -23,34 +23,38 @@
 //!
 //! # What is on a link
 //!
-//! Frames on a link are IP packets: in the tunnel, a datagram behind 28 bytes of outer IPv4 and UDP header; in the
-//! bare run, the application's packet. A link's counters therefore count everything that is sent. The outer headers
-//! are protected by checksums and the datagram is not: a corrupted datagram reaches the node, which must notice.
+//! Frames on a link are IP packets: in the tunnel, a datagram behind 28 bytes of outer IPv4 and UDP header;
+//! in the bare run, the application's packet. A link's counters therefore count everything that is sent. The
+//! outer headers are protected by checksums and the datagram is not: a corrupted datagram reaches the node,
+//! which must notice.
 //!
-//! A host's socket takes every datagram at once: what waits, waits in the link's queue. There is no TCP here; what a
-//! real one makes of a link is measured in the lab.
+//! A host's socket takes every datagram at once: what waits, waits in the link's queue. There is no TCP here;
+//! what a real one makes of a link is measured in the lab.
 //!
 //! # What is known of a packet
 //!
-//! Every packet offered is remembered by a 64-bit digest of all its bytes until it is five minutes old. What a node
-//! delivers is looked up: a packet is *delivered* the first time, a *duplicate* the next, and *unrecognised* if no
-//! such packet was offered to that host, which for a tunnel must never happen. In the bare run corrupted
-//! packets are unrecognised; a host would drop them, since one flipped bit never passes the Internet checksum.
+//! Every packet offered is remembered by a 64-bit digest of all its bytes until it is five minutes old. What
+//! a node delivers is looked up: a packet is *delivered* the first time, a *duplicate* the next, and
+//! *unrecognised* if no such packet was offered to that host, which for a tunnel must never happen. In the
+//! bare run corrupted packets are unrecognised; a host would drop them, since one flipped bit never passes
+//! the Internet checksum.
 //!
 //! # Determinism
 //!
-//! Whatever happens follows from the [`Setup`], its seed, and what is added to the simulation, in the order in which
-//! it is added. What is due at the same instant happens in a fixed order: mishaps, links, nodes, sources. An
-//! [`EventLog`] writes one line an event, digests of all bytes included; two logs of equal runs are equal.
+//! Whatever happens follows from the [`Setup`], its seed, and what is added to the simulation, in the order
+//! in which it is added. What is due at the same instant happens in a fixed order: mishaps, links, nodes,
+//! sources. An [`EventLog`] writes one line an event, digests of all bytes included; two logs of equal runs
+//! are equal.
 //!
 //! # Nodes without links
 //!
-//! A [`Network`] is the smaller thing: whole nodes and a function that says who hears what they send. The tests of the
-//! node, fuzzing and measurements of speed drive their nodes with it. A [`Simulation`] has a loop of its own, since links
-//! with queues decide there what is due, and since hosts without a node take part.
+//! A [`Network`] is the smaller thing: whole nodes and a function that says who hears what they send. The
+//! tests of the node, fuzzing and measurements of speed drive their nodes with it. A [`Simulation`] has a
+//! loop of its own, since links with queues decide there what is due, and since hosts without a node take
+//! part.
 //!
-//! [`trial`] builds on all this what the byte-caching paper's experiments need of a simulation; [`workload`] has
-//! fixed amounts of work for measurements of speed.
+//! [`trial`] builds on all this what the byte-caching paper's experiments need of a simulation; [`workload`]
+//! has fixed amounts of work for measurements of speed.
 
 #![forbid(unsafe_code)]
 

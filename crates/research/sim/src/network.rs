@@ -15,12 +15,13 @@ const SPARE_BUFFERS: usize = 256;
 
 /// Nodes, a virtual clock, and a [`Medium`] that says who hears what they send.
 ///
-/// There are two ways to drive one. [`Network::run`] lets time pass: it jumps from one arrival or timer to the
-/// next, and polls each node whenever something happens to it. [`Network::hand_over`] lets no time pass: one node
-/// sends all that it has, and the others hear it without a turn of their own. What happens at one instant happens
-/// in a fixed order: arrivals in the order in which they were sent, then nodes by number.
+/// There are two ways to drive one. [`Network::run`] lets time pass: it jumps from one arrival or timer to
+/// the next, and polls each node whenever something happens to it. [`Network::hand_over`] lets no time pass:
+/// one node sends all that it has, and the others hear it without a turn of their own. What happens at one
+/// instant happens in a fixed order: arrivals in the order in which they were sent, then nodes by number.
 ///
-/// Buffers are used again. Once they have grown, [`Network::hand_over`] and [`Network::discard`] allocate nothing.
+/// Buffers are used again. Once they have grown, [`Network::hand_over`] and [`Network::discard`] allocate
+/// nothing.
 ///
 /// ```
 /// use node::{Config, NetworkKey, Node, PeerConfig, PrivateKey};

@@ -48,8 +48,8 @@ pub struct SourceReport {
     pub backwards: FlowReport,
     /// Round trips, where the source measures them.
     pub round_trip: Option<DelayReport>,
-    /// The share of what it wanted to bring over that has come out without a gap from the beginning, for sources
-    /// that can tell.
+    /// The share of what it wanted to bring over that has come out without a gap from the beginning, for
+    /// sources that can tell.
     pub in_order_share: Option<f64>,
     /// When everything that the source wanted had happened, for sources that can tell.
     pub completed_at_seconds: Option<f64>,
@@ -118,8 +118,8 @@ pub struct LinkReport {
 }
 
 impl LinkReport {
-    /// The share of the frames put on the air that did not arrive whole, lost or corrupted; `None` if there were
-    /// none.
+    /// The share of the frames put on the air that did not arrive whole, lost or corrupted; `None` if there
+    /// were none.
     #[must_use]
     pub fn loss(&self) -> Option<f64> {
         let counters = &self.counters;

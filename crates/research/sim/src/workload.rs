@@ -1,5 +1,5 @@
-//! Fixed amounts of work for measurements of speed: no air, no virtual time to speak of, and no clock, which is the
-//! caller's. Everything that is measured is what really runs; only sockets and devices are absent.
+//! Fixed amounts of work for measurements of speed: no air, no virtual time to speak of, and no clock, which
+//! is the caller's. Everything that is measured is what really runs; only sockets and devices are absent.
 
 mod codec;
 mod crowd;
@@ -18,7 +18,8 @@ const PAYLOAD_BYTES: usize = 1360;
 /// How far back what repeats was seen first, at most.
 const REACH_BYTES: usize = 1 << 20;
 
-/// `count` full UDP packets from the gateway to station 1 of whose payload about the share `redundancy` repeats.
+/// `count` full UDP packets from the gateway to station 1 of whose payload about the share `redundancy`
+/// repeats.
 #[must_use]
 pub fn packets(redundancy: f64, count: usize) -> Vec<Vec<u8>> {
     packets_to(1, redundancy, count)

@@ -27,8 +27,8 @@ pub struct Controller {
 }
 
 impl Controller {
-    /// Loads the programs that wrap `wrapped`, under a name that no other process has; the kernel takes letters, digits, dots
-    /// and underscores.
+    /// Loads the programs that wrap `wrapped`, under a name that no other process has; the kernel takes
+    /// letters, digits, dots and underscores.
     ///
     /// # Errors
     ///
@@ -83,15 +83,15 @@ impl Controller {
         &self.name
     }
 
-    /// Whether the kernel removes it by itself when this process is killed, as it does from Linux 6.4 on; otherwise the next
-    /// one does.
+    /// Whether the kernel removes it by itself when this process is killed, as it does from Linux 6.4 on;
+    /// otherwise the next one does.
     #[must_use]
     pub fn ends_with_process(&self) -> bool {
         self.witness.is_none()
     }
 
-    /// Says how many segments a wire packet carries of the flow that leaves this host as `flow`. Fewer than one counts as
-    /// one: tr is never below ref.
+    /// Says how many segments a wire packet carries of the flow that leaves this host as `flow`. Fewer than
+    /// one counts as one: tr is never below ref.
     pub fn tell(&self, flow: &Flow, ratio: f64) {
         let now = clock_gettime(ClockId::Monotonic);
         let nanoseconds = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64;

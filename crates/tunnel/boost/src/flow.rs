@@ -1,4 +1,5 @@
-//! A flow and its ratio, as the programs' map has them: `struct flow` and `struct ratio` of `bpf/boost.bpf.c`.
+//! A flow and its ratio, as the programs' map has them: `struct flow` and `struct ratio` of
+//! `bpf/boost.bpf.c`.
 
 use std::net::IpAddr;
 use wire::inner::Flow;
@@ -10,8 +11,8 @@ pub const VALUE_BYTES: usize = 16;
 /// One, in the map's unit.
 const ONE: f64 = 1024.0;
 
-/// The key of the flow that leaves a socket of this host as `flow`: addresses in network order, IPv4 mapped into IPv6, the
-/// ports in the machine's.
+/// The key of the flow that leaves a socket of this host as `flow`: addresses in network order, IPv4 mapped
+/// into IPv6, the ports in the machine's.
 pub fn key(flow: &Flow) -> [u8; KEY_BYTES] {
     let mapped = |address: IpAddr| match address {
         IpAddr::V4(address) => address.to_ipv6_mapped().octets(),

@@ -1,10 +1,10 @@
 //! How the kernel comes to know a controller, and to forget it.
 //!
-//! From Linux 6.4 on a registration is a BPF link, which the kernel ends with the process that holds it. Before that, a
-//! registration is an entry of the controller's map, and stays until somebody deletes it: we do at the end, and whoever
-//! starts next does it for a process that was killed. Whether that lives is asked of the kernel: beside its controller it
-//! holds a map of the same name, the *witness*, which no program uses and which therefore ends with it. A process's number would
-//! not do, since containers have their own.
+//! From Linux 6.4 on a registration is a BPF link, which the kernel ends with the process that holds it.
+//! Before that, a registration is an entry of the controller's map, and stays until somebody deletes it: we
+//! do at the end, and whoever starts next does it for a process that was killed. Whether that lives is asked
+//! of the kernel: beside its controller it holds a map of the same name, the *witness*, which no program uses
+//! and which therefore ends with it. A process's number would not do, since containers have their own.
 
 use crate::Error;
 use libbpf_rs::btf::Btf;
@@ -37,7 +37,8 @@ pub fn witness(name: &str) -> Result<MapHandle, Error> {
         .map_err(|error| Error::Refused(format!("{error:#}")))
 }
 
-/// Removes the controllers of ours whose processes are gone. Their connections keep the programs until they close.
+/// Removes the controllers of ours whose processes are gone. Their connections keep the programs until they
+/// close.
 pub fn sweep() {
     // whoever registers a controller has its witness already: controllers are looked for first
     let controllers: Vec<(MapHandle, String)> = maps(MapType::StructOps).filter_map(controller).collect();

@@ -7,9 +7,9 @@ use std::str::FromStr;
 /// Where the kernel says what connections use that choose nothing; each network namespace has its own.
 const DEFAULT: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
 
-/// A congestion control of the kernel's. Programs call the kernel's own functions of the first two, and have the others' from the
-/// papers. BBR's may be called too, but it measures the rate of delivery and does not count packets: saved bytes speed it up
-/// without us.
+/// A congestion control of the kernel's. Programs call the kernel's own functions of the first two, and have
+/// the others' from the papers. BBR's may be called too, but it measures the rate of delivery and does not
+/// count packets: saved bytes speed it up without us.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wrapped {
     /// CUBIC (RFC 9438).

@@ -26,7 +26,8 @@ const CHUNK_BYTES: usize = 64 << 10;
 /// One test at a time.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// A controller, where this machine can have one. Its name has the process's number in it: one test at a time loads it.
+/// A controller, where this machine can have one. Its name has the process's number in it: one test at a time
+/// loads it.
 fn controller(wrapped: Wrapped) -> Option<Controller> {
     match Controller::load(wrapped) {
         Ok(controller) => Some(controller),
@@ -44,7 +45,8 @@ fn available() -> String {
     fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap()
 }
 
-/// A connection over loopback whose first end uses `control`, and is told of by `before` when its flow is known.
+/// A connection over loopback whose first end uses `control`, and is told of by `before` when its flow is
+/// known.
 fn connection(address: &str, control: &str, before: impl FnOnce(&Flow)) -> (TcpStream, TcpStream) {
     let listener = TcpListener::bind(address).unwrap();
     let to = listener.local_addr().unwrap();

@@ -1,4 +1,5 @@
-//! Sockets that stand for others: where taken connections come in, and how they go on in their clients' names.
+//! Sockets that stand for others: where taken connections come in, and how they go on in their clients'
+//! names.
 
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io;

@@ -1,6 +1,6 @@
-//! Takes connections on their way: nftables' TPROXY leads them to the transparent door with their addresses unchanged,
-//! a routing rule makes the kernel deliver them here. Without a listener the kernel lets them pass, so that a router
-//! whose taker ended still is a router.
+//! Takes connections on their way: nftables' TPROXY leads them to the transparent door with their addresses
+//! unchanged, a routing rule makes the kernel deliver them here. Without a listener the kernel lets them
+//! pass, so that a router whose taker ended still is a router.
 //!
 //! Only connections that begin are taken: those that are under way at the start go on as they were.
 //!
@@ -210,7 +210,8 @@ fn nft(rules: &str) -> Result<(), NoInterception> {
     Err(NoInterception::Nft(complaint.lines().next().unwrap_or("it failed").trim().to_owned()))
 }
 
-/// Does `work` on a netlink connection of the calling thread's namespace, whether or not a runtime drives the thread.
+/// Does `work` on a netlink connection of the calling thread's namespace, whether or not a runtime drives the
+/// thread.
 fn with_netlink<F>(work: impl FnOnce(rtnetlink::Handle) -> F + Send) -> Result<(), String>
 where
     F: Future<Output = Result<(), rtnetlink::Error>>,

@@ -21,7 +21,8 @@ pub struct Counters {
     pub datagrams_too_large: u64,
     /// Datagrams that could not be sent for want of a route, or because a firewall forbade it.
     pub datagrams_refused: u64,
-    /// Packets, or several put together, that the kernel did not take from the tunnel, as when the interface is down.
+    /// Packets, or several put together, that the kernel did not take from the tunnel, as when the interface
+    /// is down.
     pub packets_refused: u64,
     /// TCP SYNs whose maximum segment size was lowered.
     pub segment_sizes_clamped: u64,
@@ -160,8 +161,9 @@ impl Control {
         })
     }
 
-    /// Tells the driver which peer is the way to each of the node's destinations, in the configuration's order; `None`: there
-    /// is none. Destinations are known to one driver, the first. `false`: it is behind and has to be told again, or has stopped.
+    /// Tells the driver which peer is the way to each of the node's destinations, in the configuration's
+    /// order; `None`: there is none. Destinations are known to one driver, the first. `false`: it is behind
+    /// and has to be told again, or has stopped.
     #[must_use]
     pub fn next_hops(&self, next_hops: &[Option<usize>]) -> bool {
         let Some(Driver { requests, bell }) = self.drivers.first() else { return false };
@@ -170,8 +172,8 @@ impl Control {
         told.is_ok()
     }
 
-    /// Has what passes the nodes captured, in the place of whoever captured it before, until the other end of `tap` is
-    /// dropped.
+    /// Has what passes the nodes captured, in the place of whoever captured it before, until the other end of
+    /// `tap` is dropped.
     pub fn capture(&self, tap: &Tap) -> Result<(), Error> {
         for Driver { requests, bell } in &self.drivers {
             requests.try_send(Request::Capture(tap.clone())).map_err(|_| Error::Stopped)?;
@@ -185,7 +187,8 @@ impl Control {
         for Driver { requests, bell } in &self.drivers {
             match requests.try_send(Request::Stop) {
                 Ok(()) | Err(TrySendError::Disconnected(_)) => {}
-                // whatever else was asked for, it is rung for already, and is told to stop once it has answered
+                // whatever else was asked for, it is rung for already, and is told to stop once it has
+                // answered
                 Err(TrySendError::Full(request)) => drop(requests.send(request)),
             }
             bell.ring();

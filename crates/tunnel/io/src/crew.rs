@@ -1,8 +1,8 @@
 //! Several threads that are one node to the others: each drives a shard of its peers.
 //!
-//! The first reads the device and the sockets, and hands what is not its own peers' to the thread whose it is, a system
-//! call's worth at a time. Reducing, sealing, opening and restoring, which take most of the time, and the writing of what
-//! comes out, are each thread's own.
+//! The first reads the device and the sockets, and hands what is not its own peers' to the thread whose it
+//! is, a system call's worth at a time. Reducing, sealing, opening and restoring, which take most of the
+//! time, and the writing of what comes out, are each thread's own.
 
 use crate::Error;
 use crate::clock::Clock;
@@ -126,7 +126,8 @@ impl<'a> Crew<'a> {
         }
     }
 
-    /// Hands over what was kept. How many packets and datagrams were lost, because a thread has too much to do.
+    /// Hands over what was kept. How many packets and datagrams were lost, because a thread has too much to
+    /// do.
     pub fn hand_over(&mut self) -> u64 {
         let mut lost = 0;
         for mate in self.mates.iter_mut().filter(|mate| !mate.filling.items.is_empty()) {

@@ -16,19 +16,20 @@ use std::os::fd::AsFd;
 use std::thread;
 use std::time::Duration;
 
-/// Packets read from the device before what became of them is sent, if they do not come in larger super-segments:
-/// enough for a row of datagrams, few enough for the node's queue not to overflow while the socket is idle.
+/// Packets read from the device before what became of them is sent, if they do not come in larger
+/// super-segments: enough for a row of datagrams, few enough for the node's queue not to overflow while the
+/// socket is idle.
 const PACKETS: usize = 16;
-/// Overhearing is shed first when the processor is short, which shows in the socket or the device having more to do
-/// every time: after this many such turns in a row the ear waits for one in which they have not. Fewer would shed what
-/// comes beside a short burst; at 32 packets a turn these are some 100 µs of work.
+/// Overhearing is shed first when the processor is short, which shows in the socket or the device having more
+/// to do every time: after this many such turns in a row the ear waits for one in which they have not. Fewer
+/// would shed what comes beside a short burst; at 32 packets a turn these are some 100 µs of work.
 const BUSY_TURNS: u32 = 4;
 /// How long a node that stops may wait for the socket to take its goodbyes.
 const GOODBYE: Duration = Duration::from_millis(100);
 
-/// Drives the nodes of `shards`, one thread each, on `system` until they are told to stop or the device goes away.
-/// `clock` is the one that they were started by; `inboxes` are as many as nodes, and `control` speaks to all of them.
-/// `on_event` is given what the nodes tell.
+/// Drives the nodes of `shards`, one thread each, on `system` until they are told to stop or the device goes
+/// away. `clock` is the one that they were started by; `inboxes` are as many as nodes, and `control` speaks
+/// to all of them. `on_event` is given what the nodes tell.
 pub fn drive(
     system: &mut System,
     (shards, nodes): (&Shards, &mut [Node]),
@@ -156,8 +157,8 @@ impl<F: FnMut(node::Event)> Driver<'_, F> {
         Ok(())
     }
 
-    /// Hears one system call's worth of what is sent to others. That its interface went away or down is no reason to stop:
-    /// the tunnel works without.
+    /// Hears one system call's worth of what is sent to others. That its interface went away or down is no
+    /// reason to stop: the tunnel works without.
     fn overhear(&mut self, now: Duration) {
         let Some(ear) = &mut self.system.ear else { return };
         let node = &mut *self.node;

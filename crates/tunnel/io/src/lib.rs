@@ -6,15 +6,15 @@
 //! Dropping it takes everything out again; what a killed process could not take out, the next start with the
 //! same interface name removes.
 //!
-//! [`drive`] is the loop: one thread that waits in [`reactor`] for packets, datagrams, timers with a resolution
-//! of nanoseconds and requests of other threads ([`control`]), hands them to the node and carries out what the
-//! node says. Datagrams that leave in a row to one peer share a system call ([`outbox`]).
+//! [`drive`] is the loop: one thread that waits in [`reactor`] for packets, datagrams, timers with a
+//! resolution of nanoseconds and requests of other threads ([`control`]), hands them to the node and carries
+//! out what the node says. Datagrams that leave in a row to one peer share a system call ([`outbox`]).
 //!
 //! What is sent to others is heard by an [`ear`], where there is an interface that brings it by.
 //!
 //! TCP's segments have to fit the tunnel also where hosts behind this one open the connection: their SYNs are
-//! clamped on the way in ([`mss`]), here and not by firewall rules, so that nothing has to be installed for it
-//! and nothing can be left behind.
+//! clamped on the way in ([`mss`]), here and not by firewall rules, so that nothing has to be installed for
+//! it and nothing can be left behind.
 
 // This crate is where the sans-IO rule ends: it is the one that reads the clock and waits.
 #![allow(clippy::disallowed_methods)]

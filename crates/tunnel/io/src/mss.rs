@@ -1,9 +1,9 @@
 //! Clamps the maximum segment size that TCP announces in its SYN to what fits the tunnel.
 //!
-//! A host that ends its TCP connection on the tunnel's interface knows the interface's MTU. One behind it does
-//! not, and learns of it by ICMP, which is often lost; the option in the SYN is what every host heeds. Each node
-//! clamps the SYNs that enter the tunnel on its side: of a connection through it, one in each direction.
-//! (RFC 9293, section 3.7.1.)
+//! A host that ends its TCP connection on the tunnel's interface knows the interface's MTU. One behind it
+//! does not, and learns of it by ICMP, which is often lost; the option in the SYN is what every host heeds.
+//! Each node clamps the SYNs that enter the tunnel on its side: of a connection through it, one in each
+//! direction. (RFC 9293, section 3.7.1.)
 
 const TCP: u8 = 6;
 const TCP_HEADER_BYTES: usize = 20;
@@ -34,8 +34,8 @@ pub fn clamp(packet: &mut [u8], mtu: u16) -> bool {
     true
 }
 
-/// Where TCP begins in a packet that is not a later fragment, and how long the IP header is that every packet of
-/// the connection has (without extension headers and options).
+/// Where TCP begins in a packet that is not a later fragment, and how long the IP header is that every packet
+/// of the connection has (without extension headers and options).
 fn tcp_of(packet: &[u8]) -> Option<(u16, usize)> {
     match packet.first()? >> 4 {
         4 => {

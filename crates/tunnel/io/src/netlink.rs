@@ -1,5 +1,5 @@
-//! The few requests to the kernel about devices, addresses, routes and rules that a tunnel needs, each waiting
-//! for its answer.
+//! The few requests to the kernel about devices, addresses, routes and rules that a tunnel needs, each
+//! waiting for its answer.
 
 use crate::Error;
 use futures_util::TryStreamExt;
@@ -90,8 +90,8 @@ impl Netlink {
     }
 
     /// Adds a route to `net` through interface `index`, in `table` or the main one, whose TCP connections use
-    /// `congestion_control`. That the same route is there already is no error; that one through another interface is, is
-    /// [`Error::RouteTaken`].
+    /// `congestion_control`. That the same route is there already is no error; that one through another
+    /// interface is, is [`Error::RouteTaken`].
     pub fn add_route(
         &self,
         index: u32,

@@ -1,9 +1,9 @@
-//! What a TUN device carries in place of single packets, where it has offloads: super-segments, each behind the
-//! header that virtio devices use (`struct virtio_net_hdr`, Linux's include/uapi/linux/virtio_net.h).
+//! What a TUN device carries in place of single packets, where it has offloads: super-segments, each behind
+//! the header that virtio devices use (`struct virtio_net_hdr`, Linux's include/uapi/linux/virtio_net.h).
 //!
-//! [`split`] cuts what the kernel hands over into the packets that it stands for, and completes checksums that the
-//! kernel left to the device; [`Coalescer`] puts packets that follow each other in one TCP connection together again
-//! for the kernel. What was cut and put together is what it was, bit for bit.
+//! [`split`] cuts what the kernel hands over into the packets that it stands for, and completes checksums
+//! that the kernel left to the device; [`Coalescer`] puts packets that follow each other in one TCP
+//! connection together again for the kernel. What was cut and put together is what it was, bit for bit.
 
 mod coalesce;
 mod split;
@@ -18,7 +18,8 @@ pub use tun_rs::VirtioNetHdr as Front;
 
 /// The header's flag of a checksum that is still to be completed.
 const NEEDS_CHECKSUM: u8 = 1;
-/// Types of super-segments: none, TCP over either family, UDP over both; and the mark of one whose first says CWR.
+/// Types of super-segments: none, TCP over either family, UDP over both; and the mark of one whose first says
+/// CWR.
 const NONE: u8 = 0;
 const TCP_V4: u8 = 1;
 const TCP_V6: u8 = 4;
@@ -50,14 +51,15 @@ fn put_u16(bytes: &mut [u8], at: usize, value: u16) {
     bytes[at..at + 2].copy_from_slice(&value.to_be_bytes());
 }
 
-/// The Internet checksum's sum (RFC 1071) over the pseudo-header of IPv4 (RFC 9293, section 3.1) or IPv6 (RFC 8200,
-/// section 8.1) of `packet`, which holds its IP header, for `transport_bytes` of `protocol`.
+/// The Internet checksum's sum (RFC 1071) over the pseudo-header of IPv4 (RFC 9293, section 3.1) or IPv6 (RFC
+/// 8200, section 8.1) of `packet`, which holds its IP header, for `transport_bytes` of `protocol`.
 fn pseudo_header_sum(packet: &[u8], protocol: u8, transport_bytes: usize) -> u64 {
     let addresses = if packet[0] >> 4 == 4 { &packet[12..20] } else { &packet[8..40] };
     tun_rs::checksum_no_fold(addresses, u64::from(protocol) + transport_bytes as u64)
 }
 
-/// Writes how long `packet` is into its IP header of `ip_header_bytes`, and that header's checksum if it has one.
+/// Writes how long `packet` is into its IP header of `ip_header_bytes`, and that header's checksum if it has
+/// one.
 fn write_length(packet: &mut [u8], ip_header_bytes: usize) {
     let total_bytes = packet.len();
     if packet[0] >> 4 == 4 {

@@ -1,6 +1,6 @@
-//! Datagrams on their way to the socket. Those that follow each other to one peer with one size become a row that
-//! goes with a single system call (UDP GSO); what the socket does not take now stays here, and nothing more is
-//! asked of the node until it does.
+//! Datagrams on their way to the socket. Those that follow each other to one peer with one size become a row
+//! that goes with a single system call (UDP GSO); what the socket does not take now stays here, and nothing
+//! more is asked of the node until it does.
 
 use crate::Error;
 use crate::control::Counters;
@@ -9,8 +9,8 @@ use rustix::io::Errno;
 use std::io;
 use std::net::SocketAddr;
 
-/// Datagrams in a row at most: what a super-segment of TCP is cut into. A lower bound makes no shorter bursts, only
-/// more system calls for each.
+/// Datagrams in a row at most: what a super-segment of TCP is cut into. A lower bound makes no shorter
+/// bursts, only more system calls for each.
 const ROW_DATAGRAMS: usize = 48;
 /// Bytes in a row at most, less than what IP can carry as one.
 const ROW_BYTES: usize = 60_000;

@@ -50,8 +50,8 @@ impl Outlet {
         }
     }
 
-    /// For how long nothing is due. While a socket is full, what is due cannot leave: it is looked at again after a moment and not
-    /// at once, over and over.
+    /// For how long nothing is due. While a socket is full, what is due cannot leave: it is looked at again
+    /// after a moment and not at once, over and over.
     pub fn patience(&self, node: &Node, now: Duration) -> Option<Duration> {
         let least = if self.blocked.is_some() { FULL_FOR } else { Duration::ZERO };
         node.poll_timeout().map(|at| at.saturating_sub(now).max(least))
@@ -80,8 +80,8 @@ impl Outlet {
         Ok(())
     }
 
-    /// Hands one system call's worth of datagrams to `take`, and the kernel what its node makes of each. `take` says whether
-    /// the datagram was for this node.
+    /// Hands one system call's worth of datagrams to `take`, and the kernel what its node makes of each.
+    /// `take` says whether the datagram was for this node.
     pub fn receive(
         &mut self,
         node: &mut Node,

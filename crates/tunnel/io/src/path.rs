@@ -4,8 +4,8 @@ use rustix::net::sockopt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
-/// The MTU of the path to `to` in bytes of IP packet: the interface's, or less where the kernel has learnt so.
-/// Nothing is sent. An error means that there is no route at the moment.
+/// The MTU of the path to `to` in bytes of IP packet: the interface's, or less where the kernel has learnt
+/// so. Nothing is sent. An error means that there is no route at the moment.
 pub fn mtu_towards(to: SocketAddr) -> io::Result<u32> {
     let any: IpAddr = if to.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
     let socket = UdpSocket::bind((any, 0))?;

@@ -1,5 +1,5 @@
-//! The ports that datagrams leave from: the one that is listened on, and others beside it, numbered onwards, so that a
-//! single rule of the routing table speaks of all.
+//! The ports that datagrams leave from: the one that is listened on, and others beside it, numbered onwards,
+//! so that a single rule of the routing table speaks of all.
 
 use crate::Error;
 use crate::udp::{Received, Udp};

@@ -1,5 +1,5 @@
-//! At which rates this machine's radios send to others: nl80211 tells by the stations' link-layer addresses, and the kernel's
-//! neighbours whose those are.
+//! At which rates this machine's radios send to others: nl80211 tells by the stations' link-layer addresses,
+//! and the kernel's neighbours whose those are.
 
 use crate::Error;
 use futures_util::TryStreamExt;
@@ -25,8 +25,8 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Gives `take` what has been found, if anything was; it says whether to go on. Where the kernel has no wireless
-    /// subsystem the thread ends at once.
+    /// Gives `take` what has been found, if anything was; it says whether to go on. Where the kernel has no
+    /// wireless subsystem the thread ends at once.
     pub fn begin(take: impl FnMut(Vec<Rate>) -> bool + Send + 'static) -> Result<Self, Error> {
         let (stop, stopped) = channel();
         let thread = std::thread::Builder::new()

@@ -1,8 +1,8 @@
 //! Waiting: for the socket, the device, a moment, or another thread.
 //!
-//! By `ppoll`, whose timeout is in nanoseconds: an emulated link at 100 Mbit/s serves a packet in 120 µs, which a timer
-//! of a millisecond's resolution would make nonsense of. With so few things to wait for it costs no more than epoll,
-//! which would want a timerfd beside it, to be set and read for every packet.
+//! By `ppoll`, whose timeout is in nanoseconds: an emulated link at 100 Mbit/s serves a packet in 120 µs,
+//! which a timer of a millisecond's resolution would make nonsense of. With so few things to wait for it
+//! costs no more than epoll, which would want a timerfd beside it, to be set and read for every packet.
 
 use crate::Error;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
@@ -60,7 +60,8 @@ pub struct Reactor<'a, S, D> {
     pub sockets: &'a [S],
     /// The one of them that is waited for until it takes datagrams, too.
     pub wants_out: Option<usize>,
-    /// Whether what arrives by sockets and device is waited for; another thread may be the one that reads them.
+    /// Whether what arrives by sockets and device is waited for; another thread may be the one that reads
+    /// them.
     pub reads: bool,
     /// The device.
     pub device: D,

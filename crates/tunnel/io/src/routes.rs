@@ -10,9 +10,10 @@
 //!  p+2  UDP, from our port                lookup main  changes no route, see below
 //! ```
 //!
-//! `L` is the length of the prefix (0 for a default route; the longest, if there are several). `T` and `p` follow
-//! from the interface's name, and the rules carry a protocol number of ours, so that what a killed process left
-//! behind is known and removed by the next start. The routes need no such care: they go with the device.
+//! `L` is the length of the prefix (0 for a default route; the longest, if there are several). `T` and `p`
+//! follow from the interface's name, and the rules carry a protocol number of ours, so that what a killed
+//! process left behind is known and removed by the next start. The routes need no such care: they go with the
+//! device.
 //!
 //! The rules tell our datagrams by their port and not by a mark, because the kernel's reverse-path check
 //! (rp_filter) asks the same rules about what arrives: there it swaps the ports, and finds our port, where a
@@ -125,9 +126,9 @@ pub struct Routes {
 }
 
 impl Routes {
-    /// Installs the plan's routes through interface `index`, called `interface`; `ports` are the first and the last
-    /// that our own datagrams come from. TCP connections that go by the routes use `congestion_control`. On an error
-    /// nothing stays but routes that go with the device.
+    /// Installs the plan's routes through interface `index`, called `interface`; `ports` are the first and
+    /// the last that our own datagrams come from. TCP connections that go by the routes use
+    /// `congestion_control`. On an error nothing stays but routes that go with the device.
     pub fn install(
         netlink: Netlink,
         interface: &str,

@@ -44,12 +44,13 @@ pub struct Settings {
 pub struct Overhear {
     /// The interface that is listened on.
     pub interface: String,
-    /// The ports of other nodes. Our own is listened for besides: a gateway's is mostly that of other gateways too.
+    /// The ports of other nodes. Our own is listened for besides: a gateway's is mostly that of other
+    /// gateways too.
     pub ports: Vec<u16>,
 }
 
-/// What was set up. Dropping it takes everything out again: rules first, then the device with its addresses and
-/// routes.
+/// What was set up. Dropping it takes everything out again: rules first, then the device with its addresses
+/// and routes.
 pub struct System {
     // the order of the fields is the order in which they are dropped
     pub(crate) routes: Option<Routes>,
@@ -89,7 +90,8 @@ impl System {
             None
         };
         let mss_clamp = settings.mss_clamp.then_some(settings.mtu);
-        // They were put in first all the same: what stands in their way is told at once, and not when a peer comes.
+        // They were put in first all the same: what stands in their way is told at once, and not when a peer
+        // comes.
         let going_routes = if settings.open_when_down { settings.allowed_ips.clone() } else { Vec::new() };
         if let Some(routes) = &routes {
             let mut going = going_routes.concat();
@@ -110,7 +112,8 @@ impl System {
         let System { routes: Some(routes), going_routes, reachable, .. } = self else { return };
         let Some(nets) = going_routes.get(index) else { return };
         reachable.remove(&index);
-        // gateways of one operator lead to the same: the first that comes leads there, and the last that goes withdraws
+        // gateways of one operator lead to the same: the first that comes leads there, and the last that goes
+        // withdraws
         let others: Vec<&Vec<IpNet>> =
             reachable.iter().filter_map(|other| going_routes.get(*other)).collect();
         let alone: Vec<IpNet> =

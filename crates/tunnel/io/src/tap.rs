@@ -1,8 +1,8 @@
-//! What passes a node, for whoever captures it: packets as the hosts see them, datagrams as the air does, and what those said
-//! before they were sealed.
+//! What passes a node, for whoever captures it: packets as the hosts see them, datagrams as the air does, and
+//! what those said before they were sealed.
 //!
-//! While nobody captures, it costs one comparison a packet. While somebody does, the driver never waits for him: what he is
-//! too slow for is lost to him, and counted.
+//! While nobody captures, it costs one comparison a packet. While somebody does, the driver never waits for
+//! him: what he is too slow for is lost to him, and counted.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -118,8 +118,9 @@ pub(crate) fn packet(tap: &mut Option<Tap>, what: What, packet: &[u8]) {
     }
 }
 
-/// What `datagram` says, a single unit whose seal has been taken off in place or has not been put on yet; none if it is no
-/// sealed unit. `sealed` is what it is on the air: where both are the same, nobody opened it.
+/// What `datagram` says, a single unit whose seal has been taken off in place or has not been put on yet;
+/// none if it is no sealed unit. `sealed` is what it is on the air: where both are the same, nobody opened
+/// it.
 pub(crate) fn opened(sealed: &[u8], datagram: &[u8]) -> Option<Opened> {
     let mut rest = sealed;
     let unit = unit::parse(&mut rest).ok().filter(|_| rest.is_empty())?;

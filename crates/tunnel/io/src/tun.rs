@@ -15,9 +15,8 @@ const NAME_BYTES: usize = 15;
 /// The longest packet or super-segment.
 const PACKET_BYTES: usize = 65_535;
 
-/// A TUN device that is ours while this lives, or one that it is shared with; the kernel removes it, its addresses and
-/// its routes afterwards,
-/// also when the process is killed.
+/// A TUN device that is ours while this lives, or one that it is shared with; the kernel removes it, its
+/// addresses and its routes afterwards, also when the process is killed.
 pub struct Tun {
     device: Arc<SyncDevice>,
     name: String,
@@ -32,7 +31,8 @@ impl Tun {
         if !is_name(name) {
             return Err(Error::InterfaceName(name.to_owned()));
         }
-        // Opening an existing device would join it where it is a persistent TUN, and fail oddly where it is not.
+        // Opening an existing device would join it where it is a persistent TUN, and fail oddly where it is
+        // not.
         if netlink.interface(name)?.is_some() {
             return Err(Error::InterfaceTaken(name.to_owned()));
         }
@@ -102,8 +102,8 @@ impl Tun {
         Ok(true)
     }
 
-    /// Hands one packet to the kernel, perhaps only with the next [`flush`](Self::flush). The kernel may refuse what it
-    /// is given (the interface is down, the packet is none): that is lost, as on any link.
+    /// Hands one packet to the kernel, perhaps only with the next [`flush`](Self::flush). The kernel may
+    /// refuse what it is given (the interface is down, the packet is none): that is lost, as on any link.
     pub fn write(&mut self, packet: &[u8]) -> io::Result<()> {
         let Tun { device, written, .. } = self;
         if device.tcp_gso() {

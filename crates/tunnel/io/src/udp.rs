@@ -1,8 +1,8 @@
-//! The UDP socket: both families on one port, never fragmented, in batches, with the traffic class on the way out and
-//! the ECN bits on the way in.
+//! The UDP socket: both families on one port, never fragmented, in batches, with the traffic class on the way
+//! out and the ECN bits on the way in.
 //!
-//! quinn-udp writes the ECN bits alone and the DSCP as 0. What has a DSCP goes by a system call of its own, with the
-//! whole octet.
+//! quinn-udp writes the ECN bits alone and the DSCP as 0. What has a DSCP goes by a system call of its own,
+//! with the whole octet.
 
 use crate::Error;
 use nix::sys::socket::{ControlMessage, MsgFlags, SockaddrStorage, sendmsg};
@@ -19,8 +19,8 @@ const BATCH: usize = 16;
 const ROW_BYTES: usize = 65_535;
 /// What may wait to be read. A burst that is longer than this while the process sleeps is lost.
 const RECEIVE_BUFFER_BYTES: usize = 2 << 20;
-/// What may wait below us to be sent. Small, because what waits there is out of the node's queue's hands: it can
-/// neither be reordered nor refer to what is confirmed in the meantime.
+/// What may wait below us to be sent. Small, because what waits there is out of the node's queue's hands: it
+/// can neither be reordered nor refer to what is confirmed in the meantime.
 const SEND_BUFFER_BYTES: usize = 64 << 10;
 
 /// The DSCP's part of a traffic class (RFC 2474).

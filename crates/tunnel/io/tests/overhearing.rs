@@ -1,5 +1,5 @@
-//! An ear hears what others say to each other, and nothing else: on a bridge that floods, and on an interface whose
-//! frames are 802.11's.
+//! An ear hears what others say to each other, and nothing else: on a bridge that floods, and on an interface
+//! whose frames are 802.11's.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test may fail by panicking, and waits
 
@@ -34,8 +34,8 @@ fn receive(ear: &mut Ear, into: &mut Vec<Said>) -> bool {
     ear.receive(now, |overheard| into.push((overheard.from, overheard.datagram.to_vec()))).unwrap()
 }
 
-/// Waits for `count` datagrams, and a little for what should not come. The ear asks for the addresses of the host that
-/// it is on.
+/// Waits for `count` datagrams, and a little for what should not come. The ear asks for the addresses of the
+/// host that it is on.
 fn hear(host: &Namespace, ear: &mut Ear, count: usize) -> Vec<Said> {
     host.enter(|| hear_here(ear, count)).unwrap()
 }

@@ -1,8 +1,10 @@
-//! Natives that share a frame (COPE; REfactor, section 2.2.2, Figure 1d): what is known of them here. [`mesh::cope`] has the pieces.
+//! Natives that share a frame (COPE; REfactor, section 2.2.2, Figure 1d): what is known of them here.
+//! [`mesh::cope`] has the pieces.
 //!
-//! A relay sends packets for several next hops as one, each of which takes the others' natives out of it because it has sent or
-//! overheard them. A *native* is a packet's transport payload: what stands before it changes from hop to hop, and travels beside.
-//! Who sent a native knows it by the link sequence that it had then; who overheard it, by group and number ([`wire::natives`]).
+//! A relay sends packets for several next hops as one, each of which takes the others' natives out of it
+//! because it has sent or overheard them. A *native* is a packet's transport payload: what stands before it
+//! changes from hop to hop, and travels beside. Who sent a native knows it by the link sequence that it had
+//! then; who overheard it, by group and number ([`wire::natives`]).
 
 use crate::group::Untold;
 use mesh::cope::PacketId;
@@ -207,7 +209,8 @@ impl Reports {
     }
 }
 
-/// Under which names others could overhear what came from a peer lately: link sequence, name, and the bytes of its rest.
+/// Under which names others could overhear what came from a peer lately: link sequence, name, and the bytes
+/// of its rest.
 #[derive(Debug, Default)]
 pub struct Named(VecDeque<(u64, Overheard, usize)>);
 
@@ -221,14 +224,16 @@ impl Named {
         self.0.push_back((sequence, Overheard { key_id, number: shared.number }, native.len()));
     }
 
-    /// The name of what was sent as `sequence`, if its native has so many bytes: from one that came reduced something is missing.
+    /// The name of what was sent as `sequence`, if its native has so many bytes: from one that came reduced
+    /// something is missing.
     pub fn of(&self, sequence: u64, native_bytes: usize) -> Option<Overheard> {
         let is_it = |(of, _, bytes): &&(u64, Overheard, usize)| (*of, *bytes) == (sequence, native_bytes);
         self.0.iter().rev().find(is_it).map(|(_, name, _)| *name)
     }
 }
 
-/// How a member gets on with natives that share a frame: what it cannot take out, or does not hear, comes again alone.
+/// How a member gets on with natives that share a frame: what it cannot take out, or does not hear, comes
+/// again alone.
 #[derive(Debug)]
 pub struct Separated {
     under_way: VecDeque<u64>,

@@ -33,8 +33,8 @@ pub struct Config {
     pub source_ports: usize,
     /// Whether a datagram's outer header has the DSCP of the packets inside.
     pub copies_dscp: bool,
-    /// The versions of the formats that the node says it speaks. It says the truth unless one wants to see how nodes
-    /// of other versions get on with it.
+    /// The versions of the formats that the node says it speaks. It says the truth unless one wants to see
+    /// how nodes of other versions get on with it.
     pub versions: RangeInclusive<u8>,
     /// How TCP segments that the air lost are repaired from here; `None`: they are not.
     pub recover: Option<recovery::Settings>,
@@ -44,8 +44,8 @@ pub struct Config {
     pub gateways: Gateways,
     /// What it does in a mesh.
     pub mesh: Mesh,
-    /// Whether the senders of TCP segments make their windows larger by what is removed: packets then wait to fill datagrams,
-    /// are cut also where the air loses much, and [`crate::Event::Ratio`] is told.
+    /// Whether the senders of TCP segments make their windows larger by what is removed: packets then wait to
+    /// fill datagrams, are cut also where the air loses much, and [`crate::Event::Ratio`] is told.
     pub boost: bool,
     /// Whether [`crate::Event::Sent`] and [`crate::Event::Arrived`] are told, one for every packet.
     pub trace: bool,
@@ -84,10 +84,11 @@ pub struct Mesh {
     pub forwards: bool,
     /// Peers that are relays, by their index: what comes from them may have begun anywhere.
     pub relays: Vec<usize>,
-    /// Natives for several peers leave as one frame, where it is a relay; and it takes such frames apart. Only where it has a
-    /// group.
+    /// Natives for several peers leave as one frame, where it is a relay; and it takes such frames apart.
+    /// Only where it has a group.
     pub codes: bool,
-    /// Nodes of the mesh to which the way changes: [`Node::set_next_hop`](crate::Node::set_next_hop) says which peer it is.
+    /// Nodes of the mesh to which the way changes: [`Node::set_next_hop`](crate::Node::set_next_hop) says
+    /// which peer it is.
     pub destinations: Vec<Destination>,
 }
 
@@ -114,7 +115,8 @@ pub enum Gateways {
     /// The only peer, or nothing is made of it.
     #[default]
     One,
-    /// This node is a station, which is associated with one of these at a time. They lead to the same addresses.
+    /// This node is a station, which is associated with one of these at a time. They lead to the same
+    /// addresses.
     Choice(Vec<usize>),
     /// This node is a gateway, and these are others, through which stations that have moved are reached.
     Neighbours(Vec<usize>),
@@ -134,9 +136,11 @@ impl Gateways {
 /// What a node does with what its peers could overhear.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Group {
-    /// Its caches have two to this many slots, each of 256 bytes of address space and as much memory as is used.
+    /// Its caches have two to this many slots, each of 256 bytes of address space and as much memory as is
+    /// used.
     pub slot_bits: u8,
-    /// At which rate its radio sends, in bits a second: what a request for what was missing costs is reckoned by it.
+    /// At which rate its radio sends, in bits a second: what a request for what was missing costs is reckoned
+    /// by it.
     pub rate_bits_per_second: u64,
 }
 
@@ -206,7 +210,8 @@ pub enum ConfigError {
 }
 
 impl Config {
-    /// What is shared among the peers, if there are several: other gateways' stations count, other gateways do not.
+    /// What is shared among the peers, if there are several: other gateways' stations count, other gateways
+    /// do not.
     #[must_use]
     pub fn sharing(&self) -> Option<Group> {
         let others = self.gateways.peers().len();

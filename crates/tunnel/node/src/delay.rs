@@ -1,8 +1,9 @@
 //! Delay: what round trips tell of the path: its length, and whether its queue is long.
 //!
-//! Losses come of two causes that look alike in a receipt. One is the air; the other is a full queue, which is how the
-//! path asks the end hosts to slow down. The queue shows in the round trip of the packets that got through beside the
-//! lost one: near the longest lately seen, it may have been as full as it gets ([`crate::losses`] says what follows).
+//! Losses come of two causes that look alike in a receipt. One is the air; the other is a full queue, which
+//! is how the path asks the end hosts to slow down. The queue shows in the round trip of the packets that got
+//! through beside the lost one: near the longest lately seen, it may have been as full as it gets
+//! ([`crate::losses`] says what follows).
 
 use std::time::Duration;
 
@@ -69,8 +70,8 @@ impl Delay {
         self.extremes().map(|extremes| extremes.shortest)
     }
 
-    /// Whether the queue was long at the latest measurement: more than half of the longest queueing lately seen, and more
-    /// than the path's own unrest.
+    /// Whether the queue was long at the latest measurement: more than half of the longest queueing lately
+    /// seen, and more than the path's own unrest.
     #[must_use]
     pub fn queue_is_long(&self) -> bool {
         let Some(Extremes { shortest, longest }) = self.extremes() else { return false };

@@ -1,10 +1,10 @@
-//! Explicit congestion notification (RFC 3168): a congested queue marks a packet instead of dropping it, if the
-//! packet's sender says that it will understand.
+//! Explicit congestion notification (RFC 3168): a congested queue marks a packet instead of dropping it, if
+//! the packet's sender says that it will understand.
 //!
-//! The two lowest bits of the traffic class say so: `00` knows nothing of it, `10` (ECT(0)) and `01` (ECT(1)) do, and
-//! `11` (CE) is the mark. A packet that came with the mark already carries the message, and is left as it is
-//! (section 5). IPv4's header checksum is updated and not computed anew (RFC 1624): a header that came damaged leaves
-//! damaged, so that the receiver notices.
+//! The two lowest bits of the traffic class say so: `00` knows nothing of it, `10` (ECT(0)) and `01` (ECT(1))
+//! do, and `11` (CE) is the mark. A packet that came with the mark already carries the message, and is left
+//! as it is (section 5). IPv4's header checksum is updated and not computed anew (RFC 1624): a header that
+//! came damaged leaves damaged, so that the receiver notices.
 
 /// Knows nothing of ECN.
 pub const NOT_ECT: u8 = 0b00;
@@ -15,7 +15,8 @@ pub const ECT_0: u8 = 0b10;
 /// The codepoint that is the mark, and the bits that hold the codepoint.
 pub const CE: u8 = 0b11;
 
-/// Marks an IP packet. Whether it bears the mark now; if not, its sender would not understand, and it is as it was.
+/// Marks an IP packet. Whether it bears the mark now; if not, its sender would not understand, and it is as
+/// it was.
 #[must_use]
 pub fn mark(packet: &mut [u8]) -> bool {
     codepoint(packet) != NOT_ECT && set_codepoint(packet, CE)
@@ -60,8 +61,8 @@ fn set_ipv4(packet: &mut [u8], codepoint: u8) -> bool {
     true
 }
 
-/// The codepoint is in the second byte's upper half: version, traffic class and flow label share the first four
-/// (RFC 8200, 3). There is no header checksum, and TCP's and UDP's do not cover the traffic class.
+/// The codepoint is in the second byte's upper half: version, traffic class and flow label share the first
+/// four (RFC 8200, 3). There is no header checksum, and TCP's and UDP's do not cover the traffic class.
 fn set_ipv6(packet: &mut [u8], codepoint: u8) -> bool {
     let Some(header) = packet.first_chunk_mut::<40>() else { return false };
     header[1] = header[1] & !(CE << 4) | codepoint << 4;

@@ -1,13 +1,15 @@
-//! What the outer header says of the packets inside, and what the inner ones are told of the outer (RFC 6040).
+//! What the outer header says of the packets inside, and what the inner ones are told of the outer (RFC
+//! 6040).
 //!
-//! On the way out a datagram has the traffic class of its packets: the ECN codepoint in RFC 6040's normal mode, which
-//! copies it, so that routers on the way may mark instead of drop; and the DSCP, if that is wanted. A datagram has one
-//! class and may hold several packets, of which the RFC says nothing: only packets of equal class share one. Any other
-//! rule would let a mark reach a packet whose sender would not understand it, or lose one that was there. What is no
-//! packet has no class and rides along; alone it is not ECN-capable.
+//! On the way out a datagram has the traffic class of its packets: the ECN codepoint in RFC 6040's normal
+//! mode, which copies it, so that routers on the way may mark instead of drop; and the DSCP, if that is
+//! wanted. A datagram has one class and may hold several packets, of which the RFC says nothing: only packets
+//! of equal class share one. Any other rule would let a mark reach a packet whose sender would not understand
+//! it, or lose one that was there. What is no packet has no class and rides along; alone it is not
+//! ECN-capable.
 //!
-//! On the way in the codepoint of the datagram and that of each packet become one by RFC 6040's table (section 4.2).
-//! The DSCP inside stays: the way between two nodes is a pipe (RFC 2983, 3.1).
+//! On the way in the codepoint of the datagram and that of each packet become one by RFC 6040's table
+//! (section 4.2). The DSCP inside stays: the way between two nodes is a pipe (RFC 2983, 3.1).
 
 use crate::ecn::{self, CE, ECT_0, ECT_1, NOT_ECT};
 
@@ -28,7 +30,8 @@ impl OuterClass {
         OuterClass { copies_dscp, class: None }
     }
 
-    /// Whether a packet of this class may join those that the datagram holds. If it may, the datagram has it now.
+    /// Whether a packet of this class may join those that the datagram holds. If it may, the datagram has it
+    /// now.
     #[must_use]
     pub fn admit(&mut self, inner: u8) -> bool {
         let wanted = if self.copies_dscp { inner } else { inner & !DSCP };
@@ -45,10 +48,11 @@ impl OuterClass {
 /// What RFC 6040 makes of a packet's codepoint and that of the datagram it came in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Combined {
-    /// The packet's from now on; `None`: the packet is dropped, for a router met congestion and its sender would not
-    /// understand a mark.
+    /// The packet's from now on; `None`: the packet is dropped, for a router met congestion and its sender
+    /// would not understand a mark.
     pub inner: Option<u8>,
-    /// Whether a sender that follows RFC 6040 and routers that follow RFC 3168 make no such pair (the table's "!!!").
+    /// Whether a sender that follows RFC 6040 and routers that follow RFC 3168 make no such pair (the table's
+    /// "!!!").
     pub odd: bool,
 }
 

@@ -30,7 +30,8 @@ pub enum Event {
         /// Its name.
         peer: String,
     },
-    /// A peer that was reachable does not answer, or has said goodbye: packets for it are refused until it is back.
+    /// A peer that was reachable does not answer, or has said goodbye: packets for it are refused until it is
+    /// back.
     Unreachable {
         /// Index of the peer in the configuration.
         index: usize,
@@ -67,8 +68,9 @@ pub enum Event {
         /// The other gateway.
         at: Option<String>,
     },
-    /// How many segments a wire packet carries of a TCP flow now (only with [`crate::Config::boost`]). Told when it
-    /// changes, and every second while the flow sends; of a flow of which nothing can be removed, never.
+    /// How many segments a wire packet carries of a TCP flow now (only with [`crate::Config::boost`]). Told
+    /// when it changes, and every second while the flow sends; of a flow of which nothing can be removed,
+    /// never.
     Ratio {
         /// The flow.
         flow: Flow,

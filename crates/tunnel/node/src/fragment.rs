@@ -1,7 +1,8 @@
-//! IPv4 packets that allow it are fragmented where they are too large for the path to the peer (RFC 791, 2.3 and 3.2).
+//! IPv4 packets that allow it are fragmented where they are too large for the path to the peer (RFC 791, 2.3
+//! and 3.2).
 //!
-//! Before they enter the queue, as a router does before a narrower link: each fragment is a packet of its own from
-//! then on, and the receiving host puts them together.
+//! Before they enter the queue, as a router does before a narrower link: each fragment is a packet of its own
+//! from then on, and the receiving host puts them together.
 
 use etherparse::checksum::Sum16BitWords;
 
@@ -12,8 +13,8 @@ const OFFSET: u16 = 0x1fff;
 /// An option with this bit goes into every fragment; the others stay in the first.
 const OPTION_COPIED: u8 = 0x80;
 
-/// Hands the fragments of `packet` to `each`, none longer than `limit` bytes. `false`: it must not be fragmented, or is
-/// no whole IPv4 packet.
+/// Hands the fragments of `packet` to `each`, none longer than `limit` bytes. `false`: it must not be
+/// fragmented, or is no whole IPv4 packet.
 #[must_use]
 pub fn fragment(packet: &[u8], limit: usize, mut each: impl FnMut(&[u8])) -> bool {
     let Some(first) = packet.first_chunk::<HEADER_BYTES>() else { return false };
@@ -36,7 +37,8 @@ pub fn fragment(packet: &[u8], limit: usize, mut each: impl FnMut(&[u8])) -> boo
         let room = limit - header.len();
         let (part, behind) = rest.split_at(if rest.len() <= room { rest.len() } else { room & !7 });
         let more = if behind.is_empty() { field & MORE_FRAGMENTS } else { MORE_FRAGMENTS };
-        let length = (header.len() + part.len()) as u16; // no longer than the packet, which has 16 bits for it
+        // No longer than the packet, which has 16 bits for it.
+        let length = (header.len() + part.len()) as u16;
         header[2..4].copy_from_slice(&length.to_be_bytes());
         header[6..8].copy_from_slice(&(more | offset & OFFSET).to_be_bytes());
         header[10..12].fill(0);
@@ -101,8 +103,8 @@ mod tests {
     }
 
     proptest! {
-        /// Put together again, the fragments are the packet; none is too long; each has a right checksum, and only the
-        /// last says that none follows.
+        /// Put together again, the fragments are the packet; none is too long; each has a right checksum, and
+        /// only the last says that none follows.
         #[test]
         fn fragments_make_up_the_packet(
             payload in proptest::collection::vec(any::<u8>(), 1..4000), limit in 100usize..1500,

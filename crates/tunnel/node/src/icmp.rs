@@ -1,8 +1,8 @@
 //! What an inner host is told when its packet cannot go on: ICMP (RFC 792) and ICMPv6 (RFC 4443).
 //!
-//! The message seems to come from the packet's destination and not from this node. The kernel behind the TUN takes a
-//! packet from outside with an address of its own for a forgery, and a firewall lets a message about a known connection
-//! pass from wherever it comes; its receiver believes it for the packet that it quotes.
+//! The message seems to come from the packet's destination and not from this node. The kernel behind the TUN
+//! takes a packet from outside with an address of its own for a forgery, and a firewall lets a message about
+//! a known connection pass from wherever it comes; its receiver believes it for the packet that it quotes.
 
 use etherparse::{Icmpv4Type, Icmpv6Type, PacketBuilder, icmpv4, icmpv6};
 use std::net::IpAddr;
@@ -29,7 +29,8 @@ pub enum Reason {
     Unreachable,
 }
 
-/// Appends the message for the sender of `packet`. `false`: nobody is to be told (RFC 1122, 3.2.2; RFC 4443, 2.4).
+/// Appends the message for the sender of `packet`. `false`: nobody is to be told (RFC 1122, 3.2.2; RFC 4443,
+/// 2.4).
 #[must_use]
 pub fn tell(packet: &[u8], inner: &Inner, reason: Reason, out: &mut Vec<u8>) -> bool {
     let (source, destination) = (inner.flow.source, inner.flow.destination);

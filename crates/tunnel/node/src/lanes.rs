@@ -1,11 +1,12 @@
-//! Lanes: several source ports for one peer, so that what stands between the two nodes and treats flows apart (equal-cost
-//! paths, policers, address translation) sees several.
+//! Lanes: several source ports for one peer, so that what stands between the two nodes and treats flows apart
+//! (equal-cost paths, policers, address translation) sees several.
 //!
-//! Only a node that knows where its peer is uses several ports; the other answers each from its one port to where it
-//! came from, because nothing else passes an address translator. An inner flow keeps to one lane, so that nothing in it
-//! is reordered that was not before. Lane 0 is the peer's endpoint: handshakes go there, and what is said of it alone
-//! is what was said before there were lanes. A unit from another lane begins with a frame that says so, by which its
-//! receiver tells a lane from a peer that has moved. Every lane has keepalives of its own.
+//! Only a node that knows where its peer is uses several ports; the other answers each from its one port to
+//! where it came from, because nothing else passes an address translator. An inner flow keeps to one lane, so
+//! that nothing in it is reordered that was not before. Lane 0 is the peer's endpoint: handshakes go there,
+//! and what is said of it alone is what was said before there were lanes. A unit from another lane begins
+//! with a frame that says so, by which its receiver tells a lane from a peer that has moved. Every lane has
+//! keepalives of its own.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -79,8 +80,8 @@ impl Lanes {
         self.heard[lane % self.theirs].map_or(endpoint, |heard| heard.address)
     }
 
-    /// An authenticated unit of the peer's lane `lane` came from `address`; `counter` tells whether it is the newest of
-    /// its lane under its key. `false`: there is no such lane.
+    /// An authenticated unit of the peer's lane `lane` came from `address`; `counter` tells whether it is the
+    /// newest of its lane under its key. `false`: there is no such lane.
     #[must_use]
     pub fn hear(&mut self, lane: u8, address: SocketAddr, key_id: u32, counter: u64) -> bool {
         let lane = usize::from(lane);

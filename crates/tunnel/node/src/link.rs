@@ -1,5 +1,5 @@
-//! A link: all that two nodes share from one boot of either to the next. It outlives sessions; when one of the
-//! two starts anew, it begins again from nothing.
+//! A link: all that two nodes share from one boot of either to the next. It outlives sessions; when one of
+//! the two starts anew, it begins again from nothing.
 
 use crate::coding::{Named, Reports};
 use crate::config::Config;
@@ -27,11 +27,11 @@ use wire::unit::PLAIN;
 const MAX_REPLIES: usize = 256;
 /// Answers to pings that wait to be sent at once.
 const MAX_PONGS: usize = 8;
-/// The share of the whole path's round trip within which end hosts take what comes late for reordered and not for lost
-/// (RACK, RFC 8985, section 6.2).
+/// The share of the whole path's round trip within which end hosts take what comes late for reordered and not
+/// for lost (RACK, RFC 8985, section 6.2).
 const REORDERING_SHARE: u32 = 4;
-/// The share of lost datagrams from which on no packet is cut: what sharing saves (a datagram's 50 bytes for every two or
-/// three packets) is lost again with the packets of which one half was lost.
+/// The share of lost datagrams from which on no packet is cut: what sharing saves (a datagram's 50 bytes for
+/// every two or three packets) is lost again with the packets of which one half was lost.
 const MOST_LOSS_TO_CUT: f64 = 0.005;
 /// The longest that a packet waits behind a gap.
 const MAX_PATIENCE: Duration = Duration::from_millis(300);
@@ -54,8 +54,8 @@ pub struct Link {
     pub reduce: Reduce,
     /// Puts back what we have.
     pub restore: Restore,
-    /// Parks what cannot be restored yet, and asks for what is missing; only if the peer answers requests or sends
-    /// again by itself.
+    /// Parks what cannot be restored yet, and asks for what is missing; only if the peer answers requests or
+    /// sends again by itself.
     pub repair: Option<Repair>,
     /// Keeps what is not confirmed, to send it again; only under a policy that wants it.
     pub recover: Option<Recover>,
@@ -63,8 +63,8 @@ pub struct Link {
     pub release: Option<Release>,
     /// Repairs TCP segments that the hop lost; only if the configuration wants it, or the peer tells of them.
     pub snoop: Option<Snoop>,
-    /// Watches TCP flows from the peer, to tell it what the hop lost; only if the configuration wants it, and the peer does
-    /// not know by receipts.
+    /// Watches TCP flows from the peer, to tell it what the hop lost; only if the configuration wants it, and
+    /// the peer does not know by receipts.
     pub upstream: Option<Upstream>,
     /// Coded repairs that wait to be sent, with their traffic classes.
     pub coded: VecDeque<(u8, Vec<u8>)>,
@@ -141,8 +141,8 @@ fn undoes(capabilities: u32) -> Undoes {
     }
 }
 
-/// Whether this node sends again what is lost; a packet in another form than the compact one may refer to nothing by name, so
-/// that nobody knows what it waits for.
+/// Whether this node sends again what is lost; a packet in another form than the compact one may refer to
+/// nothing by name, so that nobody knows what it waits for.
 pub(crate) fn sends_again(parameters: &Parameters) -> bool {
     parameters.policy == Policy::Adaptive && parameters.form == Form::Compact
 }
@@ -154,8 +154,8 @@ pub fn store_kib(parameters: &Parameters) -> u32 {
 }
 
 impl Link {
-    /// A new link with the peer that said `hello`, in a session of this version, of a node that shares or does not, and
-    /// repairs TCP segments or does not.
+    /// A new link with the peer that said `hello`, in a session of this version, of a node that shares or
+    /// does not, and repairs TCP segments or does not.
     #[must_use]
     pub fn new(
         parameters: &Parameters,
@@ -175,7 +175,8 @@ impl Link {
         let (answers, recovers) =
             (hello.capabilities & ANSWERS_REQUESTS != 0, hello.capabilities & RECOVERS != 0);
         let shortening = if hello.capabilities & LENGTHENS != 0 { shortening } else { Shortening::NONE };
-        // what is compressed repeats nothing that others could have heard; what is shared is compressed when it is cut
+        // what is compressed repeats nothing that others could have heard; what is shared is compressed when
+        // it is cut
         let literals = shortening.literals && !(shares && hello.capabilities & LISTENS != 0);
         let shortening = Shortening { literals, ..shortening };
         let snoop = match recover {
@@ -246,10 +247,10 @@ impl Link {
         self.recover.is_some() && self.outstanding.srtt().is_some()
     }
 
-    /// For how long a packet waits behind a gap: until it would come too late for the end hosts, if the gap is likely
-    /// to be filled by then, and otherwise not at all. Where the hop is most of the path, waiting would only keep
-    /// acknowledgements from senders, who would have repaired the loss as soon; and what fills the gap then undoes what
-    /// they did to their windows.
+    /// For how long a packet waits behind a gap: until it would come too late for the end hosts, if the gap
+    /// is likely to be filled by then, and otherwise not at all. Where the hop is most of the path, waiting
+    /// would only keep acknowledgements from senders, who would have repaired the loss as soon; and what
+    /// fills the gap then undoes what they did to their windows.
     #[must_use]
     pub fn patience(&self) -> Duration {
         let (Some(srtt), Some(path)) = (self.outstanding.srtt(), self.path_delay.shortest()) else {
@@ -260,24 +261,26 @@ impl Link {
         if repair <= in_time { in_time } else { Duration::ZERO }
     }
 
-    /// Whether TCP segments that the hop loses are left to the hop's own repair: it does so, and nearly all of the way from
-    /// here to the receiver is the hop. An acknowledgment that shows a loss then comes no sooner than the hop's own word of
-    /// it; to hide it from the sender while the hop repairs it only stops the sender's clock.
+    /// Whether TCP segments that the hop loses are left to the hop's own repair: it does so, and nearly all
+    /// of the way from here to the receiver is the hop. An acknowledgment that shows a loss then comes no
+    /// sooner than the hop's own word of it; to hide it from the sender while the hop repairs it only stops
+    /// the sender's clock.
     #[must_use]
     pub fn leaves_segments_to_hop(&self) -> bool {
         self.repairs_losses() && self.patience().is_zero()
     }
 
-    /// Whether packets are cut where a datagram ends: all datagrams of a row are then of one length, which the kernel sends
-    /// with one call. Not where the air loses much, because what travels in two datagrams is lost with either; but a boosted
-    /// sender loses more by datagrams that are not full.
+    /// Whether packets are cut where a datagram ends: all datagrams of a row are then of one length, which
+    /// the kernel sends with one call. Not where the air loses much, because what travels in two datagrams is
+    /// lost with either; but a boosted sender loses more by datagrams that are not full.
     #[must_use]
     pub fn cuts(&self) -> bool {
         let loses_little = || self.outstanding.loss().is_none_or(|loss| loss < MOST_LOSS_TO_CUT);
         self.peer_joins && (self.filling.is_some() || loses_little())
     }
 
-    /// Queues what a gateway says to this one. Where there is no room, the oldest is lost, as it might have been on the way.
+    /// Queues what a gateway says to this one. Where there is no room, the oldest is lost, as it might have
+    /// been on the way.
     pub fn write_to(&mut self, letter: Vec<u8>) {
         if self.letters.len() >= MAX_LETTERS {
             self.letters.pop_front();

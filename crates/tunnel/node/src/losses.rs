@@ -1,9 +1,9 @@
 //! Losses: which of them are the air's, and which a full queue's.
 //!
-//! Both look alike in a receipt. The air does not care how long a queue is; a full queue loses packets while it is long. So
-//! of what is lost beside a long queue as much is the air's as is lost beside a short one, and the rest the queue's. A sender
-//! whose window keeps a queue standing where nothing overflows is thereby not told of the air's losses, and one that fills
-//! the queue of a path that loses nothing else is told of each.
+//! Both look alike in a receipt. The air does not care how long a queue is; a full queue loses packets while
+//! it is long. So of what is lost beside a long queue as much is the air's as is lost beside a short one, and
+//! the rest the queue's. A sender whose window keeps a queue standing where nothing overflows is thereby not
+//! told of the air's losses, and one that fills the queue of a path that loses nothing else is told of each.
 
 /// Fates over which the share of losses beside a short queue is taken: twice as many at most.
 const SPAN: u32 = 2048;

@@ -1,4 +1,5 @@
-//! The node: takes packets and datagrams, gives datagrams and packets, and knows when it wants to be called again.
+//! The node: takes packets and datagrams, gives datagrams and packets, and knows when it wants to be called
+//! again.
 
 #[macro_use]
 mod outside;
@@ -230,8 +231,8 @@ impl Node {
         }
     }
 
-    /// Takes a datagram from the air, whose outer header had the codepoint `ecn` (0 where that is not known). Its bytes
-    /// are decrypted in place.
+    /// Takes a datagram from the air, whose outer header had the codepoint `ecn` (0 where that is not known).
+    /// Its bytes are decrypted in place.
     pub fn handle_datagram(&mut self, now: Duration, from: SocketAddr, ecn: u8, datagram: &mut [u8]) {
         let mut start = 0;
         while start < datagram.len() {
@@ -311,8 +312,8 @@ impl Node {
         self.relay(now, index, delivered);
     }
 
-    /// Takes a datagram that was overheard on its way from `from` to another node. Only what is for a group of which this
-    /// node is a member means anything here.
+    /// Takes a datagram that was overheard on its way from `from` to another node. Only what is for a group
+    /// of which this node is a member means anything here.
     pub fn handle_overheard(&mut self, now: Duration, from: SocketAddr, datagram: &mut [u8]) {
         let mut rest = &*datagram;
         let Ok(Unit { kind: Kind::Group { counter }, key_id, header, body }) = unit::parse(&mut rest) else {
@@ -430,8 +431,9 @@ impl Node {
         Some(Transmit { to, source_port, class, seal: Some(seal) })
     }
 
-    /// Says whether packets wait for the processor, as its driver sees it, and not for the link. Searching for what repeats
-    /// is then worth less than it costs, and becomes rare until they wait for the link again.
+    /// Says whether packets wait for the processor, as its driver sees it, and not for the link. Searching
+    /// for what repeats is then worth less than it costs, and becomes rare until they wait for the link
+    /// again.
     pub fn set_processor_short(&mut self, is_short: bool) {
         self.processor_is_short = is_short;
     }
@@ -484,7 +486,8 @@ impl Node {
         }
     }
 
-    /// Whether what is for one peer may be shared with others, so that it matters at which rates they are sent to.
+    /// Whether what is for one peer may be shared with others, so that it matters at which rates they are
+    /// sent to.
     #[must_use]
     pub fn shares(&self) -> bool {
         self.sharing.is_some()

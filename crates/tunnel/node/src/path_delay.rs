@@ -1,9 +1,9 @@
-//! The round trip of the path before this node: from here over the hop to the end host behind it, and back the same way. The
-//! other side, from here to the host that sends, is no part of it.
+//! The round trip of the path before this node: from here over the hop to the end host behind it, and back
+//! the same way. The other side, from here to the host that sends, is no part of it.
 //!
-//! TCP tells it to whoever stands on the way: a segment's timestamp comes back in the first segment that its receiver
-//! sends afterwards (RFC 7323). Nichols' *pping* measures paths so. One segment at a time is watched; what its
-//! receiver took to answer is counted as path, and the shortest of many is what is used.
+//! TCP tells it to whoever stands on the way: a segment's timestamp comes back in the first segment that its
+//! receiver sends afterwards (RFC 7323). Nichols' *pping* measures paths so. One segment at a time is
+//! watched; what its receiver took to answer is counted as path, and the shortest of many is what is used.
 
 use crate::delay::Delay;
 use std::time::Duration;

@@ -1,17 +1,20 @@
-//! How large a datagram the path to a peer carries: packetization layer path MTU discovery for datagrams (RFC 8899).
+//! How large a datagram the path to a peer carries: packetization layer path MTU discovery for datagrams (RFC
+//! 8899).
 //!
-//! Sizes are bytes of UDP payload. A path begins with the size that the configuration offers, which is the interface's
-//! as a rule, and as long as receipts show that large datagrams arrive, nothing is ever probed: packets are the probes
-//! (section 3.3). What routers say by ICMP is not asked at all; anybody can say it.
+//! Sizes are bytes of UDP payload. A path begins with the size that the configuration offers, which is the
+//! interface's as a rule, and as long as receipts show that large datagrams arrive, nothing is ever probed:
+//! packets are the probes (section 3.3). What routers say by ICMP is not asked at all; anybody can say it.
 //!
-//! When large datagrams stay without a sign of arrival, the size in use is *verified* by a probe, a datagram of that
-//! size which the peer answers. If it cannot be, the path is a black hole for that size (section 4.4): [`BASE_BYTES`]
-//! are used, or [`LEAST_BYTES`] where not even those pass, and a *search* by halves finds what does. Every so often a
-//! wider path is looked for, [`RAISE_AFTER`] after a search and only while there are large datagrams to gain by it.
+//! When large datagrams stay without a sign of arrival, the size in use is *verified* by a probe, a datagram
+//! of that size which the peer answers. If it cannot be, the path is a black hole for that size (section
+//! 4.4): [`BASE_BYTES`] are used, or [`LEAST_BYTES`] where not even those pass, and a *search* by halves
+//! finds what does. Every so often a wider path is looked for, [`RAISE_AFTER`] after a search and only while
+//! there are large datagrams to gain by it.
 //!
-//! An unanswered probe means something only if the peer answers otherwise: each is followed by a ping, and an attempt
-//! whose ping is not answered either does not count, for the way may be cut, in one direction or both. How many count is a matter of the loss on the way. A probe
-//! takes no link sequence, so that its loss is neither congestion nor a gap that packets wait behind.
+//! An unanswered probe means something only if the peer answers otherwise: each is followed by a ping, and an
+//! attempt whose ping is not answered either does not count, for the way may be cut, in one direction or
+//! both. How many count is a matter of the loss on the way. A probe takes no link sequence, so that its loss
+//! is neither congestion nor a gap that packets wait behind.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -83,8 +86,8 @@ impl Measured {
         self.srtt.map_or(PATIENCE, |srtt| (srtt * PATIENCE_ROUND_TRIPS).max(PATIENCE))
     }
 
-    /// So many that on a path which carries the size all of them fail less than once in a hundred times, up to a
-    /// loss of 40% each way.
+    /// So many that on a path which carries the size all of them fail less than once in a hundred times, up
+    /// to a loss of 40% each way.
     fn attempts(&self) -> u32 {
         let more = (self.loss.unwrap_or(0.0).clamp(0.0, 1.0) * 20.0) as u32;
         (ATTEMPTS + more).min(MOST_ATTEMPTS)
@@ -115,7 +118,8 @@ pub struct PathMtu {
 }
 
 impl PathMtu {
-    /// A path for which datagrams of `offered` bytes are tried first, and of which no more than `most` are wanted.
+    /// A path for which datagrams of `offered` bytes are tried first, and of which no more than `most` are
+    /// wanted.
     #[must_use]
     pub fn new(offered: usize, most: usize) -> Self {
         let most = most.max(offered);
@@ -302,7 +306,8 @@ impl PathMtu {
         }
     }
 
-    /// Whether a probe is under way: the ping that follows it goes alone, for what is large may be lost with it.
+    /// Whether a probe is under way: the ping that follows it goes alone, for what is large may be lost with
+    /// it.
     #[must_use]
     pub fn is_probing(&self) -> bool {
         self.probe.is_some_and(|probe| probe.left_at.is_some())
@@ -472,8 +477,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is told in whatever order, the size stays within its bounds, and a timer is later than now or
-        /// something is to be sent.
+        /// Whatever is told in whatever order, the size stays within its bounds, and a timer is later than
+        /// now or something is to be sent.
         #[test]
         fn bounds_hold(
             offered in 576usize..2000, more in 0usize..8000,

@@ -45,8 +45,8 @@ pub(crate) struct Peer {
     pub ping_at: Option<Duration>,
     /// Since when something was sent that has not been answered.
     pub unanswered_since: Option<Duration>,
-    /// Which of this node's associations is with it, a station's with a gateway; 0 if it is another one's, none where there is no
-    /// other one.
+    /// Which of this node's associations is with it, a station's with a gateway; 0 if it is another one's,
+    /// none where there is no other one.
     pub associated: Option<u8>,
     /// This node is going away and says so.
     pub closing: bool,

@@ -1,9 +1,10 @@
-//! How many segments a wire packet carries, for each TCP flow: what a congestion control must know that is to turn saved
-//! bytes into speed (REboost, section III-A).
+//! How many segments a wire packet carries, for each TCP flow: what a congestion control must know that is to
+//! turn saved bytes into speed (REboost, section III-A).
 //!
-//! A full datagram of a flow has as many bytes as a segment would have had to itself; the ratio is therefore that of the
-//! packets' bytes to their frames', lately. It is not counted in datagrams: where a sender hands over one segment at a
-//! time, each would leave alone, the ratio would be one, and the window that the ratio makes would never hand over more.
+//! A full datagram of a flow has as many bytes as a segment would have had to itself; the ratio is therefore
+//! that of the packets' bytes to their frames', lately. It is not counted in datagrams: where a sender hands
+//! over one segment at a time, each would leave alone, the ratio would be one, and the window that the ratio
+//! makes would never hand over more.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

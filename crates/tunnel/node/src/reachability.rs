@@ -1,14 +1,15 @@
 //! Whether a peer answers, and what becomes of packets for one that does not.
 //!
-//! A peer is reachable from the moment that a session with it is proven. It is not any more when it says goodbye, when
-//! its session's keys have expired, or when a handshake and something else have gone unanswered for [`DOWN_AFTER`] and
-//! nothing was heard of it meanwhile. Such a handshake begins at the latest ten seconds after something was sent that nobody
-//! answered; a peer that keeps silent is sent something by every keepalive.
+//! A peer is reachable from the moment that a session with it is proven. It is not any more when it says
+//! goodbye, when its session's keys have expired, or when a handshake and something else have gone unanswered
+//! for [`DOWN_AFTER`] and nothing was heard of it meanwhile. Such a handshake begins at the latest ten
+//! seconds after something was sent that nobody answered; a peer that keeps silent is sent something by every
+//! keepalive.
 //!
-//! Packets for a peer that is not reachable are held as long, for it may be about to come, as when both have just been
-//! started; then they and all that follow are refused, and their senders told (RFC 1812, 5.2.7.1). So nothing hangs, and
-//! nothing leaves by another way than the one that was meant. Who wants it otherwise withdraws the routes when
-//! [`Event::Unreachable`](crate::Event::Unreachable) is told.
+//! Packets for a peer that is not reachable are held as long, for it may be about to come, as when both have
+//! just been started; then they and all that follow are refused, and their senders told (RFC 1812, 5.2.7.1).
+//! So nothing hangs, and nothing leaves by another way than the one that was meant. Who wants it otherwise
+//! withdraws the routes when [`Event::Unreachable`](crate::Event::Unreachable) is told.
 
 use crate::event::Event;
 use crate::icmp::Reason;

@@ -1,16 +1,18 @@
-//! Recover: hop ARQ's sending side. What is not confirmed is kept; what receipts show to be lost is sent again.
+//! Recover: hop ARQ's sending side. What is not confirmed is kept; what receipts show to be lost is sent
+//! again.
 //!
 //! Any protocol inside gains: the end hosts never learn of most losses. Four things keep it honest.
 //!
-//! - *What is parked is not lost.* A packet that arrived before what it refers to waits at the receiver, which says so.
-//! - *Congestion is not hidden.* What a full queue lost ([`crate::losses`]) is not sent again, or for the receiver's
-//!   store alone if later packets refer to it; the end hosts see the loss and slow down. Their own repetition then costs
-//!   a reference.
-//! - *The tail is not forgotten.* When nothing is heard for a while, the newest packet is sent once more, as TCP's tail
-//!   loss probe does (RFC 8985, section 7); the receipt for it shows what else is missing.
+//! - *What is parked is not lost.* A packet that arrived before what it refers to waits at the receiver,
+//!   which says so.
+//! - *Congestion is not hidden.* What a full queue lost ([`crate::losses`]) is not sent again, or for the
+//!   receiver's store alone if later packets refer to it; the end hosts see the loss and slow down. Their own
+//!   repetition then costs a reference.
+//! - *The tail is not forgotten.* When nothing is heard for a while, the newest packet is sent once more, as
+//!   TCP's tail loss probe does (RFC 8985, section 7); the receipt for it shows what else is missing.
 //!
-//! - *What is given up takes nothing along.* Of what was sent since and is not confirmed, some may depend on it: nothing
-//!   new refers to that, and what of it is sent again goes as it was.
+//! - *What is given up takes nothing along.* Of what was sent since and is not confirmed, some may depend on
+//!   it: nothing new refers to that, and what of it is sent again goes as it was.
 //!
 //! Bounded in packets, bytes and tries; what is given up is left to the end hosts.
 

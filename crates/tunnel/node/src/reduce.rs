@@ -32,7 +32,8 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// As what the packet in a frame of this type travels; none of one that travels as it is, or of other frames.
+    /// As what the packet in a frame of this type travels; none of one that travels as it is, or of other
+    /// frames.
     #[must_use]
     pub fn of(frame_type: FrameType) -> Option<Self> {
         match frame_type {
@@ -286,8 +287,8 @@ impl From<NotLengthened> for NotRestored {
 }
 
 impl Restore {
-    /// For a peer whose encoder says that it has these parameters; what it says may be anything. Reads packets in the compact
-    /// form and in `form`.
+    /// For a peer whose encoder says that it has these parameters; what it says may be anything. Reads
+    /// packets in the compact form and in `form`.
     #[must_use]
     pub fn new(window_bytes: usize, sample_bits: u32, store_bytes: usize, form: Form) -> Self {
         let sane = Parameters::WINDOW_BYTES.contains(&window_bytes)
@@ -318,7 +319,8 @@ impl Restore {
         self.lengthen.forget();
     }
 
-    /// Appends the restored packet to `out`, whose MAC has then been verified. On an error `out` is as it was.
+    /// Appends the restored packet to `out`, whose MAC has then been verified. On an error `out` is as it
+    /// was.
     pub fn restore(
         &mut self,
         sequence: u64,

@@ -1,8 +1,9 @@
-//! Release: hop ARQ's receiving side. Packets are handed on in the order in which they were sent, within a bound.
+//! Release: hop ARQ's receiving side. Packets are handed on in the order in which they were sent, within a
+//! bound.
 //!
-//! A packet behind a gap waits until the gap is filled, so that the end hosts see no reordering where the sender repairs
-//! its losses soon enough ([`crate::link::Link::patience`]). Nothing waits longer than the bound that the caller gives,
-//! which may be none at all, and no more than so many packets and bytes wait.
+//! A packet behind a gap waits until the gap is filled, so that the end hosts see no reordering where the
+//! sender repairs its losses soon enough ([`crate::link::Link::patience`]). Nothing waits longer than the
+//! bound that the caller gives, which may be none at all, and no more than so many packets and bytes wait.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,13 +29,15 @@ pub struct Release {
     /// Everything before this link sequence was handed on or given up.
     next: u64,
     waiting: BTreeMap<u64, Waiting>,
-    /// Places before `next` that were never filled: what comes for any other place there comes for the second time.
+    /// Places before `next` that were never filled: what comes for any other place there comes for the second
+    /// time.
     given_up: BTreeSet<u64>,
     bytes: usize,
 }
 
 impl Release {
-    /// `sequence` has come, with a packet to be handed on or with none; hands on to `out` whatever that allows.
+    /// `sequence` has come, with a packet to be handed on or with none; hands on to `out` whatever that
+    /// allows.
     pub fn arrived(
         &mut self,
         now: Duration,
@@ -128,7 +131,8 @@ mod tests {
     }
 
     proptest! {
-        /// In any order of arrival everything is handed on once, in order unless a gap was given up, and within bounds.
+        /// In any order of arrival everything is handed on once, in order unless a gap was given up, and
+        /// within bounds.
         #[test]
         fn each_packet_is_handed_on_once(order in Just((0u32..300).collect::<Vec<_>>()).prop_shuffle(),
                                          steps in proptest::collection::vec(0u32..30, 300)) {

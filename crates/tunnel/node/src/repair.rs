@@ -109,15 +109,15 @@ impl Repair {
         self.hold = (srtt * HOLD_ROUND_TRIPS).clamp(HOLD, MAX_HOLD);
     }
 
-    /// Whether holding a packet may help that could not be restored for this reason: if not, it had better count as
-    /// lost.
+    /// Whether holding a packet may help that could not be restored for this reason: if not, it had better
+    /// count as lost.
     #[must_use]
     pub fn helps(&self, why: &NotRestored) -> bool {
         self.asks || matches!(why, NotRestored::Absent(_))
     }
 
-    /// Holds a packet that needs the sequences `absent`; if none can be named, the packet itself is asked for. Returns
-    /// the sequence of the one that had to go for it, if any.
+    /// Holds a packet that needs the sequences `absent`; if none can be named, the packet itself is asked
+    /// for. Returns the sequence of the one that had to go for it, if any.
     pub fn hold(&mut self, now: Duration, arrival: &Arrival<'_>, absent: AbsentSequences) -> Option<u64> {
         let &Arrival { sequence, shape, body, session, to } = arrival;
         let evicted = if self.held.len() >= MAX_HELD && !self.held.contains_key(&sequence) {
@@ -158,7 +158,8 @@ impl Repair {
         self.held.is_empty()
     }
 
-    /// Takes out the next held packet, lowest sequence first from `from` on, that may need one of those that `came`.
+    /// Takes out the next held packet, lowest sequence first from `from` on, that may need one of those that
+    /// `came`.
     pub fn take_dependent(&mut self, from: u64, came: &[u64]) -> Option<(u64, Held)> {
         let needs = |held: &Held| {
             let absent = held.absent.as_slice();

@@ -1,7 +1,7 @@
 //! Seal and open: ChaCha20-Poly1305 over a unit, the header as associated data, the counter as nonce.
 //!
-//! Sealing is handed out as a value ([`Seal`]), so that a driver may do it on another thread than the one that
-//! drives the node.
+//! Sealing is handed out as a value ([`Seal`]), so that a driver may do it on another thread than the one
+//! that drives the node.
 
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 use std::sync::Arc;
@@ -27,8 +27,8 @@ impl TrafficKey {
         TrafficKey(LessSafeKey::new(key))
     }
 
-    /// Decrypts `ciphertext` (with its tag at the end) in place; the plaintext's length, or `None` if it was not
-    /// sealed with this key, counter and header.
+    /// Decrypts `ciphertext` (with its tag at the end) in place; the plaintext's length, or `None` if it was
+    /// not sealed with this key, counter and header.
     #[must_use]
     pub fn open(&self, counter: u64, header: &[u8], ciphertext: &mut [u8]) -> Option<usize> {
         self.0.open_in_place(nonce(counter), Aad::from(header), ciphertext).ok().map(|plain| plain.len())
@@ -41,7 +41,8 @@ fn nonce(counter: u64) -> Nonce {
     Nonce::assume_unique_for_key(bytes)
 }
 
-/// What turns a unit's plaintext into its ciphertext. Not to be lost: a unit that leaves unsealed is readable.
+/// What turns a unit's plaintext into its ciphertext. Not to be lost: a unit that leaves unsealed is
+/// readable.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Seal {

@@ -183,7 +183,8 @@ impl Sessions {
         Ok(Some(local_id))
     }
 
-    /// Whether an initiation with this hello may be answered: not one of the boot in use that was heard before.
+    /// Whether an initiation with this hello may be answered: not one of the boot in use that was heard
+    /// before.
     #[must_use]
     pub fn is_new(&self, hello: &Hello) -> bool {
         self.heard.is_none_or(|(boot, number)| hello.boot != boot || hello.number > number)

@@ -1,9 +1,10 @@
-//! Peers shared out among several nodes, each of which a thread of its own may drive, and which are one node to the
-//! others: state is the peers', and no two peers share any.
+//! Peers shared out among several nodes, each of which a thread of its own may drive, and which are one node
+//! to the others: state is the peers', and no two peers share any.
 //!
-//! Who a packet or datagram is for is told without keys and without asking the nodes: a packet by its destination, a
-//! sealed unit and a response by the id that this node gave its session, in which the shard is written. An initiation
-//! says in secret whose it is, and a reset speaks of an id of the other end's: both are shown to every shard.
+//! Who a packet or datagram is for is told without keys and without asking the nodes: a packet by its
+//! destination, a sealed unit and a response by the id that this node gave its session, in which the shard is
+//! written. An initiation says in secret whose it is, and a reset speaks of an id of the other end's: both
+//! are shown to every shard.
 
 use crate::config::{Config, ConfigError};
 use crate::event::{Event, SentPacket};
@@ -61,8 +62,8 @@ pub struct Shards {
 }
 
 impl Shards {
-    /// The nodes of `config`, at most `most` and no more than it has peers. Peers are dealt out in turn; with one node,
-    /// it is what [`Node::new`] makes.
+    /// The nodes of `config`, at most `most` and no more than it has peers. Peers are dealt out in turn; with
+    /// one node, it is what [`Node::new`] makes.
     pub fn new(
         config: &Config,
         most: usize,
@@ -100,7 +101,8 @@ impl Shards {
         destination.and_then(|destination| self.routes.peer(destination)).unwrap_or(0)
     }
 
-    /// Whom a datagram is for, by its first unit: one peer packs them all. The first shard refuses what is none.
+    /// Whom a datagram is for, by its first unit: one peer packs them all. The first shard refuses what is
+    /// none.
     #[must_use]
     pub fn of_datagram(&self, mut datagram: &[u8]) -> Concerns {
         if self.count == 1 {

@@ -1,9 +1,9 @@
 //! Shorten: what is left of a packet after redundancy elimination, made shorter packet by packet.
 //!
-//! Two things repeat that redundancy elimination leaves alone. *Headers* repeat those of the flow's last packets: they
-//! are written as what differs from a header that the receiver has confirmed ([`wire::headers`]). *Literals* are often
-//! text: they are compressed by themselves ([`re::literals`]). Neither takes state that a lost packet could spoil.
-//! What it becomes is [`wire::short`]'s.
+//! Two things repeat that redundancy elimination leaves alone. *Headers* repeat those of the flow's last
+//! packets: they are written as what differs from a header that the receiver has confirmed
+//! ([`wire::headers`]). *Literals* are often text: they are compressed by themselves ([`re::literals`]).
+//! Neither takes state that a lost packet could spoil. What it becomes is [`wire::short`]'s.
 
 use re::literals::{Compressor, Expander};
 use std::collections::BTreeMap;
@@ -118,8 +118,8 @@ impl Shorten {
         }
     }
 
-    /// Appends the body of a shortened frame to `out` if that makes it shorter than the frame it would be otherwise;
-    /// if not, leaves `out` as it was. Remembers the packet's header either way.
+    /// Appends the body of a shortened frame to `out` if that makes it shorter than the frame it would be
+    /// otherwise; if not, leaves `out` as it was. Remembers the packet's header either way.
     pub fn write(
         &mut self,
         sequence: u64,
@@ -348,7 +348,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whichever packets are confirmed, in whatever order: what is restored is what was sent, and flows are bounded.
+        /// Whichever packets are confirmed, in whatever order: what is restored is what was sent, and flows
+        /// are bounded.
         #[test]
         fn packets_pass(packets in proptest::collection::vec(
             (any::<u32>(), 0u16..600, 0usize..300, any::<u8>(), any::<bool>()), 1..200)) {

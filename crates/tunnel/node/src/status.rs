@@ -58,7 +58,8 @@ pub struct PeerStatus {
     pub reachable: bool,
     /// Seconds since the session's handshake; none without a session.
     pub session_age_seconds: Option<f64>,
-    /// The version of the formats that the session speaks; 0: they have none in common, and it is a plain tunnel.
+    /// The version of the formats that the session speaks; 0: they have none in common, and it is a plain
+    /// tunnel.
     pub version: Option<u8>,
     /// Smoothed round trip.
     pub srtt_seconds: Option<f64>,
@@ -72,10 +73,12 @@ pub struct PeerStatus {
     pub path_mtu_confirmed: bool,
     /// The share of what we sent lately that the air lost.
     pub loss: Option<f64>,
-    /// At which rate the peer is sent to, in bits a second, as this machine's radio says; none where no radio does.
+    /// At which rate the peer is sent to, in bits a second, as this machine's radio says; none where no radio
+    /// does.
     #[serde(default)]
     pub radio_bits_per_second: Option<u64>,
-    /// The share of what was sent to other members of the group that it overheard lately; none if it is no member.
+    /// The share of what was sent to other members of the group that it overheard lately; none if it is no
+    /// member.
     #[serde(default)]
     pub overheard_share: Option<f64>,
     /// The same by the rate at which it was sent, since it became a member.
@@ -106,7 +109,8 @@ pub struct PeerStatus {
 }
 
 impl PeerCounters {
-    /// What was saved of the air by not sending chunks that the peer had, less what those took that it lacked after all.
+    /// What was saved of the air by not sending chunks that the peer had, less what those took that it lacked
+    /// after all.
     #[must_use]
     pub fn air_saved_seconds(&self) -> f64 {
         (self.air_saved_nanoseconds as f64 - self.air_spent_nanoseconds as f64) / 1e9
@@ -196,7 +200,8 @@ pub struct PeerCounters {
     pub queue_marked: u64,
     /// Packets that came in a datagram with a mark of congestion, and were marked.
     pub ecn_marked: u64,
-    /// Packets that came in such a datagram, and were dropped because their sender would not understand a mark.
+    /// Packets that came in such a datagram, and were dropped because their sender would not understand a
+    /// mark.
     pub ecn_dropped: u64,
     /// Packets whose mark and whose datagram's do not go together (RFC 6040, figure 4).
     pub ecn_odd: u64,

@@ -1,5 +1,6 @@
-//! Packets that are too large for the path to a peer: fragmented where IPv4 allows it, and otherwise answered, so that
-//! their senders send smaller ones. None disappears without a word, but that words are rationed.
+//! Packets that are too large for the path to a peer: fragmented where IPv4 allows it, and otherwise
+//! answered, so that their senders send smaller ones. None disappears without a word, but that words are
+//! rationed.
 
 use crate::fragment::fragment;
 use crate::icmp::Reason;
@@ -10,8 +11,8 @@ use std::time::Duration;
 use wire::inner::Inner;
 
 impl Peer {
-    /// The largest packet that the path to the peer carries; to a member of the group, one that can be shared: what a relay
-    /// passes on was not made to fit its own device.
+    /// The largest packet that the path to the peer carries; to a member of the group, one that can be
+    /// shared: what a relay passes on was not made to fit its own device.
     pub(crate) fn max_packet_bytes(&self) -> usize {
         let is_member = self.link.as_ref().is_some_and(|link| link.member.is_some());
         let sharing_bytes = if is_member { SHARING_BYTES } else { 0 };

@@ -1,9 +1,9 @@
 //! How fast packets are encoded and decoded: 1,400 bytes each, chunks of at least 64 bytes, 2^20 slots.
 //!
-//! `cargo bench -p overheard-overhear`. Each pass runs a stream through tables that have seen ten times as many bytes
-//! before, addressed to one station, acknowledged at once; what is reported is packet bytes a second, shims and literals
-//! written out. The made streams repeat 0, 50 and 90% of their bytes in stretches of 4,000 to 60,000 bytes. Beside it the
-//! scheme with SHA-1.
+//! `cargo bench -p overheard-overhear`. Each pass runs a stream through tables that have seen ten times as
+//! many bytes before, addressed to one station, acknowledged at once; what is reported is packet bytes a
+//! second, shims and literals written out. The made streams repeat 0, 50 and 90% of their bytes in stretches
+//! of 4,000 to 60,000 bytes. Beside it the scheme with SHA-1.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use overhear::boundaries::{Boundaries, Method, MinChunk};

@@ -1,8 +1,8 @@
 //! Where a chunk is kept: its own hash says so (REfactor, section 3.1.1).
 //!
-//! The hash is keyed by the network's key, so that nobody outside can make chunks that collide. It must be the same on
-//! every machine and in every version that speaks to another, which hashes for tables in memory do not promise;
-//! rapidhash's third version does.
+//! The hash is keyed by the network's key, so that nobody outside can make chunks that collide. It must be
+//! the same on every machine and in every version that speaks to another, which hashes for tables in memory
+//! do not promise; rapidhash's third version does.
 
 use highway::{HighwayHash, HighwayHasher, Key};
 use rapidhash::v3::{RapidSecrets, rapidhash_v3_inline};

@@ -6,8 +6,8 @@
 //! content:               | 256 bytes a slot |
 //! ```
 //!
-//! What else its owner notes of a slot's chunk stands in the same record, so that it is waited for once. It is zeros where
-//! another chunk has just been put.
+//! What else its owner notes of a slot's chunk stands in the same record, so that it is waited for once. It
+//! is zeros where another chunk has just been put.
 //!
 //! Memory is taken when a slot is first written. 2^16 slots come to 17 MB, 2^20 to 276 MB, and the notes.
 
@@ -154,13 +154,14 @@ impl<const RECORD_BYTES: usize> SlotCache<RECORD_BYTES> {
         (count > 0).then(|| &self.room(slot)[..count])
     }
 
-    /// Waits for what a slot would be compared with, or overwritten by, a chunk of so many bytes. Several slots are
-    /// waited for together, if nothing is done in between that depends on what is read.
+    /// Waits for what a slot would be compared with, or overwritten by, a chunk of so many bytes. Several
+    /// slots are waited for together, if nothing is done in between that depends on what is read.
     #[inline]
     #[must_use]
     pub fn fetch(&self, slot: u32, chunk_bytes: usize) -> u8 {
         let room = self.room(slot);
-        // two lines and the last one, without a branch that would be mispredicted; the fourth comes with the third
+        // two lines and the last one, without a branch that would be mispredicted; the fourth comes with the
+        // third
         let last = chunk_bytes.saturating_sub(1) % MAX_CHUNK_BYTES;
         room[0] ^ room[64] ^ room[last] ^ self.head(slot).addressee()
     }
@@ -192,15 +193,16 @@ impl<const RECORD_BYTES: usize> SlotCache<RECORD_BYTES> {
             .copy_from_slice(chunk);
     }
 
-    /// Notes that a chunk with this tag stands in the slot at somebody else, in place of what was here. Its bytes are not
-    /// known; whoever comes by with them can [`supply`](Self::supply) them.
+    /// Notes that a chunk with this tag stands in the slot at somebody else, in place of what was here. Its
+    /// bytes are not known; whoever comes by with them can [`supply`](Self::supply) them.
     pub fn name(&mut self, slot: u32, tag: u32) {
         self.marked -= usize::from(self.head(slot).is_marked());
         self.record_mut(slot).fill(0);
         self.set_head(slot, Head(u64::from(tag) << TAG_SHIFT | NAMED));
     }
 
-    /// Gives a chunk its bytes that was only [named](Self::name), if it is this one. What is noted of it stays.
+    /// Gives a chunk its bytes that was only [named](Self::name), if it is this one. What is noted of it
+    /// stays.
     #[inline]
     pub fn supply(&mut self, address: Address, chunk: &[u8]) {
         let slot = address.slot(self.slot_bits);

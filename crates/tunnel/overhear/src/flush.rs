@@ -1,8 +1,8 @@
-//! Emptying the caches where collisions mark slots (REfactor, section 3.3), in three phases: the gateway asks for it,
-//! stations empty their caches and acknowledge, and when most have, the gateway empties its own.
+//! Emptying the caches where collisions mark slots (REfactor, section 3.3), in three phases: the gateway asks
+//! for it, stations empty their caches and acknowledge, and when most have, the gateway empties its own.
 //!
-//! Meanwhile it keeps no chunks and removes none. Stations that did not acknowledge are asked again, and until they have, nothing is
-//! removed for them.
+//! Meanwhile it keeps no chunks and removes none. Stations that did not acknowledge are asked again, and
+//! until they have, nothing is removed for them.
 
 use std::time::Duration;
 

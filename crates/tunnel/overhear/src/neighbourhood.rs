@@ -5,16 +5,17 @@
 //!                                  ◀─ Named ──────────── and names the chunks
 //! ```
 //!
-//! A station tells its own gateway what it overheard of others. That gateway tells each of those that the station overhears it and
-//! at which rate it sends to it, from time to time, and which packets it heard. The neighbour notes it like a station of its own,
-//! in a column of its own, and names the chunks in question back. What is not said again ages out: a neighbour that dies, or
-//! starts again, costs what it knew and nothing else. So does one that lies ([`crate::Gateway::named`]).
+//! A station tells its own gateway what it overheard of others. That gateway tells each of those that the
+//! station overhears it and at which rate it sends to it, from time to time, and which packets it heard. The
+//! neighbour notes it like a station of its own, in a column of its own, and names the chunks in question
+//! back. What is not said again ages out: a neighbour that dies, or starts again, costs what it knew and
+//! nothing else. So does one that lies ([`crate::Gateway::named`]).
 //!
-//! Relays have their stations in common, and each of them gets those's reports itself. They tell each other which stations are members, and
-//! each names, unasked, what those have of it ([`Neighbourhood::of_relay`]).
+//! Relays have their stations in common, and each of them gets those's reports itself. They tell each other
+//! which stations are members, and each names, unasked, what those have of it ([`Neighbourhood::of_relay`]).
 //!
-//! A neighbour is only believed about stations that are not associated here, and only about those of its own; its messages
-//! come over a channel that says for certain who sent them.
+//! A neighbour is only believed about stations that are not associated here, and only about those of its own;
+//! its messages come over a channel that says for certain who sent them.
 
 use crate::gateway::Gateway;
 use crate::names::{AirTime, PacketNumber, StationId};
@@ -178,7 +179,8 @@ impl Neighbourhood {
         }
     }
 
-    /// A station of this gateway's reports which packets it heard of a neighbour that says this boot in its frames.
+    /// A station of this gateway's reports which packets it heard of a neighbour that says this boot in its
+    /// frames.
     pub fn record_report(
         &mut self,
         name: StationName,
@@ -251,7 +253,8 @@ impl Neighbourhood {
             // of numbers before this gateway's start nothing is known
             Said::Heard { .. } => {}
             Said::Named(_) => {
-                // only what the neighbour was told that the station hears there, or that is said of a member of both relays
+                // only what the neighbour was told that the station hears there, or that is said of a member
+                // of both relays
                 let is_common = self.common.contains_key(&key);
                 let own = self.own.get(&message.station);
                 let own = own.filter(|own| is_common || own.overhears.contains_key(&from));
@@ -402,7 +405,8 @@ impl Neighbourhood {
         self.messages.pop_front()
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) wants to be called; none while there is nobody to speak to.
+    /// When [`handle_timeout`](Self::handle_timeout) wants to be called; none while there is nobody to speak
+    /// to.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Duration> {
         let to_say =

@@ -1,16 +1,18 @@
-//! What stands for chunks in a packet, and what of their neighbours is referred to beside them (beyond the paper).
+//! What stands for chunks in a packet, and what of their neighbours is referred to beside them (beyond the
+//! paper).
 //!
-//! Content that repeats under another cut does not end where its chunks do: in the packet's first and last stretch of it
-//! stand parts of chunks, and until the boundaries fall alike again, chunks that were never cut so. What stands before
-//! and behind a chunk that is referred to is therefore compared with what stood there when it was seen. Chunks that
-//! agree are referred to as they are, whatever the packet's own boundaries; of the last one that agrees only in part, its
-//! beginning, and of the first one its end.
+//! Content that repeats under another cut does not end where its chunks do: in the packet's first and last
+//! stretch of it stand parts of chunks, and until the boundaries fall alike again, chunks that were never cut
+//! so. What stands before and behind a chunk that is referred to is therefore compared with what stood there
+//! when it was seen. Chunks that agree are referred to as they are, whatever the packet's own boundaries; of
+//! the last one that agrees only in part, its beginning, and of the first one its end.
 //!
-//! Sizes betray content: whoever may have a packet sent to one station and sees how much of it was removed learns
-//! whether another was sent the same (the packet's rest may be known, and so all but few bytes of a chunk). What is
-//! guessed so is a whole number of smallest chunks, counted from a boundary that the guess has no part in: parts are
-//! multiples of the smallest chunk, and stand beside a chunk that agreed. To learn the bytes behind one that was guessed,
-//! so many more must be guessed at once; there is no going on byte by byte.
+//! Sizes betray content: whoever may have a packet sent to one station and sees how much of it was removed
+//! learns whether another was sent the same (the packet's rest may be known, and so all but few bytes of a
+//! chunk). What is guessed so is a whole number of smallest chunks, counted from a boundary that the guess
+//! has no part in: parts are multiples of the smallest chunk, and stand beside a chunk that agreed. To learn
+//! the bytes behind one that was guessed, so many more must be guessed at once; there is no going on byte by
+//! byte.
 
 use re::extent::{common_prefix, common_suffix};
 use std::ops::Range;
@@ -42,13 +44,13 @@ pub trait Surroundings {
     fn behind(&self, chunk: u32) -> Option<u32>;
     /// A chunk's bytes; none if it is kept no longer.
     fn bytes(&self, chunk: u32) -> &[u8];
-    /// Waits for the memory of all that. Several chunks are waited for together, if nothing is done in between that depends
-    /// on what is read.
+    /// Waits for the memory of all that. Several chunks are waited for together, if nothing is done in
+    /// between that depends on what is read.
     fn fetch(&self, chunk: u32) -> u8;
 }
 
-/// Grows references to whole chunks, which stand in the packet's order, into the gaps between them, with what `allows`
-/// for a chunk and so many bytes of it.
+/// Grows references to whole chunks, which stand in the packet's order, into the gaps between them, with what
+/// `allows` for a chunk and so many bytes of it.
 pub struct Grower<'a, S, A> {
     /// The packet.
     pub packet: &'a [u8],

@@ -25,8 +25,8 @@ pub struct MissBounds {
     pub held_packets: usize,
     /// How long a station holds a packet.
     pub held_for: Duration,
-    /// How often a station asks for a packet's chunks, and is answered: whoever asks for everything gets it so many
-    /// times, and nothing besides.
+    /// How often a station asks for a packet's chunks, and is answered: whoever asks for everything gets it
+    /// so many times, and nothing besides.
     pub tries: u8,
     /// How long a station waits for a reply before it asks again.
     pub retry_after: Duration,
@@ -43,7 +43,8 @@ impl Default for MissBounds {
     }
 }
 
-/// What a gateway and its stations are told. Boundaries, network key and collisions must be the same for all of them.
+/// What a gateway and its stations are told. Boundaries, network key and collisions must be the same for all
+/// of them.
 #[derive(Clone, PartialEq)]
 pub struct Settings {
     /// How packets are cut.
@@ -60,8 +61,8 @@ pub struct Settings {
     pub knowledge: KnowledgeKind,
     /// Which chunks a gateway removes.
     pub removal: Removal,
-    /// Whether it removes what stands beside them too, where it agrees with what stood there before, parts of chunks
-    /// included (beyond the paper).
+    /// Whether it removes what stands beside them too, where it agrees with what stood there before, parts of
+    /// chunks included (beyond the paper).
     pub parts: bool,
 }
 
@@ -82,8 +83,8 @@ impl std::fmt::Debug for Settings {
 }
 
 impl Settings {
-    /// The defaults of a network with this key: 2^20 slots, Gear, chunks of at least 64 bytes, slots replaced, exact
-    /// receipts, model-driven removal with an adaptive threshold.
+    /// The defaults of a network with this key: 2^20 slots, Gear, chunks of at least 64 bytes, slots
+    /// replaced, exact receipts, model-driven removal with an adaptive threshold.
     #[must_use]
     pub fn new(network_key: [u8; 32]) -> Self {
         Settings {
@@ -150,13 +151,14 @@ pub struct Association {
     pub slot_bits: u8,
     /// At which rate the gateway sends to it.
     pub rate_bits_per_second: u64,
-    /// Whether that rate is its radio's, so that what it overhears follows from it by Table 1 until the station has said
-    /// what it overheard. Where it is a guess, nothing is taken to be overheard until then.
+    /// Whether that rate is its radio's, so that what it overhears follows from it by Table 1 until the
+    /// station has said what it overheard. Where it is a guess, nothing is taken to be overheard until then.
     pub rate_is_known: bool,
     /// What transmissions to it take of the air.
     pub air_time: AirTime,
-    /// Of the MAC over restored packets, known to this station and the gateway alone. `None` leaves the MAC out, as
-    /// the paper does: only for counting bytes, for wrong bytes are then delivered where caches disagree.
+    /// Of the MAC over restored packets, known to this station and the gateway alone. `None` leaves the MAC
+    /// out, as the paper does: only for counting bytes, for wrong bytes are then delivered where caches
+    /// disagree.
     pub mac_key: Option<[u8; 32]>,
 }
 

@@ -21,9 +21,9 @@
 //! | rates, Mbit/s | 1 2 5.5 11 | 6 9 12 18 24 36 48 54 | both rows |
 //! | basic rates (of ACKs) | 1 2 | 6 12 24 | both rows |
 //!
-//! At OFDM rates the MPDU is preceded by 16 service bits, followed by 6 tail bits, and padded to whole symbols
-//! of 4 µs; at DSSS and CCK rates its length is rounded up to a microsecond. An acknowledgement (14 bytes) uses the
-//! highest basic rate of the same kind that is not above the data's (9.7.6).
+//! At OFDM rates the MPDU is preceded by 16 service bits, followed by 6 tail bits, and padded to whole
+//! symbols of 4 µs; at DSSS and CCK rates its length is rounded up to a microsecond. An acknowledgement (14
+//! bytes) uses the highest basic rate of the same kind that is not above the data's (9.7.6).
 //!
 //! The backoff is its mean: half of the contention window, which doubles with each retry. The radio has the
 //! channel to itself; there are no collisions here.
@@ -118,8 +118,8 @@ impl Timing {
         Duration::from_micros(if self.standard == Standard::B { 20 } else { 9 })
     }
 
-    /// The mean backoff before try number `retry` of a frame, the first being 0: half of the contention window
-    /// min((CWmin + 1) 2^retry − 1, CWmax).
+    /// The mean backoff before try number `retry` of a frame, the first being 0: half of the contention
+    /// window min((CWmin + 1) 2^retry − 1, CWmax).
     pub fn mean_backoff(&self, retry: u8) -> Duration {
         self.slot() * self.window(retry) / 2
     }

@@ -152,8 +152,8 @@ fn codec(criterion: &mut Criterion) {
     }
 }
 
-/// A packet's literals compressed and expanded by themselves, in literal bytes a second. Random ones are turned
-/// away by a look.
+/// A packet's literals compressed and expanded by themselves, in literal bytes a second. Random ones are
+/// turned away by a look.
 fn literals(criterion: &mut Criterion) {
     const LITERAL_BYTES: usize = 1400;
     let mut random = vec![0; LITERAL_BYTES];

@@ -74,7 +74,8 @@ impl AnchorFinder {
         AnchorFinder { window_bytes, mask, bound: u16::MAX >> sample_bits.min(15), halvings: 0, method }
     }
 
-    /// From now on finds half as many anchors, or half of that, and so on: some of those that it would find otherwise.
+    /// From now on finds half as many anchors, or half of that, and so on: some of those that it would find
+    /// otherwise.
     pub fn halve(&mut self, halvings: u32) {
         self.halvings = halvings.min(16);
     }
@@ -138,8 +139,8 @@ impl AnchorFinder {
 
 /// Writes down the start of every window whose hash is at most `bound`; says how many.
 ///
-/// In two steps, each without a branch that cannot be foreseen: a bit for each of 64 windows, then a position for each
-/// bit that is set.
+/// In two steps, each without a branch that cannot be foreseen: a bit for each of 64 windows, then a position
+/// for each bit that is set.
 fn sample(payload: &[u8], window_bytes: usize, bound: u16, positions: &mut [u16; 1 << 16]) -> usize {
     let windows = payload.len() - window_bytes + 1;
     let mut count = 0;
@@ -170,8 +171,8 @@ fn kept_windows(block: &[u8; BLOCK_BYTES], bound: u16) -> u64 {
     spread(kept_every_second(block, bound)) | spread(kept_every_second(&block[1..], bound)) << 1
 }
 
-/// A bit for every second window. Lanes of 16 bits, with nothing that passes from one to another but neighbours' values,
-/// are what a compiler makes vectors of on any processor.
+/// A bit for every second window. Lanes of 16 bits, with nothing that passes from one to another but
+/// neighbours' values, are what a compiler makes vectors of on any processor.
 fn kept_every_second(block: &[u8], bound: u16) -> u32 {
     const WINDOWS: usize = BITS / 2;
     let mut pairs = [0u16; WINDOWS + MULTIPLIERS.len() - 1];

@@ -1,14 +1,16 @@
 //! Where what repeats goes on in a flow's next packet.
 //!
-//! The kernel cuts a flow's bytes into segments, elsewhere each time; what repeats does not end where a segment does. Where
-//! a region reached the end of a packet, the flow's next packet likely begins with what stands behind it in the stored
-//! one. So regions cross the cuts in a super-segment, as if it had been searched before it was cut, and those between
-//! super-segments as well; and a packet whose region is known before its anchors are looked for needs none in that region.
+//! The kernel cuts a flow's bytes into segments, elsewhere each time; what repeats does not end where a
+//! segment does. Where a region reached the end of a packet, the flow's next packet likely begins with what
+//! stands behind it in the stored one. So regions cross the cuts in a super-segment, as if it had been
+//! searched before it was cut, and those between super-segments as well; and a packet whose region is known
+//! before its anchors are looked for needs none in that region.
 
 use crate::index::Place;
 use wire::inner::{Flow, Inner};
 
-/// Flows that are followed, by their ports; one that shares its place with another is followed as long as the other rests.
+/// Flows that are followed, by their ports; one that shares its place with another is followed as long as the
+/// other rests.
 const FLOWS: usize = 64;
 
 /// What a flow's next packet likely begins with.
@@ -36,15 +38,16 @@ fn place_of(flow: &Flow) -> usize {
 }
 
 impl Continuations {
-    /// Where in the store this packet's payload likely goes on, if it comes right behind the flow's last packet.
+    /// Where in the store this packet's payload likely goes on, if it comes right behind the flow's last
+    /// packet.
     pub(crate) fn of(&self, inner: &Inner) -> Option<Place> {
         let next = self.next[place_of(&inner.flow)]?;
         let follows = next.flow == inner.flow && inner.tcp_sequence == Some(next.tcp_sequence);
         follows.then_some(next.stored)
     }
 
-    /// Notes that this packet has so many bytes of payload, whose last ones stand in front of `end` in the store; `None`:
-    /// they repeat nothing.
+    /// Notes that this packet has so many bytes of payload, whose last ones stand in front of `end` in the
+    /// store; `None`: they repeat nothing.
     pub(crate) fn ended(&mut self, inner: &Inner, payload_bytes: usize, end: Option<Place>) {
         let next = inner.tcp_sequence.zip(end).map(|(tcp_sequence, stored)| Next {
             flow: inner.flow,

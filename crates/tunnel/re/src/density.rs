@@ -1,8 +1,8 @@
 //! How many anchors are kept: fewer where what repeats is long, which fewer find as well.
 //!
-//! A region of `n` bytes has about `n` / 2^k anchors, and one is enough. Looking anchors up and entering them is most of
-//! the work that is not the scan, because each waits for memory. An anchor that is kept when few are is kept when many are,
-//! too, so that entries made at one density are found at another.
+//! A region of `n` bytes has about `n` / 2^k anchors, and one is enough. Looking anchors up and entering them
+//! is most of the work that is not the scan, because each waits for memory. An anchor that is kept when few
+//! are is kept when many are, too, so that entries made at one density are found at another.
 
 /// Anchors that a region of the mean length is to have: with five, one such region in 150 has none.
 const ANCHORS_A_REGION: u32 = 5;

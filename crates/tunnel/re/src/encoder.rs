@@ -173,8 +173,8 @@ impl Encoder {
         search!(self, sequence, packet, payload).follow(place, &mut self.matches);
     }
 
-    /// The stretch of the payload in which anchors are looked for: not what stands in a packet that stays for long yet, and to
-    /// which its own anchors lead.
+    /// The stretch of the payload in which anchors are looked for: not what stands in a packet that stays for
+    /// long yet, and to which its own anchors lead.
     fn unknown(&self, payload: Range<usize>) -> Range<usize> {
         let known = self.matches.iter().take_while(|found| self.store.stays(found.stored_sequence)).last();
         known.map_or(payload.start, Match::end)..payload.end

@@ -1,7 +1,9 @@
-//! Forms of references that other crates bring: what stands in the shim, and how the receiver finds it in its store.
+//! Forms of references that other crates bring: what stands in the shim, and how the receiver finds it in its
+//! store.
 //!
-//! The form of this crate, [`wire::shim::compact`], names stored packets by link sequence. A form of another crate has a
-//! [`Writer`] in the encoder and a [`Reader`] in the decoder. It finds its anchors by Rabin fingerprints, which may travel.
+//! The form of this crate, [`wire::shim::compact`], names stored packets by link sequence. A form of another
+//! crate has a [`Writer`] in the encoder and a [`Reader`] in the decoder. It finds its anchors by Rabin
+//! fingerprints, which may travel.
 
 pub use crate::encoder::{Match, Search};
 
@@ -44,8 +46,8 @@ pub trait Writer: fmt::Debug + Send {
         false
     }
 
-    /// Whether a policy that refers to confirmed packets only may have packets entered when they are confirmed. Otherwise they
-    /// are entered when they are sent.
+    /// Whether a policy that refers to confirmed packets only may have packets entered when they are
+    /// confirmed. Otherwise they are entered when they are sent.
     fn may_enter_late(&self) -> bool {
         true
     }

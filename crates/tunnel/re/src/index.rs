@@ -39,8 +39,8 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Where a window with the fingerprint that was asked for was last entered, or with another that looks the same.
-    /// `newest` is the newest sequence in the store, by which the full sequence is known.
+    /// Where a window with the fingerprint that was asked for was last entered, or with another that looks
+    /// the same. `newest` is the newest sequence in the store, by which the full sequence is known.
     #[must_use]
     pub fn place(self, newest: u64) -> Option<Place> {
         (self.bits >> 48 == u64::from(self.tag)).then(|| Place {
@@ -88,7 +88,8 @@ impl Index {
         self.entries.as_chunks_mut().0[key.slot as usize] = bits.to_ne_bytes();
     }
 
-    /// Looks a fingerprint up. Several at once take little longer than one, for they wait for memory together.
+    /// Looks a fingerprint up. Several at once take little longer than one, for they wait for memory
+    /// together.
     #[must_use]
     pub fn entry(&self, fingerprint: u64) -> Entry {
         let Key { slot, tag, .. } = self.key(fingerprint, 0);

@@ -9,9 +9,9 @@
 //! Other crates bring other forms ([`form`]), as the laboratory does with those of the papers.
 //!
 //! Which stored packets may be referred to is the matter of a [`policy`]. The byte-caching paper (Le,
-//! Srivatsa, Iyengar, ICDCS 2012) shows that with none one lost packet stalls a TCP connection for
-//! good; it proposes three. The policies here go beyond them: `acked` refers only to packets that the
-//! receiver has confirmed, so that a loss never makes another packet undecodable. Other crates inject policies of their
+//! Srivatsa, Iyengar, ICDCS 2012) shows that with none one lost packet stalls a TCP connection for good; it
+//! proposes three. The policies here go beyond them: `acked` refers only to packets that the receiver has
+//! confirmed, so that a loss never makes another packet undecodable. Other crates inject policies of their
 //! own ([`policy::InjectedPolicy`]), as the laboratory does with those of the papers.
 //!
 //! Both stores keep packets by link sequence and drop the lowest first, so that whatever the encoder still

@@ -1,12 +1,13 @@
 //! What repeats nothing can still be made shorter: literals compressed, each packet's by themselves.
 //!
-//! No state passes from one packet to the next, so that a lost packet never affects another. What is written is
-//! the content of one compressed block of Zstandard (RFC 8878, section 3.1.1.2.2) and nothing else: of frame and
-//! block header, nine bytes, everything is known, because one packet is always one block, reaching to the end.
+//! No state passes from one packet to the next, so that a lost packet never affects another. What is written
+//! is the content of one compressed block of Zstandard (RFC 8878, section 3.1.1.2.2) and nothing else: of
+//! frame and block header, nine bytes, everything is known, because one packet is always one block, reaching
+//! to the end.
 //!
 //! Most packets on a real link are encrypted or compressed already, so little is spent on those: a look at a
-//! sample of the bytes turns away what is spread evenly, and while Zstandard gains nothing from what passes the
-//! look, it is given one packet in sixteen.
+//! sample of the bytes turns away what is spread evenly, and while Zstandard gains nothing from what passes
+//! the look, it is given one packet in sixteen.
 //!
 //! Nothing is allocated per packet once the largest packet was seen.
 
@@ -27,7 +28,8 @@ const LEVEL: zstd_safe::CompressionLevel = 1;
 /// What every frame begins with: the magic number, and a descriptor that says that there is neither a content
 /// size nor a dictionary nor a checksum.
 const FRAME_START: [u8; 5] = [0x28, 0xb5, 0x2f, 0xfd, 0];
-/// A window of 128 KiB, the same for every packet: the largest that bounds a block, and larger than any packet.
+/// A window of 128 KiB, the same for every packet: the largest that bounds a block, and larger than any
+/// packet.
 const WINDOW: u8 = 7 << 3;
 /// Frame start, window and block header.
 const FRONT_BYTES: usize = FRAME_START.len() + 1 + 3;
@@ -113,9 +115,9 @@ const RUN_BYTES: usize = 32;
 
 /// Whether the bytes seem to be spread evenly over all values, so that only a repetition could be gained.
 ///
-/// Of random bytes, one pair in 256 is equal; of Base64, one in 64; of text, one in about 16. Spread as widely as
-/// these are, the number of equal pairs in a sample of 256 random bytes exceeds its mean by a quarter only once
-/// in some hundred times.
+/// Of random bytes, one pair in 256 is equal; of Base64, one in 64; of text, one in about 16. Spread as
+/// widely as these are, the number of equal pairs in a sample of 256 random bytes exceeds its mean by a
+/// quarter only once in some hundred times.
 fn looks_random(literals: &[u8]) -> bool {
     let mut counts = [0u32; 256];
     let mut count = |run: &[u8]| run.iter().for_each(|&byte| counts[usize::from(byte)] += 1);
@@ -148,8 +150,9 @@ impl Expander {
 
     /// Appends the literals that `compressed` stands for to `out`.
     ///
-    /// `compressed` may be anything. It is malformed if it is not the content of a compressed block, or stands
-    /// for more than `limit_bytes` bytes (or than an IP packet may have); then `out` is left as it was.
+    /// `compressed` may be anything. It is malformed if it is not the content of a compressed block, or
+    /// stands for more than `limit_bytes` bytes (or than an IP packet may have); then `out` is left as it
+    /// was.
     pub fn expand(
         &mut self,
         compressed: &[u8],

@@ -14,8 +14,8 @@ pub enum Miss {
         /// Their link sequences.
         sequences: AbsentSequences,
     },
-    /// A shim in another crate's form refers to what no stored packet has, and does not say which packet the sender meant. A
-    /// receiver that wants help can ask for the packet itself.
+    /// A shim in another crate's form refers to what no stored packet has, and does not say which packet the
+    /// sender meant. A receiver that wants help can ask for the packet itself.
     #[error("no stored packet has what is referred to")]
     Unnamed,
     /// A region reaches over the end of the stored packet: this is not the packet that the sender meant.

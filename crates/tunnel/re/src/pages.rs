@@ -1,8 +1,8 @@
 //! Memory that is looked at in no order.
 //!
-//! With pages of 4 KiB nearly every look at a table of some MiB also misses the processor's table of pages, which in a
-//! virtual machine costs more than the memory itself: packets that repeat took two to three times as long to encode.
-//! Linux has larger pages for whoever asks for them.
+//! With pages of 4 KiB nearly every look at a table of some MiB also misses the processor's table of pages,
+//! which in a virtual machine costs more than the memory itself: packets that repeat took two to three times
+//! as long to encode. Linux has larger pages for whoever asks for them.
 
 use memmap2::{Advice, MmapMut};
 use std::ops::{Deref, DerefMut};

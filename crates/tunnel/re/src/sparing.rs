@@ -32,8 +32,8 @@ impl Sparing {
         self.fruitless >= self.patience || self.processor_is_short
     }
 
-    /// Says whether searching costs more than it saves: while packets wait for the processor and not for the link. What
-    /// spares nothing goes on as ever.
+    /// Says whether searching costs more than it saves: while packets wait for the processor and not for the
+    /// link. What spares nothing goes on as ever.
     pub(crate) fn processor_is_short(&mut self, is_short: bool) {
         self.processor_is_short = is_short && self.patience != u32::MAX;
     }

@@ -20,8 +20,8 @@ use std::ops::Range;
 /// What a packet counts against the bound beyond its bytes: its share of the tables.
 pub const OVERHEAD_BYTES: usize = 64;
 
-/// How much a receiver keeps where the sender keeps `store_bytes`: an eighth more, and at least what a burst of
-/// overtaking packets brings, so that packets overtaken by that much still find what they refer to.
+/// How much a receiver keeps where the sender keeps `store_bytes`: an eighth more, and at least what a burst
+/// of overtaking packets brings, so that packets overtaken by that much still find what they refer to.
 #[must_use]
 pub fn receiver_bytes(store_bytes: usize) -> usize {
     store_bytes.saturating_add((store_bytes / 8).max(256 << 10))
@@ -131,8 +131,8 @@ impl PacketStore {
         self.slot(sequence).is_some()
     }
 
-    /// Whether a packet is confirmed and of the newer half of those that may be held: both ends have it for as many
-    /// more.
+    /// Whether a packet is confirmed and of the newer half of those that may be held: both ends have it for
+    /// as many more.
     #[must_use]
     pub fn stays(&self, sequence: u64) -> bool {
         let is_young = sequence >= self.lowest + (self.end - self.lowest) / 2;

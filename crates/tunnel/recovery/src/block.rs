@@ -11,7 +11,8 @@ pub(crate) struct Block {
     pub components: Vec<Component>,
     /// Of all components, one behind the other.
     pub headers: Vec<u8>,
-    /// Row by row ([`field`]) the sum of the components' scaled payloads. Never more rows than packets under way.
+    /// Row by row ([`field`]) the sum of the components' scaled payloads. Never more rows than packets under
+    /// way.
     pub rows: Vec<Vec<u8>>,
     /// The row that the next repair is made of.
     pub turn: usize,

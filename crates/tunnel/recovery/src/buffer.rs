@@ -1,8 +1,10 @@
-//! The coded buffer of one flow (XBC, sections III and IV-B): room for so many packets, in which more are kept as sums.
+//! The coded buffer of one flow (XBC, sections III and IV-B): room for so many packets, in which more are
+//! kept as sums.
 //!
-//! A *block* has the headers of one or several packets and one or several *rows*, which are sums of the packets' payloads and
-//! take the room of one packet each. One row repairs any one lost packet of its block (XOR), several any as many (Reed-Solomon).
-//! A row goes when there are more of them than packets under way: what is left of it helps nobody.
+//! A *block* has the headers of one or several packets and one or several *rows*, which are sums of the
+//! packets' payloads and take the room of one packet each. One row repairs any one lost packet of its block
+//! (XOR), several any as many (Reed-Solomon). A row goes when there are more of them than packets under way:
+//! what is left of it helps nobody.
 
 mod room;
 
@@ -108,8 +110,8 @@ impl Buffer {
         self.occupied
     }
 
-    /// Keeps the packet of this name (number, and where it begins in the flow): in which block. `None`: there was no room.
-    /// With a group it is combined with the others of that group.
+    /// Keeps the packet of this name (number, and where it begins in the flow): in which block. `None`: there
+    /// was no room. With a group it is combined with the others of that group.
     pub fn keep(
         &mut self,
         group: Option<u64>,
@@ -291,8 +293,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is kept, delivered and given up: never more slots than there are, bytes are those of what is in them, and
-        /// what is in a slot is what adds up to it.
+        /// Whatever is kept, delivered and given up: never more slots than there are, bytes are those of what
+        /// is in them, and what is in a slot is what adds up to it.
         #[test]
         fn a_slot_is_the_sum_of_its_packets(
             lru: bool,

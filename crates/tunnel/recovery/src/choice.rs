@@ -1,29 +1,33 @@
-//! What to combine where degree and distance are not fixed: as little as there must be, and what is least likely lost together.
+//! What to combine where degree and distance are not fixed: as little as there must be, and what is least
+//! likely lost together.
 //!
-//! Packets are kept as they are while there is room. When one more comes than there is room for, room is made in the way that
-//! costs least, and only if that costs less than the packet is worth that would otherwise not be kept: two sums become one, all
-//! packets that are kept as they are become rows, one less than they are, or a block loses one of its rows. So degree follows,
-//! packet by packet, how many are on their way, which equation 2 of XBC would have to know beforehand; and distance follows what
-//! is lost together, which equation 4 takes from a model.
+//! Packets are kept as they are while there is room. When one more comes than there is room for, room is made
+//! in the way that costs least, and only if that costs less than the packet is worth that would otherwise not
+//! be kept: two sums become one, all packets that are kept as they are become rows, one less than they are,
+//! or a block loses one of its rows. So degree follows, packet by packet, how many are on their way, which
+//! equation 2 of XBC would have to know beforehand; and distance follows what is lost together, which
+//! equation 4 takes from a model.
 //!
-//! A lost packet comes out of its sum if all others in it arrived, and out of its rows if no more are lost than there are
-//! rows. How likely that is is counted on the flow's own link: how often a packet is lost, how often one that stands so many
-//! places from a lost one is lost too, and how many of so many in a row are lost. What making room *costs* is how much less
-//! likely lost packets become to be repaired, summed. What is known to have arrived costs nothing.
+//! A lost packet comes out of its sum if all others in it arrived, and out of its rows if no more are lost
+//! than there are rows. How likely that is is counted on the flow's own link: how often a packet is lost, how
+//! often one that stands so many places from a lost one is lost too, and how many of so many in a row are
+//! lost. What making room *costs* is how much less likely lost packets become to be repaired, summed. What is
+//! known to have arrived costs nothing.
 
 /// Places over which losses are related.
 const REACH: usize = 16;
 /// Counts are halved when there are so many, so that what was long ago is forgotten.
 const MEMORY: f32 = 2048.0;
-/// So many packets and losses are assumed before any is counted: one in fifty, whatever stands beside it. They are few: with a
-/// hundred, and little doubt below, a link that lost 40% was long coded for one that loses little, and 5% slower than with Snoop.
+/// So many packets and losses are assumed before any is counted: one in fifty, whatever stands beside it.
+/// They are few: with a hundred, and little doubt below, a link that lost 40% was long coded for one that
+/// loses little, and 5% slower than with Snoop.
 const ASSUMED: (f32, f32) = (20.0, 0.4);
 /// Packets in a row of which it is counted how many are lost.
 const MOST_IN_ROW: usize = 16;
 /// For how many such windows it counts that losses are believed to be independent: those overlap.
 const WINDOWS_DOUBT: f32 = 60.0;
-/// How many losses' worth of evidence it takes to believe that losses come together. With less, of many pairs the best looks good
-/// by chance.
+/// How many losses' worth of evidence it takes to believe that losses come together. With less, of many pairs
+/// the best looks good by chance.
 const DOUBT: f32 = 12.0;
 
 /// What was counted of one flow.
@@ -80,7 +84,8 @@ impl Counts {
         self.lost / self.packets
     }
 
-    /// What it is worth to keep a packet. Combined, it holds its room until others have come, too: the longer, the more is lost.
+    /// What it is worth to keep a packet. Combined, it holds its room until others have come, too: the
+    /// longer, the more is lost.
     #[must_use]
     pub fn worth(&self) -> f32 {
         1.0 - self.loss()
@@ -94,16 +99,17 @@ impl Counts {
         (lost + DOUBT * self.loss()) / (seen + DOUBT)
     }
 
-    /// What it costs that a block of which so many packets are under way loses one of its rows: when as many are lost as it
-    /// had rows, none of them is repaired any more.
+    /// What it costs that a block of which so many packets are under way loses one of its rows: when as many
+    /// are lost as it had rows, none of them is repaired any more.
     #[must_use]
     pub fn cost_of_row(&self, under_way: usize, rows: usize) -> f32 {
         // in packets that are lost, as all costs
         rows as f32 * self.lost_of(under_way.min(MOST_IN_ROW), rows) / self.loss()
     }
 
-    /// What it costs that so many packets become rows, one less than they are: beside the row, that a lost packet is not
-    /// had before as many rows have come as packets are lost with it, and any of those may be lost, too.
+    /// What it costs that so many packets become rows, one less than they are: beside the row, that a lost
+    /// packet is not had before as many rows have come as packets are lost with it, and any of those may be
+    /// lost, too.
     #[must_use]
     pub fn cost_of_encoding(&self, packets: usize) -> f32 {
         self.cost_of_row(packets, packets) + self.cost_of_waiting(packets)
@@ -116,8 +122,8 @@ impl Counts {
         (2..=of).map(rows).sum::<f32>() * self.loss()
     }
 
-    /// What it costs that one more packet becomes part of a block that has so many under way, and so many rows: more than
-    /// before are lost at once, and then none of them is repaired.
+    /// What it costs that one more packet becomes part of a block that has so many under way, and so many
+    /// rows: more than before are lost at once, and then none of them is repaired.
     #[must_use]
     pub fn cost_of_packet(&self, under_way: usize, rows: usize) -> f32 {
         let unrepaired = |under_way: usize| {
@@ -150,13 +156,14 @@ fn binomial(of: usize, lost: usize, p: f32) -> f32 {
     ways * p.powi(lost as i32) * (1.0 - p).powi((of - lost) as i32)
 }
 
-/// How likely a packet arrives beside a lost one, by how many places they are apart; the last for all that are farther.
+/// How likely a packet arrives beside a lost one, by how many places they are apart; the last for all that
+/// are farther.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Chances([f32; REACH + 2]);
 
 impl Chances {
-    /// What it costs to combine two sums, given the numbers of those packets in each that are not known to have arrived.
-    /// From `enough` on it need not be exact.
+    /// What it costs to combine two sums, given the numbers of those packets in each that are not known to
+    /// have arrived. From `enough` on it need not be exact.
     pub fn cost(
         &self,
         one: impl Iterator<Item = u64> + Clone,
@@ -167,7 +174,8 @@ impl Chances {
         if cost >= enough { cost } else { cost + self.lowered(other, one, enough - cost) }
     }
 
-    /// How much less likely the packets of `own` become to be repaired, summed, where `others` are combined with them.
+    /// How much less likely the packets of `own` become to be repaired, summed, where `others` are combined
+    /// with them.
     fn lowered(
         &self,
         own: impl Iterator<Item = u64> + Clone,
@@ -230,7 +238,8 @@ mod tests {
 
     #[test]
     fn a_row_costs_what_is_lost_as_often_as_there_are_rows() {
-        // four in a row of forty: of eight in a row four are lost more often than chance has it, and five never
+        // four in a row of forty: of eight in a row four are lost more often than chance has it, and five
+        // never
         let bursts = counts(|number| number % 40 < 4);
         let spread = counts(|number| number % 10 == 0);
         assert!(bursts.cost_of_row(8, 4) > 4.0 && spread.cost_of_row(8, 4) < 0.1);

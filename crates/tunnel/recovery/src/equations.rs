@@ -1,8 +1,9 @@
 //! Rows that cannot be undone yet, of one flow: what is known of packets that are missing.
 //!
-//! Each is an equation over GF(2^8): a sum of scaled payloads of packets that are not here. They are kept solved as far as they
-//! can be (Gauss and Jordan): every equation has one packet, its *pivot*, that is in no other. An equation of one packet is
-//! that packet's payload, and becomes the packet as soon as a repair has brought its headers.
+//! Each is an equation over GF(2^8): a sum of scaled payloads of packets that are not here. They are kept
+//! solved as far as they can be (Gauss and Jordan): every equation has one packet, its *pivot*, that is in no
+//! other. An equation of one packet is that packet's payload, and becomes the packet as soon as a repair has
+//! brought its headers.
 
 use crate::field;
 use std::collections::VecDeque;
@@ -136,8 +137,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Whichever packets are missing and whichever rows come, in whatever order with what comes by itself: as many rows as
-        /// missing packets restore all of them, and fewer none (XBC, section III-E).
+        /// Whichever packets are missing and whichever rows come, in whatever order with what comes by
+        /// itself: as many rows as missing packets restore all of them, and fewer none (XBC, section III-E).
         #[test]
         fn all_are_restored_if_and_only_if_there_are_as_many_rows(
             payloads in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 1..40), 2..16),

@@ -1,9 +1,10 @@
-//! GF(2^8), in which payloads are scaled and combined so that several such rows restore as many lost packets as there are
-//! rows (XBC, section III-E).
+//! GF(2^8), in which payloads are scaled and combined so that several such rows restore as many lost packets
+//! as there are rows (XBC, section III-E).
 //!
-//! Rows and packets have numbers, and what a row scales a packet by follows from the two as in a Cauchy matrix, in which every
-//! square part is invertible: whichever packets are lost and whichever rows arrive, as many rows as losses are enough. (The
-//! paper's Vandermonde matrix promises that of its first rows only.) Columns are scaled so that row 0 is plain XOR.
+//! Rows and packets have numbers, and what a row scales a packet by follows from the two as in a Cauchy
+//! matrix, in which every square part is invertible: whichever packets are lost and whichever rows arrive, as
+//! many rows as losses are enough. (The paper's Vandermonde matrix promises that of its first rows only.)
+//! Columns are scaled so that row 0 is plain XOR.
 
 use crate::xor;
 
@@ -45,7 +46,8 @@ pub const fn inverse(number: u8) -> u8 {
     inverse
 }
 
-/// What a row, of at most [`MAX_ROWS`], scales the packet with this number by: never 0, and in row 0 always 1.
+/// What a row, of at most [`MAX_ROWS`], scales the packet with this number by: never 0, and in row 0 always
+/// 1.
 #[must_use]
 pub const fn scale(row: usize, number: u64) -> u8 {
     let place = (number % PLACES) as u8;

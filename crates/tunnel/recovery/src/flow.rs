@@ -1,14 +1,15 @@
-//! One flow at the access point: what is on its way over the hop, what its acknowledgments show to be missing, and what is
-//! done about it.
+//! One flow at the access point: what is on its way over the hop, what its acknowledgments show to be
+//! missing, and what is done about it.
 //!
-//! A segment is *lost* when two segments that left after it have arrived: that is what two duplicate acknowledgments say
-//! (Snoop), and what selective acknowledgment says more precisely. One that was sent again is lost again when one does: the
-//! hop keeps the order. What left when is counted, not timed.
+//! A segment is *lost* when two segments that left after it have arrived: that is what two duplicate
+//! acknowledgments say (Snoop), and what selective acknowledgment says more precisely. One that was sent
+//! again is lost again when one does: the hop keeps the order. What left when is counted, not timed.
 //!
-//! While all that is missing can be sent again from here, the far sender is shown nothing of it: duplicate acknowledgments
-//! stay here, and selective acknowledgment is taken out of those that go on. As soon as something cannot (it was not kept,
-//! what it is coded with is lost too, it was tried three times), the flow is *exposed*: everything goes on as it came, until
-//! what was on its way then has been acknowledged. The sender slows down once for that and not again.
+//! While all that is missing can be sent again from here, the far sender is shown nothing of it: duplicate
+//! acknowledgments stay here, and selective acknowledgment is taken out of those that go on. As soon as
+//! something cannot (it was not kept, what it is coded with is lost too, it was tried three times), the flow
+//! is *exposed*: everything goes on as it came, until what was on its way then has been acknowledged. The
+//! sender slows down once for that and not again.
 
 mod acknowledgments;
 mod losses;
@@ -68,7 +69,8 @@ pub(crate) struct Flow {
     next: u64,
     /// Until what is acknowledged the sender is shown everything.
     exposed_until: u64,
-    /// The window in the last acknowledgment, and how often that came in a row without selective acknowledgment.
+    /// The window in the last acknowledgment, and how often that came in a row without selective
+    /// acknowledgment.
     window: u16,
     duplicates: u32,
     next_order: u64,
@@ -183,8 +185,8 @@ impl Flow {
         }
     }
 
-    /// Keeps a segment by the settings' way: in which block. One that the sender repeats is best had as it is, and at any
-    /// price: a second loss costs its timeout.
+    /// Keeps a segment by the settings' way: in which block. One that the sender repeats is best had as it
+    /// is, and at any price: a second loss costs its timeout.
     fn keep(
         &mut self,
         start: u64,

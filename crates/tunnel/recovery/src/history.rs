@@ -1,7 +1,8 @@
 //! The other end of the hop: what was delivered lately, to take it out of coded repairs.
 //!
-//! The paper's receiver keeps (d − 1)·l packets beyond those that wait for an earlier one (section III-A). Here TCP's receive
-//! queue is the kernel's business, so that the node keeps both: the newest packets of each flow, within a bound.
+//! The paper's receiver keeps (d − 1)·l packets beyond those that wait for an earlier one (section III-A).
+//! Here TCP's receive queue is the kernel's business, so that the node keeps both: the newest packets of each
+//! flow, within a bound.
 
 use crate::buffer::digest;
 use crate::equations::{Equations, Wanted};
@@ -44,8 +45,8 @@ struct Delivered {
 pub enum NotRestored {
     /// It is no TCP segment.
     Malformed,
-    /// Something that was put in is not here: it was lost too, or is long gone. It waits for others to come, and
-    /// [`History::poll_restored`] gives what then can be restored.
+    /// Something that was put in is not here: it was lost too, or is long gone. It waits for others to come,
+    /// and [`History::poll_restored`] gives what then can be restored.
     Waits,
     /// What came out is not what was put in.
     WrongBytes,
@@ -99,8 +100,8 @@ impl History {
         true
     }
 
-    /// The next packet that could be restored at last. Call after [`History::record_delivery`] and [`History::restore`] until there
-    /// is none.
+    /// The next packet that could be restored at last. Call after [`History::record_delivery`] and
+    /// [`History::restore`] until there is none.
     pub fn poll_restored(&mut self) -> Option<Vec<u8>> {
         self.restored.pop_front()
     }

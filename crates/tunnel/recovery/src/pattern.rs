@@ -1,7 +1,7 @@
 //! The fixed coding pattern of XBC, section III-D and Table I.
 //!
-//! With degree d and distance l a coded packet is P(s) ⊕ P(s + l) ⊕ … ⊕ P(s + (d − 1)·l), where s mod (d·l) < l. The
-//! numbers fall into blocks of d·l, each block into l columns, and a column is one coded packet:
+//! With degree d and distance l a coded packet is P(s) ⊕ P(s + l) ⊕ … ⊕ P(s + (d − 1)·l), where s mod (d·l) <
+//! l. The numbers fall into blocks of d·l, each block into l columns, and a column is one coded packet:
 //!
 //! ```text
 //! d = 3, l = 2    block 0: 0 ⊕ 2 ⊕ 4   1 ⊕ 3 ⊕ 5    block 1: 6 ⊕ 8 ⊕ 10   7 ⊕ 9 ⊕ 11
@@ -30,7 +30,8 @@ impl Pattern {
         u64::from(self.degree) * u64::from(self.distance)
     }
 
-    /// The coded packet that the packet with this number is part of: packets with the same group are coded together.
+    /// The coded packet that the packet with this number is part of: packets with the same group are coded
+    /// together.
     #[must_use]
     pub fn group(self, number: u64) -> u64 {
         let distance = u64::from(self.distance);
@@ -79,7 +80,8 @@ mod tests {
     }
 
     proptest! {
-        /// Every number is in one group, whose members are as many as the degree and as far apart as the distance.
+        /// Every number is in one group, whose members are as many as the degree and as far apart as the
+        /// distance.
         #[test]
         fn a_group_has_its_degree_and_its_distance(degree in 1u8..=16, distance in 1u8..=16, blocks in 1u64..5) {
             let pattern = Pattern { degree, distance };

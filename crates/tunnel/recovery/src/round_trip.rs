@@ -1,4 +1,5 @@
-//! The local round trip: from the access point over the hop and back, and for how long to wait for an acknowledgment.
+//! The local round trip: from the access point over the hop and back, and for how long to wait for an
+//! acknowledgment.
 
 use std::time::Duration;
 
@@ -6,10 +7,11 @@ use std::time::Duration;
 const LEAST_TIMEOUT: Duration = Duration::from_millis(50);
 /// The longest: the far sender waits at least 200 ms, and what it repeats itself need not be repeated here.
 const MOST_TIMEOUT: Duration = Duration::from_secs(1);
-/// A queue that is never longer than this is none that a sender need hear of: CoDel (RFC 8289) gives one as long to empty.
+/// A queue that is never longer than this is none that a sender need hear of: CoDel (RFC 8289) gives one as
+/// long to empty.
 const LONG_QUEUE: Duration = Duration::from_millis(100);
-/// For how long at least, and twice as long at most, the shortest and the longest are remembered: a queue that stands for
-/// seconds must not pass for the way.
+/// For how long at least, and twice as long at most, the shortest and the longest are remembered: a queue
+/// that stands for seconds must not pass for the way.
 const REMEMBERED: Duration = Duration::from_secs(10);
 /// Until something is measured.
 const FIRST_TIMEOUT: Duration = Duration::from_millis(250);
@@ -56,14 +58,14 @@ impl RoundTrip {
         timeout.map_or(FIRST_TIMEOUT, |timeout| timeout.clamp(LEAST_TIMEOUT, MOST_TIMEOUT))
     }
 
-    /// Whether what is lost beside the latest measurement was lost to a full queue and not to the air. Then the sender is to
-    /// slow down.
+    /// Whether what is lost beside the latest measurement was lost to a full queue and not to the air. Then
+    /// the sender is to slow down.
     pub fn is_congested(&self) -> bool {
         self.is_full_queue(self.latest.saturating_sub(self.shortest()))
     }
 
-    /// Whether a queue in which packets wait for so long is as good as full: they wait long, and nearly as long as they ever
-    /// did lately.
+    /// Whether a queue in which packets wait for so long is as good as full: they wait long, and nearly as
+    /// long as they ever did lately.
     pub fn is_full_queue(&self, waiting: Duration) -> bool {
         let longest = self.longest[0].max(self.longest[1]) - self.shortest();
         waiting > LONG_QUEUE && waiting > longest / 4 * 3

@@ -106,8 +106,9 @@ impl Segment {
         self.payload_bytes() as u64 + u64::from(self.fin)
     }
 
-    /// Takes the selective acknowledgment out of the packet: what it shows is being mended. The option is advice, which a
-    /// receiver may take back (RFC 2018, section 8); nothing is said that the receiver did not say.
+    /// Takes the selective acknowledgment out of the packet: what it shows is being mended. The option is
+    /// advice, which a receiver may take back (RFC 2018, section 8); nothing is said that the receiver did
+    /// not say.
     pub(crate) fn strip_sack(&self, packet: &mut [u8]) {
         let Some(Range { start, end }) = self.sack_at.clone() else { return };
         // the checksum is over words from the header's start
@@ -157,7 +158,8 @@ mod tests {
     }
 
     proptest! {
-        /// Wherever the option stands, what is left is the same segment without it, and its checksum is right.
+        /// Wherever the option stands, what is left is the same segment without it, and its checksum is
+        /// right.
         #[test]
         fn a_selective_acknowledgment_is_taken_out(
             v6: bool,

@@ -18,8 +18,9 @@ pub struct Settings {
 pub enum Replacement {
     /// The oldest packet goes, with all that is coded with it.
     Lru,
-    /// The packet that comes is not kept. Where more is on its way than the buffer holds, this repairs the share that it
-    /// does hold, and the other way nothing: what is kept is then always newer than what is found to be missing.
+    /// The packet that comes is not kept. Where more is on its way than the buffer holds, this repairs the
+    /// share that it does hold, and the other way nothing: what is kept is then always newer than what is
+    /// found to be missing.
     None,
 }
 
@@ -30,7 +31,8 @@ pub enum Coding {
     Off,
     /// In this pattern.
     Fixed(Pattern),
-    /// As little as the buffer allows, and what is least likely lost together on the flow's link: as sums or as rows.
+    /// As little as the buffer allows, and what is least likely lost together on the flow's link: as sums or
+    /// as rows.
     Adaptive,
     /// As little as the buffer allows, and as rows only (section III-E).
     ReedSolomon,

@@ -10,7 +10,8 @@ use wire::inner::{self, Inner};
 
 /// Flows that are watched at once; the one that has been silent for longest gives way.
 const MAX_FLOWS: usize = 2048;
-/// Bytes kept for all flows of a link; beyond, flows that have been silent for longest lose what is kept for them.
+/// Bytes kept for all flows of a link; beyond, flows that have been silent for longest lose what is kept for
+/// them.
 const MAX_BYTES: usize = 32 << 20;
 /// Packets of a flow that a station keeps until they are acknowledged: those of a few round trips of its hop.
 const NOTICED_PACKETS: usize = 64;
@@ -158,8 +159,8 @@ impl Snoop {
         while self.bytes > MAX_BYTES && self.clear_oldest(index) {}
     }
 
-    /// A packet came from the station: reads it, and takes selective acknowledgment out of it where it shows what is
-    /// repaired here.
+    /// A packet came from the station: reads it, and takes selective acknowledgment out of it where it shows
+    /// what is repaired here.
     pub fn handle_arrival(&mut self, now: Duration, packet: &mut [u8], segment: &Segment) -> Verdict {
         let name = segment.flow.reversed();
         let Some(&index) = self.by_name.get(&name) else { return Verdict::Pass };
@@ -183,8 +184,9 @@ impl Snoop {
         verdict
     }
 
-    /// The next segment to be sent again is appended to `out`. Call after [`Snoop::handle_arrival`] and [`Snoop::handle_timeout`]
-    /// until there is none, and send what it gives before anything that leaves later.
+    /// The next segment to be sent again is appended to `out`. Call after [`Snoop::handle_arrival`] and
+    /// [`Snoop::handle_timeout`] until there is none, and send what it gives before anything that leaves
+    /// later.
     pub fn poll_repair(&mut self, now: Duration, out: &mut Vec<u8>) -> Option<Repair> {
         loop {
             let index = *self.again.front()?;
@@ -306,7 +308,8 @@ impl Snoop {
         self.vacant.push(index);
     }
 
-    /// Clears the buffer of the flow that has been silent for longest and has one. `false`: there is none but `except`.
+    /// Clears the buffer of the flow that has been silent for longest and has one. `false`: there is none but
+    /// `except`.
     fn clear_oldest(&mut self, except: usize) -> bool {
         let others = self.flows.iter_mut().enumerate().filter(|(index, _)| *index != except);
         let with_buffers =

@@ -1,8 +1,9 @@
-//! The end of the hop away from TCP's sender: what a station sends and the hop loses, told to the station at once.
+//! The end of the hop away from TCP's sender: what a station sends and the hop loses, told to the station at
+//! once.
 //!
-//! An acknowledgment would tell it after the whole path's round trip, and as a loss to slow down for. The hop keeps the
-//! order, so that a segment which begins behind what was expected shows that what lies between was lost
-//! (Snoop, MobiCom 1995, section 3.2: negative acknowledgments for data from mobile hosts).
+//! An acknowledgment would tell it after the whole path's round trip, and as a loss to slow down for. The hop
+//! keeps the order, so that a segment which begins behind what was expected shows that what lies between was
+//! lost (Snoop, MobiCom 1995, section 3.2: negative acknowledgments for data from mobile hosts).
 
 use crate::segment::Segment;
 use std::collections::BTreeMap;
@@ -103,8 +104,8 @@ impl Upstream {
         self.tell_at.is_some_and(|at| at <= now)
     }
 
-    /// The next flow of which something is to be told, and what: TCP sequence numbers and lengths. What does not come is
-    /// told again after `retry`, a few times.
+    /// The next flow of which something is to be told, and what: TCP sequence numbers and lengths. What does
+    /// not come is told again after `retry`, a few times.
     pub fn poll_notice(&mut self, now: Duration, retry: Duration) -> Option<(Flow, Vec<(u32, u32)>)> {
         if !self.is_due(now) {
             return None;
@@ -209,7 +210,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever comes in whatever order: nothing that came is told as missing, and the table stays within its bound.
+        /// Whatever comes in whatever order: nothing that came is told as missing, and the table stays within
+        /// its bound.
         #[test]
         fn what_came_is_not_told(order in proptest::collection::vec(0u32..60, 1..200)) {
             let mut upstream = Upstream::default();

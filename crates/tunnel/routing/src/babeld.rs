@@ -16,8 +16,8 @@ use std::net::IpAddr;
 /// babeld's infinite cost: unreachable, or heard in one direction only.
 const INFINITE: f64 = 65_535.0;
 
-/// Reads a dump. `interface` gives the index of an interface by its name. Routes by neighbours that are not reached in
-/// both directions, and routes that are not in use, are left out.
+/// Reads a dump. `interface` gives the index of an interface by its name. Routes by neighbours that are not
+/// reached in both directions, and routes that are not in use, are left out.
 pub fn parse(dump: &str, mut interface: impl FnMut(&str) -> u32) -> Vec<Route> {
     let lines: Vec<Vec<&str>> = dump.lines().map(|line| line.split_ascii_whitespace().collect()).collect();
     let value = |line: &[&str], name: &str| -> Option<String> {
@@ -34,7 +34,8 @@ pub fn parse(dump: &str, mut interface: impl FnMut(&str) -> u32) -> Vec<Route> {
             both_ways.insert((address, name));
         }
     }
-    // A neighbour is named by its link-local address. What it announces at no cost of its own, for one address, is itself.
+    // A neighbour is named by its link-local address. What it announces at no cost of its own, for one
+    // address, is itself.
     let mut own: HashMap<(String, String, bool), IpAddr> = HashMap::new();
     for line in lines.iter().filter(|line| is(line, "route")) {
         let to: Option<IpNet> = value(line, "prefix").and_then(|prefix| prefix.parse().ok());

@@ -35,8 +35,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Checks what a `[routing]` says. Paths are relative to the configuration's `folder`. An error is the key, and a sentence
-    /// with the mend.
+    /// Checks what a `[routing]` says. Paths are relative to the configuration's `folder`. An error is the
+    /// key, and a sentence with the mend.
     pub fn new(
         source: Source,
         file: Option<&Path>,

@@ -22,7 +22,8 @@ pub fn parse(answer: &str) -> Option<Vec<Route>> {
     let answer: Value = serde_json::from_str(answer.trim()).ok()?;
     let lines = answer.get("route")?.as_array()?;
     let all: Vec<Route> = lines.iter().take(MOST_ROUTES).filter_map(route).collect();
-    // IPv6 neighbours are gone by under link-local addresses. What is one hop away by one of them is that neighbour.
+    // IPv6 neighbours are gone by under link-local addresses. What is one hop away by one of them is that
+    // neighbour.
     let mut own: HashMap<(IpAddr, u32), IpAddr> = HashMap::new();
     for route in &all {
         let alone = route.to.prefix_len() == route.to.max_prefix_len();

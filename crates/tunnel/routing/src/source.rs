@@ -89,8 +89,8 @@ async fn olsrv2(port: &str) -> Result<Vec<Route>, String> {
     olsrv2::parse(&answer).ok_or_else(|| unanswered(&"what it says are no routes"))
 }
 
-/// The kernel's main table. It knows next hops but neither costs nor hops: what is on a link costs 1, what is behind a
-/// router its priority, or 2.
+/// The kernel's main table. It knows next hops but neither costs nor hops: what is on a link costs 1, what is
+/// behind a router its priority, or 2.
 async fn kernel() -> Result<Vec<Route>, String> {
     let (connection, handle, _) =
         rtnetlink::new_connection().map_err(|why| format!("no netlink socket for the routes: {why}"))?;

@@ -1,5 +1,5 @@
-//! The four questions of MeshCache's cross-layer module (section 7), and which neighbour is on the way, answered from one
-//! table whatever the source.
+//! The four questions of MeshCache's cross-layer module (section 7), and which neighbour is on the way,
+//! answered from one table whatever the source.
 //!
 //! Only routers that are reached in both directions are in it: a TCP connection needs both.
 
@@ -78,8 +78,8 @@ impl Routes {
         self.best_node(&self.gateways)
     }
 
-    /// *BestGatewayHopCount()*. Where the source does not count hops, the cost is taken for as many hops of the cheapest
-    /// neighbour's: with a metric that only grows that is never too few.
+    /// *BestGatewayHopCount()*. Where the source does not count hops, the cost is taken for as many hops of
+    /// the cheapest neighbour's: with a metric that only grows that is never too few.
     #[must_use]
     pub fn best_gateway_hop_count(&self) -> Option<u32> {
         self.best_gateway().and_then(|gateway| self.hops(gateway))
@@ -120,11 +120,12 @@ impl Routes {
         Some((next_hop.unwrap_or(node), route.interface))
     }
 
-    /// Which of these routers, known by one address each, is the neighbour on the way to `node`, which may be one of them.
+    /// Which of these routers, known by one address each, is the neighbour on the way to `node`, which may be
+    /// one of them.
     ///
-    /// A neighbour has several addresses, and the source goes by one of them. It is also the one with the asked address if a
-    /// route leads there in one hop by the same next router on the same interface. Where hops are not told (the kernel's
-    /// routes), that has to be true of one alone.
+    /// A neighbour has several addresses, and the source goes by one of them. It is also the one with the
+    /// asked address if a route leads there in one hop by the same next router on the same interface. Where
+    /// hops are not told (the kernel's routes), that has to be true of one alone.
     #[must_use]
     pub fn neighbour_on_the_way(&self, node: IpAddr, neighbours: &[IpAddr]) -> Option<usize> {
         let route = self.to(node)?;
@@ -204,7 +205,8 @@ mod tests {
     #[test]
     fn the_neighbour_on_the_way_is_found_by_any_of_its_addresses() {
         let neighbours = ["fd00::2", "fd00::3"].map(address);
-        // fe80::2 announces two addresses of its own, and the source goes by the one that nobody here knows it by
+        // fe80::2 announces two addresses of its own, and the source goes by the one that nobody here knows
+        // it by
         let table = by(&[
             ("fd00::2", None, "fe80::2", Some(1)),
             ("fd99::2", None, "fe80::2", Some(1)),

@@ -1,4 +1,5 @@
-//! Hands bytes from one connection to the other, in both directions, until both have ended or one of them breaks.
+//! Hands bytes from one connection to the other, in both directions, until both have ended or one of them
+//! breaks.
 
 use crate::counters::Counters;
 use socket2::SockRef;
@@ -85,8 +86,8 @@ async fn pump(
     }
 }
 
-/// From here on the connection is reset when its socket is closed, whoever closes it: if this process is killed, what was
-/// cut off must not look like what ended.
+/// From here on the connection is reset when its socket is closed, whoever closes it: if this process is
+/// killed, what was cut off must not look like what ended.
 pub(crate) fn breaks(stream: &TcpStream) {
     let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
 }

@@ -8,8 +8,8 @@
 //!                          '--- once a slot asked for --'
 //! ```
 //!
-//! The chunks stand in the order in which they were asked for. They need no slots beside them: a chunk is its own
-//! address, for whoever asked and for whoever overhears.
+//! The chunks stand in the order in which they were asked for. They need no slots beside them: a chunk is its
+//! own address, for whoever asked and for whoever overhears.
 
 use crate::number::{from_u24, to_u24};
 use crate::shim::slots::MAX_CHUNK_BYTES;

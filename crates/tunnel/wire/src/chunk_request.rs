@@ -1,5 +1,5 @@
-//! Chunk requests: chunks that were removed from a packet and do not stand in the station's cache (REfactor, section
-//! 3.1.1).
+//! Chunk requests: chunks that were removed from a packet and do not stand in the station's cache (REfactor,
+//! section 3.1.1).
 //!
 //! ```text
 //! +--------------------+------------------------------------------------------------------------------
@@ -7,11 +7,11 @@
 //! +--------------------+------------------------------------------------------------------------------
 //! ```
 //!
-//! A station that lacks nothing, and yet could not restore the packet, holds another chunk somewhere than was meant. It asks for all,
-//! and sets one bit more.
+//! A station that lacks nothing, and yet could not restore the packet, holds another chunk somewhere than was
+//! meant. It asks for all, and sets one bit more.
 //!
-//! The paper repeats the shim in the request. A bit says the same as a slot does to whoever still knows the packet, and
-//! asks for nothing that was not sent.
+//! The paper repeats the shim in the request. A bit says the same as a slot does to whoever still knows the
+//! packet, and asks for nothing that was not sent.
 
 use crate::number::{from_u24, to_u24};
 use crate::{Malformed, take_array};
@@ -47,7 +47,8 @@ impl<'a> ChunkRequest<'a> {
     }
 }
 
-/// Appends a request for slots of packet `number`, given by their place in the packet, each below [`MAX_SLOTS`].
+/// Appends a request for slots of packet `number`, given by their place in the packet, each below
+/// [`MAX_SLOTS`].
 pub fn emit(number: u64, missing: impl IntoIterator<Item = usize>, out: &mut Vec<u8>) {
     out.extend_from_slice(&to_u24(number));
     let start = out.len();

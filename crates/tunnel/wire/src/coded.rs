@@ -1,4 +1,5 @@
-//! Coded repairs: a TCP segment that was lost, as the XOR of its payload and others' (XBC, sections III-A and IV-B).
+//! Coded repairs: a TCP segment that was lost, as the XOR of its payload and others' (XBC, sections III-A and
+//! IV-B).
 //!
 //! ```text
 //! +-------------+-------------+---------------------------------+--------------------------------------+-----------
@@ -7,17 +8,18 @@
 //! +-------------+-------------+---------------------------------+--------------------------------------+-----------
 //! ```
 //!
-//! Where the highest bit of *others* is set, the payloads are scaled before they are combined, by numbers of GF(2^8) (modulo
-//! x^8 + x^4 + x^3 + x^2 + 1) that stand before the XOR, a byte each and none of them 0: the lost packet's, then the others'.
-//! Several such rows over the same packets restore as many of them as there are rows (Reed-Solomon, XBC, section III-E). Only
-//! who said [`crate::hello::UNCODES_ROWS`] is sent them.
+//! Where the highest bit of *others* is set, the payloads are scaled before they are combined, by numbers of
+//! GF(2^8) (modulo x^8 + x^4 + x^3 + x^2 + 1) that stand before the XOR, a byte each and none of them 0: the
+//! lost packet's, then the others'. Several such rows over the same packets restore as many of them as there
+//! are rows (Reed-Solomon, XBC, section III-E). Only who said [`crate::hello::UNCODES_ROWS`] is sent them.
 //!
-//! Only payloads are combined, not headers. The digest is over the whole original packet: it proves that the receiver took
-//! out the very bytes that were put in.
+//! Only payloads are combined, not headers. The digest is over the whole original packet: it proves that the
+//! receiver took out the very bytes that were put in.
 //!
-//! The paper marks the others by a bitmap of two bytes, since all its packets are of one length. TCP's are not, and the
-//! receiver knows them by their TCP sequence numbers: what is said of each is the difference, zigzag as a varint. Two or three
-//! full segments that are combined take no more so than a bitmap and the length that it would be in units of.
+//! The paper marks the others by a bitmap of two bytes, since all its packets are of one length. TCP's are
+//! not, and the receiver knows them by their TCP sequence numbers: what is said of each is the difference,
+//! zigzag as a varint. Two or three full segments that are combined take no more so than a bitmap and the
+//! length that it would be in units of.
 
 use crate::{Malformed, take, take_array, varint};
 
@@ -86,7 +88,8 @@ impl<'a> Coded<'a> {
         self.scales.first().copied().unwrap_or(1)
     }
 
-    /// Of each of the others: how many bytes its TCP sequence number is ahead of the lost one's, and by what it is scaled.
+    /// Of each of the others: how many bytes its TCP sequence number is ahead of the lost one's, and by what
+    /// it is scaled.
     pub fn terms(&self) -> impl Iterator<Item = (i32, u8)> + use<'a> {
         let scales = self.scales.iter().skip(1).copied().chain(std::iter::repeat(1));
         self.offsets().zip(scales)

@@ -34,8 +34,8 @@ pub enum FrameType {
     Packet = 1,
     /// A reduced IP packet with a compact shim. Takes a link sequence.
     ReducedCompact = 2,
-    /// A reduced IP packet with the byte-caching paper's 14-byte fields. Reserved for experiments: other nodes cannot read it.
-    /// Takes a link sequence.
+    /// A reduced IP packet with the byte-caching paper's 14-byte fields. Reserved for experiments: other
+    /// nodes cannot read it. Takes a link sequence.
     ReducedPaper = 3,
     /// What the other end received: [`crate::receipt::Receipt`].
     Receipt = 4,
@@ -52,13 +52,13 @@ pub enum FrameType {
     Flushed = 9,
     /// The peer is going away; its session ends.
     Close = 10,
-    /// A [`FrameType::Packet`] sent before and lost: its link sequence (24 bits), then its body. This and the next
-    /// three take no link sequence of their own.
+    /// A [`FrameType::Packet`] sent before and lost: its link sequence (24 bits), then its body. This and the
+    /// next three take no link sequence of their own.
     AgainPacket = 11,
     /// A [`FrameType::ReducedCompact`] sent before and lost: its link sequence (24 bits), then its body.
     AgainReduced = 12,
-    /// As [`FrameType::AgainPacket`], for the receiver's store only: it was lost to congestion, which the end hosts
-    /// must hear of.
+    /// As [`FrameType::AgainPacket`], for the receiver's store only: it was lost to congestion, which the end
+    /// hosts must hear of.
     StorePacket = 13,
     /// As [`FrameType::AgainReduced`], for the store only.
     StoreReduced = 14,
@@ -68,21 +68,23 @@ pub enum FrameType {
     AgainShort = 16,
     /// As [`FrameType::AgainShort`], for the store only.
     StoreShort = 17,
-    /// Asks for a [`FrameType::Pong`] with its first 8 bytes; what follows fills a datagram to the size that is to be
-    /// tried on the path (RFC 8899). It comes first in its unit, and such a unit takes no link sequence: that it is
-    /// lost says nothing of packets.
+    /// Asks for a [`FrameType::Pong`] with its first 8 bytes; what follows fills a datagram to the size that
+    /// is to be tried on the path (RFC 8899). It comes first in its unit, and such a unit takes no link
+    /// sequence: that it is lost says nothing of packets.
     Probe = 18,
-    /// Which of the sender's lanes the unit travels on, if it is not the first: its number (8 bits), from 1. It comes
-    /// first in its unit. By it a receiver tells a peer that uses several ports from one that has moved.
+    /// Which of the sender's lanes the unit travels on, if it is not the first: its number (8 bits), from 1.
+    /// It comes first in its unit. By it a receiver tells a peer that uses several ports from one that has
+    /// moved.
     Lane = 19,
-    /// The front of a packet's frame that did not fit as a whole: that frame's type (8 bits), then as much of its body as
-    /// fills the unit. Takes the packet's link sequence; [`FrameType::Tail`] follows in the next unit.
+    /// The front of a packet's frame that did not fit as a whole: that frame's type (8 bits), then as much of
+    /// its body as fills the unit. Takes the packet's link sequence; [`FrameType::Tail`] follows in the next
+    /// unit.
     Head = 20,
-    /// The rest of the frame whose [`FrameType::Head`] closed the unit before. It takes no link sequence: the packet's is
-    /// the one before the unit's first.
+    /// The rest of the frame whose [`FrameType::Head`] closed the unit before. It takes no link sequence: the
+    /// packet's is the one before the unit's first.
     Tail = 21,
-    /// A packet's frame of which chunks that its receiver has were removed: [`crate::group::Shared`]. Takes a link
-    /// sequence. It stands in units under a group's key only.
+    /// A packet's frame of which chunks that its receiver has were removed: [`crate::group::Shared`]. Takes a
+    /// link sequence. It stands in units under a group's key only.
     Shared = 22,
     /// Makes the receiver a member of the sender's group: [`crate::group::Membership`].
     Membership = 23,
@@ -92,8 +94,8 @@ pub enum FrameType {
     Heard = 25,
     /// Chunks that the sender lacks: [`crate::chunk_request`].
     ChunkRequest = 26,
-    /// Chunks that were asked for: the number (24 bits) under which they are sent, then a [`crate::chunk_reply`]. It
-    /// stands in units under a group's key only.
+    /// Chunks that were asked for: the number (24 bits) under which they are sent, then a
+    /// [`crate::chunk_reply`]. It stands in units under a group's key only.
     ChunkReply = 27,
     /// A TCP segment that was lost, combined with others: [`crate::coded`]. It takes no link sequence.
     Coded = 28,
@@ -101,18 +103,19 @@ pub enum FrameType {
     Notice = 29,
     /// What one gateway says to another of the same operator: [`crate::neighbours::Message`].
     Neighbour = 30,
-    /// Whether the sender, which knows several gateways, is associated with the receiver: 0 if with another one, otherwise which of
-    /// its associations this is, counted from 1 to 255 and again from 1 (8 bits). A new one begins with an empty cache.
+    /// Whether the sender, which knows several gateways, is associated with the receiver: 0 if with another
+    /// one, otherwise which of its associations this is, counted from 1 to 255 and again from 1 (8 bits). A
+    /// new one begins with an empty cache.
     Associated = 31,
     /// The group of another gateway, which the receiver may overhear: [`crate::group::OtherGroup`].
     OtherGroup = 32,
     /// What the sender overheard of another gateway's group: [`crate::group::HeardOfOther`].
     HeardOfOther = 33,
-    /// Natives for several members as one XOR: [`crate::natives`]. It is all of a group's unit, and its members take their link
-    /// sequences from it.
+    /// Natives for several members as one XOR: [`crate::natives`]. It is all of a group's unit, and its
+    /// members take their link sequences from it.
     Natives = 34,
-    /// A reduced IP packet with chunks named by their SHA-1. Reserved for experiments: other nodes cannot read it. Takes a link
-    /// sequence.
+    /// A reduced IP packet with chunks named by their SHA-1. Reserved for experiments: other nodes cannot
+    /// read it. Takes a link sequence.
     ReducedHashed = 35,
 }
 
@@ -162,7 +165,8 @@ impl FrameType {
         TYPES.get(usize::from(number)).copied()
     }
 
-    /// Whether a frame of this type is spoken in the plain tunnel ([`crate::unit::PLAIN`]). What these mean never changes.
+    /// Whether a frame of this type is spoken in the plain tunnel ([`crate::unit::PLAIN`]). What these mean
+    /// never changes.
     #[must_use]
     pub fn is_plain(self) -> bool {
         use FrameType::*;
@@ -176,8 +180,8 @@ impl FrameType {
         matches!(self, AgainPacket | AgainReduced | AgainShort | StorePacket | StoreReduced | StoreShort)
     }
 
-    /// Whether a frame of this type is a packet that is sent for the first time, whole. It takes a link sequence, as
-    /// does a [`FrameType::Head`].
+    /// Whether a frame of this type is a packet that is sent for the first time, whole. It takes a link
+    /// sequence, as does a [`FrameType::Head`].
     #[must_use]
     pub fn is_packet(self) -> bool {
         use FrameType::*;
@@ -277,8 +281,8 @@ pub fn give_length(start: usize, out: &mut Vec<u8>) {
     out[start] &= !TO_THE_END;
 }
 
-/// Cuts the frame that begins at `start`, and says no length, so that the unit ends at `limit`: what stays is its
-/// [`FrameType::Head`]. How many bytes of the body stay; there must be room for one.
+/// Cuts the frame that begins at `start`, and says no length, so that the unit ends at `limit`: what stays is
+/// its [`FrameType::Head`]. How many bytes of the body stay; there must be room for one.
 pub fn cut(start: usize, limit: usize, out: &mut Vec<u8>) -> usize {
     let frame_type = out[start] & !TO_THE_END;
     out[start] = FrameType::Head as u8 | TO_THE_END;

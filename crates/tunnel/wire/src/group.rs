@@ -1,6 +1,7 @@
 //! What a gateway and the stations of its group say to each other (REfactor, section 3).
 //!
-//! A unit under a group's key says first for which member it is; then follow link sequence and frames, as in any unit:
+//! A unit under a group's key says first for which member it is; then follow link sequence and frames, as in
+//! any unit:
 //!
 //! ```text
 //! +------------+----------+------------------------+----------
@@ -8,8 +9,9 @@
 //! +------------+----------+------------------------+----------
 //! ```
 //!
-//! The MAC is over all that stands behind it, under the counter of the unit and the key of the session between gateway and
-//! member. Whoever has the group's key can read the unit and learn from its [`Shared`] frames, and can forge none.
+//! The MAC is over all that stands behind it, under the counter of the unit and the key of the session
+//! between gateway and member. Whoever has the group's key can read the unit and learn from its [`Shared`]
+//! frames, and can forge none.
 
 use crate::frame::{FrameType, PACKET_MAC_BYTES};
 use crate::number::{from_u24, to_u24};
@@ -41,8 +43,9 @@ const COMPRESSED: u8 = 0x80;
 /// +-------------+---+----------+-----------------+-----------+------------------------
 /// ```
 ///
-/// Front and rest are the body of a frame of that type. Where `c` is set the rest is compressed, shim and all, as literals are:
-/// whoever overhears it can expand it, since nothing but the packet itself is needed for that.
+/// Front and rest are the body of a frame of that type. Where `c` is set the rest is compressed, shim and
+/// all, as literals are: whoever overhears it can expand it, since nothing but the packet itself is needed
+/// for that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shared<'a> {
     /// The low 24 bits of the number under which the gateway sent it.
@@ -74,8 +77,8 @@ impl<'a> Shared<'a> {
         Ok(Shared { number, frame_type, is_compressed, front, rest: body })
     }
 
-    /// Appends all of the body but the rest, which the caller appends. Where the number stands is returned: it may be
-    /// known only afterwards.
+    /// Appends all of the body but the rest, which the caller appends. Where the number stands is returned:
+    /// it may be known only afterwards.
     pub fn emit_front(frame_type: FrameType, front: &[u8], out: &mut Vec<u8>) -> usize {
         let number_at = out.len();
         out.extend_from_slice(&[0; 3]);
@@ -233,8 +236,8 @@ fn bits_back(bitmap: &[u8]) -> impl Iterator<Item = u64> + '_ {
     (0..bitmap.len() as u64 * 8).rev().filter(|back| bitmap[*back as usize / 8] >> (back % 8) & 1 == 1)
 }
 
-/// The group of another gateway, of which a member may hear what is sent to it: what it learns from that stands in the cache
-/// that it has for its own gateway. It is said again until a [`HeardOfOther`] answers it.
+/// The group of another gateway, of which a member may hear what is sent to it: what it learns from that
+/// stands in the cache that it has for its own gateway. It is said again until a [`HeardOfOther`] answers it.
 ///
 /// ```text
 /// +-------------+---------------------+
@@ -274,8 +277,8 @@ impl OtherGroup {
     }
 }
 
-/// What a member heard of another gateway's group, told to its own gateway. The first one says nothing but that the member has
-/// the key.
+/// What a member heard of another gateway's group, told to its own gateway. The first one says nothing but
+/// that the member has the key.
 ///
 /// ```text
 /// +-------------+--------------------+-------------+

@@ -6,9 +6,10 @@
 //! response    header (key id: the receiver's) | sender's key id (24) | mark (128) | Noise e, ee, se, psk, {hello}
 //! ```
 //!
-//! The mark is a keyed BLAKE2s-128 of all else in the message under a key derived from the network key. Whoever does not
-//! know the network key cannot make a node compute a Diffie-Hellman product. A repeated initiation costs one
-//! response and one session that is never confirmed; the session in use stays (no clock is needed for this).
+//! The mark is a keyed BLAKE2s-128 of all else in the message under a key derived from the network key.
+//! Whoever does not know the network key cannot make a node compute a Diffie-Hellman product. A repeated
+//! initiation costs one response and one session that is never confirmed; the session in use stays (no clock
+//! is needed for this).
 
 use crate::number::{from_u24, to_u24};
 use crate::{Malformed, take_array};

@@ -15,9 +15,9 @@
 //! Within a boot the initiator numbers its handshakes upwards, so that a repeated initiation of the boot in
 //! use is refused without a clock.
 //!
-//! What a newer version appends is passed over, and so are capabilities that are not known. The session speaks the
-//! newest version that both speak; where there is none, it is a plain tunnel ([`crate::unit::PLAIN`]). Both sides come to
-//! the same from the two hellos.
+//! What a newer version appends is passed over, and so are capabilities that are not known. The session
+//! speaks the newest version that both speak; where there is none, it is a plain tunnel
+//! ([`crate::unit::PLAIN`]). Both sides come to the same from the two hellos.
 
 use crate::reset::RESET_TOKEN_BYTES;
 use crate::unit::{PLAIN, VERSION};
@@ -70,8 +70,8 @@ pub const HEEDS: u32 = 512;
 
 /// Undoes coded repairs whose payloads are scaled, and keeps those that it cannot undo until others come.
 pub const UNCODES_ROWS: u32 = 1024;
-/// Takes apart what stands in one frame for several members ([`crate::natives`]): it keeps what it sends to whoever combines, and
-/// what it overhears.
+/// Takes apart what stands in one frame for several members ([`crate::natives`]): it keeps what it sends to
+/// whoever combines, and what it overhears.
 pub const SEPARATES: u32 = 2048;
 /// Sends natives for several members as one frame, and wants to be told what its members overhear.
 pub const COMBINES: u32 = 4096;

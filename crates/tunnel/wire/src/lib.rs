@@ -10,11 +10,12 @@
 //! sequence; the receiver answers with a [`receipt::Receipt`] now and then, in traffic that flows anyway
 //! where there is some.
 //!
-//! Below all this are other people's formats, which a node meets when it overhears: frames of the [`link`], and
-//! [`udp`] datagrams in IP packets.
+//! Below all this are other people's formats, which a node meets when it overhears: frames of the [`link`],
+//! and [`udp`] datagrams in IP packets.
 //!
-//! Nothing here allocates for parsing, keeps state (but for [`link::Unpacker`], which knows retries) or panics on any
-//! input: `parse` borrows from the bytes it is given and says [`Malformed`] with the name of what was wrong.
+//! Nothing here allocates for parsing, keeps state (but for [`link::Unpacker`], which knows retries) or
+//! panics on any input: `parse` borrows from the bytes it is given and says [`Malformed`] with the name of
+//! what was wrong.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,5 @@
-//! Chunks that a station overheard at a gateway that is not its own, as gateways tell each other (REfactor, section 3.4).
+//! Chunks that a station overheard at a gateway that is not its own, as gateways tell each other (REfactor,
+//! section 3.4).
 //!
 //! ```text
 //! +--------------------+----------------+  +----------------------------------------+----------+
@@ -8,8 +9,9 @@
 //!                                           '------------------ once a chunk ------------------'
 //! ```
 //!
-//! The paper's bit vector of slots, as the slots that were added since the last one, in rising order: a slot of a few thousand
-//! among a million takes one or two bytes so, and a slot that is not new takes none. The tag says which chunk it is.
+//! The paper's bit vector of slots, as the slots that were added since the last one, in rising order: a slot
+//! of a few thousand among a million takes one or two bytes so, and a slot that is not new takes none. The
+//! tag says which chunk it is.
 
 use crate::shim::slots::{MAX_SLOT_BITS, MIN_SLOT_BITS};
 use crate::{Malformed, take_array, varint};
@@ -78,8 +80,8 @@ impl<'a> NamedChunks<'a> {
     }
 }
 
-/// Appends a message that names `chunks`, at most [`MAX_CHUNKS`], and sorts them for it. Of two with one slot only the later
-/// is named.
+/// Appends a message that names `chunks`, at most [`MAX_CHUNKS`], and sorts them for it. Of two with one slot
+/// only the later is named.
 pub fn emit(slot_bits: u8, chunks: &mut Vec<NamedChunk>, out: &mut Vec<u8>) {
     debug_assert!(chunks.len() <= MAX_CHUNKS);
     // the sort is stable, so that the last of a slot is the one that came last

@@ -1,4 +1,5 @@
-//! Natives for several members as one frame of a group's unit (Katti and others, "XORs in the Air"; REfactor, section 2.2.2, Figure 1d).
+//! Natives for several members as one frame of a group's unit (Katti and others, "XORs in the Air"; REfactor,
+//! section 2.2.2, Figure 1d).
 //!
 //! ```text
 //! +---------------+-----------------+-----------+  +---------------+  +-----------------------+  +---------------------
@@ -7,10 +8,11 @@
 //! +---------------+-----------------+-----------+  +---------------+  +-----------------------+  +---------------------
 //! ```
 //!
-//! Such a unit is addressed to the member of the first component; its front ([`crate::group`]) says that member and its MAC, and the
-//! link sequence is that member's. The others hear it. Each member takes the others' natives out of the XOR, which is as long as the
-//! longest of them, and what is left is what a [`Shared`](crate::group::Shared) frame of its own would have held. A MAC is over
-//! sequence, type, count and components, as they stand here, and then the bytes that its member takes out, under the counter of the
+//! Such a unit is addressed to the member of the first component; its front ([`crate::group`]) says that
+//! member and its MAC, and the link sequence is that member's. The others hear it. Each member takes the
+//! others' natives out of the XOR, which is as long as the longest of them, and what is left is what a
+//! [`Shared`](crate::group::Shared) frame of its own would have held. A MAC is over sequence, type, count and
+//! components, as they stand here, and then the bytes that its member takes out, under the counter of the
 //! unit: it proves both.
 //!
 //! ```text
@@ -26,8 +28,8 @@
 //! +-------------+---------------+-----------+------------------+-------------------------------+
 //! ```
 //!
-//! A native is known by two names: to the member that sent it, by that member and the link sequence that it had then; to whoever
-//! overheard it on its way, by the sender's group and the number there.
+//! A native is known by two names: to the member that sent it, by that member and the link sequence that it
+//! had then; to whoever overheard it on its way, by the sender's group and the number there.
 
 use crate::frame::{FrameType, PACKET_MAC_BYTES, SEQUENCE_BYTES, emit_sequence, parse_sequence};
 use crate::number::{from_u24, to_u24};
@@ -117,7 +119,8 @@ impl<'a> Component<'a> {
         Ok(Component { member, sequence, name, frame_type, number, front, bytes, removed })
     }
 
-    /// What it has in the XOR of this native, stretch by stretch. None if it is too short to be the one that is meant.
+    /// What it has in the XOR of this native, stretch by stretch. None if it is too short to be the one that
+    /// is meant.
     pub fn literals<'n>(&self, native: &'n [u8], mut each: impl FnMut(&'n [u8])) -> Option<()> {
         match self.removed {
             None => each(native),
@@ -234,8 +237,8 @@ impl<'a> Natives<'a> {
         self.macs.get(place.checked_sub(1)?).copied()
     }
 
-    /// Appends what stands behind the front for these parts, two to [`MAX_NATIVES`] for as many members. `mac` makes the MAC of the
-    /// part at a place of what it is over; the first one's is returned.
+    /// Appends what stands behind the front for these parts, two to [`MAX_NATIVES`] for as many members.
+    /// `mac` makes the MAC of the part at a place of what it is over; the first one's is returned.
     pub fn emit(
         parts: &[Part<'_>],
         mut mac: impl FnMut(usize, &[u8]) -> [u8; PACKET_MAC_BYTES],

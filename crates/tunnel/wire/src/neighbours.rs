@@ -1,4 +1,5 @@
-//! What gateways of one operator say to each other of stations that hear several of them (REfactor, section 3.4).
+//! What gateways of one operator say to each other of stations that hear several of them (REfactor, section
+//! 3.4).
 //!
 //! ```text
 //! +-----------+------------+--------------+
@@ -12,8 +13,9 @@
 //! group (6):      | key id (24) | traffic key (256) |
 //! ```
 //!
-//! They go as frames of the session between the two, which are peers of each other. A station has a name there, the same at every gateway: a hash of its
-//! public key. The boot tells when a gateway has started again, and with it what numbers are.
+//! They go as frames of the session between the two, which are peers of each other. A station has a name
+//! there, the same at every gateway: a hash of its public key. The boot tells when a gateway has started
+//! again, and with it what numbers are.
 
 use crate::group::OtherGroup;
 use crate::{Malformed, take_array, varint};
@@ -47,8 +49,8 @@ pub enum Said<'a> {
     Gone,
     /// This station is associated with the sender: what is for it goes there. Said again while it is so.
     Has,
-    /// The sender's own group, which stations of the receiver's may overhear; of no station, which is 0. Said again from time
-    /// to time.
+    /// The sender's own group, which stations of the receiver's may overhear; of no station, which is 0. Said
+    /// again from time to time.
     Group(OtherGroup),
 }
 

@@ -1,5 +1,6 @@
-//! Loss notices: stretches of a TCP flow that the hop lost on their way to the sender of the notice, which is the end of
-//! the hop away from TCP's sender (negative acknowledgments of Snoop for mobile senders, MobiCom 1995, section 3.2).
+//! Loss notices: stretches of a TCP flow that the hop lost on their way to the sender of the notice, which is
+//! the end of the hop away from TCP's sender (negative acknowledgments of Snoop for mobile senders, MobiCom
+//! 1995, section 3.2).
 //!
 //! ```text
 //! +-------------+---------------------+--------------------------+-------------------------------------

@@ -9,14 +9,15 @@
 //! +---------------------------------------------------------------------------------
 //! ```
 //!
-//! A *run* is a row of sequences that are in the same [`State`]. *Held* means received, restored and delivered: what may be
-//! referred to. Units that arrived but could not be restored count as received and are not held; *parked* are those of
-//! them that wait for what they refer to. Of what is *untold* another receipt tells. *Settled* says how far back from the
-//! newest that sequence lies before which nothing is told any more, because it is held or was given up.
+//! A *run* is a row of sequences that are in the same [`State`]. *Held* means received, restored and
+//! delivered: what may be referred to. Units that arrived but could not be restored count as received and are
+//! not held; *parked* are those of them that wait for what they refer to. Of what is *untold* another receipt
+//! tells. *Settled* says how far back from the newest that sequence lies before which nothing is told any
+//! more, because it is held or was given up.
 //!
-//! Runs, because what matters on a fast and long path is far back: thousands of packets are on their way while one is
-//! sent again, most of them in long rows. The delay is the time between the newest sequence's arrival and this receipt,
-//! so that its sender can measure the round trip.
+//! Runs, because what matters on a fast and long path is far back: thousands of packets are on their way
+//! while one is sent again, most of them in long rows. The delay is the time between the newest sequence's
+//! arrival and this receipt, so that its sender can measure the round trip.
 
 use crate::number::{from_u24, to_u24};
 use crate::{Malformed, take_array, varint};

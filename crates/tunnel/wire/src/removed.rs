@@ -1,11 +1,13 @@
-//! What was removed from a native that travels in an XOR (REfactor, sections 2.2.2 and 5.5.2), and the XOR itself.
+//! What was removed from a native that travels in an XOR (REfactor, sections 2.2.2 and 5.5.2), and the XOR
+//! itself.
 //!
 //! ```text
 //! | shim (shim::slots) without literals | bytes removed, once a run of the shim (varints) |
 //! ```
 //!
-//! Receivers that hold the native, but not the form that the relay made of it, can make the same form only if they know what was
-//! removed. So the shim travels in the clear, with the removed lengths, and only what is left is combined.
+//! Receivers that hold the native, but not the form that the relay made of it, can make the same form only if
+//! they know what was removed. So the shim travels in the clear, with the removed lengths, and only what is
+//! left is combined.
 
 use crate::shim::slots::Encoded;
 use crate::{Malformed, varint};
@@ -40,8 +42,8 @@ impl<'a> Removed<'a> {
         lengths.into_iter().for_each(|bytes| varint::emit(bytes, out));
     }
 
-    /// Gives the native's stretches that were not removed, in its order. None if the native is too short to be the one that is
-    /// meant.
+    /// Gives the native's stretches that were not removed, in its order. None if the native is too short to
+    /// be the one that is meant.
     pub fn literals<'n>(&self, native: &'n [u8], mut each: impl FnMut(&'n [u8])) -> Option<()> {
         let (mut shim, mut lengths, mut rest) = (self.shim, self.lengths, native);
         for run in Encoded::take_shim(&mut shim).ok()?.runs() {

@@ -4,9 +4,9 @@
 //! header (key id: the one that is not known) | reset token (128)
 //! ```
 //!
-//! The same idea as QUIC's stateless reset (RFC 9000, section 10.3): the token is a keyed hash of the key id under the
-//! node's private key, told to the peer inside the handshake. Only the node itself can show it, even after it forgot
-//! everything else; who sees one on the air learns nothing about sessions to come.
+//! The same idea as QUIC's stateless reset (RFC 9000, section 10.3): the token is a keyed hash of the key id
+//! under the node's private key, told to the peer inside the handshake. Only the node itself can show it,
+//! even after it forgot everything else; who sees one on the air learns nothing about sessions to come.
 
 use crate::{Malformed, take_array};
 

@@ -7,11 +7,11 @@
 //! +------------+----------+-------------------+------------------+---------------+--------------
 //! ```
 //!
-//! Of the generation there are the low bits: no packet is under way for so long that its receiver forgets 32 times. The
-//! distance (varint) is this packet's link sequence less the one whose header the [delta](crate::headers) starts from.
-//! Regions are those of the [compact](crate::shim::compact) shim. Literals are those of the shim, less the header if a delta
-//! stands for it, and may be compressed: then they are the content of one compressed block of Zstandard (RFC 8878, section
-//! 3.1.1.2.2) and nothing else.
+//! Of the generation there are the low bits: no packet is under way for so long that its receiver forgets 32
+//! times. The distance (varint) is this packet's link sequence less the one whose header the
+//! [delta](crate::headers) starts from. Regions are those of the [compact](crate::shim::compact) shim.
+//! Literals are those of the shim, less the header if a delta stands for it, and may be compressed: then they
+//! are the content of one compressed block of Zstandard (RFC 8878, section 3.1.1.2.2) and nothing else.
 
 use crate::frame::PACKET_MAC_BYTES;
 use crate::shim::compact::Compact;
@@ -42,8 +42,8 @@ pub struct Outline<'a> {
 }
 
 impl<'a> Outline<'a> {
-    /// Reads a body. Of a delta only its own bits tell how long it is: it is taken for one of TCP over IPv4, which those of
-    /// other packets differ from seldom.
+    /// Reads a body. Of a delta only its own bits tell how long it is: it is taken for one of TCP over IPv4,
+    /// which those of other packets differ from seldom.
     pub fn parse(mut body: &'a [u8]) -> Result<Self, Malformed> {
         let [front] = take_array(&mut body, "short: front")?;
         if front & REGIONS != 0 {

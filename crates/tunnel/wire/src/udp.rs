@@ -1,7 +1,8 @@
-//! A UDP datagram in an IP packet that was sent to somebody else, as the node's socket would have handed it over.
+//! A UDP datagram in an IP packet that was sent to somebody else, as the node's socket would have handed it
+//! over.
 //!
-//! Strict, where [`crate::inner`] is lax: of a packet that is cut short or a fragment there is nothing to be had.
-//! Checksums are not looked at: what is in a datagram authenticates itself.
+//! Strict, where [`crate::inner`] is lax: of a packet that is cut short or a fragment there is nothing to be
+//! had. Checksums are not looked at: what is in a datagram authenticates itself.
 
 use crate::Malformed;
 use crate::inner::UDP;
@@ -20,7 +21,8 @@ pub struct Datagram<'a> {
 }
 
 impl<'a> Datagram<'a> {
-    /// Reads an IP packet (RFC 791, RFC 8200). `None`: another protocol, a fragment, or IPv6 with extension headers.
+    /// Reads an IP packet (RFC 791, RFC 8200). `None`: another protocol, a fragment, or IPv6 with extension
+    /// headers.
     pub fn parse(packet: &'a [u8]) -> Result<Option<Self>, Malformed> {
         let malformed = Malformed("IP header");
         let (source, destination, protocol, carried) = match packet.first().map(|first| first >> 4) {

@@ -13,21 +13,21 @@
 //! ```
 //!
 //! The header is authenticated with the ciphertext (AEAD's associated data). `L` is set when another unit
-//! follows: what is sealed under a group's key and what only one station may read share one datagram so.
-//! A sealed unit has the version that its session agreed on. Handshake messages and resets are of [`VERSION`] 1 in every
-//! version, and so is everything up to the ciphertext: by them nodes of any two versions meet, and agree on one that both
-//! speak or on [`PLAIN`].
+//! follows: what is sealed under a group's key and what only one station may read share one datagram so. A
+//! sealed unit has the version that its session agreed on. Handshake messages and resets are of [`VERSION`] 1
+//! in every version, and so is everything up to the ciphertext: by them nodes of any two versions meet, and
+//! agree on one that both speak or on [`PLAIN`].
 //!
-//! The key id is chosen by whoever opens the unit; for a handshake's first message and a group's key it is the
-//! sender's, and for a reset the one that was not known.
+//! The key id is chosen by whoever opens the unit; for a handshake's first message and a group's key it is
+//! the sender's, and for a reset the one that was not known.
 
 use crate::number::{from_u24, to_u24};
 use crate::{Malformed, take, take_array};
 
 /// The newest version of the formats in this crate.
 pub const VERSION: u8 = 1;
-/// The version of a session between nodes that have no other in common: a plain tunnel, which every version speaks.
-/// Frames are those that [`crate::frame::FrameType::is_plain`] names, for ever.
+/// The version of a session between nodes that have no other in common: a plain tunnel, which every version
+/// speaks. Frames are those that [`crate::frame::FrameType::is_plain`] names, for ever.
 pub const PLAIN: u8 = 0;
 /// The version of handshake messages and resets.
 const HANDSHAKE_VERSION: u8 = 1;
@@ -54,8 +54,8 @@ pub enum Kind {
     Response,
     /// The key id that somebody used is not known: [`crate::reset`].
     Reset,
-    /// Frames under the key of a group, which all of its members can open: [`crate::group`]. The key id is its
-    /// sender's choice.
+    /// Frames under the key of a group, which all of its members can open: [`crate::group`]. The key id is
+    /// its sender's choice.
     Group {
         /// The low 24 bits of the sender's counter under this key.
         counter: u32,

@@ -1,5 +1,5 @@
-//! The test vectors of docs/wire-format.md, which were encoded by hand from its text: what is read of each is what stands
-//! beside it, and what is written again is the same bytes.
+//! The test vectors of docs/wire-format.md, which were encoded by hand from its text: what is read of each is
+//! what stands beside it, and what is written again is the same bytes.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 

@@ -5,8 +5,8 @@
 //!  requester 4 (in a query only) │ URL, NUL
 //! ```
 //!
-//! Numbers are big-endian. Parsing is strict: the length is the datagram's, the URL ends with the only NUL, and it is one
-//! that a cache could hold. Laxness here has been a way into other programs.
+//! Numbers are big-endian. Parsing is strict: the length is the datagram's, the URL ends with the only NUL,
+//! and it is one that a cache could hold. Laxness here has been a way into other programs.
 
 use crate::semantics::key::Key;
 

@@ -10,7 +10,8 @@ use hyper::{Response, StatusCode};
 /// RFC 9211.
 pub const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
 
-/// A parameter of our own in Cache-Status: origins have caches before them too, whose hits do not relieve the gateway.
+/// A parameter of our own in Cache-Status: origins have caches before them too, whose hits do not relieve the
+/// gateway.
 const ROUTER: &str = "overheard";
 
 /// Fields that a stored response gets when it is sent.

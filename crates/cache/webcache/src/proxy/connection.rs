@@ -1,12 +1,13 @@
 //! A client's connection, whose end can be a reset and whose last segment can wait for more.
 //!
-//! Where neither a length nor chunks frame a response (HTTP/1.0), the end of the connection does; only a reset tells
-//! the client that there was more.
+//! Where neither a length nor chunks frame a response (HTTP/1.0), the end of the connection does; only a
+//! reset tells the client that there was more.
 //!
-//! What passes on segment by segment would be pushed segment by segment, and a client's system acknowledges at once what
-//! was pushed: half as many acknowledgments again as for a file that is sent from a disk, over radio a twentieth of the
-//! throughput (MeshCache's Figure 4, run again). A response that is known to have more to come is not pushed (MSG_MORE), and
-//! its last segment, where that is not full, waits for what comes (TCP_CORK).
+//! What passes on segment by segment would be pushed segment by segment, and a client's system acknowledges
+//! at once what was pushed: half as many acknowledgments again as for a file that is sent from a disk, over
+//! radio a twentieth of the throughput (MeshCache's Figure 4, run again). A response that is known to have
+//! more to come is not pushed (MSG_MORE), and its last segment, where that is not full, waits for what comes
+//! (TCP_CORK).
 
 use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
 use socket2::SockRef;

@@ -49,7 +49,8 @@ impl Proxy {
         }
         self.note_not_kept(asked, stored.as_ref(), &answer, asked_at, received);
         drop(turn);
-        // Whole chunks were asked for and not what the client wants: what cannot be kept has to be asked for anew.
+        // Whole chunks were asked for and not what the client wants: what cannot be kept has to be asked for
+        // anew.
         if status == StatusCode::PARTIAL_CONTENT && chunks_of(asked).is_some() {
             return self.pass(asked, empty(), outlet).await;
         }
@@ -71,7 +72,8 @@ impl Proxy {
         self.store.freshen(object, head);
     }
 
-    /// What an answer that is not kept says of what is stored, and of those who will ask next. A failure says nothing.
+    /// What an answer that is not kept says of what is stored, and of those who will ask next. A failure says
+    /// nothing.
     fn note_not_kept(
         &self,
         asked: &Asked,

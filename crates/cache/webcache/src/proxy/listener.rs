@@ -35,8 +35,8 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Opens a door at `address` for clients in `networks`, who may each have so many connections at a time. A transparent
-    /// one takes connections to anybody ([`Door::Transparent`] with any address).
+    /// Opens a door at `address` for clients in `networks`, who may each have so many connections at a time.
+    /// A transparent one takes connections to anybody ([`Door::Transparent`] with any address).
     pub fn open(
         address: SocketAddr,
         door: Door,

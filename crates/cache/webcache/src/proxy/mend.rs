@@ -1,5 +1,6 @@
-//! Content on its way to a client. Where it stops because a hop, a neighbour or the origin failed, the rest is asked for
-//! by range along the next best way; what cannot be had breaks the client's connection off. It is never completed short.
+//! Content on its way to a client. Where it stops because a hop, a neighbour or the origin failed, the rest
+//! is asked for by range along the next best way; what cannot be had breaks the client's connection off. It
+//! is never completed short.
 
 use super::request::Asked;
 use super::{Outlet, Proxy};
@@ -177,7 +178,8 @@ impl Proxy {
     }
 }
 
-/// Which bytes of how many an answer to a Range brings: a part, or all where ranges are not served. `None`: neither.
+/// Which bytes of how many an answer to a Range brings: a part, or all where ranges are not served. `None`:
+/// neither.
 fn part_of(answer: &Response<Incoming>) -> Option<(Range<u64>, Option<u64>)> {
     match answer.status() {
         StatusCode::PARTIAL_CONTENT => {

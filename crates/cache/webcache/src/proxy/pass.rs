@@ -63,7 +63,8 @@ impl Proxy {
         self.failed(None, asked, &last, outlet)
     }
 
-    /// RFC 9111 section 4.4: what was changed is stored no more, nor what the answer says was, on the same host.
+    /// RFC 9111 section 4.4: what was changed is stored no more, nor what the answer says was, on the same
+    /// host.
     fn invalidate(&self, asked: &Asked, answer: &HeaderMap) {
         self.store.invalidate(&asked.key);
         for name in [LOCATION, CONTENT_LOCATION] {

@@ -34,8 +34,8 @@ impl Places {
         self.all.clone().acquire_owned().await.ok()
     }
 
-    /// Gives it to a client; `None`: that one has as many as it may. Who is on this machine speaks for others, and has as
-    /// many as there are.
+    /// Gives it to a client; `None`: that one has as many as it may. Who is on this machine speaks for
+    /// others, and has as many as there are.
     pub(super) fn give(self: &Arc<Self>, one: OwnedSemaphorePermit, client: IpAddr) -> Option<Place> {
         let client = network_of(client);
         let mut taken = self.taken();

@@ -1,14 +1,15 @@
-//! Proofs between routers: a request to another router bears one, and so does the head of its answer. Without the network's
-//! key nobody is served at the door for routers, and nobody who took a router's address is believed.
+//! Proofs between routers: a request to another router bears one, and so does the head of its answer. Without
+//! the network's key nobody is served at the door for routers, and nobody who took a router's address is
+//! believed.
 //!
 //! ```text
 //! Overheard-Proof: NONCE MAC        of a request, over the nonce, the method and the URI
 //! Overheard-Proof: MAC              of an answer, over the request's nonce, the URI, the status and what decides of keeping
 //! ```
 //!
-//! In hexadecimal; a MAC is BLAKE2s of 16 octets under a key derived from the network's. A request that is heard and said
-//! again gets what its first answer gave away already. What the content itself goes through on its way is not proven:
-//! that is the tunnel's part.
+//! In hexadecimal; a MAC is BLAKE2s of 16 octets under a key derived from the network's. A request that is
+//! heard and said again gets what its first answer gave away already. What the content itself goes through on
+//! its way is not proven: that is the tunnel's part.
 
 use crate::selection::message::NetworkKey;
 use crate::semantics::directives::CDN_CACHE_CONTROL;

@@ -1,6 +1,7 @@
-//! WebSocket over plain HTTP (RFC 6455): who takes connections on their way must not stand in the way of another protocol.
-//! The request is passed on; where the origin agrees, octets go both ways unseen from then on. Other protocols are not
-//! asked for (RFC 9110 section 7.8: an intermediary may ignore them), HTTP/2 least of all, which would speak past the cache.
+//! WebSocket over plain HTTP (RFC 6455): who takes connections on their way must not stand in the way of
+//! another protocol. The request is passed on; where the origin agrees, octets go both ways unseen from then
+//! on. Other protocols are not asked for (RFC 9110 section 7.8: an intermediary may ignore them), HTTP/2
+//! least of all, which would speak past the cache.
 
 use super::answer::{Outcome, refusal};
 use super::fetch::Answered;

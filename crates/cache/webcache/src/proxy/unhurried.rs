@@ -1,10 +1,10 @@
 //! A connection to another router or an origin that acknowledges every second segment, and no more.
 //!
-//! Whoever reads at once what has come, and is sent it segment by segment by a router that reads at once too, has its
-//! system acknowledge each by itself: each was the last of what was written, and the buffer is empty. Over radio that
-//! costs a seventh more packets than one connection over all hops has, and an eighth of the throughput (MeshCache's
-//! Figure 4, run again). Every second one will do (RFC 9293, section 3.8.6.3). A system that is told so forgets it now and
-//! then, so it is told with every read.
+//! Whoever reads at once what has come, and is sent it segment by segment by a router that reads at once too,
+//! has its system acknowledge each by itself: each was the last of what was written, and the buffer is empty.
+//! Over radio that costs a seventh more packets than one connection over all hops has, and an eighth of the
+//! throughput (MeshCache's Figure 4, run again). Every second one will do (RFC 9293, section 3.8.6.3). A
+//! system that is told so forgets it now and then, so it is told with every read.
 
 use std::io;
 use std::pin::Pin;

@@ -62,7 +62,8 @@ pub enum Kind {
     ProxyHolder,
 }
 
-/// What a request to a router carries to prove who sends it: the nonce that the answer has to prove, and the field.
+/// What a request to a router carries to prove who sends it: the nonce that the answer has to prove, and the
+/// field.
 type Proof = (Nonce, HeaderValue);
 
 impl Kind {
@@ -116,8 +117,8 @@ impl Upstream {
         Upstream { client, pseudonym, prover }
     }
 
-    /// Sends a request without a content for `key` along `way`. `headers` are those to send but for Host, Via and what
-    /// concerns one connection.
+    /// Sends a request without a content for `key` along `way`. `headers` are those to send but for Host, Via
+    /// and what concerns one connection.
     pub async fn send(
         &self,
         way: Way,
@@ -128,8 +129,8 @@ impl Upstream {
         self.upload(way, method, key, headers, full(Bytes::new()), &Moved::default()).await
     }
 
-    /// Sends a request with a content. The time that the head of the answer may take begins when the content last
-    /// `moved`.
+    /// Sends a request with a content. The time that the head of the answer may take begins when the content
+    /// last `moved`.
     pub(super) async fn upload(
         &self,
         way: Way,
@@ -157,7 +158,8 @@ impl Upstream {
         received(answer).map_err(|error| failed(error.to_string()))
     }
 
-    /// Asks for another protocol on a connection of its own; the answer says whether it is spoken from now on.
+    /// Asks for another protocol on a connection of its own; the answer says whether it is spoken from now
+    /// on.
     pub(super) async fn switch(
         &self,
         way: Way,
@@ -211,8 +213,8 @@ impl Upstream {
     }
 }
 
-/// Makes of an answer what may be passed on: its framing is clear, and it tells when it was made (RFC 9110 section
-/// 6.6.1: whoever receives one that does not says when that was).
+/// Makes of an answer what may be passed on: its framing is clear, and it tells when it was made (RFC 9110
+/// section 6.6.1: whoever receives one that does not says when that was).
 fn received(mut answer: Response<Incoming>) -> Result<Response<Incoming>, fields::MalformedLength> {
     let framing = fields::framing(answer.headers())?;
     let headers = answer.headers_mut();

@@ -47,8 +47,9 @@ impl Names {
 }
 
 impl Proxy {
-    /// Whether Host names where the client was going. One that does not would let a client put its own content under
-    /// another's name; the request is then passed on to where it was going, and nothing of it is kept.
+    /// Whether Host names where the client was going. One that does not would let a client put its own
+    /// content under another's name; the request is then passed on to where it was going, and nothing of it
+    /// is kept.
     pub(super) async fn is_host_right(&self, asked: &Asked) -> bool {
         let Door::Transparent(destination) = &asked.door else { return true };
         if !self.settings.verify_host || asked.names_address(destination.ip()) {
@@ -58,8 +59,8 @@ impl Proxy {
         asked.key.port() == destination.port() && addresses.contains(&destination.ip())
     }
 
-    /// The addresses of a host that a client may be led to. Only who is on this machine is led to this machine's own:
-    /// what listens there trusts whoever can come.
+    /// The addresses of a host that a client may be led to. Only who is on this machine is led to this
+    /// machine's own: what listens there trusts whoever can come.
     pub(super) async fn names_of(&self, host: &str, client: IpAddr) -> Vec<IpAddr> {
         let mut addresses = self.names.resolve(host).await;
         let inward = |address: &IpAddr| {

@@ -1,5 +1,5 @@
-//! Which router of the own virtual square a URI belongs to: consistent hashing over the routers in it (GHCP, MeshCache
-//! section 4.2.3).
+//! Which router of the own virtual square a URI belongs to: consistent hashing over the routers in it (GHCP,
+//! MeshCache section 4.2.3).
 
 use blake2::digest::consts::U8;
 use blake2::{Blake2s, Digest};
@@ -13,7 +13,8 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// The square of side `metres` that `own` is in, with whoever else of `positions` is; `None`: `own` has no position.
+    /// The square of side `metres` that `own` is in, with whoever else of `positions` is; `None`: `own` has
+    /// no position.
     #[must_use]
     pub fn around(own: IpAddr, positions: &BTreeMap<IpAddr, [f64; 2]>, metres: f64) -> Option<Self> {
         // Squares are numbered, and positions are within what a float tells apart.

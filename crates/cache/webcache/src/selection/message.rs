@@ -9,11 +9,11 @@
 //!  └───────────────┴──────────────────┴───────────────────┘
 //! ```
 //!
-//! Numbers are big-endian. `origin` is the router that speaks first (who searches, who sets up), `target` the router
-//! that is spoken of; IPv4 addresses are mapped (RFC 4291 section 2.5.5.2). `boot` is random at each start, `sequence`
-//! counts: together with `origin` they name the message, so that each is forwarded once and a repeated one is known.
-//! `check` is BLAKE2s of everything before it under the network's key. Whoever forwards a message lowers its TTL and
-//! makes the check anew.
+//! Numbers are big-endian. `origin` is the router that speaks first (who searches, who sets up), `target` the
+//! router that is spoken of; IPv4 addresses are mapped (RFC 4291 section 2.5.5.2). `boot` is random at each
+//! start, `sequence` counts: together with `origin` they name the message, so that each is forwarded once and
+//! a repeated one is known. `check` is BLAKE2s of everything before it under the network's key. Whoever
+//! forwards a message lowers its TTL and makes the check anew.
 
 use blake2::Blake2sMac;
 use blake2::digest::consts::U16;

@@ -1,8 +1,9 @@
 //! The broadcast search (BCP, MeshCache section 4.2.2) and the setting up of a way (PH-BCP, section 7.3).
 //!
-//! A search is a *content locate* message with a TTL, rebroadcast once by each router that lacks the content; whoever has
-//! it answers the searcher alone. The searcher collects for the search timeout and then has the list of those who answered. A *setup*
-//! message goes to the next router on the way to the one chosen, which notes the mapping and passes it on.
+//! A search is a *content locate* message with a TTL, rebroadcast once by each router that lacks the content;
+//! whoever has it answers the searcher alone. The searcher collects for the search timeout and then has the
+//! list of those who answered. A *setup* message goes to the next router on the way to the one chosen, which
+//! notes the mapping and passes it on.
 //!
 //! Whatever does not bear the network's key changes nothing. A router that floods is held to an allowance.
 
@@ -125,8 +126,8 @@ impl Searches {
         &mut self.mappings
     }
 
-    /// Begins a search that reaches `ttl` hops; `None`: too many are open, or the URI is too long. It stays open until
-    /// it is [ended](Searches::end).
+    /// Begins a search that reaches `ttl` hops; `None`: too many are open, or the URI is too long. It stays
+    /// open until it is [ended](Searches::end).
     pub fn begin(&mut self, key: &str, ttl: u8) -> Option<SearchId> {
         if self.open.len() >= MOST_SEARCHES || ttl == 0 {
             return None;
@@ -166,7 +167,8 @@ impl Searches {
         }
     }
 
-    /// Takes a datagram. `has` tells whether a URI's content is here, `next_hop` the next router on the way to another.
+    /// Takes a datagram. `has` tells whether a URI's content is here, `next_hop` the next router on the way
+    /// to another.
     pub fn handle_datagram(
         &mut self,
         datagram: &[u8],
@@ -221,8 +223,8 @@ impl Searches {
         if !has {
             return self.pass_on(message, None, true);
         }
-        // Not passed on, as the paper would (section 7.3, step 11): whom only this router reaches is farther than it is, and
-        // answers came late because searches filled the air.
+        // Not passed on, as the paper would (section 7.3, step 11): whom only this router reaches is farther
+        // than it is, and answers came late because searches filled the air.
         self.traffic.answered += 1;
         let answer = Message { kind: Kind::Found, ttl: 1, target: self.own, ..message.clone() };
         if let Some(datagram) = answer.emit(&self.key) {

@@ -1,11 +1,12 @@
-//! Whether a search pays. It costs its timeout when nobody has the content, and gains what the gateway takes longer
-//! than a neighbour when somebody has.
+//! Whether a search pays. It costs its timeout when nobody has the content, and gains what the gateway takes
+//! longer than a neighbour when somebody has.
 
 use std::time::Duration;
 
 /// How much each new observation counts.
 const WEIGHT: f64 = 1.0 / 16.0;
-/// Where searches do not pay, one in so many is made nevertheless: things change. The longer they do not, the fewer.
+/// Where searches do not pay, one in so many is made nevertheless: things change. The longer they do not, the
+/// fewer.
 const EXPLORED: u32 = 32;
 const SELDOM_EXPLORED: u32 = 1024;
 
@@ -14,7 +15,8 @@ const SELDOM_EXPLORED: u32 = 1024;
 pub struct Worth {
     /// The part of searches that found somebody.
     found: f64,
-    /// Time to the head of an answer, in seconds, from a router that had the content and by the way of the gateway.
+    /// Time to the head of an answer, in seconds, from a router that had the content and by the way of the
+    /// gateway.
     holder_seconds: Option<f64>,
     gateway_seconds: Option<f64>,
     passed_over: u32,

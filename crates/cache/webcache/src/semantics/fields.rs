@@ -26,8 +26,8 @@ const HOP_BY_HOP: [HeaderName; 10] = [
     UPGRADE,
 ];
 
-/// Takes out the fields that concern one connection, those that Connection names among them. Whoever sends the message
-/// on frames it anew.
+/// Takes out the fields that concern one connection, those that Connection names among them. Whoever sends
+/// the message on frames it anew.
 pub fn remove_hop_by_hop(headers: &mut HeaderMap) {
     let lines = headers.get_all(CONNECTION).iter().filter_map(|line| line.to_str().ok());
     let named: Vec<HeaderName> =
@@ -90,8 +90,8 @@ pub fn framing(headers: &HeaderMap) -> Result<Framing, MalformedLength> {
     }
 }
 
-/// Takes one from Max-Forwards (RFC 9110 section 7.6.2). `false`: the request goes no farther. One that is no number
-/// is left as it is.
+/// Takes one from Max-Forwards (RFC 9110 section 7.6.2). `false`: the request goes no farther. One that is no
+/// number is left as it is.
 pub fn count_forward(headers: &mut HeaderMap) -> bool {
     let Some(value) = headers.get(MAX_FORWARDS).and_then(|value| value.to_str().ok()) else { return true };
     if value.is_empty() || !value.bytes().all(|byte| byte.is_ascii_digit()) {

@@ -23,8 +23,8 @@ pub struct Freshness {
     pub lifetime: u32,
     /// How stale it may be used while it is validated, in seconds.
     pub stale_while_revalidate: u32,
-    /// How stale it may be used when the origin answers 500, 502, 503 or 504, in seconds; `None`: the origin does
-    /// not say.
+    /// How stale it may be used when the origin answers 500, 502, 503 or 504, in seconds; `None`: the origin
+    /// does not say.
     pub stale_if_error: Option<u32>,
     /// Never used stale.
     pub must_revalidate: bool,
@@ -156,8 +156,8 @@ impl Freshness {
         Reuse::Validate
     }
 
-    /// Whether it may stand in for an origin that failed, where `otherwise` seconds are allowed when the origin did
-    /// not say (RFC 5861 section 4, RFC 9111 section 4.2.4). The request may narrow that.
+    /// Whether it may stand in for an origin that failed, where `otherwise` seconds are allowed when the
+    /// origin did not say (RFC 5861 section 4, RFC 9111 section 4.2.4). The request may narrow that.
     #[must_use]
     pub fn covers_failure(&self, request: &Directives, otherwise: u32, now: UnixSeconds) -> bool {
         if self.must_revalidate || self.always_validate || request.no_cache {

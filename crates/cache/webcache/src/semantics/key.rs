@@ -1,5 +1,5 @@
-//! What a response is stored under: the target URI of its request (RFC 9110 section 7.1), normalised (RFC 3986
-//! section 6.2).
+//! What a response is stored under: the target URI of its request (RFC 9110 section 7.1), normalised (RFC
+//! 3986 section 6.2).
 
 use hyper::Uri;
 use hyper::header::{HOST, HeaderMap};
@@ -56,7 +56,8 @@ impl Key {
         Self::at(&authority, uri.path_and_query().map_or("/", |path| path.as_str()))
     }
 
-    /// What most requests have, without parsing an authority: a host in lower case, with no port or one of digits.
+    /// What most requests have, without parsing an authority: a host in lower case, with no port or one of
+    /// digits.
     fn plain(host: &[u8], path: &str) -> Option<Self> {
         let host = std::str::from_utf8(host).ok()?;
         let (name, port) = host.split_once(':').map_or((host, None), |(name, port)| (name, Some(port)));

@@ -1,5 +1,5 @@
-//! What is known of package repositories, whatever their servers say: an index must never be stale, a package never
-//! changes. Debian (`InRelease`, `dists/`, `pool/`, `by-hash/`), Alpine, Fedora, OpenWrt, Arch.
+//! What is known of package repositories, whatever their servers say: an index must never be stale, a package
+//! never changes. Debian (`InRelease`, `dists/`, `pool/`, `by-hash/`), Alpine, Fedora, OpenWrt, Arch.
 
 use super::freshness::Freshness;
 

@@ -3,8 +3,8 @@
 use hyper::header::HeaderValue;
 use std::ops::Range;
 
-/// Ranges in one request, at most. For more, and for such that overlap, the whole is a proper answer (RFC 9110 section
-/// 14.2), whose cost the client cannot inflate.
+/// Ranges in one request, at most. For more, and for such that overlap, the whole is a proper answer (RFC
+/// 9110 section 14.2), whose cost the client cannot inflate.
 const MOST_RANGES: usize = 16;
 
 /// One range that a Range field asks for.
@@ -22,7 +22,8 @@ pub enum ByteRange {
 }
 
 impl ByteRange {
-    /// Reads the value of a Range field with one range; `None`: it does not count (another unit, malformed, several).
+    /// Reads the value of a Range field with one range; `None`: it does not count (another unit, malformed,
+    /// several).
     #[must_use]
     pub fn parse(value: &[u8]) -> Option<Self> {
         Self::read(set_of(value)?)
@@ -62,8 +63,8 @@ pub enum Wanted {
     Nothing,
 }
 
-/// Reads the value of a Range field for a content of this length; `None`: it does not count, and the whole is the answer
-/// (another unit, malformed, too many, overlapping).
+/// Reads the value of a Range field for a content of this length; `None`: it does not count, and the whole is
+/// the answer (another unit, malformed, too many, overlapping).
 #[must_use]
 pub fn wanted(value: &[u8], length: u64) -> Option<Wanted> {
     let set = set_of(value)?;

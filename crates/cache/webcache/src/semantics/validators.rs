@@ -10,7 +10,8 @@ use hyper::header::{
 
 /// RFC 9110 section 8.8.2.2: from this long after the last change on, the date of it tells contents apart.
 const STRONG_DATE_SECONDS: u64 = 60;
-/// What a 304 does not change in the stored response: it describes the content that is here (RFC 9111 section 3.2).
+/// What a 304 does not change in the stored response: it describes the content that is here (RFC 9111 section
+/// 3.2).
 const OF_THE_CONTENT: [HeaderName; 6] =
     [CONTENT_LENGTH, CONTENT_ENCODING, CONTENT_TYPE, CONTENT_RANGE, TRANSFER_ENCODING, TRAILER];
 
@@ -81,8 +82,8 @@ pub fn is_same_content(stored: &HeaderMap, answer: &HeaderMap) -> bool {
     known.is_some() && known == strong_validator(answer)
 }
 
-/// Whether a 304 speaks of what is stored (RFC 9111 section 4.3.4): one with another tag, or with another date where there
-/// is no tag, is about something else.
+/// Whether a 304 speaks of what is stored (RFC 9111 section 4.3.4): one with another tag, or with another
+/// date where there is no tag, is about something else.
 #[must_use]
 pub fn speaks_of(stored: &HeaderMap, not_modified: &HeaderMap) -> bool {
     let tag = |headers: &HeaderMap| Some(opaque(headers.get(ETAG)?.to_str().ok()?).to_owned());
@@ -93,8 +94,8 @@ pub fn speaks_of(stored: &HeaderMap, not_modified: &HeaderMap) -> bool {
     !matches!(changed, (Some(stored), Some(said)) if stored != said)
 }
 
-/// Whether the answer to a HEAD describes what is stored (RFC 9111 section 4.3.5): the same validators, and the same
-/// length if it tells one. Otherwise what is stored is of yesterday.
+/// Whether the answer to a HEAD describes what is stored (RFC 9111 section 4.3.5): the same validators, and
+/// the same length if it tells one. Otherwise what is stored is of yesterday.
 #[must_use]
 pub fn describes(stored: &HeaderMap, length: Option<u64>, answer: &HeaderMap) -> bool {
     let agrees = |name: &HeaderName| answer.get(name).is_none_or(|said| stored.get(name) == Some(said));

@@ -1,12 +1,12 @@
-//! Content is kept in chunks under their own hashes: equal bytes under different URLs are kept once, and what the
-//! disk returns is what was given to it, or nothing.
+//! Content is kept in chunks under their own hashes: equal bytes under different URLs are kept once, and what
+//! the disk returns is what was given to it, or nothing.
 
 use blake2::digest::consts::U32;
 use blake2::{Blake2b, Digest};
 use std::fmt;
 
-/// Octets of a full chunk; the last one of a content is shorter. Large enough that a file for each is no waste, small
-/// enough that a range costs little more than itself.
+/// Octets of a full chunk; the last one of a content is shorter. Large enough that a file for each is no
+/// waste, small enough that a range costs little more than itself.
 pub const CHUNK_BYTES: usize = 256 << 10;
 
 /// BLAKE2b of a chunk's bytes.

@@ -37,8 +37,9 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// Opens or makes the directory at `path`, tells `each` record of its index, and lists the chunks that are there. How
-    /// long their files are is not asked: that takes longer than all the rest, and what is read is checked whole.
+    /// Opens or makes the directory at `path`, tells `each` record of its index, and lists the chunks that
+    /// are there. How long their files are is not asked: that takes longer than all the rest, and what is
+    /// read is checked whole.
     pub fn open(
         path: &Path,
         each: impl FnMut(Record),

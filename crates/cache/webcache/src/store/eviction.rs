@@ -1,5 +1,5 @@
-//! Which content goes when there is no more room: LRU, or S3-FIFO, which one scan of things never asked for again
-//! does not empty (Yang et al., "FIFO queues are all you need for cache eviction", SOSP 2023).
+//! Which content goes when there is no more room: LRU, or S3-FIFO, which one scan of things never asked for
+//! again does not empty (Yang et al., "FIFO queues are all you need for cache eviction", SOSP 2023).
 
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};

@@ -14,7 +14,8 @@ pub struct Fill {
     id: u64,
     at: u64,
     end: Option<u64>,
-    /// What comes before this is discarded: the part began in the middle of a chunk whose beginning is not here.
+    /// What comes before this is discarded: the part began in the middle of a chunk whose beginning is not
+    /// here.
     usable_from: u64,
 }
 
@@ -156,7 +157,8 @@ impl Fill {
             if let Some(slot) = content.slots.get_mut(number).filter(|slot| !matches!(slot, Slot::Held(..))) {
                 *slot = Slot::Loose(chunk);
             }
-            // Those before were dropped when their turn came; a content that was just given up leaves a few more.
+            // Those before were dropped when their turn came; a content that was just given up leaves a few
+            // more.
             if let Some(oldest) = number.checked_sub(LOOSE_CHUNKS) {
                 for slot in
                     content.slots.iter_mut().take(oldest + 1).skip(oldest.saturating_sub(2 * LOOSE_CHUNKS))

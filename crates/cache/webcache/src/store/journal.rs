@@ -5,8 +5,9 @@
 //!  length u32 │ check [u8; 8] │ record …             each record; check is BLAKE2b of it
 //! ```
 //!
-//! A record that a crash cut short, or that the disk changed, fails its check: reading ends there and what follows is
-//! forgotten. Forgetting is harmless; the chunks that nothing names any more are deleted at the next start.
+//! A record that a crash cut short, or that the disk changed, fails its check: reading ends there and what
+//! follows is forgotten. Forgetting is harmless; the chunks that nothing names any more are deleted at the
+//! next start.
 
 use super::chunk::ChunkId;
 use crate::semantics::freshness::Freshness;

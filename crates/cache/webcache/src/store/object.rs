@@ -14,7 +14,8 @@ use tokio::sync::Notify;
 
 /// Chunks of a content that is not kept, which wait for readers.
 pub const LOOSE_CHUNKS: usize = 16;
-/// A reader waits for a fill that is at most so many chunks behind; farther ahead it has the bytes fetched itself.
+/// A reader waits for a fill that is at most so many chunks behind; farther ahead it has the bytes fetched
+/// itself.
 const PATIENCE_CHUNKS: usize = 16;
 
 /// Status, fields, and what they allow.
@@ -29,8 +30,8 @@ pub struct Head {
 }
 
 impl Head {
-    /// The same in as little memory as it takes: fields that were received are slices of the buffer that they came in, and
-    /// would keep all of it.
+    /// The same in as little memory as it takes: fields that were received are slices of the buffer that they
+    /// came in, and would keep all of it.
     fn compact(self) -> Self {
         let lengths = self.headers.values().map(HeaderValue::len);
         let mut octets = BytesMut::with_capacity(lengths.sum());

@@ -1,5 +1,5 @@
-//! Chunks in memory. Where a disk has them too, some leave memory for others; where memory is all, they go with the
-//! responses that they belong to, and only what they take is counted.
+//! Chunks in memory. Where a disk has them too, some leave memory for others; where memory is all, they go
+//! with the responses that they belong to, and only what they take is counted.
 
 use super::chunk::ChunkId;
 use super::eviction::{Eviction, Policy};

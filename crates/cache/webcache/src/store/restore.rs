@@ -101,7 +101,8 @@ fn revive(found: Found, limits: &Limits, files: &HashSet<ChunkId>) -> Option<Arc
     (held == count_of(length) || held > 0 && resumable).then(|| Arc::new(object))
 }
 
-/// A process that ended between noting a response and forgetting the one before it left both; the later one counts.
+/// A process that ended between noting a response and forgetting the one before it left both; the later one
+/// counts.
 fn drop_superseded(state: &mut State) -> Vec<u64> {
     let mut superseded = Vec::new();
     for variants in state.objects.values_mut() {

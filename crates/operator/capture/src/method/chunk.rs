@@ -16,8 +16,8 @@ pub struct ChunkParameters {
     pub max_bytes: usize,
     /// Behind the minimum a chunk ends at one byte in 2^this.
     pub boundary_bits: u32,
-    /// What is sent in place of a chunk. REfactor's shims take about 6 bytes (REfactor, MobiCom 2011, Table 3:
-    /// .31 found and .27 removed with chunks of 32 to 64 bytes).
+    /// What is sent in place of a chunk. REfactor's shims take about 6 bytes (REfactor, MobiCom 2011, Table
+    /// 3: .31 found and .27 removed with chunks of 32 to 64 bytes).
     pub reference_bytes: usize,
     /// The most chunks remembered, counted once more for each further client. One takes up to 50 bytes.
     pub max_chunks: usize,

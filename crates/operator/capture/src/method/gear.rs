@@ -1,13 +1,13 @@
 //! Content-defined chunks by a gear hash: one shift and one addition a byte.
 //!
-//! W. Xia et al., "Ddelta: a deduplication-inspired fast delta compression approach", 2014. A chunk ends where
-//! the hash of the bytes before has zeros in certain bits, so that the same content is cut alike wherever it
-//! stands.
+//! W. Xia et al., "Ddelta: a deduplication-inspired fast delta compression approach", 2014. A chunk ends
+//! where the hash of the bytes before has zeros in certain bits, so that the same content is cut alike
+//! wherever it stands.
 //!
 //! A bit of the hash depends on as many of the last bytes as its place. The lowest bits would cut by a few
 //! bytes, so that frequent words decide; the highest by 64, which is more than a chunk has, so that after a
-//! difference the cuts do not fall into step again. Bits 32 and up depend on the last 33 bytes or little more,
-//! about the shortest chunk.
+//! difference the cuts do not fall into step again. Bits 32 and up depend on the last 33 bytes or little
+//! more, about the shortest chunk.
 
 /// For each byte a random number, from a fixed seed.
 const GEAR: [u64; 256] = table();

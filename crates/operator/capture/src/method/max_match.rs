@@ -14,8 +14,8 @@ use re::anchors::{Anchor, AnchorFinder};
 use re::extent::{common_prefix, common_suffix};
 use std::collections::HashMap;
 
-/// Bytes of one reference: a fingerprint of 64 bits, and two offsets and a length of 16 (Le, Srivatsa, Iyengar, ICDCS 2012,
-/// section III-B).
+/// Bytes of one reference: a fingerprint of 64 bits, and two offsets and a length of 16 (Le, Srivatsa,
+/// Iyengar, ICDCS 2012, section III-B).
 const REFERENCE_BYTES: usize = 14;
 
 /// Parameters of [`MaxMatch`].

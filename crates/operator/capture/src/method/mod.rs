@@ -19,8 +19,8 @@ pub use zstd_alone::ZstdAlone;
 use crate::packet::Packet;
 use crate::savings::Tally;
 
-/// What a method would have done to a capture. What goes to clients and what goes to servers crosses a link in
-/// different directions, and is measured by itself.
+/// What a method would have done to a capture. What goes to clients and what goes to servers crosses a link
+/// in different directions, and is measured by itself.
 pub trait Method: Send {
     /// Its name in the report.
     fn name(&self) -> String;

@@ -11,7 +11,8 @@ use std::time::Duration;
 const SECOND: Duration = Duration::from_secs(1);
 /// On so many interfaces at most.
 const MAX_EARS: usize = 4;
-/// How many system calls' worth of frames of each interface is looked at; what came beyond that is counted as dropped.
+/// How many system calls' worth of frames of each interface is looked at; what came beyond that is counted as
+/// dropped.
 const MAX_BATCHES: usize = 1000;
 
 pub fn examine() -> Vec<Finding> {

@@ -1,4 +1,5 @@
-//! A web cache's configuration: a TOML file, read as a whole and checked as a whole before anything is started.
+//! A web cache's configuration: a TOML file, read as a whole and checked as a whole before anything is
+//! started.
 //!
 //! `file` is the file as it is written, `resolve` what it means.
 

@@ -1,5 +1,5 @@
-//! A web cache as a process: [`config`] is the file that says how, [`run`](run()) the run from start to end. While it runs,
-//! `status_socket` answers for it.
+//! A web cache as a process: [`config`] is the file that says how, [`run`](run()) the run from start to end.
+//! While it runs, `status_socket` answers for it.
 
 pub mod config;
 mod run;

@@ -12,8 +12,8 @@ const REFRESH_SECONDS: u32 = 1;
 /// Each is looked up in the whole table every time that the source is asked.
 const MOST_DESTINATIONS: usize = 1024;
 
-/// What `[routing]` and the `[[destination]]`s of the file at `path` mean: what the node is told of them, and where their next
-/// hops are learnt.
+/// What `[routing]` and the `[[destination]]`s of the file at `path` mean: what the node is told of them, and
+/// where their next hops are learnt.
 pub fn destinations(
     path: &Path,
     file: &File,

@@ -15,8 +15,8 @@ pub struct File {
     /// The nodes it talks to.
     #[serde(default)]
     pub peer: Vec<Peer>,
-    /// Gateways of one operator: on a station those among which it chooses, the first one first; on a gateway, or a relay, the
-    /// others.
+    /// Gateways of one operator: on a station those among which it chooses, the first one first; on a
+    /// gateway, or a relay, the others.
     #[serde(default)]
     pub gateway: Vec<Gateway>,
     /// Where the ways to `destination`s are learnt.
@@ -45,8 +45,8 @@ pub struct File {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Node {
-    /// `"gateway"`, which waits for stations, `"station"`, which seeks its gateway, or `"relay"`, which passes on what comes for
-    /// others.
+    /// `"gateway"`, which waits for stations, `"station"`, which seeks its gateway, or `"relay"`, which
+    /// passes on what comes for others.
     pub role: Role,
     /// The node's private key; relative to this file.
     pub private_key_file: PathBuf,
@@ -154,8 +154,8 @@ pub struct Gateway {
     pub public_key: String,
     /// Its address or name, and its port; on a gateway left out where the other one comes to us.
     pub endpoint: Option<String>,
-    /// On a station, which inner addresses are reached through it, by default as through the first one. On a gateway, those of
-    /// the other one itself and of what is behind it alone; none by default.
+    /// On a station, which inner addresses are reached through it, by default as through the first one. On a
+    /// gateway, those of the other one itself and of what is behind it alone; none by default.
     pub allowed_ips: Option<Vec<String>>,
     /// How long to be silent before a keepalive: 2 by default on a station, 5 on a gateway.
     pub keepalive_seconds: Option<u16>,
@@ -207,7 +207,8 @@ pub struct Reduce {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shorten {
-    /// Whether headers are written as what differs from confirmed ones; by default where the policy is `adaptive`.
+    /// Whether headers are written as what differs from confirmed ones; by default where the policy is
+    /// `adaptive`.
     pub headers: Option<bool>,
     /// Whether literals are compressed; by default where the policy is `adaptive`.
     pub literals: Option<bool>,
@@ -311,14 +312,15 @@ pub struct Split {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Overhear {
-    /// The interface that is listened on: a Wi-Fi one in monitor mode, or one like Ethernet on a shared medium; without it
-    /// nothing is overheard here.
+    /// The interface that is listened on: a Wi-Fi one in monitor mode, or one like Ethernet on a shared
+    /// medium; without it nothing is overheard here.
     pub interface: Option<String>,
     /// The cache has two to this many slots: 18 by default.
     pub slot_bits: Option<u8>,
     /// At which rate the gateway's radio sends, in Mbit/s: 24 by default.
     pub rate_mbps: Option<f64>,
-    /// Whether a relay sends packets for several peers as one, and who has a relay takes them apart: by default they do.
+    /// Whether a relay sends packets for several peers as one, and who has a relay takes them apart: by
+    /// default they do.
     #[serde(default = "yes", alias = "code")]
     pub network_coding: bool,
 }
@@ -329,7 +331,8 @@ pub struct Overhear {
 pub struct Dashboard {
     /// Address and port: `"127.0.0.1:4785"` by default.
     pub listen: Option<String>,
-    /// A file with the token that whoever asks has to bear; needed where others can ask. Relative to this file.
+    /// A file with the token that whoever asks has to bear; needed where others can ask. Relative to this
+    /// file.
     pub token_file: Option<PathBuf>,
 }
 

@@ -7,8 +7,8 @@ use node::{Gateways, PeerConfig};
 use std::path::Path;
 use std::time::Duration;
 
-/// How long nothing is sent to a gateway before it is asked whether it is there: a station that has several goes to another
-/// when one is silent.
+/// How long nothing is sent to a gateway before it is asked whether it is there: a station that has several
+/// goes to another when one is silent.
 const STATION_KEEPALIVE: Duration = Duration::from_secs(2);
 /// The same between gateways, which are on a wire.
 const GATEWAY_KEEPALIVE: Duration = Duration::from_secs(5);

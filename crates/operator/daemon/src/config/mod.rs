@@ -62,7 +62,8 @@ impl Config {
     }
 }
 
-/// Where the node of the configuration at `path` answers `overheard status`; its keys are not needed for that.
+/// Where the node of the configuration at `path` answers `overheard status`; its keys are not needed for
+/// that.
 pub fn status_socket(path: &Path) -> Result<PathBuf, Mistake> {
     Ok(resolve::status_socket(path, &read(path)?))
 }

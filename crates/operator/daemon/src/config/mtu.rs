@@ -21,7 +21,8 @@ const NOBODY: [IpAddr; 2] = [
     IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0xffff, 0, 0, 0, 0, 0xfffe)),
 ];
 
-/// The largest inner packet, with so many bytes more around it than usual: as told, or what fits the way to every peer that is known.
+/// The largest inner packet, with so many bytes more around it than usual: as told, or what fits the way to
+/// every peer that is known.
 pub fn mtu(
     path: &Path,
     tunnel: &Tunnel,
@@ -52,8 +53,8 @@ pub fn mtu(
     Ok(u16::try_from(mtu).unwrap_or(u16::MAX))
 }
 
-/// The largest datagram that any of the ways to the peers may be asked to carry, in bytes: what the narrowest of our own
-/// interfaces on them takes, and no more than is usual on wired networks.
+/// The largest datagram that any of the ways to the peers may be asked to carry, in bytes: what the narrowest
+/// of our own interfaces on them takes, and no more than is usual on wired networks.
 pub fn largest_datagram_bytes(endpoints: &[SocketAddr], listen: SocketAddr) -> usize {
     let bytes = |to: SocketAddr| {
         let path_mtu = io::path::mtu_towards(to).unwrap_or(USUAL_PATH_MTU).min(LARGEST_PATH_MTU);
@@ -64,8 +65,9 @@ pub fn largest_datagram_bytes(endpoints: &[SocketAddr], listen: SocketAddr) -> u
     known.or_else(|| anyone.map(bytes).min()).unwrap_or(0)
 }
 
-/// The inner packet that fits the way to peers who will come to us, by either family where we listen on both: what
-/// the default routes carry, and no more than is usual, because beyond our own link we know nothing of their way.
+/// The inner packet that fits the way to peers who will come to us, by either family where we listen on both:
+/// what the default routes carry, and no more than is usual, because beyond our own link we know nothing of
+/// their way.
 fn fitting_anyone(listen: SocketAddr) -> i64 {
     let families = NOBODY.iter().filter(|to| listen.is_ipv6() || to.is_ipv4());
     let fitting = families.map(|to| {

@@ -6,7 +6,8 @@ use node::Group;
 use std::net::SocketAddr;
 use std::path::Path;
 
-/// What `[overhear]` means in the file at `path`: the peers' ports are those that others are reached from, too.
+/// What `[overhear]` means in the file at `path`: the peers' ports are those that others are reached from,
+/// too.
 pub fn overhear(path: &Path, file: &File, endpoints: &[SocketAddr]) -> Result<Option<io::Overhear>, Mistake> {
     let Some(overhear) = &file.overhear else { return Ok(None) };
     let mistake = |what: String| Mistake::at(path, "[overhear] interface", what);

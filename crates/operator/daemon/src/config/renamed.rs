@@ -1,4 +1,5 @@
-//! Keys that have another name now. The old one is an alias for one release, and a line of the log names the new one.
+//! Keys that have another name now. The old one is an alias for one release, and a line of the log names the
+//! new one.
 
 use toml::{Table, Value};
 

@@ -274,7 +274,8 @@ fn peer(path: &Path, file: &Peer) -> anyhow::Result<PeerConfig> {
     Ok(PeerConfig { name: file.name.clone(), public_key, endpoint, allowed_ips, keepalive })
 }
 
-/// Looks up an endpoint. A name that is not found may be there a minute later: that is no mistake of the user's.
+/// Looks up an endpoint. A name that is not found may be there a minute later: that is no mistake of the
+/// user's.
 pub(super) fn endpoint(path: &Path, key: &str, text: &str) -> anyhow::Result<SocketAddr> {
     if let Ok(address) = text.parse() {
         return Ok(address);
@@ -295,7 +296,8 @@ pub(super) fn endpoint(path: &Path, key: &str, text: &str) -> anyhow::Result<Soc
     found.next().with_context(|| format!("{}: {key}: the name {host:?} has no address", path.display()))
 }
 
-/// A tunnel that opens must have routes to withdraw, and must notice that a peer is back that no packet is sent to.
+/// A tunnel that opens must have routes to withdraw, and must notice that a peer is back that no packet is
+/// sent to.
 fn check_when_down(path: &Path, tunnel: &Tunnel, peers: &[PeerConfig]) -> Result<(), Mistake> {
     if tunnel.when_down == WhenDown::Closed {
         return Ok(());
@@ -330,7 +332,8 @@ fn check_names(path: &Path, peers: &[PeerConfig]) -> Result<(), Mistake> {
     }
 }
 
-/// A destination may be a peer, too, and then has some of its prefixes; what is neither's alone would lead to two.
+/// A destination may be a peer, too, and then has some of its prefixes; what is neither's alone would lead to
+/// two.
 fn check_destinations(
     path: &Path,
     addresses: &[IpNet],

@@ -17,7 +17,8 @@ const PORT: u16 = 4783;
 const MARK: u32 = 0x4f53;
 const TABLE: u32 = 4783;
 
-/// What `split` means in the file at `path`: taken is what comes through the tunnel, and what goes to a peer's addresses.
+/// What `split` means in the file at `path`: taken is what comes through the tunnel, and what goes to a
+/// peer's addresses.
 pub fn split(
     path: &Path,
     split: Option<Switched<Split>>,

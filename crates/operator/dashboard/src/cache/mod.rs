@@ -19,7 +19,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use webcache::proxy::Proxy;
 
-/// What a table for people calls the outcomes of requests, in the order of [`Answered::by_outcome`](webcache::statistics::Answered::by_outcome).
+/// What a table for people calls the outcomes of requests, in the order of
+/// [`Answered::by_outcome`](webcache::statistics::Answered::by_outcome).
 pub const OUTCOMES: [&str; 7] = ["local", "ph-local", "validated", "stale", "remote", "miss", "not kept"];
 const SAMPLED_EVERY: Duration = Duration::from_secs(1);
 

@@ -1,8 +1,10 @@
-//! How long a radio would have been on the air: what was offered, packet by packet, and what was sent in its place.
+//! How long a radio would have been on the air: what was offered, packet by packet, and what was sent in its
+//! place.
 //!
-//! Reckoned and not measured: as an 802.11g radio alone on its channel sends frames of the mean size at one rate, the first
-//! try of each ([`radio::timing`]). The node does not know its radio; what it knows is that on all of them a frame costs much
-//! before its first byte, so that bytes alone tell too little of what is saved, and packing looks idle.
+//! Reckoned and not measured: as an 802.11g radio alone on its channel sends frames of the mean size at one
+//! rate, the first try of each ([`radio::timing`]). The node does not know its radio; what it knows is that
+//! on all of them a frame costs much before its first byte, so that bytes alone tell too little of what is
+//! saved, and packing looks idle.
 
 use radio::Bitrate;
 use radio::timing::{ETHERNET_TO_MPDU_BYTES, Standard, Timing};

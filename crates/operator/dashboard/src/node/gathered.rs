@@ -28,8 +28,8 @@ impl Gathered {
         self.times.last().map_or(0.0, |(end, _)| *end)
     }
 
-    /// Puts newer steps behind, and lets go of what the node lets go of, too. A node that runs for less long than before has
-    /// begun anew, and so does this.
+    /// Puts newer steps behind, and lets go of what the node lets go of, too. A node that runs for less long
+    /// than before has begun anew, and so does this.
     pub fn take(&mut self, series: &Series) {
         if series.uptime_seconds < self.uptime_seconds {
             *self = Gathered::default();

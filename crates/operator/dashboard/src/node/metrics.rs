@@ -1,7 +1,7 @@
 //! What has been counted since the start, in the OpenMetrics form, for Prometheus.
 //!
-//! Names carry their units: `overheard_offered_bytes_total`, `overheard_rtt_seconds`. Everything that belongs to a peer has
-//! the label `peer`.
+//! Names carry their units: `overheard_offered_bytes_total`, `overheard_rtt_seconds`. Everything that belongs
+//! to a peer has the label `peer`.
 
 use crate::exposition;
 use crate::node::report::Report;
@@ -129,8 +129,8 @@ struct Told {
     names: Vec<String>,
 }
 
-/// The library writes labels as they are; quotes, backslashes and ends of lines have to be marked (OpenMetrics, ABNF of
-/// `escaped-string`).
+/// The library writes labels as they are; quotes, backslashes and ends of lines have to be marked
+/// (OpenMetrics, ABNF of `escaped-string`).
 fn escaped(name: &str) -> String {
     name.replace('\\', r"\\").replace('"', r#"\""#).replace('\n', r"\n")
 }

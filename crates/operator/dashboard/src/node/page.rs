@@ -60,7 +60,8 @@ impl Known {
         self.history.lock().unwrap_or_else(PoisonError::into_inner).series(step, since_seconds)
     }
 
-    /// Whether somebody has looked for web caches since this was asked last: they are not to be bothered for nobody.
+    /// Whether somebody has looked for web caches since this was asked last: they are not to be bothered for
+    /// nobody.
     pub fn caches_are_wanted(&self) -> bool {
         self.caches_are_wanted.swap(false, Ordering::Relaxed)
     }

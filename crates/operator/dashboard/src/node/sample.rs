@@ -28,7 +28,8 @@ const AROUND_FRAMES: u64 = 26;
         reduced_bytes,
         /// Bytes that shorter headers and compressed literals left out beyond that.
         shortened_bytes,
-        /// Bytes that were not sent because they had been overheard, or sent before to whoever is in the group.
+        /// Bytes that were not sent because they had been overheard, or sent before to whoever is in the
+        /// group.
         overheard_bytes,
         /// Bytes that were not sent because packets for several peers left combined.
         coded_bytes,
@@ -88,8 +89,8 @@ impl Sample {
         }
     }
 
-    /// Adds what happened to another peer in the same step: a queue is beside the other, and of the other states the whole
-    /// has the highest.
+    /// Adds what happened to another peer in the same step: a queue is beside the other, and of the other
+    /// states the whole has the highest.
     pub fn beside(&mut self, other: &Sample) {
         let queue_bytes = self.queue_bytes + other.queue_bytes;
         self.then(other);

@@ -1,7 +1,7 @@
 //! The series drawn with characters, for `overheard top`.
 //!
-//! [`View`] is what the person has chosen; [`draw`] puts one picture of it on a frame of ratatui's, and knows nothing of
-//! where the frame is: a terminal, or a test's memory.
+//! [`View`] is what the person has chosen; [`draw`] puts one picture of it on a frame of ratatui's, and knows
+//! nothing of where the frame is: a terminal, or a test's memory.
 
 mod charts;
 mod stations;

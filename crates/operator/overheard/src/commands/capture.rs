@@ -14,8 +14,9 @@ use std::time::{Duration, Instant};
 /// How often it is looked whether it is to end.
 const TURN: Duration = Duration::from_millis(200);
 
-/// Write what passes a node into a pcapng file, until SIGINT: packets as the hosts see them, datagrams as the air does, and
-/// what those say under their seal, with comments that tell what was removed and why. The file can be read by nobody else
+/// Write what passes a node into a pcapng file, until SIGINT: packets as the hosts see them, datagrams as the
+/// air does, and what those say under their seal, with comments that tell what was removed and why. The file
+/// can be read by nobody else
 #[derive(clap::Args)]
 pub struct Args {
     /// The configuration of the node to look at; without it the one that runs here
@@ -53,8 +54,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     copy(stream, file, end)
 }
 
-/// Copies what comes until it ends or is to end. The node writes it in whole blocks, but what is cut short by a signal is read
-/// by Wireshark up to there.
+/// Copies what comes until it ends or is to end. The node writes it in whole blocks, but what is cut short by
+/// a signal is read by Wireshark up to there.
 fn copy(mut stream: UnixStream, mut out: impl Write, end: Option<Instant>) -> anyhow::Result<()> {
     stream.set_read_timeout(Some(TURN))?;
     let mut buffer = vec![0; 1 << 16];

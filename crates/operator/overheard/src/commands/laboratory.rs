@@ -1,4 +1,5 @@
-//! Commands of the laboratory, which is the program `overheard-lab`: started with the same words when it is there.
+//! Commands of the laboratory, which is the program `overheard-lab`: started with the same words when it is
+//! there.
 
 use anyhow::{Context, bail};
 use std::ffi::{OsStr, OsString};

@@ -218,8 +218,8 @@ fn print_recovery(out: &mut impl Write, node: &node::Status) -> std::io::Result<
     writeln!(out)
 }
 
-/// What stations overhear of each other, where they do: what a gateway does not send them therefore, and what this node
-/// itself heard.
+/// What stations overhear of each other, where they do: what a gateway does not send them therefore, and what
+/// this node itself heard.
 fn print_group(out: &mut impl Write, node: &node::Status) -> std::io::Result<()> {
     let in_group = |peer: &&node::PeerStatus| {
         let it = &peer.counters;

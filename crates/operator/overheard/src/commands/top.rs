@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 /// Between two questions.
 const STEP: Duration = Duration::from_secs(1);
 
-/// Show live what a node that runs here is offered, sends, saves, loses and repairs, by station and by what saved it, for the
-/// last ten minutes or the last hour
+/// Show live what a node that runs here is offered, sends, saves, loses and repairs, by station and by what
+/// saved it, for the last ten minutes or the last hour
 #[derive(clap::Args)]
 pub struct Args {
     /// The configuration of the node to look at; without it the one that runs here

@@ -1,6 +1,7 @@
-//! Every command of the documents is run, as far as a test can: what takes seconds as it stands, in the order of its reader; an
-//! experiment is asked what it would run; a recipe of the Makefile is gone through without being carried out. Guides are followed in
-//! `guides.rs`, and what packages do is tried by `scripts/package-test.sh`.
+//! Every command of the documents is run, as far as a test can: what takes seconds as it stands, in the order
+//! of its reader; an experiment is asked what it would run; a recipe of the Makefile is gone through without
+//! being carried out. Guides are followed in `guides.rs`, and what packages do is tried by
+//! `scripts/package-test.sh`.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
@@ -48,7 +49,8 @@ const GIVEN: [(&str, Where, How); 19] = [
     ("overheard analyze --json traffic.pcap", Where::Station, How::ToItsEnd),
 ];
 
-/// Commands that are given elsewhere: where the package is, by `scripts/package-test.sh`; the demo by a test of its own.
+/// Commands that are given elsewhere: where the package is, by `scripts/package-test.sh`; the demo by a test
+/// of its own.
 const GIVEN_ELSEWHERE: [&str; 3] = [
     "sudo -u overheard overheard keygen --network --out /etc/overheard/keys",
     "sudo -u overheard overheard keygen --out /etc/overheard/keys",
@@ -212,7 +214,8 @@ fn has_its_options(arguments: &[&str]) -> Result<(), String> {
     }
 }
 
-/// An experiment tells what it would run, by the very options that the document gives it, but for what becomes of the rows.
+/// An experiment tells what it would run, by the very options that the document gives it, but for what
+/// becomes of the rows.
 fn has_something_to_run(arguments: &[&str]) -> Result<(), String> {
     let mut asked = Vec::new();
     let mut rest = arguments.iter();
@@ -284,8 +287,8 @@ fn script() -> String {
     script
 }
 
-/// The README's files, with each other's keys; both nodes are on one machine, so that the station has another socket. The gateway
-/// has a page.
+/// The README's files, with each other's keys; both nodes are on one machine, so that the station has another
+/// socket. The gateway has a page.
 const CONFIGURE: &str = r#"
 printf '\n[dashboard]\n' >> gateway/gateway.toml
 cp gateway/keys/network.key station/keys/

@@ -1,5 +1,5 @@
-//! Every guide can be followed to its end: its commands are run as they stand, each of which has to succeed, in namespaces of
-//! their own.
+//! Every guide can be followed to its end: its commands are run as they stand, each of which has to succeed,
+//! in namespaces of their own.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 

@@ -1,5 +1,6 @@
-//! What the documents say is so: every file they point at is there, their tables name keys that there are, and the tunnel of
-//! the README carries packets. Their commands are run in `commands.rs`, and the guides' in `guides.rs`.
+//! What the documents say is so: every file they point at is there, their tables name keys that there are,
+//! and the tunnel of the README carries packets. Their commands are run in `commands.rs`, and the guides' in
+//! `guides.rs`.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
@@ -172,7 +173,8 @@ fn the_table_of_the_cache_names_keys_that_a_configuration_may_have() {
     }
 }
 
-/// The keys in the first cell of a row such as "| `[store] object_mib`, `objects` | ...", each with its table.
+/// The keys in the first cell of a row such as "| `[store] object_mib`, `objects` | ...", each with its
+/// table.
 fn keys_of_a_row(line: &str) -> Vec<String> {
     let cell =
         line.strip_prefix("| `[").and_then(|rest| rest.split('|').next()).map(|cell| format!("`[{cell}"));

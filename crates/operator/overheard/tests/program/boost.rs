@@ -1,5 +1,5 @@
-//! TCP that turns saved bytes into speed: loaded, chosen by connections through the tunnel, told what their packets carry,
-//! and gone with its node.
+//! TCP that turns saved bytes into speed: loaded, chosen by connections through the tunnel, told what their
+//! packets carry, and gone with its node.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test may fail by panicking, and waits
 
@@ -103,7 +103,8 @@ fn connections_through_the_tunnel_are_boosted_and_it_ends_with_the_node() {
     assert_eq!(peer()["boosted_flows"], 2, "{:#}", peer());
     let text = String::from_utf8(site.run(&["status", "station.toml"]).stdout).unwrap();
     assert!(text.contains("boost:") && text.contains("2 flows"), "{text}");
-    // while the processor is short little is searched for what repeats; what is over at once does not make it so
+    // while the processor is short little is searched for what repeats; what is over at once does not make it
+    // so
     let end = Instant::now() + PATIENCE;
     while peer()["boost_ratio"].as_f64().unwrap() < 1.5 {
         assert!(Instant::now() < end, "{:#}", peer());

@@ -1,5 +1,5 @@
-//! One mistake in a configuration each: exit code 2, one sentence with the file, the key and the mend, and nothing
-//! left behind.
+//! One mistake in a configuration each: exit code 2, one sentence with the file, the key and the mend, and
+//! nothing left behind.
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 

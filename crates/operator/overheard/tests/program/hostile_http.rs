@@ -1,5 +1,5 @@
-//! What nobody should send, and what is sent nevertheless: the cache refuses it or passes it on unkept, counts it, and goes
-//! on.
+//! What nobody should send, and what is sent nevertheless: the cache refuses it or passes it on unkept,
+//! counts it, and goes on.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 

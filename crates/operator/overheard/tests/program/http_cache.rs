@@ -1,4 +1,5 @@
-//! HTTP's own rules where they meet real origins: parts of contents, contents that change, and what a HEAD tells.
+//! HTTP's own rules where they meet real origins: parts of contents, contents that change, and what a HEAD
+//! tells.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 

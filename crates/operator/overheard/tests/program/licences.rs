@@ -1,4 +1,5 @@
-//! Every library in the program may stand in it under "Apache-2.0 OR MIT": `deny.toml` says which licences may.
+//! Every library in the program may stand in it under "Apache-2.0 OR MIT": `deny.toml` says which licences
+//! may.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 

@@ -1,5 +1,5 @@
-//! All tests of the programs from outside, in one program: what they link is linked once. Those of the documents stand apart, in
-//! `tests/documents`.
+//! All tests of the programs from outside, in one program: what they link is linked once. Those of the
+//! documents stand apart, in `tests/documents`.
 
 mod support;
 

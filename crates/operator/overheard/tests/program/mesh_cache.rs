@@ -12,7 +12,8 @@ fn router(own: usize, routers: usize, architecture: &str, selection: &str) -> (S
     let address = |router: usize| format!("10.77.{}.2", router - 1);
     let mut routes = String::new();
     for other in (1..=routers).filter(|other| *other != own) {
-        // towards the origin the neighbour's left side, towards the client its address too: each has one in the mesh
+        // towards the origin the neighbour's left side, towards the client its address too: each has one in
+        // the mesh
         let via = if other > own { own + 1 } else { own - 1 };
         let _ = writeln!(
             routes,

@@ -1,5 +1,5 @@
-//! Two stations that do not hear each other and two relays between them, real, with a real babeld on each: packets go by the
-//! relay that babeld's route goes by, and by the other one when that one's radio is gone.
+//! Two stations that do not hear each other and two relays between them, real, with a real babeld on each:
+//! packets go by the relay that babeld's route goes by, and by the other one when that one's radio is gone.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test may fail by panicking, and waits
 

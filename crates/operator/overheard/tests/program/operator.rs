@@ -1,5 +1,5 @@
-//! What an operator does with a running node: looks at its dashboard, captures what passes, changes its configuration, reads its
-//! log, its manual and its service's unit.
+//! What an operator does with a running node: looks at its dashboard, captures what passes, changes its
+//! configuration, reads its log, its manual and its service's unit.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test may fail by panicking, and waits
 
@@ -121,7 +121,8 @@ fn the_dashboard_draws_in_a_browser_what_passes() {
     let browsed = machines.gateway.on(|| browsed("http://127.0.0.1:4785/", &picture));
     let Some((page, complaints)) = browsed else { return };
     assert_eq!(complaints, Vec::<String>::new());
-    // uPlot draws each chart on a canvas of its own, and the table has the station with megabytes behind its name
+    // uPlot draws each chart on a canvas of its own, and the table has the station with megabytes behind its
+    // name
     assert_eq!(page.matches("<canvas").count(), 6, "{page}");
     let row =
         page.split("<td>roof</td><td>").nth(1).unwrap_or_else(|| panic!("no row of the station: {page}"));

@@ -1,5 +1,5 @@
-//! A gateway and two stations on a medium where everybody hears everything: what one fetched is not sent to the other.
-//! And an ear alone: what it hears is counted.
+//! A gateway and two stations on a medium where everybody hears everything: what one fetched is not sent to
+//! the other. And an ear alone: what it hears is counted.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test may fail by panicking, and waits
 
@@ -49,8 +49,8 @@ fn count(node: &Node, peer: usize, name: &str) -> u64 {
     node.status()["node"]["peers"][peer]["counters"][name].as_u64().unwrap()
 }
 
-/// Both stations fetch the same, one after the other, once the gateway is as wanted: what that costs the gateway is less than half the second
-/// time. What the gateway's status says then.
+/// Both stations fetch the same, one after the other, once the gateway is as wanted: what that costs the
+/// gateway is less than half the second time. What the gateway's status says then.
 fn fetch_in_turns(
     site: &Site,
     at_gateway: &Machine,

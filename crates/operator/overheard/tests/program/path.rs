@@ -26,8 +26,8 @@ fn nft(machine: &Machine, rules: &str) {
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 }
 
-/// Sends one UDP packet of this traffic class through the tunnel, and tells the classes with which the datagram and the
-/// packet arrive, as the receiving kernel sees them.
+/// Sends one UDP packet of this traffic class through the tunnel, and tells the classes with which the
+/// datagram and the packet arrive, as the receiving kernel sees them.
 fn classes(cabled: &Cabled, class: u8) -> (u8, u8) {
     let heard = cabled.gateway.on(|| Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::UDP)).unwrap());
     heard.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
@@ -82,8 +82,8 @@ fn traffic_classes_and_marks_of_congestion_cross_the_tunnel() {
     }
 }
 
-/// Makes the way between the machines narrower than their own interfaces: what is longer is dropped without a word, as
-/// by a router whose ICMP a firewall swallows.
+/// Makes the way between the machines narrower than their own interfaces: what is longer is dropped without a
+/// word, as by a router whose ICMP a firewall swallows.
 fn narrow(cabled: &Cabled, longest: u16) {
     for machine in [&cabled.gateway, &cabled.station] {
         // rows of datagrams would cross the cable as one
@@ -128,7 +128,8 @@ fn a_path_narrower_than_its_interfaces_is_found_and_tcp_and_ping_get_through() {
     }
 }
 
-/// Whether a connection to this address is refused because nobody is there to take its packets, within patience.
+/// Whether a connection to this address is refused because nobody is there to take its packets, within
+/// patience.
 fn is_refused(machine: &Machine, address: &str, patience: Duration) -> bool {
     machine.on(|| {
         let end = Instant::now() + patience;
@@ -245,7 +246,8 @@ fn several_source_ports_share_the_flows_and_the_gateway_answers_to_each() {
             assert_eq!(flow.recv(&mut bytes).unwrap(), 200);
         }
     }
-    // of the datagrams between the two, the ports at the station's end; those with packets are longer than others
+    // of the datagrams between the two, the ports at the station's end; those with packets are longer than
+    // others
     let ports = |socket: &Socket, at: usize, least: usize| {
         let mut ports = std::collections::BTreeMap::<u16, usize>::new();
         let mut packet = [0; 2000];

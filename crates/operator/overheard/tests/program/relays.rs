@@ -1,5 +1,6 @@
-//! Two stations that do not hear each other and two relays between them, real: one station's packets go by one relay, the
-//! other's by the other, and the second relay does not send back what it heard the station send (REfactor, Figure 1c).
+//! Two stations that do not hear each other and two relays between them, real: one station's packets go by
+//! one relay, the other's by the other, and the second relay does not send back what it heard the station
+//! send (REfactor, Figure 1c).
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test may fail by panicking, and waits
 
@@ -59,8 +60,8 @@ fn count(node: &Node, peer: usize, counter: &str) -> u64 {
     of["counters"][counter].as_u64().unwrap()
 }
 
-/// Sends each of these as a datagram, no faster than they arrive: a machine that is busy otherwise has no time for them, and
-/// nobody repairs UDP. Which of them arrived.
+/// Sends each of these as a datagram, no faster than they arrive: a machine that is busy otherwise has no
+/// time for them, and nobody repairs UDP. Which of them arrived.
 fn exchange(from: (&Machine, usize), to: (&Machine, usize), payloads: &[Vec<u8>]) -> BTreeSet<Vec<u8>> {
     let receiver = to.0.on(|| UdpSocket::bind((inner(to.1), 9000)).unwrap());
     receiver.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
@@ -140,8 +141,8 @@ fn two_stations_and_two_relays_take_four_less_delta() {
     }
     let after = sent();
     let cost: Vec<f64> = before.iter().zip(after).map(|(before, after)| (after - before) as f64).collect();
-    // of the 800 bytes all chunks but the one in which they end, usually 128 bytes each; of a removed one 18 bits are in the shim,
-    // beside 12 bytes for number, MAC and lengths
+    // of the 800 bytes all chunks but the one in which they end, usually 128 bytes each; of a removed one 18
+    // bits are in the shim, beside 12 bytes for number, MAC and lengths
     let known = 800.0 - 64.0;
     let delta = (known - known / 128.0 * 18.0 / 8.0 - 12.0) / 1200.0;
     let transmissions = cost.iter().sum::<f64>() / cost[0];
@@ -157,8 +158,8 @@ fn two_stations_and_two_relays_take_four_less_delta() {
     assert!(sent_and_returned(&machines[0], &machines[3], inner(3), &content) == content);
 }
 
-/// Configurations of two stations and one relay between them, on a medium where they are 192.0.2.1 to .3. This is said besides
-/// in all of them, and that at the top of the relay's.
+/// Configurations of two stations and one relay between them, on a medium where they are 192.0.2.1 to .3.
+/// This is said besides in all of them, and that at the top of the relay's.
 fn site_of_one_relay(everywhere: &str, at_relay: &str) -> Site {
     let site = Site::new();
     let keys = ["station1", "relay1", "station2"].map(|name| site.key(name));

@@ -1,5 +1,5 @@
-//! Two gateways of one operator, real: what a station overheard of the other one is not sent to it, and one that moves keeps its
-//! address and its connections.
+//! Two gateways of one operator, real: what a station overheard of the other one is not sent to it, and one
+//! that moves keeps its address and its connections.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test may fail by panicking, and waits
 
@@ -88,7 +88,8 @@ fn what_a_station_overheard_of_another_gateway_its_own_does_not_send() {
     let status = format!("{:#}\n{:#}", gateways[1].status()["node"], stations[1].status()["node"]);
     println!("the first cost {} bytes, the second, at the other gateway, {}", costs[0], costs[1]);
     assert!(costs[0] > bytes as u64 / 15 * 14, "{costs:?} {status}");
-    // its segments begin elsewhere in the content, and of chunks that are only named nothing is known of what stands beside them
+    // its segments begin elsewhere in the content, and of chunks that are only named nothing is known of what
+    // stands beside them
     assert!(costs[1] * 10 < costs[0] * 7, "{costs:?} {status}");
     assert!(count(&gateways[1], "gateway0", "chunks_named") > bytes as u64 / 300, "{status}");
     let text = String::from_utf8(site.run(&["status", "gateway1.toml"]).stdout).unwrap();

@@ -1,5 +1,5 @@
-//! TCP connections that end at the gateway and begin there again: both ends see each other's addresses, and what happens to
-//! one happens to the other.
+//! TCP connections that end at the gateway and begin there again: both ends see each other's addresses, and
+//! what happens to one happens to the other.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test may fail by panicking, and waits
 

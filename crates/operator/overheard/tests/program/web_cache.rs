@@ -1,5 +1,5 @@
-//! `overheard cache` on real routers: namespaces in a row, connections taken by TPROXY, curl as the client, and an
-//! origin that can misbehave.
+//! `overheard cache` on real routers: namespaces in a row, connections taken by TPROXY, curl as the client,
+//! and an origin that can misbehave.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 

@@ -1,8 +1,8 @@
 //! Samples whose fields are columns.
 
-/// Makes two types of a list of names: a [`Sample`](crate::ring::Sample) of what happened in one step, with a number for
-/// each name, and the steps by columns, with a list for each. *Counts* of several steps are added; of *states* the highest
-/// counts. Columns are written and read by serde, under their names.
+/// Makes two types of a list of names: a [`Sample`](crate::ring::Sample) of what happened in one step, with a
+/// number for each name, and the steps by columns, with a list for each. *Counts* of several steps are added;
+/// of *states* the highest counts. Columns are written and read by serde, under their names.
 #[macro_export]
 macro_rules! columns {
     (

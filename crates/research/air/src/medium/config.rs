@@ -10,8 +10,8 @@ use crate::{Bitrate, LossConfig};
 /// The most stations of one medium.
 pub const MOST_STATIONS: usize = 1024;
 
-/// Stations that share one channel. As it is by default: 802.11b at 11 Mbit/s with the ranges that simulations of mesh
-/// networks use, and nobody there.
+/// Stations that share one channel. As it is by default: 802.11b at 11 Mbit/s with the ranges that
+/// simulations of mesh networks use, and nobody there.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct MediumConfig {
@@ -23,27 +23,30 @@ pub struct MediumConfig {
     pub range_metres: f64,
     /// How far away a transmission is sensed, and holds others back.
     pub carrier_sense_metres: f64,
-    /// Where the ray that the ground reflects begins to count: power falls by the square of the distance before it, by
-    /// the fourth power beyond. With antennas at 1.5 m it is 86 m at 914 MHz.
+    /// Where the ray that the ground reflects begins to count: power falls by the square of the distance
+    /// before it, by the fourth power beyond. With antennas at 1.5 m it is 86 m at 914 MHz.
     pub crossover_metres: f64,
     /// Whether each frame's power varies as Rayleigh's fading has it.
     pub rayleigh: bool,
     /// How many times stronger than everything that interferes a frame must be to be received.
     pub capture_decibels: f64,
-    /// Each pair of stations loses a part of its tries, drawn between this and `most_loss`: its own, whatever the distance.
+    /// Each pair of stations loses a part of its tries, drawn between this and `most_loss`: its own, whatever
+    /// the distance.
     pub least_loss: f64,
     /// The most of it.
     pub most_loss: f64,
-    /// Whether a receiver that senses one frame turns to a stronger one that begins later. The network simulators of the
-    /// time have it stay with the first, so that whoever begins last is not received where something else was sensed.
+    /// Whether a receiver that senses one frame turns to a stronger one that begins later. The network
+    /// simulators of the time have it stay with the first, so that whoever begins last is not received where
+    /// something else was sensed.
     pub turns_to_stronger: bool,
     /// The stations that also hear what is sent to others, as a radio in monitor mode does.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub listeners: Vec<usize>,
     /// How many frames may wait at a station.
     pub queue_frames: usize,
-    /// Whether those whom waiting frames are for take turns, as Linux's radios have it today, each with a queue of its own;
-    /// frames otherwise leave in the order in which they came, as in the network simulators of the papers' time.
+    /// Whether those whom waiting frames are for take turns, as Linux's radios have it today, each with a
+    /// queue of its own; frames otherwise leave in the order in which they came, as in the network simulators
+    /// of the papers' time.
     pub takes_turns: bool,
     /// Where the stations are, in metres.
     pub stations: Vec<[f64; 2]>,
@@ -55,8 +58,8 @@ pub struct MediumConfig {
     pub directed_losses: Vec<DirectedLoss>,
 }
 
-/// What is lost of that which one station sends to another, or the other overhears, strong enough and undisturbed or not. Frames for
-/// everybody and acknowledgements of frames are spared.
+/// What is lost of that which one station sends to another, or the other overhears, strong enough and
+/// undisturbed or not. Frames for everybody and acknowledgements of frames are spared.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DirectedLoss {

@@ -1,5 +1,6 @@
-//! Routes by expected transmissions (ETX: D. De Couto, D. Aguayo, J. Bicket, R. Morris, MobiCom 2003): the cost of a link
-//! is the inverse of the parts of tries that arrive either way, multiplied; the cost of a way is the sum.
+//! Routes by expected transmissions (ETX: D. De Couto, D. Aguayo, J. Bicket, R. Morris, MobiCom 2003): the
+//! cost of a link is the inverse of the parts of tries that arrive either way, multiplied; the cost of a way
+//! is the sum.
 
 use super::propagation::Propagation;
 
@@ -26,8 +27,8 @@ pub fn link_cost(propagation: &Propagation, seed: u64, one: usize, other: usize)
     (cost <= MOST).then_some(cost)
 }
 
-/// The best ways from `from`, by destination (Dijkstra); `None` to itself and to whom there is no way. Of two that cost the
-/// same the one with fewer links, then the one by way of the lower number.
+/// The best ways from `from`, by destination (Dijkstra); `None` to itself and to whom there is no way. Of two
+/// that cost the same the one with fewer links, then the one by way of the lower number.
 #[must_use]
 pub fn ways(propagation: &Propagation, seed: u64, from: usize) -> Vec<Option<Way>> {
     let stations = propagation.stations();

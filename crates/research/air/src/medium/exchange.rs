@@ -1,4 +1,5 @@
-//! What is on the air: a try from its first symbol to its acknowledgement, whom it holds back, and who receives it.
+//! What is on the air: a try from its first symbol to its acknowledgement, whom it holds back, and who
+//! receives it.
 
 use std::time::Duration;
 
@@ -14,7 +15,8 @@ pub(super) struct Exchange {
     pub(super) until: Duration,
     /// When this phase began.
     pub(super) phase_began: Duration,
-    /// Who was on the air at the same time as this phase, and how many of them, the first here, began before it.
+    /// Who was on the air at the same time as this phase, and how many of them, the first here, began before
+    /// it.
     pub(super) overlapping: Vec<usize>,
     pub(super) earlier: usize,
     /// The power of fading, of mean 1, between the two.
@@ -213,8 +215,8 @@ impl Medium {
         self.arrived.push_back(Delivery { from, addressee: Some(to), to: vec![to], frame });
     }
 
-    /// Those who listen to what others are sent hear a try, each once a frame. What is tried again although it has arrived is
-    /// not overheard: they had the same chance before.
+    /// Those who listen to what others are sent hear a try, each once a frame. What is tried again although
+    /// it has arrived is not overheard: they had the same chance before.
     fn overhear(&mut self, from: usize, addressee: usize, overlapping: (&[usize], usize)) {
         let mut to = Vec::new();
         let bytes = self.stations[from].queue.front().map_or(0, |first| first.bytes);

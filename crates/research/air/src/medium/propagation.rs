@@ -1,10 +1,11 @@
 //! How strongly stations hear each other.
 //!
-//! Power is reckoned in units of what a frame needs to be received, so that it is 1 at the range. The model is two-ray
-//! ground reflection: with antennas near the ground, the direct ray and the one that the ground reflects cancel beyond
-//! the crossover distance, and power falls by the fourth power of the distance in place of the square (T. S. Rappaport,
-//! *Wireless Communications*, section 4.6). Under Rayleigh's fading the power of a frame is exponentially distributed
-//! about that mean; a try between two stations then succeeds with probability exp(−1 / mean).
+//! Power is reckoned in units of what a frame needs to be received, so that it is 1 at the range. The model
+//! is two-ray ground reflection: with antennas near the ground, the direct ray and the one that the ground
+//! reflects cancel beyond the crossover distance, and power falls by the fourth power of the distance in
+//! place of the square (T. S. Rappaport, *Wireless Communications*, section 4.6). Under Rayleigh's fading the
+//! power of a frame is exponentially distributed about that mean; a try between two stations then succeeds
+//! with probability exp(−1 / mean).
 
 use serde::{Deserialize, Serialize};
 
@@ -84,8 +85,8 @@ impl Propagation {
         from != to && self.power(from, to) >= self.sensed
     }
 
-    /// The part of tries from `from` that `to` receives while nobody else sends, if of those that are strong enough
-    /// `loss` are lost.
+    /// The part of tries from `from` that `to` receives while nobody else sends, if of those that are strong
+    /// enough `loss` are lost.
     #[must_use]
     pub fn delivery(&self, from: usize, to: usize, loss: f64) -> f64 {
         let mean = self.power(from, to);
@@ -97,7 +98,8 @@ impl Propagation {
         strong * (1.0 - loss)
     }
 
-    /// The part of its tries that a pair of stations loses whatever their power, under `seed`; both ways alike.
+    /// The part of its tries that a pair of stations loses whatever their power, under `seed`; both ways
+    /// alike.
     #[must_use]
     pub fn loss(&self, seed: u64, one: usize, other: usize) -> f64 {
         if self.most_loss == 0.0 {

@@ -1,4 +1,5 @@
-//! What a station has to send. Frames leave in the order in which they came, or those whom they are for take turns.
+//! What a station has to send. Frames leave in the order in which they came, or those whom they are for take
+//! turns.
 
 use std::collections::VecDeque;
 
@@ -17,8 +18,8 @@ pub(super) struct Waiting {
 pub(super) struct Queue(VecDeque<Waiting>);
 
 impl Queue {
-    /// Lets one more frame wait, and returns what there is no room for: at most `room` wait beside the one that is tried.
-    /// Where they take turns, that is the last of those for whom most wait.
+    /// Lets one more frame wait, and returns what there is no room for: at most `room` wait beside the one
+    /// that is tried. Where they take turns, that is the last of those for whom most wait.
     pub(super) fn push(&mut self, waiting: Waiting, room: usize, takes_turns: bool) -> Option<Waiting> {
         let mut refused = None;
         if self.0.len() > room {
@@ -35,8 +36,8 @@ impl Queue {
         refused
     }
 
-    /// Behind the frames of every other one's that wait there as long as its own: the *n*-th for one station comes before
-    /// the *n* + 1st for any.
+    /// Behind the frames of every other one's that wait there as long as its own: the *n*-th for one station
+    /// comes before the *n* + 1st for any.
     fn turn_of(&self, to: Option<usize>) -> usize {
         let turn = self.waiting_for(to);
         let later = |at: usize| self.0.range(..at).filter(|it| it.to == self.0[at].to).count() > turn;

@@ -9,8 +9,8 @@ use crate::Tally;
 
 /// Everything that happened to the frames of one station.
 ///
-/// In frames and in bytes, at any time: `offered = queue_dropped + broadcast + delivered + lost + held`, `held` being what
-/// waits or is on the air.
+/// In frames and in bytes, at any time: `offered = queue_dropped + broadcast + delivered + lost + held`,
+/// `held` being what waits or is on the air.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StationCounters {
     /// Handed to the station.
@@ -65,8 +65,8 @@ impl Station {
         self.busy_until + difs + slot * self.slots
     }
 
-    /// Decides when to send the first frame, which there is: at `now` if the channel has been free for long enough,
-    /// after a backoff otherwise. `draw` gives the slots of one.
+    /// Decides when to send the first frame, which there is: at `now` if the channel has been free for long
+    /// enough, after a backoff otherwise. `draw` gives the slots of one.
     pub(super) fn contend(
         &mut self,
         now: Duration,
@@ -80,8 +80,8 @@ impl Station {
         self.attempt = Some(self.backoff_end(difs, slot).max(now));
     }
 
-    /// Takes note that the channel is busy from `now` until `until`. The backoff stands still meanwhile. Who was to send
-    /// within the slot that has begun does so: it has not heard yet.
+    /// Takes note that the channel is busy from `now` until `until`. The backoff stands still meanwhile. Who
+    /// was to send within the slot that has begun does so: it has not heard yet.
     pub(super) fn sense(
         &mut self,
         now: Duration,

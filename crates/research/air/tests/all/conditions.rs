@@ -202,7 +202,8 @@ fn new_conditions_hold_for_what_waits_and_what_comes() {
     assert_eq!(times(&log), [ms(11), ms(21), ms(31)]);
 }
 
-/// The opportunities before the change, and while the old transmitter finished its frame, were not the new one's.
+/// The opportunities before the change, and while the old transmitter finished its frame, were not the new
+/// one's.
 #[test]
 fn a_recorded_capacity_that_begins_later_has_no_past() {
     let slow = LinkConfig { rate: Some(Bitrate::from_bytes_per_second(100_000)), ..LinkConfig::default() };

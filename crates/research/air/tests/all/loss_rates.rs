@@ -102,8 +102,8 @@ fn simple_gilbert_has_its_share_and_its_bursts_and_its_gaps() {
     }
 }
 
-/// Gilbert-Elliott by its definition, bit after bit: the probabilities, over two consecutive frames of `bits`,
-/// that neither, only the first, only the second, or both are lost.
+/// Gilbert-Elliott by its definition, bit after bit: the probabilities, over two consecutive frames of
+/// `bits`, that neither, only the first, only the second, or both are lost.
 fn two_frames_by_the_bit(good_error: f64, bad_error: f64, p: f64, r: f64, bits: usize) -> [f64; 4] {
     let bad = p / (p + r);
     // weight[lost pattern][state], the state entered before each bit.

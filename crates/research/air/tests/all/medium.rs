@@ -166,7 +166,8 @@ fn the_hops_of_one_way_share_the_air_among_themselves() {
     let over: Vec<u64> = (1..=6).map(over_hops).collect();
     assert!((0.45..=0.55).contains(&(over[1] as f64 / over[0] as f64)), "{over:?}");
     assert!((0.28..=0.38).contains(&(over[2] as f64 / over[0] as f64)), "{over:?}");
-    // Beyond what carrier sense reaches something may be sent at both ends at once (Li and others, MobiCom 2001).
+    // Beyond what carrier sense reaches something may be sent at both ends at once (Li and others, MobiCom
+    // 2001).
     assert!((0.1..=0.3).contains(&(over[5] as f64 / over[0] as f64)), "{over:?}");
 }
 

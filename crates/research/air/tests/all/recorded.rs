@@ -68,8 +68,8 @@ fn a_saturated_link_uses_every_opportunity_of_a_recording() {
             ..LinkConfig::default()
         };
         let mut link = Link::new(&config, 1).unwrap();
-        // One full frame an opportunity: the n-th leaves at the n-th line, for a round and a half. Time 0 is the
-        // one moment whose opportunities no frame can be early enough for.
+        // One full frame an opportunity: the n-th leaves at the n-th line, for a round and a half. Time 0 is
+        // the one moment whose opportunities no frame can be early enough for.
         let at_zero = text.lines().take_while(|line| *line == "0").count();
         let times: Vec<u64> = text.lines().map(|line| line.parse().unwrap()).collect();
         let period = *times.last().unwrap();

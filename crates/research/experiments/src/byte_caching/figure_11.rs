@@ -44,8 +44,8 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// What the text states: .72 without loss (sections VI and I), "up to" 1.35 at 1%, which is the worse of both files, and
-/// twice at 2%.
+/// What the text states: .72 without loss (sections VI and I), "up to" 1.35 at 1%, which is the worse of both
+/// files, and twice at 2%.
 fn paper(file: File, scheme: Scheme, loss_percent: f64) -> Option<f64> {
     let papers = [Scheme::CACHE_FLUSH, Scheme::TCP_SEQ].contains(&scheme);
     match loss_percent {

@@ -1,8 +1,8 @@
 //! Figure 14: which packet refers to which, which is a retransmission of which, and what became of each.
 //!
-//! The paper shows an extract from one run of its TCP sequence number encoding. Any run can be traced here: which file,
-//! scheme, loss and seed is part of the plan. The nodes at both ends write what they do, packet by packet; the two traces
-//! are joined by link sequence.
+//! The paper shows an extract from one run of its TCP sequence number encoding. Any run can be traced here:
+//! which file, scheme, loss and seed is part of the plan. The nodes at both ends write what they do, packet
+//! by packet; the two traces are joined by link sequence.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -22,8 +22,8 @@ pub fn files(plan: &Plan) -> &'static [File] {
     plan.choose(&[File::One, File::Two], &[File::One, File::Two], &[File::One])
 }
 
-/// With how many seeds a cell of the grid is run: with many where completion is to be shown, with few where a curve
-/// only wants a point, or where nothing but the loss would differ and there is none.
+/// With how many seeds a cell of the grid is run: with many where completion is to be shown, with few where a
+/// curve only wants a point, or where nothing but the loss would differ and there is none.
 #[must_use]
 pub fn seeds(plan: &Plan, cell: &Cell) -> u32 {
     let Traffic::Download(file) = cell.traffic else { return 1 };

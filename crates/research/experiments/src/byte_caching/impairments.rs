@@ -1,4 +1,5 @@
-//! What the paper names and does not plot: reordering, corruption, duplication, bursts; and loss in both directions.
+//! What the paper names and does not plot: reordering, corruption, duplication, bursts; and loss in both
+//! directions.
 
 use anyhow::Result;
 use re::Policy;

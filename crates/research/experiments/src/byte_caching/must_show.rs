@@ -51,8 +51,8 @@ fn others_complete(rows: &[Row]) -> Claim {
     let shares: Vec<&Row> = of(rows, "completion")
         .chain(of(rows, "impairments").filter(|row| row.series.starts_with("complete: ")))
         .filter(|row| !row.series.ends_with("naive"))
-        // A burst is counted in bits: on a link that carries one repetition a timeout it can last for minutes, and TCP
-        // gives up whatever the tunnel does.
+        // A burst is counted in bits: on a link that carries one repetition a timeout it can last for
+        // minutes, and TCP gives up whatever the tunnel does.
         .filter(|row| !row.x.to_string().contains("bursts"))
         .collect();
     let short: Vec<&&Row> = shares.iter().filter(|row| row.value != Some(1.0)).collect();
@@ -139,7 +139,8 @@ fn time_without_loss(rows: &[Row]) -> Claim {
 }
 
 fn acked_decodes_everything(rows: &[Row]) -> Claim {
-    // In the paper's form a fingerprint may lead the receiver to a later packet than the one that was confirmed.
+    // In the paper's form a fingerprint may lead the receiver to a later packet than the one that was
+    // confirmed.
     let is_acked = |series: &str| series == "undecodable: acked";
     let counts: Vec<f64> = of(rows, "13")
         .chain(of(rows, "impairments"))

@@ -1,9 +1,9 @@
 //! Section II: a station moves in mid-download from one gateway to another, and then to a path without one.
 //!
-//! The station keeps its address wherever it is, as the paper's client does by Mobile IP; where its packets go is
-//! changed by routes at both ends. With byte caching on IP packets the end hosts' TCP survives both moves. A proxy that
-//! ends TCP at the first gateway (socat behind a redirect, as transparent as the paper's) leaves the station with a
-//! connection that nobody else knows.
+//! The station keeps its address wherever it is, as the paper's client does by Mobile IP; where its packets
+//! go is changed by routes at both ends. With byte caching on IP packets the end hosts' TCP survives both
+//! moves. A proxy that ends TCP at the first gateway (socat behind a redirect, as transparent as the paper's)
+//! leaves the station with a connection that nobody else knows.
 
 use anyhow::Result;
 use lab::{Action, Daemon, Download, Event, Link, Medium, Place, Ready, Route, Scenario, Start, Topology};
@@ -63,7 +63,8 @@ fn needs(setting: &Setting<'_>) -> Vec<Need> {
     Way::BOTH.map(|way| Need::Scenario(Box::new(scenario(setting, way)))).into()
 }
 
-/// The links, in order: two wires from the server to the gateways, the air at each, and the path without a gateway.
+/// The links, in order: two wires from the server to the gateways, the air at each, and the path without a
+/// gateway.
 const LINKS: [(&str, [&str; 2]); 5] = [
     ("wire1", ["server", "gateway1"]),
     ("wire2", ["server", "gateway2"]),
@@ -113,8 +114,8 @@ fn topology() -> Topology {
     }
 }
 
-/// The two nodes of the tunnel between a gateway and the station. All of it but the station's routes, which are the
-/// scenario's to change.
+/// The two nodes of the tunnel between a gateway and the station. All of it but the station's routes, which
+/// are the scenario's to change.
 fn tunnel(pair: &Pair, number: u8) -> [Daemon; 2] {
     let (air, reduce) = (number + 1, "policy = \"acked\"");
     let tunnel = |interface: &str, host: u8, more: &str| {

@@ -54,8 +54,8 @@ fn paper(scheme: Scheme, loss_percent: f64) -> Option<[f64; 2]> {
     Some([bytes[column], delay[column]])
 }
 
-/// How many seeds: those of the grid, of which modern TCP's cells are, fewer for the old, and very few where no loss
-/// makes one run differ from another.
+/// How many seeds: those of the grid, of which modern TCP's cells are, fewer for the old, and very few where
+/// no loss makes one run differ from another.
 fn count(plan: &Plan, cell: &Cell) -> u32 {
     match (cell.stack, cell.impairment) {
         (Stack::Modern, _) => grid::seeds(plan, cell),

@@ -1,7 +1,9 @@
-//! Contents made by a seeded generator: stretches never seen before, and between them copies of earlier stretches.
+//! Contents made by a seeded generator: stretches never seen before, and between them copies of earlier
+//! stretches.
 //!
-//! How long both are decides what redundancy elimination leaves; how often a copy comes from another place than the one
-//! before decides how many packets a packet refers to. A web page is made so: a template, filled in.
+//! How long both are decides what redundancy elimination leaves; how often a copy comes from another place
+//! than the one before decides how many packets a packet refers to. A web page is made so: a template, filled
+//! in.
 
 use std::fmt;
 

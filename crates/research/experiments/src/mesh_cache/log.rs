@@ -36,8 +36,8 @@ impl Log {
         Ok(contents.request_log(file)?.map(|text| Self::parse(&text)))
     }
 
-    /// Reads either of two forms: the combined log format, or columns that tabulators part, the host first, then, from the
-    /// fourth on, method, path, status and length. Lines that are neither are left out.
+    /// Reads either of two forms: the combined log format, or columns that tabulators part, the host first,
+    /// then, from the fourth on, method, path, status and length. Lines that are neither are left out.
     fn parse(text: &str) -> Self {
         let mut log = Self::default();
         let (mut clients, mut objects) = (HashMap::new(), HashMap::new());

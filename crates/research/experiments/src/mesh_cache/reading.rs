@@ -11,24 +11,25 @@ use super::trial::{Trial, cache_name};
 use crate::estimate::Estimate;
 use crate::figure::Results;
 
-/// What a client gets from its own router at most, in kbit/s: the paper's "about 50 Mbps" (section 8.2). In virtual time a
-/// processor takes none, and there is no radio between the two here.
+/// What a client gets from its own router at most, in kbit/s: the paper's "about 50 Mbps" (section 8.2). In
+/// virtual time a processor takes none, and there is no radio between the two here.
 const NEXT_DOOR: f64 = 50_000.0;
 
 /// One run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Reading {
-    /// Average aggregate throughput, in kbit/s: what a client got by the time that it waited for it, on average over
-    /// clients.
+    /// Average aggregate throughput, in kbit/s: what a client got by the time that it waited for it, on
+    /// average over clients.
     pub aggregate: f64,
-    /// What all clients got by the time that all waited, in kbit/s. The mean over clients above is often made by a few who
-    /// asked for little and found it next door.
+    /// What all clients got by the time that all waited, in kbit/s. The mean over clients above is often made
+    /// by a few who asked for little and found it next door.
     pub together: f64,
     /// What the gateway sent of contents, in KB (of 1000 bytes).
     pub gateway_kilobytes: f64,
     /// The same, of all routers on average, clients' included.
     pub router_kilobytes: f64,
-    /// What clients asked for, each content counted once: no cache and no search spares the gateway more than the rest.
+    /// What clients asked for, each content counted once: no cache and no search spares the gateway more than
+    /// the rest.
     pub once_kilobytes: f64,
     /// Packets that the network layer of all routers sent over the air for a file, without routing.
     pub packets: f64,
@@ -36,12 +37,12 @@ pub(super) struct Reading {
     pub routing_packets: f64,
     /// Of each file that came, in kbit/s, with its router.
     pub throughputs: Vec<(usize, f64)>,
-    /// Shares of clients' requests that were answered by their router because a client had asked before, and because it
-    /// passed by for another router.
+    /// Shares of clients' requests that were answered by their router because a client had asked before, and
+    /// because it passed by for another router.
     pub local: f64,
     pub ph_local: f64,
-    /// The share of clients' octets that neither those nor the gateway sent: other routers did. (A router cannot tell a
-    /// hit in the gateway's cache from one in another's.)
+    /// The share of clients' octets that neither those nor the gateway sent: other routers did. (A router
+    /// cannot tell a hit in the gateway's cache from one in another's.)
     pub remote: f64,
     /// Files asked for, and those of them that did not come whole, those apart that the end cut off.
     pub asked: usize,

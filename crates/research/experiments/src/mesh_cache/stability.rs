@@ -78,7 +78,8 @@ fn needs(setting: &Setting<'_>) -> Vec<Need> {
     vec![Need::Scenario(Box::new(scenario(setting)))]
 }
 
-/// When a router's route to the gateway changed, and who was the next router from then on; in seconds before the end.
+/// When a router's route to the gateway changed, and who was the next router from then on; in seconds before
+/// the end.
 #[derive(Debug, Clone, PartialEq)]
 struct Change {
     router: String,
@@ -115,8 +116,8 @@ fn changes(told: &str, gateway: &str) -> Option<Vec<Change>> {
     Some(lines.filter_map(change).collect())
 }
 
-/// The share of intervals before the end in which nothing changed for `router`: neither its own next router nor that of
-/// any on the way. `address` gives a router's name by its address.
+/// The share of intervals before the end in which nothing changed for `router`: neither its own next router
+/// nor that of any on the way. `address` gives a router's name by its address.
 fn steady(
     changes: &[Change],
     router: &str,

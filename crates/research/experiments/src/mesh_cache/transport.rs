@@ -1,5 +1,5 @@
-//! Figures 4 to 6, per-hop against end-to-end transport (section 6.1): a content over a chain of hops by one TCP
-//! connection, or by one a hop, each router between keeping the content as it passes.
+//! Figures 4 to 6, per-hop against end-to-end transport (section 6.1): a content over a chain of hops by one
+//! TCP connection, or by one a hop, each router between keeping the content as it passes.
 
 use std::fmt::Write as _;
 use std::net::{IpAddr, Ipv4Addr};

@@ -23,14 +23,14 @@ const FRESH_SECONDS: u32 = 5000;
 const QUIET_SECONDS: f64 = 90.0;
 /// babeld's local socket.
 const ROUTING_PORT: u16 = 3300;
-/// How often a cache asks it: a router of a mesh of 50 has hundreds of routes to tell, each by a write of its own, and they change
-/// slowly.
+/// How often a cache asks it: a router of a mesh of 50 has hundreds of routes to tell, each by a write of its
+/// own, and they change slowly.
 const REFRESH_SECONDS: u32 = 10;
 /// Of the contents of logs: some have no length there, and a few are longer than a minute of the mesh.
 const SHORTEST_BYTES: u64 = 100;
 const LONGEST_BYTES: u64 = 1_000_000;
-/// Puts in the rules that take connections on their way, but for the one that lets what is for the router itself pass:
-/// the virtual-time kernel need not have nft_fib, and nothing that is taken here is.
+/// Puts in the rules that take connections on their way, but for the one that lets what is for the router
+/// itself pass: the virtual-time kernel need not have nft_fib, and nothing that is taken here is.
 const RULES: &str = "{overheard} cache {config} --print-nft > {config}.rules; \
                      sed '/fib daddr type local/d; /^# and/,$d' {config}.rules | nft -f - || exit; \
                      sed '1,/^# and/d' {config}.rules | sh || exit; ";

@@ -1,12 +1,15 @@
-//! What clients ask for (section 5): 1000 contents of 1 to 100 KB, chosen by Zipf's law, in pages with pauses between them.
+//! What clients ask for (section 5): 1000 contents of 1 to 100 KB, chosen by Zipf's law, in pages with pauses
+//! between them.
 //!
-//! Pauses and the number of contents a page are after B. Mah, *An Empirical Model of HTTP Network Traffic* (INFOCOM 1997),
-//! whose think times have a median of about 15 s and a mean of about 81 s, and whose pages have one file most often and
-//! about 2.8 on average. The distribution of pauses keeps that shape and is stretched, so that an hour brings as many
-//! requests as the paper's network carried: at Mah's own pace 125 clients would ask for ten times as much.
+//! Pauses and the number of contents a page are after B. Mah, *An Empirical Model of HTTP Network Traffic*
+//! (INFOCOM 1997), whose think times have a median of about 15 s and a mean of about 81 s, and whose pages
+//! have one file most often and about 2.8 on average. The distribution of pauses keeps that shape and is
+//! stretched, so that an hour brings as many requests as the paper's network carried: at Mah's own pace 125
+//! clients would ask for ten times as much.
 //!
-//! Neighbours want nearly the same: the order of popularity is turned by n mod i places in the i-th of 25 squares, as
-//! the paper has it from L. Yin and G. Cao, *Supporting Cooperative Caching in Ad Hoc Networks* (INFOCOM 2004).
+//! Neighbours want nearly the same: the order of popularity is turned by n mod i places in the i-th of 25
+//! squares, as the paper has it from L. Yin and G. Cao, *Supporting Cooperative Caching in Ad Hoc Networks*
+//! (INFOCOM 2004).
 
 use lab::{Content, Page};
 use rand::{RngExt as _, SeedableRng as _};

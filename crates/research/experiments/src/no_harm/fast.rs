@@ -1,4 +1,5 @@
-//! A fast link with a deep queue: thousands of packets are on their way at once, and slow start overflows it by hundreds.
+//! A fast link with a deep queue: thousands of packets are on their way at once, and slow start overflows it
+//! by hundreds.
 
 use anyhow::Result;
 

@@ -1,5 +1,5 @@
-//! The grid: every loss, round trip and content, against the same tunnel without redundancy elimination and against no
-//! tunnel.
+//! The grid: every loss, round trip and content, against the same tunnel without redundancy elimination and
+//! against no tunnel.
 
 use anyhow::Result;
 
@@ -55,7 +55,8 @@ fn cells(plan: &Plan) -> Vec<(File, u32, f64, Cell)> {
     cells
 }
 
-/// Cells against both baselines, with at least and at most so many seeds, unless the user wants another number.
+/// Cells against both baselines, with at least and at most so many seeds, unless the user wants another
+/// number.
 pub(super) fn against_baselines(
     plan: &Plan,
     (least, most): (u32, u32),

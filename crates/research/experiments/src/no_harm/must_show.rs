@@ -13,7 +13,8 @@ const OFF_AT_MOST: f64 = 1.02;
 const BARE_AT_MOST: f64 = 1.01;
 /// How far Jain's indices may be apart.
 const JAIN_WITHIN: f64 = 0.02;
-/// How much later than on the bare path a datagram may be beyond what it waits behind a repair, in milliseconds.
+/// How much later than on the bare path a datagram may be beyond what it waits behind a repair, in
+/// milliseconds.
 const LATER_AT_MOST: f64 = 5.0;
 
 /// Holds rows against every claim.
@@ -163,8 +164,8 @@ fn repairs(loss_percent: f64) -> u32 {
     if loss_percent == 0.0 { 0 } else { (0.01f64.ln() / (loss_percent / 100.0).ln()).ceil() as u32 }
 }
 
-/// What one repair takes at most: the receipt waits up to 25 ms, goes back, and the packet comes again, which is a round
-/// trip more than it would have taken; half as much again until it counts as lost.
+/// What one repair takes at most: the receipt waits up to 25 ms, goes back, and the packet comes again, which
+/// is a round trip more than it would have taken; half as much again until it counts as lost.
 fn repair_milliseconds(round_trip_milliseconds: u32) -> f64 {
     f64::from(round_trip_milliseconds) * 1.5 + 25.0
 }

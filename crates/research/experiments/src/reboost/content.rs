@@ -1,4 +1,5 @@
-//! What is downloaded: the letter's file of 10 MB, contents of other ratios, and files as large as what is left of them.
+//! What is downloaded: the letter's file of 10 MB, contents of other ratios, and files as large as what is
+//! left of them.
 
 use std::fs;
 
@@ -58,8 +59,8 @@ impl File {
         self.write(setting, &self.name(), || self.bytes(setting))
     }
 
-    /// A file of as many random bytes as are sent of this one once it is encoded, for the fair reference. `left` is their
-    /// share.
+    /// A file of as many random bytes as are sent of this one once it is encoded, for the fair reference.
+    /// `left` is their share.
     pub fn compressed(self, setting: &Setting<'_>, left: f64) -> Result<lab::Content> {
         let name = format!("{} compressed", self.name());
         self.write(setting, &name, || {
@@ -94,8 +95,8 @@ impl File {
     }
 }
 
-/// The share of new bytes with which so much is left: headers, what stands for the copies and the beginning of a content
-/// are sent besides. Fitted to what was sent of contents with shares of .15 and .8.
+/// The share of new bytes with which so much is left: headers, what stands for the copies and the beginning
+/// of a content are sent besides. Fitted to what was sent of contents with shares of .15 and .8.
 fn new_share(left: f64) -> f64 {
     ((left - 0.15) / 0.885).clamp(0.0, 1.0)
 }

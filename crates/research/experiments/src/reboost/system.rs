@@ -27,8 +27,8 @@ pub enum System {
 
 /// Windows of 32 bytes and every 16th fingerprint: the letter's file was left with .45 of its bytes.
 const REDUCE: &str = "window_bytes = 32\nsample_bits = 4";
-/// The letter's codec (section II-A), in chunks as short as it finds most by: boundaries at every 16th position of a window of 32
-/// bytes, chunks of 32 bytes at least.
+/// The letter's codec (section II-A), in chunks as short as it finds most by: boundaries at every 16th
+/// position of a window of 32 bytes, chunks of 32 bytes at least.
 const CHUNKS: &str = "form = \"hashed\"\nwindow_bytes = 32\nsample_bits = 4";
 
 impl System {

@@ -24,8 +24,8 @@ const STALL_SECONDS: u32 = 120;
 /// What waits before the link's transmitter at most: a thousand packets, as before an interface of Linux.
 const QUEUE_BYTES: usize = 1_500_000;
 
-/// The link from the sender to the receiver and back (Figure 1 of the letter): 100 Mbit/s, with this round trip; the data
-/// is lost as told.
+/// The link from the sender to the receiver and back (Figure 1 of the letter): 100 Mbit/s, with this round
+/// trip; the data is lost as told.
 pub fn links(round_trip_milliseconds: u64, loss: LossConfig) -> [LinkConfig; 2] {
     let plain = || LinkConfig {
         rate: Some(Bitrate::from_bytes_per_second(12_500_000)),
@@ -164,7 +164,8 @@ pub fn time(results: &Results<'_>, row: Row, trial: &Trial) -> Result<Row> {
     Ok(row)
 }
 
-/// Needs of many trials, each with so many seeds. What cannot be written to a file is told when the scenario runs.
+/// Needs of many trials, each with so many seeds. What cannot be written to a file is told when the scenario
+/// runs.
 pub fn needs(setting: &Setting<'_>, trials: &[Trial], seeds: u32) -> Vec<Need> {
     let need = |trial: &Trial| trial.need(setting, seeds).context(trial.name());
     trials.iter().filter_map(|trial| need(trial).map_err(|error| tracing::error!("{error:#}")).ok()).collect()

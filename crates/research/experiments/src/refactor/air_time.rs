@@ -12,7 +12,8 @@ use super::overhearing::Radio;
 pub const HEADER_SECONDS: f64 = 290e-6;
 /// What 802.11 adds to an IP packet: an Ethernet frame's growth, and its header.
 const MPDU_OVERHEAD_BYTES: usize = ETHERNET_TO_MPDU_BYTES + 14;
-/// In an aggregate each packet follows a delimiter and ends on a multiple of four (IEEE Std 802.11-2012, 8.6).
+/// In an aggregate each packet follows a delimiter and ends on a multiple of four (IEEE Std 802.11-2012,
+/// 8.6).
 const DELIMITER_BYTES: usize = 4;
 /// The preamble of the mixed format with one spatial stream, and the signal extension (20.3.2, 20.4.4).
 const HT_PREAMBLE_SECONDS: f64 = 36e-6 + 6e-6;
@@ -24,7 +25,8 @@ const BLOCK_ACK_BYTES: usize = 32;
 pub enum Clock {
     /// The paper's: t_h = 290 µs and t_b = 8 bits by the rate, whatever the rate.
     Paper,
-    /// 802.11g's: DIFS, mean backoff, preamble, payload in whole symbols, SIFS, acknowledgement ([`air::timing`]).
+    /// 802.11g's: DIFS, mean backoff, preamble, payload in whole symbols, SIFS, acknowledgement
+    /// ([`air::timing`]).
     Standard,
 }
 
@@ -90,8 +92,8 @@ impl AirTimes {
         }
     }
 
-    /// What a sender may take for t_h and t_b: by the paper's clock what it is, by the standard's what a first try and
-    /// its bytes take.
+    /// What a sender may take for t_h and t_b: by the paper's clock what it is, by the standard's what a
+    /// first try and its bytes take.
     #[must_use]
     pub fn header(&self) -> Duration {
         let full = 1400;

@@ -25,7 +25,8 @@ use super::scheme::{Estimates, Scheme};
 
 /// Keys of a run; nothing here is secret.
 const NETWORK_KEY: [u8; 32] = [7; 32];
-/// Traffic after which the paper's caches are flushed, for caches of this many slots (section 5.2: 200 to 300 MB).
+/// Traffic after which the paper's caches are flushed, for caches of this many slots (section 5.2: 200 to 300
+/// MB).
 const FLUSH: (u64, u32) = (250_000_000, 22);
 
 /// A gateway and its stations.
@@ -116,7 +117,8 @@ impl Codec {
         self.gateway.hear(encoded, follows).context("what another gateway sent is refused")
     }
 
-    /// A station of another gateway has said which packets it overheard here; returns the message that tells its own gateway.
+    /// A station of another gateway has said which packets it overheard here; returns the message that tells
+    /// its own gateway.
     pub fn news(&mut self, of: usize, numbers: impl Iterator<Item = PacketNumber>) -> Vec<u8> {
         self.gateway.note_news(id(of));
         numbers.for_each(|number| self.gateway.record_overheard(id(of), number));
@@ -182,7 +184,8 @@ impl Codec {
         Ok(waits)
     }
 
-    /// A station asks for what a packet lacks, and the gateway answers; nothing if it has not got that any more either.
+    /// A station asks for what a packet lacks, and the gateway answers; nothing if it has not got that any
+    /// more either.
     ///
     /// # Errors
     ///
@@ -242,7 +245,8 @@ fn id(station: usize) -> StationId {
     StationId(station as u8)
 }
 
-/// How likely the farther station overhears a full packet to the nearer, where the model is not told by Table 1.
+/// How likely the farther station overhears a full packet to the nearer, where the model is not told by Table
+/// 1.
 fn estimate(run: &Run<'_>) -> Option<f64> {
     /// Full packets by which it is learnt.
     const LEARNT_OF: u64 = 512;
@@ -263,8 +267,8 @@ fn estimate(run: &Run<'_>) -> Option<f64> {
     Some(probability.clamp(0.0, OverheardFractions::NEARER))
 }
 
-/// The rate under which the farther station associates where an estimate is given, so that the formula of rates
-/// (section 3.2.1) yields that estimate. What its packets take of the air is said apart.
+/// The rate under which the farther station associates where an estimate is given, so that the formula of
+/// rates (section 3.2.1) yields that estimate. What its packets take of the air is said apart.
 const FARTHER: Bitrate = Bitrate::from_megabits_per_second(36);
 
 fn settings(run: &Run<'_>, estimate: Option<f64>) -> Settings {

@@ -21,14 +21,16 @@ type Encode = dyn FnMut(&[u8]) -> Counted;
 /// How repetition is found and referred to.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Finder {
-    /// Slots of self-addressing chunks; the newer of two chunks takes a slot. With the MAC that makes that safe.
+    /// Slots of self-addressing chunks; the newer of two chunks takes a slot. With the MAC that makes that
+    /// safe.
     Slots {
         /// The cache has two to this many slots.
         slot_bits: u8,
         /// Parts of chunks too.
         parts: bool,
     },
-    /// The same as the paper has it: chunks are whole, collided slots are marked until the next flush, and there is no MAC.
+    /// The same as the paper has it: chunks are whole, collided slots are marked until the next flush, and
+    /// there is no MAC.
     MarkedSlots {
         /// The cache has two to this many slots.
         slot_bits: u8,

@@ -185,8 +185,8 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// "Air time lower than ExOR's by at least .8 of the redundancy share, what the reordering of forwarders adds shown apart; never
-/// more than 1% more on traffic without redundancy."
+/// "Air time lower than ExOR's by at least .8 of the redundancy share, what the reordering of forwarders adds
+/// shown apart; never more than 1% more on traffic without redundancy."
 #[must_use]
 pub fn claims(rows: &[Row]) -> Vec<Claim> {
     let at = |series: &str, place: &str| {

@@ -92,8 +92,8 @@ fn daemons(codes: bool) -> Vec<Daemon> {
     [node(RELAY, "relay", &peers.concat())].into_iter().chain(stations).collect()
 }
 
-/// What the relay sends waits in the relay and not behind it: a radio's driver takes no more than it can send soon, and the emulated
-/// one takes all.
+/// What the relay sends waits in the relay and not behind it: a radio's driver takes no more than it can send
+/// soon, and the emulated one takes all.
 fn shape() -> Action {
     let command = format!("tc qdisc add dev {CELL} root tbf rate {RELAY_RATE} burst 3000 limit 1000000");
     Action::Run { place: RELAY.to_owned(), command: command.split(' ').map(str::to_owned).collect() }

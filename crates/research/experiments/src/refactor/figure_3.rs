@@ -1,4 +1,5 @@
-//! Figure 3: what the removal of one chunk of 64 bytes is expected to save, by the model that the gateway uses.
+//! Figure 3: what the removal of one chunk of 64 bytes is expected to save, by the model that the gateway
+//! uses.
 
 use anyhow::Result;
 use overhear::AirTime;

@@ -99,7 +99,8 @@ fn gains(rows: &[Row], kind: Kind, hidden: bool, both: Heard) -> Vec<(f64, f64)>
     PERCENT.into_iter().filter_map(gain).collect()
 }
 
-/// "C2's goodput at least 10% above hearing only its own at 90%, shrinking with overhearing and never negative."
+/// "C2's goodput at least 10% above hearing only its own at 90%, shrinking with overhearing and never
+/// negative."
 #[must_use]
 pub fn claims(rows: &[Row]) -> Vec<Claim> {
     let found = |gains: &[(f64, f64)]| -> Vec<String> {

@@ -41,8 +41,8 @@ impl Medium {
         Self { stations: radios.iter().enumerate().map(losses).collect() }
     }
 
-    /// Sends a frame until its station has it. Frames of one `number` meet the same air in every run, but for their
-    /// lengths.
+    /// Sends a frame until its station has it. Frames of one `number` meet the same air in every run, but for
+    /// their lengths.
     pub fn send(&mut self, to: usize, number: u64, bytes: usize) -> Fate {
         let bits = bytes as u64 * 8;
         let mut fate = Fate::default();

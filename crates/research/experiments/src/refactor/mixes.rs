@@ -1,4 +1,5 @@
-//! Figures 5, 6 and 7: air time of both clients and goodput of C2, for traffic of high, low and medium overlap.
+//! Figures 5, 6 and 7: air time of both clients and goodput of C2, for traffic of high, low and medium
+//! overlap.
 
 use anyhow::Result;
 

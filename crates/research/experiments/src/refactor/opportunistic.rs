@@ -1,8 +1,8 @@
-//! ExOR over a measured mesh (section 2.2.2, "opportunistic routing"): batches of a source, forwarded by whoever heard them, with
-//! and without removing what the destination, or a forwarder, has.
+//! ExOR over a measured mesh (section 2.2.2, "opportunistic routing"): batches of a source, forwarded by
+//! whoever heard them, with and without removing what the destination, or a forwarder, has.
 //!
-//! Nodes take turns as they should, the nearest to the destination first: the timers by which they would find their turns are
-//! not what is measured. Which node hears which frame is as a testbed recorded it.
+//! Nodes take turns as they should, the nearest to the destination first: the timers by which they would find
+//! their turns are not what is measured. Which node hears which frame is as a testbed recorded it.
 
 mod net;
 mod recorded;
@@ -102,7 +102,8 @@ mod tests {
     use super::*;
     use crate::trace::{Composer, Fresh, Kind, Mix};
 
-    /// A line of five, of which each hears the next ones nine times in ten and those after them one time in two.
+    /// A line of five, of which each hears the next ones nine times in ten and those after them one time in
+    /// two.
     fn mesh() -> Mesh {
         let mut paths = Vec::new();
         for from in 0..5i32 {

@@ -4,8 +4,8 @@ use air::{Bitrate, LossConfig};
 
 /// The paper's full packet.
 pub const FULL_PACKET_BYTES: usize = 1400;
-/// How many of those C2 loses of what is sent to it (section 5.3). The bit error rate that the paper prints beside,
-/// 8.8e-6, would give 9.4%.
+/// How many of those C2 loses of what is sent to it (section 5.3). The bit error rate that the paper prints
+/// beside, 8.8e-6, would give 9.4%.
 pub const FULL_PACKET_LOSS: f64 = 0.085;
 
 /// A station, as far as its radio goes.

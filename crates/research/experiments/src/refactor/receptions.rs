@@ -1,4 +1,5 @@
-//! Measured 802.11 receptions: one transmitter of a testbed as the access point, those that hear it as stations.
+//! Measured 802.11 receptions: one transmitter of a testbed as the access point, those that hear it as
+//! stations.
 
 use air::receptions::{RecordedPath, read_paths};
 use air::{Bitrate, LossConfig};

@@ -1,5 +1,6 @@
-//! Section 5.5.2's setting (Figure 1d): C1 sends to C4 and C2 to C3, all of it through a relay; C3 overhears C1 and C4 overhears
-//! C2. The relay sends natives together ([`published::cope`]), as they are or without what their receivers have.
+//! Section 5.5.2's setting (Figure 1d): C1 sends to C4 and C2 to C3, all of it through a relay; C3 overhears
+//! C1 and C4 overhears C2. The relay sends natives together ([`published::cope`]), as they are or without
+//! what their receivers have.
 
 mod net;
 
@@ -12,10 +13,11 @@ use crate::trace::TracePacket;
 /// How the relay knows what receivers have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Known {
-    /// Perfectly and for nothing, and nothing is lost on the way to or from the relay: the paper's simplification.
+    /// Perfectly and for nothing, and nothing is lost on the way to or from the relay: the paper's
+    /// simplification.
     Perfectly,
-    /// By reception reports and guesses, with acknowledgments and retransmissions, on links that lose as section 5.3's do: all
-    /// of it paid for.
+    /// By reception reports and guesses, with acknowledgments and retransmissions, on links that lose as
+    /// section 5.3's do: all of it paid for.
     ByReports,
 }
 

@@ -15,8 +15,8 @@ use super::scheme::Scheme;
 use super::tally::{StationTally, Tally};
 use crate::trace::TracePacket;
 
-/// What the network carries of a packet with removable payload beside it: the link sequence, by which receivers and
-/// receipts name it.
+/// What the network carries of a packet with removable payload beside it: the link sequence, by which
+/// receivers and receipts name it.
 pub const SEQUENCE_BYTES: usize = 3;
 /// The length of each of several packets in a datagram.
 const LENGTH_BYTES: usize = 2;
@@ -26,8 +26,8 @@ const MTU_BYTES: usize = 1500;
 const BACKLOG_PACKETS: usize = 64;
 /// IP and UDP headers of what gateway and stations say to each other.
 pub const CONTROL_BYTES: usize = 28;
-/// Stations tell after so many frames which of them they overheard: four bytes and a bit a frame, on packets that they
-/// send anyway.
+/// Stations tell after so many frames which of them they overheard: four bytes and a bit a frame, on packets
+/// that they send anyway.
 pub const RECEIPT_FRAMES: usize = 32;
 pub const RECEIPT_BYTES: usize = 4 + RECEIPT_FRAMES / 8;
 

@@ -17,8 +17,8 @@ pub enum Scheme {
     Receipts,
     /// The same without parts of chunks, as the paper has it.
     WholeChunks,
-    /// Receipts with the default's smallest chunk of 64 bytes. All others here cut chunks of 32 bytes and more, 64 in
-    /// the mean as the paper's are.
+    /// Receipts with the default's smallest chunk of 64 bytes. All others here cut chunks of 32 bytes and
+    /// more, 64 in the mean as the paper's are.
     LongerChunks,
     /// Receipts, and packets to the same station share a datagram.
     Packed,
@@ -26,8 +26,8 @@ pub enum Scheme {
     PerfectOverhearing,
     /// Everybody overhears everything, and keeps it (*perfect RE*).
     Perfect,
-    /// The same of what each was sent and did overhear, which the access point knows at once and for nothing: what no
-    /// knowledge of receptions can surpass.
+    /// The same of what each was sent and did overhear, which the access point knows at once and for nothing:
+    /// what no knowledge of receptions can surpass.
     PerfectKnowledge,
 }
 

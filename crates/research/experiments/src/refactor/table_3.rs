@@ -29,7 +29,8 @@ pub const FIGURE: Figure = Figure {
 };
 
 const CHUNKS: [MinChunk; 3] = [MinChunk::Bytes32, MinChunk::Bytes64, MinChunk::Bytes128];
-/// The paper's, in the columns' order: detected and effective of REfactor, of SHA-1, effective with shipped hashes.
+/// The paper's, in the columns' order: detected and effective of REfactor, of SHA-1, effective with shipped
+/// hashes.
 const PAPER: [[f64; 5]; 3] =
     [[0.31, 0.27, 0.41, 0.22, 0.03], [0.28, 0.26, 0.38, 0.29, 0.19], [0.23, 0.22, 0.31, 0.27, 0.22]];
 

@@ -35,7 +35,8 @@ pub const FIGURE: Figure = Figure {
 const GATEWAY: &str = "gateway";
 const STATIONS: [&str; 2] = ["c1", "c2"];
 const CELL: &str = "cell";
-/// Percent of tries that C2 loses, the paper's distance, its goodput without RE and with, and its gain in percent.
+/// Percent of tries that C2 loses, the paper's distance, its goodput without RE and with, and its gain in
+/// percent.
 const DISTANCES: [(u32, &str, f64, f64, f64); 3] =
     [(10, "3 m", 3.4, 4.0, 20.0), (30, "6 m", 2.6, 3.0, 14.0), (50, "10 m", 1.2, 1.3, 6.0)];
 const RATE_MBPS: u64 = 12;

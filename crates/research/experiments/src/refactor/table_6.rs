@@ -1,4 +1,5 @@
-//! Table 6: air time saved where a relay removes what receivers have and codes what is left, against coding alone.
+//! Table 6: air time saved where a relay removes what receivers have and codes what is left, against coding
+//! alone.
 
 use std::sync::Arc;
 

@@ -33,8 +33,8 @@ pub struct StationTally {
 }
 
 impl Tally {
-    /// The paper's *total air time*: the time spent in transmission to any client, requests for missing chunks and
-    /// their replies included. Receipts too, where there are any.
+    /// The paper's *total air time*: the time spent in transmission to any client, requests for missing
+    /// chunks and their replies included. Receipts too, where there are any.
     #[must_use]
     pub fn air_seconds(&self) -> f64 {
         self.stations.iter().map(|station| station.air_seconds).sum()

@@ -35,8 +35,8 @@ pub struct Traffic {
     fresh: Arc<Fresh>,
     /// Payload of a trace.
     bytes: u64,
-    /// Caches of two to this many slots: eight for each chunk of the trace that is no repetition, so that the ways in
-    /// which collisions are met do not decide figures that are about something else.
+    /// Caches of two to this many slots: eight for each chunk of the trace that is no repetition, so that the
+    /// ways in which collisions are met do not decide figures that are about something else.
     slot_bits: u8,
     seeds: u64,
     note: String,

@@ -1,8 +1,8 @@
 //! Section 5.5.1's setting: C1 and C2 at one access point, C3 at another, and C2 overhears both.
 //!
-//! The access points hear each other and take turns; or they are hidden from each other, and what both send at once nobody
-//! can tell apart at C2. Then how often that happens follows from how much the other sends and how long frames are: its frames
-//! begin at random moments.
+//! The access points hear each other and take turns; or they are hidden from each other, and what both send
+//! at once nobody can tell apart at C2. Then how often that happens follows from how much the other sends and
+//! how long frames are: its frames begin at random moments.
 
 use std::time::Duration;
 
@@ -34,9 +34,11 @@ pub enum Heard {
     NoRe,
     /// What C2 overhears of its own access point.
     OwnAccessPoint,
-    /// Of both: the access points hear each other, as the paper's do, and C2 tells its own what it overheard of either.
+    /// Of both: the access points hear each other, as the paper's do, and C2 tells its own what it overheard
+    /// of either.
     Both,
-    /// Of both: the access points do not hear each other, and one names to the other, over the wire, what C2 overheard.
+    /// Of both: the access points do not hear each other, and one names to the other, over the wire, what C2
+    /// overheard.
     BothByName,
 }
 

@@ -1,6 +1,6 @@
-//! One chart, as SVG: a curve a series with its intervals, and the paper's values as rings of the same colour. What the colours
-//! mean stands beside the chart, where it hides nothing. Places that are names stand below each other, where long ones can be
-//! read, with their values beside them.
+//! One chart, as SVG: a curve a series with its intervals, and the paper's values as rings of the same
+//! colour. What the colours mean stands beside the chart, where it hides nothing. Places that are names stand
+//! below each other, where long ones can be read, with their values beside them.
 
 use std::ops::Range;
 

@@ -133,8 +133,8 @@ fn against_best(results: &Results<'_>) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// One combination beside the best of all. The least of many noisy means is less than the mean of whatever it belongs to;
-/// so one half of the seeds says which combination is best, and the other half by how much.
+/// One combination beside the best of all. The least of many noisy means is less than the mean of whatever it
+/// belongs to; so one half of the seeds says which combination is best, and the other half by how much.
 struct AgainstBest {
     /// Ours and theirs, with the same seed.
     pairs: Vec<(f64, f64)>,

@@ -232,7 +232,8 @@ fn inner(name: &str) -> Ipv4Addr {
     }
 }
 
-/// For how long users waited, in seconds: the sum over all that was fetched; `None` where something did not come whole.
+/// For how long users waited, in seconds: the sum over all that was fetched; `None` where something did not
+/// come whole.
 pub fn waited(outcome: &lab::Outcome) -> Option<f64> {
     outcome.downloads.iter().map(|download| download.came_whole().then_some(download.seconds)).sum()
 }

@@ -47,7 +47,8 @@ impl TracePacket {
     }
 }
 
-/// Something to be delivered: a place in the fresh bytes. Due when so many bytes of payload have been composed.
+/// Something to be delivered: a place in the fresh bytes. Due when so many bytes of payload have been
+/// composed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Piece {
     due_bytes: u64,
@@ -169,8 +170,8 @@ impl Composer {
         // towards the end sooner, so that nothing is left that was to come again
         let is_ending = self.composed_bytes + self.due_bytes >= self.length_bytes;
         let Delivery { due, repeated_bytes, all_bytes, .. } = &mut self.deliveries[client];
-        // Whoever gets more of what repeats gets less that is fresh, and the other less that repeats: without a bound
-        // on each client's share one would in the end get all of it.
+        // Whoever gets more of what repeats gets less that is fresh, and the other less that repeats: without
+        // a bound on each client's share one would in the end get all of it.
         let may_repeat = is_ending || *repeated_bytes as f64 <= self.repeated_share * *all_bytes as f64;
         if may_repeat
             && due.peek().is_some_and(|Reverse(piece)| is_ending || piece.due_bytes <= self.composed_bytes)
@@ -204,8 +205,8 @@ impl Composer {
         (than + ahead) % clients
     }
 
-    /// What is to become of something fresh: that of which there is too little so far. Objects are few, and drawn at
-    /// random they would miss a mix's small shares by far.
+    /// What is to become of something fresh: that of which there is too little so far. Objects are few, and
+    /// drawn at random they would miss a mix's small shares by far.
     fn future(&mut self, length_bytes: usize) -> Future {
         let (inter, intra) = self.chances;
         let meant =

@@ -5,7 +5,8 @@ use rand::{Rng, RngExt as _};
 
 /// Bytes of an IPv4 and a TCP header without options.
 pub const HEADER_BYTES: usize = 40;
-/// Payload bytes of a full packet. The paper's full packets have 1400 bytes; paths differ by a tunnel's headers.
+/// Payload bytes of a full packet. The paper's full packets have 1400 bytes; paths differ by a tunnel's
+/// headers.
 pub(super) const SEGMENT_BYTES: [usize; 5] = [1360, 1348, 1332, 1320, 1308];
 const HTTP: u16 = 80;
 const WINDOW: u16 = 65_000;

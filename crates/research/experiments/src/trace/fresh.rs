@@ -1,4 +1,5 @@
-//! Bytes that repeat nothing: content without what repeats in it, and the same under other alphabets without end.
+//! Bytes that repeat nothing: content without what repeats in it, and the same under other alphabets without
+//! end.
 
 use std::collections::HashSet;
 

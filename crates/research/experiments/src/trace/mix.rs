@@ -17,8 +17,8 @@ impl Mix {
     /// All of them, in the order of the paper's figures 5, 6 and 7.
     pub const ALL: [Self; 3] = [Self::High, Self::Low, Self::Medium];
 
-    /// The shares of the paper: of all bytes, those that only the other client received before, and those that the same
-    /// client did.
+    /// The shares of the paper: of all bytes, those that only the other client received before, and those
+    /// that the same client did.
     #[must_use]
     pub fn inter_and_intra(self) -> (f64, f64) {
         match self {
@@ -28,8 +28,9 @@ impl Mix {
         }
     }
 
-    /// The chances that something fresh comes again, at the other client and at the same, if what belongs to a flow
-    /// alone takes this share of all bytes. Each repeats once at most, so that both together are at most 1.
+    /// The chances that something fresh comes again, at the other client and at the same, if what belongs to
+    /// a flow alone takes this share of all bytes. Each repeats once at most, so that both together are at
+    /// most 1.
     pub(super) fn chances(self, own_share: f64) -> (f64, f64) {
         let (inter, intra) = self.inter_and_intra();
         let fresh = 1.0 - own_share - inter - intra;

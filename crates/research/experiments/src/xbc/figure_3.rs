@@ -76,7 +76,8 @@ fn damaged(bad: f64, good: f64, error_rate: f64, frames: u64) -> Vec<bool> {
     damaged
 }
 
-/// The share of damaged blocks whose partner is not: pairs are as far apart as the distance, in the paper's pattern.
+/// The share of damaged blocks whose partner is not: pairs are as far apart as the distance, in the paper's
+/// pattern.
 fn recovered(damaged: &[bool], distance: usize) -> f64 {
     let (mut lost, mut recovered) = (0_u64, 0_u64);
     for block in damaged.chunks_exact(distance * 2) {

@@ -1,4 +1,5 @@
-//! Figures 6 and 7: what coding gains over Snoop, by buffer, degree and distance; and the adaptive choice beside them.
+//! Figures 6 and 7: what coding gains over Snoop, by buffer, degree and distance; and the adaptive choice
+//! beside them.
 
 use anyhow::Result;
 

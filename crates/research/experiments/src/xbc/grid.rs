@@ -1,9 +1,10 @@
-//! The paper's nine pairs on one channel (section V-D): base stations in a grid of 400 m, a station 50 m from each, and
-//! behind each base station a wire of its own to the server.
+//! The paper's nine pairs on one channel (section V-D): base stations in a grid of 400 m, a station 50 m from
+//! each, and behind each base station a wire of its own to the server.
 //!
-//! The channel is 802.11b's at 2 Mbit/s with nothing sent twice, so that whatever collides is lost too. Base stations that
-//! stand diagonally do not sense each other and stations between do; as in the paper's simulator a receiver that senses one
-//! frame does not turn to a stronger one that begins later, which is what collides there.
+//! The channel is 802.11b's at 2 Mbit/s with nothing sent twice, so that whatever collides is lost too. Base
+//! stations that stand diagonally do not sense each other and stations between do; as in the paper's
+//! simulator a receiver that senses one frame does not turn to a stronger one that begins later, which is
+//! what collides there.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;

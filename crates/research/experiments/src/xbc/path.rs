@@ -23,8 +23,9 @@ const ON_AIR_BITS: f64 = PACKET_BITS + TUNNEL_BYTES * 8.0;
 const QUEUE_PACKETS: f64 = 50.0;
 /// The segment size that makes packets of 1040 bytes, headers and timestamps included.
 const SEGMENT_BYTES: u32 = 1000;
-/// The most that the station lets be on its way, in packets. The paper does not say how many it was: with so many the
-/// congestion window is about 20 on average and more than 16 packets of buffer are no use, both as in its section V-B.
+/// The most that the station lets be on its way, in packets. The paper does not say how many it was: with so
+/// many the congestion window is about 20 on average and more than 16 packets of buffer are no use, both as
+/// in its section V-B.
 pub(super) const WINDOW_PACKETS: u32 = 32;
 /// Bytes of receive buffer for each of those: of a buffer Linux offers what fits beside its own bookkeeping.
 const RECEIVE_BYTES: u32 = 2600;
@@ -188,8 +189,8 @@ impl Trial {
     }
 }
 
-/// Kernel parameters of all places: whose congestion control, with or without selective acknowledgment, and how many
-/// packets a station lets be on their way.
+/// Kernel parameters of all places: whose congestion control, with or without selective acknowledgment, and
+/// how many packets a station lets be on their way.
 pub(super) fn parameters(control: &str, sack: bool, window_packets: Option<u32>) -> BTreeMap<String, String> {
     let mut parameters = BTreeMap::from([
         ("net.ipv4.tcp_congestion_control".to_owned(), control.to_owned()),

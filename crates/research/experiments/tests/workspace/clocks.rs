@@ -8,7 +8,8 @@ use crate::workspace;
 
 const LINT: &str = "clippy::disallowed_methods";
 
-/// The crates on the list in `clippy.toml`: the lines of its first comment that follow the one with a colon at its end.
+/// The crates on the list in `clippy.toml`: the lines of its first comment that follow the one with a colon
+/// at its end.
 fn named() -> BTreeSet<String> {
     let text = fs::read_to_string(workspace().join("clippy.toml")).unwrap();
     let comment = text.lines().map_while(|line| line.strip_prefix("# "));

@@ -17,7 +17,8 @@ use crate::program::Program;
 const CLOCK_START: &str = "1800000000000000000";
 /// How often to look whether there is progress.
 const INTERVAL: Duration = Duration::from_millis(20);
-/// For how long a guest may show no progress unless told otherwise: longer than any run takes on a busy machine.
+/// For how long a guest may show no progress unless told otherwise: longer than any run takes on a busy
+/// machine.
 pub(crate) const SILENCE: Duration = Duration::from_secs(600);
 /// Variables of this process that the command in the guest sees too.
 const PASSED_ON: [&str; 2] = ["RUST_LOG", "RUST_BACKTRACE"];
@@ -25,7 +26,8 @@ const PASSED_ON: [&str; 2] = ["RUST_LOG", "RUST_BACKTRACE"];
 /// What to boot.
 #[derive(Debug, Clone)]
 pub struct Boot {
-    /// The program and its arguments, by absolute paths of this machine outside `/run`, `/dev`, `/proc` and `/sys`.
+    /// The program and its arguments, by absolute paths of this machine outside `/run`, `/dev`, `/proc` and
+    /// `/sys`.
     pub command: Vec<String>,
     /// Determines everything random in the guest.
     pub seed: u64,
@@ -43,13 +45,13 @@ impl Boot {
         Self { command, seed, processor: None, memory_mebibytes: 768, silence: Duration::from_secs(300) }
     }
 
-    /// Boots, runs the command to its end, and powers off. `progress` is asked every 20 ms whether something has
-    /// happened since it was last asked; a guest without progress for too long is killed.
+    /// Boots, runs the command to its end, and powers off. `progress` is asked every 20 ms whether something
+    /// has happened since it was last asked; a guest without progress for too long is killed.
     ///
     /// # Errors
     ///
-    /// [`LabError::Guest`] when the command failed, the kernel panicked or was killed, or nothing happened for too
-    /// long: with the end of the console, where the command's own output goes.
+    /// [`LabError::Guest`] when the command failed, the kernel panicked or was killed, or nothing happened
+    /// for too long: with the end of the console, where the command's own output goes.
     pub fn run(
         &self,
         kernel: &Kernel,
@@ -149,8 +151,8 @@ impl Boot {
         command.arg("seccomp=on");
         command.args(["time-travel=inf-cpu", &format!("time-travel-start={CLOCK_START}"), "norandmaps"]);
         command.args(["rootfstype=hostfs", "rootflags=/", "rw", "con=null", "con0=fd:0,fd:1", "quiet"]);
-        // The kernel stirs its command line into its random pool: it must not name a folder that is new each time.
-        // The guest's root is the machine's, where this leads to the folder that the kernel runs in.
+        // The kernel stirs its command line into its random pool: it must not name a folder that is new each
+        // time. The guest's root is the machine's, where this leads to the folder that the kernel runs in.
         command.arg("init=/proc/self/cwd/init").current_dir(folder);
         // HOME is where the kernel keeps its own socket; without one it does not start.
         command.env_clear().env("HOME", folder).env("PATH", "/usr/bin:/bin");
@@ -163,8 +165,8 @@ impl Boot {
 }
 
 impl Boot {
-    /// Whether the guest's memory, which is a file, can be a file in memory: on a disk, what the guest writes would
-    /// be written there too.
+    /// Whether the guest's memory, which is a file, can be a file in memory: on a disk, what the guest writes
+    /// would be written there too.
     fn fits_shared_memory(&self) -> bool {
         let space = rustix::fs::statvfs("/dev/shm");
         space.is_ok_and(|space| space.f_bavail * space.f_frsize >= u64::from(self.memory_mebibytes) << 20)

@@ -1,14 +1,14 @@
 //! The kernel whose time is virtual: User-Mode Linux with time travel, found, booted and watched.
 //!
-//! It is an ordinary program that is a Linux kernel, and needs no rights. Its root is this machine's files, so that
-//! whatever is installed here runs there, each under its own path; `/run`, `/dev`, `/proc` and `/sys` are its own, and
-//! `/run/tmp`, in memory, is the place for what is written and read often. A processor that computes takes no time
-//! there, and a kernel with nothing to run jumps to its next timer.
+//! It is an ordinary program that is a Linux kernel, and needs no rights. Its root is this machine's files,
+//! so that whatever is installed here runs there, each under its own path; `/run`, `/dev`, `/proc` and `/sys`
+//! are its own, and `/run/tmp`, in memory, is the place for what is written and read often. A processor that
+//! computes takes no time there, and a kernel with nothing to run jumps to its next timer.
 //!
-//! One seed gives one run, bit for bit: the clock starts at a fixed time, addresses are not randomised, the command
-//! line, which a kernel stirs into its random pool, is always the same, and the library of `seed.c`, preloaded, answers
-//! whatever the kernel asks the machine's random generator. A kernel stays on one processor of the machine, which is
-//! also several times faster than moving about.
+//! One seed gives one run, bit for bit: the clock starts at a fixed time, addresses are not randomised, the
+//! command line, which a kernel stirs into its random pool, is always the same, and the library of `seed.c`,
+//! preloaded, answers whatever the kernel asks the machine's random generator. A kernel stays on one
+//! processor of the machine, which is also several times faster than moving about.
 
 mod boot;
 mod library;
@@ -33,8 +33,8 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// Finds a kernel: the one that [`VARIABLE`] names, or else the one that `make lab-kernel` built, or else the
-    /// ready-made one beside the project.
+    /// Finds a kernel: the one that [`VARIABLE`] names, or else the one that `make lab-kernel` built, or else
+    /// the ready-made one beside the project.
     ///
     /// # Errors
     ///

@@ -1,4 +1,5 @@
-//! Folders that this machine and a kernel booted on it share, and the sweeping up of those that a killed process left.
+//! Folders that this machine and a kernel booted on it share, and the sweeping up of those that a killed
+//! process left.
 //!
 //! As with [`crate::Run`], whoever is alive holds a lock, which no death can forget to let go of.
 
@@ -41,7 +42,8 @@ impl Scratch {
     }
 }
 
-/// Removes this user's folders whose process is no more. Failing is not an error: the next sweep will try again.
+/// Removes this user's folders whose process is no more. Failing is not an error: the next sweep will try
+/// again.
 pub(crate) fn sweep() {
     let user = rustix::process::geteuid().as_raw();
     for entry in fs::read_dir(base()).into_iter().flatten().flatten() {

@@ -1,8 +1,8 @@
 //! `overheard-lab bench`: how fast this machine does the work, with and without sockets and devices.
 //!
-//! Without: a fixed amount of work is done several times, and the median of the processor times taken: what other
-//! programs do meanwhile counts as little as can be. One thread does everything, except where several are compared.
-//! With: [`tunnel`].
+//! Without: a fixed amount of work is done several times, and the median of the processor times taken: what
+//! other programs do meanwhile counts as little as can be. One thread does everything, except where several
+//! are compared. With: [`tunnel`].
 
 mod cache;
 mod chunks;

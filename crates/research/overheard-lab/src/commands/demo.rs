@@ -1,8 +1,8 @@
 //! `overheard-lab demo`: the main job on real input, shown live and then as a table.
 //!
-//! A gateway and a station in network namespaces, joined by an emulated lossy link; real files, fetched by curl
-//! from nginx, each by one device and then by a second one behind the same station; once over the bare link, once
-//! through the tunnel with nothing removed, once with Overheard.
+//! A gateway and a station in network namespaces, joined by an emulated lossy link; real files, fetched by
+//! curl from nginx, each by one device and then by a second one behind the same station; once over the bare
+//! link, once through the tunnel with nothing removed, once with Overheard.
 
 mod content;
 mod show;
@@ -25,7 +25,8 @@ pub struct Args {
     /// The link: clean, lossy-wifi, rural, satellite, lte or packet-radio
     #[arg(long, value_name = "PRESET", default_value = "lossy-wifi")]
     link: String,
-    /// Where it runs: `lab` is this kernel and needs root; `virtual` is the virtual-time kernel and needs no rights
+    /// Where it runs: `lab` is this kernel and needs root; `virtual` is the virtual-time kernel and needs no
+    /// rights
     #[arg(long, value_name = "DRIVER")]
     driver: Option<DriverName>,
     /// Which losses the air has

@@ -34,12 +34,14 @@ enum Paper {
     ByteCaching(ByteCaching),
     /// What the default tunnel saves beyond that paper, and that it harms nobody
     NoHarm(Options),
-    /// REfactor-ing Content Overhearing to Improve Wireless Performance (Shen, Gember, Anand, Akella, MobiCom 2011)
+    /// REfactor-ing Content Overhearing to Improve Wireless Performance (Shen, Gember, Anand, Akella, MobiCom
+    /// 2011)
     Refactor(Refactor),
-    /// XBC: XOR-based Buffer Coding for Reliable Transmissions over Wireless Networks (Zheng, Sinha, SECON 2008)
+    /// XBC: XOR-based Buffer Coding for Reliable Transmissions over Wireless Networks (Zheng, Sinha, SECON
+    /// 2008)
     Xbc(Options),
-    /// REboost: Improving Throughput in Wireless Networks Using Redundancy Elimination (Lee, Kim, Shin, IEEE Communications
-    /// Letters 2017); on this kernel, by the clock on the wall (needs root and BPF)
+    /// REboost: Improving Throughput in Wireless Networks Using Redundancy Elimination (Lee, Kim, Shin, IEEE
+    /// Communications Letters 2017); on this kernel, by the clock on the wall (needs root and BPF)
     Reboost(Reboost),
     /// Mitigating the Gateway Bottleneck via Transparent Cooperative Caching (Das, Pucha, Hu, Purdue 2006)
     Meshcache(Options),
@@ -53,8 +55,8 @@ enum Paper {
 struct Refactor {
     #[command(flatten)]
     wanted: Wanted,
-    /// What runs it: `sim` is all that is reckoned by packets, in process; `virtual` (the virtual-time kernel) and `lab` (this
-    /// one, needs root) what has real TCP
+    /// What runs it: `sim` is all that is reckoned by packets, in process; `virtual` (the virtual-time
+    /// kernel) and `lab` (this one, needs root) what has real TCP
     #[arg(long, default_value = "sim")]
     driver: Driver,
     /// Keep what has real TCP in this folder, and run only what is not there
@@ -66,7 +68,8 @@ struct Refactor {
 struct Reboost {
     #[command(flatten)]
     wanted: Wanted,
-    /// How many downloads are tried at a time; those over lossy links keep no processor busy, others want fewer
+    /// How many downloads are tried at a time; those over lossy links keep no processor busy, others want
+    /// fewer
     #[arg(long, default_value_t = LAB_LANES)]
     lanes: usize,
     /// Keep what was run in this folder, and run only what is not there
@@ -99,8 +102,8 @@ struct Options {
     /// What runs it: `virtual` is the virtual-time kernel, `lab` this one (needs root), `sim` has no TCP
     #[arg(long, default_value = "virtual")]
     driver: Driver,
-    /// Keep what was run in this folder, and run only what is not there: goes on with what was interrupted. Use a new
-    /// folder for another version
+    /// Keep what was run in this folder, and run only what is not there: goes on with what was interrupted.
+    /// Use a new folder for another version
     #[arg(long, value_name = "DIR")]
     resume: Option<PathBuf>,
 }
@@ -111,8 +114,8 @@ struct Wanted {
     /// Only this figure or table (may be given several times): table-1, 6, grid and so on
     #[arg(long, value_name = "ID")]
     figure: Vec<String>,
-    /// Only runs in whose names this stands (may be given several times), as `--list` has them: `scenario 1, PH-`,
-    /// `1 error in 64 Kb`
+    /// Only runs in whose names this stands (may be given several times), as `--list` has them:
+    /// `scenario 1, PH-`, `1 error in 64 Kb`
     #[arg(long, value_name = "WORDS")]
     only: Vec<String>,
     /// How many seeds in every cell, instead of each figure's own number

@@ -24,7 +24,8 @@ pub struct Args {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// Compose a capture of two clients whose traffic repeats as REfactor's traces do (MobiCom 2011, section 5.3)
+    /// Compose a capture of two clients whose traffic repeats as REfactor's traces do (MobiCom 2011, section
+    /// 5.3)
     Compose(Compose),
 }
 
@@ -43,8 +44,8 @@ struct Compose {
     /// Equal seeds compose equally
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// What to compose of; random bytes without any. What repeats in it is left out, and what is used up comes again
-    /// under another alphabet
+    /// What to compose of; random bytes without any. What repeats in it is left out, and what is used up
+    /// comes again under another alphabet
     #[arg(value_name = "CONTENT")]
     contents: Vec<PathBuf>,
     /// The capture to write: pcap, raw IP

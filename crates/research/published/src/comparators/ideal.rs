@@ -69,8 +69,8 @@ pub struct Ideal {
 }
 
 impl Ideal {
-    /// With references as long as slots of so many bits would be; to whole chunks only, as the paper has them, or with what
-    /// stands beside them.
+    /// With references as long as slots of so many bits would be; to whole chunks only, as the paper has
+    /// them, or with what stands beside them.
     #[must_use]
     pub fn new(boundaries: Boundaries, slot_bits: u8, network_key: &[u8; 32], with_parts: bool) -> Self {
         Ideal {

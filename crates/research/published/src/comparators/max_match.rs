@@ -15,7 +15,8 @@ pub struct MaxMatch {
 }
 
 impl MaxMatch {
-    /// With windows of 32 bytes, as the paper has them, of which one in sixteen is kept, over a store of so many bytes.
+    /// With windows of 32 bytes, as the paper has them, of which one in sixteen is kept, over a store of so
+    /// many bytes.
     #[must_use]
     pub fn new(store_bytes: usize) -> Self {
         let parameters = Parameters {

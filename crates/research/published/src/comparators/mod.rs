@@ -1,4 +1,5 @@
-//! What REfactor is measured against (sections 3.1 and 5.1). Each removes what it can for one receiver that has everything.
+//! What REfactor is measured against (sections 3.1 and 5.1). Each removes what it can for one receiver that
+//! has everything.
 //!
 //! | | finds | refers by |
 //! |---|---|---|

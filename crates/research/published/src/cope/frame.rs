@@ -1,6 +1,7 @@
-//! Frames between the nodes of a mesh that code: natives, alone or combined by XOR, with reception reports and hop-by-hop
-//! acknowledgments beside them (S. Katti and others, "XORs in the Air: Practical Wireless Network Coding", SIGCOMM 2006,
-//! section 7; with what was removed beside the XOR, REfactor, sections 2.2.2 and 5.5.2).
+//! Frames between the nodes of a mesh that code: natives, alone or combined by XOR, with reception reports
+//! and hop-by-hop acknowledgments beside them (S. Katti and others, "XORs in the Air: Practical Wireless
+//! Network Coding", SIGCOMM 2006, section 7; with what was removed beside the XOR, REfactor, sections 2.2.2
+//! and 5.5.2).
 //!
 //! ```text
 //! +-------------+-----------+----------------+-------------+-------------+
@@ -16,10 +17,11 @@
 //! acknowledgment:  | neighbour (16) | last sequence (16) | the 32 before it (32) |
 //! ```
 //!
-//! A component is a native as it was, or with ranges removed that its receiver has. Whoever holds the native, but not the
-//! form that the relay made of it, can only make the same form if it knows what was removed: so shims travel in the clear, with the
-//! removed lengths, and only what is left is combined. The *proof* is a MAC over what a component put into the XOR.
-//! Numbers of natives begin anywhere and wrap. Bitmaps have 32 bits where COPE's have 8: bit 0 is the number before the last.
+//! A component is a native as it was, or with ranges removed that its receiver has. Whoever holds the native,
+//! but not the form that the relay made of it, can only make the same form if it knows what was removed: so
+//! shims travel in the clear, with the removed lengths, and only what is left is combined. The *proof* is a
+//! MAC over what a component put into the XOR. Numbers of natives begin anywhere and wrap. Bitmaps have 32
+//! bits where COPE's have 8: bit 0 is the number before the last.
 
 use mesh::cope::PacketId;
 use wire::removed::{Removed, emit_sum};
@@ -68,8 +70,8 @@ impl<'a> Beside<'a> {
         Removed::emit(shim, removed, out);
     }
 
-    /// Gives the native's stretches that were not removed, in its order: what it put into the XOR. None if the native is too
-    /// short to be the one that is meant.
+    /// Gives the native's stretches that were not removed, in its order: what it put into the XOR. None if
+    /// the native is too short to be the one that is meant.
     pub fn literals<'n>(&self, native: &'n [u8], mut each: impl FnMut(&'n [u8])) -> Option<()> {
         let (head, rest) = native.split_at_checked(self.head_bytes)?;
         each(head);
@@ -219,8 +221,8 @@ impl<'a> Frame<'a> {
         })
     }
 
-    /// Appends a frame of these parts, at most [`MAX_COMPONENTS`] for as many next hops, and at most [`MAX_REPORTS`] of each
-    /// kind of window.
+    /// Appends a frame of these parts, at most [`MAX_COMPONENTS`] for as many next hops, and at most
+    /// [`MAX_REPORTS`] of each kind of window.
     pub fn emit(
         sender: u16,
         boot: u16,

@@ -1,5 +1,5 @@
-//! Hop-by-hop acknowledgment and retransmission (COPE, sections 4.2 and 6.4): the radio acknowledges a coded frame for one of
-//! its next hops at most.
+//! Hop-by-hop acknowledgment and retransmission (COPE, sections 4.2 and 6.4): the radio acknowledges a coded
+//! frame for one of its next hops at most.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -39,7 +39,8 @@ fn bound<T>(map: &mut BTreeMap<u16, T>, neighbour: u16) {
 }
 
 impl Hops {
-    /// The next sequence for a next hop. What is sent again takes a new one: its old one may have left everybody's window.
+    /// The next sequence for a next hop. What is sent again takes a new one: its old one may have left
+    /// everybody's window.
     pub fn take_sequence(&mut self, next_hop: u16) -> u16 {
         bound(&mut self.next, next_hop);
         let next = self.next.entry(next_hop).or_default();

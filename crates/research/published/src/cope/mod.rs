@@ -1,5 +1,5 @@
-//! COPE: natives for several next hops leave as one frame (S. Katti and others, "XORs in the Air", SIGCOMM 2006), also when
-//! content was removed from them (REfactor, sections 2.2.2 and 5.5.2).
+//! COPE: natives for several next hops leave as one frame (S. Katti and others, "XORs in the Air", SIGCOMM
+//! 2006), also when content was removed from them (REfactor, sections 2.2.2 and 5.5.2).
 //!
 //! ```text
 //! send ──▶ OutputQueue ──▶ opportunity ──▶ poll_transmit ──▶ air ──▶ handle_frame ──▶ poll_event
@@ -7,13 +7,15 @@
 //!               └── Hops ◀── acknowledgments ◀──────────────────────────┘  └▶ Pool
 //! ```
 //!
-//! Every node keeps what it sent, received or overheard in its [`pool`](mesh::cope::pool) and says in its frames what that is. A relay sends
-//! natives together whose next hops have the others, by what they said or by how likely they heard it ([`opportunity`]);
-//! nothing waits for that. What next hops do not acknowledge is sent again ([`hop`]), with whatever it can be combined with then.
+//! Every node keeps what it sent, received or overheard in its [`pool`](mesh::cope::pool) and says in its
+//! frames what that is. A relay sends natives together whose next hops have the others, by what they said or
+//! by how likely they heard it ([`opportunity`]); nothing waits for that. What next hops do not acknowledge
+//! is sent again ([`hop`]), with whatever it can be combined with then.
 //!
-//! What is removed from a native is decided when it leaves: what stands in whose cache follows from the order on the air, and not from
-//! the order in a queue. A native from which a relay removed what its next hop has is held by others whole. What was removed therefore stands beside
-//! the XOR, in the clear, and they put in what was left of it; see [`frame`].
+//! What is removed from a native is decided when it leaves: what stands in whose cache follows from the order
+//! on the air, and not from the order in a queue. A native from which a relay removed what its next hop has
+//! is held by others whole. What was removed therefore stands beside the XOR, in the clear, and they put in
+//! what was left of it; see [`frame`].
 
 pub mod frame;
 pub mod hop;
@@ -196,7 +198,8 @@ impl Cope {
         self.queue.len()
     }
 
-    /// The key shared with a neighbour. Without one coded frames are neither made for it nor believed from it.
+    /// The key shared with a neighbour. Without one coded frames are neither made for it nor believed from
+    /// it.
     pub fn set_key(&mut self, with: u16, key: &[u8; 32]) {
         self.keys.insert(with, PacketMac::new(key));
     }
@@ -229,8 +232,9 @@ impl Cope {
         unsaid_since.get_or_insert(now);
     }
 
-    /// Queues a native that came from `previous` (this node, where it begins here) for a next hop. So many of its bytes are
-    /// expected to be sent: natives that are left with alike much share frames. What really is sent of it is made when it leaves.
+    /// Queues a native that came from `previous` (this node, where it begins here) for a next hop. So many of
+    /// its bytes are expected to be sent: natives that are left with alike much share frames. What really is
+    /// sent of it is made when it leaves.
     ///
     /// # Errors
     ///
@@ -253,8 +257,8 @@ impl Cope {
         Ok(())
     }
 
-    /// Appends the next frame, if one is to be sent now; says whether. `reduce` is asked what is to be sent of a native to a next
-    /// hop, once for each that leaves; where it says nothing, that is all of it.
+    /// Appends the next frame, if one is to be sent now; says whether. `reduce` is asked what is to be sent
+    /// of a native to a next hop, once for each that leaves; where it says nothing, that is all of it.
     pub fn poll_transmit(
         &mut self,
         now: Duration,
@@ -367,7 +371,8 @@ impl Cope {
         }
     }
 
-    /// Takes a frame that was heard, whomever it is for. Frames are taken to have been authenticated, as one of the sender's.
+    /// Takes a frame that was heard, whomever it is for. Frames are taken to have been authenticated, as one
+    /// of the sender's.
     ///
     /// # Errors
     ///
@@ -483,7 +488,8 @@ impl Cope {
         self.events.pop_front()
     }
 
-    /// When [`poll_transmit`](Cope::poll_transmit) is to be asked again though nothing was queued and nothing came.
+    /// When [`poll_transmit`](Cope::poll_transmit) is to be asked again though nothing was queued and nothing
+    /// came.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Duration> {
         let speak_at = self.unsaid_since().map(|since| since + self.settings.say_after);

@@ -10,8 +10,8 @@ use mesh::cope::opportunity::gather;
 /// What was sent so often in vain is sent alone: somebody has not got what he was thought to have.
 const ALONE_AFTER: u8 = 2;
 
-/// The places of what is sent together, the head of the queue first; nothing if nothing waits. Neighbours are asked for
-/// partners from `turn` on, so that none is always the first.
+/// The places of what is sent together, the head of the queue first; nothing if nothing waits. Neighbours are
+/// asked for partners from `turn` on, so that none is always the first.
 pub fn choose(
     queue: &OutputQueue,
     neighbours: &Neighbours,

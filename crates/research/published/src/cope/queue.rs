@@ -1,7 +1,7 @@
 //! What waits to be sent: one queue, and in it a virtual one for each neighbour and size (COPE, section 3.3).
 //!
-//! Only the heads of virtual queues are looked at for a partner, so that looking costs a step a neighbour, and packets of one flow
-//! are not put out of order.
+//! Only the heads of virtual queues are looked at for a partner, so that looking costs a step a neighbour,
+//! and packets of one flow are not put out of order.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -11,8 +11,9 @@ pub struct Settings {
     pub guess_at_least: f64,
     /// The most natives in one frame; 1 codes nothing.
     pub most_components: usize,
-    /// What has fewer bytes in the XOR is small. COPE says 100, of packets that are as they were; where content is removed
-    /// packets of all lengths come about, and what has less than a quarter of a full one is small.
+    /// What has fewer bytes in the XOR is small. COPE says 100, of packets that are as they were; where
+    /// content is removed packets of all lengths come about, and what has less than a quarter of a full one
+    /// is small.
     pub small_bytes: usize,
     /// Natives that wait to be sent.
     pub queue_packets: usize,
@@ -20,7 +21,8 @@ pub struct Settings {
     pub pool_bytes: usize,
     /// How long a native stays in the pool (COPE: T, 0.5 s).
     pub pool_for: Duration,
-    /// Whether next hops acknowledge. COPE's own radios do for what is not coded, and experiments may leave it out.
+    /// Whether next hops acknowledge. COPE's own radios do for what is not coded, and experiments may leave
+    /// it out.
     pub acknowledges: bool,
     /// After so long without an acknowledgment something is sent again.
     pub again_after: Duration,

@@ -1,9 +1,10 @@
 //! Who forwards, and in which order (ExOR, section 3.3).
 //!
-//! A node's distance to the destination is the expected number of transmissions along the best path (ETX, De Couto and others,
-//! MobiCom 2003, of the forward direction alone, since nothing is acknowledged hop by hop). Those nearer than the source are
-//! candidates; of them those that would send at least a tenth of all transmissions stay, reckoned as the paper's simulation
-//! does and MORE (Chachulski and others, SIGCOMM 2007, algorithm 1) in closed form.
+//! A node's distance to the destination is the expected number of transmissions along the best path (ETX, De
+//! Couto and others, MobiCom 2003, of the forward direction alone, since nothing is acknowledged hop by hop).
+//! Those nearer than the source are candidates; of them those that would send at least a tenth of all
+//! transmissions stay, reckoned as the paper's simulation does and MORE (Chachulski and others, SIGCOMM 2007,
+//! algorithm 1) in closed form.
 
 use super::frame::MAX_FORWARDERS;
 
@@ -45,7 +46,8 @@ impl Delivery {
         self.probabilities[from * self.nodes + to] = probability.clamp(0.0, 1.0);
     }
 
-    /// Expected transmissions from each node to `destination` along the best path; infinite where there is none.
+    /// Expected transmissions from each node to `destination` along the best path; infinite where there is
+    /// none.
     #[must_use]
     pub fn distances(&self, destination: usize) -> Vec<f64> {
         let mut distances = vec![f64::INFINITY; self.nodes];
@@ -81,8 +83,9 @@ impl Delivery {
         Some(path)
     }
 
-    /// How often each of `list` (the destination first, the source last) sends for a packet, if each sends what it has until
-    /// somebody nearer has it; and how likely the packet gets to the destination and not to where it goes no farther.
+    /// How often each of `list` (the destination first, the source last) sends for a packet, if each sends
+    /// what it has until somebody nearer has it; and how likely the packet gets to the destination and not to
+    /// where it goes no farther.
     fn transmissions(&self, list: &[usize]) -> (Vec<f64>, f64) {
         let mut load = vec![0.0; list.len()];
         let mut sends = vec![0.0; list.len()];
@@ -136,8 +139,8 @@ impl Delivery {
     }
 }
 
-/// The same forwarders when some hold a share of the batch already (REfactor, section 2.2.2): who holds much comes earlier, as
-/// if it were nearer by that share. Destination and source keep their places.
+/// The same forwarders when some hold a share of the batch already (REfactor, section 2.2.2): who holds much
+/// comes earlier, as if it were nearer by that share. Destination and source keep their places.
 #[must_use]
 pub fn reordered(list: &[usize], distances: &[f64], held_share: impl Fn(usize) -> f64) -> Vec<usize> {
     let mut list = list.to_vec();

@@ -1,5 +1,5 @@
-//! Frames of a batch that is forwarded opportunistically (S. Biswas, R. Morris, "ExOR: Opportunistic Multi-Hop Routing for
-//! Wireless Networks", SIGCOMM 2005, section 3.1).
+//! Frames of a batch that is forwarded opportunistically (S. Biswas, R. Morris, "ExOR: Opportunistic
+//! Multi-Hop Routing for Wireless Networks", SIGCOMM 2005, section 3.1).
 //!
 //! ```text
 //! +------------+---------------+----------------+--------------+----------------+---------------+
@@ -10,8 +10,8 @@
 //! +---------------------------------------------------------------+----------------------------------+---------------
 //! ```
 //!
-//! The batch map says of each fragment which forwarder nearest to the destination is known to have it, by its place in the list;
-//! the list has at most [`MAX_FORWARDERS`] nodes, so that a place takes four bits.
+//! The batch map says of each fragment which forwarder nearest to the destination is known to have it, by its
+//! place in the list; the list has at most [`MAX_FORWARDERS`] nodes, so that a place takes four bits.
 
 use wire::{Malformed, take, take_array};
 
@@ -85,8 +85,8 @@ impl<'a> Frame<'a> {
         (0..fragments).map(move |fragment| map[fragment / 2] >> (fragment % 2 * 4) & 0xf)
     }
 
-    /// Appends a frame; the fragment and its bytes are left out where only the map is told. The map has as many places as the
-    /// batch has fragments.
+    /// Appends a frame; the fragment and its bytes are left out where only the map is told. The map has as
+    /// many places as the batch has fragments.
     pub fn emit(
         batch: u32,
         fragment: Option<(u8, &[u8])>,

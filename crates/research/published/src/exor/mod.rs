@@ -1,17 +1,18 @@
-//! ExOR: whoever heard a fragment and is nearest to the destination passes it on (S. Biswas, R. Morris, SIGCOMM 2005).
+//! ExOR: whoever heard a fragment and is nearest to the destination passes it on (S. Biswas, R. Morris,
+//! SIGCOMM 2005).
 //!
-//! The source lists the [`forwarders`] of a batch in the order of their distance to the destination. Nodes send in that order,
-//! the destination first and the source last, and again from the beginning: each sends the fragments it has of which it
-//! does not know that anybody nearer has them. What it knows of that is its *batch map*, which stands in every frame and
-//! spreads so from the destination back to the source. When the destination has nine tenths of a batch, what is missing goes by
-//! the usual route.
+//! The source lists the [`forwarders`] of a batch in the order of their distance to the destination. Nodes
+//! send in that order, the destination first and the source last, and again from the beginning: each sends
+//! the fragments it has of which it does not know that anybody nearer has them. What it knows of that is its
+//! *batch map*, which stands in every frame and spreads so from the destination back to the source. When the
+//! destination has nine tenths of a batch, what is missing goes by the usual route.
 //!
-//! Where content repeats, a fragment carries several reduced packets ([`packing`]), so that a batch has fewer; and a forwarder
-//! that can make a fragment of what it holds already counts as having it ([`Batch::holds`]), and comes earlier
-//! ([`forwarders::reordered`]).
+//! Where content repeats, a fragment carries several reduced packets ([`packing`]), so that a batch has
+//! fewer; and a forwarder that can make a fragment of what it holds already counts as having it
+//! ([`Batch::holds`]), and comes earlier ([`forwarders::reordered`]).
 //!
-//! Whose turn it is, is left to whoever drives this: frames say how many are to come, from which a node tells when the one before
-//! it is done.
+//! Whose turn it is, is left to whoever drives this: frames say how many are to come, from which a node tells
+//! when the one before it is done.
 
 pub mod forwarders;
 pub mod frame;
@@ -36,8 +37,8 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// A batch at its source: of at most [`MAX_FRAGMENTS`] fragments, with at most [`MAX_FORWARDERS`] forwarders of which the
-    /// source is the last. None if there are more, or no destination.
+    /// A batch at its source: of at most [`MAX_FRAGMENTS`] fragments, with at most [`MAX_FORWARDERS`]
+    /// forwarders of which the source is the last. None if there are more, or no destination.
     #[must_use]
     pub fn at_source(number: u32, forwarders: Vec<u16>, fragments: Vec<Vec<u8>>) -> Option<Self> {
         let in_form = (2..=MAX_FORWARDERS).contains(&forwarders.len()) && fragments.len() <= MAX_FRAGMENTS;
@@ -47,8 +48,8 @@ impl Batch {
         in_form.then_some(Batch { number, forwarders, place, fragments, map })
     }
 
-    /// A batch of which the first frame has been heard, at a node that is to forward it. None if it is not, or if the frame is
-    /// none.
+    /// A batch of which the first frame has been heard, at a node that is to forward it. None if it is not,
+    /// or if the frame is none.
     #[must_use]
     pub fn heard_of(me: u16, frame: &[u8]) -> Option<Self> {
         let frame = Frame::parse(frame).ok()?;
@@ -117,8 +118,8 @@ impl Batch {
         arrived as f64 / self.map.len().max(1) as f64
     }
 
-    /// Which fragments this node is to send when it is its turn: what it has, and nobody nearer is known to have. The
-    /// destination sends none.
+    /// Which fragments this node is to send when it is its turn: what it has, and nobody nearer is known to
+    /// have. The destination sends none.
     #[must_use]
     pub fn to_send(&self) -> Vec<usize> {
         let is_mine = |at: &usize| self.fragments[*at].is_some() && self.map[*at] == self.place;
@@ -143,7 +144,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
-        /// Along a lossy line the destination gets every fragment as it was, and what it has is not sent for long.
+        /// Along a lossy line the destination gets every fragment as it was, and what it has is not sent for
+        /// long.
         #[test]
         fn a_batch_arrives_as_it_was(seed: u64, fragments in 1usize..40, loss in 0.0..0.7) {
             let mut rng = ChaCha8Rng::seed_from_u64(seed);

@@ -1,7 +1,8 @@
-//! Packets in fragments: what was reduced shares one (REfactor, section 2.2.2: "the effective batch size can be reduced").
+//! Packets in fragments: what was reduced shares one (REfactor, section 2.2.2: "the effective batch size can
+//! be reduced").
 //!
-//! Packets are not divided, so that whoever hears a fragment can learn from every packet in it. Each stands with its number
-//! in the batch and its length before it:
+//! Packets are not divided, so that whoever hears a fragment can learn from every packet in it. Each stands
+//! with its number in the batch and its length before it:
 //!
 //! ```text
 //! | number (16) | bytes (16) | packet ... | number (16) | ...
@@ -10,8 +11,8 @@
 /// Bytes before each packet.
 pub const FRONT_BYTES: usize = 4;
 
-/// Puts packets, in the order of their numbers, into fragments of so many bytes: each into the first that has room, the
-/// longest first. A packet that is longer than a fragment has one to itself.
+/// Puts packets, in the order of their numbers, into fragments of so many bytes: each into the first that has
+/// room, the longest first. A packet that is longer than a fragment has one to itself.
 #[must_use]
 pub fn pack(packets: &[Vec<u8>], most_bytes: usize) -> Vec<Vec<u8>> {
     let mut by_length: Vec<usize> = (0..packets.len()).collect();

@@ -1,9 +1,10 @@
-//! Chunk-match: what repeats is found in whole chunks, which their SHA-1 names (REboost, section II-A, after EndRE, NSDI 2010).
+//! Chunk-match: what repeats is found in whole chunks, which their SHA-1 names (REboost, section II-A, after
+//! EndRE, NSDI 2010).
 //!
-//! A payload is cut where anchors stand, which is MODP: a boundary is a window whose fingerprint is divisible by a power of two.
-//! Both ends keep of each chunk in their stores where it stands. The sender's names only chunks that it may refer to; the
-//! receiver's, which has all, looks for the hash and nothing else. For experiments: it finds less than matches of any
-//! length do, and says it in more bytes.
+//! A payload is cut where anchors stand, which is MODP: a boundary is a window whose fingerprint is divisible
+//! by a power of two. Both ends keep of each chunk in their stores where it stands. The sender's names only
+//! chunks that it may refer to; the receiver's, which has all, looks for the hash and nothing else. For
+//! experiments: it finds less than matches of any length do, and says it in more bytes.
 
 use crate::shim::hashed::Hash;
 use foldhash::fast::FixedState;
@@ -58,7 +59,8 @@ impl Chunks {
         Chunks { places: HashMap::default(), most: 2 * (store_bytes / LEAST_CHUNK_BYTES) }
     }
 
-    /// Enters the chunks of a packet in the store, which has these anchors. Of equal ones the newest is named.
+    /// Enters the chunks of a packet in the store, which has these anchors. Of equal ones the newest is
+    /// named.
     pub fn enter(&mut self, stored: &Stored<'_>, anchors: &[Anchor], store: &PacketStore) {
         for Chunk { range, hash } in cut(stored.packet, stored.payload.clone(), anchors) {
             if self.places.len() >= self.most && !self.places.contains_key(&hash) {

@@ -1,4 +1,5 @@
-//! The byte-caching paper's form: a region is replaced by a field that names the stored packet by a fingerprint.
+//! The byte-caching paper's form: a region is replaced by a field that names the stored packet by a
+//! fingerprint.
 
 use crate::shim::paper::{self, FIELD_BYTES, Field, Paper};
 use re::Miss;
@@ -14,8 +15,8 @@ pub(super) struct Fields {
 }
 
 impl Writer for Fields {
-    /// The decoder takes the newest packet with a fingerprint, so the encoder must know the newest, even where it may not be
-    /// referred to.
+    /// The decoder takes the newest packet with a fingerprint, so the encoder must know the newest, even
+    /// where it may not be referred to.
     fn may_enter_late(&self) -> bool {
         false
     }
@@ -26,9 +27,9 @@ impl Writer for Fields {
     /// Figure 2 moves the pointer "by (len + w) bytes" behind a region, and by two more in lines 12 and 14;
     /// where it stands at that moment is not said. Moved from the end of the window that matched, it passes
     /// over more than the region, and over what repeats there. Moved from the region's start, it comes to the
-    /// end of the first window behind the region. That is what is done here; it is also the reading that gives
-    /// both of the paper's files their numbers of dependencies, 4 and 7, on our contents that stand for them
-    /// (4.2 and 7.1; the other reading gives 3.6 and 5.6).
+    /// end of the first window behind the region. That is what is done here; it is also the reading that
+    /// gives both of the paper's files their numbers of dependencies, 4 and 7, on our contents that stand for
+    /// them (4.2 and 7.1; the other reading gives 3.6 and 5.6).
     fn search(&mut self, search: &Search<'_>, matches: &mut Vec<Match>) {
         search.run(matches, |matches, found| {
             let is_worth_it = found.length > FIELD_BYTES;

@@ -1,11 +1,12 @@
 //! Any packet that the receiver has not reported lost (Lumezanu, Guo, Spring, Bhattacharjee, "The effect of
 //! packet loss on redundancy elimination in cellular wireless networks", IMC 2010).
 //!
-//! Until the report arrives, which takes a round trip, packets still refer to the lost one. Worst is a segment repeated
-//! alone after a timeout: nothing has followed the lost copy that could have reported it, so the repetition would be
-//! encoded by means of that copy, be undecodable, and only its own repetition, a doubled timeout later, would go out
-//! plain; at 20% loss half of the downloads stall that way. Hence, beyond that paper, a segment refers to nothing of its
-//! own flow that does not come strictly before it, as under TCP sequence number encoding.
+//! Until the report arrives, which takes a round trip, packets still refer to the lost one. Worst is a
+//! segment repeated alone after a timeout: nothing has followed the lost copy that could have reported it, so
+//! the repetition would be encoded by means of that copy, be undecodable, and only its own repetition, a
+//! doubled timeout later, would go out plain; at 20% loss half of the downloads stall that way. Hence, beyond
+//! that paper, a segment refers to nothing of its own flow that does not come strictly before it, as under
+//! TCP sequence number encoding.
 
 use super::segment::Segment;
 use re::policy::ReferencePolicy;

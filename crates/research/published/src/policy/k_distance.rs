@@ -4,10 +4,11 @@
 //! A lost packet makes at most k - 1 others undecodable, of whatever protocol. Packets without enough payload
 //! to be stored are not counted.
 //!
-//! A TCP segment moreover refers to nothing but segments of its flow with strictly lower sequences. Section V-C does
-//! not say so, but section VII has the policy match TCP sequence number encoding for large k, and without the rule it
-//! would match naive encoding: a segment repeated after its reference was lost would be encoded by means of itself
-//! until the next reference is due, which TCP's doubling timeouts put off for minutes.
+//! A TCP segment moreover refers to nothing but segments of its flow with strictly lower sequences. Section
+//! V-C does not say so, but section VII has the policy match TCP sequence number encoding for large k, and
+//! without the rule it would match naive encoding: a segment repeated after its reference was lost would be
+//! encoded by means of itself until the next reference is due, which TCP's doubling timeouts put off for
+//! minutes.
 
 use super::TcpSeq;
 use re::policy::ReferencePolicy;

@@ -1,7 +1,8 @@
 //! The papers' reference policies, and every policy that the laboratory compares.
 //!
-//! Each breaks the circle of dependent packets ([`re::policy`]) in a way of its own, but for [`Naive`], which does not. They bound
-//! the damage of a loss; what the product does, which is to refer to nothing that the receiver may lack, goes beyond them.
+//! Each breaks the circle of dependent packets ([`re::policy`]) in a way of its own, but for [`Naive`], which
+//! does not. They bound the damage of a loss; what the product does, which is to refer to nothing that the
+//! receiver may lack, goes beyond them.
 //!
 //! | policy | of |
 //! |---|---|

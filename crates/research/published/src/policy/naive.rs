@@ -1,7 +1,8 @@
 //! Spring and Wetherall's encoder as it is: any packet sent before.
 //!
 //! One lost packet stalls a TCP connection for good (byte-caching paper, section IV): the repetition of the
-//! lost segment is encoded by means of a packet that was encoded by means of the lost segment, then by means of itself.
+//! lost segment is encoded by means of a packet that was encoded by means of the lost segment, then by means
+//! of itself.
 
 use re::policy::ReferencePolicy;
 use re::store::Stored;

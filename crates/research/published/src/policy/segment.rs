@@ -17,8 +17,8 @@ impl Segment {
         inner.tcp_sequence.map(|sequence| Segment { flow: inner.flow, sequence })
     }
 
-    /// Whether a stored packet is of the same flow, and if so, whether it starts strictly before this segment. The
-    /// packet's own headers say what it was; a comparator can afford to read them again.
+    /// Whether a stored packet is of the same flow, and if so, whether it starts strictly before this
+    /// segment. The packet's own headers say what it was; a comparator can afford to read them again.
     pub(super) fn follows(&self, stored: &Stored<'_>) -> Option<bool> {
         let other = Inner::parse(stored.packet).ok().filter(|other| other.flow == self.flow)?;
         Some(other.tcp_sequence.is_some_and(|other| precedes(other, self.sequence)))

@@ -1,4 +1,5 @@
-//! Packets of the same flow whose TCP sequence is strictly lower (byte-caching paper, section V-B and Figure 7).
+//! Packets of the same flow whose TCP sequence is strictly lower (byte-caching paper, section V-B and Figure
+//! 7).
 //!
 //! A segment is never encoded by means of a later one or of itself. The paper compares sequences without
 //! saying whose; those of different connections have nothing to do with each other, so other flows are not

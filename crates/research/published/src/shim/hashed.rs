@@ -1,5 +1,5 @@
-//! Chunks by their SHA-1, as chunk-match writes them (Lee, Kim, Shin: REboost, IEEE Communications Letters 2017, section II-A;
-//! Aggarwal and others: EndRE, NSDI 2010).
+//! Chunks by their SHA-1, as chunk-match writes them (Lee, Kim, Shin: REboost, IEEE Communications Letters
+//! 2017, section II-A; Aggarwal and others: EndRE, NSDI 2010).
 //!
 //! ```text
 //! +-----------------+   +----------------+--------------------+-------------+   +-------------
@@ -9,7 +9,8 @@
 //!                        '----------- once a chunk, in order --------------'
 //! ```
 //!
-//! Where a chunk stands in the receiver's store is the receiver's to know. The papers leave open how the fields are laid out.
+//! Where a chunk stands in the receiver's store is the receiver's to know. The papers leave open how the
+//! fields are laid out.
 
 use wire::shim::grow;
 use wire::{Malformed, take_array, varint};

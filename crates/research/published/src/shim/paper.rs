@@ -1,4 +1,5 @@
-//! The byte-caching paper's encoding fields (Le, Srivatsa, Iyengar, ICDCS 2012, section III-B), 14 bytes each.
+//! The byte-caching paper's encoding fields (Le, Srivatsa, Iyengar, ICDCS 2012, section III-B), 14 bytes
+//! each.
 //!
 //! ```text
 //! +-----------------+   +------------------+---------------+----------------+-------------+   +-------------

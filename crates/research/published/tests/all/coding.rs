@@ -1,4 +1,5 @@
-//! Two pairs behind a relay (COPE, Figure 1; REfactor, Figure 1d): what is sent is counted, and what arrives is what was sent.
+//! Two pairs behind a relay (COPE, Figure 1; REfactor, Figure 1d): what is sent is counted, and what arrives
+//! is what was sent.
 
 #![allow(clippy::unwrap_used)] // a harness fails by panicking
 
@@ -211,7 +212,8 @@ impl Figure1d {
         Figure1d { clients, relay: Relay::new(&[(1, 4), (2, 3)], settings, reduces), transmissions: 0.0 }
     }
 
-    /// Transmits what a client, or the relay for none, has to say; without its own headers, which the count is not about.
+    /// Transmits what a client, or the relay for none, has to say; without its own headers, which the count
+    /// is not about.
     fn transmit(&mut self, from: Option<usize>, of_bytes: usize) {
         let mut frame = Vec::new();
         let sends = match from {
@@ -250,7 +252,8 @@ impl Figure1d {
     }
 }
 
-/// How much of `payload` goes without saying to whoever has what stands in `other`, by the sizes of chunks and shim.
+/// How much of `payload` goes without saying to whoever has what stands in `other`, by the sizes of chunks
+/// and shim.
 fn removed(payload: &[u8], other: &[u8]) -> (usize, usize) {
     let boundaries = overhear_settings().boundaries;
     let known: BTreeSet<&[u8]> = boundaries.chunks(other).map(|chunk| &other[chunk]).collect();
@@ -380,7 +383,8 @@ impl Ring {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// Coded, reduced, lost, overtaken and repeated: exact bytes or nothing; and what was to arrive mostly does, once.
+    /// Coded, reduced, lost, overtaken and repeated: exact bytes or nothing; and what was to arrive mostly
+    /// does, once.
     #[test]
     fn what_comes_out_is_what_was_sent_whatever_the_air_does(seed: u64, loss in 0.0..0.35, pairs in 1..4u16) {
         let mut ring = Ring::new(2 * pairs, loss, seed);

@@ -47,8 +47,8 @@ impl<M: Medium> Network<M> {
         true
     }
 
-    /// Lets a node send all that it has, and the others hear what arrives at once; how many datagrams left. No timer
-    /// runs, and nobody answers.
+    /// Lets a node send all that it has, and the others hear what arrives at once; how many datagrams left.
+    /// No timer runs, and nobody answers.
     pub fn hand_over(&mut self, from: usize) -> usize {
         let mut sent = 0;
         while self.transmit(from) {

@@ -1,8 +1,8 @@
 //! Where packets come from.
 //!
-//! A [`Source`] is both ends of one application: it says when a packet enters the network, and is told when one
-//! has come out. Sources are sans-IO like everything else here, and there is no TCP among them; a schedule of
-//! packets from a capture would be one more.
+//! A [`Source`] is both ends of one application: it says when a packet enters the network, and is told when
+//! one has come out. Sources are sans-IO like everything else here, and there is no TCP among them; a
+//! schedule of packets from a capture would be one more.
 
 mod constant_rate;
 mod content;
@@ -51,8 +51,8 @@ pub trait Source: Send {
         None
     }
 
-    /// The share of what it wanted to bring over that has come out without a gap from the beginning, for a source
-    /// that can tell.
+    /// The share of what it wanted to bring over that has come out without a gap from the beginning, for a
+    /// source that can tell.
     fn in_order_share(&self) -> Option<f64> {
         None
     }

@@ -66,8 +66,8 @@ impl Ends {
         if passage == self.forwards() { (self.port, Self::SERVICE) } else { (Self::SERVICE, self.port) }
     }
 
-    /// The IP header's fields. The low 16 bits (20 with IPv6, as flow label) of `identification` make packets of
-    /// equal content distinct.
+    /// The IP header's fields. The low 16 bits (20 with IPv6, as flow label) of `identification` make packets
+    /// of equal content distinct.
     fn ip(&self, passage: Passage, identification: u32) -> PacketBuilderStep<IpHeaders> {
         PacketBuilder::ip(match self.family {
             Family::V4 => {

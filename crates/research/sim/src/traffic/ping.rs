@@ -26,7 +26,8 @@ pub struct Ping {
 }
 
 impl Ping {
-    /// Requests with payloads of `payload_bytes` from `content`, one an `interval`, from time 0 and without end.
+    /// Requests with payloads of `payload_bytes` from `content`, one an `interval`, from time 0 and without
+    /// end.
     #[must_use]
     pub fn new(ends: Ends, content: Content, payload_bytes: usize, interval: Duration) -> Self {
         Ping {

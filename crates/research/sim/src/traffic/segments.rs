@@ -1,9 +1,9 @@
 //! A file as TCP-looking segments. **This is no TCP**: no handshake, no window, no congestion control, no
 //! round-trip estimate. Segments with rising sequence numbers leave at a constant rate; what has not come out
-//! after a fixed time is sent again with the same sequence number and bytes, if that is wanted, before anything
-//! new. The source knows what came out without being told over the network; acknowledgements, where they are
-//! wanted, are there to be carried and to carry receipts. It shows what policies that look at TCP's numbers do with
-//! loss, at a load that does not depend on what they do.
+//! after a fixed time is sent again with the same sequence number and bytes, if that is wanted, before
+//! anything new. The source knows what came out without being told over the network; acknowledgements, where
+//! they are wanted, are there to be carried and to carry receipts. It shows what policies that look at TCP's
+//! numbers do with loss, at a load that does not depend on what they do.
 
 use super::{Ends, Passage, Source};
 use std::collections::VecDeque;

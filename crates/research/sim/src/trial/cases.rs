@@ -44,8 +44,8 @@ fn methods(base: &Trial) -> Vec<Trial> {
     [base.bare()].into_iter().chain(tunnels).collect()
 }
 
-/// Perceived against actual loss (Figure 13) and bytes sent (Figure 10), for all policies and `bare`: independent
-/// losses in both directions, at each of these shares.
+/// Perceived against actual loss (Figure 13) and bytes sent (Figure 10), for all policies and `bare`:
+/// independent losses in both directions, at each of these shares.
 #[must_use]
 pub fn over_losses(base: &Trial, losses: &[f64]) -> Vec<Case> {
     let case = |trial: &Trial, &probability: &f64| Case {
@@ -145,8 +145,8 @@ impl Condition {
     }
 }
 
-/// What the paper names and does not plot: every policy and `bare` under each condition, at each of these shares.
-/// A series is called `acked, reordering`.
+/// What the paper names and does not plot: every policy and `bare` under each condition, at each of these
+/// shares. A series is called `acked, reordering`.
 #[must_use]
 pub fn over_conditions(base: &Trial, conditions: &[Condition], shares: &[f64]) -> Vec<Case> {
     let mut cases = Vec::new();

@@ -1,10 +1,11 @@
-//! The byte-caching paper's experiments as far as they need no TCP: one stream over one link, and what is lost to the
-//! application beside what the link lost (section VII, Figure 13), what is sent (Figure 10), and what becomes
-//! of both over k (Figure 12) and under conditions that the paper names and does not plot.
+//! The byte-caching paper's experiments as far as they need no TCP: one stream over one link, and what is
+//! lost to the application beside what the link lost (section VII, Figure 13), what is sent (Figure 10), and
+//! what becomes of both over k (Figure 12) and under conditions that the paper names and does not plot.
 //!
 //! A [`Trial`] is one stream under one method; [`Case`]s are trials with a place in a figure, made by
-//! [`over_losses`], [`over_distances`] and [`over_conditions`], and run one seed at a time by [`Case::run`], on as
-//! many threads as the caller likes. Trials with equal seeds meet the same air: the same frames are lost by index.
+//! [`over_losses`], [`over_distances`] and [`over_conditions`], and run one seed at a time by [`Case::run`],
+//! on as many threads as the caller likes. Trials with equal seeds meet the same air: the same frames are
+//! lost by index.
 
 mod cases;
 
@@ -78,8 +79,8 @@ pub struct Outcome {
     pub undecodable_packets: u64,
     /// Packets that were delivered wrong: never anything but 0.
     pub wrong_packets: u64,
-    /// Frames from the gateway that the queue dropped. If there are any, the stream was too fast for the link, and
-    /// they are part of the perceived loss.
+    /// Frames from the gateway that the queue dropped. If there are any, the stream was too fast for the
+    /// link, and they are part of the perceived loss.
     pub queue_dropped_packets: u64,
     /// Bytes sent from the gateway, with all headers and all that is not payload.
     pub bytes_down: u64,
@@ -108,8 +109,8 @@ pub enum TrialError {
 }
 
 impl Trial {
-    /// A stream of `content` at half of what the link carries, under the default tunnel: 1360 bytes a packet (a
-    /// full segment inside the tunnel) over the paper's link of 1 MByte/s and 20 ms, without loss.
+    /// A stream of `content` at half of what the link carries, under the default tunnel: 1360 bytes a packet
+    /// (a full segment inside the tunnel) over the paper's link of 1 MByte/s and 20 ms, without loss.
     #[must_use]
     pub fn of(content: impl Into<Arc<[u8]>>, stream: Stream, packets: u64) -> Self {
         let link = LinkConfig {

@@ -1,5 +1,5 @@
-//! A gateway with several stations, in groups that threads of their own may drive: each group has some of the gateway's
-//! peers and the stations that these are.
+//! A gateway with several stations, in groups that threads of their own may drive: each group has some of the
+//! gateway's peers and the stations that these are.
 
 use crate::addresses::{GATEWAY, outer};
 use crate::network::{Direct, Network};
@@ -99,8 +99,8 @@ impl Group {
         self.hosts.iter().copied()
     }
 
-    /// Carries packets from the gateway to one of its stations, receipts back included; how many came out as they went
-    /// in.
+    /// Carries packets from the gateway to one of its stations, receipts back included; how many came out as
+    /// they went in.
     pub fn carry(&mut self, station: usize, packets: &[Vec<u8>]) -> usize {
         self.network.advance(BATCH_TIME);
         for packet in packets {

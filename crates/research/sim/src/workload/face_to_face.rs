@@ -1,5 +1,5 @@
-//! Two nodes face to face: what one gives the other takes at once. The work on a batch of packets is cut into steps, so
-//! that each can be timed.
+//! Two nodes face to face: what one gives the other takes at once. The work on a batch of packets is cut into
+//! steps, so that each can be timed.
 
 use crate::addresses::{GATEWAY, outer};
 use crate::network::{Direct, Network};

@@ -1,5 +1,5 @@
-//! A long day: packets by the hundred thousand while everything happens that can, and at its end nothing wrong,
-//! nothing twice, nothing stuck and nothing grown.
+//! A long day: packets by the hundred thousand while everything happens that can, and at its end nothing
+//! wrong, nothing twice, nothing stuck and nothing grown.
 
 use crate::scenes::{MS, SECOND, link, pair};
 use air::{LinkConfig, LossConfig, ReorderConfig};
@@ -21,8 +21,8 @@ const CALM: Duration = Duration::from_secs(60);
 /// Without a delivery at a host for so long, with all that may happen in that time, the tunnel is stuck.
 const LONGEST_SILENCE: Duration = Duration::from_secs(90);
 
-/// Longer than any key is used (a session lasts three minutes at most). Ids are drawn from 24 bits: over days, one comes
-/// again, with another key.
+/// Longer than any key is used (a session lasts three minutes at most). Ids are drawn from 24 bits: over
+/// days, one comes again, with another key.
 const KEY_FORGOTTEN: Duration = Duration::from_secs(600);
 
 /// Looks at every frame and delivery.
@@ -38,8 +38,8 @@ struct Watch {
     told: u64,
 }
 
-/// Whether this is an ICMP message that the other side is unreachable, or a packet too large for the path as it is now
-/// (RFC 792 and 1191, RFC 4443).
+/// Whether this is an ICMP message that the other side is unreachable, or a packet too large for the path as
+/// it is now (RFC 792 and 1191, RFC 4443).
 fn tells_of_a_failure(packet: &[u8]) -> bool {
     match packet[0] >> 4 {
         4 => packet[9] == 1 && matches!(packet[20..22], [3, 1 | 4]),
@@ -277,8 +277,8 @@ fn under_every_policy_and_form_what_is_delivered_is_exact_and_delivered_once() {
     }
 }
 
-/// `OVERHEARD_LONG_DAY_PACKETS=10000000 cargo test --release -p overheard-sim --test virtual_time -- --ignored
-/// --nocapture day`: a day and a night of virtual time.
+/// A day and a night of virtual time: `cargo test --release -p overheard-sim --test virtual_time -- --ignored
+/// --nocapture day` with `OVERHEARD_LONG_DAY_PACKETS=10000000`.
 #[test]
 #[ignore = "ten million packets take minutes, even with --release"]
 fn over_a_whole_day_memory_stays_flat() {

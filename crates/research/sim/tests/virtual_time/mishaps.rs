@@ -53,7 +53,8 @@ fn a_station_that_moves_is_found_again_when_it_speaks() {
     simulation.run_until(12 * SECOND, &mut ()).unwrap();
     let report = simulation.report();
     assert_eq!(report.hosts[GATEWAY].boots[0].peers[0].endpoint, Some(to.into()));
-    // the station's next receipt tells of the new address: a quarter of a second at most, as nothing arrives any more
+    // the station's next receipt tells of the new address: a quarter of a second at most, as nothing arrives
+    // any more
     let lost = report.hosts[GATEWAY].not_sent.packets + report.hosts[1].not_taken.packets;
     let stream = report.sources[0].forwards;
     assert!(lost > 0 && lost < 80, "{lost}");

@@ -56,7 +56,8 @@ fn segments_sent_again_complete_under_every_policy_but_naive() {
     let base = Trial::of(content(), stream, 290);
     for (_, Measured { series, outcome, .. }) in run(&over_losses(&base, &[0.05])) {
         if series == "informed-marking" {
-            // what is lost is known a receipt later, and this source does not slow down meanwhile, as TCP would
+            // what is lost is known a receipt later, and this source does not slow down meanwhile, as TCP
+            // would
             continue;
         }
         assert_eq!(outcome.completion_seconds.is_some(), series != "naive", "{series} {outcome:?}");

@@ -1,10 +1,11 @@
 //! What the kernel lets through to an [`Ear`](super::Ear): a program for the classic BPF machine
 //! (Linux, Documentation/networking/filter.rst).
 //!
-//! A busy interface carries many times what the ear wants, and each frame that need not be copied saves a node what
-//! it has least of. So the program looks as deep as it can. What it cannot follow (mesh headers, aggregates, padding,
-//! MPLS and PPPoE) it passes: the parser looks again. It never drops what the parser would find, with one exception:
-//! where a radio pads its headers, padding that looks like the start of a packet.
+//! A busy interface carries many times what the ear wants, and each frame that need not be copied saves a
+//! node what it has least of. So the program looks as deep as it can. What it cannot follow (mesh headers,
+//! aggregates, padding, MPLS and PPPoE) it passes: the parser looks again. It never drops what the parser
+//! would find, with one exception: where a radio pads its headers, padding that looks like the start of a
+//! packet.
 
 use super::LinkType;
 use socket2::SockFilter;
@@ -80,7 +81,8 @@ enum Place {
 }
 use Place::*;
 
-/// The whole program for frames of `link_type`, with UDP from or to one of `ports`; all UDP if there are none.
+/// The whole program for frames of `link_type`, with UDP from or to one of `ports`; all UDP if there are
+/// none.
 pub fn program(link_type: LinkType, ports: &[u16]) -> Vec<SockFilter> {
     let mut program = Program::default();
     program.step(LOAD_WORD, PACKET_TYPE);

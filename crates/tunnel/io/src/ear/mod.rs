@@ -1,9 +1,9 @@
 //! What is sent to others: the UDP payloads of other hosts' frames, read from an interface by AF_PACKET.
 //!
-//! On a Wi-Fi interface in monitor mode the frames are 802.11's, with or without radiotap; on any other that looks like
-//! Ethernet they are those that a shared medium, a hub or a bridge that floods brings by. What is for this host comes by
-//! the socket: the kernel's [`filter`] drops it by its packet type where the link tells that, and the [`own_addresses`]
-//! tell the rest.
+//! On a Wi-Fi interface in monitor mode the frames are 802.11's, with or without radiotap; on any other that
+//! looks like Ethernet they are those that a shared medium, a hub or a bridge that floods brings by. What is
+//! for this host comes by the socket: the kernel's [`filter`] drops it by its packet type where the link
+//! tells that, and the [`own_addresses`] tell the rest.
 //!
 //! Nothing that arrives here is believed: it is handed on as it is, and whoever opens it authenticates it.
 
@@ -34,8 +34,8 @@ const ROW_BYTES: usize = 66 << 10;
 /// More packets than this are not taken from one 802.11 aggregate; a true one of 11,454 bytes holds fewer.
 const MAX_PACKETS: usize = 256;
 
-/// What was heard, since the ear was opened. Every frame that passed the kernel's filter is in `frames`; it is in
-/// another counter unless all its datagrams were handed on.
+/// What was heard, since the ear was opened. Every frame that passed the kernel's filter is in `frames`; it
+/// is in another counter unless all its datagrams were handed on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     /// Frames that passed the kernel's filter.
@@ -123,8 +123,8 @@ impl Ear {
         })
     }
 
-    /// Hands `each` what one system call brings. `false`: nothing was there. An error is about the interface (it is down,
-    /// or gone), and the next call may be without.
+    /// Hands `each` what one system call brings. `false`: nothing was there. An error is about the interface
+    /// (it is down, or gone), and the next call may be without.
     pub fn receive(&mut self, now: Duration, mut each: impl FnMut(Overheard<'_>)) -> io::Result<bool> {
         let Some((lengths, count)) = self.read()? else { return Ok(false) };
         self.own.refresh(now);
@@ -140,8 +140,8 @@ impl Ear {
         Ok(true)
     }
 
-    /// The lengths of what was read into the rows of the buffer, and how many; a length beyond a row is one of a frame
-    /// that was cut.
+    /// The lengths of what was read into the rows of the buffer, and how many; a length beyond a row is one
+    /// of a frame that was cut.
     fn read(&mut self) -> io::Result<Option<([usize; BATCH], usize)>> {
         let mut rows = self.buffer.chunks_exact_mut(ROW_BYTES);
         let mut slices: [[IoSliceMut<'_>; 1]; BATCH] =
@@ -225,8 +225,9 @@ pub fn link_type(hardware: u16) -> Option<LinkType> {
     }
 }
 
-/// How long each datagram is in a frame with this `virtio_net_hdr` before it: as long as the payload, unless the frame
-/// is a super-segment that the sender's kernel has not cut (virtual devices hand these on as they are).
+/// How long each datagram is in a frame with this `virtio_net_hdr` before it: as long as the payload, unless
+/// the frame is a super-segment that the sender's kernel has not cut (virtual devices hand these on as they
+/// are).
 ///
 /// ```text
 /// | flags 1 | kind 1: 5 is UDP | header length 2 | segment size 2 | checksum start 2 | checksum offset 2 |

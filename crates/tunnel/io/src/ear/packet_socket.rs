@@ -45,8 +45,8 @@ impl PacketSocket {
     /// The kind of the chosen interface: ARPHRD_ETHER and so on.
     pub fn hardware_type(&self) -> io::Result<u16> {
         let address = self.socket.local_addr()?;
-        // SAFETY: the storage is as large and as aligned as any address, all of it is initialised, and a packet socket's
-        // address is a `sockaddr_ll`, of integers only.
+        // SAFETY: the storage is as large and as aligned as any address, all of it is initialised, and a
+        // packet socket's address is a `sockaddr_ll`, of integers only.
         let link = unsafe { &*address.as_ptr().cast::<libc::sockaddr_ll>() };
         Ok(link.sll_hatype)
     }
@@ -72,7 +72,8 @@ impl PacketSocket {
     pub fn dropped(&self) -> io::Result<u64> {
         let mut statistics = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
         let mut length = size_of_val(&statistics) as libc::socklen_t;
-        // SAFETY: the kernel writes at most `length` bytes to `statistics`, which is that long, of integers only.
+        // SAFETY: the kernel writes at most `length` bytes to `statistics`, which is that long, of integers
+        // only.
         let result = unsafe {
             libc::getsockopt(
                 self.socket.as_raw_fd(),
@@ -86,8 +87,8 @@ impl PacketSocket {
     }
 
     fn bind(&self, protocol: u16) -> io::Result<()> {
-        // SAFETY: the storage is large enough for any address, is zero, for which `sockaddr_ll` has a meaning in every
-        // field, and the length is that of what is written.
+        // SAFETY: the storage is large enough for any address, is zero, for which `sockaddr_ll` has a meaning
+        // in every field, and the length is that of what is written.
         let ((), address) = unsafe {
             SockAddr::try_init(|storage, length| {
                 let link = storage.cast::<libc::sockaddr_ll>();

@@ -1,8 +1,8 @@
-//! Packets put together into super-segments for the kernel, which then takes its way up through the stack once
-//! instead of once for each: GRO in software, next to where the packets are made.
+//! Packets put together into super-segments for the kernel, which then takes its way up through the stack
+//! once instead of once for each: GRO in software, next to where the packets are made.
 //!
-//! Only what [`split`](super::split) would cut into the very same packets is put together, and only what has a right
-//! checksum, since the kernel will not look at it any more.
+//! Only what [`split`](super::split) would cut into the very same packets is put together, and only what has
+//! a right checksum, since the kernel will not look at it any more.
 
 use super::*;
 use std::io;
@@ -12,8 +12,8 @@ const ROWS: usize = 8;
 /// The longest packet that IP's length fields can tell.
 const MAX_PACKET_BYTES: usize = 65_535;
 
-/// Rows of packets that wait for the next ones of their connections. Whoever adds packets must [`flush`](Self::flush)
-/// before it waits for others.
+/// Rows of packets that wait for the next ones of their connections. Whoever adds packets must
+/// [`flush`](Self::flush) before it waits for others.
 #[derive(Debug, Default)]
 pub struct Coalescer {
     rows: Vec<Row>,
@@ -23,8 +23,9 @@ pub struct Coalescer {
 }
 
 impl Coalescer {
-    /// Takes a packet, and gives `write` what is complete: a header and a packet each. Within a connection nothing
-    /// changes its order. Errors are those of `write`, and each is told of one super-segment or packet.
+    /// Takes a packet, and gives `write` what is complete: a header and a packet each. Within a connection
+    /// nothing changes its order. Errors are those of `write`, and each is told of one super-segment or
+    /// packet.
     pub fn add(&mut self, packet: &[u8], mut write: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
         let Some(segment) = Segment::of(packet) else { return self.write_alone(packet, write) };
         let row = self.rows.iter().position(|row| row.is_of_flow_of(packet, &segment));
@@ -113,7 +114,8 @@ impl Segment {
         })
     }
 
-    /// Whether others may stand with it in a row: data, nothing that begins, ends or marks anything, and intact.
+    /// Whether others may stand with it in a row: data, nothing that begins, ends or marks anything, and
+    /// intact.
     fn may_be_joined(&self, packet: &[u8]) -> bool {
         self.payload_bytes > 0 && self.flags(packet) & !PSH == ACK && self.is_intact(packet)
     }
@@ -122,8 +124,8 @@ impl Segment {
         packet[self.ip_header_bytes + 13]
     }
 
-    /// Whether the checksums are right, and written as everybody writes them: of the two forms of zero only one comes
-    /// out when they are reckoned anew.
+    /// Whether the checksums are right, and written as everybody writes them: of the two forms of zero only
+    /// one comes out when they are reckoned anew.
     fn is_intact(&self, packet: &[u8]) -> bool {
         let transport = &packet[self.ip_header_bytes..];
         let usual = |bytes: &[u8], at| u16_at(bytes, at) != Some(0xffff);

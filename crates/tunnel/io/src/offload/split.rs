@@ -1,11 +1,12 @@
 //! Super-segments of the kernel's cut into packets: TSO and USO in software, as late as can be.
 //!
-//! In place: a packet's headers are written right before its payload, over the end of the packet before it, which has
-//! been handed on by then.
+//! In place: a packet's headers are written right before its payload, over the end of the packet before it,
+//! which has been handed on by then.
 
 use super::*;
 
-/// The longest headers that a super-segment may have: IPv6 with some extension headers, TCP with all its options.
+/// The longest headers that a super-segment may have: IPv6 with some extension headers, TCP with all its
+/// options.
 const HEADERS_BYTES: usize = 256;
 
 /// The kernel's header does not describe the packet behind it.
@@ -13,9 +14,9 @@ const HEADERS_BYTES: usize = 256;
 #[error("the device's header does not describe the packet behind it")]
 pub struct NotSplit;
 
-/// Hands the packets that `packet` stands for to `each`, in order and whole: with lengths, identifications, sequence
-/// numbers, flags and checksums of their own. FIN and PSH are the last packet's, CWR the first's (a reduction
-/// is told once: RFC 3168, section 6.1.2).
+/// Hands the packets that `packet` stands for to `each`, in order and whole: with lengths, identifications,
+/// sequence numbers, flags and checksums of their own. FIN and PSH are the last packet's, CWR the first's (a
+/// reduction is told once: RFC 3168, section 6.1.2).
 pub fn split(front: &Front, packet: &mut [u8], mut each: impl FnMut(&mut [u8])) -> Result<(), NotSplit> {
     if front.gso_type == NONE {
         if front.flags & NEEDS_CHECKSUM != 0 {

@@ -1,4 +1,5 @@
-//! An interface in monitor mode without a radio: a TAP device of that kind, which receives what is written to it.
+//! An interface in monitor mode without a radio: a TAP device of that kind, which receives what is written to
+//! it.
 
 use capture::{CaptureReader, LinkType, Source};
 use io::ear::Ear;

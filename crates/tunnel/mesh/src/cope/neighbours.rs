@@ -1,5 +1,5 @@
-//! What is known of neighbours: which natives they have by their reports, and how likely they have what they have said
-//! nothing of (COPE, sections 3.2 and 6.2).
+//! What is known of neighbours: which natives they have by their reports, and how likely they have what they
+//! have said nothing of (COPE, sections 3.2 and 6.2).
 
 use std::collections::BTreeMap;
 
@@ -7,15 +7,16 @@ use super::PacketId;
 
 use super::window::{self, Window};
 
-/// The most neighbours, and the most sources that one may report of; beyond that the one with the lowest name gives way.
+/// The most neighbours, and the most sources that one may report of; beyond that the one with the lowest name
+/// gives way.
 const MOST: usize = 64;
 /// Numbers of a source that are remembered of a neighbour: more than wait in any queue.
 const REMEMBERED: usize = 512;
 /// The most links whose delivery is known.
 const MOST_LINKS: usize = MOST * MOST;
 
-/// Which natives of a source a neighbour has said that it has. Reports tell of a few numbers at a time; those that wait here are
-/// many.
+/// Which natives of a source a neighbour has said that it has. Reports tell of a few numbers at a time; those
+/// that wait here are many.
 #[derive(Debug)]
 struct Said {
     last: u32,

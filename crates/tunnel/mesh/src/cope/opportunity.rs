@@ -1,6 +1,7 @@
 //! Which natives are sent together (COPE, section 3.3, "packet coding algorithm").
 //!
-//! To send n natives to n next hops in one, each next hop must have the n−1 others. Nothing waits for a partner.
+//! To send n natives to n next hops in one, each next hop must have the n−1 others. Nothing waits for a
+//! partner.
 
 /// One native of those that are sent together.
 struct Member<P> {
@@ -10,8 +11,9 @@ struct Member<P> {
     decodes: f64,
 }
 
-/// Adds to `out` what is sent to the first next hop, and what `candidate` has for others of these, of its size or (in a second
-/// round) not: at most so many, for which each next hop `has` all the others with this probability at least.
+/// Adds to `out` what is sent to the first next hop, and what `candidate` has for others of these, of its
+/// size or (in a second round) not: at most so many, for which each next hop `has` all the others with this
+/// probability at least.
 pub fn gather<P: Copy>(
     (head, first): (P, u16),
     next_hops: impl Iterator<Item = u16> + Clone,
@@ -44,7 +46,8 @@ pub fn gather<P: Copy>(
 mod tests {
     use super::*;
 
-    /// What is sent with the native for 0, of one for each of three next hops, where these have each other's natives so likely.
+    /// What is sent with the native for 0, of one for each of three next hops, where these have each other's
+    /// natives so likely.
     fn gathered(has: impl Fn(u16, u16) -> f64) -> Vec<u16> {
         let mut out = Vec::new();
         gather((0, 0), 1..3, (4, 0.8), |next_hop, same_size| same_size.then_some(next_hop), has, &mut out);

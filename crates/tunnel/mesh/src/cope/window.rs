@@ -1,6 +1,7 @@
 //! Which of a row of numbers there are, of the last few: what reports and acknowledgments say.
 //!
-//! Numbers wrap, and may begin anywhere. One that is far behind the last belongs to a sender that has started again.
+//! Numbers wrap, and may begin anywhere. One that is far behind the last belongs to a sender that has started
+//! again.
 
 /// Numbers before the last that are remembered.
 pub const REMEMBERED: u32 = 32;

@@ -7,8 +7,8 @@ use wire::group::{Heard, MAX_HEARD_BYTES};
 const SPAN: u64 = MAX_HEARD_BYTES as u64 * 8;
 /// After so many packets of its own group a station says on its own what it heard,
 const TELL_AFTER_PACKETS: u32 = 192;
-/// ... or after so long. Whatever the station says else takes a report along: only one that is silent lets them wait, and what
-/// it wants next begins with its asking for it.
+/// ... or after so long. Whatever the station says else takes a report along: only one that is silent lets
+/// them wait, and what it wants next begins with its asking for it.
 const TELL_AFTER: Duration = Duration::from_secs(1);
 /// Of another group it says so sooner: others wait for that, who would send packets for several together,
 const TELL_OF_OTHER_AFTER_PACKETS: u32 = 64;
@@ -102,7 +102,8 @@ mod tests {
     use std::collections::BTreeSet;
 
     proptest! {
-        /// Whatever is heard in whatever order: what is told was heard, once, and all of it that is not too old.
+        /// Whatever is heard in whatever order: what is told was heard, once, and all of it that is not too
+        /// old.
         #[test]
         fn everything_is_told_once(steps in proptest::collection::vec((0u64..40, any::<bool>(), any::<bool>()), 0..300)) {
             let mut untold = Untold::default();

@@ -29,7 +29,8 @@ pub(crate) enum Reached {
     Overheard,
 }
 
-/// One key of the group, with a window for each way: what is overheard may also be sent to us, and either may be lost.
+/// One key of the group, with a window for each way: what is overheard may also be sent to us, and either may
+/// be lost.
 pub(super) struct Keys {
     key_id: u32,
     key: TrafficKey,
@@ -54,8 +55,8 @@ pub(crate) struct Listener {
     keys: [Option<Keys>; 2],
     station: Station,
     untold: Untold,
-    /// One past the newest number of what was sent to this member, and so is proven: any member can write numbers that are
-    /// only overheard.
+    /// One past the newest number of what was sent to this member, and so is proven: any member can write
+    /// numbers that are only overheard.
     proven_next: u64,
     /// Groups of other gateways.
     others: Others,
@@ -167,7 +168,8 @@ impl Listener {
         self.others.tell(out)
     }
 
-    /// A shared packet with its rest as it was before it was compressed, into `room`; `None`: it makes no sense.
+    /// A shared packet with its rest as it was before it was compressed, into `room`; `None`: it makes no
+    /// sense.
     pub fn expand<'a>(&mut self, shared: Shared<'a>, room: &'a mut Vec<u8>) -> Option<Shared<'a>> {
         if !shared.is_compressed {
             return Some(shared);
@@ -176,7 +178,8 @@ impl Listener {
         Some(Shared { is_compressed: false, rest: room, ..shared })
     }
 
-    /// A packet that was sent to this member in `session`: the frame's body that it was, if all of it is there.
+    /// A packet that was sent to this member in `session`: the frame's body that it was, if all of it is
+    /// there.
     pub fn receive(
         &mut self,
         now: Duration,

@@ -128,7 +128,8 @@ impl Member {
         self.numbers.push_back((sequence, number));
     }
 
-    /// A packet goes out again under the member's own key: what its cache learns from is the shared one, and that may be lost.
+    /// A packet goes out again under the member's own key: what its cache learns from is the shared one, and
+    /// that may be lost.
     pub fn sent_apart(&mut self, sequence: u64) {
         if let Ok(at) = self.numbers.binary_search_by_key(&sequence, |(sequence, _)| *sequence) {
             self.numbers.remove(at);
@@ -144,8 +145,8 @@ impl Member {
         }
     }
 
-    /// It asks for chunks that it lacks. The link sequence of a packet that is to be sent again instead: a chunk that it was
-    /// meant to have is gone here, too.
+    /// It asks for chunks that it lacks. The link sequence of a packet that is to be sent again instead: a
+    /// chunk that it was meant to have is gone here, too.
     pub fn requested(&mut self, request: &[u8], sharing: &mut Sharing) -> Option<u64> {
         if self.replies.len() >= MAX_REPLIES {
             return None;

@@ -1,24 +1,25 @@
-//! Groups: what a gateway sends to one of its stations, the others may hear, and what they heard is not sent to them again
-//! (REfactor; [`overhear`] cuts, removes and puts together).
+//! Groups: what a gateway sends to one of its stations, the others may hear, and what they heard is not sent
+//! to them again (REfactor; [`overhear`] cuts, removes and puts together).
 //!
-//! A gateway with several stations *shares*: packets travel under a key that all members of its group have ([`sharing`]),
-//! so that whoever hears them can learn from them. A station that says it listens becomes a *member* ([`member`]): under
-//! its pairwise key it is told the group's key, and from its answer on what is for it comes in the group's units. At its
-//! end it is a *listener* ([`listener`]): it opens what comes for it by the socket, and what comes for others by whatever
-//! overhears for it; restores the one, learns from both, and tells the gateway what it heard ([`heard`]).
+//! A gateway with several stations *shares*: packets travel under a key that all members of its group have
+//! ([`sharing`]), so that whoever hears them can learn from them. A station that says it listens becomes a
+//! *member* ([`member`]): under its pairwise key it is told the group's key, and from its answer on what is
+//! for it comes in the group's units. At its end it is a *listener* ([`listener`]): it opens what comes for
+//! it by the socket, and what comes for others by whatever overhears for it; restores the one, learns from
+//! both, and tells the gateway what it heard ([`heard`]).
 //!
-//! Nothing of a link changes under it: a shared packet has its link sequence, is confirmed by the same receipts, and is
-//! sent again as the frame that it was before it was shared, under the pairwise key, if it is lost. What is proven, and by
-//! whose key, is said in [`wire::group`].
+//! Nothing of a link changes under it: a shared packet has its link sequence, is confirmed by the same
+//! receipts, and is sent again as the frame that it was before it was shared, under the pairwise key, if it
+//! is lost. What is proven, and by whose key, is said in [`wire::group`].
 //!
-//! Where an operator has several gateways, members hear the others' groups, too ([`others`]), and gateways tell each other who
-//! heard what ([`neighbours`]).
+//! Where an operator has several gateways, members hear the others' groups, too ([`others`]), and gateways
+//! tell each other who heard what ([`neighbours`]).
 //!
-//! What does not fit into a datagram is cut there, as without a group; who overhears keeps the front until the rest comes
-//! ([`pieces`]).
+//! What does not fit into a datagram is cut there, as without a group; who overhears keeps the front until
+//! the rest comes ([`pieces`]).
 //!
-//! When a member leaves, the others get another key: distribute, switch, retire. Until a member has it, what is for it
-//! travels under its own key.
+//! When a member leaves, the others get another key: distribute, switch, retire. Until a member has it, what
+//! is for it travels under its own key.
 
 mod heard;
 mod listener;

@@ -1,7 +1,8 @@
-//! Other gateways of the operator, as far as a gateway's group has to do with them: whose stations overhear whom.
+//! Other gateways of the operator, as far as a gateway's group has to do with them: whose stations overhear
+//! whom.
 //!
-//! What is said is [`overhear::neighbourhood`]'s. Beside it gateways tell each other the keys of their groups, which they tell
-//! their members.
+//! What is said is [`overhear::neighbourhood`]'s. Beside it gateways tell each other the keys of their
+//! groups, which they tell their members.
 
 use overhear::neighbourhood::{Neighbour, Neighbourhood, Settings};
 use overhear::{Gateway, StationId};

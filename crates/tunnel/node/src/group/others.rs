@@ -1,7 +1,8 @@
 //! Groups of other gateways that a member overhears (REfactor, section 3.4).
 //!
-//! Its own gateway tells it their keys. What it learns from them stands in the cache that it has for its own, for all gateways
-//! of an operator address chunks alike; what it heard it tells its own gateway, which tells theirs.
+//! Its own gateway tells it their keys. What it learns from them stands in the cache that it has for its own,
+//! for all gateways of an operator address chunks alike; what it heard it tells its own gateway, which tells
+//! theirs.
 
 use super::heard::Untold;
 use super::listener::Keys;
@@ -43,7 +44,8 @@ impl Others {
         self.0.push_back(Other { keys, untold: Untold::default(), answers: true });
     }
 
-    /// Opens a unit that was overheard, in place: the bytes of its plaintext, and its counter. `None`: it is of no group known.
+    /// Opens a unit that was overheard, in place: the bytes of its plaintext, and its counter. `None`: it is
+    /// of no group known.
     pub fn open(
         &mut self,
         key_id: u32,

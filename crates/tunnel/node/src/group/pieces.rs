@@ -1,5 +1,5 @@
-//! Fronts of shared packets that were cut where their datagram ended, as whoever overhears them keeps them: the rest comes
-//! in the next datagram to the same member, and only together are they of use.
+//! Fronts of shared packets that were cut where their datagram ended, as whoever overhears them keeps them:
+//! the rest comes in the next datagram to the same member, and only together are they of use.
 
 use std::collections::VecDeque;
 use wire::frame::FrameType;
@@ -7,7 +7,8 @@ use wire::frame::FrameType;
 /// Fronts that wait at once, of all members together; a rest comes with the next datagram or not at all.
 const MAX_FRONTS: usize = 16;
 
-/// Where the unit begins that brings the rest: under which key, to which member, with which link sequence (24 bits).
+/// Where the unit begins that brings the rest: under which key, to which member, with which link sequence (24
+/// bits).
 pub(crate) type RestAt = (u32, u8, u32);
 
 /// The fronts that were overheard, oldest first.

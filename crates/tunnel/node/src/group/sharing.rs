@@ -39,8 +39,9 @@ pub(crate) struct Sharing {
 }
 
 impl Sharing {
-    /// A group without members. `secret` is random and new with each boot. With neighbours there is an `address_key` that is
-    /// theirs, too; without, none but this boot's members know it. `compresses`: whether what is shared is compressed.
+    /// A group without members. `secret` is random and new with each boot. With neighbours there is an
+    /// `address_key` that is theirs, too; without, none but this boot's members know it. `compresses`:
+    /// whether what is shared is compressed.
     pub fn new(
         group: Group,
         compresses: bool,
@@ -164,7 +165,8 @@ impl Sharing {
         self.rates.get(&member).copied()
     }
 
-    /// The rest of a shared packet in compressed form, in place of what is in `out`; `false`: it would not be shorter.
+    /// The rest of a shared packet in compressed form, in place of what is in `out`; `false`: it would not be
+    /// shorter.
     pub fn compress(&mut self, rest: &[u8], out: &mut Vec<u8>) -> bool {
         out.clear();
         self.compressor.as_mut().is_some_and(|compressor| compressor.compress(rest, out))

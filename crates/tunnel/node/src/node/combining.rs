@@ -1,7 +1,8 @@
 //! Natives for several members leave as one frame ([`crate::coding`]).
 //!
-//! Nothing waits for a partner: when it is the turn of a member, and the first packet for another one can share its frame, both leave. Each
-//! is written as if it were alone, and is sent so after all where that is shorter, or where it turns out that nobody else could know it.
+//! Nothing waits for a partner: when it is the turn of a member, and the first packet for another one can
+//! share its frame, both leave. Each is written as if it were alone, and is sent so after all where that is
+//! shorter, or where it turns out that nobody else could know it.
 
 use super::{Node, Transmit};
 use crate::coding::{Form, LEAST_BYTES};

@@ -1,8 +1,10 @@
-//! Nodes of the mesh to which the way changes (REfactor, section 2.2.2: next hops are the routing protocol's). Whoever drives
-//! the node says which peer is the next hop; packets follow it, those too that wait for the peer that was it before.
+//! Nodes of the mesh to which the way changes (REfactor, section 2.2.2: next hops are the routing
+//! protocol's). Whoever drives the node says which peer is the next hop; packets follow it, those too that
+//! wait for the peer that was it before.
 //!
-//! Without a next hop packets wait as they do for a peer that is [down](crate::reachability), and are refused after that time.
-//! What others sent does not wait: where it came from may be where the way leads next, and nothing goes back there.
+//! Without a next hop packets wait as they do for a peer that is [down](crate::reachability), and are refused
+//! after that time. What others sent does not wait: where it came from may be where the way leads next, and
+//! nothing goes back there.
 
 use super::Node;
 use crate::config::Destination;
@@ -100,8 +102,8 @@ impl Destinations {
 }
 
 impl Node {
-    /// Says which peer is the next hop to a destination, by their indices in the configuration; `None`: there is no way. What
-    /// waits goes the new way. Indices that name nothing change nothing.
+    /// Says which peer is the next hop to a destination, by their indices in the configuration; `None`: there
+    /// is no way. What waits goes the new way. Indices that name nothing change nothing.
     pub fn set_next_hop(&mut self, now: Duration, destination: usize, next_hop: Option<usize>) {
         let Some(reached) = self.destinations.all.get_mut(destination) else { return };
         if reached.next_hop == next_hop || next_hop.is_some_and(|peer| peer >= self.peers.len()) {
@@ -148,7 +150,8 @@ impl Node {
         self.destinations.all[destination].waiting.recycle(packet);
     }
 
-    /// The way to an inner address: of the longest prefix, and a destination's before the same one of a peer's.
+    /// The way to an inner address: of the longest prefix, and a destination's before the same one of a
+    /// peer's.
     pub(super) fn way(&self, address: IpAddr) -> Option<Way> {
         way(&self.routes, &self.destinations, address)
     }
@@ -164,8 +167,8 @@ impl Node {
         }
     }
 
-    /// Does not pass on what came for a destination to which no way leads on. Where it would only go back the routes are about
-    /// to change, and nobody is told.
+    /// Does not pass on what came for a destination to which no way leads on. Where it would only go back the
+    /// routes are about to change, and nobody is told.
     pub(super) fn refuse_relayed(&mut self, now: Duration, way: Way, packet: &[u8], inner: &Inner) {
         let Way::Destination { index, next_hop, .. } = way else { return };
         self.destinations.all[index].refused_packets += 1;

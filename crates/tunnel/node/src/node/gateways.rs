@@ -1,4 +1,5 @@
-//! Several gateways of one operator: what a node makes of what they and the stations say ([`crate::roaming`]).
+//! Several gateways of one operator: what a node makes of what they and the stations say
+//! ([`crate::roaming`]).
 
 use super::Node;
 use crate::config::{Config, Gateways, Group};

@@ -1,5 +1,5 @@
-//! How the node comes to sessions: handshakes that it begins and answers, and resets from and for those who hold keys that
-//! are not known any more.
+//! How the node comes to sessions: handshakes that it begins and answers, and resets from and for those who
+//! hold keys that are not known any more.
 
 use super::Node;
 use crate::config::Config;

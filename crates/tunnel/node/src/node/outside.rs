@@ -97,7 +97,8 @@ impl Outside<'_> {
         }
     }
 
-    /// Tells the sender of a packet why it does not go on, if there is a message left to be sent now, and says whether it was.
+    /// Tells the sender of a packet why it does not go on, if there is a message left to be sent now, and
+    /// says whether it was.
     pub fn tell_sender(&mut self, now: Duration, packet: &[u8], inner: &Inner, reason: Reason) -> bool {
         let mut message = self.deliveries.buffer();
         let told = icmp::tell(packet, inner, reason, &mut message) && self.messages.take(now);

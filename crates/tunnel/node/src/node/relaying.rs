@@ -1,5 +1,5 @@
-//! A node of a mesh (REfactor, sections 2.2.2 and 3.4, Figure 1c): passes on what comes for others, and keeps in mind what it sent
-//! itself, which a relay that heard it will not send back.
+//! A node of a mesh (REfactor, sections 2.2.2 and 3.4, Figure 1c): passes on what comes for others, and keeps
+//! in mind what it sent itself, which a relay that heard it will not send back.
 
 use super::{Named, Node};
 use crate::group::Listener;
@@ -9,7 +9,8 @@ use std::time::Duration;
 use wire::inner::Inner;
 
 impl Node {
-    /// A relay passes on what came from a peer and is for another one. What has no hop left is the kernel's to answer.
+    /// A relay passes on what came from a peer and is for another one. What has no hop left is the kernel's
+    /// to answer.
     pub(super) fn relay(&mut self, now: Duration, from: usize, delivered: usize) {
         if !self.config.mesh.forwards {
             return;
@@ -37,8 +38,8 @@ impl Node {
         }
     }
 
-    /// Lets a packet that came from elsewhere wait for a peer. If it cannot, its sender is told the way it came, which no kernel
-    /// here need know.
+    /// Lets a packet that came from elsewhere wait for a peer. If it cannot, its sender is told the way it
+    /// came, which no kernel here need know.
     pub(super) fn pass_on(&mut self, now: Duration, to: usize, packet: Named<'_>, inner: &Inner) {
         let before = self.deliveries.len();
         self.send_to(now, to, packet, inner);
@@ -61,7 +62,8 @@ impl Node {
         }
     }
 
-    /// What a relay sent to its group stands in the caches for other relays that address chunks like it: these are told of it.
+    /// What a relay sent to its group stands in the caches for other relays that address chunks like it:
+    /// these are told of it.
     pub(super) fn keep_for_others(&mut self) {
         // in their order: slots are overwritten
         for at in 0..self.heard.len() {

@@ -99,7 +99,8 @@ impl Peer {
         false
     }
 
-    /// A packet that was lost and comes again; `take` does what is done with one that comes for the first time.
+    /// A packet that was lost and comes again; `take` does what is done with one that comes for the first
+    /// time.
     pub(super) fn take_again(
         &mut self,
         now: Duration,

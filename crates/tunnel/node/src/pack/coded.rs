@@ -1,9 +1,11 @@
-//! The repair of TCP segments, at both ends of the hop: what [`recovery`] wants sent again goes before everything that
-//! waits, as the packet it was or combined with others; and a combined one is undone by what was delivered lately.
+//! The repair of TCP segments, at both ends of the hop: what [`recovery`] wants sent again goes before
+//! everything that waits, as the packet it was or combined with others; and a combined one is undone by what
+//! was delivered lately.
 //!
-//! Below it hop ARQ may be at work, which repairs any protocol's packets and is told by receipts what is missing. Where it
-//! is, it has the first chance: a segment is then sent again from here only when it is still missing after the hop's own
-//! repair should have come. Meanwhile the far sender is not told of it either way.
+//! Below it hop ARQ may be at work, which repairs any protocol's packets and is told by receipts what is
+//! missing. Where it is, it has the first chance: a segment is then sent again from here only when it is
+//! still missing after the hop's own repair should have come. Meanwhile the far sender is not told of it
+//! either way.
 //!
 //! A combination is longer than the longest packet in it. What no datagram has room for is cut as packets are
 //! ([`super::heads`]), and takes a link sequence then.
@@ -49,7 +51,8 @@ impl Link {
         }
     }
 
-    /// Whether TCP segments are repaired from here. Where they come to be left to the hop, what was kept of them is forgotten.
+    /// Whether TCP segments are repaired from here. Where they come to be left to the hop, what was kept of
+    /// them is forgotten.
     fn repairs_segments(&mut self) -> bool {
         let left_to_hop = self.leaves_segments_to_hop();
         let Some(snoop) = &mut self.snoop else { return false };
@@ -219,8 +222,8 @@ impl Peer {
         }
     }
 
-    /// A packet is about to be handed on: remembers it for coded repairs, and reads its acknowledgment. `None`: it goes no
-    /// further.
+    /// A packet is about to be handed on: remembers it for coded repairs, and reads its acknowledgment.
+    /// `None`: it goes no further.
     pub(super) fn hand_on(
         &mut self,
         now: Duration,

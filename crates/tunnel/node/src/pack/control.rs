@@ -55,8 +55,8 @@ impl Peer {
         }
     }
 
-    /// A receipt, if one is due or worth carrying, and there is room. `last`: where the last frame begins, if it says no
-    /// length.
+    /// A receipt, if one is due or worth carrying, and there is room. `last`: where the last frame begins, if
+    /// it says no length.
     pub(super) fn write_receipt(
         &mut self,
         now: Duration,

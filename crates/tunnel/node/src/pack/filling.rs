@@ -1,10 +1,10 @@
 //! Full wire packets: a datagram of a boosted sender's that is not full waits a moment for what follows.
 //!
-//! Such a sender has more segments under way than the unmodified one, and each wire packet that is lost must cost it
-//! what it would have cost that one (REboost, section III-B.3, where segments are enlarged until they compress to one MSS).
-//! Acknowledgments arrive in bunches, since what shared a datagram arrives together; each bunch brings about one
-//! datagram's worth of segments and leaves a rest, which the next bunch completes. A rest that left alone would be one more
-//! packet to lose.
+//! Such a sender has more segments under way than the unmodified one, and each wire packet that is lost must
+//! cost it what it would have cost that one (REboost, section III-B.3, where segments are enlarged until they
+//! compress to one MSS). Acknowledgments arrive in bunches, since what shared a datagram arrives together;
+//! each bunch brings about one datagram's worth of segments and leaves a rest, which the next bunch
+//! completes. A rest that left alone would be one more packet to lose.
 //!
 //! What is no bulk waits for nothing, and takes along what does.
 
@@ -15,8 +15,8 @@ use std::time::Duration;
 
 use super::packets::Row;
 
-/// The share of the whole path's round trip for which a datagram waits at most: with eight or more of them under way, the
-/// next bunch comes within it.
+/// The share of the whole path's round trip for which a datagram waits at most: with eight or more of them
+/// under way, the next bunch comes within it.
 const SHARE: u32 = 8;
 /// The longest that one waits.
 const MOST: Duration = Duration::from_millis(25);

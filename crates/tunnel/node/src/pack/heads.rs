@@ -1,6 +1,8 @@
-//! Packets that were cut where their datagram ended: fronts wait here for the rest, which comes in the next datagram.
+//! Packets that were cut where their datagram ended: fronts wait here for the rest, which comes in the next
+//! datagram.
 //!
-//! A packet that lost one half is lost as a whole and is sent again as a whole, like any other: nobody asks for halves.
+//! A packet that lost one half is lost as a whole and is sent again as a whole, like any other: nobody asks
+//! for halves.
 
 use crate::deliveries::Deliveries;
 use crate::ecn;

@@ -1,9 +1,10 @@
 //! Pack and unpack: what goes into a datagram for a peer, and what is done with what comes out of one.
 //!
-//! A packet that did not fit into the datagram before goes first, then [control](control) frames, then what is sent
-//! [again](again), then [packets](packets). A receipt rides along in the room that they leave, and goes alone when nothing
-//! else leaves in time; one that found no room goes before the packets of the next datagram. Packets share a datagram
-//! only where its outer header can speak for all of them ([`crate::encapsulation`]).
+//! A packet that did not fit into the datagram before goes first, then [control](control) frames, then what
+//! is sent [again](again), then [packets](packets). A receipt rides along in the room that they leave, and
+//! goes alone when nothing else leaves in time; one that found no room goes before the packets of the next
+//! datagram. Packets share a datagram only where its outer header can speak for all of them
+//! ([`crate::encapsulation`]).
 
 mod again;
 mod coded;
@@ -67,7 +68,8 @@ struct Due {
 }
 
 impl Peer {
-    /// Writes the next datagram for the peer into `out`, header and plaintext; `None` if there is nothing to send.
+    /// Writes the next datagram for the peer into `out`, header and plaintext; `None` if there is nothing to
+    /// send.
     pub(crate) fn pack(
         &mut self,
         now: Duration,
@@ -151,8 +153,8 @@ impl Peer {
         Some(Packed { seal, class: row.class.octet(), lane: due.lane })
     }
 
-    /// Goes on with a datagram that waited to be filled. It leaves as it is where something else is to be said: that
-    /// follows, and its receipt rides along.
+    /// Goes on with a datagram that waited to be filled. It leaves as it is where something else is to be
+    /// said: that follows, and its receipt rides along.
     fn go_on(
         &mut self,
         now: Duration,
@@ -248,7 +250,8 @@ impl Peer {
 
     /// What is to be said now; `None` if there is nothing and no packet waits either.
     fn due(&mut self, now: Duration) -> Option<Due> {
-        // what was left over from the datagram before stays on its lane; a ping keeps a lane open; else packets choose
+        // what was left over from the datagram before stays on its lane; a ping keeps a lane open; else
+        // packets choose
         let first_pings = self.ping_at.is_some_and(|at| at <= now);
         let alone = first_pings && self.path.is_probing();
         let overflow = self.link.as_ref()?.overflow.as_ref().filter(|_| !alone);

@@ -1,4 +1,5 @@
-//! Natives that share a frame: one written as if it were alone, and one taken out of a frame with others ([`crate::coding`]).
+//! Natives that share a frame: one written as if it were alone, and one taken out of a frame with others
+//! ([`crate::coding`]).
 
 use super::shared::UNIT;
 use super::{Due, Packed};
@@ -35,8 +36,8 @@ pub(crate) fn natives_mac(mac: &PacketMac, counter: u64, bytes: &[u8]) -> [u8; P
 }
 
 impl Peer {
-    /// By what others know the native whose turn it is, and the packet's length, if it may leave with those of others now. Where
-    /// it is the peer's own turn, what else is to be said goes first.
+    /// By what others know the native whose turn it is, and the packet's length, if it may leave with those
+    /// of others now. Where it is the peer's own turn, what else is to be said goes first.
     pub(crate) fn native_that_waits(
         &mut self,
         now: Duration,

@@ -16,8 +16,8 @@ use wire::frame::{self, FrameType};
 use wire::inner::Inner;
 use wire::unit::TAG_BYTES;
 
-/// Room that a datagram must have beside a packet that is alone in it, for another to be cut: what does not shrink
-/// travels one by one.
+/// Room that a datagram must have beside a packet that is alone in it, for another to be cut: what does not
+/// shrink travels one by one.
 const LEAST_ROOM_TO_CUT: usize = 64;
 /// Room in which a piece of a packet stands, in a datagram that others share already.
 const LEAST_ROOM_FOR_A_PIECE: usize = 4;
@@ -42,7 +42,8 @@ pub(super) struct Row<'a> {
     pub packets: usize,
     /// It is for the group to hear.
     pub is_shared: bool,
-    /// Something else is to be said next: no packet goes in that might not fit, and so would have to come before that.
+    /// Something else is to be said next: no packet goes in that might not fit, and so would have to come
+    /// before that.
     pub ends_whole: bool,
     /// Its one packet may share a frame with those for others.
     pub is_native: bool,
@@ -78,8 +79,8 @@ pub struct Overflow {
     packet: Vec<u8>,
 }
 
-/// Makes a datagram that has no room for a piece of a packet as long as one that had, if there is room to say so. Where its
-/// last frame begins, if that says no length yet.
+/// Makes a datagram that has no room for a piece of a packet as long as one that had, if there is room to say
+/// so. Where its last frame begins, if that says no length yet.
 fn fill_up(last: usize, limit: usize, out: &mut Vec<u8>) -> Option<usize> {
     if out.len() + frame::MAX_LENGTH_BYTES > limit {
         return Some(last);
@@ -105,7 +106,8 @@ impl Overflow {
         Self { sequence, lane, session, class, frame_type, body, gone_bytes, packet: Vec::new() }
     }
 
-    /// The link sequence of the datagram it goes into, if that is its own: what was cut has travelled under it before.
+    /// The link sequence of the datagram it goes into, if that is its own: what was cut has travelled under
+    /// it before.
     pub fn own_sequence(&self) -> Option<u64> {
         (self.gone_bytes == 0).then_some(self.sequence)
     }
@@ -115,8 +117,8 @@ impl Overflow {
         self.frame_type == FrameType::Shared
     }
 
-    /// Whether it fits into a datagram with so many bytes for header and plaintext. If it does not, the path has become
-    /// too narrow for it since.
+    /// Whether it fits into a datagram with so many bytes for header and plaintext. If it does not, the path
+    /// has become too narrow for it since.
     pub fn fits(&self, limit: usize) -> bool {
         let body_bytes = match self.gone_bytes {
             0 => self.body.len().max(self.packet.len()),
@@ -154,8 +156,8 @@ impl Peer {
         self.queue.recycle(overflow.packet);
     }
 
-    /// The packets whose turn it is: the first if it fits as it is, and what can be packed with it. Where the last frame
-    /// begins, if it says no length.
+    /// The packets whose turn it is: the first if it fits as it is, and what can be packed with it. Where the
+    /// last frame begins, if it says no length.
     pub(super) fn write_packets(
         &mut self,
         now: Duration,
@@ -242,8 +244,8 @@ impl Peer {
         }
     }
 
-    /// Takes the frame from `start` on back out of the datagram, for the next one; or what there is no room for, if it may
-    /// be cut.
+    /// Takes the frame from `start` on back out of the datagram, for the next one; or what there is no room
+    /// for, if it may be cut.
     #[expect(clippy::too_many_arguments, reason = "the frame, its packet, and where it stands")]
     fn overflow(
         &mut self,
@@ -377,7 +379,8 @@ impl Peer {
         }
     }
 
-    /// Tries what is held again, oldest first: what it needs has come as `sequence`, or comes with one of the others.
+    /// Tries what is held again, oldest first: what it needs has come as `sequence`, or comes with one of the
+    /// others.
     pub(super) fn restore_dependents(&mut self, now: Duration, sequence: u64, outside: &mut Outside<'_>) {
         let Some(link) = &self.link else { return };
         if link.repair.as_ref().is_none_or(Repair::is_empty) {

@@ -1,4 +1,5 @@
-//! Probes: datagrams of a size that is to be tried on the path, and the token by which their answers are known.
+//! Probes: datagrams of a size that is to be tried on the path, and the token by which their answers are
+//! known.
 
 use super::Packed;
 use crate::peer::Peer;
@@ -9,7 +10,8 @@ use wire::unit::{TAG_BYTES, emit_header};
 /// The part of a ping's token that says when it left.
 const TOKEN_MICROS: u64 = (1 << 48) - 1;
 
-/// What a ping asks to be told again: when it left, in microseconds, below how large a probe it was, 0 for none.
+/// What a ping asks to be told again: when it left, in microseconds, below how large a probe it was, 0 for
+/// none.
 pub(super) fn token(now: Duration, probe_bytes: usize) -> [u8; 8] {
     let micros = now.as_micros() as u64 & TOKEN_MICROS; // nine years
     ((probe_bytes as u64) << TOKEN_MICROS.count_ones() | micros).to_be_bytes()
@@ -22,8 +24,8 @@ pub(super) fn read_token(token: [u8; 8]) -> (Duration, usize) {
 }
 
 impl Peer {
-    /// A datagram of the size that is to be tried on the path, if one is. Its token says when it left and how large it
-    /// was; the ping that follows tells a path that is too narrow from one that is cut.
+    /// A datagram of the size that is to be tried on the path, if one is. Its token says when it left and how
+    /// large it was; the ping that follows tells a path that is too narrow from one that is cut.
     pub(super) fn pack_probe(&mut self, now: Duration, out: &mut Vec<u8>) -> Option<Packed> {
         self.link.as_ref()?;
         let bytes = self.path.has_probe().then(|| self.path.take_probe(now))??;

@@ -19,7 +19,8 @@ use wire::natives::Natives;
 use wire::number::{from_u24, to_u24};
 use wire::unit::{SEALED_HEADER_BYTES, TAG_BYTES, emit_header};
 
-/// Bytes that a shared packet may take beyond those of its frame: what stands before it, and the shim without chunks.
+/// Bytes that a shared packet may take beyond those of its frame: what stands before it, and the shim without
+/// chunks.
 const AROUND_SHARED: usize = Shared::MOST_FRONT_BYTES + 1;
 /// Bytes that sharing may add to a packet that is alone in a datagram.
 pub const SHARING_BYTES: usize = FRONT_BYTES + AROUND_SHARED;
@@ -40,8 +41,8 @@ impl Peer {
         outside.sharing.as_ref().is_some_and(|sharing| member.has_key(sharing)) && self.lanes.count() == 1
     }
 
-    /// Writes the next datagram for a member of the group; `None` if it is to be none, or not to be shared. Of a native, also
-    /// as which it can share a frame with others.
+    /// Writes the next datagram for a member of the group; `None` if it is to be none, or not to be shared.
+    /// Of a native, also as which it can share a frame with others.
     pub(super) fn pack_shared(
         &mut self,
         now: Duration,
@@ -395,7 +396,8 @@ fn learn_packet(
     listener.overhear(now, key_id, &shared)
 }
 
-/// Puts the frame of the packet `sequence`, which begins at `start` and reaches to the end, into a shared one.
+/// Puts the frame of the packet `sequence`, which begins at `start` and reaches to the end, into a shared
+/// one.
 pub(super) fn share(
     now: Duration,
     (member, sharing): (&mut Member, &mut Sharing),

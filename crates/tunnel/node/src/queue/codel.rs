@@ -1,25 +1,26 @@
-//! CoDel, controlled delay (RFC 8289): one flow's decision whether the packet that is about to leave tells its sender
-//! to slow down.
+//! CoDel, controlled delay (RFC 8289): one flow's decision whether the packet that is about to leave tells
+//! its sender to slow down.
 //!
-//! A queue that empties now and then absorbs bursts and does no harm. One that never gets short only adds delay: the
-//! sender keeps more packets under way than the path needs. CoDel tells them apart by how long packets waited. Once
-//! no wait has been under [`TARGET`] for an [`INTERVAL`], which is time enough for a sender to hear of it, it signals
-//! congestion with one packet, and, while that does not help, with more: the *n*th signal follows its predecessor
-//! after `INTERVAL / √n`, since TCP's rate goes with the inverse square root of its loss. The first packet that
-//! waited less than the target ends it at once.
+//! A queue that empties now and then absorbs bursts and does no harm. One that never gets short only adds
+//! delay: the sender keeps more packets under way than the path needs. CoDel tells them apart by how long
+//! packets waited. Once no wait has been under [`TARGET`] for an [`INTERVAL`], which is time enough for a
+//! sender to hear of it, it signals congestion with one packet, and, while that does not help, with more: the
+//! *n*th signal follows its predecessor after `INTERVAL / √n`, since TCP's rate goes with the inverse square
+//! root of its loss. The first packet that waited less than the target ends it at once.
 //!
-//! Between this and the pseudocode of RFC 8289 section 5.5 is one difference of form: there a loop takes packets
-//! until one may leave, here the queue asks about each in turn, because what a signal does (a mark or a drop) is the
-//! queue's business.
+//! Between this and the pseudocode of RFC 8289 section 5.5 is one difference of form: there a loop takes
+//! packets until one may leave, here the queue asks about each in turn, because what a signal does (a mark or
+//! a drop) is the queue's business.
 
 use std::time::Duration;
 
 /// The wait that a standing queue may cause: 5 to 10% of the interval keeps the link busy (RFC 8289, 4.3).
 pub const TARGET: Duration = Duration::from_millis(5);
-/// A round trip that most connections stay under, and so the time that a signal needs to have an effect (RFC 8289, 4.2).
+/// A round trip that most connections stay under, and so the time that a signal needs to have an effect (RFC
+/// 8289, 4.2).
 pub const INTERVAL: Duration = Duration::from_millis(100);
-/// The largest packet of the usual kind. With no more than this behind it, a packet is never a signal: a flow must be
-/// able to have one packet waiting (RFC 8289, 4.1).
+/// The largest packet of the usual kind. With no more than this behind it, a packet is never a signal: a flow
+/// must be able to have one packet waiting (RFC 8289, 4.1).
 pub const MTU_BYTES: usize = 1514;
 
 /// Signals that came a short while ago set the rate at which they begin again.
@@ -41,8 +42,8 @@ pub struct Codel {
 }
 
 impl Codel {
-    /// Whether a packet that leaves at `now` is to be a signal, after it waited for `wait` and with `behind_bytes` of
-    /// its flow behind it. If the signal is to drop the packet, ask about the next one.
+    /// Whether a packet that leaves at `now` is to be a signal, after it waited for `wait` and with
+    /// `behind_bytes` of its flow behind it. If the signal is to drop the packet, ask about the next one.
     pub fn signals(&mut self, now: Duration, wait: Duration, behind_bytes: usize) -> bool {
         if !self.stands(now, wait, behind_bytes) {
             self.signalling = false;
@@ -93,7 +94,8 @@ mod tests {
     const BAD: Duration = Duration::from_millis(20);
     const MILLISECOND: Duration = Duration::from_millis(1);
 
-    /// The milliseconds of the signals when a packet that waited for `wait` leaves in each millisecond of `time`.
+    /// The milliseconds of the signals when a packet that waited for `wait` leaves in each millisecond of
+    /// `time`.
     fn signals(codel: &mut Codel, time: std::ops::Range<u32>, wait: Duration) -> Vec<u32> {
         time.filter(|&ms| codel.signals(ms * MILLISECOND, wait, 100_000)).collect()
     }

@@ -1,20 +1,21 @@
 //! The queue stage: packets wait here for their peer's turn, each inner flow in a queue of its own.
 //!
-//! This is FQ-CoDel (RFC 8290). Flows are hashed into [`BUCKETS`] queues and take turns by deficit round robin: each
-//! turn is worth [`QUANTUM_BYTES`], so that flows share the link by bytes, whatever the size of their packets. A flow
-//! that comes when it has nothing waiting is *new* and has one turn before the *old* ones, those that keep a backlog:
-//! a name's lookup, a key press, a first segment do not wait behind a download. Within each flow [CoDel](codel) keeps
-//! the wait short: it [marks](crate::ecn) packets whose senders understand, and drops others'.
+//! This is FQ-CoDel (RFC 8290). Flows are hashed into [`BUCKETS`] queues and take turns by deficit round
+//! robin: each turn is worth [`QUANTUM_BYTES`], so that flows share the link by bytes, whatever the size of
+//! their packets. A flow that comes when it has nothing waiting is *new* and has one turn before the *old*
+//! ones, those that keep a backlog: a name's lookup, a key press, a first segment do not wait behind a
+//! download. Within each flow [CoDel](codel) keeps the wait short: it [marks](crate::ecn) packets whose
+//! senders understand, and drops others'.
 //!
-//! When all flows together fill the queue's bytes, the longest of them loses its oldest packets (section 4.1), which
-//! tells its sender soonest, and spares whoever sent little. Only as many go as needed, where the RFC allows up to 64
-//! at once: its reason is the search for the longest flow, which over the few that wait at a radio costs little, while
-//! many packets lost in a row cost TCP much.
+//! When all flows together fill the queue's bytes, the longest of them loses its oldest packets (section
+//! 4.1), which tells its sender soonest, and spares whoever sent little. Only as many go as needed, where the
+//! RFC allows up to 64 at once: its reason is the search for the longest flow, which over the few that wait
+//! at a radio costs little, while many packets lost in a row cost TCP much.
 //!
-//! All this comes before everything else, so that what is dropped here never had a link sequence. CoDel decides when
-//! a packet is about to leave: [`Queue::next_bytes`] makes the choice, and keeps the chosen packet at hand until
-//! [`Queue::pop`], however often it is asked. CoDel never takes a flow's last packet: a queue that is not empty has
-//! a packet to give.
+//! All this comes before everything else, so that what is dropped here never had a link sequence. CoDel
+//! decides when a packet is about to leave: [`Queue::next_bytes`] makes the choice, and keeps the chosen
+//! packet at hand until [`Queue::pop`], however often it is asked. CoDel never takes a flow's last packet: a
+//! queue that is not empty has a packet to give.
 
 mod codel;
 mod slots;
@@ -196,7 +197,8 @@ impl Queue {
         self.buffers.recycle(buffer);
     }
 
-    /// Takes out the packets of which `matches` is true, in the order in which each flow's came; others wait as they did.
+    /// Takes out the packets of which `matches` is true, in the order in which each flow's came; others wait
+    /// as they did.
     pub fn take_out(&mut self, mut matches: impl FnMut(&[u8]) -> bool) -> Vec<Vec<u8>> {
         let (mut taken, ahead): (Vec<_>, Vec<_>) = self.ahead.drain(..).partition(|packet| matches(packet));
         self.ahead = ahead.into();
@@ -246,8 +248,8 @@ impl Queue {
         }
     }
 
-    /// Drops the oldest packet of the longest flow; of two, not of the one that a packet just came for. `false` if
-    /// no flow has one.
+    /// Drops the oldest packet of the longest flow; of two, not of the one that a packet just came for.
+    /// `false` if no flow has one.
     fn drop_from_longest(&mut self, arriving: usize) -> bool {
         let listed = self.new.iter().chain(&self.old).copied();
         let longest = listed.max_by_key(|&index| (self.buckets[index].chain.bytes, index != arriving));
@@ -277,7 +279,8 @@ impl Queue {
                 bucket.credit_bytes += QUANTUM_BYTES;
                 self.old.push_back(index);
             } else if is_new && !self.old.is_empty() {
-                // it has nothing left, but if it left the lists now, its next packet would be new again, and first
+                // it has nothing left, but if it left the lists now, its next packet would be new again, and
+                // first
                 self.old.push_back(index);
             } else {
                 bucket.listed = false;

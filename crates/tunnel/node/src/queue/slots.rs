@@ -1,7 +1,8 @@
 //! The packets of all flows in one table, those of a flow chained in order.
 //!
-//! A queue of its own for each of a thousand flows would keep a thousand times the memory of the longest; here a slot
-//! that one flow leaves is the next one's. The table grows to the most packets that ever waited at once.
+//! A queue of its own for each of a thousand flows would keep a thousand times the memory of the longest;
+//! here a slot that one flow leaves is the next one's. The table grows to the most packets that ever waited
+//! at once.
 
 use std::time::Duration;
 use wire::natives::Name;

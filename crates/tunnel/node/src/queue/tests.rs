@@ -168,8 +168,8 @@ fn the_chosen_packet_stays_chosen_and_the_choice_is_made_once() {
     assert_eq!(queue.bytes(), 800);
 }
 
-/// A link of one packet a millisecond, with `arriving` packets of `template` a millisecond; gives what was dropped
-/// and marked in each tenth of a second.
+/// A link of one packet a millisecond, with `arriving` packets of `template` a millisecond; gives what was
+/// dropped and marked in each tenth of a second.
 fn load(queue: &mut Queue, from: u32, tenths: u32, arriving: u32, template: &[u8]) -> Vec<(u64, u64)> {
     let at = |tenth: u32| from + tenth * 100;
     let mut told = Vec::new();
@@ -303,8 +303,8 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What must be left in the queue, by flow, in order. Popped packets are taken out together with what must have been
-/// dropped before them.
+/// What must be left in the queue, by flow, in order. Popped packets are taken out together with what must
+/// have been dropped before them.
 #[derive(Default)]
 struct Model {
     flows: BTreeMap<u8, VecDeque<u32>>,

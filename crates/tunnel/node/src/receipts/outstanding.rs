@@ -11,12 +11,12 @@ use wire::receipt::{Receipt, State};
 const LEAST_HISTORY: usize = 4096;
 /// ... and until when of others.
 const FORGET_AFTER: Duration = Duration::from_secs(16);
-/// A sequence reported as not held is taken for lost only when the receiver has got this many newer ones: it may have
-/// been overtaken.
+/// A sequence reported as not held is taken for lost only when the receiver has got this many newer ones: it
+/// may have been overtaken.
 const REORDERING_MARGIN: u64 = 3;
-/// ... or when the newest one left so much later than it: half a smoothed round trip, as RACK has a quarter of the
-/// least one (RFC 8985, section 6.2). Three newer ones can take as many timeouts of TCP's to come, and until then a
-/// retransmission may refer to the very packet that was lost.
+/// ... or when the newest one left so much later than it: half a smoothed round trip, as RACK has a quarter
+/// of the least one (RFC 8985, section 6.2). Three newer ones can take as many timeouts of TCP's to come, and
+/// until then a retransmission may refer to the very packet that was lost.
 const REORDERING_SHARE: u32 = 2;
 
 /// What a receipt says of one sequence that was sent.
@@ -100,8 +100,8 @@ impl Outstanding {
             .then(|| (1.0 - self.window_received as f64 / self.window_sent as f64).clamp(0.0, 1.0))
     }
 
-    /// Takes a receipt; tells `fate` of every sequence whose fate is new. A receipt for what was never sent is
-    /// refused (`false`).
+    /// Takes a receipt; tells `fate` of every sequence whose fate is new. A receipt for what was never sent
+    /// is refused (`false`).
     pub fn receipt(&mut self, now: Duration, receipt: &Receipt<'_>, mut fate: impl FnMut(u64, Fate)) -> bool {
         let newest = self.widen(receipt.newest);
         if newest >= self.next {

@@ -12,8 +12,8 @@ use wire::receipt::{MAX_FRONT_BYTES, MAX_RUN_BYTES, Receipt, Runs, State};
 const REPEATS: usize = 3;
 /// Of a receipt's runs so many bytes tell of the newest; what is further back takes turns in the others.
 const NEWEST_RUN_BYTES: usize = MAX_RUN_BYTES * 3 / 4;
-/// Bytes that may go unreported while traffic flows that could carry a receipt. Acknowledgments hardly count: nobody
-/// waits to refer to them.
+/// Bytes that may go unreported while traffic flows that could carry a receipt. Acknowledgments hardly count:
+/// nobody waits to refer to them.
 const PIGGYBACK_AFTER_BYTES: usize = 1024;
 /// ... or the time.
 const PIGGYBACK_AFTER: Duration = Duration::from_millis(20);
@@ -47,11 +47,13 @@ pub struct Received {
     sender_recovers: bool,
     /// When the last receipt was written.
     reported_at: Duration,
-    /// The lowest sequence that came to be held after newer ones were reported, and in how many receipts more it is told.
+    /// The lowest sequence that came to be held after newer ones were reported, and in how many receipts more
+    /// it is told.
     late: Option<(u64, usize)>,
     /// Everything before is held, or so long ago that nothing is told of it any more.
     settled: u64,
-    /// Of what is before the newest runs, the last receipt told down to here; what is before that is next in turn.
+    /// Of what is before the newest runs, the last receipt told down to here; what is before that is next in
+    /// turn.
     turn: u64,
     /// `next` when each of the last receipts was written, oldest first.
     reported: VecDeque<u64>,
@@ -234,8 +236,8 @@ impl Received {
         runs
     }
 
-    /// Adds what is known of the sequences below `end`, newest first, down to `from` or as far as there is room: the last
-    /// one told.
+    /// Adds what is known of the sequences below `end`, newest first, down to `from` or as far as there is
+    /// room: the last one told.
     fn tell(&self, runs: &mut Runs, end: u64, from: u64, bound: usize) -> u64 {
         let mut at = end;
         while at > from {

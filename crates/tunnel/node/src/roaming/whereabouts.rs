@@ -1,8 +1,9 @@
 //! A gateway's end: which of its stations are associated with it, and which with another gateway.
 //!
-//! What a station says itself, over the session that it has with every gateway, is believed for [`BELIEVED_FOR`] against all that
-//! gateways say: one that lies takes no station away that is there. A gateway's word counts where the station is silent, which is where it
-//! has gone out of reach; and for so long only as it is said again.
+//! What a station says itself, over the session that it has with every gateway, is believed for
+//! [`BELIEVED_FOR`] against all that gateways say: one that lies takes no station away that is there. A
+//! gateway's word counts where the station is silent, which is where it has gone out of reach; and for so
+//! long only as it is said again.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -106,7 +107,8 @@ impl Whereabouts {
         self.stations.get(&peer).is_some_and(here)
     }
 
-    /// A station says which of its associations is with this gateway, 0 for none. Whether it is another one than before.
+    /// A station says which of its associations is with this gateway, 0 for none. Whether it is another one
+    /// than before.
     pub fn says(&mut self, now: Duration, peer: usize, association: u8) -> bool {
         let Some(station) = self.stations.get_mut(&peer) else { return false };
         let before = station.word.replace((association, now)).map(|(before, _)| before);
@@ -137,8 +139,8 @@ impl Whereabouts {
         }
     }
 
-    /// Draws the conclusions, and gives the first station that is somewhere else by them than before. `is_up` says whether
-    /// there is a session with a peer.
+    /// Draws the conclusions, and gives the first station that is somewhere else by them than before. `is_up`
+    /// says whether there is a session with a peer.
     pub fn follow(&mut self, now: Duration, is_up: impl Fn(usize) -> bool) -> Option<Change> {
         self.followed_at = now;
         for (peer, station) in &mut self.stations {

@@ -246,10 +246,11 @@ fn any_mishap() -> impl Strategy<Value = Mishap> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 
-    /// For any schedule of loss, duplication, reordering, corruption, reboot, cache loss, tiny stores, roaming and
-    /// silence: what is delivered was sent, once at most; and the default never misses a packet but across a loss of
-    /// the receiver's store. (In the paper's form a fingerprint may lead the receiver to a later packet than the one
-    /// that was confirmed, whatever the policy. What is not TCP is the station's own node's word to its own side.)
+    /// For any schedule of loss, duplication, reordering, corruption, reboot, cache loss, tiny stores,
+    /// roaming and silence: what is delivered was sent, once at most; and the default never misses a packet
+    /// but across a loss of the receiver's store. (In the paper's form a fingerprint may lead the receiver to
+    /// a later packet than the one that was confirmed, whatever the policy. What is not TCP is the station's
+    /// own node's word to its own side.)
     #[test]
     fn what_is_delivered_is_exactly_what_was_sent_or_nothing(
         seed: u64,

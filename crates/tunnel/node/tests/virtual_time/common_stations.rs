@@ -32,8 +32,8 @@ fn mesh(seed: u64, configs: &[Config]) -> Mesh {
 }
 
 impl Mesh {
-    /// Sends these payloads from the first station to the second one by a relay: what the relay sent to it, in bytes. They get there
-    /// whatever the way.
+    /// Sends these payloads from the first station to the second one by a relay: what the relay sent to it,
+    /// in bytes. They get there whatever the way.
     fn send_by(&mut self, relay: usize, payloads: &[Vec<u8>]) -> u64 {
         let now = self.now();
         self.node_mut(C1).set_next_hop(now, 0, Some(relay - R1));

@@ -288,8 +288,8 @@ proptest! {
     }
 }
 
-/// Where only overhearing removes, for the stores of redundancy elimination are too small: nothing else hides what a station is
-/// taken to have.
+/// Where only overhearing removes, for the stores of redundancy elimination are too small: nothing else hides
+/// what a station is taken to have.
 fn without_elimination(seed: u64, slot_bits: u8, air: Air) -> Mesh {
     configured(seed, 2, &[1, 2], air, |config| {
         config.reduce.store_bytes = *Parameters::STORE_BYTES.start();

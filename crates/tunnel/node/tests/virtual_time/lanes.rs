@@ -52,8 +52,8 @@ fn flows_spread_over_the_ports_both_ways_each_keeps_to_one_and_nobody_is_thought
                     for from in [GATEWAY, STATION] {
                         pair.medium.ways[from].clear();
                         pair.send(from, &packet(1 - from, flow, number, &payloads[usize::from(flow)]));
-                        // the first datagram that leaves for a packet that nothing waits before holds it, when nothing
-                        // else is due
+                        // the first datagram that leaves for a packet that nothing waits before holds it,
+                        // when nothing else is due
                         if let [way] = pair.medium.ways[from][..] {
                             ways[from].entry(flow).or_default().insert(way);
                         }

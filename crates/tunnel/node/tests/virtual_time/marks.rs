@@ -48,8 +48,9 @@ fn a_datagram_has_the_class_of_its_packets_and_control_has_none() {
     );
 }
 
-/// The class of a repeated packet is that of the packet, and whatever is repaired, reduced, parked or restored late has
-/// the mark of the datagram that brought it: bytes are right, and only what may be marked is.
+/// The class of a repeated packet is that of the packet, and whatever is repaired, reduced, parked or
+/// restored late has the mark of the datagram that brought it: bytes are right, and only what may be marked
+/// is.
 #[test]
 fn marks_survive_reduction_loss_and_repair_and_nothing_else_changes() {
     for policy in [Policy::Off, Policy::Acked, RETRIEVE_ON_MISS, Policy::Adaptive] {

@@ -116,8 +116,8 @@ impl Mesh {
         Mesh::wired(seed, configs, hears, |_, _| false)
     }
 
-    /// Nodes that all hear each other and had to meet in an air that loses these shares: at whom a datagram is for, and at who
-    /// overhears.
+    /// Nodes that all hear each other and had to meet in an air that loses these shares: at whom a datagram
+    /// is for, and at who overhears.
     pub fn in_air(seed: u64, configs: &[Config], (loss, unheard): (f64, f64)) -> Self {
         let mut mesh = Mesh::unmet(seed, configs, |_, _| true, |_, _| false);
         (mesh.medium.loss, mesh.medium.unheard) = (loss, unheard);
@@ -191,7 +191,8 @@ impl Mesh {
     }
 }
 
-/// Payloads of `bytes` of which the first `shared` are those of the other's, and the rest is like nothing else.
+/// Payloads of `bytes` of which the first `shared` are those of the other's, and the rest is like nothing
+/// else.
 pub fn contents(seed: u64, count: usize, bytes: usize, shared: usize) -> [Vec<Vec<u8>>; 2] {
     let mut rng = ChaCha12Rng::seed_from_u64(seed);
     let mut some = |bytes: usize| -> Vec<u8> { (0..bytes).map(|_| rng.random()).collect() };

@@ -1,4 +1,5 @@
-//! Paths that carry less than the interface: found by probes that the peer answers, told to whoever sends too much.
+//! Paths that carry less than the interface: found by probes that the peer answers, told to whoever sends too
+//! much.
 
 use crate::pair::{GATEWAY, Pair, Road, STATION, repetitive, tcp};
 use etherparse::{Icmpv4Type, Ipv4Header, SlicedPacket, TransportSlice, icmpv4::DestUnreachableHeader};

@@ -1,4 +1,5 @@
-//! Stations that do not hear each other, and a relay that sends natives for several as one (COPE; REfactor, Figure 1d).
+//! Stations that do not hear each other, and a relay that sends natives for several as one (COPE; REfactor,
+//! Figure 1d).
 
 use crate::mesh::{MS, Mesh as Nodes, SECOND, address, all, contents};
 use node::{Config, Group, Mesh, NetworkKey, PeerConfig, PrivateKey, Shortening};
@@ -104,7 +105,8 @@ fn two_stations_and_a_relay_take_three_instead_of_four() {
     }
 }
 
-/// What did not arrive of what was sent, beyond what the relay's queue dropped to tell senders to slow down. All that arrived was sent.
+/// What did not arrive of what was sent, beyond what the relay's queue dropped to tell senders to slow down.
+/// All that arrived was sent.
 fn missing(mesh: &Nodes, sent: &[Vec<u8>], to: usize) -> usize {
     let (sent, delivered) = (all(sent), all(mesh.delivered(to)));
     assert!(delivered.is_subset(&sent), "only what was sent");
@@ -132,10 +134,12 @@ fn what_is_removed_is_not_in_the_xor() {
     let after = sent_bytes(&mesh);
     let took =
         |direction: usize| -> u64 { (0..2).map(|at| after[at][direction] - before[at][direction]).sum() };
-    // of 800 bytes all chunks but the one in which they end, 128 bytes each, of which 18 bits each are in the shim and 12 bytes beside
+    // of 800 bytes all chunks but the one in which they end, 128 bytes each, of which 18 bits each are in the
+    // shim and 12 bytes beside
     let known = 800.0 - 64.0;
     let delta = (known - known / 128.0 * 18.0 / 8.0 - 12.0) / 1200.0;
-    // there is one relay, which has what it passed on before: stations do not send it again either, and three become 3 (1 - delta)
+    // there is one relay, which has what it passed on before: stations do not send it again either, and three
+    // become 3 (1 - delta)
     let (whole, expected) = (before[0][0] as f64 / 200.0, 3.0 * (1.0 - delta));
     let transmissions = (took(0) + took(1)) as f64 / whole / 200.0;
     println!("{transmissions:.3} transmissions, {expected:.3} expected; {:?}", natives(&mesh));
@@ -208,8 +212,8 @@ fn who_takes_nothing_out_is_left_alone() {
     assert!(natives(&mesh)[1] < 100, "{:?}", natives(&mesh));
 }
 
-/// Who has the group's key can open the relay's unit, change it and seal it again: then it is lost, and never taken for
-/// something else.
+/// Who has the group's key can open the relay's unit, change it and seal it again: then it is lost, and never
+/// taken for something else.
 #[test]
 fn what_a_member_changes_in_natives_is_believed_by_nobody() {
     /// Of a unit's plaintext: the first component's member, MAC and link sequence; then the frame's type.

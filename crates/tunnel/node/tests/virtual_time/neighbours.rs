@@ -250,8 +250,9 @@ fn a_move_begins_with_an_empty_cache_and_ends_what_the_old_gateway_knew() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
 
-    /// Whoever restarts, whatever is out of reach meanwhile, over an air that loses: when it is over, everybody agrees on where
-    /// each station is, all of its packets come, and what is overheard is saved again.
+    /// Whoever restarts, whatever is out of reach meanwhile, over an air that loses: when it is over,
+    /// everybody agrees on where each station is, all of its packets come, and what is overheard is saved
+    /// again.
     #[test]
     fn gateways_that_restart_at_any_moment_converge(
         seed: u64,

@@ -1,4 +1,5 @@
-//! Two stations and two relays, one of which is the way from one station to the other, as the routing protocol says.
+//! Two stations and two relays, one of which is the way from one station to the other, as the routing
+//! protocol says.
 
 use crate::mesh::{MS, Mesh, SECOND, all};
 use crate::pair::tcp_between;

@@ -69,8 +69,9 @@ fn two_stations_and_two_relays_take_four_less_delta() {
     assert_eq!(mesh.delivered(C2)[0][8], 63, "one hop was taken off");
     let (sent, [c2_r2, r2_c1]) = send(&mut mesh, C2, C1, &abd);
     assert!(all(mesh.delivered(C1)) == all(&sent));
-    // of 800 bytes at a packet's front all chunks but the one in which they end are known; 64 to 256 bytes each, usually 128,
-    // of which the removed ones take 18 bits of a shim each, and 12 bytes for number, MAC and lengths
+    // of 800 bytes at a packet's front all chunks but the one in which they end are known; 64 to 256 bytes
+    // each, usually 128, of which the removed ones take 18 bits of a shim each, and 12 bytes for number, MAC
+    // and lengths
     let known = 800.0 - 64.0;
     let delta = (known - known / 128.0 * 18.0 / 8.0 - 12.0) / 1200.0;
     let one = c1_r1 as f64;

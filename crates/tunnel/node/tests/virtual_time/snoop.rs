@@ -81,8 +81,9 @@ fn carry(pair: &mut Pair, segments: u32) -> (BTreeMap<u32, Vec<u8>>, u32) {
     carry_from(pair, GATEWAY, segments)
 }
 
-/// Sends segments, one every two milliseconds; the other end acknowledges what it gets, and the sender repeats what it is
-/// shown to be missing. What the other end had, and how often the sender repeated something.
+/// Sends segments, one every two milliseconds; the other end acknowledges what it gets, and the sender
+/// repeats what it is shown to be missing. What the other end had, and how often the sender repeated
+/// something.
 fn carry_from(pair: &mut Pair, from: usize, segments: u32) -> (BTreeMap<u32, Vec<u8>>, u32) {
     let to = other(from);
     let mut had = BTreeMap::new();

@@ -1,4 +1,5 @@
-//! Nodes of different versions: they meet, and speak what both speak, or a plain tunnel; never do they refuse.
+//! Nodes of different versions: they meet, and speak what both speak, or a plain tunnel; never do they
+//! refuse.
 
 use crate::pair::{GATEWAY, Pair, Road, STATION, repetitive, tcp};
 use published::policy::RETRIEVE_ON_MISS;

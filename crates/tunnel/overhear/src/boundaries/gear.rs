@@ -1,4 +1,5 @@
-//! Gear: a rolling sum of one random number a byte, doubled at every step, so that old bytes leave at the top.
+//! Gear: a rolling sum of one random number a byte, doubled at every step, so that old bytes leave at the
+//! top.
 
 /// Bit b of the sum depends on the last b + 1 bytes; the bits looked at end below this one.
 const WINDOW_BYTES: usize = 16;
@@ -18,8 +19,8 @@ static NUMBERS: [u64; 256] = {
     numbers
 };
 
-/// How long the first chunk of `bytes` is, which are more than `MIN_BYTES`. Behind those, one position in `MIN_BYTES`
-/// fits, or one in 64 if they are more.
+/// How long the first chunk of `bytes` is, which are more than `MIN_BYTES`. Behind those, one position in
+/// `MIN_BYTES` fits, or one in 64 if they are more.
 #[inline]
 pub fn cut<const MIN_BYTES: usize>(bytes: &[u8]) -> usize {
     let bits = if MIN_BYTES < 64 { MIN_BYTES } else { 64 }.ilog2();

@@ -1,12 +1,13 @@
 //! Where a packet is cut into chunks (REfactor, section 3.1).
 //!
-//! A chunk starts afresh: where it ends follows from the bytes behind its start alone. Any run of consecutive chunks
-//! is therefore cut by itself as it was cut in its packet, which is what lets a station find the chunks of an encoded
-//! packet's literals, though what stood around them was removed. And where content repeats at another offset, the same
-//! boundaries are found again after a chunk or two.
+//! A chunk starts afresh: where it ends follows from the bytes behind its start alone. Any run of consecutive
+//! chunks is therefore cut by itself as it was cut in its packet, which is what lets a station find the
+//! chunks of an encoded packet's literals, though what stood around them was removed. And where content
+//! repeats at another offset, the same boundaries are found again after a chunk or two.
 //!
-//! What all three methods cut has at most [`MAX_CHUNK_BYTES`] and at least what is the smallest: where less would be left
-//! behind a boundary, the boundary gives way. Only what is shorter from the outset is a shorter chunk, and that is kept nowhere.
+//! What all three methods cut has at most [`MAX_CHUNK_BYTES`] and at least what is the smallest: where less
+//! would be left behind a boundary, the boundary gives way. Only what is shorter from the outset is a shorter
+//! chunk, and that is kept nowhere.
 
 mod gear;
 mod maxp;
@@ -23,8 +24,8 @@ pub enum Method {
     Maxp,
     /// The first hash behind the smallest chunk that is divisible by the mean distance.
     Modp,
-    /// The first fitting value of a rolling sum of random numbers, one a byte (Xia and others, "Ddelta", 2014); the
-    /// fastest.
+    /// The first fitting value of a rolling sum of random numbers, one a byte (Xia and others, "Ddelta",
+    /// 2014); the fastest.
     #[default]
     Gear,
 }
@@ -83,8 +84,8 @@ impl Boundaries {
         if rest < 2 * min_bytes {
             return rest;
         }
-        // What is longer than a chunk may be is cut where the smallest is left; what is not may be one chunk. A run that
-        // ends at any boundary is so cut as if more had followed.
+        // What is longer than a chunk may be is cut where the smallest is left; what is not may be one chunk.
+        // A run that ends at any boundary is so cut as if more had followed.
         let reach = if rest <= MAX_CHUNK_BYTES { rest } else { MAX_CHUNK_BYTES.min(rest - min_bytes) };
         let bytes = &bytes[..reach];
         let cut = match (self.method, self.min_chunk) {

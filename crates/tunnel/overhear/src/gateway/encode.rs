@@ -33,8 +33,8 @@ pub struct Sent {
 }
 
 impl Gateway {
-    /// Appends to `out` what is to be sent to a station in place of `packet`, at most 65,534 bytes that are cut into chunks
-    /// from their beginning. For a station that is not associated nothing is removed.
+    /// Appends to `out` what is to be sent to a station in place of `packet`, at most 65,534 bytes that are
+    /// cut into chunks from their beginning. For a station that is not associated nothing is removed.
     pub fn encode(&mut self, to: StationId, packet: &[u8], now: Duration, out: &mut Vec<u8>) -> Sent {
         self.settle(now);
         self.flush.count(packet.len());
@@ -75,7 +75,8 @@ impl Gateway {
         self.references.iter().map(|reference| reference.range.len()).sum()
     }
 
-    /// How many bytes each run of the packet that was encoded last stands for; nothing if nothing was removed from it.
+    /// How many bytes each run of the packet that was encoded last stands for; nothing if nothing was removed
+    /// from it.
     pub fn removed_of_runs(&self) -> impl Iterator<Item = u32> + '_ {
         let runs = if self.references.is_empty() { &[] } else { &self.runs[..] };
         let mut references = self.references.iter();
@@ -227,7 +228,8 @@ impl Gateway {
         removed_bytes
     }
 
-    /// Cuts what is sent of the packet as whoever overhears it does: each stretch between references by itself.
+    /// Cuts what is sent of the packet as whoever overhears it does: each stretch between references by
+    /// itself.
     fn cut_literals(&mut self, packet: &[u8]) {
         let Gateway { settings, addresses, cache, chunks, literals, references, fetched, .. } = self;
         literals.clear();
@@ -362,7 +364,8 @@ impl Beside {
     }
 }
 
-/// Cuts a stretch of a packet, and appends its chunks to `out`. What is shorter than the smallest chunk is none.
+/// Cuts a stretch of a packet, and appends its chunks to `out`. What is shorter than the smallest chunk is
+/// none.
 pub(super) fn cut(
     boundaries: Boundaries,
     addresses: &Addresses,
@@ -380,8 +383,8 @@ pub(super) fn cut(
     }
 }
 
-/// Looks chunks up that were not yet, waiting for all of them together. A chunk that another gateway only named gets its
-/// bytes now.
+/// Looks chunks up that were not yet, waiting for all of them together. A chunk that another gateway only
+/// named gets its bytes now.
 pub(super) fn look_up(cache: &mut GatewayCache, packet: &[u8], chunks: &mut [Chunk], fetched: &mut u8) {
     for chunk in chunks.iter().filter(|chunk| chunk.found.is_none()) {
         *fetched ^= cache.fetch(chunk.address.slot(cache.slot_bits()), chunk.range.len());

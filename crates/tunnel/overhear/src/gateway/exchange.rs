@@ -1,15 +1,17 @@
-//! What gateways tell each other of stations that overhear both (REfactor, section 3.4, "unassociated client caches").
+//! What gateways tell each other of stations that overhear both (REfactor, section 3.4, "unassociated client
+//! caches").
 //!
-//! A station says what it overheard of a gateway that is not its own, too. That gateway notes it as of any station, and
-//! names the chunks in question to the station's own gateway from time to time: the paper's bit vector of slots, as the slots
-//! that were added since the last time, each with the tag of its chunk. The tag is beyond the paper, in which both gateways hear each
-//! other and so hold the same chunks; with it neither has to. Of a chunk that is only named the bytes come with the packet
-//! from which it is removed first, which is where a request would be answered from.
+//! A station says what it overheard of a gateway that is not its own, too. That gateway notes it as of any
+//! station, and names the chunks in question to the station's own gateway from time to time: the paper's bit
+//! vector of slots, as the slots that were added since the last time, each with the tag of its chunk. The tag
+//! is beyond the paper, in which both gateways hear each other and so hold the same chunks; with it neither
+//! has to. Of a chunk that is only named the bytes come with the packet from which it is removed first, which
+//! is where a request would be answered from.
 //!
 //! Relays tell each other the same of stations that are members of both, of what was sent to them, too.
 //!
-//! A neighbour that names what is not so is found out as a station is that lies: by misses, which cost the station trust and
-//! nobody a wrong byte.
+//! A neighbour that names what is not so is found out as a station is that lies: by misses, which cost the
+//! station trust and nobody a wrong byte.
 
 use super::Gateway;
 use super::stations::Stations;
@@ -42,16 +44,16 @@ fn news_of(stations: &mut Stations, station: StationId) -> Option<&mut News> {
 }
 
 impl Gateway {
-    /// The station is another gateway's or relay's, and is to be told of there: what it overhears from now on, and what it gets, is
-    /// noted for [`take_news`](Gateway::take_news).
+    /// The station is another gateway's or relay's, and is to be told of there: what it overhears from now
+    /// on, and what it gets, is noted for [`take_news`](Gateway::take_news).
     pub fn note_news(&mut self, of: StationId) {
         if let Some(associated) = self.stations.get_mut(of) {
             associated.news.get_or_insert_default();
         }
     }
 
-    /// Appends up to so many chunks that such a station overheard here, or got, of those that were not taken yet; packets
-    /// are not divided. What has been displaced meanwhile is left out.
+    /// Appends up to so many chunks that such a station overheard here, or got, of those that were not taken
+    /// yet; packets are not divided. What has been displaced meanwhile is left out.
     pub fn take_news(&mut self, of: StationId, most: usize, out: &mut Vec<NamedChunk>) {
         let start = out.len();
         let Gateway { stations, sent, cache, .. } = self;
@@ -72,9 +74,9 @@ impl Gateway {
         }
     }
 
-    /// Another gateway has named chunks that this station overheard there; its slots have so many bits. Where another chunk
-    /// stands in a slot here, it is not known which of both the station got later; the one that is named takes the slot if
-    /// nobody is known to have the other, and that was not sent lately.
+    /// Another gateway has named chunks that this station overheard there; its slots have so many bits. Where
+    /// another chunk stands in a slot here, it is not known which of both the station got later; the one that
+    /// is named takes the slot if nobody is known to have the other, and that was not sent lately.
     pub fn learn_named(
         &mut self,
         station: StationId,

@@ -6,8 +6,8 @@ use crate::settings::Collisions;
 use std::time::Duration;
 
 impl Gateway {
-    /// The number of a flush that is to be asked for now, of all stations at once. [`Station::flush`](crate::Station::flush)
-    /// takes it.
+    /// The number of a flush that is to be asked for now, of all stations at once.
+    /// [`Station::flush`](crate::Station::flush) takes it.
     pub fn poll_flush(&mut self, now: Duration) -> Option<u32> {
         let Collisions::Mark(after) = &self.settings.collisions else { return None };
         if self.flush.begins(after, self.cache.marked_share()) {

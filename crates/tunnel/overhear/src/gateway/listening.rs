@@ -1,7 +1,8 @@
-//! What other nodes send, heard at this one (REfactor, sections 2.2.2 and 3.4): a gateway overhears its neighbours, a
-//! relay hears what comes to it from both sides.
+//! What other nodes send, heard at this one (REfactor, sections 2.2.2 and 3.4): a gateway overhears its
+//! neighbours, a relay hears what comes to it from both sides.
 //!
-//! Who has what was heard follows from the path it took: whoever sent it has it, and whoever says that it heard it too.
+//! Who has what was heard follows from the path it took: whoever sent it has it, and whoever says that it
+//! heard it too.
 
 use super::encode::{Beside, cut, look_up};
 use super::sent::SentChunk;
@@ -12,9 +13,10 @@ use wire::Malformed;
 use wire::shim::slots::Encoded;
 
 impl Gateway {
-    /// Keeps the chunks of what another node sent, as if they had been sent from here to nobody. The number stands for it
-    /// from now on: under it [`record_overheard`](Gateway::record_overheard) and [`record_held`](Gateway::record_held) say which stations have it. `follows` is
-    /// the number of what the same node sent to the same one before, if that was heard: its end stood before this beginning.
+    /// Keeps the chunks of what another node sent, as if they had been sent from here to nobody. The number
+    /// stands for it from now on: under it [`record_overheard`](Gateway::record_overheard) and
+    /// [`record_held`](Gateway::record_held) say which stations have it. `follows` is the number of what the
+    /// same node sent to the same one before, if that was heard: its end stood before this beginning.
     ///
     /// # Errors
     ///
@@ -42,8 +44,9 @@ impl Gateway {
         Ok(self.sent.push_packet(NOBODY, self.literals.len()))
     }
 
-    /// A station has what was sent or heard under a number, for it sent it itself or was seen to receive it. Unlike
-    /// [`record_overheard`](Gateway::record_overheard) this says nothing of how much the station overhears.
+    /// A station has what was sent or heard under a number, for it sent it itself or was seen to receive it.
+    /// Unlike [`record_overheard`](Gateway::record_overheard) this says nothing of how much the station
+    /// overhears.
     pub fn record_held(&mut self, station: StationId, number: PacketNumber) {
         let (Some(packet), Some(column)) = (self.sent.packet(number), self.stations.column(station)) else {
             return;

@@ -33,8 +33,8 @@ use std::ops::Range;
 use std::time::Duration;
 use wire::shim::slots::{MIN_SLOT_BITS, Run};
 
-/// So long after its acknowledgment a packet for which nothing was requested is taken for restored ("a few seconds",
-/// REfactor, section 3.2.1).
+/// So long after its acknowledgment a packet for which nothing was requested is taken for restored ("a few
+/// seconds", REfactor, section 3.2.1).
 pub const SETTLED_AFTER: Duration = Duration::from_secs(2);
 
 /// Whose a packet is that is for no station known.
@@ -155,7 +155,8 @@ impl Gateway {
         &self.statistics
     }
 
-    /// The share of what was sent to others lately that a station overheard; none as long as it has said nothing.
+    /// The share of what was sent to others lately that a station overheard; none as long as it has said
+    /// nothing.
     #[must_use]
     pub fn overheard_share(&self, by: StationId) -> Option<f64> {
         self.stations.iter().find(|of| of.station == by).and_then(|of| of.listener.overheard_share)
@@ -266,16 +267,17 @@ impl Gateway {
         self.stations_have_changed();
     }
 
-    /// By rates, a station is taken to overhear this share of what is sent to others, instead of what the table says;
-    /// `None`: what the table says. By receipts nothing needs to be said: the share follows from them.
+    /// By rates, a station is taken to overhear this share of what is sent to others, instead of what the
+    /// table says; `None`: what the table says. By receipts nothing needs to be said: the share follows from
+    /// them.
     pub fn estimate_overhearing(&mut self, of: StationId, share: Option<f64>) {
         let Some(associated) = self.stations.get_mut(of) else { return };
         associated.listener.estimate = share.map(|share| share.clamp(0.0, OverheardFractions::NEARER));
         self.stations_have_changed();
     }
 
-    /// The station has received a packet or a reply that was sent to it: what it carried, the station has. What was
-    /// removed from it the station has too, unless it asks for it within [`SETTLED_AFTER`].
+    /// The station has received a packet or a reply that was sent to it: what it carried, the station has.
+    /// What was removed from it the station has too, unless it asks for it within [`SETTLED_AFTER`].
     pub fn record_acknowledgment(&mut self, by: StationId, number: PacketNumber, now: Duration) {
         self.settle(now);
         let Some((packet, column)) = self.packet_of(by, number) else { return };
@@ -291,8 +293,8 @@ impl Gateway {
         self.sent.note_acknowledgment(number);
     }
 
-    /// The station has overheard a packet or a reply that was sent to another: what it carried, the station has. Of
-    /// packets before this one of which it has said nothing, it is taken to have heard none.
+    /// The station has overheard a packet or a reply that was sent to another: what it carried, the station
+    /// has. Of packets before this one of which it has said nothing, it is taken to have heard none.
     pub fn record_overheard(&mut self, by: StationId, number: PacketNumber) {
         let Some(packet) = self.sent.packet(number) else { return };
         let Some(associated) = self.stations.get_mut(by) else { return };

@@ -1,6 +1,7 @@
 //! The cache of a station that has fewer slots than its gateway, as the gateway sees it.
 //!
-//! Several of the gateway's slots share one of the station's. Which of them stands there, the gateway must remember.
+//! Several of the gateway's slots share one of the station's. Which of them stands there, the gateway must
+//! remember.
 
 /// Which of the gateway's slots each of the station's slots holds.
 #[derive(Debug)]

@@ -4,8 +4,9 @@
 //! noted of a slot:  | what is known of stations (96) | before (32) | behind (32) | - (32) |
 //! ```
 //!
-//! Neighbours are slots plus 1, 0 where none is known. They are hints: another chunk may have taken a neighbour's slot, and
-//! whoever follows one compares. With the head that makes 32 bytes a slot, 32 MiB for 2^20.
+//! Neighbours are slots plus 1, 0 where none is known. They are hints: another chunk may have taken a
+//! neighbour's slot, and whoever follows one compares. With the head that makes 32 bytes a slot, 32 MiB for
+//! 2^20.
 
 use crate::cache::{HEAD_BYTES, SlotCache, USUAL_CHUNK_BYTES};
 use crate::knowledge::NOTE_BYTES;
@@ -53,7 +54,8 @@ impl GatewayCache {
         self.notes_mut(second)[BEFORE].copy_from_slice(&(first + 1).to_ne_bytes());
     }
 
-    /// The same, for what stands in packets that follow each other and may be of two flows: what is known already stays.
+    /// The same, for what stands in packets that follow each other and may be of two flows: what is known
+    /// already stays.
     pub fn note_neighbours_if_new(&mut self, first: u32, second: u32) {
         if self.behind(first).is_none() {
             self.notes_mut(first)[BEHIND].copy_from_slice(&(second + 1).to_ne_bytes());

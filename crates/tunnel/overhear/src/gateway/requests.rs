@@ -18,13 +18,14 @@ pub enum Answer {
         /// How many chunks it carries.
         chunks: usize,
     },
-    /// Not all of what was asked for is there any more. Whoever still has the packet may send all of it again.
+    /// Not all of what was asked for is there any more. Whoever still has the packet may send all of it
+    /// again.
     Gone {
         /// The packet.
         number: PacketNumber,
     },
-    /// Nothing is done: it is no request, or for no packet that was sent to this station lately, or for what was not
-    /// removed from it, or was answered often enough.
+    /// Nothing is done: it is no request, or for no packet that was sent to this station lately, or for what
+    /// was not removed from it, or was answered often enough.
     Refused,
 }
 
@@ -84,8 +85,8 @@ impl Gateway {
         Answer::Supplied { number, chunks: missing.len() }
     }
 
-    /// What was asked for the station has not; the rest it had. Where it asks for all because one of them is another than was
-    /// meant, all are in doubt, but one is what it costs in trust.
+    /// What was asked for the station has not; the rest it had. Where it asks for all because one of them is
+    /// another than was meant, all are in doubt, but one is what it costs in trust.
     fn note_misses(&mut self, column: u8, removed: &[SentChunk], missing: &[usize], is_wrong: bool) {
         let Some(associated) = self.stations.of_column_mut(column) else { return };
         for (index, chunk) in removed.iter().enumerate() {
@@ -103,8 +104,8 @@ impl Gateway {
         }
     }
 
-    /// Whoever was taken to have overheard a packet and lacks a chunk of it lacks the others, too (beyond the paper, which
-    /// would have each of them asked for).
+    /// Whoever was taken to have overheard a packet and lacks a chunk of it lacks the others, too (beyond the
+    /// paper, which would have each of them asked for).
     fn note_missed_carrier(&mut self, column: u8, slot: u32) {
         let next = self.sent.next().0;
         let Gateway { knowledge, cache, sent, .. } = self;

@@ -1,7 +1,7 @@
 //! What was sent, for as long as anybody may say something about it.
 //!
-//! Two rings of a fixed size: packets, and the chunks of all of them. What was overwritten is forgotten; news of it is
-//! then no news.
+//! Two rings of a fixed size: packets, and the chunks of all of them. What was overwritten is forgotten; news
+//! of it is then no news.
 
 use crate::address::Address;
 use crate::names::PacketNumber;

@@ -1,7 +1,7 @@
 //! Reception probability vectors (REfactor, section 3.2.1): 4 bits a station, 64 stations a slot.
 //!
-//! A probability is one of sixteen levels: 0, thirteen steps of a fourteenth, .99, 1. What lies between two is taken as
-//! the lower one.
+//! A probability is one of sixteen levels: 0, thirteen steps of a fourteenth, .99, 1. What lies between two
+//! is taken as the lower one.
 
 use super::OverheardFractions;
 use re::pages::Pages;

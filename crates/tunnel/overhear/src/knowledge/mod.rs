@@ -1,7 +1,7 @@
 //! What a gateway knows of its stations' caches.
 //!
-//! A station has a *column* here, one of 64. Columns of stations that left are cleaned together when no clean one is
-//! left, so that associations cost little however many come.
+//! A station has a *column* here, one of 64. Columns of stations that left are cleaned together when no clean
+//! one is left, so that associations cost little however many come.
 
 mod by_rate;
 mod overhearing;
@@ -146,8 +146,8 @@ impl Knowledge {
         }
     }
 
-    /// The last packet that carried the slot's chunk, where a station's lack of the chunk tells that it has not heard that
-    /// packet. `next` is the number of the packet that is sent next.
+    /// The last packet that carried the slot's chunk, where a station's lack of the chunk tells that it has
+    /// not heard that packet. `next` is the number of the packet that is sent next.
     pub(crate) fn carrier<const BYTES: usize>(
         &self,
         cache: &SlotCache<BYTES>,
@@ -198,7 +198,8 @@ impl Knowledge {
         u64::from(back) <= next - since
     }
 
-    /// How likely a station has the slot's chunk (paper: V). `next` is the number of the packet that is sent next.
+    /// How likely a station has the slot's chunk (paper: V). `next` is the number of the packet that is sent
+    /// next.
     #[inline]
     pub(crate) fn probability<const BYTES: usize>(
         &self,

@@ -2,7 +2,8 @@
 
 use crate::settings::SettingsError;
 
-/// The share of nodes that overhear a transmission, by its 802.11g rate (paper: Table 1, after Afanasyev and Snoeren).
+/// The share of nodes that overhear a transmission, by its 802.11g rate (paper: Table 1, after Afanasyev and
+/// Snoeren).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OverheardFractions {
     /// Up to 24 Mbit/s.
@@ -22,7 +23,8 @@ impl Default for OverheardFractions {
 }
 
 impl OverheardFractions {
-    /// The paper's figure for a station at least as near as the addressee: next to certain, and told from certain.
+    /// The paper's figure for a station at least as near as the addressee: next to certain, and told from
+    /// certain.
     pub const NEARER: f64 = 0.99;
 
     fn at(&self, rate_bits_per_second: u64) -> f64 {

@@ -4,8 +4,8 @@
 //! noted of a slot:  | mask of stations that have the chunk (64) | last packet that carried it, low 32 bits | ...
 //! ```
 //!
-//! Twelve bytes a slot, for 64 stations. What a packet's receipt has not come for yet, a station has with the probability
-//! that its receipts have shown so far.
+//! Twelve bytes a slot, for 64 stations. What a packet's receipt has not come for yet, a station has with the
+//! probability that its receipts have shown so far.
 
 /// Bytes of what is noted.
 pub const NOTE_BYTES: usize = MASK_BYTES + size_of::<u32>();
@@ -27,8 +27,8 @@ pub fn record_transmission(notes: &mut [u8], number: u64) {
     notes[MASK_BYTES..NOTE_BYTES].copy_from_slice(&(number as u32).to_ne_bytes());
 }
 
-/// Whether a station has the chunk, as far as it said, and the low 32 bits of the number of the last packet that carried
-/// the chunk.
+/// Whether a station has the chunk, as far as it said, and the low 32 bits of the number of the last packet
+/// that carried the chunk.
 #[inline]
 pub fn has(notes: &[u8], column: u8) -> (bool, u32) {
     let carrier = notes[MASK_BYTES..].first_chunk().map_or(0, |carrier| u32::from_ne_bytes(*carrier));

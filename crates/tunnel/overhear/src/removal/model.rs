@@ -16,8 +16,9 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// Exp\[B\]: the air time, in seconds, that is expected to become free, where others take the share `others_load`
-    /// (rho). A miss costs a request and a reply, whose fixed part is shared by all of the packet's chunks.
+    /// Exp\[B\]: the air time, in seconds, that is expected to become free, where others take the share
+    /// `others_load` (rho). A miss costs a request and a reply, whose fixed part is shared by all of the
+    /// packet's chunks.
     #[must_use]
     pub fn expected_benefit_seconds(&self, others_load: f64, air_time: &AirTime) -> f64 {
         let Candidate { probability, chunk_bytes, shim_bytes, redundant_bytes } = *self;

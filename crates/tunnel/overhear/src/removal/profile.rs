@@ -1,5 +1,5 @@
-//! What redundancy a station's packets have, and how often it had what it was thought to have (REfactor, sections 5.3.1
-//! to 5.3.3).
+//! What redundancy a station's packets have, and how often it had what it was thought to have (REfactor,
+//! sections 5.3.1 to 5.3.3).
 
 /// Of old packets, one in so many bytes is forgotten with each new packet.
 const REMEMBERED_PACKETS: f64 = 512.0;
@@ -71,7 +71,8 @@ impl Profile {
         *hits += (f64::from(u8::from(there)) - *hits) / REMEMBERED_CHUNKS;
     }
 
-    /// A chunk that the station may have was left in. What was thought of the station is given up little by little.
+    /// A chunk that the station may have was left in. What was thought of the station is given up little by
+    /// little.
     pub fn record_literal(&mut self, origin: Origin) {
         let hits = self.hits_mut(origin);
         *hits += (1.0 - *hits) / RECOVERY_CHUNKS;
@@ -92,9 +93,9 @@ impl Profile {
         self.own_bytes / (self.own_bytes + self.others_bytes).max(1.0)
     }
 
-    /// What may be risked for this station. "Be conservative when link quality is poor and inter-client redundancy is
-    /// high"; with less of it, "use a lax threshold"; "when intra-client redundancy is predominant, turn off
-    /// model-driven RE".
+    /// What may be risked for this station. "Be conservative when link quality is poor and inter-client
+    /// redundancy is high"; with less of it, "use a lax threshold"; "when intra-client redundancy is
+    /// predominant, turn off model-driven RE".
     #[must_use]
     pub fn risk(&self, rate_bits_per_second: u64) -> Risk {
         let own = self.own_share();

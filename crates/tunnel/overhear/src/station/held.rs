@@ -12,11 +12,13 @@ use wire::chunk_request;
 pub struct Gaps {
     /// As it was received.
     pub encoded: Vec<u8>,
-    /// What was meant of the chunks that stood in the cache when it came, one behind the other. The cache moves on.
+    /// What was meant of the chunks that stood in the cache when it came, one behind the other. The cache
+    /// moves on.
     pub present: Vec<u8>,
     /// For each slot in the packet's order, how much of `present` is its; `None`: it is missing.
     pub lengths: Vec<Option<u16>>,
-    /// All that was missing is there, and the packet is another than was meant: one of the chunks is, at least.
+    /// All that was missing is there, and the packet is another than was meant: one of the chunks is, at
+    /// least.
     pub is_wrong: bool,
 }
 

@@ -80,8 +80,8 @@ pub struct Station {
 }
 
 impl Station {
-    /// A station with an empty cache of 2^`settings.slot_bits` slots, which must not be more than its gateway's. The
-    /// MAC's key is that of its association.
+    /// A station with an empty cache of 2^`settings.slot_bits` slots, which must not be more than its
+    /// gateway's. The MAC's key is that of its association.
     pub fn new(
         settings: Settings,
         station: StationId,
@@ -121,8 +121,9 @@ impl Station {
         &self.statistics
     }
 
-    /// Takes a packet that was sent to this station as `number`. Packets of one `flow` are delivered in the order in
-    /// which they came, if [`poll_deliver`](Station::poll_deliver) has given all it has before the next is received.
+    /// Takes a packet that was sent to this station as `number`. Packets of one `flow` are delivered in the
+    /// order in which they came, if [`poll_deliver`](Station::poll_deliver) has given all it has before the
+    /// next is received.
     pub fn receive(
         &mut self,
         number: PacketNumber,
@@ -222,7 +223,8 @@ impl Station {
         Ok(())
     }
 
-    /// Takes a chunk reply for this station. What it completes, [`poll_deliver`](Station::poll_deliver) gives.
+    /// Takes a chunk reply for this station. What it completes, [`poll_deliver`](Station::poll_deliver)
+    /// gives.
     pub fn receive_reply(&mut self, reply: &[u8], now: Duration) -> Result<(), Refusal> {
         let reply = ChunkReply::parse(reply)?;
         let Some((number, gaps)) = self.held.gaps(reply.number) else { return Err(Refusal::Unasked) };
@@ -286,8 +288,8 @@ impl Station {
         self.learn(payload);
     }
 
-    /// Learns from a chunk reply that was sent to another station. Which of the chunks are parts only whoever asked
-    /// knows; those take a slot that nobody will name.
+    /// Learns from a chunk reply that was sent to another station. Which of the chunks are parts only whoever
+    /// asked knows; those take a slot that nobody will name.
     pub fn overhear_reply(&mut self, reply: &[u8]) -> Result<(), Refusal> {
         for chunk in ChunkReply::parse(reply)?.chunks() {
             self.keep(self.addresses.of(chunk), chunk);
@@ -311,14 +313,15 @@ impl Station {
         self.held.deliver().map(|(number, packet)| Delivered { number, packet })
     }
 
-    /// When [`poll_request`](Station::poll_request) and [`poll_deliver`](Station::poll_deliver) want to be asked again.
+    /// When [`poll_request`](Station::poll_request) and [`poll_deliver`](Station::poll_deliver) want to be
+    /// asked again.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Duration> {
         self.held.next_timeout()
     }
 
-    /// Empties the cache, as the gateway asks for with flush `number`, unless that was done; the flush is to be
-    /// acknowledged in both cases.
+    /// Empties the cache, as the gateway asks for with flush `number`, unless that was done; the flush is to
+    /// be acknowledged in both cases.
     pub fn flush(&mut self, number: u32) {
         if self.last_flush != Some(number) {
             self.last_flush = Some(number);

@@ -39,8 +39,8 @@ impl Content {
         bytes
     }
 
-    /// A packet that is new in part, and in part taken from an object that packets were taken from before, from anywhere
-    /// in it.
+    /// A packet that is new in part, and in part taken from an object that packets were taken from before,
+    /// from anywhere in it.
     pub fn packet(&mut self, rng: &mut ChaCha8Rng) -> Vec<u8> {
         while self.objects.len() < 40 {
             let object = self.random(20_000);

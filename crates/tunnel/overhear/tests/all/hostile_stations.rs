@@ -181,8 +181,8 @@ fn what_a_station_had_is_forgotten_when_it_leaves_whoever_takes_its_place() {
     }
 }
 
-/// Another station was sent a secret that stands between what everybody knows. Whoever has packets sent to a station of
-/// its own, and sees how long they become, guesses it.
+/// Another station was sent a secret that stands between what everybody knows. Whoever has packets sent to a
+/// station of its own, and sees how long they become, guesses it.
 #[test]
 fn a_secret_cannot_be_guessed_byte_by_byte_by_how_much_of_a_packet_is_removed() {
     let mut content = Content::new(13);

@@ -1,4 +1,5 @@
-//! Two gateways that speak of each other's stations over a channel, which may lose, and either of which may start again.
+//! Two gateways that speak of each other's stations over a channel, which may lose, and either of which may
+//! start again.
 
 #![allow(clippy::unwrap_used)] // a harness fails by panicking
 
@@ -49,7 +50,8 @@ impl Net {
         Net { cells: [cell(0, 1), cell(1, 2)], now: Duration::from_secs(1) }
     }
 
-    /// Sends a packet to a gateway's station, which gets it as it was or not at all; says how many bytes were removed.
+    /// Sends a packet to a gateway's station, which gets it as it was or not at all; says how many bytes were
+    /// removed.
     fn send(&mut self, from: usize, packet: &[u8], is_overheard: bool) -> usize {
         let now = self.now;
         let [one, other] = &mut self.cells;
@@ -172,7 +174,8 @@ fn a_neighbour_can_speak_of_no_more_stations_than_there_is_room_for() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
 
-    /// Whatever is lost and whoever starts again: exact bytes or nothing, and a few seconds after both save again.
+    /// Whatever is lost and whoever starts again: exact bytes or nothing, and a few seconds after both save
+    /// again.
     #[test]
     fn two_gateways_that_start_again_at_any_moment_converge(
         seed: u64,

@@ -215,8 +215,8 @@ fn a_slot_with_another_chunk_is_a_miss_and_never_wrong_bytes() {
     }
 }
 
-/// Sends content to stations that lose much; asserts that whatever is delivered is what was sent, in its flow's order,
-/// and says how many bytes were sent for how many.
+/// Sends content to stations that lose much; asserts that whatever is delivered is what was sent, in its
+/// flow's order, and says how many bytes were sent for how many.
 fn drive(settings: &Settings, second_bits: u8, loss: f64, packets: u64, seed: u64) -> (u64, u64) {
     let (mut gateway, mut stations) = network(settings, second_bits);
     let mut rng = ChaCha8Rng::seed_from_u64(seed);

@@ -50,8 +50,8 @@ fn payloads() -> [Vec<u8>; 2] {
     [content.random(467), content.random(467)].map(|rest| [&ab[..], &rest].concat())
 }
 
-/// The share of `packet` that need not be sent to whoever has the chunks of `other`: by the sizes of the chunks and of the shim
-/// that stands for them.
+/// The share of `packet` that need not be sent to whoever has the chunks of `other`: by the sizes of the
+/// chunks and of the shim that stands for them.
 fn delta(packet: &[u8], other: &[u8]) -> f64 {
     let boundaries = whole_chunks().boundaries;
     let known: BTreeSet<&[u8]> = boundaries.chunks(other).map(|chunk| &other[chunk]).collect();
@@ -229,7 +229,8 @@ fn started(own: usize) -> Gateway {
     gateway
 }
 
-/// Sends a packet to a gateway's own station, which must get it as it was or not at all; says how many bytes were removed.
+/// Sends a packet to a gateway's own station, which must get it as it was or not at all; says how many bytes
+/// were removed.
 fn deliver(
     gateway: &mut Gateway,
     station: &mut Station,
@@ -264,7 +265,8 @@ fn deliver(
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Whatever is lost and whoever restarts: exact bytes or nothing, and after a while of quiet both save again.
+    /// Whatever is lost and whoever restarts: exact bytes or nothing, and after a while of quiet both save
+    /// again.
     #[test]
     fn two_gateways_that_restart_at_any_moment_converge(steps in steps(), seed: u64) {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);

@@ -10,7 +10,8 @@ use wire::shim::compact;
 
 /// Anchors that are looked up together: as many as a processor has under way at once.
 const TOGETHER: usize = 16;
-/// How far behind a stored packet the next one of its flow is looked for, in link sequences: others may stand between.
+/// How far behind a stored packet the next one of its flow is looked for, in link sequences: others may stand
+/// between.
 const SUCCESSORS: u64 = 3;
 
 /// A region of the packet that stands in a stored one, too.
@@ -117,8 +118,8 @@ impl Search<'_> {
         (length > 0 && self.policy.may_refer(&stored)).then_some(found)
     }
 
-    /// Takes what the payload goes on with at this place in the store, and from stored packet to stored packet as long as it
-    /// does.
+    /// Takes what the payload goes on with at this place in the store, and from stored packet to stored
+    /// packet as long as it does.
     pub(super) fn follow(&self, mut place: Place, matches: &mut Vec<Match>) {
         let mut at = matches.last().map_or(self.payload.start, Match::end);
         while at < self.payload.end {
@@ -173,8 +174,8 @@ impl Search<'_> {
         }
     }
 
-    /// The byte-caching paper's procedure B (Figure 2) for the compact form, where a region is replaced when it is longer than its numbers, and is followed from
-    /// stored packet to stored packet.
+    /// The byte-caching paper's procedure B (Figure 2) for the compact form, where a region is replaced when
+    /// it is longer than its numbers, and is followed from stored packet to stored packet.
     pub(super) fn for_compact_form(&self, matches: &mut Vec<Match>) {
         self.run(matches, |matches, found| {
             let is_worth_it = self.is_worth_it(&found, matches.last().map_or(0, Match::end));

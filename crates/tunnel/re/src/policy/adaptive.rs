@@ -1,9 +1,11 @@
-//! Packets that the receiver has confirmed, and where the hop repairs its losses also those that are on their way.
+//! Packets that the receiver has confirmed, and where the hop repairs its losses also those that are on their
+//! way.
 //!
-//! With hop ARQ a packet that the receiver lacks is one that it is about to get, and TCP, which hands nothing on out of
-//! order, waits for it anyway: to refer to it costs nothing. Without, this is [`super::Acked`], and so it is for whatever
-//! is not TCP: a datagram that is not lost itself is not made to wait for another. What was reported lost is not referred
-//! to until it is confirmed, so that whatever ARQ gives up takes nothing along that was sent after.
+//! With hop ARQ a packet that the receiver lacks is one that it is about to get, and TCP, which hands nothing
+//! on out of order, waits for it anyway: to refer to it costs nothing. Without, this is [`super::Acked`], and
+//! so it is for whatever is not TCP: a datagram that is not lost itself is not made to wait for another. What
+//! was reported lost is not referred to until it is confirmed, so that whatever ARQ gives up takes nothing
+//! along that was sent after.
 
 use super::ReferencePolicy;
 use crate::store::Stored;

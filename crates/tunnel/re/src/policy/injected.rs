@@ -4,8 +4,8 @@ use super::ReferencePolicy;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
-/// A reference policy from outside this crate, and what others must know of it. Two are the same when their names and
-/// parameters are.
+/// A reference policy from outside this crate, and what others must know of it. Two are the same when their
+/// names and parameters are.
 #[derive(Clone, Copy)]
 pub struct InjectedPolicy {
     /// Its name.

@@ -1,9 +1,9 @@
 //! Reference policies: which stored packets a packet may refer to.
 //!
-//! A reference to a packet that the receiver lacks makes the packet that refers undecodable, which for TCP
-//! is one more loss. A policy that refers to whatever was sent before can then go round in a circle and never end: the
-//! repetition of a lost segment is encoded by means of what was encoded by means of the lost segment (byte-caching
-//! paper, section IV). The policies here never refer to what the receiver may lack for good.
+//! A reference to a packet that the receiver lacks makes the packet that refers undecodable, which for TCP is
+//! one more loss. A policy that refers to whatever was sent before can then go round in a circle and never
+//! end: the repetition of a lost segment is encoded by means of what was encoded by means of the lost segment
+//! (byte-caching paper, section IV). The policies here never refer to what the receiver may lack for good.
 //!
 //! Other crates bring policies of their own: a [`ReferencePolicy`], and an [`InjectedPolicy`] that makes it.
 

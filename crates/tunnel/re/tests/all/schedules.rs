@@ -12,7 +12,8 @@ use std::collections::{BTreeSet, VecDeque};
 enum Event {
     /// A packet of a few pieces of content is sent.
     Send { pieces: [(u8, u16); 3], protocol: u8 },
-    /// The oldest frame on the air, or one of those behind it, arrives; it may stay on the air as a duplicate.
+    /// The oldest frame on the air, or one of those behind it, arrives; it may stay on the air as a
+    /// duplicate.
     Arrive { overtakes: usize, stays: bool },
     /// The oldest frame on the air is lost.
     Lose,
@@ -156,7 +157,8 @@ proptest! {
     }
 }
 
-/// A packet that refers to the oldest packet its sender still has is overtaken by nearly all that the receiver keeps room for.
+/// A packet that refers to the oldest packet its sender still has is overtaken by nearly all that the
+/// receiver keeps room for.
 #[test]
 fn what_an_overtaken_packet_refers_to_is_still_there() {
     let parameters = Parameters { store_bytes: 64 << 10, ..Parameters::default() };

@@ -40,7 +40,8 @@ fn longest_tail(packets: &BTreeMap<u64, usize>, bound_bytes: usize) -> Vec<u64> 
     packets.iter().rev().take_while(fits).map(|(&sequence, _)| sequence).collect()
 }
 
-/// Sequences so far apart that the tables' span, not the bytes, would be the bound are left to their own test.
+/// Sequences so far apart that the tables' span, not the bytes, would be the bound are left to their own
+/// test.
 const SPAN: u64 = 64;
 
 proptest! {

@@ -34,9 +34,9 @@ enum Room {
 }
 
 impl Buffer {
-    /// Keeps a packet by itself, and makes room if that is one more than there is room for: in the way that costs least, and
-    /// without touching what `is_wanted` (by starts) as it is. In which block it is now; of others [`Buffer::moved`] tells.
-    /// `None`: it is not kept, for that would cost more than it is worth.
+    /// Keeps a packet by itself, and makes room if that is one more than there is room for: in the way that
+    /// costs least, and without touching what `is_wanted` (by starts) as it is. In which block it is now; of
+    /// others [`Buffer::moved`] tells. `None`: it is not kept, for that would cost more than it is worth.
     pub(crate) fn keep_combining(
         &mut self,
         name: (u64, u64),

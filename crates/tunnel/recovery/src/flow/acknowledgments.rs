@@ -91,7 +91,8 @@ impl Flow {
         let took = now.saturating_sub(watched.left_at);
         let once = watched.tries == 0 && !watched.by_sender;
         if once && watched.order > self.arrived[0] {
-            // of several the one that left last was answered at once; what comes behind what left later was lost, and restored
+            // of several the one that left last was answered at once; what comes behind what left later was
+            // lost, and restored
             *sample = Some(took);
         }
         // of what left twice nobody knows which arrived, unless the second cannot have

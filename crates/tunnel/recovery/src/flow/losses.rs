@@ -7,8 +7,8 @@ use std::time::Duration;
 use wire::number::widen;
 
 impl Flow {
-    /// Whether something is missing. What is lost and kept is queued to be sent again; if something missing is not to be
-    /// had here, the flow is exposed.
+    /// Whether something is missing. What is lost and kept is queued to be sent again; if something missing
+    /// is not to be had here, the flow is exposed.
     pub(super) fn look_for_losses(
         &mut self,
         now: Duration,
@@ -32,7 +32,8 @@ impl Flow {
             let is_lost =
                 watched.order < overtaken || by_duplicates && self.duplicates >= 2 && watched.tries == 0;
             let by_congestion = is_lost && !watched.was_lost && self.round_trip.is_congested();
-            // of what no notice tells, the path beyond the hop is to blame; there is time for one until it counts as lost
+            // of what no notice tells, the path beyond the hop is to blame; there is time for one until it
+            // counts as lost
             let beyond = self.heeds_notices && is_lost && watched.tries == 0 && !watched.queued;
             let can_be_repaired = !by_congestion && !beyond && self.can_be_repaired(at, highest);
             let is_lost = is_lost && !self.heeds_notices;
@@ -48,8 +49,8 @@ impl Flow {
         missing
     }
 
-    /// Whether what is missing is kept, and may be had of what is kept: no more of what it is coded with is missing too than
-    /// there are rows.
+    /// Whether what is missing is kept, and may be had of what is kept: no more of what it is coded with is
+    /// missing too than there are rows.
     fn can_be_repaired(&self, at: usize, highest: u64) -> bool {
         let watched = &self.watched[at];
         let tries_left = watched.tries < MAX_TRIES || watched.queued;
@@ -116,8 +117,8 @@ impl Flow {
         statistics.timeouts += 1;
     }
 
-    /// A notice tells that the hop lost so many bytes from this TCP sequence number on: what of them is kept is queued to be
-    /// sent again.
+    /// A notice tells that the hop lost so many bytes from this TCP sequence number on: what of them is kept
+    /// is queued to be sent again.
     pub fn handle_notice(&mut self, now: Duration, start: u32, length: u32) {
         // what a full queue before the hop lost shows as a gap too, and is for the sender to hear of
         if !self.heeds_notices || self.round_trip.is_congested() {
@@ -131,8 +132,8 @@ impl Flow {
             }
             let can_go = watched.slot.is_some() && !watched.left_to_sender;
             let can_go = can_go && watched.tries < MAX_TRIES && watched.left_at < now;
-            // the notice took as long as those wait that arrived in its place; acknowledgments tell of that a round trip later,
-            // when a window that doubles has lost many more
+            // the notice took as long as those wait that arrived in its place; acknowledgments tell of that a
+            // round trip later, when a window that doubles has lost many more
             let can_go = can_go && !self.round_trip.is_full_queue(now.saturating_sub(watched.left_at));
             if !watched.delivered && !watched.queued && can_go {
                 (watched.queued, watched.was_lost) = (true, true);

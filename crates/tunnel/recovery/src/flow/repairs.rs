@@ -3,8 +3,8 @@
 use super::Flow;
 use std::time::Duration;
 
-/// Where so much is lost beside what was lost, the row that should be waiting is too likely lost, and another one is worth its air:
-/// with bursts of 40% in the bad state waiting cost 1.7% of reno's throughput.
+/// Where so much is lost beside what was lost, the row that should be waiting is too likely lost, and another
+/// one is worth its air: with bursts of 40% in the bad state waiting cost 1.7% of reno's throughput.
 const MOST_LOSS_TO_WAIT: f32 = 0.2;
 
 impl Flow {
@@ -48,8 +48,8 @@ impl Flow {
         self.watched.iter().any(|it| it.slot == Some(slot) && it.queued && it.tries == 0)
     }
 
-    /// A row of that block leaves for another packet. Those that one was sent for before may lack no more than this: theirs may
-    /// have arrived and wait.
+    /// A row of that block leaves for another packet. Those that one was sent for before may lack no more
+    /// than this: theirs may have arrived and wait.
     fn waits_for_row(&mut self, now: Duration, slot: usize) {
         let order = self.next_order();
         for watched in self.watched.iter_mut().filter(|it| it.slot == Some(slot) && it.tries > 0) {

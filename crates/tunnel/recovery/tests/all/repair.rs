@@ -264,8 +264,8 @@ fn a_station_that_lies_harms_only_its_own_flows() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever is lost and however it is kept: every byte is right, nothing is acknowledged that the receiver did not
-    /// acknowledge, everything arrives, and nothing is kept of what has.
+    /// Whatever is lost and however it is kept: every byte is right, nothing is acknowledged that the
+    /// receiver did not acknowledge, everything arrives, and nothing is kept of what has.
     #[test]
     fn everything_arrives_whatever_is_lost(
         v6: bool,

@@ -1,5 +1,5 @@
-//! A relay repairs what passes through it: the hop before it and the one behind it have each their own end, and neither is
-//! next to the station or to the sender.
+//! A relay repairs what passes through it: the hop before it and the one behind it have each their own end,
+//! and neither is next to the station or to the sender.
 
 #![allow(clippy::unwrap_used)] // a harness fails by panicking
 
@@ -222,7 +222,8 @@ fn each_hop_is_repaired_from_its_own_beginning_and_the_sender_is_told_nothing() 
         let [before, behind] = path.ends.each_ref().map(|end| end.statistics);
         assert_eq!(path.repeated, 0, "{before:?} {behind:?}");
         assert!(behind.repairs + behind.coded_repairs >= 7, "{behind:?}");
-        // the relay keeps duplicates to itself, so that the access point never hears of what the second hop lost
+        // the relay keeps duplicates to itself, so that the access point never hears of what the second hop
+        // lost
         assert_eq!(before.repairs + before.coded_repairs, 0, "{before:?}");
         let mut path = Path::new(settings, 300);
         assert!(path.carry(16, &|hop, crossing| hop == 0 && crossing % 40 == 17));

@@ -25,8 +25,9 @@ impl Unfinished {
         self.layout.header_bytes
     }
 
-    /// Fills in lengths, sequence and checksums. `packet` is the header, as [`expand_header`] appended it, with the
-    /// whole payload behind it. Malformed if that is more than an IP packet can be; then nothing is changed.
+    /// Fills in lengths, sequence and checksums. `packet` is the header, as [`expand_header`] appended it,
+    /// with the whole payload behind it. Malformed if that is more than an IP packet can be; then nothing is
+    /// changed.
     pub fn finish(self, packet: &mut [u8]) -> Result<(), Malformed> {
         let Unfinished { layout, sequence_steps, checksum_is_right } = self;
         let packet_bytes = packet.len();
@@ -56,12 +57,12 @@ impl Unfinished {
     }
 }
 
-/// Takes a delta off the front of `delta` and appends the packet to `out`: its header, got from the context's, and
-/// its payload.
+/// Takes a delta off the front of `delta` and appends the packet to `out`: its header, got from the
+/// context's, and its payload.
 ///
 /// `context` has to start with the same header as it did for [`super::compress`]. All three inputs may be
-/// anything; malformed if the context is no header, if the delta does not fit it, or if the packet would be longer
-/// than an IP packet can be. Then `delta` and `out` are left as they were.
+/// anything; malformed if the context is no header, if the delta does not fit it, or if the packet would be
+/// longer than an IP packet can be. Then `delta` and `out` are left as they were.
 pub fn expand(
     context: &Context<'_>,
     delta: &mut &[u8],
@@ -84,8 +85,8 @@ pub fn expand(
 }
 
 /// Takes a delta off the front of `delta` and appends the header to `out`, for a caller that then appends the
-/// payload and finishes the packet: [`Unfinished::finish`]. Malformed as [`expand`] says; then `delta` and `out`
-/// are left as they were.
+/// payload and finishes the packet: [`Unfinished::finish`]. Malformed as [`expand`] says; then `delta` and
+/// `out` are left as they were.
 pub fn expand_header(
     context: &Context<'_>,
     delta: &mut &[u8],

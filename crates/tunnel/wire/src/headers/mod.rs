@@ -1,11 +1,11 @@
 //! Headers of the IP packets that are carried, as what differs from an earlier packet of the same flow.
 //!
-//! Of the 40 to 72 bytes of an IP and a TCP or UDP header, most repeat those of the flow's last packets or follow
-//! from the packet itself. The *context* is the header of an earlier packet that the receiver is known to hold,
-//! so that no loss can make another packet unreadable; which one, the caller says by means of its own. With it the
-//! caller says its *distance*: how many packets it left ago. If all of them were of this flow, identification and
-//! sequence have moved on by as many steps, and nothing need be said of them. Given the context, a header becomes a
-//! *delta*:
+//! Of the 40 to 72 bytes of an IP and a TCP or UDP header, most repeat those of the flow's last packets or
+//! follow from the packet itself. The *context* is the header of an earlier packet that the receiver is known
+//! to hold, so that no loss can make another packet unreadable; which one, the caller says by means of its
+//! own. With it the caller says its *distance*: how many packets it left ago. If all of them were of this
+//! flow, identification and sequence have moved on by as many steps, and nothing need be said of them. Given
+//! the context, a header becomes a *delta*:
 //!
 //! ```text
 //! +-+-+-+-+-+-+-+-+   +---------------------------+   +-+-+-+-+-+-+-+-+   +------------------------------
@@ -33,10 +33,12 @@
 //! | `L` | time to live | itself, 8 bits |
 //! | `R` | IPv4's *do not fragment*, or IPv6's flow label | itself, 8 or 24 bits |
 //!
-//! Differences are this header's number less the context's, modulo 2^32 (or 2^16). Signed ones are folded: 0, -1,
-//! 1, -2 ... become 0, 1, 2, 3 ... Lengths, IPv4's checksum and a transport checksum that is right take nothing.
+//! Differences are this header's number less the context's, modulo 2^32 (or 2^16). Signed ones are folded: 0,
+//! -1, 1, -2 ... become 0, 1, 2, 3 ... Lengths, IPv4's checksum and a transport checksum that is right take
+//! nothing.
 //!
-//! What is restored is the header bit by bit, whatever its fields were: what cannot be coded is not compressed.
+//! What is restored is the header bit by bit, whatever its fields were: what cannot be coded is not
+//! compressed.
 
 mod expand;
 mod layout;
@@ -107,9 +109,9 @@ pub struct Split<'a> {
     pub payload: &'a [u8],
 }
 
-/// Splits a packet behind its headers, if they can be compressed: IPv4 or IPv6 without options, extension headers
-/// or fragments, then TCP without urgent data or UDP; lengths that agree with the packet's, and for IPv4 a
-/// checksum that is right. Whatever else there is has to be sent as it is.
+/// Splits a packet behind its headers, if they can be compressed: IPv4 or IPv6 without options, extension
+/// headers or fragments, then TCP without urgent data or UDP; lengths that agree with the packet's, and for
+/// IPv4 a checksum that is right. Whatever else there is has to be sent as it is.
 #[must_use]
 pub fn split(packet: &[u8]) -> Option<Split<'_>> {
     let layout = Layout::of(packet)?;
@@ -128,8 +130,8 @@ pub fn split(packet: &[u8]) -> Option<Split<'_>> {
     consistent.then_some(Split { layout, header, payload })
 }
 
-/// The timestamp of a TCP segment and the one that it echoes (RFC 7323), if its options begin with them, as nearly all
-/// do.
+/// The timestamp of a TCP segment and the one that it echoes (RFC 7323), if its options begin with them, as
+/// nearly all do.
 #[must_use]
 pub fn timestamps(packet: &[u8]) -> Option<(u32, u32)> {
     let layout = Layout::of(packet).filter(|layout| layout.is_tcp)?;
@@ -137,8 +139,8 @@ pub fn timestamps(packet: &[u8]) -> Option<(u32, u32)> {
     layout.has_timestamps(packet).then(|| (read_u32(packet, at), read_u32(packet, at + 4)))
 }
 
-/// Appends to `out` the delta by which [`expand`] gets the packet's header from the context's; it is always shorter
-/// than the header.
+/// Appends to `out` the delta by which [`expand`] gets the packet's header from the context's; it is always
+/// shorter than the header.
 ///
 /// `None` if the context's is no header of the same flow; then `out` is left as it was.
 pub fn compress(context: &Context<'_>, packet: &Split<'_>, out: &mut Vec<u8>) -> Option<()> {
@@ -228,8 +230,8 @@ pub fn compress(context: &Context<'_>, packet: &Split<'_>, out: &mut Vec<u8>) ->
     Some(())
 }
 
-/// A TCP sequence's difference in units of the payload, less the distance, folded; if that is no longer than the
-/// difference itself, or the difference is none: without either bit the distance is meant.
+/// A TCP sequence's difference in units of the payload, less the distance, folded; if that is no longer than
+/// the difference itself, or the difference is none: without either bit the distance is meant.
 fn steps(difference: u32, payload_bytes: usize, distance: u32) -> Option<u32> {
     let payload_bytes = payload_bytes as u32;
     let steps = difference.checked_div(payload_bytes)?;

@@ -3,8 +3,8 @@
 use super::{ALL_OPTIONS, first, second};
 use crate::{Malformed, take, take_array, varint};
 
-/// Takes a delta off the front of `delta` that is of a TCP packet over IPv4, or looks so: the context, which tells, is not
-/// known.
+/// Takes a delta off the front of `delta` that is of a TCP packet over IPv4, or looks so: the context, which
+/// tells, is not known.
 pub fn pass_over(delta: &mut &[u8]) -> Result<(), Malformed> {
     let [bits] = take_array(delta, "header delta")?;
     let numbers = [

@@ -6,8 +6,8 @@
 //! | LLC/SNAP: AA AA 03, 00 00 00, EtherType 2 | packet ...
 //! ```
 //!
-//! IEEE 802.11-2020, section 9.3.2. An A-MSDU (section 9.3.2.2) holds several packets. A mesh data frame has a
-//! mesh control field before LLC (section 9.2.4.7.3).
+//! IEEE 802.11-2020, section 9.3.2. An A-MSDU (section 9.3.2.2) holds several packets. A mesh data frame has
+//! a mesh control field before LLC (section 9.2.4.7.3).
 
 use super::retries::{Repetition, RetryFilter};
 use super::{Skipped, ethernet};

@@ -1,8 +1,8 @@
-//! From the frames of the links below to the IP packets in them: Ethernet, 802.11 with and without radiotap, and what
-//! captures have besides.
+//! From the frames of the links below to the IP packets in them: Ethernet, 802.11 with and without radiotap,
+//! and what captures have besides.
 //!
-//! A capture that is analysed and an interface that is listened on have the same frames. Packets are handed on as parts
-//! of the frame.
+//! A capture that is analysed and an interface that is listened on have the same frames. Packets are handed
+//! on as parts of the frame.
 
 mod cooked;
 mod ethernet;
@@ -77,15 +77,16 @@ pub enum Skipped {
     UnknownLink,
 }
 
-/// Unpacks the frames of a link, one after the other; of those before it remembers what tells retries, within a bound.
+/// Unpacks the frames of a link, one after the other; of those before it remembers what tells retries, within
+/// a bound.
 #[derive(Debug, Default)]
 pub struct Unpacker {
     retries: RetryFilter,
 }
 
 impl Unpacker {
-    /// Hands each IP packet in a frame to `each`: mostly one, several in an 802.11 A-MSDU. Some may have been handed on
-    /// before the frame turns out to be malformed.
+    /// Hands each IP packet in a frame to `each`: mostly one, several in an 802.11 A-MSDU. Some may have been
+    /// handed on before the frame turns out to be malformed.
     pub fn unpack(
         &mut self,
         link_type: LinkType,

@@ -9,9 +9,9 @@
 //!                                                '--------------------- once a run --------------------'
 //! ```
 //!
-//! A packet is a row of *runs*: literals, then chunks that stand in the receiver's cache, each named by its slot. Slots
-//! are packed least significant bit first; what pads their last byte is zero. Literals behind the last run reach to the packet's end. With no
-//! run at all the packet is as it was, one byte longer.
+//! A packet is a row of *runs*: literals, then chunks that stand in the receiver's cache, each named by its
+//! slot. Slots are packed least significant bit first; what pads their last byte is zero. Literals behind the
+//! last run reach to the packet's end. With no run at all the packet is as it was, one byte longer.
 //!
 //! Of a run's first chunk the *end* alone may be meant, and of its last one the *beginning*: so many times
 //! [`PART_BYTES`]; 0 is all of it.
@@ -46,8 +46,8 @@ pub struct Run {
     pub literal_bytes: u32,
     /// Chunks that stand in the receiver's cache; at least 1.
     pub slots: u32,
-    /// Of the first one only so many times [`PART_BYTES`] at its end; 0: all of it. One that is also the last has either
-    /// this or the next.
+    /// Of the first one only so many times [`PART_BYTES`] at its end; 0: all of it. One that is also the last
+    /// has either this or the next.
     pub end: u8,
     /// Of the last one only so many times [`PART_BYTES`] at its beginning; 0: all of it.
     pub beginning: u8,

@@ -237,7 +237,8 @@ pub struct Management {
     /// Address and port.
     #[serde(default = "management_address")]
     pub listen: SocketAddr,
-    /// A file with the token that questions bear; needed where the address is not loopback. Relative to this file.
+    /// A file with the token that questions bear; needed where the address is not loopback. Relative to this
+    /// file.
     pub token_file: Option<PathBuf>,
 }
 

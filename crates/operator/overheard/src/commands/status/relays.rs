@@ -1,5 +1,5 @@
-//! What a relay passed on, what it did not have to send of that, what shared a frame, and by whom other nodes of the mesh are
-//! reached.
+//! What a relay passed on, what it did not have to send of that, what shared a frame, and by whom other nodes
+//! of the mesh are reached.
 
 use console::{Table, bytes};
 use std::io::Write;

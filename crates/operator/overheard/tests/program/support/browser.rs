@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::Command;
 use tempfile::TempDir;
 
-/// A page as a browser has it once it has asked and drawn for a while, and everything that the browser complained of; what it looks
-/// like is in `picture`, too. `None`: there is no browser.
+/// A page as a browser has it once it has asked and drawn for a while, and everything that the browser
+/// complained of; what it looks like is in `picture`, too. `None`: there is no browser.
 pub fn browsed(url: &str, picture: &Path) -> Option<(String, Vec<String>)> {
     if !has("chromium", "chromium") {
         return None;

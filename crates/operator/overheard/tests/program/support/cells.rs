@@ -1,12 +1,12 @@
-//! Two cells of one operator: two gateways on a wire with a server, each with a medium of its own on which everybody hears
-//! everything, and stations that are in either, or listen to the other as well.
+//! Two cells of one operator: two gateways on a wire with a server, each with a medium of its own on which
+//! everybody hears everything, and stations that are in either, or listen to the other as well.
 
 use super::Site;
 use super::namespaces::{Machine, run};
 use std::fs;
 
-/// 198.51.100.1 and .2 are the gateways on the wire, .9 the server, whose way to the stations is the first gateway. On their
-/// media the gateways are 192.0.2.1 and .2, the stations 192.0.2.11 and so on.
+/// 198.51.100.1 and .2 are the gateways on the wire, .9 the server, whose way to the stations is the first
+/// gateway. On their media the gateways are 192.0.2.1 and .2, the stations 192.0.2.11 and so on.
 pub struct Cells {
     pub gateways: [Machine; 2],
     pub stations: Vec<Machine>,
@@ -65,8 +65,8 @@ impl Cells {
     }
 }
 
-/// Configurations `gateway0`, `gateway1` and `station0` and so on, the first gateway of each station as in `first`. `ear` is the
-/// interface on which stations listen.
+/// Configurations `gateway0`, `gateway1` and `station0` and so on, the first gateway of each station as in
+/// `first`. `ear` is the interface on which stations listen.
 pub fn site(first: &[usize], ear: &str) -> Site {
     let site = Site::new();
     let gateways = ["gateway0", "gateway1"].map(|name| site.key(name));

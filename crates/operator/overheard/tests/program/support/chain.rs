@@ -1,7 +1,7 @@
 //! Routers in a row between a client and an origin, each a namespace.
 //!
-//! Link number `n` joins place `n` to place `n + 1` as 10.77.n.0/24 and fd77:n::/64, `.1` on the left and `.2` on the
-//! right. Place 0 is the client, the last one the origin.
+//! Link number `n` joins place `n` to place `n + 1` as 10.77.n.0/24 and fd77:n::/64, `.1` on the left and
+//! `.2` on the right. Place 0 is the client, the last one the origin.
 
 use super::PROGRAM;
 use super::origin::Origin;

@@ -73,7 +73,8 @@ impl Site {
         fs::read_to_string(out.join("public.key")).unwrap().trim().to_owned()
     }
 
-    /// A site whose gateway listens on any address, and whose station knows it at `endpoint` and leads `allowed` there.
+    /// A site whose gateway listens on any address, and whose station knows it at `endpoint` and leads
+    /// `allowed` there.
     pub fn tunnel(endpoint: &str, allowed: &str) -> Self {
         let site = Site::new();
         site.write("gateway.toml", &site.gateway().replace("127.0.0.1:0", "[::]:4780"));
@@ -116,7 +117,8 @@ allowed_ips = {allowed}
         fs::write(file, format!("{text}\n{before}")).unwrap();
     }
 
-    /// One more station, configured as the first is at this moment, with the address 10.98.0.`last`; the gateway knows it.
+    /// One more station, configured as the first is at this moment, with the address 10.98.0.`last`; the
+    /// gateway knows it.
     pub fn add_station(&self, name: &str, last: u8) {
         let public = self.key(name);
         let station = fs::read_to_string(self.path().join("station.toml")).unwrap();

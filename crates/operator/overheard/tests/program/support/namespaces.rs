@@ -51,8 +51,8 @@ impl Machine {
         self.namespace.enter(doing).unwrap()
     }
 
-    /// What a tunnel may leave behind: interfaces beyond the cable and `lo`, rules and routes that are not the
-    /// kernel's own. Empty is clean.
+    /// What a tunnel may leave behind: interfaces beyond the cable and `lo`, rules and routes that are not
+    /// the kernel's own. Empty is clean.
     pub fn traces(&self) -> Vec<String> {
         let mut traces = Vec::new();
         for line in self.ip("-o link").lines() {
@@ -78,8 +78,8 @@ impl Machine {
     }
 }
 
-/// A gateway and a station, each with one end of a cable: 192.0.2.1 and 2001:db8::1 at the gateway, .2 and ::2 at
-/// the station.
+/// A gateway and a station, each with one end of a cable: 192.0.2.1 and 2001:db8::1 at the gateway, .2 and
+/// ::2 at the station.
 pub struct Cabled {
     pub gateway: Machine,
     pub station: Machine,
@@ -100,7 +100,8 @@ impl Cabled {
     }
 }
 
-/// The same, and behind the gateway a server, 198.51.100.2 and 2001:db8:1::2, whose way to everybody is the gateway.
+/// The same, and behind the gateway a server, 198.51.100.2 and 2001:db8:1::2, whose way to everybody is the
+/// gateway.
 pub struct Behind {
     pub cabled: Cabled,
     pub server: Machine,
@@ -129,7 +130,8 @@ impl Behind {
     }
 }
 
-/// Machines on a medium where everybody hears everything: a bridge that learns no addresses. They are 192.0.2.1 and so on.
+/// Machines on a medium where everybody hears everything: a bridge that learns no addresses. They are
+/// 192.0.2.1 and so on.
 pub struct Medium {
     pub machines: Vec<Machine>,
     air: Machine,
@@ -163,8 +165,9 @@ impl Medium {
     }
 }
 
-/// A gateway upstream of two ordinary access points, which are bridges, with a station at each; the second station also has a
-/// receiver, `ear`, for what the first access point sends. The gateway is 192.0.2.1, the stations 192.0.2.2 and 192.0.2.3.
+/// A gateway upstream of two ordinary access points, which are bridges, with a station at each; the second
+/// station also has a receiver, `ear`, for what the first access point sends. The gateway is 192.0.2.1, the
+/// stations 192.0.2.2 and 192.0.2.3.
 pub struct Upstream {
     pub gateway: Machine,
     pub stations: [Machine; 2],

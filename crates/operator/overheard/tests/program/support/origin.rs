@@ -1,13 +1,13 @@
 //! An origin that does what its paths say, right or wrong, and counts who asks.
 //!
-//! `/KIND/BYTES[/NAME]`: `fixed` serves ranges and validates, fresh for an hour; `stale` is fresh for a second;
-//! `renewed` is so the first time and for an hour from then on; `chunked` declares no length; `slow` trickles; `short`
-//! declares twice what it sends; `broken` sends half and resets, the first time; `private` is for one user; `vary`
-//! varies by Accept-Language; `failing` is `stale` the first time and answers 503 from then on; `weak` has no
-//! validator; `changed` is `broken`, and another content from then on; `whole` is `broken` and serves no ranges;
-//! `endless` does not end; `coded` is sent in a transfer coding that nobody asked for; `socket` speaks WebSocket's
-//! handshake and echoes; `folded` and `split` have fields that are none; `far` is any length without being held, and
-//! its head takes a while.
+//! `/KIND/BYTES[/NAME]`: `fixed` serves ranges and validates, fresh for an hour; `stale` is fresh for a
+//! second; `renewed` is so the first time and for an hour from then on; `chunked` declares no length; `slow`
+//! trickles; `short` declares twice what it sends; `broken` sends half and resets, the first time; `private`
+//! is for one user; `vary` varies by Accept-Language; `failing` is `stale` the first time and answers 503
+//! from then on; `weak` has no validator; `changed` is `broken`, and another content from then on; `whole` is
+//! `broken` and serves no ranges; `endless` does not end; `coded` is sent in a transfer coding that nobody
+//! asked for; `socket` speaks WebSocket's handshake and echoes; `folded` and `split` have fields that are
+//! none; `far` is any length without being held, and its head takes a while.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -30,7 +30,8 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Listens on a port of every address of the calling thread's namespace, for as long as the process lives.
+    /// Listens on a port of every address of the calling thread's namespace, for as long as the process
+    /// lives.
     pub fn start(port: u16) -> Self {
         let origin = Origin::default();
         let any: IpAddr = Ipv6Addr::UNSPECIFIED.into();

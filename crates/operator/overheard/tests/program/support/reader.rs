@@ -1,4 +1,5 @@
-//! A reader who gives the commands of a document: in a folder with the project's `packaging`, where `overheard` is installed.
+//! A reader who gives the commands of a document: in a folder with the project's `packaging`, where
+//! `overheard` is installed.
 
 use super::documents::workspace;
 use super::{PROGRAM, laboratory};
@@ -28,8 +29,8 @@ impl Reader {
         self.folder.path()
     }
 
-    /// Gives commands, each of which has to succeed, as root. Namespaces of mounts, networks and processes keep them apart from
-    /// this machine, and end what they leave running.
+    /// Gives commands, each of which has to succeed, as root. Namespaces of mounts, networks and processes
+    /// keep them apart from this machine, and end what they leave running.
     pub fn gives(&self, commands: &str) -> Output {
         let folder = self.folder();
         let script = format!("set -euo pipefail\nsudo() {{ \"$@\"; }}\n{commands}\n");

@@ -58,7 +58,8 @@ fn checksum(message: &[u8]) -> u16 {
     !(sum as u16)
 }
 
-/// Sends `content` over TCP from `from` to a server at `at` on `to`, which sends it back; gives what came back.
+/// Sends `content` over TCP from `from` to a server at `at` on `to`, which sends it back; gives what came
+/// back.
 pub fn sent_and_returned(from: &Machine, to: &Machine, at: IpAddr, content: &[u8]) -> Vec<u8> {
     let listener = to.on(|| TcpListener::bind((at, 0)).unwrap());
     let address = listener.local_addr().unwrap();

@@ -1,5 +1,5 @@
-//! An access point and its stations, on radios that the kernel simulates (mac80211_hwsim): real nl80211, mac80211, hostapd and
-//! wpa_supplicant, and frames as a receiver in monitor mode has them.
+//! An access point and its stations, on radios that the kernel simulates (mac80211_hwsim): real nl80211,
+//! mac80211, hostapd and wpa_supplicant, and frames as a receiver in monitor mode has them.
 
 use super::namespaces::{Machine, possible, run};
 use std::fs::{self, File};
@@ -15,8 +15,8 @@ const RADIOS: usize = 3;
 const SIMULATED: &str = "/sys/module/mac80211_hwsim";
 const RADIOS_HERE: &str = "/sys/class/ieee80211";
 
-/// Whether this machine lets us, and has radios to play with; prints why not. The module is not loaded here: on a desktop
-/// it would be seen by whatever looks after Wi-Fi there.
+/// Whether this machine lets us, and has radios to play with; prints why not. The module is not loaded here:
+/// on a desktop it would be seen by whatever looks after Wi-Fi there.
 pub fn has_radios() -> bool {
     if !possible() {
         return false;
@@ -40,8 +40,8 @@ pub enum Protection {
     Wpa2,
 }
 
-/// An access point, the gateway at 192.0.2.1, and two stations, 192.0.2.2 and 192.0.2.3. Their interfaces are called
-/// `cable`, as elsewhere; the second station also has a monitor on its radio, `ear`.
+/// An access point, the gateway at 192.0.2.1, and two stations, 192.0.2.2 and 192.0.2.3. Their interfaces are
+/// called `cable`, as elsewhere; the second station also has a monitor on its radio, `ear`.
 pub struct Cell {
     pub gateway: Machine,
     pub stations: [Machine; 2],

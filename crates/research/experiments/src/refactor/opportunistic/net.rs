@@ -131,7 +131,8 @@ impl<'a> Net<'a> {
         let destination = self.run.destinations[client];
         let encoded = self.encode(destination, packets);
         let bytes: Vec<Vec<u8>> = encoded.iter().map(|(_, bytes)| bytes.clone()).collect();
-        // without reduction no two full packets fit, and the short ones at the ends of flows are packed in either case
+        // without reduction no two full packets fit, and the short ones at the ends of flows are packed in
+        // either case
         let fragments = packing::pack(&bytes, FRAGMENT_BYTES);
         let mut lists = vec![fragments];
         while let Some(long) = lists.last_mut().filter(|list| list.len() > 2 * BATCH_FRAGMENTS) {
@@ -164,8 +165,8 @@ impl<'a> Net<'a> {
         Ok(())
     }
 
-    /// A destination that overheard other batches, in another order than they were sent, may hold another chunk than was meant: it
-    /// asks the source, and both ways are by the usual route.
+    /// A destination that overheard other batches, in another order than they were sent, may hold another
+    /// chunk than was meant: it asks the source, and both ways are by the usual route.
     fn supply(&mut self, destination: usize, payload: &[u8]) -> Result<Vec<u8>> {
         let (mut request, mut reply) = (Vec::new(), Vec::new());
         let (source, now) = (self.run.source, Duration::ZERO);
@@ -187,8 +188,8 @@ impl<'a> Net<'a> {
         Ok(payload.to_vec())
     }
 
-    /// Removes what the destination has. Of the batch it gets all or nothing, so that what stands in a packet may be referred to
-    /// in the next.
+    /// Removes what the destination has. Of the batch it gets all or nothing, so that what stands in a packet
+    /// may be referred to in the next.
     fn encode(
         &mut self,
         destination: usize,

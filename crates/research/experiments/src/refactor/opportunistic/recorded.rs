@@ -39,7 +39,8 @@ impl Mesh {
         &self.names[node]
     }
 
-    /// Pairs that reach each other over others only, those with the longest paths of all sources, each source once.
+    /// Pairs that reach each other over others only, those with the longest paths of all sources, each source
+    /// once.
     #[must_use]
     pub fn far_pairs(&self, most: usize) -> Vec<(usize, usize)> {
         let nodes = self.delivery.nodes();
@@ -58,7 +59,8 @@ impl Mesh {
         pairs.into_iter().take(most).map(|(_, source, destination)| (source, destination)).collect()
     }
 
-    /// Another destination beyond the same first forwarders: the farthest from the source that shares one with the first.
+    /// Another destination beyond the same first forwarders: the farthest from the source that shares one
+    /// with the first.
     #[must_use]
     pub fn second_destination(&self, source: usize, first: usize) -> Option<usize> {
         let of_first = self.delivery.forwarders(source, first)?;

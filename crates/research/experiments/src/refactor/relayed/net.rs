@@ -23,7 +23,8 @@ const NETWORK_KEY: [u8; 32] = [7; 32];
 const RELAY: u16 = 9;
 /// The receivers, and whom each overhears.
 const RECEIVERS: [(u16, u16); 2] = [(4, 2), (3, 1)];
-/// Sources stop while so much waits at the relay: several objects for either receiver, so that natives of like length meet.
+/// Sources stop while so much waits at the relay: several objects for either receiver, so that natives of
+/// like length meet.
 const BACKLOG: usize = 256;
 /// A node's own natives that wait.
 const SOURCE_BACKLOG: usize = 2;
@@ -398,8 +399,8 @@ impl<T: Iterator<Item = TracePacket>> Net<T> {
         }
     }
 
-    /// A receiver asks for what it lacks; both ways are the relay's part of the air. Should the relay have it no longer, the
-    /// native is sent again as it was.
+    /// A receiver asks for what it lacks; both ways are the relay's part of the air. Should the relay have it
+    /// no longer, the native is sent again as it was.
     fn ask(&mut self, at: usize, id: PacketId) -> Result<Vec<u8>> {
         for _ in 0..3 {
             let now = self.now();

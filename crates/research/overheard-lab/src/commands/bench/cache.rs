@@ -1,5 +1,5 @@
-//! Hits on a small object, by the web cache and by those that this machine has beside it (nginx, Squid): each behind
-//! the same clients, one after the other, on loopback.
+//! Hits on a small object, by the web cache and by those that this machine has beside it (nginx, Squid): each
+//! behind the same clients, one after the other, on loopback.
 
 use super::Row;
 use anyhow::{Context, bail};

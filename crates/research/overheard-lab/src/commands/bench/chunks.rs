@@ -1,5 +1,5 @@
-//! The codec of what stations overhear: Gbit/s of packets in, encoding at the gateway, and putting together at a station
-//! that cuts and keeps all that it hears.
+//! The codec of what stations overhear: Gbit/s of packets in, encoding at the gateway, and putting together
+//! at a station that cuts and keeps all that it hears.
 
 use super::{Row, gigabits_per_second, median, timed};
 use anyhow::ensure;

@@ -1,4 +1,5 @@
-//! The repair of TCP segments: what keeping them costs, as they are and combined, and what undoing a coded repair does.
+//! The repair of TCP segments: what keeping them costs, as they are and combined, and what undoing a coded
+//! repair does.
 
 use super::{Row, gigabits_per_second, median, timed};
 use anyhow::Context;

@@ -1,8 +1,9 @@
-//! Whole tunnels: two daemons between two namespaces, real devices, real TCP; beside wireguard-go and the bare cable.
+//! Whole tunnels: two daemons between two namespaces, real devices, real TCP; beside wireguard-go and the
+//! bare cable.
 //!
-//! Everything stands at once and is measured in turn, in another order each round, so that what else the machine does
-//! falls on all alike; what is compared is compared within a round. Both ends of the traffic run on the same
-//! processors as both ends of the tunnel.
+//! Everything stands at once and is measured in turn, in another order each round, so that what else the
+//! machine does falls on all alike; what is compared is compared within a round. Both ends of the traffic run
+//! on the same processors as both ends of the tunnel.
 
 mod bulk;
 mod echo;

@@ -48,8 +48,8 @@ fn of_folder(folder: &Path) -> anyhow::Result<Vec<Content>> {
     Ok(contents)
 }
 
-/// At most `limit` bytes of a file, under a name that needs no quoting in a URL; `None` if it is no file that can
-/// be read, or empty.
+/// At most `limit` bytes of a file, under a name that needs no quoting in a URL; `None` if it is no file that
+/// can be read, or empty.
 fn content(path: &Path, limit: u64) -> Option<Content> {
     let file = fs::File::open(path).ok()?;
     let metadata = file.metadata().ok().filter(|metadata| metadata.is_file() && metadata.len() > 0)?;

@@ -35,14 +35,15 @@ pub struct All {
     /// Write the pages, and what was run, into this folder; what is there already is not run again
     #[arg(long, value_name = "DIR")]
     report: PathBuf,
-    /// A few cells of every figure and few seeds, without this machine's own kernel where another runs the same
+    /// A few cells of every figure and few seeds, without this machine's own kernel where another runs the
+    /// same
     #[arg(long)]
     quick: bool,
     /// How many seeds in every cell, instead of each figure's own number
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     seeds: Option<u32>,
-    /// How many downloads are tried at a time on this machine's kernel, as most wait for lossy links: 16, and 26 in a
-    /// quick run
+    /// How many downloads are tried at a time on this machine's kernel, as most wait for lossy links: 16, and
+    /// 26 in a quick run
     #[arg(long)]
     lanes: Option<usize>,
     /// Fail if a claim on this list does not hold, and name claims that hold and are not on it
@@ -59,7 +60,8 @@ impl All {
     }
 }
 
-/// Runs what can be run; what cannot is named, on the page and here. An error if something failed that could be run.
+/// Runs what can be run; what cannot is named, on the page and here. An error if something failed that could
+/// be run.
 pub fn run(args: &All) -> anyhow::Result<()> {
     let kept = args.kept.as_deref().map(KeptClaims::read).transpose()?;
     let site = Site::in_folder(args.report.clone(), run::commit(), args.quick, args.seeds)?;

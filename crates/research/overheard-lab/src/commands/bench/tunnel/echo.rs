@@ -15,7 +15,8 @@ const PATIENCE: Duration = Duration::from_millis(500);
 const LOSSES: usize = 10;
 const ECHO_REQUEST: u8 = 8;
 
-/// For each of `addresses` the median of `count` round trips from `from`, in microseconds; the addresses take turns.
+/// For each of `addresses` the median of `count` round trips from `from`, in microseconds; the addresses take
+/// turns.
 pub fn medians(from: &Namespace, addresses: &[IpAddr], count: usize) -> anyhow::Result<Vec<f64>> {
     let mut samples = vec![Vec::with_capacity(count); addresses.len()];
     from.enter(|| -> anyhow::Result<()> {

@@ -1,7 +1,8 @@
 //! A tunnel that does nothing: what the device gives goes into a datagram as it is, and back.
 //!
-//! It waits, reads and writes as a node does. What an echo takes longer through it than on the bare cable is what waking
-//! and calling the kernel cost on this machine; what it takes longer still through a node is the node's own.
+//! It waits, reads and writes as a node does. What an echo takes longer through it than on the bare cable is
+//! what waking and calling the kernel cost on this machine; what it takes longer still through a node is the
+//! node's own.
 
 use anyhow::Context;
 use io::netlink::Netlink;
@@ -27,7 +28,8 @@ pub struct Relay {
 }
 
 impl Relay {
-    /// Makes the end of `namespace`, at `own` on the cable and `inside` in the tunnel, towards `other` on the cable.
+    /// Makes the end of `namespace`, at `own` on the cable and `inside` in the tunnel, towards `other` on the
+    /// cable.
     pub fn start(namespace: &Namespace, own: IpAddr, other: IpAddr, inside: IpAddr) -> anyhow::Result<Self> {
         let network = ipnet::IpNet::new(inside, 24).context("24 bits are a prefix")?;
         let (mut tun, mut udp) = namespace.enter(|| -> Result<_, io::Error> {
