@@ -18,7 +18,37 @@ mod table;
 pub use table::{Table, bytes, duration};
 
 use daemon::config::Mistake;
+use std::path::PathBuf;
 use std::process::ExitCode;
+
+/// Makes the enum `Command` of a program's subcommands, each of which is a module with a struct `Args` and a function `run`.
+#[macro_export]
+macro_rules! commands {
+    ($($name:ident in $module:ident),* $(,)?) => {
+        #[derive(clap::Subcommand)]
+        pub enum Command {
+            $($name($module::Args)),*
+        }
+
+        impl Command {
+            /// Does what the user asked for.
+            pub fn run(self) -> anyhow::Result<()> {
+                match self {
+                    $(Command::$name(args) => $module::run(&args)),*
+                }
+            }
+        }
+    };
+}
+
+/// The other program of this project: beside this one, or in a folder of PATH.
+#[must_use]
+pub fn other_program(name: &str) -> Option<PathBuf> {
+    let beside = std::env::current_exe().ok().and_then(|own| Some(own.parent()?.join(name)));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let in_path: Vec<PathBuf> = std::env::split_paths(&path).map(|folder| folder.join(name)).collect();
+    beside.into_iter().chain(in_path).find(|file| file.is_file())
+}
 
 /// Tells how a command of `program` ended, on standard error where it failed, and gives its exit code.
 pub fn conclude(program: &str, ended: anyhow::Result<()>) -> ExitCode {

@@ -4,8 +4,7 @@ use anyhow::Context as _;
 use daemon::config::Mistake;
 use experiments::run::Runner;
 use lab::Programs;
-use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The shipped program.
 const SHIPPED: &str = "overheard";
@@ -13,7 +12,7 @@ const SHIPPED: &str = "overheard";
 /// The shipped program, which stands beside this one or in PATH, and this one.
 pub fn find() -> anyhow::Result<Programs> {
     let laboratory = own()?;
-    let overheard = shipped(&laboratory).ok_or_else(|| {
+    let overheard = console::other_program(SHIPPED).ok_or_else(|| {
         Mistake::new(format!(
             "the program {SHIPPED} is neither beside {} nor in PATH; install the Debian package {SHIPPED}, or build it by \
              `make build`",
@@ -41,12 +40,4 @@ pub fn runner(
 /// This program.
 pub fn own() -> anyhow::Result<PathBuf> {
     std::env::current_exe().context("cannot find this program's own file")
-}
-
-fn shipped(laboratory: &Path) -> Option<PathBuf> {
-    let beside = laboratory.parent().map(|folder| folder.join(SHIPPED));
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let in_path: Vec<PathBuf> =
-        std::env::split_paths(OsStr::new(&path)).map(|folder| folder.join(SHIPPED)).collect();
-    beside.into_iter().chain(in_path).find(|file| file.is_file())
 }

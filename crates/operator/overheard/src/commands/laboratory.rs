@@ -2,9 +2,8 @@
 //! there.
 
 use anyhow::{Context, bail};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
 use std::process::Command;
 
 /// The program of the laboratory.
@@ -40,7 +39,7 @@ laboratory! {
 
 /// Becomes the laboratory's program with these words.
 fn start(command: &str, arguments: &[OsString]) -> anyhow::Result<()> {
-    let Some(program) = find() else {
+    let Some(program) = console::other_program(LABORATORY) else {
         bail!(
             "`{command}` is a command of the laboratory, and {LABORATORY} is neither beside this program nor in PATH; \
              install the Debian package {LABORATORY}, or build it by `make build-lab`"
@@ -48,13 +47,4 @@ fn start(command: &str, arguments: &[OsString]) -> anyhow::Result<()> {
     };
     let failed = Command::new(&program).arg(command).args(arguments).exec();
     Err(failed).with_context(|| format!("cannot start {}", program.display()))
-}
-
-/// Beside this program, or in a folder of PATH.
-fn find() -> Option<PathBuf> {
-    let own = std::env::current_exe().ok();
-    let beside = own.as_deref().and_then(|own| Some(own.parent()?.join(LABORATORY)));
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let in_path = std::env::split_paths(OsStr::new(&path)).map(|folder| folder.join(LABORATORY));
-    beside.into_iter().chain(in_path.collect::<Vec<_>>()).find(|file| file.is_file())
 }

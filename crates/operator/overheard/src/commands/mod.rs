@@ -15,25 +15,7 @@ mod up;
 
 use laboratory::{bench, demo, experiment, trace};
 
-macro_rules! commands {
-    ($($name:ident in $module:ident),* $(,)?) => {
-        #[derive(clap::Subcommand)]
-        pub enum Command {
-            $($name($module::Args)),*
-        }
-
-        impl Command {
-            /// Does what the user asked for.
-            pub fn run(self) -> anyhow::Result<()> {
-                match self {
-                    $(Command::$name(args) => $module::run(&args)),*
-                }
-            }
-        }
-    };
-}
-
-commands! {
+console::commands! {
     Up in up,
     Cache in cache,
     Status in status,

@@ -13,25 +13,7 @@ mod node;
 mod run;
 mod trace;
 
-macro_rules! commands {
-    ($($name:ident in $module:ident),* $(,)?) => {
-        #[derive(clap::Subcommand)]
-        pub enum Command {
-            $($name($module::Args)),*
-        }
-
-        impl Command {
-            /// Does what the user asked for.
-            pub fn run(self) -> anyhow::Result<()> {
-                match self {
-                    $(Command::$name(args) => $module::run(&args)),*
-                }
-            }
-        }
-    };
-}
-
-commands! {
+console::commands! {
     Demo in demo,
     Experiment in experiment,
     Bench in bench,
