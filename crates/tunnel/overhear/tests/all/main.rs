@@ -5,5 +5,4 @@ mod flush;
 mod hostile_stations;
 mod neighbourhood;
 mod one_access_point;
-mod resident;
 mod several_senders;

@@ -1,8 +1,13 @@
 //! What a small station takes of memory.
 
+// It measures its process, in which other tests must not run.
 #![allow(clippy::unwrap_used)] // a harness fails by panicking
 
-use crate::content::{Content, association, settings};
+#[allow(dead_code)] // the other tests use the rest
+#[path = "all/content.rs"]
+mod content;
+
+use content::{Content, association, settings};
 use overhear::{PacketNumber, Settings, Station, StationId};
 use std::time::Duration;
 
