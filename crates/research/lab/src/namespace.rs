@@ -26,7 +26,7 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// Makes one namespace for each place, in one go; loopback is up in each.
+    /// Makes one namespace for each place, in one go. Loopback is still down in each.
     ///
     /// # Errors
     ///

@@ -29,6 +29,7 @@ impl Machine {
     pub fn new(part: &str) -> Self {
         let run = Run::begin().unwrap();
         let namespace = Namespace::make(&run, &[part]).unwrap().remove(0);
+        namespace.ip("link set lo up\n").unwrap();
         Machine { name: namespace.name().to_owned(), namespace, _run: run }
     }
 
