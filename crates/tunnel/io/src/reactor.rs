@@ -76,21 +76,18 @@ impl<S: AsFd, D: AsFd> Reactor<'_, S, D> {
     pub fn wait(self, patience: Option<Duration>) -> Result<Ready, Error> {
         let count = self.sockets.len().min(MAX_SOCKETS);
         let bell = self.bell.0.as_fd();
-        let mut watched: [PollFd<'_>; 3 + MAX_SOCKETS] = std::array::from_fn(|at| match at.checked_sub(3) {
-            None if at == 0 && self.reads => PollFd::new(&self.device, PollFlags::IN),
-            None if at == 1 => PollFd::from_borrowed_fd(bell, PollFlags::IN),
-            None if at == 2
-                && let Some(ear) = self.ear =>
-            {
-                PollFd::from_borrowed_fd(ear, PollFlags::IN)
-            }
-            Some(at) if at < count && (self.reads || self.wants_out == Some(at)) => {
-                let out = if self.wants_out == Some(at) { PollFlags::OUT } else { PollFlags::empty() };
-                PollFd::new(&self.sockets[at], if self.reads { PollFlags::IN | out } else { out })
-            }
-            // nothing is asked of what stands in the place of what is not waited for
-            _ => PollFd::from_borrowed_fd(bell, PollFlags::empty()),
-        });
+        let mut watched: [PollFd<'_>; 3 + MAX_SOCKETS] =
+            std::array::from_fn(|at| match (at.checked_sub(3), self.ear) {
+                (None, _) if at == 0 && self.reads => PollFd::new(&self.device, PollFlags::IN),
+                (None, _) if at == 1 => PollFd::from_borrowed_fd(bell, PollFlags::IN),
+                (None, Some(ear)) if at == 2 => PollFd::from_borrowed_fd(ear, PollFlags::IN),
+                (Some(at), _) if at < count && (self.reads || self.wants_out == Some(at)) => {
+                    let out = if self.wants_out == Some(at) { PollFlags::OUT } else { PollFlags::empty() };
+                    PollFd::new(&self.sockets[at], if self.reads { PollFlags::IN | out } else { out })
+                }
+                // nothing is asked of what stands in the place of what is not waited for
+                _ => PollFd::from_borrowed_fd(bell, PollFlags::empty()),
+            });
         // what no clock can count to never comes
         let patience = patience.and_then(|patience| Timespec::try_from(patience).ok());
         match poll(&mut watched[..3 + count], patience.as_ref()) {
