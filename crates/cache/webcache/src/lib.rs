@@ -1,7 +1,7 @@
 //! A cooperative HTTP cache for mesh routers, after MeshCache (Das, Pucha, Hu: Purdue TR-ECE-06, 2006).
 //!
 //! A client asks an origin and knows of nothing else. The first router on the way takes the connection
-//! ([`interception`](::interception), or one of the other doors of [`proxy`]) and reads the request as HTTP
+//! ([`interception`], or one of the other doors of [`proxy`]) and reads the request as HTTP
 //! means it ([`semantics`]). What the [`store`] has and may use is served at once: whole, in parts, or as
 //! "not modified". Otherwise one request is sent for all who wait, and while its answer comes in, all of them
 //! follow it byte by byte, and the store keeps it in chunks.

@@ -21,7 +21,8 @@ use daemon::config::Mistake;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Makes the enum `Command` of a program's subcommands, each of which is a module with a struct `Args` and a function `run`.
+/// Makes the enum `Command` of a program's subcommands, each of which is a module with a struct `Args` and a
+/// function `run`.
 #[macro_export]
 macro_rules! commands {
     ($($name:ident in $module:ident),* $(,)?) => {

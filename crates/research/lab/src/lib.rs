@@ -3,7 +3,7 @@
 //!
 //! A [`Scenario`] says what is to be tried: places (network namespaces), the links between them and the
 //! channels that they share, daemons, downloads by curl from nginx, clients that browse, UDP streams, and
-//! what happens meanwhile. [`run`] tries it with each of its seeds and gives an [`Outcome`] for each: what
+//! what happens meanwhile. [`run()`] tries it with each of its seeds and gives an [`Outcome`] for each: what
 //! crossed the links, and what arrived.
 //!
 //! For each seed everything is made afresh. A `Ground` is laid: [`Namespace`]s, cables, and TAPs whose

@@ -6,9 +6,10 @@
 //! Dropping it takes everything out again; what a killed process could not take out, the next start with the
 //! same interface name removes.
 //!
-//! [`drive`] is the loop: one thread that waits in [`reactor`] for packets, datagrams, timers with a
-//! resolution of nanoseconds and requests of other threads ([`control`]), hands them to the node and carries
-//! out what the node says. Datagrams that leave in a row to one peer share a system call ([`outbox`]).
+//! [`drive()`] is the loop: one thread that waits in [`reactor`] for packets, datagrams, timers with a
+//! resolution of nanoseconds and requests of other threads ([`mod@control`]), hands them to the node and
+//! carries out what the node says. Datagrams that leave in a row to one peer share a system call
+//! ([`outbox`]).
 //!
 //! What is sent to others is heard by an [`ear`], where there is an interface that brings it by.
 //!

@@ -1,7 +1,7 @@
 //! What a TUN device carries in place of single packets, where it has offloads: super-segments, each behind
 //! the header that virtio devices use (`struct virtio_net_hdr`, Linux's include/uapi/linux/virtio_net.h).
 //!
-//! [`split`] cuts what the kernel hands over into the packets that it stands for, and completes checksums
+//! [`split()`] cuts what the kernel hands over into the packets that it stands for, and completes checksums
 //! that the kernel left to the device; [`Coalescer`] puts packets that follow each other in one TCP
 //! connection together again for the kernel. What was cut and put together is what it was, bit for bit.
 

@@ -9,7 +9,7 @@
 //! Packets for a peer that is not reachable are held as long, for it may be about to come, as when both have
 //! just been started; then they and all that follow are refused, and their senders told (RFC 1812, 5.2.7.1).
 //! So nothing hangs, and nothing leaves by another way than the one that was meant. Who wants it otherwise
-//! withdraws the routes when [`Event::Unreachable`](crate::Event::Unreachable) is told.
+//! withdraws the routes when [`Event::Unreachable`] is told.
 
 use crate::event::Event;
 use crate::icmp::Reason;

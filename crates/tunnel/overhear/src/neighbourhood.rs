@@ -9,7 +9,7 @@
 //! station overhears it and at which rate it sends to it, from time to time, and which packets it heard. The
 //! neighbour notes it like a station of its own, in a column of its own, and names the chunks in question
 //! back. What is not said again ages out: a neighbour that dies, or starts again, costs what it knew and
-//! nothing else. So does one that lies ([`crate::Gateway::named`]).
+//! nothing else. So does one that lies ([`crate::Gateway::learn_named`]).
 //!
 //! Relays have their stations in common, and each of them gets those's reports itself. They tell each other
 //! which stations are members, and each names, unasked, what those have of it ([`Neighbourhood::of_relay`]).

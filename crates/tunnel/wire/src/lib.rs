@@ -1,8 +1,8 @@
 //! Every format that Overheard puts on the air, one file each.
 //!
 //! A **datagram** (UDP) holds one or more *units*. A unit is a handshake message or a *sealed* unit
-//! ([`unit`]): eight bytes of header, a ciphertext, a tag. Inside the seal stand the *link sequence* of the
-//! unit's first packet and a row of [`frame`]s: packets as they are, packets *reduced* to literals and
+//! ([`mod@unit`]): eight bytes of header, a ciphertext, a tag. Inside the seal stand the *link sequence* of
+//! the unit's first packet and a row of [`frame`]s: packets as they are, packets *reduced* to literals and
 //! references, receipts, requests, replies, pings.
 //!
 //! Two nodes meet by a Noise handshake ([`handshake`]) in which each says [`hello::Hello`]: which versions it

@@ -1,6 +1,6 @@
 //! A node's configuration: a TOML file, read as a whole and checked as a whole before anything is started.
 //!
-//! [`file`] is the file as it is written, [`resolve`] what it means, [`mistake`] how mistakes are told.
+//! [`mod@file`] is the file as it is written, [`resolve`] what it means, [`mistake`] how mistakes are told.
 
 mod boost;
 mod dashboard;

@@ -6,7 +6,7 @@
 //! | `/history.json?step=10&since=12.5` | [`Series`](crate::node::Series): steps of 1 or 10 seconds that ended later than this second of uptime |
 //! | `/status.json` | [`Report`], as `overheard status --json` prints it |
 //! | `/caches.json` | a line for each web cache on the node's machine |
-//! | `/metrics` | [`metrics`](crate::node::metrics) for Prometheus |
+//! | `/metrics` | [`metrics`] for Prometheus |
 //!
 //! Who may ask is the matter of the crate [`page`].
 

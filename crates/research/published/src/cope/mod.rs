@@ -61,7 +61,7 @@ pub enum Event {
         native: Vec<u8>,
     },
     /// A native came to this node, and content was removed from it. Whoever restores it says so
-    /// ([`Cope::restored`]).
+    /// ([`Cope::keep_restored`]).
     ArrivedReduced {
         /// Which.
         id: PacketId,

@@ -9,7 +9,7 @@
 //! | [`NAIVE`] | Spring and Wetherall, SIGCOMM 2000 |
 //! | [`CACHE_FLUSH`] | byte-caching paper, section V-A |
 //! | [`TCP_SEQ`] | byte-caching paper, section V-B |
-//! | [`K_DISTANCE`], [`k_distance`] | byte-caching paper, section V-C |
+//! | [`K_DISTANCE`], [`k_distance()`] | byte-caching paper, section V-C |
 //! | [`INFORMED_MARKING`] | Lumezanu et al., IMC 2010 |
 //! | [`RETRIEVE_ON_MISS`] | byte-caching paper, section VIII |
 

@@ -1,7 +1,7 @@
 //! Pack and unpack: what goes into a datagram for a peer, and what is done with what comes out of one.
 //!
-//! A packet that did not fit into the datagram before goes first, then [control](control) frames, then what
-//! is sent [again](again), then [packets](packets). A receipt rides along in the room that they leave, and
+//! A packet that did not fit into the datagram before goes first, then [control] frames, then what
+//! is sent [again], then [packets]. A receipt rides along in the room that they leave, and
 //! goes alone when nothing else leaves in time; one that found no room goes before the packets of the next
 //! datagram. Packets share a datagram only where its outer header can speak for all of them
 //! ([`crate::encapsulation`]).

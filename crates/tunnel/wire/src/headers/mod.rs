@@ -139,7 +139,7 @@ pub fn timestamps(packet: &[u8]) -> Option<(u32, u32)> {
     layout.has_timestamps(packet).then(|| (read_u32(packet, at), read_u32(packet, at + 4)))
 }
 
-/// Appends to `out` the delta by which [`expand`] gets the packet's header from the context's; it is always
+/// Appends to `out` the delta by which [`expand()`] gets the packet's header from the context's; it is always
 /// shorter than the header.
 ///
 /// `None` if the context's is no header of the same flow; then `out` is left as it was.
