@@ -1,5 +1,4 @@
 //! What is counted as what.
-#![allow(clippy::unwrap_used)] // In what tests share, a panic is a failed test.
 
 use crate::made::*;
 use capture::{Options, Report};

@@ -1,5 +1,4 @@
 //! What a user is told.
-#![allow(clippy::unwrap_used)] // In what tests share, a panic is a failed test.
 
 use crate::made::*;
 use capture::{Options, Report};

@@ -1,6 +1,5 @@
 //! The figures for real captures, against those that were measured by other programs when the captures were
 //! chosen: `../shared/data/INDEX.md` beside the workspace. Where that is absent, nothing is tested.
-#![allow(clippy::unwrap_used)] // In what tests share, a panic is a failed test.
 
 use capture::{Options, Report};
 use std::path::PathBuf;

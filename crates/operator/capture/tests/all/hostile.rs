@@ -1,5 +1,4 @@
 //! Any bytes at all: an answer, an error or a counter, never a panic or a hang.
-#![allow(clippy::unwrap_used)] // In what tests share, a panic is a failed test.
 
 use crate::made::*;
 use capture::{CaptureError, Damage, Options, Source};

@@ -1,5 +1,4 @@
 //! The same packets are found in every kind of file and on every kind of link.
-#![allow(clippy::unwrap_used)] // In what tests share, a panic is a failed test.
 
 use crate::made::*;
 

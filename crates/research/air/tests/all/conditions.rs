@@ -1,5 +1,4 @@
 //! Rate, delay, queue and each trouble, one at a time, to the nanosecond where that is meant.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::time::Duration;
 

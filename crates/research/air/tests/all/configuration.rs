@@ -1,5 +1,4 @@
 //! Configurations as people write them, and what they are told when they err.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::path::{Path, PathBuf};
 

@@ -1,6 +1,5 @@
 //! Under any conditions and any schedule every frame is accounted for, every bound holds, and the same
 //! happens again.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::time::Duration;
 

@@ -1,6 +1,5 @@
 //! The loss models keep to their formulas: frequencies against exact expectations, within four standard
 //! errors, under fixed seeds.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use air::LossConfig;
 use air::loss::LossProcess;

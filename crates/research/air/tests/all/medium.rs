@@ -1,5 +1,4 @@
 //! What stations on one channel do to each other, and that nothing is lost count of.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::time::Duration;
 

@@ -1,5 +1,4 @@
 //! Two runs with one seed meet the same air, whatever they send.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use crate::driver::{lost_numbers, ms, number, numbered, run};
 use air::{Bitrate, LinkConfig, LossConfig, RadioConfig, ReorderConfig, timing};

@@ -1,5 +1,4 @@
 //! Recordings of real links, where they are at hand: `shared/data/links` beside the workspace.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::io::Read;
 use std::path::PathBuf;

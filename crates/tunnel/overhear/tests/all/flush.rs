@@ -1,7 +1,5 @@
 //! The paper's way with collisions: marked slots, and flushes in three phases.
 
-#![allow(clippy::unwrap_used)] // a harness fails by panicking
-
 use crate::content::{Content, association, settings};
 use overhear::flush::{ASK_AGAIN_AFTER, FlushAfter};
 use overhear::removal::Removal;

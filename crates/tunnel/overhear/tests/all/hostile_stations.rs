@@ -1,7 +1,5 @@
 //! Stations that lie and flood: it costs them their own savings, and the others nothing.
 
-#![allow(clippy::unwrap_used)] // a harness fails by panicking
-
 use crate::content::{Content, association, settings};
 use overhear::knowledge::{KnowledgeKind, MAX_STATIONS};
 use overhear::removal::Removal;

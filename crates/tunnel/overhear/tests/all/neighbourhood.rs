@@ -1,8 +1,6 @@
 //! Two gateways that speak of each other's stations over a channel, which may lose, and either of which may
 //! start again.
 
-#![allow(clippy::unwrap_used)] // a harness fails by panicking
-
 use std::time::Duration;
 
 use crate::content::{Content, association, settings};

@@ -1,7 +1,5 @@
 //! A gateway and its stations on an air that loses.
 
-#![allow(clippy::unwrap_used)] // a harness fails by panicking
-
 use crate::content::{Content, association, settings};
 use overhear::address::Addresses;
 use overhear::knowledge::KnowledgeKind;

@@ -1,7 +1,5 @@
 //! Stations that hear more than one sender: two gateways (REfactor, Figure 1b) and relays (Figure 1c).
 
-#![allow(clippy::unwrap_used)] // a harness fails by panicking
-
 use std::collections::BTreeSet;
 use std::time::Duration;
 

@@ -1,7 +1,5 @@
 //! The packet store against a plain model of its rule, and the two stores of a direction against each other.
 
-#![allow(clippy::unwrap_used)] // a test fails by panicking
-
 use proptest::prelude::*;
 use re::store::{OVERHEAD_BYTES, PacketStore, receiver_bytes};
 use std::collections::BTreeMap;

@@ -1,8 +1,6 @@
 //! A relay repairs what passes through it: the hop before it and the one behind it have each their own end,
 //! and neither is next to the station or to the sender.
 
-#![allow(clippy::unwrap_used)] // a harness fails by panicking
-
 use crate::hop::{Flow, MS, acknowledgment, byte_at, data, segment};
 use proptest::prelude::*;
 use recovery::pattern::Pattern;
