@@ -1,7 +1,7 @@
 //! Packets put together into super-segments for the kernel, which then takes its way up through the stack
 //! once instead of once for each: GRO in software, next to where the packets are made.
 //!
-//! Only what [`split()`](super::split) would cut into the very same packets is put together, and only what
+//! Only what [`split()`](super::split()) would cut into the very same packets is put together, and only what
 //! has a right checksum, since the kernel will not look at it any more.
 
 use super::*;
