@@ -37,7 +37,7 @@ experiments() {
 step "the code's documentation" rustdoc
 step "examples in documentation" tests --doc
 step "Rust $oldest" oldest_rust
-step "lints of the documents' tests" cargo clippy -p overheard --test documents --locked -- -D warnings
+step "lints of the documents' tests" cargo clippy --workspace --test documents --locked -- -D warnings
 step "documents and guides" tests --test documents
 if why=$(scripts/in-qemu true 2>&1); then
     step "in Debian's own kernel: radios" in_qemu --test program --test overhearing -- wi_fi
