@@ -22,8 +22,9 @@ build: ## Install what building needs and this machine lacks, and build the prog
 	@scripts/setup.sh build
 	cargo build --release --locked -p overheard
 
-build-lab: build ## The same, and the laboratory's program: target/release/overheard-lab
-	cargo build --release --locked -p overheard-lab
+build-lab: ## The same, and the laboratory's program: target/release/overheard-lab (both at once, with the same libraries)
+	@scripts/setup.sh build
+	cargo build --release --locked -p overheard -p overheard-lab
 
 test: ## Install what is missing, then formatting, lints, unit and integration tests, a corner of the experiments
 	@scripts/setup.sh build lab test
