@@ -38,6 +38,8 @@ step "the code's documentation" rustdoc
 step "examples in documentation" tests --doc
 step "Rust $oldest" oldest_rust
 step "lints of the documents' tests" cargo clippy --workspace --test documents --locked -- -D warnings
+# A program is built beside a test of its own package: the documents name both.
+step "the programs" cargo test --workspace --locked --no-run --test documents --test trace
 step "documents and guides" tests --test documents
 if why=$(scripts/in-qemu true 2>&1); then
     step "in Debian's own kernel: radios" in_qemu --test program --test overhearing -- wi_fi
