@@ -57,16 +57,13 @@ impl Program {
     }
 }
 
-/// The policies of the shipped program.
-const SHIPPED_POLICIES: [&str; 3] = ["off", "acked", "adaptive"];
-
 impl Carrier {
     /// Which program runs its nodes: the shipped one wherever that can.
     #[must_use]
     pub fn program(&self) -> Program {
         match self {
             Carrier::Tunnel { policy, settings }
-                if !SHIPPED_POLICIES.contains(&policy.as_str()) || settings.contains("form =") =>
+                if policy.parse::<re::Policy>().is_err() || settings.contains("form =") =>
             {
                 Program::Laboratory
             }
