@@ -8,7 +8,8 @@
 
 local overheard = Proto("overheard", "Overheard")
 
-local KINDS = { [0] = "sealed", [1] = "initiation", [2] = "response", [3] = "reset", [4] = "group" }
+local KINDS = { [0] = "sealed", [1] = "initiation", [2] = "response", [3] = "reset", [4] = "group",
+    [5] = "initiation with a cookie", [6] = "challenge" }
 local FRAMES = {
     [0] = "padding", "packet", "reduced (compact)", "reduced (paper)", "receipt", "request", "reply", "ping", "pong",
     "flushed", "close", "again: packet", "again: reduced", "store: packet", "store: reduced", "short", "again: short",

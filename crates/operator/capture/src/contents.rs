@@ -26,7 +26,9 @@ pub fn contents(kind: Kind, plaintext: &[u8]) -> String {
     let read = match kind {
         Kind::Group { .. } => of_group(plaintext, &mut told),
         Kind::Sealed { .. } => of_peer(plaintext, &mut told),
-        Kind::Initiation | Kind::Response | Kind::Reset => return "a handshake".to_owned(),
+        Kind::Initiation | Kind::InitiationWithCookie | Kind::Response | Kind::Challenge | Kind::Reset => {
+            return "a handshake".to_owned();
+        }
     };
     if let Err(why) = read {
         let _ = write!(told, "{why}");

@@ -18,6 +18,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::SystemTime;
 
 /// Whether what happens to a node is kept for those who look at it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +43,7 @@ pub fn run(mut config: Config, trace: Option<&Path>, watched: Watched) -> anyhow
         None => None,
     };
     config.node.trace = trace.is_some();
+    config.node.handshakes_above = microseconds_since_1970();
     // loaded first and dropped last: routes name it
     let (controller, boosted) = boost::begin(&mut config);
     StatusSocket::refuse_taken(&config.status_socket, &config.path)?;
@@ -166,4 +168,10 @@ fn write_trace(out: &mut impl Write, event: &Event) {
     if let Err(error) = writeln!(out, "{line}") {
         tracing::warn!("cannot write the trace: {error}");
     }
+}
+
+/// Rises from boot to boot where the machine's clock does.
+fn microseconds_since_1970() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
 }

@@ -1,7 +1,8 @@
 //! Datagrams as they arrive: a row of units, handshake messages and resets among them.
 
 use crate::Seed;
-use wire::handshake::{Initiation, Response};
+use wire::challenge::{Asks, Challenge};
+use wire::handshake::{Initiation, InitiationWithCookie, Response};
 use wire::reset;
 use wire::unit::{self, Kind, NotAUnit, Unit, VERSION};
 
@@ -49,6 +50,14 @@ fn check_body(unit: &Unit<'_>) -> bool {
             Ok(initiation) => initiation.emit(&mut out),
             Err(_) => return false,
         },
+        Kind::InitiationWithCookie => match InitiationWithCookie::parse(unit.body) {
+            Ok(initiation) => initiation.emit(&mut out),
+            Err(_) => return false,
+        },
+        Kind::Challenge => match Challenge::parse(unit.body) {
+            Ok(challenge) => challenge.emit(&mut out),
+            Err(_) => return false,
+        },
         Kind::Response => match Response::parse(unit.body) {
             Ok(response) => response.emit(&mut out),
             Err(_) => return false,
@@ -84,6 +93,14 @@ pub fn seeds() -> Vec<Seed> {
         Seed::of("initiation", |out| {
             unit::emit_header(Kind::Initiation, 0x00ff_ffff, None, out);
             Initiation { mark: [1; 16], noise: &[2; 136] }.emit(out);
+        }),
+        Seed::of("initiation-with-cookie", |out| {
+            unit::emit_header(Kind::InitiationWithCookie, 0x00ff_ffff, None, out);
+            InitiationWithCookie { mark: [1; 16], cookie_mark: [5; 16], noise: &[2; 136] }.emit(out);
+        }),
+        Seed::of("challenge", |out| {
+            unit::emit_header(Kind::Challenge, 1, None, out);
+            Challenge { salt: [6; 16], asks: Asks::Cookie([7; 32]) }.emit(out);
         }),
         Seed::of("response", |out| {
             unit::emit_header(Kind::Response, 1, None, out);

@@ -57,7 +57,9 @@ impl Boot {
     }
 
     pub fn reboot(&mut self, now: Duration) {
-        let node = Node::new(self.config.clone(), self.seeds.random(), now);
+        // as a clock on the machine would tell
+        let config = Config { handshakes_above: now.as_micros() as u64, ..self.config.clone() };
+        let node = Node::new(config, self.seeds.random(), now);
         let node = node.expect("the configuration was accepted before");
         let last = std::mem::replace(&mut self.node, node);
         self.before.push(last.status(now));

@@ -17,10 +17,20 @@ impl Allowance {
         Allowance { per_second: per_second.into(), left: per_second.into(), at: now }
     }
 
+    /// Whether nothing was taken that has not been regained.
+    #[must_use]
+    pub fn is_full(&self, now: Duration) -> bool {
+        self.left_at(now) >= self.per_second
+    }
+
+    fn left_at(&self, now: Duration) -> f64 {
+        let gained = now.saturating_sub(self.at).as_secs_f64() * self.per_second;
+        (self.left + gained).min(self.per_second)
+    }
+
     /// Takes one; `false` if there is none left.
     pub fn take(&mut self, now: Duration) -> bool {
-        let gained = now.saturating_sub(self.at).as_secs_f64() * self.per_second;
-        self.left = (self.left + gained).min(self.per_second);
+        self.left = self.left_at(now);
         self.at = now;
         if self.left < 1.0 {
             return false;

@@ -36,6 +36,9 @@ pub struct Config {
     /// The versions of the formats that the node says it speaks. It says the truth unless one wants to see
     /// how nodes of other versions get on with it.
     pub versions: RangeInclusive<u8>,
+    /// Handshakes have higher numbers than this, which should rise from boot to boot (microseconds since 1970
+    /// do). Where it does not, the first handshake with a peer costs a round trip more.
+    pub handshakes_above: u64,
     /// How TCP segments that the air lost are repaired from here; `None`: they are not.
     pub recover: Option<recovery::Settings>,
     /// Whether it becomes a member of groups, and has one of its own where it has several peers.
@@ -66,7 +69,8 @@ impl Config {
             largest_datagram_bytes: 1452,
             source_ports: 1,
             copies_dscp: true,
-            versions: VERSION..=VERSION,
+            versions: 1..=VERSION,
+            handshakes_above: 0,
             recover: None,
             group: None,
             gateways: Gateways::default(),

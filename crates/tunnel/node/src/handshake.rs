@@ -1,5 +1,6 @@
 //! The handshake's cryptography: Noise IKpsk2, the mark that members make, the reset tokens.
 
+use crate::admission::cookie_mark;
 use crate::keys::{NetworkKey, PrivateKey, PublicKey};
 use blake2::Blake2sMac;
 use blake2::digest::consts::{U16, U32};
@@ -10,13 +11,28 @@ use snow::HandshakeState;
 use snow::params::{CipherChoice, DHChoice, HashChoice};
 use snow::resolvers::{CryptoResolver, DefaultResolver};
 use snow::types::{Cipher, Dh, Hash, Random};
-use wire::handshake::{Initiation, MARK_BYTES, NOISE_NAME, Response};
+use wire::challenge::COOKIE_BYTES;
+use wire::handshake::{Initiation, InitiationWithCookie, MARK_BYTES, NOISE_NAME, Response};
 use wire::hello::Hello;
 use wire::reset::RESET_TOKEN_BYTES;
 use wire::unit::{Kind, Unit, emit_header};
+use zeroize::Zeroize;
 
 /// Room for any handshake message with its hello.
 const MESSAGE_BYTES: usize = 512;
+
+/// An initiation with the network's mark, not decrypted yet.
+#[derive(Debug, Clone, Copy)]
+pub struct Marked<'a> {
+    /// The mark.
+    pub mark: [u8; MARK_BYTES],
+    /// The mark made with a cookie, if there is one.
+    pub cookie_mark: Option<[u8; MARK_BYTES]>,
+    /// The unit's header.
+    pub header: &'a [u8],
+    /// The Noise message.
+    pub noise: &'a [u8],
+}
 
 /// Why a handshake message is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -57,6 +73,7 @@ pub struct Identity {
     private_key: PrivateKey,
     network_key: NetworkKey,
     mark_key: [u8; 32],
+    cookie_key: [u8; 32],
     reset_key: [u8; 32],
 }
 
@@ -73,8 +90,27 @@ impl Identity {
     #[must_use]
     pub fn new(private_key: PrivateKey, network_key: NetworkKey) -> Self {
         let mark_key = derive(network_key.as_bytes(), b"overheard 1 handshake mark");
+        let cookie_key = derive(network_key.as_bytes(), b"overheard 2 cookie");
         let reset_key = derive(private_key.as_bytes(), b"overheard 1 reset token");
-        Identity { private_key, network_key, mark_key, reset_key }
+        Identity { private_key, network_key, mark_key, cookie_key, reset_key }
+    }
+
+    /// The key that seals cookies on their way to any member of the network.
+    #[must_use]
+    pub fn cookie_key(&self) -> &[u8; 32] {
+        &self.cookie_key
+    }
+
+    /// The key that this node and `peer` alone have without a handshake: for what is said of handshakes.
+    #[must_use]
+    pub fn pair_key(&self, peer: &PublicKey) -> Option<[u8; 32]> {
+        let mut dh = DefaultResolver.resolve_dh(&DHChoice::Curve25519)?;
+        dh.set(self.private_key.as_bytes());
+        let mut shared = [0; 32];
+        dh.dh(peer.as_bytes(), &mut shared).ok()?;
+        let key = derive(&shared, b"overheard 2 pair");
+        shared.zeroize();
+        Some(key)
     }
 
     /// What this node shows when it does not know `key_id` any more.
@@ -106,34 +142,62 @@ impl Identity {
             .prologue(b"overheard 1")
     }
 
-    /// Appends an initiation to `out`.
+    /// Begins a handshake: its state, and the Noise message.
     pub fn initiate(
         &self,
         peer: &PublicKey,
-        key_id: u32,
         hello: &Hello,
         rng: &mut impl Rng,
-        out: &mut Vec<u8>,
-    ) -> Result<HandshakeState, Refused> {
+    ) -> Result<(HandshakeState, Vec<u8>), Refused> {
         let mut state = self.noise(rng)?.remote_public_key(peer.as_bytes())?.build_initiator()?;
         let (noise, length) = write_message(&mut state, hello)?;
-        let start = out.len();
-        emit_header(Kind::Initiation, key_id, None, out);
-        let mark = self.mark(&[&out[start..], &noise[..length]]);
-        Initiation { mark, noise: &noise[..length] }.emit(out);
-        Ok(state)
+        Ok((state, noise[..length].to_vec()))
     }
 
-    /// Reads an initiation: who says what.
+    /// Appends the initiation with this Noise message to `out`, with a cookie's mark if there is a cookie; its
+    /// mark.
+    pub fn mark_initiation(
+        &self,
+        key_id: u32,
+        noise: &[u8],
+        cookie: Option<&[u8; COOKIE_BYTES]>,
+        out: &mut Vec<u8>,
+    ) -> [u8; MARK_BYTES] {
+        let start = out.len();
+        let Some(cookie) = cookie else {
+            emit_header(Kind::Initiation, key_id, None, out);
+            let mark = self.mark(&[&out[start..], noise]);
+            Initiation { mark, noise }.emit(out);
+            return mark;
+        };
+        emit_header(Kind::InitiationWithCookie, key_id, None, out);
+        let cookie_mark = cookie_mark(cookie, &[&out[start..], noise]);
+        let mark = self.mark(&[&out[start..], &cookie_mark, noise]);
+        InitiationWithCookie { mark, cookie_mark, noise }.emit(out);
+        mark
+    }
+
+    /// An initiation, if it has the network's mark.
+    pub fn check_initiation<'a>(&self, unit: &Unit<'a>) -> Result<Marked<'a>, Refused> {
+        let header = unit.header;
+        if unit.kind == Kind::InitiationWithCookie {
+            let InitiationWithCookie { mark, cookie_mark, noise } = InitiationWithCookie::parse(unit.body)?;
+            self.check_mark(&[header, &cookie_mark, noise], mark)?;
+            return Ok(Marked { mark, cookie_mark: Some(cookie_mark), header, noise });
+        }
+        let Initiation { mark, noise } = Initiation::parse(unit.body)?;
+        self.check_mark(&[header, noise], mark)?;
+        Ok(Marked { mark, cookie_mark: None, header, noise })
+    }
+
+    /// Decrypts an initiation: who says what.
     pub fn hear(
         &self,
-        unit: &Unit<'_>,
+        initiation: &Marked<'_>,
         rng: &mut impl Rng,
     ) -> Result<(PublicKey, Hello, HandshakeState), Refused> {
-        let message = Initiation::parse(unit.body)?;
-        self.check_mark(&[unit.header, message.noise], message.mark)?;
         let mut state = self.noise(rng)?.build_responder()?;
-        let hello = read_message(&mut state, message.noise)?;
+        let hello = read_message(&mut state, initiation.noise)?;
         let remote = state.get_remote_static().ok_or(Refused::Authentication)?;
         let remote = PublicKey::from_bytes(remote.try_into().map_err(|_| Refused::Authentication)?);
         Ok((remote, hello, state))
@@ -169,7 +233,7 @@ impl Identity {
 }
 
 fn write_message(state: &mut HandshakeState, hello: &Hello) -> Result<([u8; MESSAGE_BYTES], usize), Refused> {
-    let mut payload = Vec::with_capacity(Hello::BYTES);
+    let mut payload = Vec::with_capacity(Hello::BYTES + Hello::SECOND_BYTES);
     hello.emit(&mut payload);
     let mut message = [0; MESSAGE_BYTES];
     let length = state.write_message(&payload, &mut message)?;
@@ -240,7 +304,16 @@ mod tests {
             window_bytes: 16,
             sample_bits: 4,
             reset_token: [0; 16],
+            second: None,
         }
+    }
+
+    /// An initiation of this one for that one.
+    fn initiation(from: &Identity, to: &PublicKey, rng: &mut ChaCha12Rng) -> (HandshakeState, Vec<u8>) {
+        let (state, noise) = from.initiate(to, &hello(1), rng).unwrap();
+        let mut message = Vec::new();
+        from.mark_initiation(0xa11ce, &noise, None, &mut message);
+        (state, message)
     }
 
     fn identity(rng: &mut ChaCha12Rng, network: &NetworkKey) -> (Identity, PublicKey) {
@@ -255,10 +328,9 @@ mod tests {
         let network = NetworkKey::generate(rng);
         let (alice, alice_key) = identity(rng, &network);
         let (bob, bob_key) = identity(rng, &network);
-        let mut first = Vec::new();
-        let mut pending = alice.initiate(&bob_key, 0xa11ce, &hello(1), rng, &mut first).unwrap();
+        let (mut pending, first) = initiation(&alice, &bob_key, rng);
         let unit = wire::unit::parse(&mut &first[..]).unwrap();
-        let (from, heard, state) = bob.hear(&unit, rng).unwrap();
+        let (from, heard, state) = bob.hear(&bob.check_initiation(&unit).unwrap(), rng).unwrap();
         assert_eq!((from, heard), (alice_key, hello(1)));
         let mut second = Vec::new();
         let bobs = bob.respond(state, 0xb0b, unit.key_id, &hello(2), &mut second).unwrap();
@@ -274,10 +346,9 @@ mod tests {
         let rng = &mut ChaCha12Rng::seed_from_u64(2);
         let (alice, _) = identity(rng, &NetworkKey::generate(&mut ChaCha12Rng::seed_from_u64(3)));
         let (bob, bob_key) = identity(rng, &NetworkKey::generate(&mut ChaCha12Rng::seed_from_u64(4)));
-        let mut message = Vec::new();
-        alice.initiate(&bob_key, 1, &hello(1), rng, &mut message).unwrap();
+        let (_, message) = initiation(&alice, &bob_key, rng);
         let unit = wire::unit::parse(&mut &message[..]).unwrap();
-        assert_eq!(bob.hear(&unit, rng).err(), Some(Refused::Mark));
+        assert_eq!(bob.check_initiation(&unit).err(), Some(Refused::Mark));
     }
 
     #[test]
@@ -286,13 +357,29 @@ mod tests {
         let network = NetworkKey::generate(rng);
         let (alice, _) = identity(rng, &network);
         let (bob, bob_key) = identity(rng, &network);
-        let mut message = Vec::new();
-        alice.initiate(&bob_key, 1, &hello(1), rng, &mut message).unwrap();
-        for index in 1..message.len() {
-            let mut changed = message.clone();
-            changed[index] ^= 1;
-            let unit = wire::unit::parse(&mut &changed[..]).unwrap();
-            assert!(bob.hear(&unit, rng).is_err(), "byte {index}");
+        let (_, noise) = alice.initiate(&bob_key, &hello(1), rng).unwrap();
+        for cookie in [None, Some([9; 16])] {
+            let mut message = Vec::new();
+            alice.mark_initiation(1, &noise, cookie.as_ref(), &mut message);
+            let unit = wire::unit::parse(&mut &message[..]).unwrap();
+            assert_eq!(bob.check_initiation(&unit).unwrap().cookie_mark.is_some(), cookie.is_some());
+            for index in 1..message.len() {
+                let mut changed = message.clone();
+                changed[index] ^= 1;
+                let unit = wire::unit::parse(&mut &changed[..]).unwrap();
+                assert!(bob.check_initiation(&unit).is_err(), "byte {index}");
+            }
         }
+    }
+
+    #[test]
+    fn two_nodes_have_a_key_that_no_third_has() {
+        let rng = &mut ChaCha12Rng::seed_from_u64(6);
+        let network = NetworkKey::generate(rng);
+        let (alice, alice_key) = identity(rng, &network);
+        let (bob, bob_key) = identity(rng, &network);
+        let (carol, _) = identity(rng, &network);
+        assert_eq!(alice.pair_key(&bob_key), bob.pair_key(&alice_key));
+        assert_ne!(alice.pair_key(&bob_key), carol.pair_key(&bob_key));
     }
 }

@@ -18,9 +18,11 @@ pub const MAX_LANES: usize = 16;
 #[derive(Debug, Clone, Copy)]
 struct Heard {
     address: SocketAddr,
-    key_id: u32,
-    counter: u64,
+    unit: Age,
 }
+
+/// How new a unit is: when its session was established here, and its counter in that.
+pub type Age = (Duration, u64);
 
 /// One peer's lanes, ours and its.
 #[derive(Debug)]
@@ -80,20 +82,19 @@ impl Lanes {
         self.heard[lane % self.theirs].map_or(endpoint, |heard| heard.address)
     }
 
-    /// An authenticated unit of the peer's lane `lane` came from `address`; `counter` tells whether it is the
-    /// newest of its lane under its key. `false`: there is no such lane.
+    /// An authenticated unit of the peer's lane `lane` came from `address`; one that is older than what was
+    /// heard on that lane moves nothing. `false`: there is no such lane.
     #[must_use]
-    pub fn hear(&mut self, lane: u8, address: SocketAddr, key_id: u32, counter: u64) -> bool {
+    pub fn hear(&mut self, lane: u8, address: SocketAddr, unit: Age) -> bool {
         let lane = usize::from(lane);
         if !(1..MAX_LANES).contains(&lane) {
             return false;
         }
-        let before = self.heard[lane];
-        if before.is_some_and(|before| before.key_id == key_id && before.counter > counter) {
+        if self.heard[lane].is_some_and(|before| before.unit > unit) {
             return true;
         }
         self.move_to(address);
-        self.heard[lane] = Some(Heard { address, key_id, counter });
+        self.heard[lane] = Some(Heard { address, unit });
         self.theirs = self.theirs.max(lane + 1);
         true
     }
@@ -130,6 +131,9 @@ impl Lanes {
 mod tests {
     use super::*;
 
+    const OLD: Duration = Duration::from_secs(1);
+    const NEW: Duration = Duration::from_secs(2);
+
     fn at(port: u16) -> SocketAddr {
         ([192, 0, 2, 7], port).into()
     }
@@ -137,17 +141,19 @@ mod tests {
     #[test]
     fn a_lane_is_where_its_newest_unit_came_from_and_unknown_ones_are_at_the_endpoint() {
         let mut lanes = Lanes::default();
-        assert!(lanes.hear(3, at(1003), 7, 10) && lanes.hear(1, at(1001), 7, 11));
+        assert!(lanes.hear(3, at(1003), (OLD, 10)) && lanes.hear(1, at(1001), (OLD, 11)));
         assert_eq!(lanes.count(), 4);
         let found = [0, 1, 2, 3, 4, 5].map(|lane| lanes.address(lane, at(1)).port());
         assert_eq!(found, [1, 1001, 1, 1003, 1, 1001]);
-        assert!(lanes.hear(3, at(2003), 7, 9), "overtaken");
+        assert!(lanes.hear(3, at(2003), (OLD, 9)), "overtaken");
         assert_eq!(lanes.address(3, at(1)), at(1003));
-        assert!(lanes.hear(3, at(2003), 8, 0), "under new keys");
+        assert!(lanes.hear(3, at(2003), (NEW, 0)), "under new keys");
         assert_eq!(lanes.address(3, at(1)), at(2003));
-        assert!(!lanes.hear(0, at(9), 8, 1) && !lanes.hear(16, at(9), 8, 1) && !lanes.hear(255, at(9), 8, 1));
+        assert!(lanes.hear(3, at(1003), (OLD, 12)), "under keys before these: withheld on the way");
+        assert_eq!(lanes.address(3, at(1)), at(2003));
+        assert!([0, 16, 255].iter().all(|&lane| !lanes.hear(lane, at(9), (NEW, 1))));
         let elsewhere = SocketAddr::from(([198, 51, 100, 1], 77));
-        assert!(lanes.hear(1, elsewhere, 8, 2));
+        assert!(lanes.hear(1, elsewhere, (NEW, 2)));
         assert_eq!(lanes.address(3, elsewhere), elsewhere, "it has moved as a whole");
     }
 

@@ -37,8 +37,10 @@
 
 #![forbid(unsafe_code)]
 
+mod admission;
 mod allowance;
 mod buffers;
+mod challenge;
 mod coding;
 mod config;
 mod delay;
@@ -51,6 +53,7 @@ mod group;
 mod handshake;
 mod hop_limit;
 mod icmp;
+mod initiator;
 mod keyring;
 mod keys;
 mod lanes;

@@ -13,6 +13,7 @@ use destinations::{Destinations, Way};
 pub use gateways::station_name;
 pub(crate) use outside::{Events, Outside};
 
+use crate::admission::Admission;
 use crate::allowance::Allowance;
 use crate::coding::Coding;
 use crate::config::{Config, ConfigError};
@@ -21,7 +22,7 @@ use crate::event::Event;
 use crate::group::{Reached, Sharing};
 use crate::handshake::Identity;
 use crate::keyring::Keyring;
-use crate::pack::{AROUND_PACKET, Packed, SHARING_BYTES};
+use crate::pack::{AROUND_PACKET, GroupUnit, Packed, SHARING_BYTES};
 use crate::peer::Peer;
 use crate::roaming::{Roaming, Told};
 use crate::route::Routes;
@@ -39,8 +40,6 @@ use wire::inner::Inner;
 use wire::natives::Name;
 use wire::unit::{self, Kind, NotAUnit, Unit};
 
-/// Handshakes answered a second.
-const HANDSHAKES_PER_SECOND: u32 = 50;
 /// Resets sent a second.
 const RESETS_PER_SECOND: u32 = 10;
 /// ICMP messages sent a second.
@@ -104,7 +103,7 @@ pub struct Node {
     letters: VecDeque<(SocketAddr, Vec<u8>)>,
     deliveries: Deliveries,
     events: Events,
-    handshakes: Allowance,
+    admission: Admission,
     resets: Allowance,
     messages: Allowance,
     sharing: Option<Sharing>,
@@ -140,6 +139,11 @@ impl Node {
         // from a stream of their own: what is drawn for one purpose does not change what is drawn for another
         let mut salts = rng.clone();
         salts.set_stream(1);
+        let cookie_secret = shard.cookie_secret().unwrap_or_else(|| {
+            let mut cookies = rng.clone();
+            cookies.set_stream(3);
+            cookies.random()
+        });
         let boot: u64 = rng.random();
         let sharing = config.sharing().map(|group| {
             let neighbours = gateways::neighbours(&config, &group, boot);
@@ -168,7 +172,7 @@ impl Node {
             letters: VecDeque::new(),
             deliveries: Deliveries::default(),
             events: Events::default(),
-            handshakes: Allowance::new(HANDSHAKES_PER_SECOND, now),
+            admission: Admission::new(cookie_secret, now),
             resets: Allowance::new(RESETS_PER_SECOND, now),
             messages: Allowance::new(MESSAGES_PER_SECOND, now),
             sharing,
@@ -235,7 +239,10 @@ impl Node {
     /// Its bytes are decrypted in place.
     pub fn handle_datagram(&mut self, now: Duration, from: SocketAddr, ecn: u8, datagram: &mut [u8]) {
         let mut start = 0;
-        while start < datagram.len() {
+        for _ in 0..unit::MAX_UNITS {
+            if start >= datagram.len() {
+                break;
+            }
             let mut rest = &datagram[start..];
             let unit = match unit::parse(&mut rest) {
                 Ok(unit) => unit,
@@ -261,8 +268,9 @@ impl Node {
                     let (header, body) = datagram[start..end].split_at_mut(header_bytes);
                     self.handle_group(now, &arrival, Reached::Sent, header, body);
                 }
-                Kind::Initiation => self.handle_initiation(now, from, &unit),
-                Kind::Response => self.handle_response(now, from, &unit),
+                Kind::Initiation | Kind::InitiationWithCookie => self.handle_initiation(now, from, &unit),
+                Kind::Challenge => self.handle_challenge(now, &unit),
+                Kind::Response => self.handle_response(now, &unit),
                 Kind::Reset => self.handle_reset(now, &unit),
             }
             start = end;
@@ -293,15 +301,16 @@ impl Node {
             Err(why) => return self.refuse_unit(why),
         };
         let (confirmed, mac) = (session.confirmed, session.receive_mac.clone());
+        let age = (session.established, opened.counter);
         let mut outside = outside!(self);
         let lane = frame::lane(&body[..opened.plain_bytes]).filter(|_| version != unit::PLAIN);
         let moved = match lane {
             Some(lane) => {
                 // a lane that cannot be is no move either
-                let _ = peer.lanes.hear(lane, from, key_id, opened.counter);
-                false
+                let _ = peer.lanes.hear(lane, from, age);
+                None
             }
-            None => opened.newest,
+            None => Some(age),
         };
         peer.heard_from(now, from, moved, header.len() + body.len(), &mut outside);
         if !confirmed {
@@ -350,11 +359,8 @@ impl Node {
         };
         let peer = &mut self.peers[index];
         let mut outside = outside!(self);
-        if way == Reached::Sent {
-            // any member can write an address: what is for the group moves nobody
-            peer.heard_from(now, from, false, header.len() + body.len(), &mut outside);
-        }
-        peer.unpack_group(now, (way, key_id, counter, ecn), &body[..plain_bytes], &mut outside);
+        let unit = GroupUnit { way, key_id, counter, ecn, from, bytes: header.len() + body.len() };
+        peer.unpack_group(now, &unit, &body[..plain_bytes], &mut outside);
         self.tell_of_natives(now);
         self.relay(now, index, delivered);
     }

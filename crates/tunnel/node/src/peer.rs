@@ -3,7 +3,7 @@
 use crate::config::{Config, PeerConfig};
 use crate::event::Event;
 use crate::group::{Member, Sharing};
-use crate::lanes::Lanes;
+use crate::lanes::{Age, Lanes};
 use crate::link::Link;
 use crate::node::Outside;
 use crate::pack::Filling;
@@ -29,6 +29,8 @@ pub(crate) struct Peer {
     pub index: usize,
     pub config: PeerConfig,
     pub endpoint: Option<SocketAddr>,
+    /// Of the newest unit that said where it is.
+    pub newest: Age,
     pub sessions: Sessions,
     pub link: Option<Link>,
     pub queue: Queue,
@@ -61,8 +63,9 @@ impl Peer {
         Peer {
             index,
             endpoint: config.endpoint,
+            newest: Age::default(),
             config,
-            sessions: Sessions::default(),
+            sessions: Sessions::new(node.handshakes_above),
             link: None,
             queue: Queue::new(node.queue_bytes, salt),
             lanes: Lanes::default(),
@@ -151,12 +154,12 @@ impl Peer {
         }
     }
 
-    /// An authenticated unit came from `from`.
+    /// A proven unit came from `from`; where it says where the peer is, with its age.
     pub fn heard_from(
         &mut self,
         now: Duration,
         from: SocketAddr,
-        newest: bool,
+        age: Option<Age>,
         datagram_bytes: usize,
         outside: &mut Outside<'_>,
     ) {
@@ -166,7 +169,12 @@ impl Peer {
         }
         self.counters.outer_received_datagrams += 1;
         self.counters.outer_received_bytes += datagram_bytes as u64 + outer_header_bytes(from);
-        if newest && self.endpoint != Some(from) {
+        // what was withheld on its way moves nobody, under whichever keys it was sent
+        if age.is_none_or(|age| age < self.newest) {
+            return;
+        }
+        self.newest = age.unwrap_or_default();
+        if self.endpoint != Some(from) {
             self.path.begin_anew();
             self.lanes.move_to(from);
             let before = self.endpoint.replace(from);
@@ -232,7 +240,7 @@ impl Peer {
             self.unanswered_since = Some(now);
             self.ping_at = Some(now);
         }
-        let retry = self.sessions.retry_at().is_some_and(|at| at <= now);
+        let retry = self.sessions.initiator().send_at().is_some_and(|at| at <= now);
         let begin = !self.sessions.is_shaking_hands()
             && (silent || self.sessions.rekey_at().is_some_and(|at| at <= now) || self.wants_session(now));
         self.endpoint.is_some() && !self.closing && (retry || begin)
@@ -252,7 +260,7 @@ impl Peer {
         [
             (self.closed || (lonely && !shaking && !self.closing)).then_some(Duration::ZERO),
             self.sessions.rekey_at().filter(|_| !shaking && self.endpoint.is_some()),
-            self.sessions.retry_at(),
+            self.sessions.initiator().send_at(),
             self.doubt_at(),
             self.sessions.expire_at(),
             self.ping_at.filter(|_| link.is_some()),

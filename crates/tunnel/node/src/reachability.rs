@@ -106,7 +106,7 @@ impl Peer {
         let Reachability { up, heard_at, holds_since } = self.reachability;
         let since = if up {
             // a renewal of keys alone is no reason to doubt: it may be lost, and nobody waits for it
-            let shaking = self.sessions.shaking_since().filter(|since| *since > heard_at);
+            let shaking = self.sessions.initiator().trying_since().filter(|since| *since > heard_at);
             shaking.zip(self.unanswered_since).map(|(shaking, unanswered)| shaking.max(unanswered))
         } else {
             holds_since.filter(|_| !self.queue.is_empty())

@@ -34,10 +34,15 @@ impl ReplayWindow {
         self.next - counter <= WINDOW && self.seen[Self::word(counter)] >> (counter % 64) & 1 == 0
     }
 
-    /// Marks an authenticated counter as seen; `true` if it is the newest.
-    pub fn mark(&mut self, counter: u64) -> bool {
-        let newest = counter >= self.next;
-        if newest {
+    /// Whether `counter` is known to have been seen: what is older than the window is not.
+    #[must_use]
+    pub fn has_seen(&self, counter: u64) -> bool {
+        counter < self.next && self.next - counter <= WINDOW && !self.is_fresh(counter)
+    }
+
+    /// Marks an authenticated counter as seen.
+    pub fn mark(&mut self, counter: u64) {
+        if counter >= self.next {
             let (from, to) = (self.next / 64, counter / 64);
             // words that the window moves into; the word of `next - 1` keeps its bits
             let first_new = if self.next.is_multiple_of(64) { from } else { from + 1 };
@@ -50,7 +55,6 @@ impl ReplayWindow {
             self.next = counter + 1;
         }
         self.seen[Self::word(counter)] |= 1 << (counter % 64);
-        newest
     }
 
     fn word(counter: u64) -> usize {

@@ -5,7 +5,7 @@
 
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 use std::sync::Arc;
-use wire::unit::SEALED_HEADER_BYTES;
+use wire::unit::{SEALED_HEADER_BYTES, TAG_BYTES};
 
 /// A traffic key lives for at most this many units; long before, it is replaced.
 pub const COUNTER_LIMIT: u64 = 1 << 60;
@@ -25,6 +25,16 @@ impl TrafficKey {
     pub fn new(bytes: &[u8; 32]) -> Self {
         let key = UnboundKey::new(&CHACHA20_POLY1305, bytes).expect("a key of this cipher has 32 bytes");
         TrafficKey(LessSafeKey::new(key))
+    }
+
+    /// Encrypts `text` in place; its tag. The key is used for this alone: the nonce is 0.
+    #[must_use]
+    pub fn seal_once(self, header: &[u8], text: &mut [u8]) -> [u8; TAG_BYTES] {
+        let tag = self.0.seal_in_place_separate_tag(nonce(0), Aad::from(header), text);
+        let tag = tag.expect("a challenge is shorter than the cipher's limit of 256 GiB");
+        let mut bytes = [0; TAG_BYTES];
+        bytes.copy_from_slice(tag.as_ref());
+        bytes
     }
 
     /// Decrypts `ciphertext` (with its tag at the end) in place; the plaintext's length, or `None` if it was
@@ -78,7 +88,6 @@ impl Seal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wire::unit::TAG_BYTES;
 
     #[test]
     fn what_is_sealed_opens_once_with_the_same_header_and_counter() {

@@ -60,8 +60,6 @@ pub struct Opened {
     pub plain_bytes: usize,
     /// The unit's counter under this key.
     pub counter: u64,
-    /// Whether this is the newest unit under this key: only then may the sender's address be believed.
-    pub newest: bool,
 }
 
 impl Session {
@@ -131,6 +129,7 @@ impl Session {
             return Err(NotOpened::Replay);
         }
         let plain_bytes = self.receive_key.open(counter, header, body).ok_or(NotOpened::Authentication)?;
-        Ok(Opened { plain_bytes, counter, newest: self.window.mark(counter) })
+        self.window.mark(counter);
+        Ok(Opened { plain_bytes, counter })
     }
 }

@@ -1,58 +1,71 @@
 //! A peer's sessions, and the handshake that is under way with it.
 
-use crate::config::PeerConfig;
-use crate::handshake::{Identity, Keys};
+use crate::handshake::{Identity, Keys, Refused};
+use crate::initiator::{Answered, Initiator, Introduction};
 use crate::keyring::Keyring;
+use crate::keys::PublicKey;
 use crate::session::{REKEY_AFTER, Session};
-use rand::{Rng, RngExt};
+use rand::Rng;
 use re::mac::PacketMac;
 use snow::HandshakeState;
 use std::time::Duration;
 use wire::hello::Hello;
+use wire::unit::Unit;
 
-/// Sessions kept at once: one in use, one before it, and room for handshakes not confirmed yet.
-const MAX_SESSIONS: usize = 4;
-/// The wait after the first unanswered initiation; doubled up to the longest.
-const FIRST_RETRY: Duration = Duration::from_secs(1);
-const LONGEST_RETRY: Duration = Duration::from_secs(8);
-/// Without a keepalive, an unanswered handshake is given up after this.
-const GIVE_UP_AFTER: Duration = Duration::from_secs(90);
+/// Sessions of a kind that are kept at once: one in use and one before it, or the two asked for last.
+const MAX_OF_A_KIND: usize = 2;
 
-/// An initiation that waits for its response.
-struct Pending {
-    state: HandshakeState,
-    local_id: u32,
-    hello: Hello,
-    started: Duration,
-    retry_at: Duration,
-    attempt: u32,
+/// What gives way to what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// The peer is known to have the keys.
+    Confirmed,
+    /// It asked for them under a number that rises across boots.
+    Numbered,
+    /// Somebody asked for them with what the peer has said at some time.
+    Unnumbered,
 }
 
-/// The sessions with one peer.
-#[derive(Default)]
-pub struct Sessions {
-    list: Vec<Session>,
-    sending: Option<u32>,
-    pending: Option<Pending>,
-    handshakes: u32,
-    heard: Option<(u64, u32)>,
-}
-
-/// What a handshake needs to know of the node.
-pub struct Introduction<'a> {
-    /// Who the node is.
-    pub identity: &'a Identity,
-    /// What it says of itself; number and reset token are filled in.
-    pub hello: Hello,
-}
-
-impl Introduction<'_> {
-    fn hello(&self, number: u32, local_id: u32) -> Hello {
-        Hello { number, reset_token: self.identity.reset_token(local_id), ..self.hello }
+impl Kind {
+    fn of(session: &Session) -> Self {
+        match session.hello.second {
+            _ if session.confirmed => Kind::Confirmed,
+            Some(_) => Kind::Numbered,
+            None => Kind::Unnumbered,
+        }
     }
 }
 
+/// The sessions with one peer.
+pub struct Sessions {
+    list: Vec<Session>,
+    sending: Option<u32>,
+    initiator: Initiator,
+    /// The highest number across boots in an initiation of the peer.
+    newest: Option<u64>,
+    /// The boot and number of the newest initiation that was confirmed, of a peer that has no such numbers.
+    heard: Option<(u64, u32)>,
+}
+
+/// What is to be done with an authentic initiation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// Answer it.
+    New,
+    /// Say nothing: it was heard before.
+    Repeated,
+    /// Tell its sender that this number was the newest.
+    NotAbove(u64),
+}
+
 impl Sessions {
+    /// None, of a peer with which this node's handshakes have numbers above `across_boots`.
+    #[must_use]
+    pub fn new(across_boots: u64) -> Self {
+        let initiator = Initiator::above(across_boots);
+        Sessions { list: Vec::new(), sending: None, initiator, newest: None, heard: None }
+    }
+
     /// The session to send under.
     pub fn sending(&mut self, now: Duration) -> Option<&mut Session> {
         let id = self.sending?;
@@ -70,9 +83,9 @@ impl Sessions {
         self.list.iter().find(|session| session.remote_id == remote_id)
     }
 
-    /// The session with whose MAC for what comes in `proves` is satisfied, and that MAC.
-    pub fn proving(&self, proves: impl Fn(&PacketMac) -> bool) -> Option<(u32, PacketMac)> {
-        let session = self.list.iter().find(|session| session.confirmed && proves(&session.receive_mac))?;
+    /// The session that `proves` is satisfied with, and its MAC for what comes in.
+    pub fn proving(&self, proves: impl Fn(&Session) -> bool) -> Option<(u32, PacketMac)> {
+        let session = self.list.iter().find(|session| session.confirmed && proves(session))?;
         Some((session.local_id, session.receive_mac.clone()))
     }
 
@@ -92,10 +105,22 @@ impl Sessions {
         Some(session.version)
     }
 
+    /// The handshake that this node begins, if one is under way.
+    #[must_use]
+    pub fn initiator(&self) -> &Initiator {
+        &self.initiator
+    }
+
     /// Whether a handshake is under way.
     #[must_use]
     pub fn is_shaking_hands(&self) -> bool {
-        self.pending.is_some()
+        self.initiator.is_trying()
+    }
+
+    /// Whether the session `local_id` waits for the peer's first unit.
+    #[must_use]
+    pub fn is_unconfirmed(&self, local_id: u32) -> bool {
+        self.list.iter().any(|session| session.local_id == local_id && !session.confirmed)
     }
 
     /// When the keys in use are due to be replaced by a handshake of ours.
@@ -107,61 +132,34 @@ impl Sessions {
         Some(session.established + REKEY_AFTER + grace)
     }
 
-    /// Begins a handshake, or begins it again; the message to send, if there can be one.
+    /// Begins a handshake, or tries it again; the unit to send, if there can be one.
     pub fn initiate(
         &mut self,
         now: Duration,
         introduction: &Introduction<'_>,
-        peer: &PeerConfig,
-        local_id: u32,
+        peer: (usize, &PublicKey),
         rng: &mut impl Rng,
         keyring: &mut Keyring,
     ) -> Option<Vec<u8>> {
-        let (started, attempt) = match self.pending.take() {
-            Some(pending) => {
-                keyring.release(pending.local_id);
-                (pending.started, pending.attempt + 1)
-            }
-            None => (now, 0),
-        };
-        self.handshakes += 1;
-        let hello = introduction.hello(self.handshakes, local_id);
-        let mut letter = Vec::new();
-        match introduction.identity.initiate(&peer.public_key, local_id, &hello, rng, &mut letter) {
-            Ok(state) => {
-                let wait = (FIRST_RETRY * (1 << attempt.min(3))).min(LONGEST_RETRY);
-                let retry_at = now + wait + Duration::from_millis(rng.random_range(0..300));
-                self.pending = Some(Pending { state, local_id, hello, started, retry_at, attempt });
-                Some(letter)
-            }
-            Err(_) => {
-                // the peer's configured key is no point on the curve: no handshake will ever succeed
-                keyring.release(local_id);
-                None
-            }
-        }
+        self.initiator.initiate(now, introduction, peer, rng, keyring)
     }
 
-    /// When the pending handshake began.
-    #[must_use]
-    pub fn shaking_since(&self) -> Option<Duration> {
-        self.pending.as_ref().map(|pending| pending.started)
-    }
-
-    /// When the pending handshake is to be tried again.
-    #[must_use]
-    pub fn retry_at(&self) -> Option<Duration> {
-        self.pending.as_ref().map(|pending| pending.retry_at)
+    /// Takes a challenge to our initiation; the unit to send at once, if it is that.
+    pub fn challenged(
+        &mut self,
+        now: Duration,
+        introduction: &Introduction<'_>,
+        peer: (usize, &PublicKey),
+        unit: &Unit<'_>,
+        rng: &mut impl Rng,
+        keyring: &mut Keyring,
+    ) -> Option<Vec<u8>> {
+        self.initiator.challenged(now, introduction, peer, unit, rng, keyring)
     }
 
     /// Gives up a handshake that nobody answers, unless it is to go on for ever. Whether it did.
     pub fn give_up(&mut self, now: Duration, persistent: bool, keyring: &mut Keyring) -> bool {
-        let over = !persistent
-            && self.pending.as_ref().is_some_and(|pending| now >= pending.started + GIVE_UP_AFTER);
-        if over && let Some(pending) = self.pending.take() {
-            keyring.release(pending.local_id);
-        }
-        over
+        self.initiator.give_up(now, persistent, keyring)
     }
 
     /// Takes the response to our initiation, if it is that. The new session's id.
@@ -169,28 +167,30 @@ impl Sessions {
         &mut self,
         now: Duration,
         identity: &Identity,
-        unit: &wire::unit::Unit<'_>,
+        unit: &Unit<'_>,
         keyring: &mut Keyring,
-    ) -> Result<Option<u32>, crate::handshake::Refused> {
-        // Noise leaves the state as it was when a message does not verify: a forged response does no harm
-        let Some(pending) = self.pending.as_mut().filter(|pending| pending.local_id == unit.key_id) else {
-            return Ok(None);
-        };
-        let (remote_id, hello, keys) = identity.finish(&mut pending.state, unit)?;
-        let (local_id, own) = (pending.local_id, pending.hello);
-        self.pending = None;
+    ) -> Result<Option<u32>, Refused> {
+        let Some(answered) = self.initiator.finish(identity, unit, keyring)? else { return Ok(None) };
+        let Answered { ids: (local_id, remote_id), hellos: (own, hello), keys } = answered;
         self.add(Session::new(keys, local_id, remote_id, (&own, hello), true, now), keyring);
         Ok(Some(local_id))
     }
 
-    /// Whether an initiation with this hello may be answered: not one of the boot in use that was heard
-    /// before.
+    /// What is to be done with an authentic initiation that says this. Of a peer that numbers its handshakes
+    /// across boots only a number above the newest is new: nothing recorded is, whichever boot it is of.
     #[must_use]
-    pub fn is_new(&self, hello: &Hello) -> bool {
-        self.heard.is_none_or(|(boot, number)| hello.boot != boot || hello.number > number)
+    pub fn judge(&self, hello: &Hello) -> Verdict {
+        match (hello.second, self.newest) {
+            (Some(second), Some(newest)) if second.across_boots <= newest => Verdict::NotAbove(newest),
+            (Some(_), _) => Verdict::New,
+            (None, _) => match self.heard {
+                Some((boot, number)) if hello.boot == boot && hello.number <= number => Verdict::Repeated,
+                _ => Verdict::New,
+            },
+        }
     }
 
-    /// Answers an initiation; the message to send.
+    /// Answers an initiation; the unit to send.
     pub fn respond(
         &mut self,
         now: Duration,
@@ -199,28 +199,34 @@ impl Sessions {
         remote_id: u32,
         local_id: u32,
         keyring: &mut Keyring,
-    ) -> Result<Vec<u8>, crate::handshake::Refused> {
+    ) -> Result<Vec<u8>, Refused> {
         let (hello, state) = heard;
-        let own = introduction.hello(0, local_id);
+        let own = introduction.hello(0, 0, local_id);
         let mut letter = Vec::new();
         let keys: Keys = introduction
             .identity
             .respond(state, local_id, remote_id, &own, &mut letter)
             .inspect_err(|_| keyring.release(local_id))?;
+        self.newest = self.newest.max(hello.second.map(|second| second.across_boots));
         self.add(Session::new(keys, local_id, remote_id, (&own, hello), false, now), keyring);
         Ok(letter)
     }
 
+    /// Adds a session. What it takes the place of is older and of its kind: neither the session in use nor,
+    /// where the peer numbers its handshakes, one that it has just asked for gives way to what was recorded.
     fn add(&mut self, session: Session, keyring: &mut Keyring) {
-        if self.list.len() == MAX_SESSIONS {
-            // the oldest that is not in use, unconfirmed ones first
-            let victim = (0..self.list.len())
-                .filter(|&index| Some(self.list[index].local_id) != self.sending)
-                .min_by_key(|&index| (self.list[index].confirmed, self.list[index].established))
-                .unwrap_or(0);
+        self.make_room(Kind::of(&session), MAX_OF_A_KIND - 1, keyring);
+        self.list.push(session);
+    }
+
+    /// Ends the oldest sessions of a kind that are not in use, until there are `most`.
+    fn make_room(&mut self, kind: Kind, most: usize, keyring: &mut Keyring) {
+        let (same, sending) = (|it: &Session| Kind::of(it) == kind, self.sending);
+        while self.list.iter().filter(|it| same(it)).count() > most
+            && let Some(victim) = self.list.iter().position(|it| same(it) && Some(it.local_id) != sending)
+        {
             keyring.release(self.list.remove(victim).local_id);
         }
-        self.list.push(session);
     }
 
     /// The session `local_id` is proven to be shared with the living peer: sends go under it from now on, and
@@ -236,6 +242,7 @@ impl Sessions {
             self.heard = Some((boot, number.max(before)));
         }
         self.sending = Some(local_id);
+        self.make_room(Kind::Confirmed, MAX_OF_A_KIND, keyring);
         self.list.retain(|session| {
             let same_boot = session.hello.boot == boot || !session.confirmed;
             if !same_boot {

@@ -29,6 +29,8 @@ pub(crate) struct Shard {
     others: u32,
     /// The peers of the others.
     elsewhere: BTreeSet<PublicKey>,
+    /// What all of them make cookies with; `None` where there is one shard.
+    cookie_secret: Option<[u8; 32]>,
 }
 
 impl Shard {
@@ -37,6 +39,16 @@ impl Shard {
         let id = rng.random_range(1..(1 << bits) - self.others);
         let own = id - id % (self.others + 1) + self.index;
         if own == 0 { self.others + 1 } else { own }
+    }
+
+    /// Whether this one speaks for all.
+    pub fn is_first(&self) -> bool {
+        self.index == 0
+    }
+
+    /// What all shards of the node make cookies with.
+    pub fn cookie_secret(&self) -> Option<[u8; 32]> {
+        self.cookie_secret
     }
 
     /// Whether another shard knows this peer.
@@ -74,6 +86,9 @@ impl Shards {
         let count = most.min(config.peers.len()).max(1);
         let mut seeds = ChaCha12Rng::from_seed(seed);
         seeds.set_stream(2);
+        let mut cookies = seeds.clone();
+        cookies.set_stream(4);
+        let cookie_secret = (count > 1).then(|| cookies.random());
         let shard_of = |peer: usize| peer % count;
         let nodes = (0..count).map(|index| {
             let (own, others): (Vec<_>, Vec<_>) =
@@ -82,6 +97,7 @@ impl Shards {
                 index: index as u32,
                 others: count as u32 - 1,
                 elsewhere: others.iter().map(|(_, peer)| peer.public_key).collect(),
+                cookie_secret,
             };
             // each knows all addresses: what belongs to a peer elsewhere must not come from a peer here
             let local = |peer: usize| if shard_of(peer) == index { peer / count } else { ELSEWHERE };
@@ -110,9 +126,13 @@ impl Shards {
         }
         let Ok(unit) = unit::parse(&mut datagram) else { return Concerns::One(0) };
         match unit.kind {
-            Kind::Sealed { .. } | Kind::Response => Concerns::One(unit.key_id as usize % self.count),
+            Kind::Sealed { .. } | Kind::Response | Kind::Challenge => {
+                Concerns::One(unit.key_id as usize % self.count)
+            }
             // a group's key is named by its gateway, in whichever shard here that peer is
-            Kind::Initiation | Kind::Reset | Kind::Group { .. } => Concerns::Every,
+            Kind::Initiation | Kind::InitiationWithCookie | Kind::Reset | Kind::Group { .. } => {
+                Concerns::Every
+            }
         }
     }
 
@@ -139,7 +159,13 @@ pub fn merged(all: Vec<Status>) -> Option<Status> {
     let mut peers: Vec<_> = vec![std::mem::take(&mut first.peers).into_iter()];
     for status in all {
         // what every shard is shown, the first has counted
-        let shown = Refused { handshake_mark: 0, handshake_stranger: 0, handshake_rate: 0, ..status.refused };
+        let shown = Refused {
+            handshake_mark: 0,
+            handshake_stranger: 0,
+            handshake_rate: 0,
+            handshake_repeated: 0,
+            ..status.refused
+        };
         first.refused += shown;
         peers.push(status.peers.into_iter());
     }
@@ -178,7 +204,7 @@ mod tests {
     proptest! {
         #[test]
         fn an_id_names_the_shard_that_drew_it(count in 1u32..20, index in 0u32..20, seed: u64) {
-            let shard = Shard { index: index % count, others: count - 1, elsewhere: BTreeSet::new() };
+            let shard = Shard { index: index % count, others: count - 1, ..Shard::default() };
             let rng = &mut ChaCha12Rng::seed_from_u64(seed);
             for bits in [6, 24] {
                 let id = shard.draw_id(bits, rng);

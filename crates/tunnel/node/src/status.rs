@@ -344,6 +344,10 @@ pub struct Refused {
     pub handshake_stranger: u64,
     /// More handshakes than are answered in that time.
     pub handshake_rate: u64,
+    /// A handshake message that was answered before.
+    pub handshake_repeated: u64,
+    /// Handshakes beyond that rate whose senders were given a cookie.
+    pub handshake_challenged: u64,
     /// Packets from the TUN that lead to no peer.
     pub no_route: u64,
     /// Packets from the TUN that are no IP.
@@ -362,6 +366,8 @@ impl std::ops::AddAssign for Refused {
             handshake_mark,
             handshake_stranger,
             handshake_rate,
+            handshake_repeated,
+            handshake_challenged,
             no_route,
             not_ip,
         } = other;
@@ -374,6 +380,8 @@ impl std::ops::AddAssign for Refused {
         self.handshake_mark += handshake_mark;
         self.handshake_stranger += handshake_stranger;
         self.handshake_rate += handshake_rate;
+        self.handshake_repeated += handshake_repeated;
+        self.handshake_challenged += handshake_challenged;
         self.no_route += no_route;
         self.not_ip += not_ip;
     }

@@ -1,5 +1,7 @@
 //! The test vectors of docs/wire-format.md that speak of keys.
 
+use crate::admission::cookie_mark;
+use crate::challenge::{self, Asked};
 use crate::handshake::{Identity, derive};
 use crate::seal::{Seal, TrafficKey};
 use base64::Engine;
@@ -38,8 +40,7 @@ fn keys_tokens_and_seals_are_those_of_the_specification() {
             }
             "sealed" => {
                 let counter = value["counter"].as_u64().unwrap();
-                let mut rest = expected.as_slice();
-                let unit = parse(&mut rest).unwrap();
+                let unit = parse(&mut expected.as_slice()).unwrap();
                 assert_eq!(unit.kind, Kind::Sealed { version: 1, counter: counter as u32 & 0xff_ffff });
                 let mut datagram = Vec::new();
                 emit_header(unit.kind, unit.key_id, None, &mut datagram);
@@ -47,9 +48,23 @@ fn keys_tokens_and_seals_are_those_of_the_specification() {
                 Seal::new(Arc::new(TrafficKey::new(&key(&value["key"]))), counter).apply(&mut datagram);
                 assert_eq!(datagram, expected);
             }
+            "cookie mark" => {
+                let cookie = bytes(&value["cookie"]).try_into().unwrap();
+                let parts = [bytes(&value["header"]), bytes(&value["noise"])];
+                assert_eq!(cookie_mark(&cookie, &[&parts[0], &parts[1]]).as_slice(), expected);
+            }
+            "challenge" => {
+                let unit = parse(&mut expected.as_slice()).unwrap();
+                let (key, mark) = (key(&value["key"]), bytes(&value["mark"]).try_into().unwrap());
+                let asked = match value["number"].as_u64() {
+                    Some(newest) => Asked::NumberAbove(newest),
+                    None => Asked::Cookie(bytes(&value["cookie"]).try_into().unwrap()),
+                };
+                assert_eq!(challenge::open(&key, &key, mark, &unit), Some(asked));
+            }
             _ => continue,
         }
         checked += 1;
     }
-    assert_eq!(checked, 5);
+    assert_eq!(checked, 8);
 }

@@ -8,8 +8,8 @@
 //!
 //! The mark is a keyed BLAKE2s-128 of all else in the message under a key derived from the network key.
 //! Whoever does not know the network key cannot make a node compute a Diffie-Hellman product. A repeated
-//! initiation costs one response and one session that is never confirmed; the session in use stays (no clock
-//! is needed for this).
+//! initiation is answered with the same bytes while its session waits to be confirmed, and not at all
+//! afterwards. How a node asks for more before it answers, [`crate::challenge`] says.
 
 use crate::number::{from_u24, to_u24};
 use crate::{Malformed, take_array};
@@ -24,6 +24,17 @@ pub const MARK_BYTES: usize = 16;
 pub struct Initiation<'a> {
     /// Made with the network key over header and Noise message.
     pub mark: [u8; MARK_BYTES],
+    /// The Noise message.
+    pub noise: &'a [u8],
+}
+
+/// The body of an initiation that shows a cookie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InitiationWithCookie<'a> {
+    /// Made with the network key over header, cookie mark and Noise message.
+    pub mark: [u8; MARK_BYTES],
+    /// Made with the cookie over header and Noise message.
+    pub cookie_mark: [u8; MARK_BYTES],
     /// The Noise message.
     pub noise: &'a [u8],
 }
@@ -49,6 +60,22 @@ impl<'a> Initiation<'a> {
     /// Appends the body behind its header.
     pub fn emit(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.mark);
+        out.extend_from_slice(self.noise);
+    }
+}
+
+impl<'a> InitiationWithCookie<'a> {
+    /// Reads the body.
+    pub fn parse(mut body: &'a [u8]) -> Result<Self, Malformed> {
+        let mark = take_array(&mut body, "initiation: mark")?;
+        let cookie_mark = take_array(&mut body, "initiation: cookie mark")?;
+        Ok(InitiationWithCookie { mark, cookie_mark, noise: body })
+    }
+
+    /// Appends the body behind its header.
+    pub fn emit(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.mark);
+        out.extend_from_slice(&self.cookie_mark);
         out.extend_from_slice(self.noise);
     }
 }
@@ -81,6 +108,10 @@ mod tests {
             let response = Response { key_id, mark, noise: &noise };
             response.emit(&mut out);
             prop_assert_eq!(Response::parse(&out), Ok(response));
+            out.clear();
+            let returned = InitiationWithCookie { mark, cookie_mark: [7; 16], noise: &noise };
+            returned.emit(&mut out);
+            prop_assert_eq!(InitiationWithCookie::parse(&out), Ok(returned));
             out.clear();
             let initiation = Initiation { mark, noise: &noise };
             initiation.emit(&mut out);

@@ -9,15 +9,19 @@
 //! +------------------------------------+--------+--------+-------------------+
 //! | capabilities (32)                  | window | sample | reset token (128) |
 //! |                                    | bytes  | bits   |                   |
-//! +------------------------------------+--------+--------+-------------------+
+//! +--------+---------------------------+--------+--------+-------------------+
+//! | draft  | number across boots (64)                                        |
+//! +--------+-----------------------------------------------------------------+
 //! ```
 //!
-//! Within a boot the initiator numbers its handshakes upwards, so that a repeated initiation of the boot in
-//! use is refused without a clock.
+//! The last row is of version 2. Within a boot the initiator numbers its handshakes upwards, and across boots
+//! by a second number: a responder answers one that is not above the newest with a
+//! [challenge](crate::challenge). No clock is trusted for this.
 //!
 //! What a newer version appends is passed over, and so are capabilities that are not known. The session
 //! speaks the newest version that both speak; where there is none, it is a plain tunnel
-//! ([`crate::unit::PLAIN`]). Both sides come to the same from the two hellos.
+//! ([`crate::unit::PLAIN`]). Version 2 is a draft: nodes of unequal drafts speak version 1. Both sides come to
+//! the same from the two hellos.
 
 use crate::reset::RESET_TOKEN_BYTES;
 use crate::unit::{PLAIN, VERSION};
@@ -44,7 +48,21 @@ pub struct Hello {
     pub capabilities: u32,
     /// What a [`crate::reset`] about this session's key id will show.
     pub reset_token: [u8; RESET_TOKEN_BYTES],
+    /// What version 2 says more; `None` of a node that does not speak it.
+    pub second: Option<Second>,
 }
+
+/// What version 2 says in a hello.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Second {
+    /// Which draft of version 2.
+    pub draft: u8,
+    /// Rises with every handshake of this initiator, across its boots; a response has 0.
+    pub across_boots: u64,
+}
+
+/// The draft of version 2 that this crate speaks.
+pub const DRAFT: u8 = 1;
 
 /// The node answers [`crate::request`]s: it keeps what it sent and refers to packets that may be lost.
 pub const ANSWERS_REQUESTS: u32 = 1;
@@ -81,12 +99,20 @@ impl Hello {
     #[must_use]
     pub fn common_version(&self, other: &Self) -> u8 {
         let oldest = self.oldest_version.max(other.oldest_version);
-        let newest = self.newest_version.min(other.newest_version).min(VERSION);
+        let same_draft = self.draft().is_some() && self.draft() == other.draft();
+        let known = if same_draft { VERSION } else { 1 };
+        let newest = self.newest_version.min(other.newest_version).min(known);
         if oldest <= newest { newest } else { PLAIN }
+    }
+
+    fn draft(&self) -> Option<u8> {
+        self.second.map(|second| second.draft)
     }
 
     /// Bytes of a version 1 hello.
     pub const BYTES: usize = 40;
+    /// Bytes that version 2 appends.
+    pub const SECOND_BYTES: usize = 9;
 
     /// Reads a hello.
     pub fn parse(mut input: &[u8]) -> Result<Self, Malformed> {
@@ -98,6 +124,8 @@ impl Hello {
         let capabilities = u32::from_be_bytes(take_array(input, "hello: capabilities")?);
         let [window_bytes, sample_bits] = take_array(input, "hello: fingerprints")?;
         let reset_token = take_array(input, "hello: reset token")?;
+        let second = (newest_version >= 2 && input.len() >= Self::SECOND_BYTES).then(|| Second::parse(input));
+        let second = second.transpose()?;
         Ok(Hello {
             oldest_version,
             newest_version,
@@ -108,6 +136,7 @@ impl Hello {
             sample_bits,
             capabilities,
             reset_token,
+            second,
         })
     }
 
@@ -120,6 +149,18 @@ impl Hello {
         out.extend_from_slice(&self.capabilities.to_be_bytes());
         out.extend_from_slice(&[self.window_bytes, self.sample_bits]);
         out.extend_from_slice(&self.reset_token);
+        if let Some(Second { draft, across_boots }) = self.second {
+            out.push(draft);
+            out.extend_from_slice(&across_boots.to_be_bytes());
+        }
+    }
+}
+
+impl Second {
+    fn parse(input: &mut &[u8]) -> Result<Self, Malformed> {
+        let [draft] = take_array(input, "hello: draft")?;
+        let across_boots = u64::from_be_bytes(take_array(input, "hello: number across boots")?);
+        Ok(Second { draft, across_boots })
     }
 }
 
@@ -140,10 +181,11 @@ mod tests {
             sample_bits: 4,
             capabilities: 5,
             reset_token: [6; 16],
+            second: Some(Second { draft: 1, across_boots: 1 << 40 }),
         };
         let mut out = Vec::new();
         hello.emit(&mut out);
-        assert_eq!(out.len(), Hello::BYTES);
+        assert_eq!(out.len(), Hello::BYTES + Hello::SECOND_BYTES);
         out.extend_from_slice(b"what a newer version appends");
         assert_eq!(Hello::parse(&out), Ok(hello));
         assert_eq!(Hello::parse(&out[..39]), Err(Malformed("hello: reset token")));
@@ -152,8 +194,8 @@ mod tests {
     proptest! {
         /// Whatever two nodes say, they come to the same, which both speak or which is the plain tunnel.
         #[test]
-        fn both_sides_agree(one: (u8, u8), other: (u8, u8)) {
-            let hello = |(oldest_version, newest_version)| Hello {
+        fn both_sides_agree(one: (u8, u8, u8), other: (u8, u8, u8)) {
+            let hello = |(oldest_version, newest_version, draft)| Hello {
                 oldest_version,
                 newest_version,
                 boot: 1,
@@ -163,6 +205,7 @@ mod tests {
                 sample_bits: 4,
                 capabilities: u32::MAX,
                 reset_token: [0; 16],
+                second: (newest_version >= 2).then_some(Second { draft: draft % 2, across_boots: 0 }),
             };
             let (one, other) = (hello(one), hello(other));
             let version = one.common_version(&other);
@@ -171,7 +214,9 @@ mod tests {
                 (hello.oldest_version..=hello.newest_version).contains(&version)
             });
             prop_assert!(version == PLAIN || both(version) && version <= VERSION);
-            prop_assert!((version + 1..=VERSION).all(|newer| !both(newer)), "the newest");
+            let newest = if one.draft() == other.draft() { VERSION } else { 1 };
+            prop_assert!(version <= newest, "unequal drafts");
+            prop_assert!((version + 1..=newest).all(|newer| !both(newer)), "the newest");
         }
     }
 }

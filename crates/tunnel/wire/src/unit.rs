@@ -14,23 +14,27 @@
 //!
 //! The header is authenticated with the ciphertext (AEAD's associated data). `L` is set when another unit
 //! follows: what is sealed under a group's key and what only one station may read share one datagram so. A
-//! sealed unit has the version that its session agreed on. Handshake messages and resets are of [`VERSION`] 1
-//! in every version, and so is everything up to the ciphertext: by them nodes of any two versions meet, and
-//! agree on one that both speak or on [`PLAIN`].
+//! sealed unit has the version that its session agreed on. All other units are of version 1 in every version,
+//! and so is everything up to the ciphertext: by them nodes of any two versions meet, and agree on one that
+//! both speak or on [`PLAIN`].
 //!
 //! The key id is chosen by whoever opens the unit; for a handshake's first message and a group's key it is
 //! the sender's, and for a reset the one that was not known.
+//!
+//! A datagram has at most [`MAX_UNITS`]: what somebody who can seal nothing makes a node look up is bounded.
 
 use crate::number::{from_u24, to_u24};
 use crate::{Malformed, take, take_array};
 
 /// The newest version of the formats in this crate.
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = 2;
 /// The version of a session between nodes that have no other in common: a plain tunnel, which every version
 /// speaks. Frames are those that [`crate::frame::FrameType::is_plain`] names, for ever.
 pub const PLAIN: u8 = 0;
-/// The version of handshake messages and resets.
-const HANDSHAKE_VERSION: u8 = 1;
+/// The version of all units but sealed ones.
+const FRAMING_VERSION: u8 = 1;
+/// The most units of a datagram; those behind are not looked at.
+pub const MAX_UNITS: usize = 16;
 /// Bytes of a sealed unit's header without a length.
 pub const SEALED_HEADER_BYTES: usize = 7;
 /// Bytes of the authentication tag behind a ciphertext.
@@ -60,6 +64,10 @@ pub enum Kind {
         /// The low 24 bits of the sender's counter under this key.
         counter: u32,
     },
+    /// The first message again, with a mark under a cookie: [`crate::challenge`].
+    InitiationWithCookie,
+    /// What an initiation has to show before it is answered: [`crate::challenge`].
+    Challenge,
 }
 
 /// One unit of a datagram.
@@ -91,7 +99,7 @@ pub fn parse<'a>(datagram: &mut &'a [u8]) -> Result<Unit<'a>, NotAUnit> {
     let whole = *datagram;
     let [first, id @ ..] = take_array::<4>(datagram, "unit header")?;
     let version = first >> 4;
-    let spoken = if first & 0x07 == 0 { PLAIN..=VERSION } else { HANDSHAKE_VERSION..=HANDSHAKE_VERSION };
+    let spoken = if first & 0x07 == 0 { PLAIN..=VERSION } else { FRAMING_VERSION..=FRAMING_VERSION };
     if !spoken.contains(&version) {
         return Err(NotAUnit::OtherVersion(version));
     }
@@ -101,6 +109,8 @@ pub fn parse<'a>(datagram: &mut &'a [u8]) -> Result<Unit<'a>, NotAUnit> {
         2 => Kind::Response,
         3 => Kind::Reset,
         4 => Kind::Group { counter: from_u24(take_array(datagram, "counter")?) },
+        5 => Kind::InitiationWithCookie,
+        6 => Kind::Challenge,
         _ => return Err(Malformed("unit kind").into()),
     };
     let body_bytes = if first & LENGTH_FOLLOWS != 0 {
@@ -117,10 +127,12 @@ pub fn parse<'a>(datagram: &mut &'a [u8]) -> Result<Unit<'a>, NotAUnit> {
 pub fn emit_header(kind: Kind, key_id: u32, followed_by: Option<u16>, out: &mut Vec<u8>) {
     let (version, code) = match kind {
         Kind::Sealed { version, .. } => (version, 0),
-        Kind::Initiation => (HANDSHAKE_VERSION, 1),
-        Kind::Response => (HANDSHAKE_VERSION, 2),
-        Kind::Reset => (HANDSHAKE_VERSION, 3),
-        Kind::Group { .. } => (VERSION, 4),
+        Kind::Initiation => (FRAMING_VERSION, 1),
+        Kind::Response => (FRAMING_VERSION, 2),
+        Kind::Reset => (FRAMING_VERSION, 3),
+        Kind::Group { .. } => (FRAMING_VERSION, 4),
+        Kind::InitiationWithCookie => (FRAMING_VERSION, 5),
+        Kind::Challenge => (FRAMING_VERSION, 6),
     };
     let length_flag = if followed_by.is_some() { LENGTH_FOLLOWS } else { 0 };
     out.push(version << 4 | length_flag | code);
@@ -145,6 +157,8 @@ mod tests {
             Just(Kind::Response),
             Just(Kind::Reset),
             (0u32..1 << 24).prop_map(|counter| Kind::Group { counter }),
+            Just(Kind::InitiationWithCookie),
+            Just(Kind::Challenge),
         ]
     }
 
@@ -182,7 +196,7 @@ mod tests {
 
     #[test]
     fn another_version_is_named() {
-        assert_eq!(parse(&mut &[0x20, 0, 0, 0, 0, 0, 0, 0][..]), Err(NotAUnit::OtherVersion(2)));
+        assert_eq!(parse(&mut &[0x30, 0, 0, 0, 0, 0, 0, 0][..]), Err(NotAUnit::OtherVersion(3)));
         assert_eq!(parse(&mut &[0x01, 0, 0, 0][..]), Err(NotAUnit::OtherVersion(0)), "a plain handshake");
     }
 }

@@ -26,7 +26,7 @@ use wire::unit::{self, Kind};
 use wire::varint;
 
 /// Those that this crate does not read: `node` reads those of cryptography, `published` those of experiments.
-const OF_OTHERS: [&str; 4] = ["derive", "reset token", "sealed", "hashed"];
+const OF_OTHERS: [&str; 6] = ["derive", "reset token", "sealed", "hashed", "challenge", "cookie mark"];
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -62,6 +62,8 @@ fn read(format: &str, input: &[u8]) -> (Value, Option<Vec<u8>>) {
                 Kind::Response => "response",
                 Kind::Reset => "reset",
                 Kind::Group { .. } => "group",
+                Kind::InitiationWithCookie => "initiation with a cookie",
+                Kind::Challenge => "challenge",
             };
             let mut value = json!({
                 "kind": name,
@@ -291,7 +293,7 @@ fn read(format: &str, input: &[u8]) -> (Value, Option<Vec<u8>>) {
         "hello" => {
             let it = Hello::parse(input).unwrap();
             it.emit(&mut out);
-            let value = json!({
+            let mut value = json!({
                 "oldest_version": it.oldest_version,
                 "newest_version": it.newest_version,
                 "boot": it.boot,
@@ -302,6 +304,10 @@ fn read(format: &str, input: &[u8]) -> (Value, Option<Vec<u8>>) {
                 "sample_bits": it.sample_bits,
                 "reset_token": hex(&it.reset_token),
             });
+            if let Some(second) = it.second {
+                value["draft"] = second.draft.into();
+                value["across_boots"] = second.across_boots.into();
+            }
             (value, Some(out))
         }
         _ => panic!("no form is called {format:?}"),

@@ -3,7 +3,7 @@
 use super::heard::Untold;
 use super::others::Others;
 use super::pieces::Pieces;
-use crate::replay::ReplayWindow;
+use crate::replay::{ReplayWindow, WINDOW};
 use crate::seal::TrafficKey;
 use crate::session::NotOpened;
 use overhear::{Delivered, MissBounds, PacketNumber, Received, Settings, Station, StationId};
@@ -17,6 +17,9 @@ use wire::shim::MAX_RESTORED_BYTES;
 
 /// How far what is overheard may be ahead of what was sent to this member.
 const MOST_AHEAD: u64 = 1 << 22;
+/// A group's key gives way to the next before this many units: their counters are known from what of them is
+/// sent, whatever was heard before.
+const FIRST_HALF: u64 = (1 << (COUNTER_BITS - 1)) - 1;
 /// Packets that wait for chunks at once, and are known here.
 const MAX_WAITING: usize = 128;
 
@@ -30,11 +33,12 @@ pub(crate) enum Reached {
 }
 
 /// One key of the group, with a window for each way: what is overheard may also be sent to us, and either may
-/// be lost.
+/// be lost. Any member can seal units under any counter, so that only what is proven moves the first window,
+/// and nothing that the second one says is final.
 pub(super) struct Keys {
     key_id: u32,
     key: TrafficKey,
-    sent: ReplayWindow,
+    proven: ReplayWindow,
     overheard: ReplayWindow,
 }
 
@@ -155,6 +159,13 @@ impl Listener {
             // what another gateway sends to this node it sends under their pairwise key
             None if way == Reached::Sent => None,
             None => self.others.open(key_id, truncated, header, body),
+        }
+    }
+
+    /// A unit that was sent to this member is proven to be its gateway's: it does not come again.
+    pub fn prove(&mut self, key_id: u32, counter: u64) {
+        if let Some(keys) = self.keys.iter_mut().flatten().find(|keys| keys.key_id == key_id) {
+            keys.proven.mark(counter);
         }
     }
 
@@ -350,7 +361,7 @@ impl Keys {
         Keys {
             key_id,
             key: TrafficKey::new(traffic_key),
-            sent: ReplayWindow::default(),
+            proven: ReplayWindow::default(),
             overheard: ReplayWindow::default(),
         }
     }
@@ -377,20 +388,21 @@ impl Keys {
         header: &[u8],
         body: &mut [u8],
     ) -> Result<(usize, u64), NotOpened> {
-        let Keys { key, sent, overheard, .. } = self;
-        let expected = sent.next().max(overheard.next());
-        let counter = widen(u64::from(truncated), COUNTER_BITS, expected);
-        let window = match way {
-            Reached::Sent => sent,
-            Reached::Overheard => overheard,
+        let Keys { key, proven, overheard, .. } = self;
+        let counter = widen(u64::from(truncated), COUNTER_BITS, proven.next().max(FIRST_HALF));
+        let is_fresh = match way {
+            Reached::Sent => proven.is_fresh(counter),
+            Reached::Overheard => counter + WINDOW >= proven.next() && !overheard.has_seen(counter),
         };
-        if !window.is_fresh(counter) {
+        if !is_fresh {
             return Err(NotOpened::Replay);
         }
         let Some(plain_bytes) = key.open(counter, header, body) else {
             return Err(NotOpened::Authentication);
         };
-        window.mark(counter);
+        if way == Reached::Overheard && overheard.is_fresh(counter) {
+            overheard.mark(counter);
+        }
         Ok((plain_bytes, counter))
     }
 }

@@ -14,6 +14,8 @@ use wire::unit::Kind;
 
 /// A key is replaced when it is this old.
 const REKEY_AFTER: Duration = Duration::from_secs(600);
+/// ... or after so many units: members know a unit's counter by its low 24 bits.
+const REKEY_AFTER_UNITS: u64 = 1 << 23;
 
 /// What is shared with the members of the group.
 pub(crate) struct Sharing {
@@ -92,7 +94,7 @@ impl Sharing {
     /// When [`handle_timeout`](Sharing::handle_timeout) has something to do.
     pub fn timeout(&self) -> Duration {
         let neighbours = self.neighbours.as_ref().and_then(Neighbours::timeout);
-        if self.is_new {
+        if self.is_new || self.next_counter >= REKEY_AFTER_UNITS {
             Duration::ZERO
         } else {
             neighbours.map_or(self.rekey_at, |at| at.min(self.rekey_at))
@@ -101,7 +103,7 @@ impl Sharing {
 
     /// Makes another key when it is time. Whether members are to be told.
     pub fn handle_timeout(&mut self, now: Duration) -> bool {
-        if self.rekey_at <= now {
+        if self.rekey_at <= now || self.next_counter >= REKEY_AFTER_UNITS {
             self.rekey(now);
         }
         if let Some(neighbours) = &mut self.neighbours {

@@ -6,6 +6,7 @@
 
 use super::{Node, Transmit};
 use crate::coding::{Form, LEAST_BYTES};
+use crate::group::Sharing;
 use crate::pack::{Native, natives_mac};
 use mesh::cope::opportunity::gather;
 use std::time::Duration;
@@ -149,11 +150,12 @@ impl Node {
             .collect();
         let Some(parts) = parts else { return false };
         let counter = first.native.packed.seal.counter();
+        let Some(key_id) = self.sharing.as_ref().map(Sharing::key_id) else { return false };
         out.clear();
         out.extend_from_slice(&first.datagram[..=SEALED_HEADER_BYTES]);
         out.resize(SEALED_HEADER_BYTES + FRONT_BYTES, 0);
-        let mac =
-            Natives::emit(&parts, |at, bytes| natives_mac(&together[at].native.mac, counter, bytes), out);
+        let mac_of = |at: usize, bytes: &[u8]| natives_mac(&together[at].native, key_id, counter, bytes);
+        let mac = Natives::emit(&parts, mac_of, out);
         out[SEALED_HEADER_BYTES + 1..SEALED_HEADER_BYTES + FRONT_BYTES].copy_from_slice(&mac);
         let limit = together.iter().map(|it| self.peers[it.peer].path.limit()).min().unwrap_or(0);
         let around = AROUND_DATAGRAM + TAG_BYTES;

@@ -2,14 +2,18 @@
 //! hold keys that are not known any more.
 
 use super::Node;
+use crate::admission::Answer;
+use crate::challenge;
 use crate::config::Config;
-use crate::handshake::Refused;
+use crate::handshake::{Marked, Refused};
+use crate::initiator::Introduction;
 use crate::link::{capabilities, store_kib};
 use crate::peer::Peer;
-use crate::sessions::Introduction;
+use crate::sessions::Verdict;
 use std::net::SocketAddr;
 use std::time::Duration;
-use wire::hello::Hello;
+use wire::handshake::MARK_BYTES;
+use wire::hello::{DRAFT, Hello, Second};
 use wire::unit::{self, Kind, Unit};
 
 /// Handshake messages and resets that wait to be sent.
@@ -17,34 +21,123 @@ const MAX_LETTERS: usize = 256;
 
 impl Node {
     pub(super) fn handle_initiation(&mut self, now: Duration, from: SocketAddr, unit: &Unit<'_>) {
-        if !self.handshakes.take(now) {
+        let initiation = match self.identity.check_initiation(unit) {
+            Ok(initiation) => initiation,
+            Err(why) => return self.refuse_handshake(why),
+        };
+        if self.admission.answers.has(initiation.mark) {
+            return self.answer_again(now, from, initiation.mark);
+        }
+        let has_cookie = initiation.cookie_mark.is_some_and(|mark| {
+            let cookies = &self.admission.cookies;
+            cookies.accept(now, from, mark, &[initiation.header, initiation.noise])
+        });
+        if !self.admission.admit(now, from.ip(), has_cookie) {
             self.refused.handshake_rate += 1;
+            if !has_cookie {
+                self.give_cookie(now, from, (unit.key_id, initiation.mark));
+            }
             return;
         }
-        let (key, hello, state) = match self.identity.hear(unit, &mut self.rng) {
+        let answer = self.answer_initiation((now, from), unit.key_id, &initiation);
+        if let Some(answer) = &answer {
+            self.post(from, answer.letter.clone());
+        }
+        self.admission.answers.note(initiation.mark, answer);
+    }
+
+    /// Decrypts an initiation, and says what it is answered, if anything.
+    fn answer_initiation(
+        &mut self,
+        (now, first_from): (Duration, SocketAddr),
+        remote_id: u32,
+        initiation: &Marked<'_>,
+    ) -> Option<Answer> {
+        let given = (now, 0);
+        let (key, hello, state) = match self.identity.hear(initiation, &mut self.rng) {
             Ok(heard) => heard,
-            Err(why) => return self.refuse_handshake(why),
+            Err(why) => {
+                self.refuse_handshake(why);
+                return None;
+            }
         };
         let Some(index) = self.peers.iter().position(|peer| peer.config.public_key == key) else {
             self.refused.handshake_stranger += u64::from(!self.keyring.shard().is_elsewhere(&key));
-            return;
+            return None;
         };
-        if !self.peers[index].sessions.is_new(&hello) {
-            self.refused.replay += 1;
-            return;
+        match self.peers[index].sessions.judge(&hello) {
+            Verdict::New => {}
+            Verdict::Repeated => {
+                self.refused.replay += 1;
+                return None;
+            }
+            Verdict::NotAbove(newest) => {
+                self.refused.replay += 1;
+                let pair_key = self.identity.pair_key(&key)?;
+                let asked = (remote_id, initiation.mark);
+                let letter = challenge::tell_number(&pair_key, asked, newest, &mut self.rng);
+                return Some(Answer { peer: index, session: None, letter, first_from, given });
+            }
         }
         let local_id = self.keyring.allocate(&mut self.rng, index);
         let introduction =
             Introduction { identity: &self.identity, hello: own_hello(&self.config, self.boot) };
         let sessions = &mut self.peers[index].sessions;
-        let (id, keyring) = (unit.key_id, &mut self.keyring);
-        match sessions.respond(now, &introduction, (hello, state), id, local_id, keyring) {
-            Ok(letter) => self.post(from, letter),
-            Err(why) => self.refuse_handshake(why),
+        let keyring = &mut self.keyring;
+        match sessions.respond(now, &introduction, (hello, state), remote_id, local_id, keyring) {
+            Ok(letter) => Some(Answer { peer: index, session: Some(local_id), letter, first_from, given }),
+            Err(why) => {
+                self.refuse_handshake(why);
+                None
+            }
         }
     }
 
-    pub(super) fn handle_response(&mut self, now: Duration, from: SocketAddr, unit: &Unit<'_>) {
+    /// An initiation came again: whoever lost the answer gets it once more, and what it has led to stays.
+    fn answer_again(&mut self, now: Duration, from: SocketAddr, mark: [u8; MARK_BYTES]) {
+        self.refused.handshake_repeated += 1;
+        let peers = &self.peers;
+        let is_known = |answer: &Answer| peers[answer.peer].endpoint == Some(from);
+        let answer = self.admission.answer_again(now, from, mark, is_known);
+        let is_open = |answer: &&Answer| {
+            answer.session.is_none_or(|session| peers[answer.peer].sessions.is_unconfirmed(session))
+        };
+        let letter = answer.filter(is_open).map(|answer| answer.letter.clone());
+        if let Some(letter) = letter {
+            self.post(from, letter);
+        }
+    }
+
+    /// Gives a cookie, which is fewer bytes than came.
+    fn give_cookie(&mut self, now: Duration, from: SocketAddr, initiation: (u32, [u8; MARK_BYTES])) {
+        // all shards hear it, and make the same cookies
+        if self.keyring.shard().is_first() && self.admission.may_give_cookie(now) {
+            let cookie = self.admission.cookies.of(now, from);
+            let letter =
+                challenge::give_cookie(self.identity.cookie_key(), initiation, cookie, &mut self.rng);
+            self.refused.handshake_challenged += 1;
+            self.post(from, letter);
+        }
+    }
+
+    /// A peer asks for more before it answers our initiation.
+    pub(super) fn handle_challenge(&mut self, now: Duration, unit: &Unit<'_>) {
+        let index = self.keyring.owner(unit.key_id);
+        let Some((index, to)) = index.and_then(|index| Some((index, self.peers[index].endpoint?))) else {
+            self.refused.unknown_key += 1;
+            return;
+        };
+        let introduction =
+            Introduction { identity: &self.identity, hello: own_hello(&self.config, self.boot) };
+        let Peer { sessions, config, .. } = &mut self.peers[index];
+        let (peer, rng, keyring) = ((index, &config.public_key), &mut self.rng, &mut self.keyring);
+        match sessions.challenged(now, &introduction, peer, unit, rng, keyring) {
+            Some(letter) => self.post(to, letter),
+            None => self.refused.authentication += 1,
+        }
+    }
+
+    pub(super) fn handle_response(&mut self, now: Duration, unit: &Unit<'_>) {
         let Some(index) = self.keyring.owner(unit.key_id) else {
             self.refused.unknown_key += 1;
             return;
@@ -52,7 +145,7 @@ impl Node {
         let peer = &mut self.peers[index];
         match peer.sessions.finish(now, &self.identity, unit, &mut self.keyring) {
             Ok(Some(local_id)) => {
-                peer.endpoint = Some(from);
+                // where it came from nothing proves: the first sealed unit does
                 peer.use_session(now, local_id, &mut outside!(self));
                 // the first sealed unit tells the responder that these keys are in use
                 peer.ping_at = Some(now);
@@ -97,13 +190,11 @@ impl Node {
     /// Begins a handshake with a peer whose address is known, or tries again.
     pub(super) fn initiate(&mut self, now: Duration, index: usize) {
         let Some(to) = self.peers[index].endpoint else { return };
-        let local_id = self.keyring.allocate(&mut self.rng, index);
         let introduction =
             Introduction { identity: &self.identity, hello: own_hello(&self.config, self.boot) };
         let Peer { sessions, config, .. } = &mut self.peers[index];
-        let keyring = &mut self.keyring;
-        if let Some(letter) = sessions.initiate(now, &introduction, config, local_id, &mut self.rng, keyring)
-        {
+        let (peer, rng, keyring) = ((index, &config.public_key), &mut self.rng, &mut self.keyring);
+        if let Some(letter) = sessions.initiate(now, &introduction, peer, rng, keyring) {
             self.post(to, letter);
         }
     }
@@ -126,5 +217,6 @@ fn own_hello(config: &Config, boot: u64) -> Hello {
         window_bytes: u8::try_from(config.reduce.window_bytes).unwrap_or(u8::MAX),
         sample_bits: u8::try_from(config.reduce.sample_bits).unwrap_or(u8::MAX),
         reset_token: [0; wire::reset::RESET_TOKEN_BYTES],
+        second: (*config.versions.end() >= 2).then_some(Second { draft: DRAFT, across_boots: 0 }),
     }
 }

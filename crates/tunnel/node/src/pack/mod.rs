@@ -22,6 +22,7 @@ pub use heads::Heads;
 pub(crate) use natives::{Native, natives_mac};
 pub use packets::Overflow;
 use packets::Row;
+pub(crate) use shared::GroupUnit;
 pub use shared::SHARING_BYTES;
 
 use crate::encapsulation::OuterClass;

@@ -1,13 +1,14 @@
 //! Natives that share a frame: one written as if it were alone, and one taken out of a frame with others
 //! ([`crate::coding`]).
 
-use super::shared::UNIT;
-use super::{Due, Packed};
+use super::shared::unit_number;
+use super::{Due, GroupUnit, Packed};
 use crate::coding::Form;
 use crate::group::Reached;
 use crate::link::Link;
 use crate::node::Outside;
 use crate::peer::Peer;
+use crate::session::Session;
 use re::mac::PacketMac;
 use recovery::xor;
 use std::time::Duration;
@@ -25,14 +26,21 @@ pub(crate) struct Native {
     pub sequence: u64,
     /// The key for its MAC.
     pub mac: PacketMac,
+    /// What is spoken with the member.
+    pub version: u8,
 }
 
 /// Keeps these MACs apart from those of units for one member.
-const NATIVES: u64 = UNIT | 1 << 62;
+const NATIVES: u64 = 1 << 62;
 
 /// The MAC for one member of a unit with natives.
-pub(crate) fn natives_mac(mac: &PacketMac, counter: u64, bytes: &[u8]) -> [u8; PACKET_MAC_BYTES] {
-    mac.of(NATIVES | counter, bytes)
+pub(crate) fn natives_mac(
+    native: &Native,
+    key_id: u32,
+    counter: u64,
+    bytes: &[u8],
+) -> [u8; PACKET_MAC_BYTES] {
+    native.mac.of(NATIVES | unit_number(native.version, key_id, counter), bytes)
 }
 
 impl Peer {
@@ -65,19 +73,21 @@ impl Peer {
         out: &mut Vec<u8>,
     ) -> Option<Native> {
         let (packed, form) = self.pack_shared(now, (&Due::default(), true), outside, out)?;
-        let mac = self.sessions.sending(now)?.send_mac.clone();
-        Some(Native { packed, form, sequence: self.link.as_ref()?.outstanding.last()?, mac })
+        let session = self.sessions.sending(now)?;
+        let (mac, version) = (session.send_mac.clone(), session.version);
+        Some(Native { packed, form, sequence: self.link.as_ref()?.outstanding.last()?, mac, version })
     }
 
     /// Takes what is for this node out of a unit with natives for several members.
     pub(super) fn take_natives(
         &mut self,
         now: Duration,
-        (way, counter, ecn): (Reached, u64, u8),
+        unit: &GroupUnit,
         (member, mac): (u8, [u8; PACKET_MAC_BYTES]),
         plaintext: &[u8],
         outside: &mut Outside<'_>,
     ) {
+        let &GroupUnit { way, key_id, counter, ecn, .. } = unit;
         let Some(Link { listener: Some(listener), received, .. }) = &mut self.link else { return };
         let (own_member, slot_bits) = (listener.member(), listener.slot_bits());
         let Ok(natives) = Natives::parse(member, plaintext) else {
@@ -103,11 +113,17 @@ impl Peer {
         let is_out = others.all(|(_, other)| take_out(&other).is_some());
         proven.truncate(literals_at + own.bytes);
         let mac = natives.mac(place).unwrap_or(mac);
-        let proves = |key: &PacketMac| key.verifies(NATIVES | counter, &proven, mac);
+        let proves = |session: &Session| {
+            let number = NATIVES | unit_number(session.version, key_id, counter);
+            session.receive_mac.verifies(number, &proven, mac)
+        };
         let Some((session, mac)) = self.sessions.proving(proves).filter(|_| is_out) else {
             self.counters.natives_undecodable += 1;
             return;
         };
+        if way == Reached::Sent {
+            listener.prove(key_id, counter);
+        }
         let sequence = received.widen(own.sequence);
         if received.holds(sequence) {
             return;
@@ -128,6 +144,7 @@ impl Peer {
         }
         outside.deliveries.recycle(rest);
         outside.deliveries.recycle(proven);
+        self.has_proven(now, unit, outside);
     }
 }
 

@@ -10,8 +10,10 @@ use crate::link::Link;
 use crate::node::Outside;
 use crate::peer::Peer;
 use crate::reduce::Written;
+use crate::session::Session;
 use overhear::StationId;
 use re::mac::PacketMac;
+use std::net::SocketAddr;
 use std::time::Duration;
 use wire::frame::{self, Frame, FrameType, Frames, SEQUENCE_BYTES};
 use wire::group::{FRONT_BYTES, Heard, HeardOfOther, Joined, Membership, OtherGroup, Shared};
@@ -25,7 +27,31 @@ const AROUND_SHARED: usize = Shared::MOST_FRONT_BYTES + 1;
 /// Bytes that sharing may add to a packet that is alone in a datagram.
 pub const SHARING_BYTES: usize = FRONT_BYTES + AROUND_SHARED;
 /// Keeps the MACs of units apart from those of packets, which are made with the same key.
-pub(super) const UNIT: u64 = 1 << 63;
+const UNIT: u64 = 1 << 63;
+/// Bits of a counter in what a unit's MAC is made of: a group's key does not seal so many units.
+const COUNTER_BITS: u32 = 38;
+
+/// What the MAC of a group's unit is made of beside its bytes. From version 2 on it has the key's id, since
+/// counters begin anew under every key.
+pub(super) fn unit_number(version: u8, key_id: u32, counter: u64) -> u64 {
+    let key = if version >= 2 { u64::from(key_id) << COUNTER_BITS } else { 0 };
+    UNIT | key | counter
+}
+
+/// A group's unit as it came.
+pub(crate) struct GroupUnit {
+    /// By which way.
+    pub way: Reached,
+    /// Under which key, and its counter there.
+    pub key_id: u32,
+    pub counter: u64,
+    /// The codepoint in the outer header.
+    pub ecn: u8,
+    /// Where it came from, which nothing proves.
+    pub from: SocketAddr,
+    /// Its bytes with header and tag.
+    pub bytes: usize,
+}
 
 impl Row<'_> {
     /// Bytes that the next packet's frame may take beyond the packet's own.
@@ -70,7 +96,7 @@ impl Peer {
         let key_id = sharing.key_id();
         let (kind, seal) = sharing.next_seal();
         let session = self.sessions.sending(now)?;
-        let mac = session.send_mac.clone();
+        let (mac, version) = (session.send_mac.clone(), session.version);
         out.clear();
         emit_header(kind, key_id, None, out);
         out.push(link.member.as_ref()?.id);
@@ -107,7 +133,7 @@ impl Peer {
         let (header, body) = out.split_at_mut(SEALED_HEADER_BYTES);
         debug_assert_eq!(header.len(), SEALED_HEADER_BYTES);
         let (front, proven) = body.split_at_mut(FRONT_BYTES);
-        front[1..].copy_from_slice(&mac.of(UNIT | seal.counter(), proven));
+        front[1..].copy_from_slice(&mac.of(unit_number(version, key_id, seal.counter()), proven));
         self.has_left(now, first, out.len() + TAG_BYTES, due.lane);
         Some((Packed { seal, class: row.class.octet(), lane: due.lane }, row.form))
     }
@@ -242,17 +268,18 @@ impl Peer {
     pub(crate) fn unpack_group(
         &mut self,
         now: Duration,
-        (way, key_id, counter, ecn): (Reached, u32, u64, u8),
+        unit: &GroupUnit,
         mut plaintext: &[u8],
         outside: &mut Outside<'_>,
     ) {
+        let &GroupUnit { way, key_id, counter, ecn, .. } = unit;
         let Some(Link { listener: Some(listener), .. }) = &mut self.link else { return };
         let Ok((member, mac)) = wire::group::parse_front(&mut plaintext) else {
             self.counters.bad_frames += 1;
             return;
         };
         if Natives::are_in(plaintext) && !listener.is_of_other(key_id) {
-            return self.take_natives(now, (way, counter, ecn), (member, mac), plaintext, outside);
+            return self.take_natives(now, unit, (member, mac), plaintext, outside);
         }
         if way == Reached::Overheard {
             // numbers of members are each gateway's own
@@ -269,13 +296,25 @@ impl Peer {
             }
             return;
         }
-        let proves = |mac_key: &PacketMac| mac_key.verifies(UNIT | counter, plaintext, mac);
+        let proves = |session: &Session| {
+            let number = unit_number(session.version, key_id, counter);
+            session.receive_mac.verifies(number, plaintext, mac)
+        };
         if member == listener.member()
             && let Some((session, mac)) = self.sessions.proving(proves)
         {
+            listener.prove(key_id, counter);
+            self.has_proven(now, unit, outside);
             self.unpack(now, session, &mac, ecn, plaintext, outside);
         } else {
             self.counters.bad_frames += 1;
+        }
+    }
+
+    /// A unit of the group is this peer's. Its address is not: any member can write one.
+    pub(super) fn has_proven(&mut self, now: Duration, unit: &GroupUnit, outside: &mut Outside<'_>) {
+        if unit.way == Reached::Sent {
+            self.heard_from(now, unit.from, None, unit.bytes, outside);
         }
     }
 

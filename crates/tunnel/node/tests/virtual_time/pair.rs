@@ -169,7 +169,9 @@ impl Pair {
 
     /// The same, with this randomness.
     pub fn reboot_with(&mut self, index: usize, seed: [u8; 32]) {
-        let node = Node::new(self.configs[index].clone(), seed, self.now()).unwrap();
+        let handshakes_above = self.now().as_micros() as u64;
+        let config = Config { handshakes_above, ..self.configs[index].clone() };
+        let node = Node::new(config, seed, self.now()).unwrap();
         self.replace(index, node);
     }
 

@@ -167,7 +167,7 @@ fn another_version_another_network_and_noise_are_counted_and_change_nothing() {
     for (_, datagram) in stranger.medium.recording.take().unwrap() {
         pair.inject(GATEWAY, from, 0, &datagram);
     }
-    pair.inject(GATEWAY, from, 0, &[0x20; 60]);
+    pair.inject(GATEWAY, from, 0, &[0x30; 60]);
     pair.inject(GATEWAY, from, 0, b"x");
     pair.inject(GATEWAY, from, 0, &[0x10; 60]);
     let refused = pair.status(GATEWAY).refused;

@@ -7,7 +7,7 @@ use re::{Parameters, Policy};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 use wire::frame::{self, Frames};
-use wire::unit::{PLAIN, SEALED_HEADER_BYTES, VERSION};
+use wire::unit::{PLAIN, SEALED_HEADER_BYTES};
 
 const SECOND: Duration = Duration::from_secs(1);
 const MS: Duration = Duration::from_millis(1);
@@ -45,12 +45,14 @@ fn spoken(pair: &mut Pair) -> Vec<u8> {
 
 #[test]
 fn the_newest_version_that_both_speak_is_spoken_and_nothing_is_lost_by_a_newer_ones_offer() {
-    for (gateway, station) in [(1..=1, 1..=2), (0..=7, 1..=1), (1..=1, 1..=255)] {
+    for (gateway, station, spoken_version) in
+        [(1..=2, 1..=3, 2), (0..=7, 1..=2, 2), (2..=2, 1..=255, 2), (1..=1, 1..=2, 1), (0..=7, 1..=1, 1)]
+    {
         let mut pair = pair(Policy::Adaptive, Road::default(), gateway, station);
         spoken(&mut pair);
         for node in [GATEWAY, STATION] {
             let peer = &pair.status(node).peers[0];
-            assert_eq!(peer.version, Some(VERSION));
+            assert_eq!(peer.version, Some(spoken_version));
             assert!(peer.counters.removed_bytes > 0, "redundancy is removed: {:?}", peer.counters);
         }
     }
@@ -59,7 +61,7 @@ fn the_newest_version_that_both_speak_is_spoken_and_nothing_is_lost_by_a_newer_o
 #[test]
 fn without_a_version_in_common_the_tunnel_is_plain_and_carries_everything_as_it_is() {
     for (gateway, station) in
-        [(2..=3, 1..=1), (1..=1, 2..=2), (9..=200, 3..=5), (RangeInclusive::new(5, 4), 1..=1)]
+        [(2..=3, 1..=1), (1..=1, 2..=2), (9..=200, 3..=5), (RangeInclusive::new(5, 4), 1..=1), (3..=3, 2..=2)]
     {
         for policy in [Policy::Acked, RETRIEVE_ON_MISS, Policy::Adaptive] {
             let mut pair = pair(policy, Road::default(), gateway.clone(), station.clone());
@@ -102,7 +104,7 @@ fn a_plain_tunnel_renews_its_keys_finds_its_path_and_ends_with_a_goodbye() {
 
 #[test]
 fn a_frame_of_a_type_that_is_not_known_is_passed_over_and_what_stands_beside_it_is_taken() {
-    for versions in [1..=1, 2..=2] {
+    for versions in [1..=1, 1..=2, 3..=3] {
         let mut pair = pair(Policy::Acked, Road::default(), 1..=1, versions);
         let packet = tcp(STATION, 5, b"beside something new");
         let mut datagram = Vec::new();
