@@ -8,6 +8,7 @@
 //! with a frame that says so, by which its receiver tells a lane from a peer that has moved. Every lane has
 //! keepalives of its own.
 
+use crate::endpoint::Age;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -20,9 +21,6 @@ struct Heard {
     address: SocketAddr,
     unit: Age,
 }
-
-/// How new a unit is: when its session was established here, and its counter in that.
-pub type Age = (Duration, u64);
 
 /// One peer's lanes, ours and its.
 #[derive(Debug)]

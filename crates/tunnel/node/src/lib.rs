@@ -47,6 +47,7 @@ mod delay;
 mod deliveries;
 mod ecn;
 mod encapsulation;
+mod endpoint;
 mod event;
 mod fragment;
 mod group;

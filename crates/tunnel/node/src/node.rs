@@ -298,7 +298,13 @@ impl Node {
         }
         let opened = match session.open(now, counter, header, body) {
             Ok(opened) => opened,
-            Err(why) => return self.refuse_unit(why),
+            Err(why) => {
+                // somebody may have been faster than the peer, from an address of their own
+                if why == NotOpened::Replay && peer.endpoint.is_uncertain() {
+                    peer.endpoint.claim(now, from);
+                }
+                return self.refuse_unit(why);
+            }
         };
         let (confirmed, mac) = (session.confirmed, session.receive_mac.clone());
         let age = (session.established, opened.counter);
@@ -407,8 +413,13 @@ impl Node {
         }
         for step in 0..self.peers.len() {
             let index = (self.turn + step) % self.peers.len();
-            if self.peers[index].endpoint.is_none() {
+            let peer = &mut self.peers[index];
+            if peer.endpoint.address().is_none() {
                 continue;
+            }
+            if let Some((to, Packed { seal, class, .. })) = peer.pack_question(now, &mut self.rng, out) {
+                peer.count_sent(to, out.len() + unit::TAG_BYTES);
+                return Some(Transmit { to, source_port: 0, class, seal: Some(seal) });
             }
             if let Some(transmit) = self.combine(now, index, out) {
                 self.turn = index + 1;
@@ -429,7 +440,7 @@ impl Node {
         let Packed { seal, class, lane } = packed;
         let peer = &mut self.peers[index];
         let source_port = peer.lanes.source_port(lane);
-        let to = peer.lanes.address(lane, peer.endpoint?);
+        let to = peer.lanes.address(lane, peer.endpoint.address()?);
         peer.count_sent(to, bytes + unit::TAG_BYTES);
         if peer.closing {
             peer.end(now, &mut outside!(self));
@@ -503,7 +514,11 @@ impl Node {
     pub fn set_radio_rate(&mut self, to: IpAddr, rate_bits_per_second: u64) {
         let Some(sharing) = &mut self.sharing else { return };
         for peer in &mut self.peers {
-            if peer.endpoint.is_some_and(|endpoint| endpoint.ip().to_canonical() == to.to_canonical()) {
+            if peer
+                .endpoint
+                .address()
+                .is_some_and(|endpoint| endpoint.ip().to_canonical() == to.to_canonical())
+            {
                 sharing.radio_sends(peer.index as u8, rate_bits_per_second);
             }
         }

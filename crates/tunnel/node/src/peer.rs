@@ -1,9 +1,10 @@
 //! A peer: its sessions, its link, its queue, and when something is to be done about it next.
 
 use crate::config::{Config, PeerConfig};
+use crate::endpoint::{Age, Endpoint};
 use crate::event::Event;
 use crate::group::{Member, Sharing};
-use crate::lanes::{Age, Lanes};
+use crate::lanes::Lanes;
 use crate::link::Link;
 use crate::node::Outside;
 use crate::pack::Filling;
@@ -28,9 +29,7 @@ const SILENCE: Duration = Duration::from_secs(10);
 pub(crate) struct Peer {
     pub index: usize,
     pub config: PeerConfig,
-    pub endpoint: Option<SocketAddr>,
-    /// Of the newest unit that said where it is.
-    pub newest: Age,
+    pub endpoint: Endpoint,
     pub sessions: Sessions,
     pub link: Option<Link>,
     pub queue: Queue,
@@ -62,8 +61,7 @@ impl Peer {
     pub fn new(index: usize, config: PeerConfig, node: &Config, salt: [u64; 4]) -> Self {
         Peer {
             index,
-            endpoint: config.endpoint,
-            newest: Age::default(),
+            endpoint: Endpoint::new(config.endpoint),
             config,
             sessions: Sessions::new(node.handshakes_above),
             link: None,
@@ -100,6 +98,7 @@ impl Peer {
     /// A session is proven to be shared with the living peer: use it, and with a new boot begin a new link.
     pub fn use_session(&mut self, now: Duration, local_id: u32, outside: &mut Outside<'_>) {
         self.sessions.use_session(local_id, outside.keyring);
+        self.prove_endpoint(now, local_id, outside);
         let Some(session) = self.sessions.by_id(local_id) else { return };
         let version = session.version;
         let same = |link: &Link| link.peer_boot == session.hello.boot && link.is_plain == (version == PLAIN);
@@ -128,9 +127,24 @@ impl Peer {
         self.closed = false;
         self.unanswered_since = None;
         self.counters.sessions += 1;
-        let (peer, endpoint) = (self.config.name.clone(), self.endpoint);
+        let (peer, endpoint) = (self.config.name.clone(), self.endpoint.address());
         self.is_reachable(now, outside);
         outside.events.push(Event::SessionUp { peer, endpoint, new_boot, plain: version == PLAIN });
+    }
+
+    /// The peer has the keys of a session: it heard the response where that went.
+    fn prove_endpoint(&mut self, now: Duration, local_id: u32, outside: &mut Outside<'_>) {
+        let Some(session) = self.sessions.by_id(local_id).filter(|session| !session.initiator) else {
+            return;
+        };
+        match std::mem::take(&mut session.answered_to).as_slice() {
+            &[address] => {
+                if let Some(moved) = self.endpoint.prove(address) {
+                    self.has_moved(moved, outside);
+                }
+            }
+            addresses => addresses.iter().for_each(|&address| self.endpoint.claim(now, address)),
+        }
     }
 
     /// It is to become a member of the group, if there is one and it can.
@@ -169,17 +183,16 @@ impl Peer {
         }
         self.counters.outer_received_datagrams += 1;
         self.counters.outer_received_bytes += datagram_bytes as u64 + outer_header_bytes(from);
-        // what was withheld on its way moves nobody, under whichever keys it was sent
-        if age.is_none_or(|age| age < self.newest) {
-            return;
+        if age.is_some_and(|age| self.endpoint.heard(now, from, age)) {
+            self.has_moved((None, from), outside);
         }
-        self.newest = age.unwrap_or_default();
-        if self.endpoint != Some(from) {
-            self.path.begin_anew();
-            self.lanes.move_to(from);
-            let before = self.endpoint.replace(from);
-            outside.events.push(Event::Roamed { peer: self.config.name.clone(), from: before, to: from });
-        }
+    }
+
+    /// The peer is at another address than before.
+    pub fn has_moved(&mut self, (before, to): (Option<SocketAddr>, SocketAddr), outside: &mut Outside<'_>) {
+        self.path.begin_anew();
+        self.lanes.move_to(to);
+        outside.events.push(Event::Roamed { peer: self.config.name.clone(), from: before, to });
     }
 
     /// The peer's sessions are over: what was shared with that boot is void.
@@ -243,7 +256,7 @@ impl Peer {
         let retry = self.sessions.initiator().send_at().is_some_and(|at| at <= now);
         let begin = !self.sessions.is_shaking_hands()
             && (silent || self.sessions.rekey_at().is_some_and(|at| at <= now) || self.wants_session(now));
-        self.endpoint.is_some() && !self.closing && (retry || begin)
+        self.endpoint.address().is_some() && !self.closing && (retry || begin)
     }
 
     /// Whether there is something to say and no session to say it in.
@@ -256,12 +269,14 @@ impl Peer {
         // without a session nothing can be sent: then only the handshake's times count
         let link = self.link.as_ref().filter(|_| self.sessions.established().is_some());
         let shaking = self.sessions.is_shaking_hands();
-        let lonely = self.config.keepalive.is_some() && self.endpoint.is_some() && self.link.is_none();
+        let lonely =
+            self.config.keepalive.is_some() && self.endpoint.address().is_some() && self.link.is_none();
         [
             (self.closed || (lonely && !shaking && !self.closing)).then_some(Duration::ZERO),
-            self.sessions.rekey_at().filter(|_| !shaking && self.endpoint.is_some()),
+            self.sessions.rekey_at().filter(|_| !shaking && self.endpoint.address().is_some()),
             self.sessions.initiator().send_at(),
             self.doubt_at(),
+            self.endpoint.ask_at().filter(|_| link.is_some()),
             self.sessions.expire_at(),
             self.ping_at.filter(|_| link.is_some()),
             self.lanes.timeout().filter(|_| link.is_some()),
@@ -287,7 +302,7 @@ impl Peer {
         PeerStatus {
             name: self.config.name.clone(),
             public_key: self.config.public_key.to_string(),
-            endpoint: self.endpoint,
+            endpoint: self.endpoint.address(),
             session_age_seconds: self
                 .sessions
                 .established()
@@ -297,7 +312,10 @@ impl Peer {
             reachable: self.reachability.is_up(),
             source_ports: self.lanes.ports().0,
             heard_ports: self.lanes.ports().1,
-            path_mtu_bytes: self.endpoint.map(|to| self.path.limit() as u64 + outer_header_bytes(to)),
+            path_mtu_bytes: self
+                .endpoint
+                .address()
+                .map(|to| self.path.limit() as u64 + outer_header_bytes(to)),
             path_mtu_confirmed: self.path.is_confirmed(),
             version: self.sessions.version(),
             radio_bits_per_second: sharing.and_then(|sharing| sharing.radio_rate(self.index as u8)),

@@ -4,6 +4,7 @@ use crate::handshake::{Keys, derive};
 use crate::replay::ReplayWindow;
 use crate::seal::{COUNTER_LIMIT, Seal, TrafficKey};
 use re::mac::PacketMac;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use wire::hello::Hello;
@@ -28,6 +29,8 @@ pub struct Session {
     pub initiator: bool,
     /// Whether the peer is known to have the keys: a repeated initiation never gets this far.
     pub confirmed: bool,
+    /// Where the response went, of a session that the peer began.
+    pub answered_to: Vec<SocketAddr>,
     /// What the peer said of itself.
     pub hello: Hello,
     /// What both speak.
@@ -81,6 +84,7 @@ impl Session {
             established: now,
             initiator,
             confirmed: initiator,
+            answered_to: Vec::new(),
             hello,
             send_mac: PacketMac::new(&derive(&keys.send, b"overheard 1 packet mac")),
             receive_mac: PacketMac::new(&derive(&keys.receive, b"overheard 1 packet mac")),

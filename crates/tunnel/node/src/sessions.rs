@@ -8,12 +8,15 @@ use crate::session::{REKEY_AFTER, Session};
 use rand::Rng;
 use re::mac::PacketMac;
 use snow::HandshakeState;
+use std::net::SocketAddr;
 use std::time::Duration;
 use wire::hello::Hello;
 use wire::unit::Unit;
 
 /// Sessions of a kind that are kept at once: one in use and one before it, or the two asked for last.
 const MAX_OF_A_KIND: usize = 2;
+/// Addresses that are remembered of where a response went.
+const MOST_ANSWERED: usize = 4;
 
 /// What gives way to what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -187,6 +190,16 @@ impl Sessions {
                 Some((boot, number)) if hello.boot == boot && hello.number <= number => Verdict::Repeated,
                 _ => Verdict::New,
             },
+        }
+    }
+
+    /// The response of the session `local_id`, which waits for the peer's first unit, goes to `to`.
+    pub fn note_answer(&mut self, local_id: u32, to: SocketAddr) {
+        if let Some(session) = self.by_id(local_id)
+            && session.answered_to.len() < MOST_ANSWERED
+            && !session.answered_to.contains(&to)
+        {
+            session.answered_to.push(to);
         }
     }
 

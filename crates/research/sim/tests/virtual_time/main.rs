@@ -1,6 +1,7 @@
 //! Whole simulations: what they are judged by, and what they show.
 #![allow(clippy::unwrap_used, reason = "what does not succeed fails the test")]
 
+mod adversary;
 mod determinism;
 mod long_day;
 mod mishaps;

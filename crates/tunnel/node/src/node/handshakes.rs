@@ -40,8 +40,8 @@ impl Node {
             return;
         }
         let answer = self.answer_initiation((now, from), unit.key_id, &initiation);
-        if let Some(answer) = &answer {
-            self.post(from, answer.letter.clone());
+        if let Some(Answer { peer, session, letter, .. }) = &answer {
+            self.post_answer(from, *peer, *session, letter.clone());
         }
         self.admission.answers.note(initiation.mark, answer);
     }
@@ -97,15 +97,22 @@ impl Node {
     fn answer_again(&mut self, now: Duration, from: SocketAddr, mark: [u8; MARK_BYTES]) {
         self.refused.handshake_repeated += 1;
         let peers = &self.peers;
-        let is_known = |answer: &Answer| peers[answer.peer].endpoint == Some(from);
+        let is_known = |answer: &Answer| peers[answer.peer].endpoint.address() == Some(from);
         let answer = self.admission.answer_again(now, from, mark, is_known);
         let is_open = |answer: &&Answer| {
             answer.session.is_none_or(|session| peers[answer.peer].sessions.is_unconfirmed(session))
         };
-        let letter = answer.filter(is_open).map(|answer| answer.letter.clone());
-        if let Some(letter) = letter {
-            self.post(from, letter);
+        let answer = answer.filter(is_open);
+        if let Some((peer, session, letter)) = answer.map(|it| (it.peer, it.session, it.letter.clone())) {
+            self.post_answer(from, peer, session, letter);
         }
+    }
+
+    fn post_answer(&mut self, to: SocketAddr, peer: usize, session: Option<u32>, letter: Vec<u8>) {
+        if let Some(session) = session {
+            self.peers[peer].sessions.note_answer(session, to);
+        }
+        self.post(to, letter);
     }
 
     /// Gives a cookie, which is fewer bytes than came.
@@ -123,7 +130,8 @@ impl Node {
     /// A peer asks for more before it answers our initiation.
     pub(super) fn handle_challenge(&mut self, now: Duration, unit: &Unit<'_>) {
         let index = self.keyring.owner(unit.key_id);
-        let Some((index, to)) = index.and_then(|index| Some((index, self.peers[index].endpoint?))) else {
+        let Some((index, to)) = index.and_then(|index| Some((index, self.peers[index].endpoint.address()?)))
+        else {
             self.refused.unknown_key += 1;
             return;
         };
@@ -189,7 +197,7 @@ impl Node {
 
     /// Begins a handshake with a peer whose address is known, or tries again.
     pub(super) fn initiate(&mut self, now: Duration, index: usize) {
-        let Some(to) = self.peers[index].endpoint else { return };
+        let Some(to) = self.peers[index].endpoint.address() else { return };
         let introduction =
             Introduction { identity: &self.identity, hello: own_hello(&self.config, self.boot) };
         let Peer { sessions, config, .. } = &mut self.peers[index];

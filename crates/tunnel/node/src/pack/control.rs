@@ -2,6 +2,7 @@
 
 use super::probe::{read_token, token};
 use super::{AROUND_FRAMES, Due};
+use crate::endpoint::Endpoint;
 use crate::link::Link;
 use crate::node::Outside;
 use crate::peer::Peer;
@@ -153,6 +154,12 @@ impl Peer {
             }
             FrameType::Pong => {
                 let Ok(token) = body.try_into() else { return false };
+                if Endpoint::is_token(&token) {
+                    if let Some(moved) = self.endpoint.answered(&token) {
+                        self.has_moved(moved, outside);
+                    }
+                    return true;
+                }
                 let (left_at, probe_bytes) = read_token(token);
                 if probe_bytes > 0 {
                     self.path.answered(now, probe_bytes);

@@ -52,7 +52,7 @@ impl Peer {
         is_its_turn: bool,
         outside: &Outside<'_>,
     ) -> Option<(Name, usize)> {
-        self.endpoint?;
+        self.endpoint.address()?;
         self.sessions.sending(now)?;
         let is_quiet = !is_its_turn || self.is_quiet(now) && !self.path.has_probe();
         let is_free = is_quiet && !self.closing && self.is_shared(outside);

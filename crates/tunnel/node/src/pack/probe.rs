@@ -3,6 +3,8 @@
 
 use super::Packed;
 use crate::peer::Peer;
+use rand::Rng;
+use std::net::SocketAddr;
 use std::time::Duration;
 use wire::frame::{self, FrameType};
 use wire::unit::{TAG_BYTES, emit_header};
@@ -24,6 +26,24 @@ pub(super) fn read_token(token: [u8; 8]) -> (Duration, usize) {
 }
 
 impl Peer {
+    /// A ping to an address where the peer may be, if one is to be asked, and that address.
+    pub(crate) fn pack_question(
+        &mut self,
+        now: Duration,
+        rng: &mut impl Rng,
+        out: &mut Vec<u8>,
+    ) -> Option<(SocketAddr, Packed)> {
+        self.endpoint.ask_at().filter(|&at| at <= now && self.link.is_some())?;
+        let session = self.sessions.sending(now)?;
+        let (to, token) = self.endpoint.ask(now, rng)?;
+        let seal = session.next_seal();
+        out.clear();
+        emit_header(session.unit_kind(&seal), session.remote_id, None, out);
+        frame::emit_sequence(0, out);
+        frame::emit(FrameType::Ping, &token, out);
+        Some((to, Packed { seal, class: 0, lane: 0 }))
+    }
+
     /// A datagram of the size that is to be tried on the path, if one is. Its token says when it left and how
     /// large it was; the ping that follows tells a path that is too narrow from one that is cut.
     pub(super) fn pack_probe(&mut self, now: Duration, out: &mut Vec<u8>) -> Option<Packed> {
