@@ -6,6 +6,7 @@
 pub mod directives;
 pub mod fields;
 pub mod freshness;
+pub mod heads;
 pub mod key;
 pub mod packages;
 pub mod range;

@@ -13,6 +13,7 @@
 
 pub mod babeld_dump;
 pub mod cache_fields;
+pub mod cache_heads;
 pub mod cache_index;
 pub mod cache_message;
 pub mod capacity_trace;
@@ -105,6 +106,7 @@ macro_rules! targets {
 targets! {
     babeld_dump: 20_000,
     cache_fields: 50_000,
+    cache_heads: 100_000,
     cache_index: 50_000,
     cache_message: 10_000,
     capacity_trace: 200_000,
