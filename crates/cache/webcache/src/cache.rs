@@ -65,7 +65,7 @@ impl Cache {
                 verify_host: config.verify_host,
                 stale_if_unreachable: config.stale_if_unreachable,
                 packages: config.packages,
-                connect_ports: config.forward.map(|(_, ports)| ports).unwrap_or_default(),
+                destinations: config.destinations,
                 prover: config.mesh.as_ref().map(|mesh| Prover::new(&mesh.key)),
                 selector,
                 icp,
@@ -118,8 +118,8 @@ fn doors(config: &Config) -> Result<Vec<Listener>, NotStarted> {
             }
         }
     }
-    if let Some((address, _)) = &config.forward {
-        doors.push(for_clients(*address, Door::Forward)?);
+    if let Some(address) = config.forward {
+        doors.push(for_clients(address, Door::Forward)?);
     }
     if let Some((address, _)) = &config.reverse {
         doors.push(for_clients(*address, Door::Reverse)?);

@@ -1,5 +1,6 @@
 //! What a cache is told.
 
+use crate::destinations::Destinations;
 use crate::icp::Neighbour;
 use crate::site::Rewrites;
 use crate::store::Limits;
@@ -29,8 +30,10 @@ pub struct Config {
     pub transparent: Option<(Plan, bool)>,
     /// Whether Host must resolve to where a taken request was going.
     pub verify_host: bool,
-    /// The forward proxy, and the ports of its CONNECT.
-    pub forward: Option<(SocketAddr, Vec<u16>)>,
+    /// The forward proxy.
+    pub forward: Option<SocketAddr>,
+    /// Where clients may be led.
+    pub destinations: Destinations,
     /// The reverse proxy.
     pub reverse: Option<(SocketAddr, Rewrites)>,
     /// The other routers.

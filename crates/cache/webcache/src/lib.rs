@@ -22,10 +22,13 @@
 #![allow(clippy::disallowed_methods)]
 
 pub mod cache;
+mod client;
 pub mod config;
 mod datagrams;
+pub mod destinations;
 pub mod icp;
 pub mod proxy;
+mod resolution;
 pub mod selection;
 pub mod selector;
 pub mod semantics;

@@ -26,6 +26,9 @@ pub use proof::Prover;
 pub use request::{Asked, Door};
 pub use upstream::{Kind, Way};
 
+use crate::destinations::Destinations;
+use crate::resolution::Names;
+use crate::semantics::heads::Wrong;
 use crate::semantics::key::Key;
 use crate::semantics::{UnixSeconds, fields};
 use crate::site::Rewrites;
@@ -36,9 +39,9 @@ use bytes::Bytes;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body as _, Incoming};
-use hyper::header::{ALLOW, HeaderValue};
+use hyper::header::{ALLOW, CONNECTION, CONTENT_LENGTH, HeaderValue};
 use hyper::upgrade::OnUpgrade;
-use hyper::{Method, Request, Response, StatusCode};
+use hyper::{Method, Request, Response, StatusCode, Version};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -69,8 +72,8 @@ pub struct Settings {
     pub stale_if_unreachable: u32,
     /// Whether package repositories are known.
     pub packages: bool,
-    /// Ports that a forward proxy's CONNECT may reach.
-    pub connect_ports: Vec<u16>,
+    /// Where clients may be led.
+    pub destinations: Destinations,
     /// Which other routers are asked, where there are any.
     pub selector: Option<Arc<crate::selector::Selector>>,
     /// What other routers know each other by, where there are any.
@@ -92,7 +95,7 @@ pub struct Proxy {
     uncacheable: Mutex<HashMap<Key, UnixSeconds>>,
     /// What it did.
     pub statistics: Statistics,
-    names: ways::Names,
+    names: Names,
     /// Places of tunnels: each holds two connections for as long as its client likes.
     tunnels: Arc<Semaphore>,
 }
@@ -110,7 +113,7 @@ impl Proxy {
             flights: Mutex::new(HashMap::new()),
             uncacheable: Mutex::new(HashMap::new()),
             statistics: Statistics::default(),
-            names: ways::Names::default(),
+            names: Names::default(),
             tunnels: Arc::new(Semaphore::new(MOST_TUNNELS)),
         })
     }
@@ -130,10 +133,7 @@ impl Proxy {
         let (parts, body) = request.into_parts();
         let asked = match Asked::of(parts, door, client) {
             Ok(asked) => asked,
-            Err(why) => {
-                self.statistics.refuse("malformed");
-                return refusal(StatusCode::BAD_REQUEST, &why.to_string());
-            }
+            Err(why) => return self.malformed(StatusCode::BAD_REQUEST, &why.to_string()),
         };
         let mut nonce = None;
         if let (Door::Peer, Some(prover)) = (&asked.door, &self.settings.prover) {
@@ -143,13 +143,37 @@ impl Proxy {
                 return refusal(StatusCode::FORBIDDEN, "this door is for routers of the network");
             }
         }
-        let key = asked.key.clone();
+        let (key, version, method) = (asked.key.clone(), asked.version, asked.method.clone());
         let mut response = self.answer_asked(asked, body, websocket, &outlet).await;
+        let framed = response.headers().contains_key(CONTENT_LENGTH)
+            || response.body().size_hint().exact().is_some()
+            || method == Method::HEAD;
+        if version == Version::HTTP_10 && !framed {
+            outlet.ends_the_content();
+        }
         if let (Some(nonce), Some(prover)) = (nonce, &self.settings.prover) {
             let proof = prover.of_answer(nonce, key.as_str(), response.status(), response.headers());
             proof.map(|proof| response.headers_mut().insert(fields::PROOF, proof));
         }
         response
+    }
+
+    /// The answer to a request whose head is wrong.
+    fn refuse_head(&self, wrong: Wrong) -> Response<Body> {
+        let status = match wrong {
+            Wrong::Coding => StatusCode::NOT_IMPLEMENTED,
+            _ => StatusCode::BAD_REQUEST,
+        };
+        self.malformed(status, &wrong.to_string())
+    }
+
+    /// The answer to a request that is malformed. Its connection ends with it: what else comes there may be
+    /// what somebody meant to hide (RFC 9112 section 11.2).
+    fn malformed(&self, status: StatusCode, why: &str) -> Response<Body> {
+        self.statistics.refuse("malformed");
+        let mut refused = refusal(status, why);
+        refused.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        refused
     }
 
     async fn answer_asked(
@@ -171,8 +195,7 @@ impl Proxy {
             return refusal(StatusCode::LOOP_DETECTED, "this request was here before");
         }
         if fields::content_length(&asked.headers).is_err() {
-            self.statistics.refuse("malformed");
-            return refusal(StatusCode::BAD_REQUEST, "malformed or conflicting Content-Length");
+            return self.malformed(StatusCode::BAD_REQUEST, "malformed or conflicting Content-Length");
         }
         if matches!(asked.method, Method::OPTIONS | Method::TRACE)
             && !fields::count_forward(&mut asked.headers)

@@ -77,6 +77,23 @@ fn a_mistake_names_its_key_and_the_mend() {
             "[cache] connections_each",
             "1 to 4096",
         ),
+        (
+            "[cache]\nclients = [\"10.0.0.0/8\"]\ndestination_ports = [80, \"9-1\"]\n[transparent]"
+                .to_owned(),
+            "[cache] destination_ports",
+            "a range as",
+        ),
+        (
+            "[cache]\nclients = [\"10.0.0.0/8\"]\ndestination_ports = [0]\n[transparent]".to_owned(),
+            "[cache] destination_ports",
+            "a range as",
+        ),
+        (
+            "[cache]\nclients = [\"10.0.0.0/8\"]\nallow_destinations = [\"localhost\"]\n[transparent]"
+                .to_owned(),
+            "[cache] allow_destinations",
+            "127.0.0.0/8",
+        ),
         (with(&format!("{PEERS}grid_metres = nan")), "[peers] grid_metres", "positive"),
         (
             format!("[cache]\nname = \"r\"\nclients = [\"10.0.0.0/8\"]\nselection = \"grid\"\n{PEERS}"),

@@ -1,7 +1,10 @@
 //! A client's connection, whose end can be a reset and whose last segment can wait for more.
 //!
 //! Where neither a length nor chunks frame a response (HTTP/1.0), the end of the connection does; only a
-//! reset tells the client that there was more.
+//! reset tells the client that there was more. Such a connection ends with a reset unless the response was
+//! sent whole: the kernel resets it also when this process is killed.
+//!
+//! What comes in is looked at before it is parsed ([`Heads`]).
 //!
 //! What passes on segment by segment would be pushed segment by segment, and a client's system acknowledges
 //! at once what was pushed: half as many acknowledgments again as for a file that is sent from a disk, over
@@ -9,12 +12,13 @@
 //! more to come is not pushed (MSG_MORE), and its last segment, where that is not full, waits for what comes
 //! (TCP_CORK).
 
+use crate::semantics::heads::{Heads, Wrong};
 use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
 use socket2::SockRef;
 use std::io;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
@@ -30,7 +34,10 @@ pub struct Outlet(Arc<Told>);
 #[derive(Debug, Default)]
 struct Told {
     abort: AtomicBool,
+    ends_the_content: AtomicBool,
     more: AtomicBool,
+    /// The first head that is wrong, by its number.
+    wrong: OnceLock<(u64, Wrong)>,
 }
 
 impl Outlet {
@@ -39,9 +46,19 @@ impl Outlet {
         self.0.abort.store(true, Ordering::Release);
     }
 
+    /// The connection's end is the end of the content (RFC 9112 section 6.3, rule 8).
+    pub fn ends_the_content(&self) {
+        self.0.ends_the_content.store(true, Ordering::Release);
+    }
+
     /// Whether more of the response is about to follow what is written next.
     pub fn more(&self, more: bool) {
         self.0.more.store(more, Ordering::Release);
+    }
+
+    /// What is wrong with the connection's request of this number, from 0, or with one before it.
+    pub fn wrong(&self, request: u64) -> Option<Wrong> {
+        self.0.wrong.get().filter(|(first, _)| *first <= request).map(|(_, wrong)| *wrong)
     }
 
     fn is_aborted(&self) -> bool {
@@ -51,24 +68,35 @@ impl Outlet {
     fn has_more(&self) -> bool {
         self.0.more.load(Ordering::Acquire)
     }
+
+    fn is_the_end(&self) -> bool {
+        self.0.ends_the_content.load(Ordering::Acquire)
+    }
 }
 
 /// The connection.
 pub struct Connection {
     stream: TcpStream,
     told: Outlet,
+    heads: Heads,
     corked: bool,
+    /// Whether the system resets the connection when it is closed.
+    resets: bool,
 }
 
 impl Connection {
     /// Around `stream`.
     #[must_use]
     pub fn new(stream: TcpStream, told: Outlet) -> Self {
-        Connection { stream, told, corked: false }
+        Connection { stream, told, heads: Heads::default(), corked: false, resets: false }
     }
 
-    /// Before what is written: holds back the last segment if more follows.
+    /// Before what is written: holds back the last segment if more follows, and lets the system reset the
+    /// connection if its end would be the content's.
     fn hold(&mut self) {
+        if self.told.is_the_end() && !self.resets {
+            self.resets = SockRef::from(&self.stream).set_linger(Some(Duration::ZERO)).is_ok();
+        }
         if self.told.has_more() && !self.corked {
             self.corked = SockRef::from(&self.stream).set_tcp_cork(true).is_ok();
         }
@@ -115,7 +143,12 @@ impl AsyncRead for Connection {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, buf)
+        let before = buf.filled().len();
+        let read = std::task::ready!(Pin::new(&mut self.stream).poll_read(cx, buf));
+        if let Some(wrong) = self.heads.look(buf.filled().get(before..).unwrap_or_default()) {
+            let _ = self.told.0.wrong.set(wrong);
+        }
+        Poll::Ready(read)
     }
 }
 
@@ -153,6 +186,10 @@ impl AsyncWrite for Connection {
         if self.told.is_aborted() {
             // a FIN would look like the end
             return Poll::Ready(Ok(()));
+        }
+        if self.resets {
+            // all of it was written: the end is the content's
+            self.resets = SockRef::from(&self.stream).set_linger(None).is_err();
         }
         Pin::new(&mut self.stream).poll_shutdown(cx)
     }

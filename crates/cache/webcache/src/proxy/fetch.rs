@@ -1,9 +1,10 @@
 //! Asks the origin or other routers, once for all who wait, and keeps what may be kept.
 
 use super::answer::{Outcome, refusal, was_hit};
-use super::request::Asked;
+use super::request::{Asked, Door};
 use super::upstream::{self, Kind, NoResponse, Way};
 use super::{Body, Outlet, Proxy, now};
+use crate::destinations::Refused;
 use crate::semantics::freshness::Reuse;
 use crate::semantics::{UnixSeconds, range, validators};
 use crate::store::Object;
@@ -131,7 +132,7 @@ impl Proxy {
         });
         let patience = if stands_in { IMPATIENCE } else { upstream::HEAD };
         let mut last = NoResponse::NoWay;
-        for way in self.ways(asked).await {
+        for way in self.ways(asked).await? {
             let (asked_at, began) = (now(), Instant::now());
             match self.ask_along(way, asked, &headers, patience).await {
                 Ok(answer) => {
@@ -192,14 +193,17 @@ impl Proxy {
         outlet: &Outlet,
     ) -> Answered {
         let otherwise = self.settings.stale_if_unreachable;
+        let refused = matches!(error, NoResponse::Refused(Refused::Address(_) | Refused::Port));
         let covers = |object: &Arc<Object>| {
-            object.head().freshness.covers_failure(&asked.directives, otherwise, now())
+            !refused && object.head().freshness.covers_failure(&asked.directives, otherwise, now())
         };
         if let Some(object) = stored.filter(covers) {
             return (self.serve(&object, asked, Outcome::Stale, outlet), Outcome::Stale);
         }
         let status = match error {
             NoResponse::Late(_) => StatusCode::GATEWAY_TIMEOUT,
+            // Another router is told to try another way: what is here, it may reach by itself.
+            NoResponse::Refused(refused) if asked.door != Door::Peer => refused.status(),
             _ => StatusCode::BAD_GATEWAY,
         };
         (refusal(status, &error.to_string()), Outcome::Pass)

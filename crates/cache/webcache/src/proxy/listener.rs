@@ -4,6 +4,9 @@ use super::Proxy;
 use super::connection::{Connection, Outlet};
 use super::places::Places;
 use super::request::Door;
+use hyper::Request;
+use hyper::body::Incoming;
+use hyper::header::{CONNECTION, HeaderValue, TRANSFER_ENCODING};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -14,6 +17,7 @@ use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 
@@ -96,9 +100,22 @@ async fn serve(proxy: Arc<Proxy>, stream: TcpStream, door: Door, client: IpAddr)
     let _ = SockRef::from(&stream).set_tcp_keepalive(&TcpKeepalive::new().with_time(UNACKNOWLEDGED));
     let outlet = Outlet::default();
     let answering = outlet.clone();
-    let service = service_fn(move |request| {
+    let requests = AtomicU64::new(0);
+    let service = service_fn(move |request: Request<Incoming>| {
         let (proxy, door, outlet) = (proxy.clone(), door.clone(), answering.clone());
-        async move { Ok::<_, Infallible>(proxy.answer(request, door, client, outlet).await) }
+        let wrong = outlet.wrong(requests.fetch_add(1, Ordering::Relaxed));
+        async move {
+            // Behind chunks no head is looked at.
+            let chunked = request.headers().contains_key(TRANSFER_ENCODING);
+            let mut response = match wrong {
+                Some(wrong) => proxy.refuse_head(wrong),
+                None => proxy.answer(request, door, client, outlet).await,
+            };
+            if chunked {
+                response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            }
+            Ok::<_, Infallible>(response)
+        }
     });
     let served = http1::Builder::new()
         .timer(TokioTimer::new())

@@ -42,13 +42,21 @@ impl Proxy {
         outlet: &Outlet,
     ) -> Answered {
         let again = asked.method.is_idempotent() && body.is_end_stream();
+        let ways = match self.ways_to_origin(asked).await {
+            Ok(ways) => ways,
+            Err(refused) => return self.failed(None, asked, &refused.into(), outlet),
+        };
         let (mut body, mut last) = (Some(body), NoResponse::NoWay);
-        for way in self.ways_to_origin(asked).await {
+        for way in ways {
             let Some(content) = body.take().or_else(|| again.then(empty)) else { break };
-            let sent = self
-                .upstream
-                .upload(way, asked.method.clone(), &asked.key, &asked.headers, content, moved)
-                .await;
+            let method = asked.method.clone();
+            let sent = match again {
+                true => self.upstream.send(way, method, &asked.key, &asked.headers).await,
+                false => {
+                    let moved = moved.clone();
+                    self.upstream.upload(way, method, &asked.key, &asked.headers, content, moved).await
+                }
+            };
             match sent {
                 Ok(answer) => {
                     let changed = answer.status().is_success() || answer.status().is_redirection();

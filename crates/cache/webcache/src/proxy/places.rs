@@ -1,12 +1,10 @@
 //! Places for connections at a door: so many in all, and so many for each client, so that none takes all.
 
+use crate::client::network_of;
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-
-/// Octets of an IPv6 address that name a client's network: it has every address in it (RFC 7934).
-const NETWORK_OCTETS: usize = 8;
 
 /// The places of one door.
 pub(super) struct Places {
@@ -61,18 +59,6 @@ impl Drop for Place {
                 taken.remove(&self.client);
             }
         }
-    }
-}
-
-/// What stands for a client: its address, or the network of it.
-fn network_of(client: IpAddr) -> IpAddr {
-    match client {
-        IpAddr::V6(client) if !client.is_loopback() => {
-            let mut octets = client.octets();
-            octets[NETWORK_OCTETS..].fill(0);
-            Ipv6Addr::from(octets).into()
-        }
-        client => client,
     }
 }
 

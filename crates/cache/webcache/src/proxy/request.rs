@@ -1,5 +1,6 @@
 //! What is asked for, and by which door it came.
 
+use crate::resolution::Asker;
 use crate::semantics::directives::Directives;
 use crate::semantics::key::{Key, NoTarget};
 use hyper::header::{HOST, HeaderMap, HeaderValue};
@@ -59,6 +60,11 @@ impl Asked {
     /// Whether another router asks, and not a client of this one.
     pub fn is_from_router(&self) -> bool {
         self.door == Door::Peer || self.headers.contains_key(hyper::header::VIA)
+    }
+
+    /// For whom its names are looked up.
+    pub(super) fn asker(&self) -> Asker {
+        Asker { client: self.client, is_router: self.door == Door::Peer }
     }
 
     /// Whether the address that the client went to is written in the URI itself.

@@ -16,6 +16,10 @@ use hyper::header::{
 use hyper::{Method, Response, StatusCode, Version};
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a client of HTTP/1.0 waits for the length of a content.
+const LENGTH: Duration = Duration::from_secs(5);
 
 /// What describes the content that a 304 does not carry.
 const OF_THE_CONTENT: [HeaderName; 2] = [CONTENT_LENGTH, CONTENT_TYPE];
@@ -92,10 +96,11 @@ impl Proxy {
         StreamBody::new(stream.into_frames()).boxed_unsync()
     }
 
-    /// Waits until the end of a content is known, for a client that only the connection's end could tell.
+    /// Waits until the end of a content is known, for a client that only the connection's end could tell. A
+    /// content that takes longer is sent as it comes.
     pub(super) async fn wait_for_length(&self, object: &Arc<Object>, version: Version) {
         if version == Version::HTTP_10 {
-            object.settled().await;
+            let _ = tokio::time::timeout(LENGTH, object.settled()).await;
         }
     }
 }

@@ -37,8 +37,12 @@ impl Proxy {
             self.statistics.refuse("tunnels");
             return (refusal(StatusCode::SERVICE_UNAVAILABLE, "there are too many tunnels"), Outcome::Pass);
         };
+        let ways = match self.ways_to_origin(asked).await {
+            Ok(ways) => ways,
+            Err(refused) => return self.failed(None, asked, &refused.into(), outlet),
+        };
         let mut last = NoResponse::NoWay;
-        for way in self.ways_to_origin(asked).await {
+        for way in ways {
             let mut answer = match self.upstream.switch(way, &asked.key, &asked.headers, &WEBSOCKET).await {
                 Ok(answer) => answer,
                 Err(error) => {

@@ -3,6 +3,8 @@
 use super::answer::refusal;
 use super::upstream::connect;
 use super::{Body, Door, Proxy, full};
+use crate::destinations::By;
+use crate::resolution::Asker;
 use bytes::Bytes;
 use hyper::body::Incoming;
 use hyper::{Request, Response, StatusCode};
@@ -21,17 +23,21 @@ impl Proxy {
         let Some(target) = target.filter(|_| *door == Door::Forward) else {
             return refusal(StatusCode::METHOD_NOT_ALLOWED, "this is no forward proxy");
         };
-        let Some(port) = target.port_u16().filter(|port| self.settings.connect_ports.contains(port)) else {
-            return refusal(StatusCode::FORBIDDEN, "CONNECT to that port is not allowed here");
+        let Some(port) = target.port_u16() else {
+            return refusal(StatusCode::BAD_REQUEST, "CONNECT needs a port");
         };
         let Ok(place) = self.tunnels.clone().try_acquire_owned() else {
             self.statistics.refuse("tunnels");
             return refusal(StatusCode::SERVICE_UNAVAILABLE, "there are too many tunnels");
         };
         let host = target.host().trim_start_matches('[').trim_end_matches(']').to_owned();
+        let led = match self.led_to(&host, port, By::Connect, Asker { client, is_router: false }).await {
+            Ok(led) => led,
+            Err(refused) => return refusal(refused.status(), &refused.to_string()),
+        };
         let mut stream = None;
-        for address in self.names_of(&host, client).await {
-            if let Ok(open) = connect((address, port).into()).await {
+        for address in led {
+            if let Ok(open) = connect(address).await {
                 stream = Some(open);
                 break;
             }

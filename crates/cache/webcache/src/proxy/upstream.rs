@@ -4,13 +4,17 @@ use super::proof::{Nonce, Prover};
 use super::unhurried::DelayedAcknowledgments;
 use super::upload::Moved;
 use super::{Body, full};
+use crate::destinations::Refused;
 use crate::semantics::fields;
 use crate::semantics::key::Key;
 use bytes::Bytes;
 use hyper::body::Incoming;
-use hyper::header::{CONNECTION, CONTENT_LENGTH, DATE, HOST, HeaderMap, HeaderValue, UPGRADE};
+use hyper::header::{
+    CONNECTION, CONTENT_LENGTH, DATE, HOST, HeaderMap, HeaderValue, TRANSFER_ENCODING, UPGRADE,
+};
 use hyper::{Method, Request, Response, Uri};
 use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::capture_connection;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use socket2::TcpKeepalive;
 use std::future::Future;
@@ -92,6 +96,12 @@ pub enum NoResponse {
     /// The connection failed, or what came was not HTTP.
     #[error("{0}: {1}")]
     Failed(SocketAddr, String),
+    /// The connection ended before an answer began.
+    #[error("{0} ended the connection: {1}")]
+    Broken(SocketAddr, String),
+    /// Clients are not led there.
+    #[error(transparent)]
+    Refused(#[from] Refused),
     /// There is nowhere to ask.
     #[error("there is no way to the origin")]
     NoWay,
@@ -118,7 +128,9 @@ impl Upstream {
     }
 
     /// Sends a request without a content for `key` along `way`. `headers` are those to send but for Host, Via
-    /// and what concerns one connection.
+    /// and what concerns one connection. A connection that ends before an answer began is replaced once, for
+    /// methods that allow it (RFC 9110 section 9.2.2): whoever was there may have ended it while the request
+    /// was on its way.
     pub async fn send(
         &self,
         way: Way,
@@ -126,7 +138,11 @@ impl Upstream {
         key: &Key,
         headers: &HeaderMap,
     ) -> Result<Response<Incoming>, NoResponse> {
-        self.upload(way, method, key, headers, full(Bytes::new()), &Moved::default()).await
+        let sent = || self.upload(way, method.clone(), key, headers, full(Bytes::new()), Moved::default());
+        match sent().await {
+            Err(NoResponse::Broken(..)) if method.is_idempotent() => sent().await,
+            answer => answer,
+        }
     }
 
     /// Sends a request with a content. The time that the head of the answer may take begins when the content
@@ -138,22 +154,31 @@ impl Upstream {
         key: &Key,
         headers: &HeaderMap,
         body: Body,
-        moved: &Moved,
+        moved: Moved,
     ) -> Result<Response<Incoming>, NoResponse> {
         let failed = |why: String| NoResponse::Failed(way.address, why);
-        let (request, proof) = self.request(way, method, key, headers, body).map_err(failed)?;
+        let (mut request, proof) = self.request(way, method, key, headers, body).map_err(failed)?;
+        let connection = capture_connection(&mut request);
         let answer = async {
             match way.kind.is_proxy() {
-                true => send_once(way.address, request).await,
-                false => self.client.request(request).await.map_err(|error| told(&error)),
+                true => send_once(way.address, request).await.map_err(failed),
+                false => self.client.request(request).await.map_err(|error| match is_broken(&error) {
+                    true => NoResponse::Broken(way.address, told(&error)),
+                    false => failed(told(&error)),
+                }),
             }
         };
-        let answer = moved.within(HEAD, answer).await.ok_or(NoResponse::Late(way.address))?;
-        let answer = answer.map_err(failed)?;
+        let answer = moved.within(HEAD, answer).await.ok_or(NoResponse::Late(way.address))??;
         if let (Some((nonce, _)), Some(prover)) = (proof, &self.prover)
             && !prover.is_proven(nonce, key.as_str(), answer.status(), answer.headers())
         {
             return Err(failed("its answer does not bear the network's key".to_owned()));
+        }
+        let framed_twice =
+            [CONTENT_LENGTH, TRANSFER_ENCODING].iter().all(|it| answer.headers().contains_key(it));
+        if let (true, Some(connection)) = (framed_twice, connection.connection_metadata().as_ref()) {
+            // Nobody else's request goes where the end of an answer is in doubt (RFC 9112 section 6.3).
+            connection.poison();
         }
         received(answer).map_err(|error| failed(error.to_string()))
     }
@@ -231,6 +256,19 @@ fn received(mut answer: Response<Incoming>) -> Result<Response<Incoming>, fields
 /// An error with its cause.
 fn told(error: &dyn std::error::Error) -> String {
     error.source().map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"))
+}
+
+/// Whether a connection that stood ended before an answer began.
+fn is_broken(error: &hyper_util::client::legacy::Error) -> bool {
+    use std::error::Error as _;
+    if error.is_connect() {
+        return false;
+    }
+    let cause = error.source().and_then(|cause| cause.downcast_ref::<hyper::Error>());
+    cause.is_some_and(|cause| {
+        let by_the_system = cause.source().is_some_and(|source| source.is::<io::Error>());
+        cause.is_incomplete_message() || cause.is_canceled() || cause.is_closed() || by_the_system
+    })
 }
 
 /// Sends a request as it is, on a connection of its own.

@@ -174,14 +174,15 @@ impl Object {
         self.content().in_order = true;
     }
 
-    /// Waits until its length is known, or nobody is finding it out.
+    /// Waits until its length is known, or nobody is finding it out, or it is not kept: whoever brings it may
+    /// then wait for readers.
     pub async fn settled(&self) {
         loop {
             let mut changed = std::pin::pin!(self.changed.notified());
             changed.as_mut().enable();
             {
                 let content = self.content();
-                if content.length.is_some() || content.fills.is_empty() {
+                if content.length.is_some() || content.fills.is_empty() || !content.kept {
                     return;
                 }
             }

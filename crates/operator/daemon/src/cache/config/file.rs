@@ -55,6 +55,12 @@ pub struct Cache {
     pub gateway: bool,
     /// How stale content may be when its origin cannot be reached and did not say.
     pub stale_if_unreachable_seconds: Option<u32>,
+    /// Ports of origins that clients may be led to by plain HTTP: numbers, and ranges such as "1025-65535".
+    #[serde(default = "destination_ports")]
+    pub destination_ports: Vec<toml::Value>,
+    /// Networks, and addresses with a port, that clients may be led to though the cache leads nobody there.
+    #[serde(default)]
+    pub allow_destinations: Vec<String>,
     /// Whether indexes and packages of repositories are known.
     #[serde(default = "yes")]
     pub packages: bool,
@@ -280,6 +286,10 @@ const fn squid_port() -> u16 {
 }
 fn http_ports() -> Vec<u16> {
     vec![80]
+}
+/// Squid's safe ports that are HTTP's: the well-known one, and what no other protocol has registered.
+fn destination_ports() -> Vec<toml::Value> {
+    vec![80.into(), "1025-65535".into()]
 }
 fn connect_ports() -> Vec<u16> {
     vec![443]

@@ -1,7 +1,7 @@
 //! What the file means. Everything is checked before anything is started.
 
 use super::Config;
-use super::file::{File, Upstream};
+use super::file::{Cache, File, Forward, Upstream};
 use crate::config::{Dashboard, Mistake, beside};
 use interception::{Plan, Taken};
 use ipnet::IpNet;
@@ -10,6 +10,7 @@ use std::net::IpAddr;
 use std::path::Path;
 use std::time::Duration;
 use webcache::config::{Config as Settings, Mesh, Protocol, Routing};
+use webcache::destinations::{Destinations, Exception, Ports};
 use webcache::icp::Neighbour;
 use webcache::proxy::MOST_CONNECTIONS;
 use webcache::semantics::key::Key;
@@ -131,7 +132,8 @@ pub fn resolve(path: &Path, file: File) -> Result<Config, Mistake> {
         limits,
         transparent,
         verify_host: file.transparent.as_ref().is_none_or(|taken| taken.verify_host),
-        forward: file.forward.map(|forward| (forward.listen, forward.connect_ports)),
+        destinations: destinations(path, &file.cache, file.forward.as_ref())?,
+        forward: file.forward.map(|forward| forward.listen),
         reverse,
         mesh,
         icp,
@@ -154,6 +156,28 @@ fn networks(path: &Path, key: &str, texts: &[String]) -> Result<Vec<IpNet>, Mist
         )
     };
     texts.iter().map(network).collect()
+}
+
+fn destinations(path: &Path, cache: &Cache, forward: Option<&Forward>) -> Result<Destinations, Mistake> {
+    let ports = |value: &toml::Value| {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        text.parse::<Ports>().or_else(|_| {
+            let what = format!("{value} is no port; write one as 80, or a range as \"1025-65535\"");
+            mistake(path, "[cache] destination_ports", what)
+        })
+    };
+    let exception = |text: &String| {
+        text.parse::<Exception>().or_else(|_| {
+            let what =
+                format!("{text:?} is no destination; write one as \"127.0.0.0/8\" or \"10.0.0.1:8080\"");
+            mistake(path, "[cache] allow_destinations", what)
+        })
+    };
+    Ok(Destinations {
+        ports: cache.destination_ports.iter().map(ports).collect::<Result<_, _>>()?,
+        connect_ports: forward.map(|forward| forward.connect_ports.clone()).unwrap_or_default().into(),
+        exceptions: cache.allow_destinations.iter().map(exception).collect::<Result<_, _>>()?,
+    })
 }
 
 fn limits(path: &Path, file: &File) -> Result<Limits, Mistake> {

@@ -42,6 +42,11 @@ pub fn print(out: &mut impl Write, report: &Value) -> std::io::Result<()> {
         table.row(row(name, &site["bytes"], &bytes));
     }
     table.write(out)?;
+    let refused = counters["refused"].as_object().into_iter().flatten();
+    let refused: Vec<String> = refused.map(|(why, count)| format!("{} {why}", number(count))).collect();
+    if !refused.is_empty() {
+        writeln!(out, "refused: {}", refused.join(", "))?;
+    }
     for (address, neighbour) in counters["neighbours"].as_object().into_iter().flatten() {
         let (asked, failed) = (number(&neighbour["asked_us"]), number(&neighbour["failed"]));
         writeln!(out, "neighbour {address}: asked us {asked} times, failed us {failed} times")?;

@@ -1,0 +1,47 @@
+//! IPv4 addresses inside IPv6 ones: a translator or a tunnel on the way leads there, past rules for IPv4.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// The octets of an IPv6 address that hold an IPv4 one.
+type Place = [usize; 4];
+
+/// The last four octets: RFC 4291 section 2.5.5 (compatible and mapped), RFC 2765 (translated), RFC 6052
+/// (a prefix of 96 bits).
+const LAST: Place = [12, 13, 14, 15];
+/// RFC 3056 section 2: 2002:V4::/16.
+const SIX_TO_FOUR: Place = [2, 3, 4, 5];
+/// RFC 4380 section 4: the server; the client stands in the last four octets, inverted.
+const TEREDO_SERVER: Place = [4, 5, 6, 7];
+/// RFC 6052 section 2.2: after prefixes of 48, 56 and 64 bits, around octet 8, and of 96.
+const AFTER_PREFIXES: [Place; 4] = [[6, 7, 9, 10], [7, 9, 10, 11], [9, 10, 11, 12], LAST];
+
+/// The address itself, and every one that may be reached by it.
+#[must_use]
+pub fn meant_by(address: IpAddr) -> Vec<IpAddr> {
+    let mut meant = vec![address];
+    if let IpAddr::V6(address) = address {
+        meant.extend(embedded_in(address).into_iter().map(IpAddr::from));
+    }
+    meant
+}
+
+fn embedded_in(address: Ipv6Addr) -> Vec<Ipv4Addr> {
+    let octets = address.octets();
+    let at = |place: Place| Ipv4Addr::from(place.map(|octet| octets.get(octet).copied().unwrap_or(0)));
+    match address.segments() {
+        // "::" and "::1" are themselves
+        [0, 0, 0, 0, 0, 0, 0, 0 | 1] => Vec::new(),
+        [0, 0, 0, 0, 0, 0, ..] | [0, 0, 0, 0, 0, 0xffff, ..] | [0, 0, 0, 0, 0xffff, 0, ..] => vec![at(LAST)],
+        [0x64, 0xff9b, 0, 0, 0, 0, ..] => vec![at(LAST)],
+        // RFC 8215: only the translator knows how long the network's own prefix is. Where a reading begins with
+        // zero, nothing stands there.
+        [0x64, 0xff9b, 1, ..] => {
+            let mut read = AFTER_PREFIXES.map(at).to_vec();
+            read.retain(|address| address.octets()[0] != 0);
+            if read.is_empty() { vec![Ipv4Addr::UNSPECIFIED] } else { read }
+        }
+        [0x2002, ..] => vec![at(SIX_TO_FOUR)],
+        [0x2001, 0, ..] => vec![at(TEREDO_SERVER), Ipv4Addr::from_bits(!at(LAST).to_bits())],
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,46 @@
+//! Which addresses are this machine's own. The kernel is asked anew each time: addresses come and go, and what
+//! it says holds for every interface, for whole networks that are routed here, and for anycast.
+
+use super::Kind;
+use futures_util::StreamExt as _;
+use rtnetlink::packet_route::AddressFamily;
+use rtnetlink::packet_route::route::{RouteAddress, RouteAttribute, RouteMessage, RouteType};
+use std::io;
+use std::net::IpAddr;
+
+/// What kind of address the kernel takes it for, if nobody is led there. Where it cannot be asked, any address
+/// could be its own.
+pub(super) async fn kind_of(address: IpAddr) -> Option<Kind> {
+    match route_to(address).await {
+        Ok(Some(RouteType::Local | RouteType::Anycast)) => Some(Kind::Own),
+        Ok(Some(RouteType::Broadcast | RouteType::Multicast)) => Some(Kind::Multicast),
+        Ok(_) => None,
+        Err(error) => {
+            tracing::warn!("the kernel does not say whose address {address} is: {error}");
+            Some(Kind::Own)
+        }
+    }
+}
+
+/// The kind of route that a packet to this address would take; `None`: there is no route.
+async fn route_to(address: IpAddr) -> io::Result<Option<RouteType>> {
+    let mut question = RouteMessage::default();
+    let (family, bits, to) = match address {
+        IpAddr::V4(address) => (AddressFamily::Inet, 32, RouteAddress::Inet(address)),
+        IpAddr::V6(address) => (AddressFamily::Inet6, 128, RouteAddress::Inet6(address)),
+    };
+    question.header.address_family = family;
+    question.header.destination_prefix_length = bits;
+    question.attributes.push(RouteAttribute::Destination(to));
+    let (connection, handle, _) = rtnetlink::new_connection()?;
+    let driver = tokio::spawn(connection);
+    let answer = std::pin::pin!(handle.route().get(question).execute()).next().await;
+    driver.abort();
+    match answer {
+        Some(Ok(route)) => Ok(Some(route.header.kind)),
+        // an answer too: unreachable, prohibited
+        Some(Err(rtnetlink::Error::NetlinkError(_))) => Ok(None),
+        Some(Err(error)) => Err(io::Error::other(error)),
+        None => Err(io::Error::other("no answer")),
+    }
+}
