@@ -31,7 +31,7 @@ test: ## Install what is missing, then formatting, lints, unit and integration t
 	@scripts/test.sh
 
 check: ## What make test leaves out: documents, guides, the oldest Rust, QEMU, the quick experiments and their claims
-	@scripts/setup.sh build lab test qemu
+	@scripts/setup.sh build lab test origins qemu
 	@scripts/check.sh
 
 experiments: setup build-lab ## Every experiment, whole, with pages in target/experiments

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Installs what Overheard needs on Debian 12 and this machine lacks, and says in one line what it did.
 #
-#   scripts/setup.sh [build] [lab] [test] [kernel] [qemu] [bench] [static]      (no name: build and lab)
+#   scripts/setup.sh [build] [lab] [test] [origins] [kernel] [qemu] [bench] [static]      (no name: build and lab)
 #
 # build   the C compiler that some libraries are built with, and what the feature `boost` takes: clang, pkg-config, libelf, zlib
 # lab     the programs that the demonstration and the experiments run: namespaces, a web server, curl, a routing daemon
 # test    rustfmt, clippy, a cache of another kind as a neighbour, and who reads what we write: a browser, and Wireshark's tshark
+# origins HTTP servers of other makes, behind which the web cache is attacked: nginx, Node, Go
 # kernel  what building the virtual-time kernel takes
 # qemu    QEMU for Debian's own kernel, which scripts/in-qemu fetches without installing it, and what simulated Wi-Fi takes
 # bench   what tunnels and caches are compared with
@@ -71,6 +72,13 @@ test_group() {
     return 0
 }
 
+origins_group() {
+    lacks nginx && optional+=(nginx-light)
+    lacks node && optional+=(nodejs)
+    lacks go && optional+=(golang-go)
+    return 0
+}
+
 kernel_group() {
     local program
     for program in flex bison bc xz; do
@@ -107,8 +115,8 @@ groups=("$@")
 [ $# -gt 0 ] || groups=(build lab)
 for group in "${groups[@]}"; do
     case "$group" in
-    build | lab | test | kernel | qemu | bench | static) "${group}_group" ;;
-    *) fail "there is no group \`$group\`: build, lab, test, kernel, qemu, bench, static" ;;
+    build | lab | test | origins | kernel | qemu | bench | static) "${group}_group" ;;
+    *) fail "there is no group \`$group\`: build, lab, test, origins, kernel, qemu, bench, static" ;;
     esac
 done
 

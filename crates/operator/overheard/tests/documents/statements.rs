@@ -130,6 +130,8 @@ fn the_table_of_the_cache_names_keys_that_a_configuration_may_have() {
         ("[cache] stale_if_unreachable_seconds", "", "60"),
         ("[cache] packages", "", "false"),
         ("[cache] connections_each", "", "100"),
+        ("[cache] destination_ports", "", "[80, \"8000-8999\"]"),
+        ("[cache] allow_destinations", "", "[\"127.0.0.0/8\", \"10.0.0.1:8080\"]"),
         ("[transparent] interfaces", "", "[\"wlan0\"]"),
         ("[transparent] verify_host", "", "false"),
         ("[forward] listen", "", "\"10.0.0.4:3128\""),

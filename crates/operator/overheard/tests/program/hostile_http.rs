@@ -184,12 +184,115 @@ fn a_forward_proxy_leads_to_origins_and_not_into_this_machine() {
     chain.start_all("[forward]\nlisten = \"10.77.0.2:3128\"\nconnect_ports = [80, 4784]\n[management]\n");
     let proxy = ["--noproxy", "", "--proxy", "http://10.77.0.2:3128"];
     let through = |more: &[&str]| status_of(&chain, &[&proxy, more].concat());
-    for inward in ["127.0.0.1", "[::1]", "0.0.0.0", "[::ffff:127.0.0.1]", "localhost"] {
-        assert_eq!(through(&[&format!("http://{inward}:4784/status.json")]), "502", "{inward}");
-        assert_ne!(through(&["--proxytunnel", &format!("http://{inward}:4784/")]), "200", "{inward}");
+    let connect_code = |to: &str| {
+        let said = ["--proxytunnel", "--write-out", "%{http_connect}", "--output", "/dev/null", to];
+        String::from_utf8(chain.curl(&[&proxy[..], &said].concat()).0).unwrap()
+    };
+    for inward in [
+        "127.0.0.1",
+        "127.1.2.3",
+        "[::1]",
+        "0.0.0.0",
+        "[::]",
+        "[::ffff:127.0.0.1]",
+        "[::127.0.0.1]",
+        "[64:ff9b::127.0.0.1]",
+        "[2002:7f00:1::]",
+        "localhost",
+        "169.254.169.254",
+        "[fe80::1]",
+        "224.0.0.1",
+        "255.255.255.255",
+        // its own, on the clients' interface and on the other one
+        "10.77.0.2",
+        "10.77.1.1",
+        "[fd77::2]",
+        "[fd77:1::1]",
+        "10.77.1.255",
+    ] {
+        assert_eq!(through(&[&format!("http://{inward}:4784/status.json")]), "403", "{inward}");
+        assert_eq!(connect_code(&format!("http://{inward}:4784/")), "403", "{inward}");
     }
-    assert!(chain.status(1)["counters"]["refused"]["inward"].as_u64().unwrap() >= 5, "{}", chain.status(1));
+    let refused = chain.status(1)["counters"]["refused"].clone();
+    assert_eq!(refused["destination"], 38, "{refused}");
+    let (said, _) = chain.curl(&[&proxy[..], &["http://169.254.169.254/latest/meta-data/"]].concat());
+    assert_eq!(String::from_utf8_lossy(&said), "this cache leads no client to link-local addresses\n");
+    for port in [22, 25, 443, 1023] {
+        assert_eq!(through(&[&format!("http://{}:{port}/", chain.host())]), "403", "{port}");
+    }
+    assert_eq!(chain.status(1)["counters"]["refused"]["port"], 4);
     assert_eq!(through(&[&chain.url("/fixed/100")]), "200");
+}
+
+#[test]
+fn destinations_that_the_operator_allows_are_led_to() {
+    let Some(mut chain) = Chain::of(1) else { return };
+    std::fs::write(chain.folder(1).join("token"), "0123456789abcdefgh").unwrap();
+    chain.start_all(
+        "destination_ports = [81]\nallow_destinations = [\"10.77.1.2:80\", \"10.77.1.1:4784\"]\n\
+         [forward]\nlisten = \"10.77.0.2:3128\"\n[management]\nlisten = \"10.77.1.1:4784\"\ntoken_file = \"token\"\n",
+    );
+    let through = |url: &str| status_of(&chain, &["--noproxy", "", "--proxy", "http://10.77.0.2:3128", url]);
+    assert_eq!(through(&chain.url("/fixed/100")), "200");
+    assert_eq!(through("http://10.77.1.1:4784/"), "401", "this machine's own, by name");
+    assert_eq!(through("http://10.77.1.1:80/"), "403");
+    assert_eq!(through(&format!("http://{}:8080/", chain.host())), "403", "the port is not among them");
+    assert_eq!(through(&format!("http://{}:81/", chain.host())), "502", "nobody listens there");
+}
+
+#[test]
+fn whoever_comes_to_the_door_of_taken_connections_by_itself_is_led_nowhere() {
+    let Some(mut chain) = Chain::of(1) else { return };
+    chain.start_all(TRANSPARENT);
+    assert_eq!(status_of(&chain, &["http://10.77.0.2:4782/"]), "403");
+    assert_eq!(
+        status_of(&chain, &["-H", &format!("Host: {}", chain.host()), "http://10.77.0.2:4782/"]),
+        "403"
+    );
+    assert!(chain.status(1)["counters"]["refused"]["destination"].as_u64() >= Some(2), "{}", chain.status(1));
+    goes_on(&chain);
+}
+
+#[test]
+fn a_request_whose_framing_is_in_doubt_is_refused_and_its_connection_ends() {
+    let Some(mut chain) = Chain::of(1) else { return };
+    chain.start_all(TRANSPARENT);
+    let host = chain.host();
+    for (framing, status) in [
+        ("Transfer-Encoding: chunked\r\nContent-Length: 5", 400),
+        ("Content-Length: 5\r\nTransfer-Encoding: chunked", 400),
+        ("Content-Length: 5\r\nContent-Length: 5", 400),
+        ("Content-Length: 5, 5", 400),
+        ("Content-Length: +5", 400),
+        ("Content-Length: 5 5", 400),
+        ("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked", 400),
+        ("Transfer-Encoding: gzip, chunked", 501),
+        ("Transfer-Encoding: chunked\nX: y", 400),
+        ("X: y\nContent-Length: 5", 400),
+    ] {
+        let request = format!("POST /fixed/1 HTTP/1.1\r\nHost: {host}\r\n{framing}\r\n\r\n0\r\n\r\n");
+        let answer =
+            chain.say(format!("{request}GET /fixed/666 HTTP/1.1\r\nHost: {host}\r\n\r\n").as_bytes());
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{framing:?}: {answer}");
+        assert!(answer.contains("connection: close"), "{framing:?}: {answer}");
+        assert_eq!(answer.matches("HTTP/1.1 ").count(), 1, "{framing:?}: {answer}");
+    }
+    assert!(chain.origin.seen.lock().unwrap().heads.is_empty());
+    // what is sent before it on the same connection is answered
+    let pair = format!(
+        "GET /fixed/2 HTTP/1.1\r\nHost: {host}\r\n\r\nPOST /fixed/3 HTTP/1.1\r\nHost: {host}\r\n\
+         Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n"
+    );
+    let answer = chain.say(pair.as_bytes());
+    assert!(answer.starts_with("HTTP/1.1 200 ") && answer.contains("HTTP/1.1 400 "), "{answer}");
+    // with chunks the connection ends: no head behind them is looked at
+    let chunked = format!(
+        "POST /fixed/4 HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n\
+         GET /fixed/666 HTTP/1.1\r\nHost: {host}\r\n\r\n"
+    );
+    let answer = chain.say(chunked.as_bytes());
+    assert!(answer.starts_with("HTTP/1.1 200 ") && answer.contains("connection: close"), "{answer}");
+    assert_eq!((answer.matches("HTTP/1.1 ").count(), chain.origin.requests("/fixed/666")), (1, 0));
 }
 
 #[test]

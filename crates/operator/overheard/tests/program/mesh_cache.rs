@@ -4,7 +4,7 @@
 
 use crate::support::chain::Chain;
 use crate::support::has;
-use crate::support::origin::content;
+use crate::support::origin::{Origin, content};
 use std::fmt::Write as _;
 
 /// The configuration of router `own` of `routers` in a row whose last one has the uplink, and its routes.
@@ -196,10 +196,20 @@ fn a_door_for_routers_is_shut_for_everybody_else_and_nobody_elses_answer_is_beli
     assert_eq!(objects(&chain), [1, 1]);
     // somebody without the key takes the second router's place
     chain.stop(2);
-    let impostor = chain.places[2].enter(|| crate::support::origin::Origin::start(4783)).unwrap();
+    let impostor = chain.places[2].enter(|| Origin::start(4783)).unwrap();
     fetch(&chain, "/fixed/1001", 1001);
     assert_eq!((impostor.requests("/fixed/1001"), chain.origin.requests("/fixed/1001")), (1, 1));
     assert!(chain.log(1).contains("does not bear the network's key"), "{}", chain.log(1));
+}
+
+#[test]
+fn what_runs_on_a_router_is_reached_past_its_cache() {
+    let Some(chain) = mesh(2, "hop-by-hop", "tree") else { return };
+    let on_the_gateway = chain.places[2].enter(|| Origin::start(80)).unwrap();
+    let (body, code) = chain.curl(&["--fail", "http://10.77.1.2/fixed/1000"]);
+    assert_eq!((body == content("/fixed/1000", 1000), code), (true, 0), "{}", chain.log(1));
+    assert_eq!(on_the_gateway.requests("/fixed/1000"), 1);
+    assert_eq!(chain.status(2)["counters"]["refused"]["destination"], 1, "{}", chain.status(2));
 }
 
 #[test]

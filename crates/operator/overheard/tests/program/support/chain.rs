@@ -92,7 +92,8 @@ impl Chain {
         folder
     }
 
-    /// Starts the cache of router `router` (from 1), and returns when it listens.
+    /// Starts the cache of router `router` (from 1), and returns when it listens. What is called `resolv.conf`
+    /// or `hosts` in its folder stands for the system's own file.
     pub fn start(&mut self, router: usize) {
         let folder = self.folder(router);
         let config = format!(
@@ -103,7 +104,20 @@ impl Chain {
         let opened = |chain: &Self| chain.log(router).matches("the cache is open").count();
         let before = opened(self);
         let log = std::fs::File::options().create(true).append(true).open(folder.join("log")).unwrap();
-        let mut command = Command::new(PROGRAM);
+        let instead: String = ["resolv.conf", "hosts"]
+            .iter()
+            .filter(|file| folder.join(file).exists())
+            .map(|file| format!("mount --bind {file} /etc/{file} && "))
+            .collect();
+        let mut command = match instead.is_empty() {
+            true => Command::new(PROGRAM),
+            false => {
+                let mut command = Command::new("unshare");
+                let script = format!("{instead}exec \"$0\" \"$@\"");
+                command.args(["--mount", "--propagation", "private", "sh", "-c", &script, PROGRAM]);
+                command
+            }
+        };
         command.args(["cache", "cache.toml", "--socket", "status"]).current_dir(&folder);
         command.env("OVERHEARD_LOG", "debug,hyper_util=info").stderr(log);
         let mut program = Program::start(&self.places[router], command, "overheard").unwrap();

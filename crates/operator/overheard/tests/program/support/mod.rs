@@ -9,6 +9,7 @@ pub mod browser;
 pub mod cells;
 pub mod chain;
 pub mod documents;
+pub mod names;
 pub mod namespaces;
 pub mod origin;
 pub mod reader;

@@ -7,7 +7,8 @@
 //! from then on; `weak` has no validator; `changed` is `broken`, and another content from then on; `whole` is
 //! `broken` and serves no ranges; `endless` does not end; `coded` is sent in a transfer coding that nobody
 //! asked for; `socket` speaks WebSocket's handshake and echoes; `folded` and `split` have fields that are
-//! none; `far` is any length without being held, and its head takes a while.
+//! none; `far` is any length without being held, and its head takes a while; `dripping` trickles in chunks,
+//! and is for one user.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -108,7 +109,7 @@ impl Origin {
         if kind == "weak" {
             fields = format!("Date: {date}\r\nCache-Control: max-age={lifetime}\r\n");
         }
-        if kind == "private" {
+        if matches!(kind, "private" | "dripping") {
             fields = "Cache-Control: private\r\n".to_owned();
         }
         if kind == "vary" {
@@ -180,12 +181,15 @@ impl Origin {
                     self.seen.lock().unwrap().bytes += 0x10000;
                 }
             }
-            "chunked" => {
+            "chunked" | "dripping" => {
                 write!(stream, "HTTP/1.1 {status}\r\n{fields}Transfer-Encoding: chunked\r\n\r\n").ok()?;
                 for piece in body.chunks(10_000) {
                     write!(stream, "{:x}\r\n", piece.len()).ok()?;
                     stream.write_all(piece).ok()?;
                     stream.write_all(b"\r\n").ok()?;
+                    if kind == "dripping" {
+                        std::thread::sleep(Duration::from_millis(50));
+                    }
                 }
                 stream.write_all(b"0\r\n\r\n").ok()?;
             }
