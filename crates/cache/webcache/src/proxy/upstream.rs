@@ -36,6 +36,9 @@ const ALIVE: TcpKeepalive =
 pub(super) const HEAD: Duration = Duration::from_secs(300);
 /// Octets of a response's head, at most.
 const HEAD_BYTES: usize = 128 << 10;
+/// How long whoever ended a connection is let be before it is asked again: a program that dies still listens
+/// for a moment.
+const DYING: Duration = Duration::from_millis(100);
 /// Connections kept for each address, and for how long.
 const IDLE: usize = 16;
 const IDLE_FOR: Duration = Duration::from_secs(20);
@@ -140,7 +143,10 @@ impl Upstream {
     ) -> Result<Response<Incoming>, NoResponse> {
         let sent = || self.upload(way, method.clone(), key, headers, full(Bytes::new()), Moved::default());
         match sent().await {
-            Err(NoResponse::Broken(..)) if method.is_idempotent() => sent().await,
+            Err(NoResponse::Broken(..)) if method.is_idempotent() => {
+                tokio::time::sleep(DYING).await;
+                sent().await
+            }
             answer => answer,
         }
     }
