@@ -17,8 +17,9 @@ use ipnet::IpNet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
 
-/// Addresses by which clouds tell a machine its own secrets, beside the link-local 169.254.169.254: Alibaba's,
-/// Azure's and those of RFC 6890's IPv4 special purposes (Oracle's); then Amazon's and Google's of IPv6.
+/// Addresses by which clouds tell a machine its own secrets, beside the link-local 169.254.169.254:
+/// Alibaba's, Azure's and those of RFC 6890's IPv4 special purposes (Oracle's); then Amazon's and Google's of
+/// IPv6.
 const METADATA_V4: [(Ipv4Addr, u32); 3] = [
     (Ipv4Addr::new(100, 100, 100, 200), 32),
     (Ipv4Addr::new(168, 63, 129, 16), 32),

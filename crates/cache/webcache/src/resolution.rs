@@ -1,5 +1,5 @@
-//! The addresses of names. Waiting for a name server takes a turn of the client's and no thread, so that names
-//! that nobody answers for hold up neither other clients nor reads from disk.
+//! The addresses of names. Waiting for a name server takes a turn of the client's and no thread, so that
+//! names that nobody answers for hold up neither other clients nor reads from disk.
 
 mod order;
 mod system;

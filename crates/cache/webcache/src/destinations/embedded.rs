@@ -33,8 +33,8 @@ fn embedded_in(address: Ipv6Addr) -> Vec<Ipv4Addr> {
         [0, 0, 0, 0, 0, 0, 0, 0 | 1] => Vec::new(),
         [0, 0, 0, 0, 0, 0, ..] | [0, 0, 0, 0, 0, 0xffff, ..] | [0, 0, 0, 0, 0xffff, 0, ..] => vec![at(LAST)],
         [0x64, 0xff9b, 0, 0, 0, 0, ..] => vec![at(LAST)],
-        // RFC 8215: only the translator knows how long the network's own prefix is. Where a reading begins with
-        // zero, nothing stands there.
+        // RFC 8215: only the translator knows how long the network's own prefix is. Where a reading begins
+        // with zero, nothing stands there.
         [0x64, 0xff9b, 1, ..] => {
             let mut read = AFTER_PREFIXES.map(at).to_vec();
             read.retain(|address| address.octets()[0] != 0);

@@ -1,5 +1,5 @@
-//! Which addresses are this machine's own. The kernel is asked anew each time: addresses come and go, and what
-//! it says holds for every interface, for whole networks that are routed here, and for anycast.
+//! Which addresses are this machine's own. The kernel is asked anew each time: addresses come and go, and
+//! what it says holds for every interface, for whole networks that are routed here, and for anycast.
 
 use super::Kind;
 use futures_util::StreamExt as _;
@@ -8,8 +8,8 @@ use rtnetlink::packet_route::route::{RouteAddress, RouteAttribute, RouteMessage,
 use std::io;
 use std::net::IpAddr;
 
-/// What kind of address the kernel takes it for, if nobody is led there. Where it cannot be asked, any address
-/// could be its own.
+/// What kind of address the kernel takes it for, if nobody is led there. Where it cannot be asked, any
+/// address could be its own.
 pub(super) async fn kind_of(address: IpAddr) -> Option<Kind> {
     match route_to(address).await {
         Ok(Some(RouteType::Local | RouteType::Anycast)) => Some(Kind::Own),

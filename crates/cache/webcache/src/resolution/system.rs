@@ -1,5 +1,5 @@
-//! Asks as the system's own resolver would: by /etc/hosts, /etc/resolv.conf and its search domains, read again
-//! when they change.
+//! Asks as the system's own resolver would: by /etc/hosts, /etc/resolv.conf and its search domains, read
+//! again when they change.
 
 use hickory_resolver::TokioResolver;
 use hickory_resolver::config::{LookupIpStrategy, NameServerConfig, ResolverConfig};

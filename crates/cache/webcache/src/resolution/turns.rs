@@ -39,8 +39,8 @@ impl Turns {
         Arc::new(Turns { all: Arc::new(Semaphore::new(all)), each, askers: Mutex::default() })
     }
 
-    /// Waits for one of an asker's turns, and then for one of all; each in the order of coming. Who is on this
-    /// machine speaks for others, and has as many as there are.
+    /// Waits for one of an asker's turns, and then for one of all; each in the order of coming. Who is on
+    /// this machine speaks for others, and has as many as there are.
     pub async fn take(self: &Arc<Self>, asker: Asker) -> Turn {
         let (place, turns) = self.place(Asker { client: network_of(asker.client), ..asker });
         let own = if asker.client.is_loopback() { None } else { turns.acquire_owned().await.ok() };

@@ -58,8 +58,8 @@ impl Default for Heads {
 }
 
 impl Heads {
-    /// Looks at what came next. `Some`: the head of this number, from 0, is wrong; nothing behind it is looked
-    /// at.
+    /// Looks at what came next. `Some`: the head of this number, from 0, is wrong; nothing behind it is
+    /// looked at.
     pub fn look(&mut self, mut bytes: &[u8]) -> Option<(u64, Wrong)> {
         while !bytes.is_empty() {
             match self.at {

@@ -92,8 +92,8 @@ impl Chain {
         folder
     }
 
-    /// Starts the cache of router `router` (from 1), and returns when it listens. What is called `resolv.conf`
-    /// or `hosts` in its folder stands for the system's own file.
+    /// Starts the cache of router `router` (from 1), and returns when it listens. What is called
+    /// `resolv.conf` or `hosts` in its folder stands for the system's own file.
     pub fn start(&mut self, router: usize) {
         let folder = self.folder(router);
         let config = format!(
