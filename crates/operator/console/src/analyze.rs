@@ -103,7 +103,7 @@ pub fn run_with(args: &Args, policies: Vec<Policy>) -> anyhow::Result<()> {
             Ok(report) => report,
             Err(why) if count == 1 => bail!("{} {why}", file.display()),
             Err(why) => {
-                eprintln!("{} {why}", file.display());
+                crate::hint!("{} {why}", file.display());
                 unreadable += 1;
                 continue;
             }

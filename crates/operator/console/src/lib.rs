@@ -2,9 +2,12 @@
 //! have: [`analyze`], [`doctor`], [`man`] and [`completions`].
 //!
 //! Exit codes: 0 done, 1 it failed while running, 2 what was asked for makes no sense or is not allowed here
-//! (a [`Mistake`]); then nothing was started.
+//! (a [`Mistake`]); then nothing was started. A reader that has had enough of the output, as `head` has, is 0
+//! too: what was asked for was done, and a script under `pipefail` goes on. Death by SIGPIPE is not for us: the
+//! signal would end nodes and caches as well, when a peer closes a connection.
 
 #![forbid(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr)] // see `output`
 // A driver: it may read clocks and wait.
 #![allow(clippy::disallowed_methods)]
 
@@ -13,6 +16,7 @@ pub mod completions;
 pub mod doctor;
 pub mod log;
 pub mod man;
+pub mod output;
 mod table;
 
 pub use table::{Table, bytes, duration};
@@ -55,16 +59,19 @@ pub fn other_program(name: &str) -> Option<PathBuf> {
 pub fn conclude(program: &str, ended: anyhow::Result<()>) -> ExitCode {
     match ended {
         Ok(()) => ExitCode::SUCCESS,
-        // The reader of our output has had enough, as `head` has.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("{program}: {error:#}");
+            hint!("{program}: {error:#}");
             ExitCode::from(if error.is::<Mistake>() { 2 } else { 1 })
         }
     }
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    let io = error.chain().find_map(|cause| cause.downcast_ref::<std::io::Error>());
-    io.is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+    let kind = error.chain().find_map(|cause| {
+        // serde_json keeps the system's error to itself
+        let json = cause.downcast_ref::<serde_json::Error>().and_then(serde_json::Error::io_error_kind);
+        json.or_else(|| Some(cause.downcast_ref::<std::io::Error>()?.kind()))
+    });
+    kind == Some(std::io::ErrorKind::BrokenPipe)
 }

@@ -20,6 +20,8 @@ pub fn start(format: Format) {
     let chosen = EnvFilter::try_from_env("OVERHEARD_LOG").unwrap_or_else(|_| EnvFilter::new(USUAL));
     let stderr = std::io::stderr;
     let log = tracing_subscriber::fmt().with_env_filter(chosen).with_target(false).with_writer(stderr);
+    // a line that cannot be written, since nobody reads the log any more, must not end what logs
+    let log = log.log_internal_errors(false);
     match format {
         Format::Text => log.with_ansi(stderr().is_terminal()).init(),
         Format::Json => log.json().flatten_event(true).init(),

@@ -5,6 +5,7 @@
 //! `node` runs the same daemon, and lets the papers' policies through.
 
 #![forbid(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr)] // see `console::output`
 // The program is a driver: it may read clocks and wait.
 #![allow(clippy::disallowed_methods)]
 

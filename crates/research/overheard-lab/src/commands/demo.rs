@@ -68,7 +68,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 
     let pair = Pair::new(args.seed)?;
     let whole_bytes = 2 * contents.iter().filter_map(|content| content.length_bytes).sum::<u64>();
-    let screen = Screen::new(args.json, &contents, whole_bytes, link.about);
+    let screen = Screen::new(args.json, &contents, whole_bytes, link.about)?;
     let mut runs = Vec::new();
     for (name, carrier) in [
         ("bare link", Carrier::Bare),
@@ -100,12 +100,12 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             }
         };
         let run = Run::new(name, &outcome)?;
-        screen.done(&run);
+        screen.done(&run)?;
         runs.push((run, outcome));
     }
     if args.json {
         let outcomes: Vec<&Outcome> = runs.iter().map(|(_, outcome)| outcome).collect();
-        println!("{}", serde_json::to_string_pretty(&outcomes)?);
+        console::say!("{}", serde_json::to_string_pretty(&outcomes)?)?;
     } else {
         show::table(&runs.iter().map(|(run, _)| run).collect::<Vec<_>>())?;
     }

@@ -284,7 +284,7 @@ fn check(claims: &[Claim]) -> anyhow::Result<()> {
             Some(false) => "SHORT",
             None => "-",
         };
-        eprintln!("{holds:7} {}: {}", claim.claim, claim.found);
+        console::hint!("{holds:7} {}: {}", claim.claim, claim.found);
     }
     let short = claims.iter().filter(|claim| claim.holds == Some(false)).count();
     if short > 0 {

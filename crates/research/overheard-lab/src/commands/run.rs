@@ -47,7 +47,7 @@ pub fn run(args: &Args) -> Result<()> {
         }
     };
     for outcome in lab::run(&driver, &scenarios)? {
-        println!("{}", serde_json::to_string(&outcome)?);
+        console::say!("{}", serde_json::to_string(&outcome)?)?;
     }
     Ok(())
 }

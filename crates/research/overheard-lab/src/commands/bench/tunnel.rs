@@ -169,7 +169,7 @@ fn show(figures: &[Figure], absent: Option<&str>, json: bool) -> anyhow::Result<
         table.write(&mut out)?;
     }
     if let Some(why) = absent {
-        eprintln!("the comparison with wireguard-go is missing: {why}");
+        console::hint!("the comparison with wireguard-go is missing: {why}");
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! What the demo shows: a bar while a run goes on, a line when it is done, a table at the end.
 
 use anyhow::Context;
-use console::{Table, bytes};
+use console::{Table, bytes, say};
 use experiments::pair::{AIR, GATEWAY, STATION};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::{Content, Outcome};
@@ -57,18 +57,16 @@ pub struct Screen {
 
 impl Screen {
     /// Says what will be done.
-    pub fn new(quiet: bool, contents: &[Content], whole_bytes: u64, link: &str) -> Self {
+    pub fn new(quiet: bool, contents: &[Content], whole_bytes: u64, link: &str) -> io::Result<Self> {
         if !quiet {
-            println!("A gateway, a station, and between them the air: {link}.");
-            println!(
-                "Fetched by curl, each file by one device and then by a second behind the same station:"
-            );
+            say!("A gateway, a station, and between them the air: {link}.")?;
+            say!("Fetched by curl, each file by one device and then by a second behind the same station:")?;
             for content in contents {
-                println!("  {:<24} {:>9}", content.name, bytes(content.length_bytes.unwrap_or(0)));
+                say!("  {:<24} {:>9}", content.name, bytes(content.length_bytes.unwrap_or(0)))?;
             }
-            println!();
+            say!("")?;
         }
-        Screen { quiet, whole_bytes }
+        Ok(Screen { quiet, whole_bytes })
     }
 
     /// A bar for one run.
@@ -90,16 +88,17 @@ impl Screen {
     }
 
     /// Says how a run ended.
-    pub fn done(&self, run: &Run) {
+    pub fn done(&self, run: &Run) -> io::Result<()> {
         if !self.quiet {
-            println!(
+            say!(
                 "{:<24} {} fetched in {:.1} s with {} on the link",
                 run.name,
                 bytes(run.offered_bytes),
                 run.seconds.iter().sum::<f64>(),
                 bytes(run.sent_bytes())
-            );
+            )?;
         }
+        Ok(())
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::programs::runner;
 use anyhow::bail;
 use console::doctor::{self, State};
+use console::say;
 use experiments::contents::Contents;
 use experiments::experiment::Experiment;
 use experiments::kept_claims::{Judged, KeptClaims};
@@ -102,7 +103,7 @@ pub fn run(args: &All) -> anyhow::Result<()> {
             Some(why) => format!("is left out: {why}"),
             None => format!("took {} s", began.elapsed().as_secs()),
         };
-        bars.suspend(|| println!("{} by {driver} {how}", experiment.id));
+        bars.suspend(|| say!("{} by {driver} {how}", experiment.id))?;
         part.left_out.extend(left_out.map(|why| (driver, why)));
         site.write_part(part)?;
         whole.inc(1);
@@ -110,12 +111,12 @@ pub fn run(args: &All) -> anyhow::Result<()> {
     let index = site.write_index(&parts)?;
     bar.finish_and_clear();
     whole.finish_and_clear();
-    println!("{}", index.display());
+    say!("{}", index.display())?;
     let judged: Vec<Judged> = parts.iter().flat_map(|part| part.judged.clone()).collect();
     if let Some(path) = &args.keep {
         keep(path, &contents, &judged)?;
     }
-    let lost = kept.map_or(0, |kept| compare(&kept, &contents, &judged));
+    let lost = kept.map_or(Ok(0), |kept| compare(&kept, &contents, &judged))?;
     if failed > 0 {
         bail!("{failed} experiments could not be run to their end; the page says why")
     } else if lost > 0 {
@@ -133,18 +134,18 @@ fn keep(path: &Path, contents: &Contents, judged: &[Judged]) -> anyhow::Result<(
 }
 
 /// Tells what differs from a list: how many of its claims do not hold.
-fn compare(list: &KeptClaims, contents: &Contents, judged: &[Judged]) -> usize {
+fn compare(list: &KeptClaims, contents: &Contents, judged: &[Judged]) -> anyhow::Result<usize> {
     let differences = list.compare(contents, judged);
     for experiment in &differences.not_run {
-        println!("not held against the list, since it did not run: {experiment}");
+        say!("not held against the list, since it did not run: {experiment}")?;
     }
     for claim in &differences.gained {
-        println!("holds and is not on the list: {claim}");
+        say!("holds and is not on the list: {claim}")?;
     }
     for claim in &differences.lost {
-        println!("does not hold and is on the list: {claim}");
+        say!("does not hold and is on the list: {claim}")?;
     }
-    differences.lost.len()
+    Ok(differences.lost.len())
 }
 
 /// What runs an experiment; in the quick form not also this machine's kernel, whose seconds are seconds.
