@@ -6,6 +6,8 @@
 //! loopback address: so a question without a token has to be for an address or for `localhost`. What is on a
 //! page comes from the program alone, and a policy (CSP) holds browsers to that.
 //!
+//! Strangers who connect and say nothing, or say it slowly, keep nobody out ([`places`]).
+//!
 //! What is answered is the program's: it is given a [`Question`] and makes an [`Answer`] by [`said`]. What
 //! several pages are made of stands in [`files`], and the last hour that they draw in a [`ring`].
 
@@ -15,6 +17,7 @@
 mod admission;
 pub mod figures;
 pub mod files;
+mod places;
 pub mod ring;
 
 use bytes::Bytes;
@@ -28,17 +31,25 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use places::Places;
 use serde::Serialize;
 use std::convert::Infallible;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::Semaphore;
 
-/// Questions at a time.
-const MOST: usize = 32;
-const PATIENCE: Duration = Duration::from_secs(5);
+/// The longest time until a question has come whole ...
+const QUESTION: Duration = Duration::from_secs(5);
+/// ... and until its answer has gone.
+const WHOLE: Duration = Duration::from_secs(30);
+/// The longest head of a question, in bytes.
+const HEAD_BYTES: usize = 16 << 10;
+/// How long those who wait are heard before one of them gives way to a newcomer: each then had 24 such times at
+/// least to say its question.
+const HEARING: Duration = Duration::from_millis(2);
+/// The system is out of descriptors: others have to end first.
+const PAUSE: Duration = Duration::from_millis(100);
 /// Nothing that does not come from here; no frame around it.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; \
      frame-ancestors 'none'";
@@ -95,40 +106,47 @@ impl Page {
     pub async fn serve(self, answer: impl Fn(Question<'_>) -> Answer + Send + Sync + 'static) {
         let Ok(socket) = tokio::net::TcpListener::from_std(self.socket) else { return };
         let served = Arc::new((self.token, answer));
-        let places = Arc::new(Semaphore::new(MOST));
+        let places = Places::default();
         loop {
-            let Ok(place) = places.clone().acquire_owned().await else { return };
-            let Ok((stream, _)) = socket.accept().await else {
-                tokio::time::sleep(PATIENCE).await;
+            let Ok((stream, from)) = socket.accept().await else {
+                tokio::time::sleep(PAUSE).await;
                 continue;
             };
+            if places.are_taken(from.ip()) {
+                tokio::time::sleep(HEARING).await;
+            }
+            let place = places.enter(from.ip());
             let served = served.clone();
             tokio::spawn(async move {
                 let service = service_fn(|request: Request<_>| {
                     let (token, answer) = &*served;
-                    let answer = answered(&request, token.as_deref(), answer);
+                    let answer = answered(&request, token.as_deref(), || place.serve(), answer);
                     async move { Ok::<_, Infallible>(answer) }
                 });
                 let mut server = http1::Builder::new();
-                server.timer(TokioTimer::new()).header_read_timeout(PATIENCE).keep_alive(false);
-                let served = server.serve_connection(TokioIo::new(stream), service);
-                // whoever reads slowly keeps a place for no longer than that
-                let _ = tokio::time::timeout(2 * PATIENCE, served).await;
-                drop(place);
+                server.timer(TokioTimer::new()).header_read_timeout(QUESTION).keep_alive(false);
+                server.max_buf_size(HEAD_BYTES);
+                let answering = server.serve_connection(TokioIo::new(stream), service);
+                tokio::select! {
+                    _ = tokio::time::timeout(WHOLE, answering) => {}
+                    () = place.is_lost() => {}
+                }
             });
         }
     }
 }
 
-/// The answer to a request, if whoever asks may.
+/// The answer to a request, if whoever asks may; then `allowed` is called first.
 fn answered<B>(
     request: &Request<B>,
     token: Option<&str>,
+    allowed: impl FnOnce(),
     answer: &impl Fn(Question<'_>) -> Answer,
 ) -> Answer {
     if let Some(refused) = admission::refused(request.headers(), token) {
         return refused;
     }
+    allowed();
     if request.method() != Method::GET {
         return said(StatusCode::METHOD_NOT_ALLOWED, "text/plain", "only GET\n");
     }

@@ -3,7 +3,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hyper::header::WWW_AUTHENTICATE;
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{IpAddr, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 fn echo(question: Question<'_>) -> Answer {
     said(StatusCode::OK, "text/plain", format!("{}?{}", question.path, question.value("step").unwrap_or("-")))
@@ -14,12 +15,11 @@ fn asked(fields: &[(&str, &str)], path: &str, token: Option<&str>) -> Answer {
     for (name, value) in fields {
         request = request.header(*name, *value);
     }
-    answered(&request.body(()).unwrap(), token, &echo)
+    answered(&request.body(()).unwrap(), token, || {}, &echo)
 }
 
 #[test]
 fn only_the_whole_token_opens_as_a_bearer_or_as_a_password() {
-    const TOKEN: &str = "0123456789abcdef";
     let with = |given: &str| {
         asked(&[("authorization", given), ("host", "router.example")], "/metrics", Some(TOKEN)).status()
     };
@@ -53,7 +53,7 @@ fn every_answer_bears_the_policy_and_only_get_is_answered() {
     assert!(fields[CONTENT_SECURITY_POLICY].to_str().unwrap().starts_with("default-src 'none'"));
     assert_eq!(fields[CACHE_CONTROL], "no-store");
     let post = Request::post("/").header("host", "localhost").body(()).unwrap();
-    let refused = answered(&post, None, &echo);
+    let refused = answered(&post, None, || {}, &echo);
     assert_eq!(refused.status(), StatusCode::METHOD_NOT_ALLOWED);
     assert!(refused.headers().contains_key(CONTENT_SECURITY_POLICY));
 }
@@ -65,9 +65,86 @@ fn who_asks_by_a_real_socket_is_answered() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     runtime.spawn(page.serve(echo));
     let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(QUESTION)).unwrap();
     write!(stream, "GET /history?since=1&step=10 HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     assert!(answer.starts_with("HTTP/1.1 200 OK") && answer.ends_with("/history?10"), "{answer}");
+}
+
+const TOKEN: &str = "0123456789abcdef";
+const STRANGERS: usize = 500;
+
+/// Connects from an address of the loopback network.
+fn connect(from: IpAddr, to: SocketAddr) -> io::Result<TcpStream> {
+    let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None)?;
+    socket.bind(&SocketAddr::new(from, 0).into())?;
+    socket.connect(&to.into())?;
+    Ok(socket.into())
+}
+
+/// What the operator is answered, and after how long.
+fn answer_to_operator(from: IpAddr, to: SocketAddr) -> (String, Duration) {
+    let began = std::time::Instant::now();
+    let mut stream = connect(from, to).unwrap();
+    stream.set_read_timeout(Some(2 * QUESTION)).unwrap();
+    write!(stream, "GET /operator HTTP/1.1\r\nHost: {to}\r\nAuthorization: Bearer {TOKEN}\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    let _ = stream.read_to_string(&mut answer);
+    (answer, began.elapsed())
+}
+
+/// Asks as the operator while 500 strangers hold connections and come again when they are sent away.
+fn asks_among_strangers(address_of: impl Fn(usize) -> IpAddr + Sync, operator: IpAddr) {
+    let page = Page::open("127.0.0.1:0".parse().unwrap(), Some(TOKEN.to_owned())).unwrap();
+    let to = page.address().unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    runtime.spawn(page.serve(echo));
+    let (ended, came) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let stranger = |number: usize| -> Option<TcpStream> {
+        let mut stream = connect(address_of(number), to).ok()?;
+        stream.set_nonblocking(true).ok()?;
+        // a part of a question: some say nothing, some a line, some a field
+        let parts = ["", "GET / HTTP/1.1\r\n", "GET / HTTP/1.1\r\nHost: a\r\nX-Slow: "];
+        stream.write_all(parts[number % parts.len()].as_bytes()).ok()?;
+        came.fetch_add(1, Ordering::Relaxed);
+        Some(stream)
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut strangers: Vec<Option<TcpStream>> = (0..STRANGERS).map(stranger).collect();
+            while !ended.load(Ordering::Relaxed) {
+                for (number, place) in strangers.iter_mut().enumerate() {
+                    let is_gone = |stream: &mut TcpStream| match stream.read(&mut [0; 256]) {
+                        Ok(bytes) => bytes == 0,
+                        Err(error) => error.kind() != io::ErrorKind::WouldBlock,
+                    };
+                    if place.as_mut().is_none_or(is_gone) {
+                        *place = stranger(number);
+                    }
+                }
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        });
+        while came.load(Ordering::Relaxed) < STRANGERS {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let answers: Vec<_> = (0..20).map(|_| answer_to_operator(operator, to)).collect();
+        ended.store(true, Ordering::Relaxed);
+        for (answer, after) in answers {
+            assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer:?} after {after:?}");
+            assert!(after < QUESTION, "{after:?}");
+        }
+    });
+}
+
+#[test]
+fn an_operator_is_answered_while_500_slow_strangers_of_many_addresses_hold_connections() {
+    let spread = |number: usize| IpAddr::from([127, 0, 1 + (number / 250) as u8, (number % 250) as u8]);
+    asks_among_strangers(spread, [127, 0, 0, 1].into());
+}
+
+#[test]
+fn an_operator_is_answered_behind_the_address_of_500_slow_strangers() {
+    asks_among_strangers(|_| [127, 0, 0, 1].into(), [127, 0, 0, 1].into());
 }
