@@ -1,6 +1,6 @@
 //! What stands for the programs where they are not built.
 
-use crate::{Error, Wrapped};
+use crate::{Error, Told, Wrapped};
 use wire::inner::Flow;
 
 /// A congestion control that cannot be loaded.
@@ -36,6 +36,17 @@ impl Controller {
 
     /// Says how many segments a wire packet carries of a flow.
     pub fn tell(&self, _: &Flow, _: f64) {
+        match *self {}
+    }
+
+    /// Takes what a node says.
+    pub fn note(&self, _: &Told) {
+        match *self {}
+    }
+
+    /// Whether this process may tell ratios with the rights that it has now.
+    #[must_use]
+    pub fn may_tell(&self) -> bool {
         match *self {}
     }
 }

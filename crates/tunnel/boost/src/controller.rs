@@ -1,9 +1,8 @@
 //! Loads the programs and registers them as a congestion control.
 
-use crate::{Error, Wrapped};
-use crate::{flow, registration};
+use crate::registration;
+use crate::{Error, Told, Wrapped};
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, OpenObject, PrintLevel};
-use rustix::time::{ClockId, clock_gettime};
 use std::path::Path;
 use wire::inner::Flow;
 
@@ -90,16 +89,26 @@ impl Controller {
         self.witness.is_none()
     }
 
-    /// Says how many segments a wire packet carries of the flow that leaves this host as `flow`. Fewer than
-    /// one counts as one: tr is never below ref.
+    /// Says how many segments a wire packet carries of the flow that leaves this host as `flow`.
     pub fn tell(&self, flow: &Flow, ratio: f64) {
-        let now = clock_gettime(ClockId::Monotonic);
-        let nanoseconds = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64;
-        let (key, value) = (flow::key(flow), flow::value(ratio, nanoseconds));
+        self.note(&Told::now(flow, ratio));
+    }
+
+    /// Takes what a node says.
+    pub fn note(&self, told: &Told) {
+        let (key, value) = told.entry();
         // the map makes room by itself; without this flow's ratio it goes as it would without us
-        if let Err(error) = self.ratios.update(&key, &value, MapFlags::ANY) {
-            tracing::debug!("cannot tell the ratio of {flow:?}: {error}");
+        if let Err(error) = self.ratios.update(key, value, MapFlags::ANY) {
+            tracing::debug!("cannot tell a flow's ratio: {error}");
         }
+    }
+
+    /// Whether this process may tell ratios with the rights that it has now: before Linux 5.19 that takes
+    /// CAP_BPF where BPF is not for everybody.
+    #[must_use]
+    pub fn may_tell(&self) -> bool {
+        // nobody's flow: it is not there, or we may not look
+        self.ratios.lookup(Told::NOBODYS.entry().0, MapFlags::ANY).is_ok()
     }
 }
 

@@ -1,19 +1,62 @@
 //! A flow and its ratio, as the programs' map has them: `struct flow` and `struct ratio` of
 //! `bpf/boost.bpf.c`.
 
+use rustix::time::{ClockId, clock_gettime};
 use std::net::IpAddr;
 use wire::inner::Flow;
 
 /// A flow's key.
-pub const KEY_BYTES: usize = 36;
+const KEY_BYTES: usize = 36;
 /// What the map holds of it.
-pub const VALUE_BYTES: usize = 16;
+const VALUE_BYTES: usize = 16;
 /// One, in the map's unit.
 const ONE: f64 = 1024.0;
 
+/// A ratio that holds from now on, in the form of the map: the flow's key, and the value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Told([u8; Self::BYTES]);
+
+impl Told {
+    /// Its length.
+    pub const BYTES: usize = KEY_BYTES + VALUE_BYTES;
+    /// Of no flow.
+    #[cfg(feature = "bpf")]
+    pub(crate) const NOBODYS: Told = Told([0; Self::BYTES]);
+
+    /// How many segments a wire packet carries of the flow that leaves this host as `flow`. Fewer than one
+    /// counts as one: tr is never below ref.
+    #[must_use]
+    pub fn now(flow: &Flow, ratio: f64) -> Self {
+        let now = clock_gettime(ClockId::Monotonic);
+        let nanoseconds = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64;
+        let mut bytes = [0; Self::BYTES];
+        bytes[..KEY_BYTES].copy_from_slice(&key(flow));
+        bytes[KEY_BYTES..].copy_from_slice(&value(ratio, nanoseconds));
+        Told(bytes)
+    }
+
+    /// From these bytes; none if they are too few or too many.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        bytes.try_into().ok().map(Told)
+    }
+
+    /// The bytes.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8; Self::BYTES] {
+        &self.0
+    }
+
+    /// The key and the value.
+    #[cfg(feature = "bpf")]
+    pub(crate) fn entry(&self) -> (&[u8], &[u8]) {
+        self.0.split_at(KEY_BYTES)
+    }
+}
+
 /// The key of the flow that leaves a socket of this host as `flow`: addresses in network order, IPv4 mapped
 /// into IPv6, the ports in the machine's.
-pub fn key(flow: &Flow) -> [u8; KEY_BYTES] {
+fn key(flow: &Flow) -> [u8; KEY_BYTES] {
     let mapped = |address: IpAddr| match address {
         IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
         IpAddr::V6(address) => address.octets(),
@@ -27,7 +70,7 @@ pub fn key(flow: &Flow) -> [u8; KEY_BYTES] {
 }
 
 /// Segments a wire packet, told when the machine's monotonic clock read so many nanoseconds.
-pub fn value(ratio: f64, told_nanoseconds: u64) -> [u8; VALUE_BYTES] {
+fn value(ratio: f64, told_nanoseconds: u64) -> [u8; VALUE_BYTES] {
     let mut value = [0; VALUE_BYTES];
     value[..8].copy_from_slice(&told_nanoseconds.to_ne_bytes());
     // a cast that saturates: what is no number is 0, which the programs take for 1

@@ -11,7 +11,7 @@
 //! call the kernel's own cubic or reno ([`Wrapped`]) on the reference window and convert everything that
 //! crosses the boundary; the C source says how (`bpf/boost.bpf.c`). Vegas, veno and westwood, which the
 //! kernel lets no program call, are written again beside it, and so take no module. They learn the ratio from
-//! a map in which the node writes it for each of its flows ([`Controller::tell`]). A flow of which nothing is
+//! a map, in which the holder of the controller writes what its node says of each flow ([`Told`]). A flow of which nothing is
 //! known, or nothing new for five seconds, behaves as it would without us, and so does every connection that
 //! outlives the node.
 //!
@@ -24,7 +24,6 @@
 //! Without the feature `bpf` nothing of this is built, and [`Controller::load`] says so.
 
 mod error;
-#[cfg(feature = "bpf")]
 mod flow;
 #[cfg(feature = "bpf")]
 mod registration;
@@ -38,4 +37,5 @@ mod controller;
 
 pub use controller::Controller;
 pub use error::Error;
+pub use flow::Told;
 pub use wrapped::Wrapped;
