@@ -77,21 +77,43 @@ pub enum NotAMessage {
 /// What is made under a key.
 pub(crate) type Check = Blake2sMac<U16>;
 
-/// The network's key.
+/// What stands before keys that were derived elsewhere.
+const HELD: &[u8] = b"overheard cache keys\0";
+const KEY_BYTES: usize = 32;
+
+/// A key that follows from the network's.
 #[derive(Clone)]
-pub struct NetworkKey([u8; 32]);
+pub struct NetworkKey([u8; KEY_BYTES]);
 
 impl NetworkKey {
     /// From whatever bytes the routers share, for what they say about contents.
     #[must_use]
     pub fn new(shared: &[u8]) -> Self {
-        Self::derived(b"overheard cache selection", shared)
+        Self::held(shared, 0).unwrap_or_else(|| Self::derived(b"overheard cache selection", shared))
     }
 
     /// From the same bytes, for requests and their answers.
     #[must_use]
     pub fn for_requests(shared: &[u8]) -> Self {
-        Self::derived(b"overheard cache requests", shared)
+        Self::held(shared, KEY_BYTES).unwrap_or_else(|| Self::derived(b"overheard cache requests", shared))
+    }
+
+    /// All that a cache needs of what the routers share: both keys, from which that does not follow.
+    #[must_use]
+    pub fn held_by_caches(shared: &[u8]) -> Vec<u8> {
+        [Self::new(shared).0, Self::for_requests(shared).0].concat()
+    }
+
+    /// What stands for the shared bytes where only [`held_by_caches`](Self::held_by_caches) is known; none if
+    /// it is not that long.
+    #[must_use]
+    pub fn shared_as(held: &[u8]) -> Option<Vec<u8>> {
+        (held.len() == 2 * KEY_BYTES).then(|| [HELD, held].concat())
+    }
+
+    fn held(shared: &[u8], at: usize) -> Option<Self> {
+        let held = shared.strip_prefix(HELD).filter(|held| held.len() == 2 * KEY_BYTES)?;
+        held.get(at..at + KEY_BYTES)?.try_into().ok().map(NetworkKey)
     }
 
     fn derived(purpose: &[u8], shared: &[u8]) -> Self {
