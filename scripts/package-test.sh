@@ -42,18 +42,27 @@ cp "$package" "$root/tmp/overheard.deb"
 cp "$laboratory" "$root/tmp/overheard-lab.deb"
 
 inside() { chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive "$@"; }
-# What a service manager does with a unit: its user, capabilities, folders and command.
-of_unit() { sed -n "s/^$1=//p" "$root/usr/lib/systemd/system/overheard@.service" | sed "s|%i|gateway|g"; }
+# What a service manager does with an instance of a unit: its user, groups, capabilities, folders and command.
+of_unit() { sed -n "s/^$2=//p" "$root/usr/lib/systemd/system/$1@.service" | sed "s|%i|$instance|g"; }
+run_unit() {
+    local unit=$1 instance=$2 capabilities user groups
+    capabilities=$(of_unit "$unit" AmbientCapabilities | tr '[:upper:]' '[:lower:]' | sed 's/cap_/+/g; s/ /,/g')
+    user=$(of_unit "$unit" User) groups=$(of_unit "$unit" SupplementaryGroups)
+    for folder in "run/$(of_unit "$unit" RuntimeDirectory)" "var/cache/$(of_unit "$unit" CacheDirectory)"; do
+        [ "$folder" = var/cache/ ] ||
+            install -d -o "$(inside id -u "$user")" -g "$(inside id -g "$user")" -m 0750 "$root/$folder"
+    done
+    # shellcheck disable=SC2046,SC2086 # the command and the option are words
+    NOTIFY_SOCKET=/run/notify exec chroot "$root" setpriv --reuid "$user" --regid "$user" \
+        $([ -n "$groups" ] && echo "--groups $groups" || echo --clear-groups) --bounding-set "-all,$capabilities" --inh-caps "$capabilities" \
+        --ambient-caps "$capabilities" --no-new-privs $(of_unit "$unit" ExecStart)
+}
 start() {
-    local capabilities
-    capabilities=$(of_unit AmbientCapabilities | tr '[:upper:]' '[:lower:]' | sed 's/cap_/+/g; s/ /,/g')
-    install -d -o "$(inside id -u overheard)" -g "$(inside id -g overheard)" -m 0750 "$root/run/overheard"
-    # shellcheck disable=SC2046 # the command is words
-    NOTIFY_SOCKET=/run/notify chroot "$root" setpriv --reuid overheard --regid overheard --clear-groups \
-        --bounding-set "-all,$capabilities" --inh-caps "$capabilities" --ambient-caps "$capabilities" --no-new-privs \
-        $(of_unit ExecStart) >>"$root/tmp/log" 2>&1 &
+    run_unit overheard gateway >>"$root/tmp/log" 2>&1 &
     node=$!
 }
+# What the kernel says of a process: the user's number, or capabilities.
+of_process() { sed -n "s/^$2:\t\([0-9a-f]*\).*/\1/p" "/proc/$1/status"; }
 answers() {
     for _ in $(seq 100); do
         inside overheard status --json >"$root/tmp/status" 2>/dev/null && return
@@ -91,9 +100,46 @@ listener=$!
 sleep 0.5
 start
 answers
-[ "$(sed -n 's/^Uid:\t\([0-9]*\).*/\1/p' "/proc/$node/status")" = "$(inside id -u overheard)" ] ||
-    fail "it runs as another user"
+[ "$(of_process "$node" Uid)" = "$(inside id -u overheard)" ] || fail "it runs as another user"
+[ "$(of_process "$node" NoNewPrivs)" = 1 ] || fail "it may get rights again"
 grep -q READY=1 "$stage/told" || fail "the service manager is not told that it is ready"
+
+step "a web cache, as another user with another key"
+inside overheard keygen --cache-key /etc/overheard/keys/network.key --out /etc/overheard/cache >/dev/null
+inside chown overheard-cache: /etc/overheard/cache/cache.key
+cat >"$root/etc/overheard/router.toml" <<'TOML'
+[cache]
+name = "router"
+clients = ["127.0.0.0/8"]
+[forward]
+listen = "127.0.0.1:3128"
+[store]
+directory = "/var/cache/overheard"
+[peers]
+address = "127.0.0.1"
+networks = ["127.0.0.0/8"]
+cache_key_file = "cache/cache.key"
+TOML
+run_unit overheard-cache router >>"$root/tmp/cache-log" 2>&1 &
+cache=$!
+for _ in $(seq 100); do
+    [ -S "$root/run/overheard-cache/router.cache" ] && break
+    sleep 0.1
+done
+sleep 1
+kill -0 "$cache" || { cat "$root/tmp/cache-log" >&2; fail "the cache does not run"; }
+[ "$(of_process "$cache" Uid)" = "$(inside id -u overheard-cache)" ] || fail "it runs as another user"
+for rights in CapPrm CapEff CapInh CapAmb; do
+    [ "$(of_process "$cache" "$rights" | tr -d 0)" = "" ] || fail "it has rights: $rights"
+done
+inside overheard status | grep -q router || fail "it does not answer"
+for key in keys/network.key keys/private.key keys; do
+    inside setpriv --reuid overheard-cache --regid overheard-cache --clear-groups cat "/etc/overheard/$key" >/dev/null 2>&1 &&
+        fail "it can read /etc/overheard/$key"
+done
+inside setpriv --reuid overheard --regid overheard --groups overheard-cache ls /run/overheard-cache/router.cache >/dev/null ||
+    fail "a node's dashboard does not see it"
+kill -TERM "$cache" && wait "$cache" || fail "it does not end well"
 
 step "reload: a wrong configuration changes nothing, a right one is taken up"
 cp "$root/etc/overheard/gateway.toml" "$root/tmp/right.toml"
@@ -131,7 +177,9 @@ inside dpkg --remove overheard
 
 step "purge"
 inside dpkg --purge overheard
-inside getent passwd overheard >/dev/null && fail "the user is left"
+for user in overheard overheard-cache; do
+    inside getent passwd "$user" >/dev/null && fail "the user $user is left"
+done
 
 step "what is left"
 # dpkg's own books, and what belongs to the system's lists of users, changed and are as they were in what they say
