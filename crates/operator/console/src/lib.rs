@@ -14,6 +14,7 @@
 pub mod analyze;
 pub mod completions;
 pub mod doctor;
+pub mod keep;
 pub mod log;
 pub mod man;
 pub mod output;

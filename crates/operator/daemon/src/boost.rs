@@ -1,37 +1,41 @@
-//! The congestion control that turns what the tunnel removes into speed, for the senders on this host.
+//! The congestion control that turns what the tunnel removes into speed, for the senders on this host, as far as
+//! it is this process's matter: a keeper loads it.
 
 use crate::config::{Boost, Config};
-use boost::{Controller, Wrapped};
+use crate::keeper::Kept;
+use boost::Wrapped;
 
-/// Loads what the configuration asks for, and names it for the tunnel's routes. What cannot be had is said,
-/// and costs the speed alone: the tunnel works without. With what `status` says of it.
-pub fn begin(config: &mut Config) -> (Option<Controller>, Option<String>) {
-    let Some(boost) = config.boost else { return (None, None) };
-    let wrapped = match boost {
+/// Which control the configuration wants wrapped, or why there is none of that kind.
+pub fn wanted(config: &Config) -> Option<Result<Wrapped, boost::Error>> {
+    Some(match config.boost? {
         Boost::Usual => Wrapped::usual(),
         Boost::Wrapping(wrapped) => Ok(wrapped),
+    })
+}
+
+/// Names what was loaded for the tunnel's routes: what `status` says of it. What cannot be had is said, and costs
+/// the speed alone: the tunnel works without.
+pub fn take_up(
+    config: &mut Config,
+    wanted: Option<Result<Wrapped, boost::Error>>,
+    kept: &Kept,
+) -> Option<String> {
+    let (why, mend) = match wanted? {
+        Err(why @ boost::Error::NotWrapped(_)) => {
+            (why.to_string(), "; [tunnel] boost_control = \"cubic\" would put that in its place")
+        }
+        Err(why) => (why.to_string(), ""),
+        Ok(_) => match (&kept.boost, &kept.no_boost) {
+            (Some((name, wrapped)), _) => {
+                config.system.congestion_control = Some(name.clone());
+                let interface = &config.system.interface;
+                tracing::info!("TCP connections through {interface} use {name}, which wraps {wrapped}");
+                return Some(format!("{wrapped}, as {name}"));
+            }
+            (None, why) => (why.clone().unwrap_or_default(), ""),
+        },
     };
-    match wrapped.and_then(Controller::load) {
-        Ok(controller) => {
-            config.system.congestion_control = Some(controller.name().to_owned());
-            let (wrapped, name) = (controller.wrapped(), controller.name());
-            tracing::info!(
-                "TCP connections through {} use {name}, which wraps {wrapped}",
-                config.system.interface
-            );
-            let said = format!("{wrapped}, as {name}");
-            (Some(controller), Some(said))
-        }
-        Err(why) => {
-            config.node.boost = false;
-            let mend = match why {
-                boost::Error::NotWrapped(_) => {
-                    "; [tunnel] boost_control = \"cubic\" would put that in its place"
-                }
-                _ => "",
-            };
-            tracing::warn!("TCP senders are not boosted: {why}{mend}");
-            (None, Some(format!("none: {why}")))
-        }
-    }
+    config.node.boost = false;
+    tracing::warn!("TCP senders are not boosted: {why}{mend}");
+    Some(format!("none: {why}"))
 }

@@ -4,7 +4,8 @@
 //! [`status_socket`] answers for it and [`watch`] keeps what has happened. [`sockets`] finds the nodes and
 //! the web caches of this machine, and asks them. [`service`] is what the service manager is told.
 //!
-//! [`cache`] is the same for a web cache.
+//! [`cache`] is the same for a web cache. What takes rights is kept by a process of its own, the [`keeper`];
+//! what is left is held by a [`sandbox`], and keys stay in [`memory`].
 //!
 //! Both programs run nodes by this crate: `overheard up`, and the laboratory's `node`, which lets more
 //! policies through.
@@ -17,7 +18,10 @@ mod boost;
 pub mod cache;
 mod capture_stream;
 pub mod config;
+pub mod keeper;
+pub mod memory;
 mod next_hops;
+mod sandbox;
 pub mod service;
 pub mod sockets;
 pub mod status_socket;

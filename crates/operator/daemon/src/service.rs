@@ -1,5 +1,6 @@
 //! What a service manager is told (sd_notify), and what it asks for. Where there is none, nobody is told.
 
+use crate::keeper::Keeper;
 use sd_notify::NotifyState;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -22,15 +23,25 @@ pub fn stops() {
     tell(&[NotifyState::Stopping]);
 }
 
-/// Becomes this program anew, as it is now on disk, with the same arguments and process id: what a changed
-/// configuration takes, or an upgrade. Returns only what went wrong.
-pub fn begin_anew() -> std::io::Error {
+/// Becomes this program anew, with the same arguments and process id: what a changed configuration takes. The
+/// program is the one that runs, also where another has taken its place on disk: a process that is held by a
+/// sandbox can become no other. It has `keeper` then. Returns only what went wrong.
+pub fn begin_anew(keeper: Option<&Keeper>) -> std::io::Error {
     if let Ok(now) = NotifyState::monotonic_usec_now() {
         tell(&[NotifyState::Reloading, now]);
     }
     let mut arguments = std::env::args_os();
-    let program = arguments.next().unwrap_or_default();
-    Command::new(program).args(arguments).exec()
+    let name = arguments.next().unwrap_or_default();
+    let mut command = Command::new("/proc/self/exe");
+    command.arg0(name).args(arguments);
+    let handed_on = match keeper {
+        Some(keeper) => keeper.hand_on(&mut command),
+        None => {
+            Keeper::hand_on_none(&mut command);
+            Ok(())
+        }
+    };
+    handed_on.err().unwrap_or_else(|| command.exec())
 }
 
 fn tell(state: &[NotifyState<'_>]) {

@@ -11,8 +11,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use webcache::statistics::Answered;
 
-/// Where the sockets are that answer `overheard status`.
+/// Where the sockets of nodes are that answer `overheard status` ...
 pub const SOCKET_DIRECTORY: &str = "/run/overheard";
+/// ... and where those of web caches are, which run as another user.
+pub const CACHE_SOCKET_DIRECTORY: &str = "/run/overheard-cache";
 const PATIENCE: Duration = Duration::from_secs(4);
 /// The longest answer that is read.
 const ANSWER_BYTES: u64 = 16 << 20;
@@ -29,11 +31,11 @@ pub enum Kind {
 /// The sockets of one kind on this machine, in order.
 #[must_use]
 pub fn here(kind: Kind) -> Vec<PathBuf> {
-    let ending = match kind {
-        Kind::Node => "sock",
-        Kind::Cache => "cache",
+    let (directory, ending) = match kind {
+        Kind::Node => (SOCKET_DIRECTORY, "sock"),
+        Kind::Cache => (CACHE_SOCKET_DIRECTORY, "cache"),
     };
-    let Ok(directory) = std::fs::read_dir(Path::new(SOCKET_DIRECTORY)) else { return Vec::new() };
+    let Ok(directory) = std::fs::read_dir(directory) else { return Vec::new() };
     let mut sockets: Vec<PathBuf> = directory
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| path.extension().is_some_and(|extension| extension == ending))

@@ -47,15 +47,18 @@ impl StatusSocket {
         Ok(())
     }
 
-    /// Binds to `path`, whose directory is made if need be. A socket that nobody answers on any more is
-    /// replaced. That it is there tells others that the tunnel is, too: everything else comes first.
+    /// Makes the directory of `path` if need be.
+    pub fn make_folder(path: &Path, config: &Path) -> Result<(), Mistake> {
+        let Some(directory) = path.parent() else { return Ok(()) };
+        fs::DirBuilder::new().recursive(true).mode(0o755).create(directory).map_err(|why| {
+            let directory = directory.display();
+            mistake(config, format!("cannot make the directory {directory}: {why}; choose another path"))
+        })
+    }
+
+    /// Binds to `path`, whose directory is there. A socket that nobody answers on any more is replaced. That it
+    /// is there tells others that the tunnel is, too: everything else comes first.
     pub fn bind(path: &Path, config: &Path) -> Result<Self, Mistake> {
-        if let Some(directory) = path.parent() {
-            fs::DirBuilder::new().recursive(true).mode(0o755).create(directory).map_err(|why| {
-                let directory = directory.display();
-                mistake(config, format!("cannot make the directory {directory}: {why}; choose another path"))
-            })?;
-        }
         Self::refuse_taken(path, config)?;
         let bound = UnixListener::bind(path).or_else(|why| match why.kind() {
             ErrorKind::AddrInUse => fs::remove_file(path).and_then(|()| UnixListener::bind(path)),

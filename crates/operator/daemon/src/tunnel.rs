@@ -1,10 +1,13 @@
 //! Runs a node: sets everything up or nothing, drives it, takes everything out.
 
 use crate::config::{Config, Mistake, Product};
+use crate::keeper::{Keeper, Kept, Order, Rules};
 use crate::next_hops::NextHops;
+use crate::sandbox::{self, Profile, rights};
 use crate::status_socket::StatusSocket;
 use crate::watch::Watch;
 use crate::{boost, service};
+use ::boost::Told;
 use anyhow::Context;
 use dashboard::node::About;
 use io::clock::Clock;
@@ -31,10 +34,13 @@ pub enum Watched {
 
 /// Runs the node of `config` until SIGINT or SIGTERM, and on SIGHUP anew if its file is still right. `trace`
 /// is where it writes what each packet refers to.
+///
+/// What takes rights that a node does not need is begun first, by a keeper; then this process gives them up, and
+/// only then opens what others can send to.
 pub fn run(mut config: Config, trace: Option<&Path>, watched: Watched) -> anyhow::Result<()> {
     let threads = config.threads.min(config.node.peers.len()).max(1);
     let (control, inboxes) = io::control(threads)?;
-    let begin_anew = heed_signals(control.clone(), config.path.clone())?;
+    let signals = Signals::new([SIGHUP, SIGINT, SIGTERM]).context("cannot listen for signals")?;
     let mut trace = match trace {
         Some(path) => Some(BufWriter::new(
             File::create(path)
@@ -44,9 +50,18 @@ pub fn run(mut config: Config, trace: Option<&Path>, watched: Watched) -> anyhow
     };
     config.node.trace = trace.is_some();
     config.node.handshakes_above = microseconds_since_1970();
-    // loaded first and dropped last: routes name it
-    let (controller, boosted) = boost::begin(&mut config);
     StatusSocket::refuse_taken(&config.status_socket, &config.path)?;
+    // begun first and dropped last: routes name what it loads
+    let (keeper, boosted) = begin_keeper(&mut config)?;
+    StatusSocket::make_folder(&config.status_socket, &config.path)?;
+    if let Some(files) = &config.files {
+        if let Err(why) = rights::keep(rights::OF_A_NODE) {
+            tracing::warn!("rights that are not needed are kept: {why}");
+        }
+        sandbox::enter(Profile::Tunnel, files);
+    }
+    // begins here: threads are held as the one that began them
+    let begin_anew = heed_signals(signals, control.clone(), config.path.clone(), keeper.is_some())?;
     let watch = if watched == Watched::Always { Some(Watch::open(&config)?) } else { None };
     let clock = Clock::start();
     let (shards, mut nodes) = node::Shards::new(&config.node, threads, rand::random(), clock.now())
@@ -77,7 +92,7 @@ pub fn run(mut config: Config, trace: Option<&Path>, watched: Watched) -> anyhow
     let driven =
         io::drive(&mut system, nodes, clock, (&control, inboxes), |event| match (&event, &mut trace) {
             (Event::Ratio { flow, ratio }, _) => {
-                controller.iter().for_each(|controller| controller.tell(flow, *ratio));
+                keeper.iter().for_each(|keeper| keeper.tell(&Told::now(flow, *ratio)));
             }
             (Event::Sent(_) | Event::Arrived { .. }, Some(trace)) => write_trace(trace, &event),
             (Event::Sent(_) | Event::Arrived { .. }, None) => {}
@@ -95,22 +110,63 @@ pub fn run(mut config: Config, trace: Option<&Path>, watched: Watched) -> anyhow
     driven?;
     tracing::info!("{} down", config.system.interface);
     if again {
-        drop((socket, controller));
-        return Err(service::begin_anew()).context("cannot start anew");
+        drop(socket);
+        return Err(service::begin_anew(keeper.as_ref())).context("cannot start anew");
     }
     Ok(())
 }
 
-/// From here on a signal makes the driver return, however far the start has come; SIGHUP only if the
-/// configuration in the file is right. Whether it is then to begin anew.
-fn heed_signals(control: Control, path: PathBuf) -> anyhow::Result<Arc<AtomicBool>> {
+/// Has a keeper do what the configuration asks for that takes rights, if it asks for anything: with what `status`
+/// says of the boosted congestion control.
+fn begin_keeper(config: &mut Config) -> anyhow::Result<(Option<Keeper>, Option<String>)> {
+    let wanted = boost::wanted(config);
+    let rules = config.split.as_mut().and_then(|split| {
+        // the keeper puts them in, and nobody else
+        std::mem::take(&mut split.rules).then(|| Rules::from(&split.plan))
+    });
+    let order =
+        Order { rules, boost: wanted.as_ref().and_then(|wanted| Some(wanted.as_ref().ok()?.to_string())) };
+    let keeper = if order == Order::default() {
+        None
+    } else {
+        Some(Keeper::handed_on().map_or_else(Keeper::start, Ok)?)
+    };
+    let kept = keeper.as_ref().map_or_else(|| Ok(Kept::default()), |keeper| keeper.order(&order))?;
+    if let Some(why) = &kept.no_rules {
+        return Err(Mistake::at(&config.path, "[split]", why).into());
+    }
+    let boosted = boost::take_up(config, wanted, &kept);
+    Ok((keeper, boosted))
+}
+
+/// Whether a configuration asks for what only a keeper can do.
+fn needs_keeper(config: &Config) -> bool {
+    config.boost.is_some() || config.split.as_ref().is_some_and(|split| split.rules)
+}
+
+/// A signal that has come, or comes, makes the driver return, however far the start has come; SIGHUP only if the
+/// configuration in the file is right, and asks for no keeper where there is none. Whether it is then to begin
+/// anew.
+fn heed_signals(
+    mut signals: Signals,
+    control: Control,
+    path: PathBuf,
+    has_keeper: bool,
+) -> anyhow::Result<Arc<AtomicBool>> {
     let begin_anew = Arc::new(AtomicBool::new(false));
-    let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM]).context("cannot listen for signals")?;
     let asked = begin_anew.clone();
     let heed = move || {
         for signal in signals.forever() {
             if signal == SIGHUP {
-                if let Err(mistake) = Config::load(&path, &Product) {
+                let loaded = Config::load(&path, &Product).and_then(|config| {
+                    if has_keeper || !needs_keeper(&config) {
+                        return Ok(());
+                    }
+                    anyhow::bail!(
+                        "[tunnel] boost and [split] take a restart: the rights for them were given up"
+                    )
+                });
+                if let Err(mistake) = loaded {
                     tracing::error!(
                         "the configuration is not taken up, and the tunnel stays as it is: {mistake:#}"
                     );

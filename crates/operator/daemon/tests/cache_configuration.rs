@@ -63,8 +63,8 @@ fn a_mistake_names_its_key_and_the_mend() {
             "[management] token_file",
             "16 characters",
         ),
-        (with(&PEERS.replace("network.key", "none.key")), "[peers] network_key_file", "cannot read"),
-        (with(&PEERS.replace("network.key", "short.key")), "[peers] network_key_file", "overheard keygen"),
+        (with(&PEERS.replace("network.key", "none.key")), "[peers] cache_key_file", "cannot read"),
+        (with(&PEERS.replace("network.key", "short.key")), "[peers] cache_key_file", "overheard keygen"),
         (
             with(&format!("{PEERS}search_timeout_milliseconds = 0")),
             "[peers] search_timeout_milliseconds",
@@ -133,7 +133,7 @@ fn paths_are_beside_the_file_and_defaults_are_small() {
     let text = format!(
         "{CACHE}[transparent]\n[store]\ndirectory = \"kept\"\n{PEERS}[routing]\nsource = \"kernel\"\n[management]\n"
     );
-    let Config { path, settings: config, management } = folder.load(&text).unwrap();
+    let Config { path, settings: config, management, .. } = folder.load(&text).unwrap();
     assert_eq!(path, folder.path());
     let (directory, disk_bytes) = config.limits.directory.unwrap();
     assert_eq!((directory, disk_bytes), (Path::new(&folder.path()).with_file_name("kept"), 4 << 30));

@@ -2,6 +2,7 @@
 //! caches by `webcache`, and what both programs do on a terminal is the crate `console`'s.
 
 #![forbid(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr)] // see `console::output`
 // The program is a driver: it may read clocks and wait.
 #![allow(clippy::disallowed_methods)]
 

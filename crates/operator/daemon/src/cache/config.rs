@@ -4,9 +4,10 @@
 //! `file` is the file as it is written, `resolve` what it means.
 
 mod file;
+pub mod key;
 mod resolve;
 
-use crate::config::{Dashboard, Mistake, read_toml};
+use crate::config::{Dashboard, Files, Mistake, read_toml};
 use std::path::{Path, PathBuf};
 
 /// A configuration that makes sense. Whether the machine allows it is found when the cache is opened.
@@ -18,6 +19,8 @@ pub struct Config {
     pub settings: webcache::config::Config,
     /// The page for whoever looks after the cache.
     pub management: Option<Dashboard>,
+    /// What it reaches as long as it runs; none: everything.
+    pub files: Option<Files>,
 }
 
 impl Config {

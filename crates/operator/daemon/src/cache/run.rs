@@ -3,8 +3,10 @@
 use super::config::Config;
 use super::status_socket::StatusSocket;
 use crate::config::Mistake;
+use crate::keeper::{Keeper, Order, Rules};
+use crate::sandbox::{self, Profile, rights};
 use crate::service;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use tokio::signal::unix::{SignalKind, signal};
 use webcache::cache::{Cache, NotStarted};
 
@@ -13,10 +15,44 @@ use webcache::cache::{Cache, NotStarted};
 /// # Errors
 ///
 /// What the machine does not allow: a [`Mistake`] where the configuration can mend it.
-pub fn run(config: Config, status_socket: &Path) -> anyhow::Result<()> {
+pub fn run(mut config: Config, status_socket: &Path) -> anyhow::Result<()> {
     raise_descriptors();
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(serve(config, status_socket))
+    let keeper = begin_keeper(&mut config)?;
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    if let Some(files) = &mut config.files {
+        // what is not there cannot be allowed; whether it can be had is told where it is opened
+        let folders = files.written.iter().map(PathBuf::as_path).chain(status_socket.parent());
+        folders.for_each(|folder| drop(std::fs::create_dir_all(folder)));
+        files.write_beside(status_socket);
+        give_up(rights::OF_A_CACHE_THAT_OPENS);
+        sandbox::enter(Profile::Cache, files);
+        // those who read from the network have no rights from their first instruction on
+        runtime.on_thread_start(|| give_up(rights::OF_A_CACHE));
+    }
+    let served = runtime.enable_all().build()?.block_on(serve(config, status_socket));
+    // nothing is led here any more when this returns
+    drop(keeper);
+    served
+}
+
+/// Has a keeper put in the rules that take connections on their way, if there are any.
+fn begin_keeper(config: &mut Config) -> anyhow::Result<Option<Keeper>> {
+    let Some((plan, rules)) = &mut config.settings.transparent else { return Ok(None) };
+    if !std::mem::take(rules) {
+        return Ok(None);
+    }
+    let keeper = Keeper::start()?;
+    let kept = keeper.order(&Order { rules: Some(Rules::from(&*plan)), boost: None })?;
+    match kept.no_rules {
+        Some(why) => Err(Mistake::at(&config.path, "[transparent]", why).into()),
+        None => Ok(Some(keeper)),
+    }
+}
+
+fn give_up(but: rustix::thread::CapabilitySet) {
+    if let Err(why) = rights::keep(but) {
+        tracing::warn!("rights that are not needed are kept: {why}");
+    }
 }
 
 /// Descriptors as many as the system allows: the usual soft limit is for programs that still call `select`.
@@ -29,7 +65,8 @@ fn raise_descriptors() {
 }
 
 async fn serve(config: Config, status_socket: &Path) -> anyhow::Result<()> {
-    let Config { path, settings, management } = config;
+    let Config { path, settings, management, files } = config;
+    let is_held = files.is_some();
     let not_started = |why| match why {
         NotStarted::System(why) => anyhow::Error::new(why),
         mistake => Mistake::new(format!("{}: {mistake}", path.display())).into(),
@@ -49,6 +86,10 @@ async fn serve(config: Config, status_socket: &Path) -> anyhow::Result<()> {
             _ = terminate.recv() => {}
         }
     };
+    // all sockets are open
+    if is_held {
+        give_up(rights::OF_A_CACHE);
+    }
     let ready = || {
         tracing::info!("the cache is open; HTTPS passes untouched, for nothing of it can be kept");
         service::is_ready();

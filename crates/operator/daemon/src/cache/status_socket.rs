@@ -44,7 +44,8 @@ impl StatusSocket {
         }
         let _ = std::fs::remove_file(path);
         let socket = UnixListener::bind(path).map_err(named)?;
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).map_err(named)?;
+        // the group's: a node on this machine, which runs as another user, shows what caches do
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o660)).map_err(named)?;
         Ok(StatusSocket { socket, path: path.to_owned() })
     }
 

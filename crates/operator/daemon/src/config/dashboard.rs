@@ -1,8 +1,8 @@
 //! `[dashboard]`, and a web cache's `[management]`: the page for whoever looks after it.
 
-use super::Mistake;
 use super::file;
 use super::resolve::beside;
+use super::{Mistake, secret};
 use dashboard::Page;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -60,8 +60,8 @@ pub fn dashboard(path: &Path, dashboard: &file::Dashboard) -> Result<Dashboard, 
 
 fn token(path: &Path, key: &str, file: &Path) -> Result<String, Mistake> {
     let mistake = |what: String| Mistake::at(path, key, what);
-    let text = std::fs::read_to_string(file)
-        .map_err(|why| mistake(format!("cannot read {}: {why}", file.display())))?;
+    let text =
+        secret::read_text(file).map_err(|why| mistake(format!("cannot read {}: {why}", file.display())))?;
     let token = text.trim();
     if token.len() < SHORTEST_TOKEN_BYTES {
         let what =

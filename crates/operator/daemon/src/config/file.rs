@@ -39,6 +39,9 @@ pub struct File {
     pub overhear: Option<Overhear>,
     /// The page for whoever looks after the node; left out: none.
     pub dashboard: Option<Dashboard>,
+    /// Whether the program gives up what it does not need; `false` is for whoever looks for a fault in it.
+    #[serde(default = "yes")]
+    pub sandbox: bool,
 }
 
 /// `[node]`

@@ -15,9 +15,11 @@ mod overlap;
 mod policies;
 mod renamed;
 mod resolve;
+pub(crate) mod secret;
 mod snoop;
 mod split;
 
+pub use crate::sandbox::Files;
 pub use boost::Boost;
 pub use dashboard::Dashboard;
 pub use file::Role;
@@ -53,6 +55,8 @@ pub struct Config {
     pub next_hops: Option<crate::next_hops::Settings>,
     /// At which rate its radio is reckoned to send, in bits a second.
     pub radio_bits_per_second: u64,
+    /// What it reaches as long as it runs; none: everything.
+    pub files: Option<Files>,
 }
 
 impl Config {

@@ -16,9 +16,14 @@ pub struct OldKey {
 }
 
 /// Each former name: the table, if it is in one, the key, and both as people write them.
-const RENAMED: [(Option<&str>, &str, OldKey); 2] = [
+const RENAMED: [(Option<&str>, &str, OldKey); 3] = [
     (None, "recover", OldKey { old: "recover", new: "snoop" }),
     (Some("overhear"), "code", OldKey { old: "[overhear] code", new: "[overhear] network_coding" }),
+    (
+        Some("peers"),
+        "network_key_file",
+        OldKey { old: "[peers] network_key_file", new: "[peers] cache_key_file" },
+    ),
 ];
 
 /// The former names that a configuration uses.

@@ -10,7 +10,7 @@ use super::mtu::{largest_datagram_bytes, mtu};
 use super::overhear::{group, overhear};
 use super::snoop::snoop;
 use super::split::split;
-use super::{Config, Mistake, Policies, overlap};
+use super::{Config, Files, Mistake, Policies, overlap, secret};
 use crate::sockets::SOCKET_DIRECTORY;
 use anyhow::Context;
 use ipnet::IpNet;
@@ -30,6 +30,16 @@ const KEEPALIVE: Duration = Duration::from_secs(25);
 pub fn resolve(path: &Path, mut file: File, policies: &dyn Policies) -> anyhow::Result<Config> {
     let mistake = |key: &str, what: String| Mistake::at(path, key, what);
     let status_socket = status_socket(path, &file);
+    let named: Vec<PathBuf> = [
+        Some(&file.node.private_key_file),
+        Some(&file.node.network_key_file),
+        file.dashboard.as_ref().and_then(|dashboard| dashboard.token_file.as_ref()),
+        file.routing.as_ref().and_then(|routing| routing.file.as_ref()),
+    ]
+    .into_iter()
+    .flatten()
+    .cloned()
+    .collect();
     let private_key = key_of(path, "[node] private_key_file", &file.node.private_key_file)?;
     let network_key = key_of(path, "[node] network_key_file", &file.node.network_key_file)?;
     let listen = listen(path, &file)?;
@@ -114,6 +124,7 @@ pub fn resolve(path: &Path, mut file: File, policies: &dyn Policies) -> anyhow::
     let dashboard = file.dashboard.as_ref().map(|it| dashboard(&path, it)).transpose()?;
     let radio_bits_per_second = group.unwrap_or_default().rate_bits_per_second;
     let role = file.node.role;
+    let files = file.sandbox.then(|| reached(&path, &status_socket, named));
     Ok(Config {
         path,
         role,
@@ -126,7 +137,18 @@ pub fn resolve(path: &Path, mut file: File, policies: &dyn Policies) -> anyhow::
         dashboard,
         next_hops,
         radio_bits_per_second,
+        files,
     })
+}
+
+/// What a node reaches as long as it runs, beginning anew included: the folders of its configuration, of what
+/// that names, and of its socket.
+fn reached(path: &Path, status_socket: &Path, named: impl IntoIterator<Item = PathBuf>) -> Files {
+    let mut files = Files::default();
+    files.read_beside(path);
+    named.into_iter().for_each(|file| files.read_beside(&beside(path, &file)));
+    files.write_beside(status_socket);
+    files
 }
 
 /// Where the node answers `overheard status`.
@@ -165,8 +187,7 @@ pub enum NoKey {
 
 /// Reads a key from its file.
 pub fn read_key<K: FromStr<Err = node::NotAKey>>(file: &Path) -> Result<K, NoKey> {
-    let text =
-        std::fs::read_to_string(file).map_err(|why| NoKey::Unreadable { file: file.to_owned(), why })?;
+    let text = secret::read_text(file).map_err(|why| NoKey::Unreadable { file: file.to_owned(), why })?;
     text.trim().parse().map_err(|why| NoKey::NotAKey { file: file.to_owned(), why })
 }
 

@@ -3,7 +3,7 @@
 use daemon::cache;
 use daemon::cache::config::Config;
 use daemon::config::Mistake;
-use daemon::sockets::SOCKET_DIRECTORY;
+use daemon::sockets::CACHE_SOCKET_DIRECTORY;
 use std::path::{Path, PathBuf};
 
 /// Run the cooperative web cache of a mesh router as its configuration says, until SIGINT or SIGTERM
@@ -14,26 +14,26 @@ pub struct Args {
     /// Print the rules that take connections on their way, and end
     #[arg(long)]
     print_nft: bool,
-    /// Where to answer `overheard status`; /run/overheard/NAME.cache by default
+    /// Where to answer `overheard status`; /run/overheard-cache/NAME.cache by default
     #[arg(long, hide = true)]
     socket: Option<PathBuf>,
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
+    daemon::memory::protect();
     let config = Config::load(&args.config)?;
     if args.print_nft {
-        return Ok(print_rules(&config)?);
+        return print_rules(&config);
     }
-    let named = || Path::new(SOCKET_DIRECTORY).join(format!("{}.cache", config.settings.name));
+    let named = || Path::new(CACHE_SOCKET_DIRECTORY).join(format!("{}.cache", config.settings.name));
     let socket = args.socket.clone().unwrap_or_else(named);
     cache::run(config, &socket)
 }
 
-fn print_rules(config: &Config) -> Result<(), Mistake> {
+fn print_rules(config: &Config) -> anyhow::Result<()> {
     let Some((plan, _)) = &config.settings.transparent else {
         let what = "is not there, so that no rules are needed; add it";
-        return Err(Mistake::at(&config.path, "[transparent]", what));
+        return Err(Mistake::at(&config.path, "[transparent]", what).into());
     };
-    println!("# nft -f\n{}# and\n{}", plan.ruleset(), plan.commands().trim_end());
-    Ok(())
+    Ok(console::say!("# nft -f\n{}# and\n{}", plan.ruleset(), plan.commands().trim_end())?)
 }

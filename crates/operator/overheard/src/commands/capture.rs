@@ -50,7 +50,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     let file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&args.output);
     let file = file.with_context(|| format!("cannot write {}", args.output.display()))?;
-    eprintln!("capturing into {}; SIGINT ends it", args.output.display());
+    console::hint!("capturing into {}; SIGINT ends it", args.output.display());
     copy(stream, file, end)
 }
 

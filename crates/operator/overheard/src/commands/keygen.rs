@@ -1,12 +1,15 @@
-//! `overheard keygen`: the keys of a node and of a network.
+//! `overheard keygen`: the keys of a node, of a network and of its caches.
 
 use anyhow::Context;
+use console::{hint, say};
+use daemon::cache::config::key::CacheKey;
 use daemon::config::{Mistake, read_key};
 use node::{NetworkKey, PrivateKey};
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use zeroize::Zeroizing;
 
 /// Make a node's keys, or a network's
 ///
@@ -17,69 +20,110 @@ pub struct Args {
     /// Make the key that all nodes of a network share, instead of a node's own
     #[arg(long)]
     network: bool,
+    /// Make the key that the caches of a network share, from the network's key in this file; it does not give
+    /// that away
+    #[arg(long, value_name = "NETWORKKEYFILE", conflicts_with = "network")]
+    cache_key: Option<PathBuf>,
     /// Write the key into files in this directory (made if it is not there) instead of printing it
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print the public key that belongs to the private key in this file
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["network", "out"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["network", "cache_key", "out"])]
     public_of: Option<PathBuf>,
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
     if let Some(file) = &args.public_of {
         let private: PrivateKey = read_key(file).map_err(|why| Mistake::new(why.to_string()))?;
-        println!("{}", private.public());
-        return Ok(());
+        return Ok(say!("{}", private.public())?);
     }
-    let mut rng = rand::rng();
-    let text = if args.network {
-        NetworkKey::generate(&mut rng).to_string()
-    } else {
-        PrivateKey::generate(&mut rng).to_string()
+    let made = match &args.cache_key {
+        Some(file) => Made::of_caches(file)?,
+        None if args.network => Made::of_a_network(),
+        None => Made::of_a_node(),
     };
-    let public = if args.network { None } else { Some(text.parse::<PrivateKey>()?.public().to_string()) };
     match &args.out {
-        Some(directory) => write_files(directory, &text, public.as_deref()),
-        None => print(&text, public.as_deref()),
+        Some(directory) => write_files(directory, &made),
+        None => print(&made),
     }
 }
 
-fn print(key: &str, public: Option<&str>) -> anyhow::Result<()> {
+/// A key as it is written, and whose it is. The text is wiped at the end.
+struct Made {
+    key: Zeroizing<String>,
+    whose: Whose,
+}
+
+enum Whose {
+    /// A node's, which has this public key.
+    Node(String),
+    Network,
+    Caches,
+}
+
+impl Made {
+    fn of_a_node() -> Self {
+        let private = PrivateKey::generate(&mut rand::rng());
+        Made { key: Zeroizing::new(private.to_string()), whose: Whose::Node(private.public().to_string()) }
+    }
+
+    fn of_a_network() -> Self {
+        Made {
+            key: Zeroizing::new(NetworkKey::generate(&mut rand::rng()).to_string()),
+            whose: Whose::Network,
+        }
+    }
+
+    fn of_caches(network_key: &Path) -> Result<Self, Mistake> {
+        let read = CacheKey::read(network_key).map_err(|why| Mistake::new(why.to_string()))?;
+        Ok(Made { key: read.text(), whose: Whose::Caches })
+    }
+}
+
+fn print(made: &Made) -> anyhow::Result<()> {
     // a shell's redirection makes the file before we can say how
     let readable_by_others = fs::metadata("/dev/stdout")
         .is_ok_and(|stdout| stdout.is_file() && stdout.permissions().mode() & 0o077 != 0);
     if readable_by_others {
-        eprintln!("warning: others may read the file that this key goes to; chmod 600 it, or use --out DIR");
+        hint!("warning: others may read the file that this key goes to; chmod 600 it, or use --out DIR");
     }
-    writeln!(std::io::stdout().lock(), "{key}")?;
-    match public {
-        Some(public) => eprintln!("public key, for [[peer]] public_key of the other nodes: {public}"),
-        None => eprintln!("network key: put the same into network_key_file of every node"),
+    say!("{}", *made.key)?;
+    match &made.whose {
+        Whose::Node(public) => hint!("public key, for [[peer]] public_key of the other nodes: {public}"),
+        Whose::Network => hint!("network key: put the same into network_key_file of every node"),
+        Whose::Caches => hint!("key of caches: put the same into [peers] cache_key_file of every cache"),
     }
     Ok(())
 }
 
-fn write_files(directory: &Path, key: &str, public: Option<&str>) -> anyhow::Result<()> {
+fn write_files(directory: &Path, made: &Made) -> anyhow::Result<()> {
     DirBuilder::new()
         .recursive(true)
         .mode(0o700)
         .create(directory)
         .map_err(|why| Mistake::new(format!("cannot make the directory {}: {why}", directory.display())))?;
-    let Some(public) = public else {
-        let file = directory.join("network.key");
-        write_new(&file, 0o600, key)?;
-        println!("{}: the network's key; copy it to every node, and nowhere else\n", file.display());
-        println!("[node]\nnetwork_key_file = {:?}", absolute(&file)?);
-        return Ok(());
+    let public = match &made.whose {
+        Whose::Node(public) => public,
+        Whose::Network => {
+            let file = directory.join("network.key");
+            write_new(&file, 0o600, &made.key)?;
+            say!("{}: the network's key; copy it to every node, and nowhere else\n", file.display())?;
+            return Ok(say!("[node]\nnetwork_key_file = {:?}", absolute(&file)?)?);
+        }
+        Whose::Caches => {
+            let file = directory.join("cache.key");
+            write_new(&file, 0o600, &made.key)?;
+            say!("{}: the caches' key; copy it to every router with a cache\n", file.display())?;
+            return Ok(say!("[peers]\ncache_key_file = {:?}", absolute(&file)?)?);
+        }
     };
     let (private_file, public_file) = (directory.join("private.key"), directory.join("public.key"));
-    write_new(&private_file, 0o600, key)?;
+    write_new(&private_file, 0o600, &made.key)?;
     write_new(&public_file, 0o644, public)?;
-    println!("{}: the private key; it stays here", private_file.display());
-    println!("{}: the public key, for the other nodes\n", public_file.display());
-    println!("In this node's configuration:\n\n[node]\nprivate_key_file = {:?}\n", absolute(&private_file)?);
-    println!("In the configuration of the nodes that talk to it:\n\n[[peer]]\npublic_key = {public:?}");
-    Ok(())
+    say!("{}: the private key; it stays here", private_file.display())?;
+    say!("{}: the public key, for the other nodes\n", public_file.display())?;
+    say!("In this node's configuration:\n\n[node]\nprivate_key_file = {:?}\n", absolute(&private_file)?)?;
+    Ok(say!("In the configuration of the nodes that talk to it:\n\n[[peer]]\npublic_key = {public:?}")?)
 }
 
 fn absolute(file: &Path) -> anyhow::Result<PathBuf> {

@@ -6,6 +6,7 @@ mod cache;
 mod capture;
 mod completions;
 mod doctor;
+mod keep;
 mod keygen;
 mod laboratory;
 mod man;
@@ -30,4 +31,5 @@ console::commands! {
     Experiment in experiment,
     Bench in bench,
     Trace in trace,
+    Keep in keep,
 }

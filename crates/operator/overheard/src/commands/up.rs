@@ -16,5 +16,6 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
+    daemon::memory::protect();
     tunnel::run(Config::load(&args.config, &Product)?, args.trace.as_deref(), Watched::Always)
 }

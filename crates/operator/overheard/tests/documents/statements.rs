@@ -103,7 +103,9 @@ fn taken_by_the_cache(site: &Site, config: &str) -> Result<(), String> {
 fn site_of_a_router() -> Site {
     let site = Site::new();
     fs::create_dir_all(site.path().join("keys")).unwrap();
-    site.write("keys/network.key", "a key that all routers share\n");
+    for name in ["keys/network.key", "keys/cache.key"] {
+        site.write(name, "a key that all routers share\n");
+    }
     site.write("token", "0123456789abcdefgh\n");
     site
 }
@@ -123,7 +125,7 @@ fn the_caches_of_the_readme_are_taken_as_they_stand() {
 fn the_table_of_the_cache_names_keys_that_a_configuration_may_have() {
     let site = site_of_a_router();
     let base = "[cache]\nname = \"r\"\nclients = [\"10.0.0.0/8\"]\n[transparent]\n";
-    let peers = "[peers]\naddress = \"10.0.0.4\"\nnetworks = [\"10.0.0.0/16\"]\nnetwork_key_file = \"keys/network.key\"\n";
+    let peers = "[peers]\naddress = \"10.0.0.4\"\nnetworks = [\"10.0.0.0/16\"]\ncache_key_file = \"keys/cache.key\"\n";
     // What else a table needs, and a value.
     let values = [
         ("[cache] architecture", "", "\"access\""),

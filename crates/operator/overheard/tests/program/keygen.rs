@@ -62,3 +62,23 @@ fn a_network_key_is_a_key_of_its_own_kind() {
     assert!(key.trim().parse::<node::NetworkKey>().is_ok());
     assert!(said.contains("network_key_file"), "{said}");
 }
+
+#[test]
+fn the_caches_key_follows_from_the_networks_and_does_not_give_it_away() {
+    let folder = TempDir::new().unwrap();
+    let out = folder.path().to_str().unwrap();
+    assert_eq!(keygen(&["--network", "--out", out]).0, 0);
+    let network = folder.path().join("network.key");
+    let (code, key, said) = keygen(&["--cache-key", network.to_str().unwrap()]);
+    assert!(code == 0 && said.contains("cache_key_file"), "{said}");
+    assert!(key.starts_with("overheard-cache-key:"), "{key}");
+    assert!(!key.contains(fs::read_to_string(&network).unwrap().trim()));
+    let (code, said, _) = keygen(&["--cache-key", network.to_str().unwrap(), "--out", out]);
+    assert!(code == 0 && said.contains("[peers]\ncache_key_file"), "{said}");
+    let file = folder.path().join("cache.key");
+    assert_eq!(fs::read_to_string(&file).unwrap(), key);
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    // it is no key of a tunnel
+    assert!(key.trim().parse::<node::NetworkKey>().is_err());
+    assert_eq!(keygen(&["--cache-key", "/nowhere"]).0, 2);
+}

@@ -4,6 +4,7 @@
 mod support;
 
 mod boost;
+mod closed_pipe;
 mod configuration;
 mod doctor;
 mod hostile_configuration;
@@ -20,6 +21,7 @@ mod overhearing;
 mod path;
 mod relays;
 mod roaming;
+mod sandbox;
 mod smuggling;
 mod split;
 mod threads;

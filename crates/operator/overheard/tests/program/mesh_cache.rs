@@ -3,9 +3,11 @@
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
 use crate::support::chain::Chain;
-use crate::support::has;
 use crate::support::origin::{Origin, content};
+use crate::support::{PROGRAM, has};
 use std::fmt::Write as _;
+use std::path::Path;
+use std::process::Command;
 
 /// The configuration of router `own` of `routers` in a row whose last one has the uplink, and its routes.
 fn router(own: usize, routers: usize, architecture: &str, selection: &str) -> (String, String) {
@@ -55,10 +57,28 @@ fn mesh(routers: usize, architecture: &str, selection: &str) -> Option<Chain> {
         chain.configurations[own - 1] = configuration;
         let folder = chain.folder(own);
         std::fs::write(folder.join("network.key"), "a key that all routers share\n").unwrap();
+        if own % 2 == 0 {
+            // the other form, which understands the first
+            has_the_caches_key_alone(&folder);
+            chain.configurations[own - 1] = chain.configurations[own - 1]
+                .replace("network_key_file = \"network", "cache_key_file = \"cache");
+        }
         std::fs::write(folder.join("routes.toml"), routes).unwrap();
         chain.start(own);
     }
     Some(chain)
+}
+
+/// Makes `cache.key` of `network.key`, which goes.
+fn has_the_caches_key_alone(folder: &Path) {
+    let network = folder.join("network.key");
+    if !folder.join("cache.key").exists() {
+        let mut keygen = Command::new(PROGRAM);
+        let made =
+            keygen.arg("keygen").arg("--cache-key").arg(&network).arg("--out").arg(folder).output().unwrap();
+        assert!(made.status.success(), "{made:?}");
+    }
+    std::fs::remove_file(network).unwrap();
 }
 
 fn fetch(chain: &Chain, path: &str, length: usize) -> String {

@@ -8,6 +8,7 @@ mod demo;
 mod doctor;
 mod experiment;
 mod guest;
+mod keep;
 mod man;
 mod node;
 mod run;
@@ -25,4 +26,5 @@ console::commands! {
     Man in man,
     Completions in completions,
     Guest in guest,
+    Keep in keep,
 }

@@ -31,6 +31,9 @@ pub struct File {
     pub icp: Option<Icp>,
     /// The page and the counters.
     pub management: Option<Management>,
+    /// Whether the program gives up what it does not need; `false` is for whoever looks for a fault in it.
+    #[serde(default = "yes")]
+    pub sandbox: bool,
 }
 
 /// `[cache]`
@@ -169,8 +172,10 @@ pub struct Peers {
     pub port: u16,
     /// The networks of the other routers.
     pub networks: Vec<String>,
-    /// The key that all routers share; relative to this file.
-    pub network_key_file: PathBuf,
+    /// The key that the caches of all routers share, or for one more release the network's, from which it
+    /// follows; relative to this file.
+    #[serde(alias = "network_key_file")]
+    pub cache_key_file: PathBuf,
     /// How long a search waits for answers.
     #[serde(default = "search_timeout")]
     pub search_timeout_milliseconds: u64,

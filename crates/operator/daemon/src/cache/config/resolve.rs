@@ -2,7 +2,8 @@
 
 use super::Config;
 use super::file::{Cache, File, Forward, Upstream};
-use crate::config::{Dashboard, Mistake, beside};
+use super::key::cache_key;
+use crate::config::{Dashboard, Files, Mistake, beside};
 use interception::{Plan, Taken};
 use ipnet::IpNet;
 use std::fmt::Display;
@@ -19,7 +20,6 @@ use webcache::store::Limits;
 
 /// A day: an uplink that is down is mended in that time, or content is old.
 const STALE_SECONDS: u32 = 86_400;
-const SHORTEST_KEY_BYTES: usize = 16;
 const LONGEST_SEARCH: Duration = Duration::from_secs(5);
 const MOST_UPLINK_HOPS: f64 = 64.0;
 const MIB: u64 = 1 << 20;
@@ -123,6 +123,13 @@ pub fn resolve(path: &Path, file: File) -> Result<Config, Mistake> {
         }
         None => None,
     };
+    let files = file.sandbox.then(|| {
+        let mut files = Files::default();
+        files.written.extend(limits.directory.iter().map(|(folder, _)| folder.clone()));
+        let routes = file.routing.as_ref().and_then(|routing| routing.file.as_ref());
+        routes.into_iter().for_each(|file| files.read_beside(&beside(path, file)));
+        files
+    });
     let settings = Settings {
         name,
         clients,
@@ -138,7 +145,7 @@ pub fn resolve(path: &Path, file: File) -> Result<Config, Mistake> {
         mesh,
         icp,
     };
-    Ok(Config { path: path.to_owned(), settings, management })
+    Ok(Config { path: path.to_owned(), settings, management, files })
 }
 
 fn networks(path: &Path, key: &str, texts: &[String]) -> Result<Vec<IpNet>, Mistake> {
@@ -261,15 +268,7 @@ fn mesh(path: &Path, file: &File) -> Result<Option<Mesh>, Mistake> {
         }
         return Ok(None);
     };
-    let key_file = beside(path, &peers.network_key_file);
-    let key = std::fs::read(&key_file).or_else(|why| {
-        mistake(path, "[peers] network_key_file", format!("cannot read {}: {why}", key_file.display()))
-    })?;
-    let key = key.trim_ascii().to_vec();
-    if key.len() < SHORTEST_KEY_BYTES {
-        let what = format!("{} is no key; make one with `overheard keygen --network`", key_file.display());
-        return mistake(path, "[peers] network_key_file", what);
-    }
+    let key = cache_key(path, &beside(path, &peers.cache_key_file))?;
     let search_timeout = Duration::from_millis(peers.search_timeout_milliseconds);
     if search_timeout.is_zero() || search_timeout > LONGEST_SEARCH {
         return mistake(path, "[peers] search_timeout_milliseconds", "must be 1 to 5000");

@@ -1,0 +1,55 @@
+//! Keeps what is in this process's memory from disk and from other processes: keys, and what passes.
+
+use rustix::mm::{MlockAllFlags, mlockall};
+use rustix::process::{DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit};
+
+/// Called before a key is read. No core is dumped, no process of the same user looks in (ptrace, /proc), and
+/// nothing is written to a swap device. What cannot be had is told in the log, and costs only itself.
+pub fn protect() {
+    if let Err(why) = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) }) {
+        tracing::warn!("a core might be dumped with keys in it: {why}");
+    }
+    if let Err(why) = set_dumpable_behavior(DumpableBehavior::NotDumpable) {
+        tracing::warn!("other processes of this user may read the memory: {why}");
+    }
+    if swaps() {
+        keep_from_swap();
+    }
+}
+
+/// Whether there is anything to keep it from. Where there is not, as on most routers, locked memory would
+/// only take the program's own pages from the system, which it gets back where memory is short.
+fn swaps() -> bool {
+    let list = std::fs::read_to_string("/proc/swaps").unwrap_or_default();
+    list.lines().count() > 1
+}
+
+/// Locks pages as they are touched. A process that may lock some memory only would not get what is beyond:
+/// there nothing is locked.
+fn keep_from_swap() {
+    let all = Rlimit { current: None, maximum: None };
+    let may_lock_all =
+        getrlimit(Resource::Memlock).current.is_none() || setrlimit(Resource::Memlock, all).is_ok();
+    let locked = if may_lock_all {
+        let flags = MlockAllFlags::CURRENT | MlockAllFlags::FUTURE | MlockAllFlags::ONFAULT;
+        mlockall(flags).map_err(|why| why.to_string())
+    } else {
+        Err("the limit of locked memory is too low (LimitMEMLOCK=infinity, ulimit -l unlimited)".to_owned())
+    };
+    if let Err(why) = locked {
+        tracing::info!("keys may be written to the swap device: {why}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::process::dumpable_behavior;
+
+    #[test]
+    fn no_core_is_dumped_and_nobody_looks_in() {
+        protect();
+        assert_eq!(dumpable_behavior().unwrap(), DumpableBehavior::NotDumpable);
+        assert_eq!(getrlimit(Resource::Core).maximum, Some(0));
+    }
+}
