@@ -111,6 +111,7 @@ cat >"$root/etc/overheard/router.toml" <<'TOML'
 [cache]
 name = "router"
 clients = ["127.0.0.0/8"]
+[transparent]
 [forward]
 listen = "127.0.0.1:3128"
 [store]
@@ -139,7 +140,9 @@ for key in keys/network.key keys/private.key keys; do
 done
 inside setpriv --reuid overheard --regid overheard --groups overheard-cache ls /run/overheard-cache/router.cache >/dev/null ||
     fail "a node's dashboard does not see it"
+nft list tables | grep -q overheard_cache || fail "nothing leads connections to it"
 kill -TERM "$cache" && wait "$cache" || fail "it does not end well"
+! nft list tables | grep -q overheard_cache || fail "its rules are left"
 
 step "reload: a wrong configuration changes nothing, a right one is taken up"
 cp "$root/etc/overheard/gateway.toml" "$root/tmp/right.toml"

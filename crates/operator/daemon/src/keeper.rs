@@ -16,20 +16,22 @@ mod process;
 pub use order::{Kept, Order, Rules};
 pub use process::run;
 
+use crate::service;
 use anyhow::{Context, bail};
 use boost::Told;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, Shutdown, SocketFlags, SocketType, recv, send, shutdown, socketpair,
 };
+use rustix::process::{Pid, WaitOptions, waitpid};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// The subcommand of both programs.
 const COMMAND: &str = "keep";
-/// In the environment of a program whose standard input is a keeper's socket.
+/// In the environment of a program whose standard input is a keeper's socket: the number of its process.
 const HANDED_ON: &str = "OVERHEARD_KEEPER";
 /// How long the kernel may take to check the programs, on a slow router, and `nft` to put rules in.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -45,8 +47,7 @@ const RATIO: u8 = b'r';
 #[derive(Debug)]
 pub struct Keeper {
     socket: OwnedFd,
-    /// None where it was handed on.
-    child: Option<Child>,
+    process: Option<Pid>,
 }
 
 impl Keeper {
@@ -59,7 +60,7 @@ impl Keeper {
         let (socket, its) =
             socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
                 .context("cannot make a pair of sockets")?;
-        let child = Command::new("/proc/self/exe")
+        let child = Command::new(service::itself())
             .arg(COMMAND)
             .env_remove(HANDED_ON)
             .stdin(Stdio::from(its))
@@ -68,20 +69,22 @@ impl Keeper {
             .process_group(0)
             .spawn()
             .context("cannot start the process that keeps rules and programs")?;
-        Ok(Keeper { socket, child: Some(child) })
+        Ok(Keeper { socket, process: Some(Pid::from_child(&child)) })
     }
 
     /// The one that this process got from itself, before it began anew.
     #[must_use]
     pub fn handed_on() -> Option<Self> {
-        std::env::var_os(HANDED_ON)?;
+        let number = std::env::var(HANDED_ON).ok()?.parse().ok().filter(|number| *number > 0);
+        let process = number.and_then(Pid::from_raw);
         let socket = std::io::stdin().as_fd().try_clone_to_owned().ok()?;
-        Some(Keeper { socket, child: None })
+        Some(Keeper { socket, process })
     }
 
     /// Hands it on to what `command` becomes.
     pub fn hand_on(&self, command: &mut Command) -> std::io::Result<()> {
-        command.env(HANDED_ON, "1").stdin(Stdio::from(self.socket.try_clone()?));
+        let process = self.process.map_or(0, |process| process.as_raw_nonzero().get());
+        command.env(HANDED_ON, process.to_string()).stdin(Stdio::from(self.socket.try_clone()?));
         Ok(())
     }
 
@@ -123,9 +126,8 @@ impl Drop for Keeper {
         let _ = shutdown(&self.socket, Shutdown::Write);
         let _ = set_socket_timeout(&self.socket, Timeout::Recv, Some(FAREWELL));
         let ended = receive(&self.socket, &mut [0; 16]);
-        match &mut self.child {
-            Some(child) if ended.is_ok() => drop(child.wait()),
-            _ => {}
+        if let (Ok(_), Some(process)) = (ended, self.process) {
+            let _ = waitpid(Some(process), WaitOptions::empty());
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::keeper::Keeper;
 use sd_notify::NotifyState;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::Command;
 
 /// Everything has been set up.
@@ -32,7 +33,7 @@ pub fn begin_anew(keeper: Option<&Keeper>) -> std::io::Error {
     }
     let mut arguments = std::env::args_os();
     let name = arguments.next().unwrap_or_default();
-    let mut command = Command::new("/proc/self/exe");
+    let mut command = Command::new(itself());
     command.arg0(name).args(arguments);
     let handed_on = match keeper {
         Some(keeper) => keeper.hand_on(&mut command),
@@ -42,6 +43,12 @@ pub fn begin_anew(keeper: Option<&Keeper>) -> std::io::Error {
         }
     };
     handed_on.err().unwrap_or_else(|| command.exec())
+}
+
+/// The program that runs, by its name if it still has that.
+pub fn itself() -> PathBuf {
+    let named = std::env::current_exe().ok().filter(|program| program.exists());
+    named.unwrap_or_else(|| PathBuf::from("/proc/self/exe"))
 }
 
 fn tell(state: &[NotifyState<'_>]) {

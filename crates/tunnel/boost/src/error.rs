@@ -14,7 +14,9 @@ pub enum Error {
     )]
     NoBtf,
     /// The kernel did not take the programs.
-    #[error("the kernel does not take the programs: {0}; boost takes root and Linux 5.15 or newer with BPF")]
+    #[error(
+        "the kernel does not take the programs: {0}; boost takes root, or CAP_BPF and CAP_PERFMON, and Linux 5.15 or newer with BPF"
+    )]
     Refused(String),
     /// The congestion control in use is none that can be wrapped.
     #[error("{0:?} is no congestion control that can be boosted; those are {all}", all = Wrapped::list())]

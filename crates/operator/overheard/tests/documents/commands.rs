@@ -15,8 +15,19 @@ use std::path::PathBuf;
 use std::process::Command;
 
 /// Commands of the system, which are not ours to check.
-const OF_THE_SYSTEM: [&str; 10] =
-    ["install", "tcpdump", "tshark", "apt", "cp", "systemctl", "journalctl", "dpkg", "rustup", "perf"];
+const OF_THE_SYSTEM: [&str; 11] = [
+    "install",
+    "tcpdump",
+    "tshark",
+    "apt",
+    "cp",
+    "chown",
+    "systemctl",
+    "journalctl",
+    "dpkg",
+    "rustup",
+    "perf",
+];
 
 /// Commands that are given on the README's gateway and station, in this order.
 const GIVEN: [(&str, Where, How); 19] = [
@@ -51,9 +62,10 @@ const GIVEN: [(&str, Where, How); 19] = [
 
 /// Commands that are given elsewhere: where the package is, by `scripts/package-test.sh`; the demo by a test
 /// of its own.
-const GIVEN_ELSEWHERE: [&str; 3] = [
+const GIVEN_ELSEWHERE: [&str; 4] = [
     "sudo -u overheard overheard keygen --network --out /etc/overheard/keys",
     "sudo -u overheard overheard keygen --out /etc/overheard/keys",
+    "sudo overheard keygen --cache-key /etc/overheard/keys/network.key --out /etc/overheard/cache",
     "sudo target/release/overheard-lab demo --link satellite",
 ];
 
