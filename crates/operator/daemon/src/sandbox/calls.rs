@@ -182,8 +182,6 @@ const COMMON: &[i64] = &[
     libc::SYS_getrusage,
     libc::SYS_getrandom,
     libc::SYS_prlimit64,
-    libc::SYS_getrlimit,
-    libc::SYS_setrlimit,
     libc::SYS_sysinfo,
     libc::SYS_uname,
     libc::SYS_times,
@@ -242,8 +240,10 @@ const OF_OLDER_PROCESSORS: &[i64] = &[
     libc::SYS_eventfd,
     libc::SYS_accept,
     libc::SYS_time,
+    libc::SYS_getrlimit,
+    libc::SYS_setrlimit,
     libc::SYS_getpgrp,
     libc::SYS_arch_prctl,
 ];
 #[cfg(target_arch = "aarch64")]
-const OF_OLDER_PROCESSORS: &[i64] = &[libc::SYS_renameat, libc::SYS_accept];
+const OF_OLDER_PROCESSORS: &[i64] = &[libc::SYS_accept, 38]; // renameat
