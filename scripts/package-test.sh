@@ -138,7 +138,8 @@ for key in keys/network.key keys/private.key keys; do
     inside setpriv --reuid overheard-cache --regid overheard-cache --clear-groups cat "/etc/overheard/$key" >/dev/null 2>&1 &&
         fail "it can read /etc/overheard/$key"
 done
-inside setpriv --reuid overheard --regid overheard --groups overheard-cache ls /run/overheard-cache/router.cache >/dev/null ||
+inside setpriv --reuid overheard --regid overheard --groups overheard-cache \
+    socat -u UNIX-CONNECT:/run/overheard-cache/router.cache - | grep -q '"name":"router"' ||
     fail "a node's dashboard does not see it"
 nft list tables | grep -q overheard_cache || fail "nothing leads connections to it"
 kill -TERM "$cache" && wait "$cache" || fail "it does not end well"

@@ -52,4 +52,13 @@ mod tests {
         assert_eq!(dumpable_behavior().unwrap(), DumpableBehavior::NotDumpable);
         assert_eq!(getrlimit(Resource::Core).maximum, Some(0));
     }
+
+    #[test]
+    fn where_all_memory_may_be_locked_it_is() {
+        keep_from_swap();
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let locked = status.lines().find_map(|line| line.strip_prefix("VmLck:")).unwrap();
+        let is_limited = getrlimit(Resource::Memlock).current.is_some();
+        assert_eq!(locked.trim().starts_with("0 "), is_limited, "{locked}");
+    }
 }

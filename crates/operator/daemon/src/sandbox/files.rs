@@ -81,6 +81,8 @@ pub fn hold(profile: Profile, files: &Files) -> Result<Option<String>, NotHeld> 
     if profile == Profile::Tunnel {
         let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::IoctlDev;
         ruleset = allow(ruleset, Path::new("/dev/net/tun"), device)?;
+        // its dashboard looks for web caches, whose folder may come later
+        ruleset = allow(ruleset, Path::new("/run"), AccessFs::ReadDir.into())?;
         for program in std::iter::once(PathBuf::from("/proc/self/exe")).chain(interpreters()) {
             ruleset = allow(ruleset, &program, AccessFs::Execute | AccessFs::ReadFile)?;
         }
