@@ -3,7 +3,7 @@
 //!
 //! `overheard up` and `overheard cache` start it before they read a byte from the network, and only where the
 //! configuration asks for either. It is the same program (`overheard keep`), reads nothing but what its starter
-//! says on a socket between the two, which are an [`order`] and the ratios of flows, and gives up whatever it no
+//! says on a socket between the two, which are an [`Order`] and the ratios of flows, and gives up whatever it no
 //! longer needs. When its starter ends, however that happens, the kernel closes the socket; it takes everything
 //! out then, and ends.
 //!

@@ -5,7 +5,7 @@
 //! the web caches of this machine, and asks them. [`service`] is what the service manager is told.
 //!
 //! [`cache`] is the same for a web cache. What takes rights is kept by a process of its own, the [`keeper`];
-//! what is left is held by a [`sandbox`], and keys stay in [`memory`].
+//! what is left is held by a `sandbox`, and keys stay in [`memory`].
 //!
 //! Both programs run nodes by this crate: `overheard up`, and the laboratory's `node`, which lets more
 //! policies through.

@@ -6,7 +6,7 @@
 //! loopback address: so a question without a token has to be for an address or for `localhost`. What is on a
 //! page comes from the program alone, and a policy (CSP) holds browsers to that.
 //!
-//! Strangers who connect and say nothing, or say it slowly, keep nobody out ([`places`]).
+//! Strangers who connect and say nothing, or say it slowly, keep nobody out (`places`).
 //!
 //! What is answered is the program's: it is given a [`Question`] and makes an [`Answer`] by [`said`]. What
 //! several pages are made of stands in [`files`], and the last hour that they draw in a [`ring`].
