@@ -13,6 +13,9 @@ use wire::shim::compact::Compact;
 
 /// The sending side: the encoder and what is known of the receiver's store.
 pub struct Reduce {
+    /// `None` if the stage is off.
+    parameters: Option<Parameters>,
+    /// Made with the first packet.
     encoder: Option<Encoder>,
     form: Form,
     generation: u8,
@@ -74,7 +77,8 @@ impl Reduce {
         let on = parameters.validate().is_ok() && parameters.policy != Policy::Off;
         let shortens = (shortening.headers || shortening.literals) && parameters.form == Form::Compact;
         Reduce {
-            encoder: on.then(|| Encoder::new(&parameters)),
+            parameters: on.then_some(parameters),
+            encoder: None,
             form: parameters.form,
             generation: 0,
             shorten: shortens.then(|| Shorten::new(shortening)),
@@ -144,7 +148,14 @@ impl Reduce {
         mac: &PacketMac,
         out: &mut Vec<u8>,
     ) -> Option<usize> {
-        let encoder = self.encoder.as_mut()?;
+        let encoder = match &mut self.encoder {
+            Some(encoder) => encoder,
+            // its secret follows from the pair's key, which comes with the first packet
+            None => {
+                let secret = u64::from_le_bytes(mac.of(u64::MAX, b"what encoders look for"));
+                self.encoder.insert(Encoder::new(self.parameters.as_ref()?).with_secret(secret))
+            }
+        };
         emit_last(self.form.frame_type(), out);
         let front = out.len();
         Reduced { generation: self.generation, mac: [0; PACKET_MAC_BYTES], shim: &[] }.emit(out);

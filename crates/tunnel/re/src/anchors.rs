@@ -5,6 +5,7 @@
 //! eight bytes, which is computed for many positions at once, without the chain of dependent steps that a
 //! rolling hash is; and the branch that would be mispredicted once an anchor is replaced by arithmetic.
 
+use crate::flow::fold;
 use crate::rabin::Rabin;
 use std::ops::Range;
 
@@ -42,6 +43,8 @@ pub struct AnchorFinder {
     bound: u16,
     /// How often the number of anchors is halved.
     halvings: u32,
+    /// Under which the quick hash chooses and names windows.
+    secret: u64,
     method: Method,
 }
 
@@ -71,13 +74,26 @@ impl AnchorFinder {
 
     fn new(window_bytes: usize, sample_bits: u32, method: Method) -> Self {
         let mask = (1 << sample_bits.min(32)) - 1;
-        AnchorFinder { window_bytes, mask, bound: u16::MAX >> sample_bits.min(15), halvings: 0, method }
+        AnchorFinder {
+            window_bytes,
+            mask,
+            bound: u16::MAX >> sample_bits.min(15),
+            halvings: 0,
+            secret: 0,
+            method,
+        }
     }
 
     /// From now on finds half as many anchors, or half of that, and so on: some of those that it would find
     /// otherwise.
     pub fn halve(&mut self, halvings: u32) {
         self.halvings = halvings.min(16);
+    }
+
+    /// From now on the quick hash chooses and names windows under this secret, so that nobody else knows which
+    /// windows are kept, nor which of them take each other's place in an index.
+    pub fn set_secret(&mut self, secret: u64) {
+        self.secret = secret;
     }
 
     /// The window's size.
@@ -91,7 +107,7 @@ impl AnchorFinder {
     pub fn fingerprint(&self, window: &[u8]) -> u64 {
         match &self.method {
             Method::Rabin(rabin) => rabin.fingerprint(window),
-            Method::Quick { .. } => quick_fingerprint(window),
+            Method::Quick { .. } => quick_fingerprint(window, self.secret),
         }
     }
 
@@ -126,11 +142,13 @@ impl AnchorFinder {
                 );
             }
             Method::Quick { positions } => {
-                let count = sample(payload, self.window_bytes, self.bound >> self.halvings, positions);
+                let bound = self.bound >> self.halvings;
+                let count = sample(payload, self.window_bytes, bound, multipliers(self.secret), positions);
+                let secret = self.secret;
                 anchors.extend(positions[..count].iter().map(|&at| {
                     let at = usize::from(at);
                     let window = &payload[at..at + self.window_bytes];
-                    Anchor { fingerprint: quick_fingerprint(window), offset: (start + at) as u16 }
+                    Anchor { fingerprint: quick_fingerprint(window, secret), offset: (start + at) as u16 }
                 }));
             }
         }
@@ -141,17 +159,23 @@ impl AnchorFinder {
 ///
 /// In two steps, each without a branch that cannot be foreseen: a bit for each of 64 windows, then a position
 /// for each bit that is set.
-fn sample(payload: &[u8], window_bytes: usize, bound: u16, positions: &mut [u16; 1 << 16]) -> usize {
+fn sample(
+    payload: &[u8],
+    window_bytes: usize,
+    bound: u16,
+    multipliers: [u16; 4],
+    positions: &mut [u16; 1 << 16],
+) -> usize {
     let windows = payload.len() - window_bytes + 1;
     let mut count = 0;
     for start in (0..windows).step_by(BITS) {
         let rest = &payload[start..];
         let mut kept = match rest.first_chunk() {
-            Some(block) => kept_windows(block, bound),
+            Some(block) => kept_windows(block, bound, multipliers),
             None => {
                 let mut block = [0; BLOCK_BYTES];
                 block[..rest.len()].copy_from_slice(rest);
-                kept_windows(&block, bound)
+                kept_windows(&block, bound, multipliers)
             }
         };
         if windows - start < BITS {
@@ -167,13 +191,14 @@ fn sample(payload: &[u8], window_bytes: usize, bound: u16, positions: &mut [u16;
 }
 
 /// A bit for each window that starts in the block, the first one lowest.
-fn kept_windows(block: &[u8; BLOCK_BYTES], bound: u16) -> u64 {
-    spread(kept_every_second(block, bound)) | spread(kept_every_second(&block[1..], bound)) << 1
+fn kept_windows(block: &[u8; BLOCK_BYTES], bound: u16, multipliers: [u16; 4]) -> u64 {
+    let even = kept_every_second(block, bound, multipliers);
+    spread(even) | spread(kept_every_second(&block[1..], bound, multipliers)) << 1
 }
 
 /// A bit for every second window. Lanes of 16 bits, with nothing that passes from one to another but
 /// neighbours' values, are what a compiler makes vectors of on any processor.
-fn kept_every_second(block: &[u8], bound: u16) -> u32 {
+fn kept_every_second(block: &[u8], bound: u16, multipliers: [u16; 4]) -> u32 {
     const WINDOWS: usize = BITS / 2;
     let mut pairs = [0u16; WINDOWS + MULTIPLIERS.len() - 1];
     for (pair, bytes) in pairs.iter_mut().zip(block.as_chunks().0) {
@@ -182,7 +207,7 @@ fn kept_every_second(block: &[u8], bound: u16) -> u32 {
     let mut kept = [0u8; WINDOWS];
     for (window, kept) in kept.iter_mut().enumerate() {
         let mut hash = 0u16;
-        for (place, multiplier) in MULTIPLIERS.iter().enumerate() {
+        for (place, multiplier) in multipliers.iter().enumerate() {
             hash = hash.wrapping_add(pairs[window + place].wrapping_mul(*multiplier));
         }
         *kept = u8::from(hash <= bound);
@@ -206,12 +231,16 @@ fn spread(bits: u32) -> u64 {
     (bits | bits << 1) & 0x5555_5555_5555_5555
 }
 
+/// Odd pieces of the constant, changed by the secret; as they are where that is 0.
+fn multipliers(secret: u64) -> [u16; 4] {
+    std::array::from_fn(|place| MULTIPLIERS[place] ^ (secret >> (16 * place)) as u16 & !1)
+}
+
 /// Mixes the first and the last eight bytes of a window.
-fn quick_fingerprint(window: &[u8]) -> u64 {
+fn quick_fingerprint(window: &[u8], secret: u64) -> u64 {
     let (Some(first), Some(last)) = (window.first_chunk(), window.last_chunk()) else { return 0 };
     let (first, last) = (u64::from_le_bytes(*first), u64::from_le_bytes(*last));
-    let product = u128::from(first ^ MULTIPLIER) * u128::from(last ^ MULTIPLIER.rotate_left(32));
-    product as u64 ^ (product >> 64) as u64
+    fold(first ^ MULTIPLIER ^ secret, last ^ MULTIPLIER.rotate_left(32) ^ secret.rotate_left(32))
 }
 
 #[cfg(test)]

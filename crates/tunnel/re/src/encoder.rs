@@ -1,19 +1,22 @@
 //! The encoder of one direction.
 
+mod finders;
 mod search;
 
-use crate::anchors::{Anchor, AnchorFinder};
+use crate::anchors::AnchorFinder;
 use crate::continuation::Continuations;
 use crate::density::Density;
 use crate::eligible_payload;
+use crate::flow::Owner;
 use crate::form::Writer;
-use crate::index::Index;
+use crate::index::{Index, Place};
 use crate::parameters::{Form, Parameters, Policy};
 use crate::policy::ReferencePolicy;
 use crate::sparing::Sparing;
 use crate::statistics::EncoderStatistics;
 use crate::store::PacketStore;
 use crate::waiting::WaitingAnchors;
+use finders::Finders;
 pub use search::{Match, Search};
 
 use std::ops::Range;
@@ -41,16 +44,18 @@ pub enum Encoded {
 
 /// One packet's search: a macro, for a method would borrow the matches, too.
 macro_rules! search {
-    ($encoder:ident, $sequence:ident, $packet:ident, $payload:ident) => {
+    ($encoder:ident, $owner:ident, $sequence:ident, $packet:ident, $payload:ident) => {
         Search {
             window_bytes: $encoder.parameters.window_bytes,
-            anchors: &$encoder.anchors,
+            anchors: &$encoder.finders.anchors,
             index: &$encoder.index,
             store: &$encoder.store,
             policy: &*$encoder.policy,
             sequence: $sequence,
             packet: $packet,
             payload: $payload,
+            flow: $owner.tag,
+            sharing: $encoder.finders.sharing(),
         }
     };
 }
@@ -60,16 +65,16 @@ macro_rules! search {
 pub struct Encoder {
     parameters: Parameters,
     policy: Box<dyn ReferencePolicy>,
-    finder: AnchorFinder,
+    finders: Finders,
     index: Index,
     store: PacketStore,
     sparing: Sparing,
     density: Density,
     continuations: Continuations,
     statistics: EncoderStatistics,
-    anchors: Vec<Anchor>,
     waiting: WaitingAnchors,
     matches: Vec<Match>,
+    own_matches: Vec<Match>,
     regions: Vec<compact::Region>,
     /// `None` in the compact form.
     injected: Option<Box<dyn Writer>>,
@@ -81,7 +86,7 @@ impl Encoder {
     /// far as they make sense.
     #[must_use]
     pub fn new(parameters: &Parameters) -> Self {
-        let Parameters { policy, form, window_bytes, sample_bits, store_bytes } = *parameters;
+        let Parameters { policy, form, window_bytes, sample_bits, store_bytes, .. } = *parameters;
         let store_bytes = if policy == Policy::Off { 0 } else { store_bytes };
         let (finder, sparing, density) = match form {
             Form::Compact => {
@@ -100,20 +105,28 @@ impl Encoder {
         Encoder {
             parameters: *parameters,
             policy,
-            finder,
+            finders: Finders::new(parameters.sharing(), finder),
             index: Index::new(store_bytes, sample_bits),
             store: PacketStore::new(store_bytes),
             sparing,
             density,
             continuations: Continuations::default(),
             statistics: EncoderStatistics::default(),
-            anchors: Vec::new(),
             waiting: WaitingAnchors::default(),
             matches: Vec::new(),
+            own_matches: Vec::new(),
             regions: Vec::new(),
             injected,
             references: Vec::new(),
         }
+    }
+
+    /// An encoder of which nobody else knows which windows it keeps, and which of them take each other's place:
+    /// `secret` is 64 random bits. Without one all encoders keep the same.
+    #[must_use]
+    pub fn with_secret(mut self, secret: u64) -> Self {
+        self.finders.set_secret(secret);
+        self
     }
 
     /// Appends shim and literals to `out` when it returns [`Encoded::Reduced`]; otherwise leaves `out` as it
@@ -132,33 +145,35 @@ impl Encoder {
         self.statistics.eligible_packets += 1;
         let admitted = self.policy.admit(sequence, inner);
         self.matches.clear();
+        let owner = self.finders.owner(&inner.flow);
+        let mut reached = None;
         if admitted && self.injected.is_none() && !self.sparing.is_rare() {
-            self.go_on(sequence, packet, inner, payload.clone());
+            reached = self.go_on(owner, sequence, packet, inner, payload.clone());
         }
         let unknown = self.unknown(payload.clone());
         let searched = admitted && self.sparing.wants_a_search();
         if searched {
             self.statistics.searched_packets += 1;
-            self.finder.halve(self.density.halvings());
-            self.finder.find(packet, unknown.clone(), &mut self.anchors);
-            self.search(sequence, packet, payload.clone());
+            self.finders.halve(self.density.halvings());
+            self.finders.find(owner, packet, &payload, unknown.clone());
+            reached = self.search(owner, sequence, packet, payload.clone()).or(reached);
         }
         let encoded = self.emit(sequence, packet, out);
         if searched {
             self.sparing.searched(encoded != Encoded::Plain);
         }
         let end = self.matches.last().filter(|found| found.end() == payload.end).map(Match::stored_end);
-        self.continuations.ended(inner, payload.len(), end);
-        if self.store.insert(sequence, packet, payload) {
+        self.continuations.ended(inner, payload.len(), end.or(reached));
+        if self.store.insert_of_flow(sequence, owner.tag, packet, payload.clone()) {
             if !searched {
-                find_anchors_to_enter(&mut self.finder, &self.sparing, packet, unknown, &mut self.anchors);
+                self.finders.find_to_enter(self.sparing.is_rare(), owner, packet, &payload, unknown);
             }
             if self.indexes_when_confirmed() {
                 if self.has_own_index() {
                     return encoded; // the form enters the packet when it is confirmed
                 }
                 let index = &self.index;
-                let keys = self.anchors.iter().map(|anchor| index.key(anchor.fingerprint, anchor.offset));
+                let keys = self.finders.all().map(|anchor| index.key(anchor.fingerprint, anchor.offset));
                 self.waiting.keep(sequence, keys);
             } else {
                 self.enter_anchors(sequence);
@@ -167,10 +182,18 @@ impl Encoder {
         encoded
     }
 
-    /// Finds what the packet begins with, if the flow's last one says where that stands.
-    fn go_on(&mut self, sequence: u64, packet: &[u8], inner: &Inner, payload: Range<usize>) {
-        let Some(place) = self.continuations.of(inner) else { return };
-        search!(self, sequence, packet, payload).follow(place, &mut self.matches);
+    /// Finds what the packet begins with, if the flow's last one says where that stands. The place behind its
+    /// end, if that is in another flow.
+    fn go_on(
+        &mut self,
+        owner: Owner,
+        sequence: u64,
+        packet: &[u8],
+        inner: &Inner,
+        payload: Range<usize>,
+    ) -> Option<Place> {
+        let place = self.continuations.of(inner)?;
+        search!(self, owner, sequence, packet, payload).go_on(place, &mut self.matches)
     }
 
     /// The stretch of the payload in which anchors are looked for: not what stands in a packet that stays for
@@ -180,14 +203,23 @@ impl Encoder {
         known.map_or(payload.start, Match::end)..payload.end
     }
 
-    /// Finds what the packet repeats by its anchors.
-    fn search(&mut self, sequence: u64, packet: &[u8], payload: Range<usize>) {
-        let search = search!(self, sequence, packet, payload);
+    /// Finds what the packet repeats by its anchors, then by its spans. What repeats of its own flow depends on
+    /// that flow alone. The place behind the packet's end, if that is in another flow.
+    fn search(&mut self, owner: Owner, sequence: u64, packet: &[u8], payload: Range<usize>) -> Option<Place> {
+        let search = search!(self, owner, sequence, packet, payload);
+        let known = self.matches.len();
+        let mut reached = None;
         match &mut self.injected {
             None => search.for_compact_form(&mut self.matches),
             Some(injected) => injected.search(&search, &mut self.matches),
         }
+        if !self.finders.spans.is_empty() {
+            self.own_matches.clear();
+            self.own_matches.extend(self.matches.drain(known..));
+            reached = search.across(&self.finders.spans, &self.own_matches, &mut self.matches);
+        }
         self.matches.iter().for_each(|found| self.density.found(found.length));
+        reached
     }
 
     /// Writes the matches down, if that makes the packet shorter.
@@ -261,11 +293,11 @@ impl Encoder {
     fn enter_anchors(&mut self, sequence: u64) {
         if let Some(injected) = self.injected.as_mut().filter(|injected| injected.has_index()) {
             if let Some(stored) = self.store.get(sequence) {
-                injected.enter(&stored, &self.anchors, &self.store);
+                injected.enter(&stored, &self.finders.anchors, &self.store);
             }
             return;
         }
-        for anchor in &self.anchors {
+        for anchor in self.finders.all() {
             self.index.insert(self.index.key(anchor.fingerprint, anchor.offset), sequence);
         }
     }
@@ -282,13 +314,7 @@ impl Encoder {
         if let Some(keys) = self.waiting.of(sequence) {
             keys.for_each(|key| self.index.insert(key, sequence));
         } else if let Some(stored) = self.store.get(sequence) {
-            find_anchors_to_enter(
-                &mut self.finder,
-                &self.sparing,
-                stored.packet,
-                stored.payload,
-                &mut self.anchors,
-            );
+            self.finders.find_again(self.sparing.is_rare(), &stored);
             self.enter_anchors(sequence);
         }
     }
@@ -328,21 +354,5 @@ impl Encoder {
     #[must_use]
     pub fn statistics(&self) -> &EncoderStatistics {
         &self.statistics
-    }
-}
-
-/// Finds the anchors that a packet is to be found by later. While nothing is ever found, it is enough to find
-/// the packet at all.
-fn find_anchors_to_enter(
-    finder: &mut AnchorFinder,
-    sparing: &Sparing,
-    packet: &[u8],
-    payload: Range<usize>,
-    anchors: &mut Vec<Anchor>,
-) {
-    if sparing.is_rare() {
-        finder.find_thinly(packet, payload, anchors);
-    } else {
-        finder.find(packet, payload, anchors);
     }
 }

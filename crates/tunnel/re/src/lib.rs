@@ -8,6 +8,9 @@
 //!
 //! Other crates bring other forms ([`form`]), as the laboratory does with those of the papers.
 //!
+//! A packet refers to packets of its own flow to the byte, and to those of other flows in whole pieces, so that
+//! nothing is guessed byte by byte by how long packets become ([`Sharing`], [`pieces`]).
+//!
 //! Which stored packets may be referred to is the matter of a [`policy`]. The byte-caching paper (Le,
 //! Srivatsa, Iyengar, ICDCS 2012) shows that with none one lost packet stalls a TCP connection for good; it
 //! proposes three. The policies here go beyond them: `acked` refers only to packets that the receiver has
@@ -32,6 +35,7 @@ mod decoder;
 mod density;
 mod encoder;
 pub mod extent;
+mod flow;
 pub mod form;
 pub mod index;
 pub mod literals;
@@ -39,8 +43,10 @@ pub mod mac;
 mod miss;
 pub mod pages;
 mod parameters;
+pub mod pieces;
 pub mod policy;
 pub mod rabin;
+mod sharing;
 mod sparing;
 mod statistics;
 pub mod store;
@@ -50,6 +56,7 @@ pub use decoder::Decoder;
 pub use encoder::{Encoded, Encoder};
 pub use miss::{AbsentSequences, Miss};
 pub use parameters::{Form, ParameterError, Parameters, Policy};
+pub use sharing::Sharing;
 pub use statistics::EncoderStatistics;
 
 use std::ops::Range;

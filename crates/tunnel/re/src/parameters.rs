@@ -2,6 +2,7 @@
 
 use crate::form::InjectedForm;
 use crate::policy::InjectedPolicy;
+use crate::sharing::Sharing;
 use std::fmt;
 use std::str::FromStr;
 use wire::frame::FrameType;
@@ -102,6 +103,8 @@ pub struct Parameters {
     pub policy: Policy,
     /// How regions are written.
     pub form: Form,
+    /// To which flows' packets references reach; see [`Parameters::sharing`].
+    pub sharing: Sharing,
     /// The sliding window, in bytes (paper: w).
     pub window_bytes: usize,
     /// A fingerprint is kept when this many of its low bits are zero (paper: k).
@@ -115,6 +118,7 @@ impl Default for Parameters {
         Parameters {
             policy: Policy::default(),
             form: Form::default(),
+            sharing: Sharing::default(),
             window_bytes: 16,
             sample_bits: 4,
             store_bytes: 16 << 20,
@@ -129,6 +133,15 @@ impl Parameters {
     pub const MAX_SAMPLE_BITS: u32 = 12;
     /// The smallest and the largest store.
     pub const STORE_BYTES: std::ops::RangeInclusive<usize> = 4096..=1 << 30;
+
+    /// How far references reach. Policies and forms that other crates inject are published systems, which
+    /// match to the byte across flows: there they do so whatever is set.
+    #[must_use]
+    pub fn sharing(&self) -> Sharing {
+        let is_injected =
+            matches!(self.policy, Policy::Injected(_)) || matches!(self.form, Form::Injected(_));
+        if is_injected { Sharing::ToTheByte } else { self.sharing }
+    }
 
     /// Says what is wrong with the parameters, if anything is.
     pub fn validate(&self) -> Result<(), ParameterError> {
@@ -169,6 +182,9 @@ pub enum ParameterError {
     /// No form has this name.
     #[error("no form is called {0:?}; there is compact")]
     UnknownForm(String),
+    /// No sharing has this name.
+    #[error("no sharing is called {0:?}; write \"flow\", \"host\" or \"station\"")]
+    UnknownSharing(String),
 }
 
 #[cfg(test)]
@@ -184,7 +200,11 @@ mod tests {
         for form in Form::ALL {
             assert_eq!(form.to_string().parse(), Ok(form));
         }
+        for sharing in Sharing::ALL {
+            assert_eq!(sharing.to_string().parse(), Ok(sharing));
+        }
         assert!("ackd".parse::<Policy>().is_err());
+        assert!("to-the-byte".parse::<Sharing>().is_err(), "no configuration has it");
     }
 
     #[test]

@@ -36,6 +36,8 @@ pub struct Stored<'a> {
     pub packet: &'a [u8],
     /// Where its transport payload stands.
     pub payload: Range<usize>,
+    /// Stands for its flow; 0 where nobody asks.
+    pub flow: u32,
     /// The receiver holds the packet, by the latest that it said of it.
     pub confirmed: bool,
     /// The receiver has once reported the packet lost.
@@ -50,6 +52,7 @@ struct Slot {
     length: u16,
     payload_start: u16,
     payload_end: u16,
+    flow: u32,
     confirmed: bool,
     lost: bool,
 }
@@ -120,6 +123,7 @@ impl PacketStore {
             sequence,
             packet: &self.ring[start..start + usize::from(slot.length)],
             payload: usize::from(slot.payload_start)..usize::from(slot.payload_end),
+            flow: slot.flow,
             confirmed: slot.confirmed,
             lost: slot.lost,
         })
@@ -176,6 +180,11 @@ impl PacketStore {
     /// Puts a packet in and drops the lowest sequences until the bound holds, which may be this very packet.
     /// A packet that is held already stays as it is. Says whether the packet was put in.
     pub fn insert(&mut self, sequence: u64, packet: &[u8], payload: Range<usize>) -> bool {
+        self.insert_of_flow(sequence, 0, packet, payload)
+    }
+
+    /// As [`insert`](PacketStore::insert), of the flow for which `flow` stands.
+    pub fn insert_of_flow(&mut self, sequence: u64, flow: u32, packet: &[u8], payload: Range<usize>) -> bool {
         let cost = packet.len() + OVERHEAD_BYTES;
         let Ok(length) = u16::try_from(packet.len()) else { return false };
         let oldest_allowed = self.end.saturating_sub(self.span);
@@ -205,6 +214,7 @@ impl PacketStore {
             length,
             payload_start: payload_end.min(payload.start.min(packet.len()) as u16),
             payload_end,
+            flow,
             confirmed: false,
             lost: false,
         };

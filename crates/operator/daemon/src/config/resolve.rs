@@ -251,6 +251,9 @@ fn reduce(path: &Path, file: &Reduce, policies: &dyn Policies) -> Result<re::Par
     if let Some(name) = &file.form {
         parameters.form = policies.form(name).map_err(|why| Mistake::at(path, "[reduce] form", why))?;
     }
+    if let Some(name) = &file.sharing {
+        parameters.sharing = name.parse().map_err(|why| Mistake::at(path, "[reduce] sharing", why))?;
+    }
     parameters.window_bytes = file.window_bytes.unwrap_or(parameters.window_bytes);
     parameters.sample_bits = file.sample_bits.unwrap_or(parameters.sample_bits);
     if let Some(mib) = file.store_mib {

@@ -2,7 +2,7 @@
 
 use super::Counted;
 use crate::policy::NAIVE;
-use re::{Encoded, Encoder, Form, Parameters};
+use re::{Encoded, Encoder, Form, Parameters, Sharing};
 use std::net::{IpAddr, Ipv4Addr};
 use wire::inner::{Flow, Inner, UDP};
 
@@ -22,6 +22,7 @@ impl MaxMatch {
         let parameters = Parameters {
             policy: NAIVE,
             form: Form::Compact,
+            sharing: Sharing::ToTheByte,
             window_bytes: 32,
             sample_bits: 4,
             store_bytes: store_bytes.clamp(*Parameters::STORE_BYTES.start(), *Parameters::STORE_BYTES.end()),

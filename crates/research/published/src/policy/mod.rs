@@ -68,7 +68,7 @@ mod tests {
 
     /// As the store would give it.
     pub(super) fn stored(sequence: u64, packet: &[u8]) -> Stored<'_> {
-        Stored { sequence, packet, payload: 40..140, confirmed: false, lost: false }
+        Stored { sequence, packet, payload: 40..140, flow: 0, confirmed: false, lost: false }
     }
 
     #[test]

@@ -1,10 +1,13 @@
-//! Finding what a packet repeats of stored ones.
+//! Finding what a packet repeats of stored ones: here of its own flow, to the byte.
+
+mod across;
 
 use crate::anchors::Anchor;
 use crate::extent::{common_prefix, common_suffix};
 use crate::index::{Entry, Index, Place};
 use crate::policy::ReferencePolicy;
-use crate::store::PacketStore;
+use crate::sharing::Sharing;
+use crate::store::{PacketStore, Stored};
 use std::ops::Range;
 use wire::shim::compact;
 
@@ -75,14 +78,28 @@ pub struct Search<'a> {
     pub packet: &'a [u8],
     /// Where in it repetition is looked for.
     pub payload: Range<usize>,
+    /// Its flow's tag. Under [`Sharing::ToTheByte`] all flows are one.
+    pub(super) flow: u32,
+    /// To which other flows' packets it may refer.
+    pub(super) sharing: Sharing,
 }
 
 impl Search<'_> {
+    /// An earlier packet.
+    fn stored(&self, sequence: u64) -> Option<Stored<'_>> {
+        self.store.get(sequence).filter(|stored| stored.sequence < self.sequence)
+    }
+
+    /// An earlier packet of this packet's flow.
+    fn own(&self, sequence: u64) -> Option<Stored<'_>> {
+        self.stored(sequence).filter(|stored| stored.flow == self.flow)
+    }
+
     /// What stands in a stored packet around this anchor, if the policy lets us refer to that packet. The
     /// region does not reach back before `free_from`, nor out of either payload.
     fn match_at(&self, anchor: &Anchor, entry: Entry, free_from: usize) -> Option<Match> {
         let place = entry.place(self.store.newest())?;
-        let stored = self.store.get(place.sequence).filter(|stored| stored.sequence < self.sequence)?;
+        let stored = self.own(place.sequence)?;
         let at = usize::from(anchor.offset);
         let theirs = &stored.packet[stored.payload.clone()];
         let split = place.offset.checked_sub(stored.payload.start)?;
@@ -104,23 +121,43 @@ impl Search<'_> {
 
     /// What the payload from `at` on has in common with what stands at this place in the store.
     fn match_on(&self, place: Place, at: usize) -> Option<Match> {
-        let stored = self.store.get(place.sequence).filter(|stored| stored.sequence < self.sequence)?;
-        let theirs = stored.packet.get(place.offset..stored.payload.end)?;
-        let length = common_prefix(&self.packet[at..self.payload.end], theirs);
+        let stored = self.own(place.sequence)?;
+        self.match_in(&stored, place.offset, at..self.payload.end)
+    }
+
+    /// What the packet from the start of this range on has in common with a stored packet from `offset` on.
+    fn match_in(&self, stored: &Stored<'_>, offset: usize, range: Range<usize>) -> Option<Match> {
+        let theirs = stored.packet.get(offset..stored.payload.end)?;
+        let at = range.start;
+        let length = common_prefix(&self.packet[range], theirs);
         let found = Match {
             fingerprint: 0,
             start: at,
             length,
             stored_sequence: stored.sequence,
-            stored_start: place.offset,
+            stored_start: offset,
             ends_stored: length == theirs.len(),
         };
-        (length > 0 && self.policy.may_refer(&stored)).then_some(found)
+        (length > 0 && self.policy.may_refer(stored)).then_some(found)
+    }
+
+    /// Takes what the payload begins with, if the flow's last packet ended in front of this place in the
+    /// store. The place behind the payload's end, if that is known now, though what stands in front of it may
+    /// not be referred to.
+    pub(super) fn go_on(&self, place: Place, matches: &mut Vec<Match>) -> Option<Place> {
+        if self.own(place.sequence).is_some() {
+            self.follow(place, matches);
+            return None;
+        }
+        if !self.sharing.has_pieces() {
+            return None;
+        }
+        self.go_on_across(place, matches)
     }
 
     /// Takes what the payload goes on with at this place in the store, and from stored packet to stored
-    /// packet as long as it does.
-    pub(super) fn follow(&self, mut place: Place, matches: &mut Vec<Match>) {
+    /// packet of the flow as long as it does.
+    fn follow(&self, mut place: Place, matches: &mut Vec<Match>) {
         let mut at = matches.last().map_or(self.payload.start, Match::end);
         while at < self.payload.end {
             let is_over =
@@ -136,12 +173,12 @@ impl Search<'_> {
         }
     }
 
-    /// What the payload from `at` on has in common with one of the packets stored right behind this one.
+    /// What the payload from `at` on has in common with one of the flow's packets stored right behind this one.
     fn match_behind(&self, sequence: u64, at: usize) -> Option<Match> {
         let successors = sequence + 1..=sequence + SUCCESSORS;
         let matches = successors.filter_map(|sequence| {
-            let offset = self.store.get(sequence)?.payload.start;
-            self.match_on(Place { sequence, offset }, at)
+            let stored = self.own(sequence)?;
+            self.match_in(&stored, stored.payload.start, at..self.payload.end)
         });
         matches.max_by_key(|found| found.length)
     }

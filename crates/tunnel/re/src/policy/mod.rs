@@ -68,7 +68,8 @@ mod tests {
         let builder = PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64).tcp(80, 4242, 1, 1000);
         builder.write(&mut packet, &[7; 100]).unwrap();
         let mut inner = Inner::parse(&packet).unwrap();
-        let sent = Stored { sequence: 1, packet: &packet, payload: 40..140, confirmed: false, lost: false };
+        let sent =
+            Stored { sequence: 1, packet: &packet, payload: 40..140, flow: 0, confirmed: false, lost: false };
         let confirmed = Stored { confirmed: true, ..sent.clone() };
         let lost = Stored { lost: true, ..sent.clone() };
         let late = Stored { confirmed: true, lost: true, ..sent.clone() };

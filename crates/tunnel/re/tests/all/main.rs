@@ -6,4 +6,5 @@ mod circles;
 mod link;
 mod round_trip;
 mod schedules;
+mod sharing;
 mod store;

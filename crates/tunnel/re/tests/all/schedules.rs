@@ -104,7 +104,7 @@ proptest! {
         window_bytes in prop::sample::select(vec![8usize, 16, 23, 64]),
         sample_bits in 0u32..6,
     ) {
-        let parameters = Parameters { policy, form, store_bytes, window_bytes, sample_bits };
+        let parameters = Parameters { policy, form, store_bytes, window_bytes, sample_bits, ..Parameters::default() };
         prop_assume!(parameters.validate().is_ok());
         let mut link = Link::new(parameters);
         // The link itself asserts that what is delivered is what was sent.

@@ -1,0 +1,241 @@
+//! Pieces: what is matched across flows is made of them, and none is matched in part.
+//!
+//! A *boundary* stands where bytes [end a piece](ends_piece), and nowhere else. Neither end of a
+//! payload is one: whoever makes a request longer moves the cuts between segments through the secret behind it.
+//! A piece is what stands between two boundaries. A *span* is the fewest pieces in a row that have
+//! [`LEAST_BYTES`]; its fingerprint covers all its bytes. Only by a span does a packet find another flow's, so
+//! that no part of a piece decides what is found, nor what an index forgets for it.
+//!
+//! Whether a position is a boundary depends on the two bytes before it alone. So equal bytes have equal boundaries,
+//! wherever a packet begins.
+
+use crate::anchors::Anchor;
+use crate::flow::fold;
+use std::ops::Range;
+
+/// The fewest bytes that are matched across flows.
+pub const LEAST_BYTES: usize = 64;
+/// Spans of more bytes are not looked up.
+const MOST_BYTES: usize = 512;
+/// A span begins at every boundary.
+const SAMPLE_BITS: u32 = 0;
+/// While little repeats, at one in 2^2.
+const THIN_BITS: u32 = 2;
+
+/// Bytes whose fate fits into a word.
+const BLOCK_BYTES: usize = 64;
+
+/// Whether a boundary stands behind this byte, whatever is before it.
+///
+/// Lines, quotes, brackets and what separates fields: none occurs in hexadecimal numbers, Base64, Base64url,
+/// percent-encoded text, UUIDs, decimal numbers or words. A space is none, for it would cut a passphrase into
+/// words; nor are bytes of 128 and more, which would cut UTF-8 into letters.
+#[must_use]
+pub fn is_delimiter(byte: u8) -> bool {
+    // each comparison without a branch, so that a compiler makes vectors of them
+    let is = |value: u8| byte == value;
+    (byte & !2 == b'<') // and '>'
+        | (byte & !1 == b'(') // and ')'
+        | (byte & !4 == b'"') // and '&'
+        | (byte | 0x20 == b'{') // and '['
+        | (byte | 0x20 == b'}') // and ']'
+        | is(b'\n')
+        | is(b'\r')
+        | is(b';')
+        | is(b',')
+}
+
+/// Whether a boundary stands behind the last of these bytes: a delimiter, or the second of two zeros, with
+/// which binary formats fill up. One zero is none, for it would cut UTF-16 into letters.
+#[must_use]
+pub fn ends_piece(bytes: &[u8]) -> bool {
+    matches!(bytes, [.., 0, 0]) || bytes.last().is_some_and(|last| is_delimiter(*last))
+}
+
+/// Whether `at` is a boundary of the payload at `payload`.
+pub(crate) fn is_boundary(packet: &[u8], payload: &Range<usize>, at: usize) -> bool {
+    at <= payload.end && packet.get(payload.start..at).is_some_and(ends_piece)
+}
+
+/// The first boundary in this range that bytes of this range make.
+pub(crate) fn first_boundary(packet: &[u8], range: Range<usize>) -> Option<usize> {
+    let bytes = &packet[range.clone()];
+    (1..=bytes.len()).find(|end| ends_piece(&bytes[..*end])).map(|end| range.start + end)
+}
+
+/// The last boundary in this range that bytes of this range make.
+pub(crate) fn last_boundary(packet: &[u8], range: Range<usize>) -> Option<usize> {
+    let bytes = &packet[range.clone()];
+    (1..=bytes.len()).rev().find(|end| ends_piece(&bytes[..*end])).map(|end| range.start + end)
+}
+
+/// Finds the spans of payloads.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SpanFinder {
+    secret: u64,
+    /// A bit for each byte that ends a piece.
+    ends: Vec<u64>,
+}
+
+impl SpanFinder {
+    /// From now on spans are chosen and named under this secret.
+    pub fn set_secret(&mut self, secret: u64) {
+        self.secret = secret;
+    }
+
+    /// Puts spans of `packet[unknown]` into `spans`, front to back, in place of what was there: those at which
+    /// chance, halved so often, lets one begin.
+    pub fn find(
+        &mut self,
+        packet: &[u8],
+        payload: &Range<usize>,
+        unknown: Range<usize>,
+        halvings: u32,
+        spans: &mut Vec<Anchor>,
+    ) {
+        spans.clear();
+        // the bytes before say whether a span may begin at once
+        let from = unknown.start.saturating_sub(2).max(payload.start);
+        let bytes = &packet[from..unknown.end.max(from)];
+        if bytes.len() <= LEAST_BYTES || packet.len() > usize::from(u16::MAX) {
+            return;
+        }
+        self.mark(bytes);
+        let bound = u16::MAX >> (SAMPLE_BITS + halvings).min(15);
+        for word in 0..self.ends.len() {
+            let mut bits = self.ends[word];
+            while bits != 0 {
+                let start = word * BLOCK_BYTES + bits.trailing_zeros() as usize + 1;
+                bits &= bits - 1;
+                let Some(first) = bytes.get(start..).and_then(<[u8]>::first_chunk) else { return };
+                let chance = u64::from_le_bytes(*first) ^ self.secret;
+                if (chance.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as u16 > bound {
+                    continue;
+                }
+                let Some(end) = self.boundary_from(start + LEAST_BYTES - 1) else { return };
+                if end - start <= MOST_BYTES {
+                    let fingerprint = fingerprint(&bytes[start..end], self.secret);
+                    spans.push(Anchor { fingerprint, offset: (from + start) as u16 });
+                }
+            }
+        }
+    }
+
+    /// As [`find`](SpanFinder::find), but fewer.
+    pub fn find_thinly(
+        &mut self,
+        packet: &[u8],
+        payload: &Range<usize>,
+        unknown: Range<usize>,
+        spans: &mut Vec<Anchor>,
+    ) {
+        self.find(packet, payload, unknown, THIN_BITS, spans);
+    }
+
+    /// Marks the ends of pieces among these bytes.
+    fn mark(&mut self, bytes: &[u8]) {
+        self.ends.clear();
+        let (blocks, rest) = bytes.as_chunks();
+        let mut was_zero = 0;
+        let mut mark = |block: &[u8; BLOCK_BYTES], mask: u64| {
+            let zeros = bits(block, |byte| byte == 0);
+            let pairs = zeros & (zeros << 1 | was_zero);
+            was_zero = zeros >> (BLOCK_BYTES - 1);
+            self.ends.push((bits(block, is_delimiter) | pairs) & mask);
+        };
+        blocks.iter().for_each(|block| mark(block, u64::MAX));
+        if !rest.is_empty() {
+            let mut block = [0; BLOCK_BYTES];
+            block[..rest.len()].copy_from_slice(rest);
+            mark(&block, (1 << rest.len()) - 1);
+        }
+    }
+
+    /// The first boundary behind the byte at `at` or a later one.
+    fn boundary_from(&self, at: usize) -> Option<usize> {
+        let (word, bit) = (at / BLOCK_BYTES, at % BLOCK_BYTES);
+        let mut bits = self.ends.get(word)? >> bit << bit;
+        let mut word = word;
+        while bits == 0 {
+            word += 1;
+            bits = *self.ends.get(word)?;
+        }
+        Some(word * BLOCK_BYTES + bits.trailing_zeros() as usize + 1)
+    }
+}
+
+/// A bit for each byte of a block of which `is` is true, the first byte's lowest.
+fn bits(block: &[u8; BLOCK_BYTES], is: impl Fn(u8) -> bool) -> u64 {
+    let mut found = [0u8; BLOCK_BYTES];
+    for (found, byte) in found.iter_mut().zip(block) {
+        *found = u8::from(is(*byte));
+    }
+    // eight bytes of 0 or 1 become eight bits: each lands in the highest byte, at its place
+    let eights = found.as_chunks().0.iter().enumerate();
+    eights.fold(0, |bits, (place, eight)| {
+        let gathered = u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+        bits | gathered << (8 * place)
+    })
+}
+
+/// Depends on every byte of a span, of which there are at least 16.
+fn fingerprint(span: &[u8], secret: u64) -> u64 {
+    let mut hash = secret ^ span.len() as u64;
+    let mut mix = |pair: &[u8; 16]| {
+        let both = u128::from_le_bytes(*pair);
+        hash = fold(both as u64 ^ hash, (both >> 64) as u64 ^ 0xe703_7ed1_a0b4_28db);
+    };
+    let (pairs, _) = span.as_chunks();
+    pairs.iter().for_each(&mut mix);
+    if let Some(last) = span.last_chunk() {
+        mix(last);
+    }
+    hash
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn delimiters_are_those_that_are_said() {
+        let all: Vec<u8> = (0..=255).filter(|byte| is_delimiter(*byte)).collect();
+        assert_eq!(all, b"\n\r\"&(),;<>[]{}");
+    }
+
+    proptest! {
+        #[test]
+        fn a_span_is_whole_pieces_and_is_found_wherever_its_bytes_stand(
+            shared in proptest::collection::vec(32u8..128, 100..600),
+            front in proptest::collection::vec(1u8..255, 0..100),
+        ) {
+            let mut finder = SpanFinder::default();
+            let (mut alone, mut behind) = (Vec::new(), Vec::new());
+            finder.find(&shared, &(0..shared.len()), 0..shared.len(), 0, &mut alone);
+            let packet = [&front[..], &shared].concat();
+            finder.find(&packet, &(0..packet.len()), 0..packet.len(), 0, &mut behind);
+            behind.retain(|span| usize::from(span.offset) > front.len());
+            behind.iter_mut().for_each(|span| span.offset -= front.len() as u16);
+            prop_assert_eq!(&behind, &alone);
+            for span in alone {
+                let start = usize::from(span.offset);
+                prop_assert!(is_boundary(&shared, &(0..shared.len()), start));
+                let end = first_boundary(&shared, start + LEAST_BYTES - 1..shared.len()).unwrap();
+                prop_assert_eq!(span.fingerprint, fingerprint(&shared[start..end], 0));
+            }
+        }
+
+        #[test]
+        fn marks_are_the_ends_of_pieces(
+            bytes in proptest::collection::vec(prop_oneof![Just(0), any::<u8>()], 0..300),
+        ) {
+            let mut finder = SpanFinder::default();
+            finder.mark(&bytes);
+            for at in 0..bytes.len() {
+                let next = (at + 1..=bytes.len()).find(|end| ends_piece(&bytes[..*end]));
+                prop_assert_eq!(finder.boundary_from(at), next);
+            }
+        }
+    }
+}
