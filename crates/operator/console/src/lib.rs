@@ -3,8 +3,8 @@
 //!
 //! Exit codes: 0 done, 1 it failed while running, 2 what was asked for makes no sense or is not allowed here
 //! (a [`Mistake`]); then nothing was started. A reader that has had enough of the output, as `head` has, is 0
-//! too: what was asked for was done, and a script under `pipefail` goes on. Death by SIGPIPE is not for us: the
-//! signal would end nodes and caches as well, when a peer closes a connection.
+//! too: what was asked for was done, and a script under `pipefail` goes on. Death by SIGPIPE is not for us:
+//! the signal would end nodes and caches as well, when a peer closes a connection.
 
 #![forbid(unsafe_code)]
 #![deny(clippy::print_stdout, clippy::print_stderr)] // see `output`

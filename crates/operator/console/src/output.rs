@@ -10,8 +10,8 @@ use std::io::{self, Write};
 ///
 /// # Errors
 ///
-/// [`io::ErrorKind::BrokenPipe`] where the reader has had enough, which [`conclude`](crate::conclude) takes for
-/// a good end.
+/// [`io::ErrorKind::BrokenPipe`] where the reader has had enough, which [`conclude`](crate::conclude) takes
+/// for a good end.
 pub fn say(line: Arguments<'_>) -> io::Result<()> {
     writeln!(io::stdout().lock(), "{line}")
 }

@@ -1,5 +1,5 @@
-//! The congestion control that turns what the tunnel removes into speed, for the senders on this host, as far as
-//! it is this process's matter: a keeper loads it.
+//! The congestion control that turns what the tunnel removes into speed, for the senders on this host, as far
+//! as it is this process's matter: a keeper loads it.
 
 use crate::config::{Boost, Config};
 use crate::keeper::Kept;
@@ -13,8 +13,8 @@ pub fn wanted(config: &Config) -> Option<Result<Wrapped, boost::Error>> {
     })
 }
 
-/// Names what was loaded for the tunnel's routes: what `status` says of it. What cannot be had is said, and costs
-/// the speed alone: the tunnel works without.
+/// Names what was loaded for the tunnel's routes: what `status` says of it. What cannot be had is said, and
+/// costs the speed alone: the tunnel works without.
 pub fn take_up(
     config: &mut Config,
     wanted: Option<Result<Wrapped, boost::Error>>,

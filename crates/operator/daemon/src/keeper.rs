@@ -1,11 +1,12 @@
-//! A small process that keeps what takes rights, so that the one that reads from the network need not have them:
-//! the rules that lead connections here ([`interception`]), and the programs that boost TCP ([`boost`]).
+//! A small process that keeps what takes rights, so that the one that reads from the network need not have
+//! them: the rules that lead connections here ([`interception`]), and the programs that boost TCP
+//! ([`boost`]).
 //!
 //! `overheard up` and `overheard cache` start it before they read a byte from the network, and only where the
-//! configuration asks for either. It is the same program (`overheard keep`), reads nothing but what its starter
-//! says on a socket between the two, which are an [`Order`] and the ratios of flows, and gives up whatever it no
-//! longer needs. When its starter ends, however that happens, the kernel closes the socket; it takes everything
-//! out then, and ends.
+//! configuration asks for either. It is the same program (`overheard keep`), reads nothing but what its
+//! starter says on a socket between the two, which are an [`Order`] and the ratios of flows, and gives up
+//! whatever it no longer needs. When its starter ends, however that happens, the kernel closes the socket; it
+//! takes everything out then, and ends.
 //!
 //! A node that begins anew in the same process hands the socket on, as its standard input: by then it has no
 //! right to start another keeper.

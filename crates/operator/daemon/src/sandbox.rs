@@ -1,11 +1,12 @@
 //! What a program can no longer do once it reads from the network, whoever has got hold of it by then.
 //!
-//! Three things hold it, each of which only becomes tighter: [`rights`] (capabilities), [`files`] (Landlock) and
-//! [`calls`] (seccomp), by the [`Profile`] of what it is. All are in force before the first byte from the network
-//! is parsed, on the thread that begins all others. What a kernel does not have is told in the log and left out.
+//! Three things hold it, each of which only becomes tighter: [`rights`] (capabilities), [`files`] (Landlock)
+//! and [`calls`] (seccomp), by the [`Profile`] of what it is. All are in force before the first byte from the
+//! network is parsed, on the thread that begins all others. What a kernel does not have is told in the log
+//! and left out.
 //!
-//! A node begins anew in the same process when its configuration changes, and stays held: a node's profile is for
-//! what it does from start to end, its start included.
+//! A node begins anew in the same process when its configuration changes, and stays held: a node's profile is
+//! for what it does from start to end, its start included.
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod calls;

@@ -56,8 +56,8 @@ impl StatusSocket {
         })
     }
 
-    /// Binds to `path`, whose directory is there. A socket that nobody answers on any more is replaced. That it
-    /// is there tells others that the tunnel is, too: everything else comes first.
+    /// Binds to `path`, whose directory is there. A socket that nobody answers on any more is replaced. That
+    /// it is there tells others that the tunnel is, too: everything else comes first.
     pub fn bind(path: &Path, config: &Path) -> Result<Self, Mistake> {
         Self::refuse_taken(path, config)?;
         let bound = UnixListener::bind(path).or_else(|why| match why.kind() {

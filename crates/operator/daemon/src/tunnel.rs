@@ -35,8 +35,8 @@ pub enum Watched {
 /// Runs the node of `config` until SIGINT or SIGTERM, and on SIGHUP anew if its file is still right. `trace`
 /// is where it writes what each packet refers to.
 ///
-/// What takes rights that a node does not need is begun first, by a keeper; then this process gives them up, and
-/// only then opens what others can send to.
+/// What takes rights that a node does not need is begun first, by a keeper; then this process gives them up,
+/// and only then opens what others can send to.
 pub fn run(mut config: Config, trace: Option<&Path>, watched: Watched) -> anyhow::Result<()> {
     let threads = config.threads.min(config.node.peers.len()).max(1);
     let (control, inboxes) = io::control(threads)?;
@@ -116,8 +116,8 @@ pub fn run(mut config: Config, trace: Option<&Path>, watched: Watched) -> anyhow
     Ok(())
 }
 
-/// Has a keeper do what the configuration asks for that takes rights, if it asks for anything: with what `status`
-/// says of the boosted congestion control.
+/// Has a keeper do what the configuration asks for that takes rights, if it asks for anything: with what
+/// `status` says of the boosted congestion control.
 fn begin_keeper(config: &mut Config) -> anyhow::Result<(Option<Keeper>, Option<String>)> {
     let wanted = boost::wanted(config);
     let rules = config.split.as_mut().and_then(|split| {
@@ -144,9 +144,9 @@ fn needs_keeper(config: &Config) -> bool {
     config.boost.is_some() || config.split.as_ref().is_some_and(|split| split.rules)
 }
 
-/// A signal that has come, or comes, makes the driver return, however far the start has come; SIGHUP only if the
-/// configuration in the file is right, and asks for no keeper where there is none. Whether it is then to begin
-/// anew.
+/// A signal that has come, or comes, makes the driver return, however far the start has come; SIGHUP only if
+/// the configuration in the file is right, and asks for no keeper where there is none. Whether it is then to
+/// begin anew.
 fn heed_signals(
     mut signals: Signals,
     control: Control,

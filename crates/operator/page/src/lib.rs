@@ -45,8 +45,8 @@ const QUESTION: Duration = Duration::from_secs(5);
 const WHOLE: Duration = Duration::from_secs(30);
 /// The longest head of a question, in bytes.
 const HEAD_BYTES: usize = 16 << 10;
-/// How long those who wait are heard before one of them gives way to a newcomer: each then had 24 such times at
-/// least to say its question.
+/// How long those who wait are heard before one of them gives way to a newcomer: each then had 24 such times
+/// at least to say its question.
 const HEARING: Duration = Duration::from_millis(2);
 /// The system is out of descriptors: others have to end first.
 const PAUSE: Duration = Duration::from_millis(100);

@@ -1,8 +1,8 @@
 //! Places for connections, of which no stranger can hold the last one.
 //!
 //! A connection *waits* until its question is allowed and is *served* from then on. Both are bounded, and a
-//! newcomer never waits for others: where there is no room, the oldest of its own address or of all gives way.
-//! An operator says the whole question at once; whoever is slow is the oldest soon.
+//! newcomer never waits for others: where there is no room, the oldest of its own address or of all gives
+//! way. An operator says the whole question at once; whoever is slow is the oldest soon.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -11,9 +11,9 @@
 //! call the kernel's own cubic or reno ([`Wrapped`]) on the reference window and convert everything that
 //! crosses the boundary; the C source says how (`bpf/boost.bpf.c`). Vegas, veno and westwood, which the
 //! kernel lets no program call, are written again beside it, and so take no module. They learn the ratio from
-//! a map, in which the holder of the controller writes what its node says of each flow ([`Told`]). A flow of which nothing is
-//! known, or nothing new for five seconds, behaves as it would without us, and so does every connection that
-//! outlives the node.
+//! a map, in which the holder of the controller writes what its node says of each flow ([`Told`]). A flow of
+//! which nothing is known, or nothing new for five seconds, behaves as it would without us, and so does every
+//! connection that outlives the node.
 //!
 //! A controller has a name of its own among the machine's, which its node sets for the routes that lead into
 //! its tunnel (`ip route … congctl NAME`): unmodified programs get it by connecting through the tunnel, and

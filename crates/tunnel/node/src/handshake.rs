@@ -154,8 +154,8 @@ impl Identity {
         Ok((state, noise[..length].to_vec()))
     }
 
-    /// Appends the initiation with this Noise message to `out`, with a cookie's mark if there is a cookie; its
-    /// mark.
+    /// Appends the initiation with this Noise message to `out`, with a cookie's mark if there is a cookie;
+    /// its mark.
     pub fn mark_initiation(
         &self,
         key_id: u32,

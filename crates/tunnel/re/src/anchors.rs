@@ -90,8 +90,8 @@ impl AnchorFinder {
         self.halvings = halvings.min(16);
     }
 
-    /// From now on the quick hash chooses and names windows under this secret, so that nobody else knows which
-    /// windows are kept, nor which of them take each other's place in an index.
+    /// From now on the quick hash chooses and names windows under this secret, so that nobody else knows
+    /// which windows are kept, nor which of them take each other's place in an index.
     pub fn set_secret(&mut self, secret: u64) {
         self.secret = secret;
     }

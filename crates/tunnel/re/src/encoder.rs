@@ -121,8 +121,8 @@ impl Encoder {
         }
     }
 
-    /// An encoder of which nobody else knows which windows it keeps, and which of them take each other's place:
-    /// `secret` is 64 random bits. Without one all encoders keep the same.
+    /// An encoder of which nobody else knows which windows it keeps, and which of them take each other's
+    /// place: `secret` is 64 random bits. Without one all encoders keep the same.
     #[must_use]
     pub fn with_secret(mut self, secret: u64) -> Self {
         self.finders.set_secret(secret);
@@ -203,8 +203,8 @@ impl Encoder {
         known.map_or(payload.start, Match::end)..payload.end
     }
 
-    /// Finds what the packet repeats by its anchors, then by its spans. What repeats of its own flow depends on
-    /// that flow alone. The place behind the packet's end, if that is in another flow.
+    /// Finds what the packet repeats by its anchors, then by its spans. What repeats of its own flow depends
+    /// on that flow alone. The place behind the packet's end, if that is in another flow.
     fn search(&mut self, owner: Owner, sequence: u64, packet: &[u8], payload: Range<usize>) -> Option<Place> {
         let search = search!(self, owner, sequence, packet, payload);
         let known = self.matches.len();

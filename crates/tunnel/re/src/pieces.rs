@@ -1,13 +1,13 @@
 //! Pieces: what is matched across flows is made of them, and none is matched in part.
 //!
 //! A *boundary* stands where bytes [end a piece](ends_piece), and nowhere else. Neither end of a
-//! payload is one: whoever makes a request longer moves the cuts between segments through the secret behind it.
-//! A piece is what stands between two boundaries. A *span* is the fewest pieces in a row that have
-//! [`LEAST_BYTES`]; its fingerprint covers all its bytes. Only by a span does a packet find another flow's, so
-//! that no part of a piece decides what is found, nor what an index forgets for it.
+//! payload is one: whoever makes a request longer moves the cuts between segments through the secret behind
+//! it. A piece is what stands between two boundaries. A *span* is the fewest pieces in a row that have
+//! [`LEAST_BYTES`]; its fingerprint covers all its bytes. Only by a span does a packet find another flow's,
+//! so that no part of a piece decides what is found, nor what an index forgets for it.
 //!
-//! Whether a position is a boundary depends on the two bytes before it alone. So equal bytes have equal boundaries,
-//! wherever a packet begins.
+//! Whether a position is a boundary depends on the two bytes before it alone. So equal bytes have equal
+//! boundaries, wherever a packet begins.
 
 use crate::anchors::Anchor;
 use crate::flow::fold;
@@ -83,8 +83,8 @@ impl SpanFinder {
         self.secret = secret;
     }
 
-    /// Puts spans of `packet[unknown]` into `spans`, front to back, in place of what was there: those at which
-    /// chance, halved so often, lets one begin.
+    /// Puts spans of `packet[unknown]` into `spans`, front to back, in place of what was there: those at
+    /// which chance, halved so often, lets one begin.
     pub fn find(
         &mut self,
         packet: &[u8],

@@ -3,8 +3,8 @@
 //! Sizes betray content. Whoever has bytes of their choosing sent, and sees how long datagrams become, learns
 //! whether these bytes were sent before. Where a match may end at any byte, that is asked byte by byte: a
 //! secret of five hexadecimal digits takes 80 questions (CRIME, 2012). So a match ends at any byte only in a
-//! packet's own flow. In other flows it is made of whole pieces ([`crate::pieces`]), and a secret is asked for
-//! as a whole.
+//! packet's own flow. In other flows it is made of whole pieces ([`crate::pieces`]), and a secret is asked
+//! for as a whole.
 
 use crate::parameters::ParameterError;
 use std::fmt;

@@ -9,8 +9,8 @@
 //!
 //! A *cookie* (as WireGuard's, section 5.4.7 of its paper) is asked for under load. It is a keyed hash of the
 //! initiator's address under a secret that lasts for two minutes; the responder remembers nothing. The cookie
-//! mark is a keyed BLAKE2s-128 under the cookie of all in the unit but the two marks. A recorded initiation has
-//! none that fits, and who has not the network's key cannot read a cookie.
+//! mark is a keyed BLAKE2s-128 under the cookie of all in the unit but the two marks. A recorded initiation
+//! has none that fits, and who has not the network's key cannot read a cookie.
 //!
 //! A *number* answers an initiation whose own is not above the newest one that was heard of this initiator.
 //! It is sealed under a key of the two nodes alone. The initiator goes on above it, so that a clock or a disk

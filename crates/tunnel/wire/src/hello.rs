@@ -20,8 +20,8 @@
 //!
 //! What a newer version appends is passed over, and so are capabilities that are not known. The session
 //! speaks the newest version that both speak; where there is none, it is a plain tunnel
-//! ([`crate::unit::PLAIN`]). Version 2 is a draft: nodes of unequal drafts speak version 1. Both sides come to
-//! the same from the two hellos.
+//! ([`crate::unit::PLAIN`]). Version 2 is a draft: nodes of unequal drafts speak version 1. Both sides come
+//! to the same from the two hellos.
 
 use crate::reset::RESET_TOKEN_BYTES;
 use crate::unit::{PLAIN, VERSION};

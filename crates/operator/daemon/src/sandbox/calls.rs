@@ -1,8 +1,8 @@
 //! Which system calls can be made (seccomp).
 //!
-//! One list a profile, behind one that both have. A call that is on none fails with EPERM, as one does for which
-//! there is no right: what needs it says so in the log, and a list can be mended. What a call is for stands beside
-//! its group.
+//! One list a profile, behind one that both have. A call that is on none fails with EPERM, as one does for
+//! which there is no right: what needs it says so in the log, and a list can be mended. What a call is for
+//! stands beside its group.
 
 use super::Profile;
 use seccompiler::{

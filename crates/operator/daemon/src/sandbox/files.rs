@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 /// What the newest kernels can hold, as far as this program knows; older ones hold less.
 const NEWEST: ABI = ABI::V5;
-/// What both programs read of the system: libraries, which are loaded as late as at a look-up of a name; who is who
-/// (`resolv.conf` is replaced while they run, so that its folder is meant); what the kernel says.
+/// What both programs read of the system: libraries, which are loaded as late as at a look-up of a name; who
+/// is who (`resolv.conf` is replaced while they run, so that its folder is meant); what the kernel says.
 const SYSTEM: [&str; 13] = [
     "/etc",
     "/lib",

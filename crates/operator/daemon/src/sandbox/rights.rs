@@ -3,8 +3,8 @@
 use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities, set_no_new_privs};
 use std::io;
 
-/// What a node needs as long as it runs: its device and routes, and at a reload its sockets again. Root's files
-/// are there for a node that runs as root.
+/// What a node needs as long as it runs: its device and routes, and at a reload its sockets again. Root's
+/// files are there for a node that runs as root.
 pub const OF_A_NODE: CapabilitySet = CapabilitySet::NET_ADMIN
     .union(CapabilitySet::NET_RAW)
     .union(CapabilitySet::NET_BIND_SERVICE)
@@ -15,8 +15,8 @@ pub const OF_A_CACHE_THAT_OPENS: CapabilitySet =
 /// ... and from then on: root's files, where it runs as root.
 pub const OF_A_CACHE: CapabilitySet = CapabilitySet::DAC_OVERRIDE;
 
-/// Gives up what is not in `wanted`, for this thread and those that it starts, and for every program that they
-/// become: none gets more again.
+/// Gives up what is not in `wanted`, for this thread and those that it starts, and for every program that
+/// they become: none gets more again.
 ///
 /// # Errors
 ///
@@ -36,7 +36,8 @@ pub fn keep(wanted: CapabilitySet) -> io::Result<()> {
     Ok(())
 }
 
-/// What `doing` returns with no more than `wanted`, which is given back then; `false` where that cannot be tried.
+/// What `doing` returns with no more than `wanted`, which is given back then; `false` where that cannot be
+/// tried.
 pub fn with(wanted: CapabilitySet, doing: impl FnOnce() -> bool) -> bool {
     let Ok(had) = capabilities(None) else { return false };
     if set_capabilities(None, CapabilitySets { effective: had.effective & wanted, ..had }).is_err() {

@@ -1,5 +1,5 @@
-//! Which initiations are answered. Whoever has not the network's key costs one keyed hash; what was answered is
-//! answered again with the same bytes or not at all; the rest is bounded for each source and in sum.
+//! Which initiations are answered. Whoever has not the network's key costs one keyed hash; what was answered
+//! is answered again with the same bytes or not at all; the rest is bounded for each source and in sum.
 
 mod answers;
 mod cookies;

@@ -1,9 +1,9 @@
 //! Whoever has packets sent and sees how long datagrams become guesses a secret of another host at the same
 //! station: by whole nodes, under the defaults.
 //!
-//! The statistic: over all guesses of a next letter, what datagrams weigh, and when they leave, by guess. Where
-//! no part of a guess gains anything, these are the same for the right letter and for every other one. They are
-//! compared exactly, in virtual time; what a processor takes is not measured here.
+//! The statistic: over all guesses of a next letter, what datagrams weigh, and when they leave, by guess.
+//! Where no part of a guess gains anything, these are the same for the right letter and for every other one.
+//! They are compared exactly, in virtual time; what a processor takes is not measured here.
 
 use crate::pair::{GATEWAY, Pair, Road, STATION};
 use rand::{RngExt, SeedableRng};
@@ -88,8 +88,8 @@ fn weigh(pair: &mut Pair, packet: &[u8]) -> Vec<usize> {
     lengths
 }
 
-/// One question for a next letter: whether the right one weighs, or leaves, otherwise than others do. `plants`
-/// says that the guess is stored first and the secret is weighed; otherwise the other way round.
+/// One question for a next letter: whether the right one weighs, or leaves, otherwise than others do.
+/// `plants` says that the guess is stored first and the secret is weighed; otherwise the other way round.
 fn shows(
     sharing: Sharing,
     (around, place, plants): (Around, Place, bool),

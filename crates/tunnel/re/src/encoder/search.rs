@@ -173,7 +173,8 @@ impl Search<'_> {
         }
     }
 
-    /// What the payload from `at` on has in common with one of the flow's packets stored right behind this one.
+    /// What the payload from `at` on has in common with one of the flow's packets stored right behind this
+    /// one.
     fn match_behind(&self, sequence: u64, at: usize) -> Option<Match> {
         let successors = sequence + 1..=sequence + SUCCESSORS;
         let matches = successors.filter_map(|sequence| {

@@ -1,8 +1,8 @@
 //! The key by which caches prove themselves to each other, and the file that holds it.
 //!
 //! It follows from the network's key by a one-way function, so that a router's cache need not have that. The
-//! file is a line `overheard-cache-key:` and 64 bytes of base64. Caches that still have the network's key make
-//! the same of it by themselves, and so did those before this form: they understand each other.
+//! file is a line `overheard-cache-key:` and 64 bytes of base64. Caches that still have the network's key
+//! make the same of it by themselves, and so did those before this form: they understand each other.
 
 use crate::config::{Mistake, secret};
 use base64::Engine as _;

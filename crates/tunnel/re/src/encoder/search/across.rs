@@ -1,15 +1,15 @@
 //! Finding what a packet repeats of other flows: whole pieces ([`crate::pieces`]).
 //!
 //! A *run* is what the packet has in common with stored packets of one flow whose bytes go on from one to the
-//! next. It begins and ends at boundaries of both, and has [`LEAST_BYTES`] at least. Between its ends it crosses
-//! from stored packet to stored packet anywhere.
+//! next. It begins and ends at boundaries of both, and has [`LEAST_BYTES`] at least. Between its ends it
+//! crosses from stored packet to stored packet anywhere.
 //!
 //! One run begins without a boundary: where the flow's last packet ended inside a run. Its bytes agreed up to
 //! its end with what stands in front of the place where this packet begins. What was asked for is then whole
 //! again: of both packets together.
 //!
-//! Everything that is decided here is decided by whole pieces: how far bytes agree beyond them changes neither
-//! which run is taken, nor what is found behind it.
+//! Everything that is decided here is decided by whole pieces: how far bytes agree beyond them changes
+//! neither which run is taken, nor what is found behind it.
 
 use super::{Match, SUCCESSORS, Search, TOGETHER};
 use crate::anchors::Anchor;
@@ -142,8 +142,8 @@ impl Search<'_> {
         successors.filter_map(|sequence| self.stored(sequence)).find(|next| goes_on(stored, next))
     }
 
-    /// Takes back what stands behind the last boundary of a run, which the matches from `first` on are; all of
-    /// it, if what is left is too short, or no longer than its numbers. Says whether some is left.
+    /// Takes back what stands behind the last boundary of a run, which the matches from `first` on are; all
+    /// of it, if what is left is too short, or no longer than its numbers. Says whether some is left.
     fn keep_pieces(&self, first: usize, matches: &mut Vec<Match>) -> bool {
         while matches.len() > first
             && let Some(last) = matches.last_mut()
