@@ -15,7 +15,10 @@ use rtnetlink::packet_route::route::{RouteAttribute, RouteMessage, RouteProtocol
 use rtnetlink::packet_route::rule::{RuleAction, RuleAttribute, RuleMessage};
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// What is taken, and where it is led.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -156,21 +159,49 @@ impl Plan {
     }
 }
 
+/// How long the rules of a program that was killed may take to be taken out.
+const TAKEN_OUT_WITHIN: Duration = Duration::from_secs(10);
+
 /// The rules in place.
 #[derive(Debug)]
 pub struct Interception {
     plan: Plan,
+    /// Held until they are taken out.
+    _turn: Option<UnixListener>,
 }
 
 impl Interception {
     /// Puts the rules in.
+    ///
+    /// The process that keeps the rules of a program that was killed takes them out while the program may begin
+    /// again already. So rules of one name are put in when those before are out.
     pub fn install(plan: Plan) -> Result<Self, NoInterception> {
+        let turn = turn(&plan.name());
         // Routing first: marked packets must not go astray even for a moment.
         let why = |why| NoInterception::Rule { table: plan.table, why };
         with_netlink(|handle| route(handle, plan.clone(), true)).map_err(why)?;
-        let installed = Interception { plan };
+        let installed = Interception { plan, _turn: turn };
         nft(&installed.plan.ruleset())?;
         Ok(installed)
+    }
+}
+
+/// Waits until nobody else in this network namespace has rules of this name: they hold an abstract socket. The
+/// kernel closes it with the process. Anybody may hold one, so nobody waits for ever.
+fn turn(name: &str) -> Option<UnixListener> {
+    let address = SocketAddr::from_abstract_name(name).ok()?;
+    let until = Instant::now() + TAKEN_OUT_WITHIN;
+    loop {
+        match UnixListener::bind_addr(&address) {
+            Ok(turn) => return Some(turn),
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse && Instant::now() < until => {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            Err(error) => {
+                tracing::warn!("another program's rules of the name {name} may be in place: {error}");
+                return None;
+            }
+        }
     }
 }
 

@@ -19,7 +19,7 @@ const WITHOUT_COOKIE_PER_SECOND: u32 = 50;
 /// Initiations with a cookie, a second and source.
 const WITH_COOKIE_PER_SECOND: u32 = 5;
 /// Cookies given, a second.
-const COOKIES_PER_SECOND: u32 = 200;
+const COOKIES_PER_SECOND: u32 = 1000;
 /// Answers that are given again elsewhere than they were asked for first, a second.
 const AGAIN_ELSEWHERE_PER_SECOND: u32 = 20;
 
