@@ -43,6 +43,7 @@ fn the_table_of_the_readme_names_keys_that_a_configuration_may_have() {
         ("boost_control", "\"cubic\""),
         ("keepalive_seconds", "25"),
         ("policy", "\"acked\""),
+        ("sharing", "\"station\""),
         ("store_mib", "16"),
         ("headers", "true"),
         ("literals", "true"),
