@@ -1,4 +1,4 @@
-//! What stands for a client where each has a share.
+//! Clients as they are told apart where each has a share.
 
 use std::net::{IpAddr, Ipv6Addr};
 

@@ -56,7 +56,7 @@ pub enum Kind {
     Multicast,
     /// Reserved (RFC 1112 section 4).
     Reserved,
-    /// By which a cloud tells a machine its secrets.
+    /// A cloud tells a machine its secrets there.
     Metadata,
 }
 
@@ -109,7 +109,7 @@ impl std::fmt::Display for Kind {
     }
 }
 
-/// What is permitted although a rule forbids it: a network on the permitted ports, or an address with any
+/// A permission although a rule forbids it: a network on the permitted ports, or an address with any
 /// port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exception {
@@ -151,7 +151,7 @@ pub struct Destinations {
     pub ports: Ports,
     /// Ports that CONNECT may reach.
     pub connect_ports: Ports,
-    /// What is permitted nevertheless.
+    /// Permissions against the rules.
     pub exceptions: Vec<Exception>,
 }
 

@@ -1,6 +1,5 @@
 //! The handshake's cryptography: Noise IKpsk2, the mark that members make, the reset tokens.
 
-use crate::admission::cookie_mark;
 use crate::keys::{NetworkKey, PrivateKey, PublicKey};
 use blake2::Blake2sMac;
 use blake2::digest::consts::{U16, U32};
@@ -85,6 +84,16 @@ pub fn derive(key: &[u8; 32], label: &[u8]) -> [u8; 32] {
     mac.finalize().into_bytes().into()
 }
 
+/// BLAKE2s-128 of `parts`, keyed with 32 bytes at most.
+#[must_use]
+pub fn keyed_mark(key: &[u8], parts: &[&[u8]]) -> [u8; MARK_BYTES] {
+    let mut mac = <Blake2sMac<U16> as KeyInit>::new_from_slice(key).expect("BLAKE2s takes keys to 32 bytes");
+    for part in parts {
+        mac.update(part);
+    }
+    mac.finalize().into_bytes().into()
+}
+
 impl Identity {
     /// A node with these keys.
     #[must_use]
@@ -116,17 +125,11 @@ impl Identity {
     /// What this node shows when it does not know `key_id` any more.
     #[must_use]
     pub fn reset_token(&self, key_id: u32) -> [u8; RESET_TOKEN_BYTES] {
-        let mut mac = <Blake2sMac<U16> as KeyInit>::new(&self.reset_key.into());
-        mac.update(&key_id.to_be_bytes());
-        mac.finalize().into_bytes().into()
+        keyed_mark(&self.reset_key, &[&key_id.to_be_bytes()])
     }
 
     fn mark(&self, parts: &[&[u8]]) -> [u8; MARK_BYTES] {
-        let mut mac = <Blake2sMac<U16> as KeyInit>::new(&self.mark_key.into());
-        for part in parts {
-            mac.update(part);
-        }
-        mac.finalize().into_bytes().into()
+        keyed_mark(&self.mark_key, parts)
     }
 
     fn check_mark(&self, parts: &[&[u8]], mark: [u8; MARK_BYTES]) -> Result<(), Refused> {
@@ -171,7 +174,7 @@ impl Identity {
             return mark;
         };
         emit_header(Kind::InitiationWithCookie, key_id, None, out);
-        let cookie_mark = cookie_mark(cookie, &[&out[start..], noise]);
+        let cookie_mark = keyed_mark(cookie, &[&out[start..], noise]);
         let mark = self.mark(&[&out[start..], &cookie_mark, noise]);
         InitiationWithCookie { mark, cookie_mark, noise }.emit(out);
         mark

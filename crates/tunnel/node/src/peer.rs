@@ -244,7 +244,7 @@ impl Peer {
             }
         }
         self.queue_repairs(now, outside);
-        if self.sessions.give_up(now, self.config.keepalive.is_some(), outside.keyring) {
+        if self.sessions.initiator_mut().give_up(now, self.config.keepalive.is_some(), outside.keyring) {
             self.queue.clear();
             self.reachability.try_again();
         }

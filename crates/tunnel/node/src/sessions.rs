@@ -3,9 +3,7 @@
 use crate::handshake::{Identity, Keys, Refused};
 use crate::initiator::{Answered, Initiator, Introduction};
 use crate::keyring::Keyring;
-use crate::keys::PublicKey;
 use crate::session::{REKEY_AFTER, Session};
-use rand::Rng;
 use re::mac::PacketMac;
 use snow::HandshakeState;
 use std::net::SocketAddr;
@@ -114,6 +112,11 @@ impl Sessions {
         &self.initiator
     }
 
+    /// The same, to be driven.
+    pub fn initiator_mut(&mut self) -> &mut Initiator {
+        &mut self.initiator
+    }
+
     /// Whether a handshake is under way.
     #[must_use]
     pub fn is_shaking_hands(&self) -> bool {
@@ -133,36 +136,6 @@ impl Sessions {
         // the responder steps in only if the initiator does not
         let grace = if session.initiator { Duration::ZERO } else { Duration::from_secs(30) };
         Some(session.established + REKEY_AFTER + grace)
-    }
-
-    /// Begins a handshake, or tries it again; the unit to send, if there can be one.
-    pub fn initiate(
-        &mut self,
-        now: Duration,
-        introduction: &Introduction<'_>,
-        peer: (usize, &PublicKey),
-        rng: &mut impl Rng,
-        keyring: &mut Keyring,
-    ) -> Option<Vec<u8>> {
-        self.initiator.initiate(now, introduction, peer, rng, keyring)
-    }
-
-    /// Takes a challenge to our initiation; the unit to send at once, if it is that.
-    pub fn challenged(
-        &mut self,
-        now: Duration,
-        introduction: &Introduction<'_>,
-        peer: (usize, &PublicKey),
-        unit: &Unit<'_>,
-        rng: &mut impl Rng,
-        keyring: &mut Keyring,
-    ) -> Option<Vec<u8>> {
-        self.initiator.challenged(now, introduction, peer, unit, rng, keyring)
-    }
-
-    /// Gives up a handshake that nobody answers, unless it is to go on for ever. Whether it did.
-    pub fn give_up(&mut self, now: Duration, persistent: bool, keyring: &mut Keyring) -> bool {
-        self.initiator.give_up(now, persistent, keyring)
     }
 
     /// Takes the response to our initiation, if it is that. The new session's id.

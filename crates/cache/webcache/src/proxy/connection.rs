@@ -4,7 +4,7 @@
 //! reset tells the client that there was more. Such a connection ends with a reset unless the response was
 //! sent whole: the kernel resets it also when this process is killed.
 //!
-//! What comes in is looked at before it is parsed ([`Heads`]).
+//! Heads are looked at before they are parsed ([`Heads`]).
 //!
 //! What passes on segment by segment would be pushed segment by segment, and a client's system acknowledges
 //! at once what was pushed: half as many acknowledgments again as for a file that is sent from a disk, over
@@ -56,7 +56,7 @@ impl Outlet {
         self.0.more.store(more, Ordering::Release);
     }
 
-    /// What is wrong with the connection's request of this number, from 0, or with one before it.
+    /// The fault of the connection's request of this number, from 0, or of one before it.
     pub fn wrong(&self, request: u64) -> Option<Wrong> {
         self.0.wrong.get().filter(|(first, _)| *first <= request).map(|(_, wrong)| *wrong)
     }

@@ -1,12 +1,12 @@
-//! Which initiations are answered. Whoever has not the network's key costs one keyed hash; what was answered
-//! is answered again with the same bytes or not at all; the rest is bounded for each source and in sum.
+//! Which initiations are answered. A stranger without the network's key costs one keyed hash; a repeated
+//! initiation is answered with the same bytes or not at all; the rest is bounded for each source and in sum.
 
 mod answers;
 mod cookies;
 mod sources;
 
 pub use answers::{Answer, Answers};
-pub use cookies::{Cookies, SECRET_LIFETIME, cookie_mark};
+pub use cookies::{Cookies, SECRET_LIFETIME};
 pub use sources::Sources;
 
 use crate::allowance::Allowance;

@@ -139,7 +139,7 @@ impl Node {
             Introduction { identity: &self.identity, hello: own_hello(&self.config, self.boot) };
         let Peer { sessions, config, .. } = &mut self.peers[index];
         let (peer, rng, keyring) = ((index, &config.public_key), &mut self.rng, &mut self.keyring);
-        match sessions.challenged(now, &introduction, peer, unit, rng, keyring) {
+        match sessions.initiator_mut().challenged(now, &introduction, peer, unit, rng, keyring) {
             Some(letter) => self.post(to, letter),
             None => self.refused.authentication += 1,
         }
@@ -202,7 +202,7 @@ impl Node {
             Introduction { identity: &self.identity, hello: own_hello(&self.config, self.boot) };
         let Peer { sessions, config, .. } = &mut self.peers[index];
         let (peer, rng, keyring) = ((index, &config.public_key), &mut self.rng, &mut self.keyring);
-        if let Some(letter) = sessions.initiate(now, &introduction, peer, rng, keyring) {
+        if let Some(letter) = sessions.initiator_mut().initiate(now, &introduction, peer, rng, keyring) {
             self.post(to, letter);
         }
     }
