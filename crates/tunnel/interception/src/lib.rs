@@ -175,8 +175,8 @@ pub struct Interception {
 impl Interception {
     /// Puts the rules in.
     ///
-    /// The process that keeps the rules of a program that was killed takes them out while the program may begin
-    /// again already. So rules of one name are put in when those before are out.
+    /// The process that keeps the rules of a program that was killed takes them out while the program may
+    /// begin again already. So rules of one name are put in when those before are out.
     pub fn install(plan: Plan) -> Result<Self, NoInterception> {
         let turn = turn(&plan.name());
         // Routing first: marked packets must not go astray even for a moment.
@@ -188,8 +188,8 @@ impl Interception {
     }
 }
 
-/// Waits until nobody else in this network namespace has rules of this name: they hold an abstract socket. The
-/// kernel closes it with the process. Anybody may hold one, so nobody waits for ever.
+/// Waits until nobody else in this network namespace has rules of this name: they hold an abstract socket.
+/// The kernel closes it with the process. Anybody may hold one, so nobody waits for ever.
 fn turn(name: &str) -> Option<UnixListener> {
     let address = SocketAddr::from_abstract_name(name).ok()?;
     let until = Instant::now() + TAKEN_OUT_WITHIN;

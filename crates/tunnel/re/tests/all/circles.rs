@@ -18,9 +18,14 @@ fn repeats_allowed(policy: Policy) -> usize {
     if let Some(k) = distance(policy) {
         return k as usize;
     }
+    // A segment that follows where the one before it stood refers to a lost copy without its anchors. Those
+    // lead the second transmission to the lost copy, and the third to the second.
+    if policy == TCP_SEQ {
+        return 3;
+    }
     // Sent for the first time, or again after others, a segment may refer to a copy that was lost. The
-    // repetition is recognised as one, or finds itself in the index, or what was lost is reported by then.
-    if [CACHE_FLUSH, TCP_SEQ, INFORMED_MARKING].contains(&policy) {
+    // repetition is recognised as one, or what was lost is reported by then.
+    if [CACHE_FLUSH, INFORMED_MARKING].contains(&policy) {
         return 2;
     }
     // What is asked for may have left a tiny store meanwhile; the next repetition refers to this one.
