@@ -10,7 +10,7 @@ use published::form::PAPER;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use re::literals::{Compressor, Expander};
-use re::{Decoder, Encoded, Encoder, Form, Parameters, Policy};
+use re::{Decoder, Encoded, Encoder, Parameters, Policy, Sharing};
 use std::hint::black_box;
 use std::io::Read;
 use std::path::Path;
@@ -68,9 +68,8 @@ fn real_stream(name: &str) -> Option<Vec<Prepared>> {
     )
 }
 
-fn encoder(form: Form) -> Encoder {
-    let policy = Policy::Acked;
-    Encoder::new(&Parameters { policy, form, store_bytes: STORE_BYTES, ..Parameters::default() })
+fn parameters() -> Parameters {
+    Parameters { policy: Policy::Acked, store_bytes: STORE_BYTES, ..Parameters::default() }
 }
 
 /// Encodes the whole stream behind what the encoder has seen; gives each result to `take`.
@@ -92,12 +91,12 @@ fn encode(
     }
 }
 
-fn bench_stream(criterion: &mut Criterion, name: &str, form: Form, stream: &[Prepared]) {
+fn bench_stream(criterion: &mut Criterion, name: &str, parameters: Parameters, stream: &[Prepared]) {
     let payload_bytes: usize = stream.iter().map(|(_, inner)| inner.payload_bytes()).sum();
     let mut group = criterion.benchmark_group(name);
     group.throughput(Throughput::Bytes(payload_bytes as u64)).sample_size(20);
 
-    let (mut warm, mut sequence) = (encoder(form), 0);
+    let (mut warm, mut sequence) = (Encoder::new(&parameters), 0);
     group.bench_function("encode", |bencher| {
         bencher.iter(|| {
             encode(&mut warm, &mut sequence, stream, |_, _, encoded, shim| {
@@ -108,7 +107,7 @@ fn bench_stream(criterion: &mut Criterion, name: &str, form: Form, stream: &[Pre
 
     // The same frames each time, for a decoder that starts empty each time.
     let mut frames = Vec::new();
-    let (mut first, mut left_bytes) = (encoder(form), 0);
+    let (mut first, mut left_bytes) = (Encoder::new(&parameters), 0);
     encode(&mut first, &mut 0, stream, |sequence, prepared, encoded, shim| {
         let reduced = encoded != Encoded::Plain;
         let frame = if reduced { shim } else { &prepared.0[..] };
@@ -126,7 +125,9 @@ fn bench_stream(criterion: &mut Criterion, name: &str, form: Form, stream: &[Pre
                 for (sequence, reduced, frame, inner) in &frames {
                     restored.clear();
                     if *reduced {
-                        decoder.restore(*sequence, form, frame, &mut restored).expect("nothing was lost");
+                        decoder
+                            .restore(*sequence, parameters.form, frame, &mut restored)
+                            .expect("nothing was lost");
                     } else {
                         restored.extend_from_slice(frame);
                     }
@@ -141,12 +142,16 @@ fn bench_stream(criterion: &mut Criterion, name: &str, form: Form, stream: &[Pre
 
 fn codec(criterion: &mut Criterion) {
     for percent in [0, 50, 90] {
-        bench_stream(criterion, &format!("made-{percent}"), Form::Compact, &made_stream(percent));
+        let stream = made_stream(percent);
+        let to_the_byte = Parameters { sharing: Sharing::ToTheByte, ..parameters() };
+        bench_stream(criterion, &format!("made-{percent}"), parameters(), &stream);
+        bench_stream(criterion, &format!("made-{percent}-to-the-byte"), to_the_byte, &stream);
     }
-    bench_stream(criterion, "made-50-paper-form", PAPER, &made_stream(50));
+    let paper = Parameters { form: PAPER, ..parameters() };
+    bench_stream(criterion, "made-50-paper-form", paper, &made_stream(50));
     for name in ["file10M-pydocs-library.html.xz", "webpages-150.tar.xz"] {
         match real_stream(name) {
-            Some(stream) => bench_stream(criterion, name, Form::Compact, &stream),
+            Some(stream) => bench_stream(criterion, name, parameters(), &stream),
             None => println!("{name}: left out, the evaluation data is not there"),
         }
     }

@@ -6,7 +6,7 @@
 //! [`LEAST_BYTES`]; its fingerprint covers all its bytes. Only by a span does a packet find another flow's,
 //! so that no part of a piece decides what is found, nor what an index forgets for it.
 //!
-//! Whether a position is a boundary depends on the two bytes before it alone. So equal bytes have equal
+//! Whether a position is a boundary depends on the three bytes before it alone. So equal bytes have equal
 //! boundaries, wherever a packet begins.
 
 use crate::anchors::Anchor;
@@ -14,13 +14,16 @@ use crate::flow::fold;
 use std::ops::Range;
 
 /// The fewest bytes that are matched across flows.
-pub const LEAST_BYTES: usize = 64;
+pub const LEAST_BYTES: usize = 24;
 /// Spans of more bytes are not looked up.
 const MOST_BYTES: usize = 512;
-/// A span begins at every boundary.
-const SAMPLE_BITS: u32 = 0;
-/// While little repeats, at one in 2^2.
-const THIN_BITS: u32 = 2;
+/// While little repeats, spans begin in the first [`THIN_BYTES`] of every [`STRETCH_BYTES`].
+const STRETCH_BYTES: usize = 1024;
+const THIN_BYTES: usize = 192;
+/// A span begins with a piece of so many bytes at least: many short ones stand together, and one is enough.
+const LONG_BYTES: usize = 4;
+/// A position depends on so many bytes before it.
+const CONTEXT_BYTES: usize = 3;
 
 /// Bytes whose fate fits into a word.
 const BLOCK_BYTES: usize = 64;
@@ -45,11 +48,23 @@ pub fn is_delimiter(byte: u8) -> bool {
         | is(b',')
 }
 
-/// Whether a boundary stands behind the last of these bytes: a delimiter, or the second of two zeros, with
-/// which binary formats fill up. One zero is none, for it would cut UTF-16 into letters.
+/// Whether a boundary stands behind the last of these bytes: a delimiter, one that is percent-encoded (RFC
+/// 3986, section 2.1), or the second of two zeros, with which binary formats fill up. One zero is none, for it
+/// would cut UTF-16 into letters.
 #[must_use]
 pub fn ends_piece(bytes: &[u8]) -> bool {
-    matches!(bytes, [.., 0, 0]) || bytes.last().is_some_and(|last| is_delimiter(*last))
+    match bytes {
+        [.., 0, 0] => true,
+        [.., b'%', high, low] if is_encoded_delimiter(*high, *low) => true,
+        [.., last] => is_delimiter(*last),
+        [] => false,
+    }
+}
+
+/// Whether a delimiter's number has these two hexadecimal digits.
+fn is_encoded_delimiter(high: u8, low: u8) -> bool {
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    digit(high).zip(digit(low)).is_some_and(|(high, low)| is_delimiter((high << 4 | low) as u8))
 }
 
 /// Whether `at` is a boundary of the payload at `payload`.
@@ -75,6 +90,8 @@ pub(crate) struct SpanFinder {
     secret: u64,
     /// A bit for each byte that ends a piece.
     ends: Vec<u64>,
+    /// Whether the block that was marked last has a percent sign.
+    had_percent: bool,
 }
 
 impl SpanFinder {
@@ -94,16 +111,41 @@ impl SpanFinder {
         spans: &mut Vec<Anchor>,
     ) {
         spans.clear();
+        self.append(packet, payload, unknown, halvings, spans);
+    }
+
+    /// As [`find`](SpanFinder::find), but looks at a part of the packet alone.
+    pub fn find_thinly(
+        &mut self,
+        packet: &[u8],
+        payload: &Range<usize>,
+        unknown: Range<usize>,
+        spans: &mut Vec<Anchor>,
+    ) {
+        spans.clear();
+        for start in unknown.clone().step_by(STRETCH_BYTES) {
+            self.append(packet, payload, start..unknown.end.min(start + THIN_BYTES), 0, spans);
+        }
+    }
+
+    fn append(
+        &mut self,
+        packet: &[u8],
+        payload: &Range<usize>,
+        unknown: Range<usize>,
+        halvings: u32,
+        spans: &mut Vec<Anchor>,
+    ) {
         // the bytes before say whether a span may begin at once
-        let from = unknown.start.saturating_sub(2).max(payload.start);
+        let from = unknown.start.saturating_sub(CONTEXT_BYTES).max(payload.start);
         let bytes = &packet[from..unknown.end.max(from)];
         if bytes.len() <= LEAST_BYTES || packet.len() > usize::from(u16::MAX) {
             return;
         }
         self.mark(bytes);
-        let bound = u16::MAX >> (SAMPLE_BITS + halvings).min(15);
+        let bound = u16::MAX >> halvings.min(15);
         for word in 0..self.ends.len() {
-            let mut bits = self.ends[word];
+            let mut bits = self.starts(word);
             while bits != 0 {
                 let start = word * BLOCK_BYTES + bits.trailing_zeros() as usize + 1;
                 bits &= bits - 1;
@@ -121,34 +163,49 @@ impl SpanFinder {
         }
     }
 
-    /// As [`find`](SpanFinder::find), but fewer.
-    pub fn find_thinly(
-        &mut self,
-        packet: &[u8],
-        payload: &Range<usize>,
-        unknown: Range<usize>,
-        spans: &mut Vec<Anchor>,
-    ) {
-        self.find(packet, payload, unknown, THIN_BITS, spans);
+    /// A bit for each byte of a word behind which a piece of [`LONG_BYTES`] or more begins.
+    fn starts(&self, word: usize) -> u64 {
+        let next = self.ends.get(word + 1).copied().unwrap_or_default();
+        let both = u128::from(next) << BLOCK_BYTES | u128::from(self.ends[word]);
+        let short = (1..LONG_BYTES).fold(0, |short, bytes| short | (both >> bytes) as u64);
+        self.ends[word] & !short
     }
 
     /// Marks the ends of pieces among these bytes.
     fn mark(&mut self, bytes: &[u8]) {
         self.ends.clear();
-        let (blocks, rest) = bytes.as_chunks();
-        let mut was_zero = 0;
-        let mut mark = |block: &[u8; BLOCK_BYTES], mask: u64| {
-            let zeros = bits(block, |byte| byte == 0);
-            let pairs = zeros & (zeros << 1 | was_zero);
-            was_zero = zeros >> (BLOCK_BYTES - 1);
-            self.ends.push((bits(block, is_delimiter) | pairs) & mask);
-        };
-        blocks.iter().for_each(|block| mark(block, u64::MAX));
-        if !rest.is_empty() {
-            let mut block = [0; BLOCK_BYTES];
-            block[..rest.len()].copy_from_slice(rest);
-            mark(&block, (1 << rest.len()) - 1);
+        // each block behind the byte before it; nothing is before the first one
+        let mut behind = [1; BLOCK_BYTES + 1];
+        let first = bytes.len().min(BLOCK_BYTES);
+        behind[1..=first].copy_from_slice(&bytes[..first]);
+        self.mark_block(bytes, 0, &behind);
+        for start in (BLOCK_BYTES..bytes.len()).step_by(BLOCK_BYTES) {
+            if let Some(block) = bytes[start - 1..].first_chunk() {
+                self.mark_block(bytes, start, block);
+            } else {
+                let rest = &bytes[start - 1..];
+                behind[..rest.len()].copy_from_slice(rest);
+                self.mark_block(bytes, start, &behind);
+            }
         }
+    }
+
+    /// Marks those of the block that begins at `start`.
+    fn mark_block(&mut self, bytes: &[u8], start: usize, block: &[u8; BLOCK_BYTES + 1]) {
+        let (mut ends, has_percent) = ends(block);
+        // a percent-encoded one ends two bytes behind its percent sign, which the block before may hold
+        if has_percent || self.had_percent {
+            for at in start.max(2)..bytes.len().min(start + BLOCK_BYTES) {
+                if let [b'%', high, low] = bytes[at - 2..=at]
+                    && is_encoded_delimiter(high, low)
+                {
+                    ends |= 1 << (at - start);
+                }
+            }
+        }
+        self.had_percent = has_percent;
+        let bits = bytes.len() - start;
+        self.ends.push(if bits < BLOCK_BYTES { ends & ((1 << bits) - 1) } else { ends });
     }
 
     /// The first boundary behind the byte at `at` or a later one.
@@ -164,18 +221,22 @@ impl SpanFinder {
     }
 }
 
-/// A bit for each byte of a block of which `is` is true, the first byte's lowest.
-fn bits(block: &[u8; BLOCK_BYTES], is: impl Fn(u8) -> bool) -> u64 {
+/// A bit for each byte of a block that ends a piece, the first byte's lowest, and whether a percent sign is
+/// among them. The block stands behind the byte before it.
+fn ends(block: &[u8; BLOCK_BYTES + 1]) -> (u64, bool) {
     let mut found = [0u8; BLOCK_BYTES];
-    for (found, byte) in found.iter_mut().zip(block) {
-        *found = u8::from(is(*byte));
+    let mut percents = 0;
+    for (found, [before, byte]) in found.iter_mut().zip(block.array_windows()) {
+        *found = u8::from(is_delimiter(*byte) | (before | byte == 0));
+        percents |= u8::from(*byte == b'%');
     }
     // eight bytes of 0 or 1 become eight bits: each lands in the highest byte, at its place
     let eights = found.as_chunks().0.iter().enumerate();
-    eights.fold(0, |bits, (place, eight)| {
+    let ends = eights.fold(0, |bits, (place, eight)| {
         let gathered = u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
         bits | gathered << (8 * place)
-    })
+    });
+    (ends, percents != 0)
 }
 
 /// Depends on every byte of a span, of which there are at least 16.
@@ -221,14 +282,17 @@ mod tests {
             for span in alone {
                 let start = usize::from(span.offset);
                 prop_assert!(is_boundary(&shared, &(0..shared.len()), start));
-                let end = first_boundary(&shared, start + LEAST_BYTES - 1..shared.len()).unwrap();
+                let end = (start + LEAST_BYTES..).find(|end| ends_piece(&shared[..*end])).unwrap();
                 prop_assert_eq!(span.fingerprint, fingerprint(&shared[start..end], 0));
             }
         }
 
         #[test]
         fn marks_are_the_ends_of_pieces(
-            bytes in proptest::collection::vec(prop_oneof![Just(0), any::<u8>()], 0..300),
+            bytes in proptest::collection::vec(
+                prop_oneof![Just(0), Just(b'%'), Just(b'2'), Just(b'8'), any::<u8>()],
+                0..300,
+            ),
         ) {
             let mut finder = SpanFinder::default();
             finder.mark(&bytes);

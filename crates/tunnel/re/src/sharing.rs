@@ -18,9 +18,9 @@ pub enum Sharing {
     /// Also to those of other flows between the same two addresses, in whole pieces.
     Host,
     /// To all of the direction; to those of other flows in whole pieces.
-    Station,
-    /// To all of the direction, to the byte: as the papers do, and where no configuration says otherwise.
     #[default]
+    Station,
+    /// To all of the direction, to the byte: as the papers do. No configuration has it.
     ToTheByte,
 }
 

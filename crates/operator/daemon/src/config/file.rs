@@ -198,8 +198,7 @@ pub struct Reduce {
     pub k: Option<u32>,
     /// How references are written: `"compact"`.
     pub form: Option<String>,
-    /// To which flows' packets references reach, in whole pieces: `"flow"`, `"host"` or `"station"`. Without
-    /// it they reach to the byte in all of them.
+    /// To which flows' packets references reach: `"flow"`, `"host"` or `"station"`, the default.
     pub sharing: Option<String>,
     /// The window of the fingerprints in bytes.
     pub window_bytes: Option<usize>,

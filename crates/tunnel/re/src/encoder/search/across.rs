@@ -30,27 +30,34 @@ impl Search<'_> {
         own: &[Match],
         matches: &mut Vec<Match>,
     ) -> Option<Place> {
-        let (mut own, mut reached) = (own, None);
-        for together in spans.chunks(TOGETHER) {
+        let (mut own, mut reached, mut spans) = (own, None, spans);
+        let mut free_from = matches.last().map_or(self.payload.start, Match::end);
+        while let Some(next) = spans.iter().position(|span| usize::from(span.offset) >= free_from) {
+            let (together, rest) = spans[next..].split_at(TOGETHER.min(spans.len() - next));
             let mut entries = [Entry::default(); TOGETHER];
             for (entry, span) in entries.iter_mut().zip(together) {
                 *entry = self.index.entry(span.fingerprint);
             }
             for (span, entry) in together.iter().zip(entries) {
                 let at = usize::from(span.offset);
+                if at < free_from {
+                    continue;
+                }
                 while let Some((first, rest)) = own.split_first().filter(|(first, _)| first.end() <= at) {
                     matches.push(*first);
                     own = rest;
                 }
-                let free_from = matches.last().map_or(self.payload.start, Match::end);
+                free_from = matches.last().map_or(self.payload.start, Match::end);
                 let free_to = own.first().map_or(self.payload.end, |first| first.start);
                 if at >= free_from && at + LEAST_BYTES <= free_to {
                     let place = entry.place(self.store.newest());
                     reached = place
                         .and_then(|place| self.run_around(at, place, free_from..free_to, matches))
                         .or(reached);
+                    free_from = matches.last().map_or(self.payload.start, Match::end);
                 }
             }
+            spans = rest;
         }
         matches.extend_from_slice(own);
         reached
@@ -96,7 +103,7 @@ impl Search<'_> {
         let from = at - backwards;
         let begins_at_once = is_boundary(self.packet, &self.payload, from)
             && is_boundary(stored.packet, &stored.payload, place.offset - backwards);
-        let start = if begins_at_once { from } else { first_boundary(self.packet, from..at)? };
+        let start = if begins_at_once { from } else { first_boundary(self.packet, from..at).unwrap_or(at) };
         let first = matches.len();
         matches.push(Match {
             fingerprint: 0,
