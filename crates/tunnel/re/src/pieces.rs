@@ -226,7 +226,7 @@ impl SpanFinder {
 fn ends(block: &[u8; BLOCK_BYTES + 1]) -> (u64, bool) {
     let mut found = [0u8; BLOCK_BYTES];
     let mut percents = 0;
-    for (found, [before, byte]) in found.iter_mut().zip(block.array_windows()) {
+    for (found, (before, byte)) in found.iter_mut().zip(block.iter().zip(&block[1..])) {
         *found = u8::from(is_delimiter(*byte) | (before | byte == 0));
         percents |= u8::from(*byte == b'%');
     }
