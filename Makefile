@@ -7,7 +7,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 OVERHEARD := $(TARGET)/release/overheard
 LABORATORY := $(TARGET)/release/overheard-lab
 
-.PHONY: help demo build build-lab test check experiments bench lab-kernel fuzz seeds audit setup deb static package-test
+.PHONY: help demo build build-lab test check experiments bench lab-kernel fuzz seeds audit setup model deb static package-test
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -31,7 +31,7 @@ test: ## Install what is missing, then formatting, lints, unit and integration t
 	@scripts/test.sh
 
 check: ## What make test leaves out: documents, guides, the oldest Rust, QEMU, the quick experiments and their claims
-	@scripts/setup.sh build lab test origins qemu
+	@scripts/setup.sh build lab test origins qemu model
 	@scripts/check.sh
 
 experiments: setup build-lab ## Every experiment, whole, with pages in target/experiments
@@ -52,6 +52,10 @@ lab-kernel: ## Build the virtual-time kernel from Debian's source package, into 
 
 fuzz: ## Search for inputs that break a parser, 60 seconds each (FUZZ=unit for one, SECONDS_EACH=600)
 	@scripts/fuzz.sh "$(or $(SECONDS_EACH),60)" $(FUZZ)
+
+model: ## Check the model of the handshake with spin, in every state that its bounds reach
+	@scripts/setup.sh model
+	docs/models/check
 
 seeds: ## Write the inputs anew that fuzzing and its replay start from
 	cargo run --locked -p overheard-fuzzing --example seeds

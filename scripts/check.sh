@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What scripts/test.sh leaves to those who wait longer: the documents and guides, the code's own documentation, the oldest
-# Rust that must do, Debian's kernel in QEMU, and every experiment with its claims.
+# Rust that must do, the model of the handshake, Debian's kernel in QEMU, and every experiment with its claims.
 source "$(dirname "$0")/steps.sh"
 
 claims=crates/research/experiments/claims.toml
@@ -41,6 +41,11 @@ step "lints of the documents' tests" cargo clippy --workspace --test documents -
 # A program is built beside a test of its own package: the documents name both.
 step "the programs" cargo test --workspace --locked --no-run --test documents --test trace
 step "documents and guides" tests --test documents
+if command -v spin >/dev/null; then
+    step "the model of the handshake" docs/models/check
+else
+    left_out+=("the model of the handshake: spin is not installed")
+fi
 if why=$(scripts/in-qemu true 2>&1); then
     step "in Debian's own kernel: radios" in_qemu --test program --test overhearing -- wi_fi
     step "in Debian's own kernel: boost" in_qemu --test program -- boost::

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what Overheard needs on Debian 12 and this machine lacks, and says in one line what it did.
 #
-#   scripts/setup.sh [build] [lab] [test] [origins] [kernel] [qemu] [bench] [static]      (no name: build and lab)
+#   scripts/setup.sh [build] [lab] [test] [origins] [kernel] [qemu] [model] [bench] [static]      (no name: build and lab)
 #
 # build   the C compiler that some libraries are built with, and what the feature `boost` takes: clang, pkg-config, libelf, zlib
 # lab     the programs that the demonstration and the experiments run: namespaces, a web server, curl, a routing daemon
@@ -9,6 +9,7 @@
 # origins HTTP servers of other makes, behind which the web cache is attacked: nginx, Node, Go
 # kernel  what building the virtual-time kernel takes
 # qemu    QEMU for Debian's own kernel, which scripts/in-qemu fetches without installing it, and what simulated Wi-Fi takes
+# model   spin, which checks the model of the handshake, and the C compiler that it needs
 # bench   what tunnels and caches are compared with
 # static  the C compiler and the Rust target of a program that needs nothing of its system
 #
@@ -97,6 +98,12 @@ qemu_group() {
     lab_group
 }
 
+model_group() {
+    { ! lacks cc && links_c; } || optional+=(gcc libc6-dev)
+    lacks spin && optional+=(spin)
+    return 0
+}
+
 bench_group() {
     lacks ip && optional+=(iproute2)
     lacks wireguard-go && optional+=(wireguard-go)
@@ -115,8 +122,8 @@ groups=("$@")
 [ $# -gt 0 ] || groups=(build lab)
 for group in "${groups[@]}"; do
     case "$group" in
-    build | lab | test | origins | kernel | qemu | bench | static) "${group}_group" ;;
-    *) fail "there is no group \`$group\`: build, lab, test, origins, kernel, qemu, bench, static" ;;
+    build | lab | test | origins | kernel | qemu | model | bench | static) "${group}_group" ;;
+    *) fail "there is no group \`$group\`: build, lab, test, origins, kernel, qemu, model, bench, static" ;;
     esac
 done
 

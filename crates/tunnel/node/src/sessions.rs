@@ -166,6 +166,14 @@ impl Sessions {
         }
     }
 
+    /// Whether a session of such an initiation would take the place of one that waits for its peer. Whoever asks
+    /// must then show that it is there: recordings of higher numbers would crowd out a peer whose number is lower.
+    #[must_use]
+    pub fn is_crowded_for(&self, hello: &Hello) -> bool {
+        let waiting = self.list.iter().filter(|session| Kind::of(session) == Kind::Numbered).count();
+        hello.second.is_some() && waiting == MAX_OF_A_KIND
+    }
+
     /// The response of the session `local_id`, which waits for the peer's first unit, goes to `to`.
     pub fn note_answer(&mut self, local_id: u32, to: SocketAddr) {
         if let Some(session) = self.by_id(local_id)
@@ -215,14 +223,17 @@ impl Sessions {
         }
     }
 
-    /// The session `local_id` is proven to be shared with the living peer: sends go under it from now on, and
-    /// sessions with an earlier boot of the peer end.
+    /// The session `local_id` is proven to be shared with the living peer: sends go under it from now on. Sessions
+    /// with an earlier boot of the peer end. So do those that it asked for before: whoever withheld its first
+    /// unit under one of them would end this session by it.
     pub fn use_session(&mut self, local_id: u32, keyring: &mut Keyring) {
         let Some(session) = self.list.iter_mut().find(|session| session.local_id == local_id) else {
             return;
         };
         session.confirmed = true;
         let (boot, number) = (session.hello.boot, session.hello.number);
+        let across_boots = |session: &Session| session.hello.second.map(|second| second.across_boots);
+        let newest = across_boots(session).filter(|_| !session.initiator);
         if !session.initiator {
             let before = self.heard.filter(|heard| heard.0 == boot).map_or(0, |heard| heard.1);
             self.heard = Some((boot, number.max(before)));
@@ -230,11 +241,15 @@ impl Sessions {
         self.sending = Some(local_id);
         self.make_room(Kind::Confirmed, MAX_OF_A_KIND, keyring);
         self.list.retain(|session| {
-            let same_boot = session.hello.boot == boot || !session.confirmed;
-            if !same_boot {
+            let stays = match Kind::of(session) {
+                Kind::Confirmed => session.hello.boot == boot,
+                Kind::Numbered => across_boots(session) > newest,
+                Kind::Unnumbered => true,
+            };
+            if !stays {
                 keyring.release(session.local_id);
             }
-            same_boot
+            stays
         });
     }
 

@@ -22,6 +22,7 @@ mod path;
 mod relays;
 mod roaming;
 mod sandbox;
+mod siege;
 mod smuggling;
 mod split;
 mod threads;

@@ -13,6 +13,15 @@ const LETTERS: usize = 64;
 const MOST_AGAIN: u32 = 6;
 const AGAIN_AFTER: Duration = Duration::from_millis(200);
 
+/// What an initiation is answered with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Letter {
+    /// This unit, again and again.
+    Unit(Vec<u8>),
+    /// A cookie, which is another one for each address that asks.
+    Cookie,
+}
+
 /// The answer to an initiation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
@@ -20,8 +29,8 @@ pub struct Answer {
     pub peer: usize,
     /// The session that it made, of a response: once that is confirmed or over, it is not answered again.
     pub session: Option<u32>,
-    /// The unit.
-    pub letter: Vec<u8>,
+    /// What to send.
+    pub letter: Letter,
     /// Where the initiation came from first.
     pub first_from: SocketAddr,
     /// When it was given last, and how often again.
@@ -53,6 +62,15 @@ impl Answers {
     pub fn has(&self, mark: [u8; MARK_BYTES]) -> bool {
         let mark = u128::from_be_bytes(mark);
         self.marks.iter().any(|marks| marks.contains(&mark))
+    }
+
+    /// Whether it was asked for a cookie alone: whoever shows one at its own address is answered then, though
+    /// somebody else was faster with a copy.
+    #[must_use]
+    pub fn awaits_cookie(&self, mark: [u8; MARK_BYTES]) -> bool {
+        let mark = u128::from_be_bytes(mark);
+        let answer = self.letters.iter().find_map(|letters| letters.get(&mark));
+        answer.is_some_and(|answer| answer.letter == Letter::Cookie)
     }
 
     /// The answer to it, while that is remembered.
@@ -89,7 +107,13 @@ mod tests {
 
     fn answer(peer: usize) -> Answer {
         let first_from = ([192, 0, 2, 1], 4780).into();
-        Answer { peer, session: None, letter: vec![1; 100], first_from, given: (Duration::ZERO, 0) }
+        Answer {
+            peer,
+            session: None,
+            letter: Letter::Unit(vec![1; 100]),
+            first_from,
+            given: (Duration::ZERO, 0),
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ mod answers;
 mod cookies;
 mod sources;
 
-pub use answers::{Answer, Answers};
+pub use answers::{Answer, Answers, Letter};
 pub use cookies::{Cookies, SECRET_LIFETIME};
 pub use sources::Sources;
 
@@ -16,7 +16,7 @@ use wire::handshake::MARK_BYTES;
 
 /// Initiations without a cookie that are decrypted, a second. Beyond, a cookie is asked for.
 const WITHOUT_COOKIE_PER_SECOND: u32 = 50;
-/// Initiations with a cookie, a second and source.
+/// Initiations with a cookie, a second and source; cookies that are given again, too.
 const WITH_COOKIE_PER_SECOND: u32 = 5;
 /// Cookies given, a second.
 const COOKIES_PER_SECOND: u32 = 1000;
@@ -33,6 +33,7 @@ pub struct Admission {
     with_cookie: Sources,
     cookies_given: Allowance,
     again_elsewhere: Allowance,
+    cookies_again: Sources,
 }
 
 impl Admission {
@@ -46,6 +47,7 @@ impl Admission {
             with_cookie: Sources::new(WITH_COOKIE_PER_SECOND, now),
             cookies_given: Allowance::new(COOKIES_PER_SECOND, now),
             again_elsewhere: Allowance::new(AGAIN_ELSEWHERE_PER_SECOND, now),
+            cookies_again: Sources::new(WITH_COOKIE_PER_SECOND, now),
         }
     }
 
@@ -69,6 +71,9 @@ impl Admission {
         is_known: impl Fn(&Answer) -> bool,
     ) -> Option<&Answer> {
         let answer = self.answers.of(mark)?;
+        if answer.letter == Letter::Cookie {
+            return self.cookies_again.take(now, from.ip()).then_some(answer);
+        }
         let may = match answer.first_from == from || is_known(answer) {
             true => answer.give_again(now),
             false => self.again_elsewhere.take(now),
@@ -95,10 +100,23 @@ mod tests {
     }
 
     #[test]
+    fn each_address_that_asks_again_gets_cookies_though_another_asks_all_the_time() {
+        let mut admission = Admission::new([1; 32], NOW);
+        let (attacker, station) = (([203, 0, 113, 1], 1).into(), ([192, 0, 2, 1], 1).into());
+        let given = (NOW, 0);
+        let answer = Answer { peer: 0, session: None, letter: Letter::Cookie, first_from: attacker, given };
+        admission.answers.note([5; 16], Some(answer));
+        let again =
+            |admission: &mut Admission, from| admission.answer_again(NOW, from, [5; 16], |_| false).is_some();
+        assert_eq!((0..100).filter(|_| again(&mut admission, attacker)).count(), 5);
+        assert!(again(&mut admission, station));
+    }
+
+    #[test]
     fn an_answer_is_given_again_where_it_was_asked_for_though_others_ask_too() {
         let mut admission = Admission::new([1; 32], NOW);
         let at = |last| SocketAddr::from(([203, 0, 113, last], 1));
-        let (letter, given) = (vec![1], (NOW, 0));
+        let (letter, given) = (Letter::Unit(vec![1]), (NOW, 0));
         let answer = Answer { peer: 0, session: None, letter, first_from: at(7), given };
         admission.answers.note([5; 16], Some(answer));
         let later = NOW + Duration::from_secs(1);

@@ -2,7 +2,7 @@
 //! hold keys that are not known any more.
 
 use super::Node;
-use crate::admission::Answer;
+use crate::admission::{Answer, Letter};
 use crate::challenge;
 use crate::config::Config;
 use crate::handshake::{Marked, Refused};
@@ -25,13 +25,14 @@ impl Node {
             Ok(initiation) => initiation,
             Err(why) => return self.refuse_handshake(why),
         };
-        if self.admission.answers.has(initiation.mark) {
-            return self.answer_again(now, from, initiation.mark);
-        }
         let has_cookie = initiation.cookie_mark.is_some_and(|mark| {
             let cookies = &self.admission.cookies;
             cookies.accept(now, from, mark, &[initiation.header, initiation.noise])
         });
+        let answers = &self.admission.answers;
+        if answers.has(initiation.mark) && !(has_cookie && answers.awaits_cookie(initiation.mark)) {
+            return self.answer_again(now, from, (unit.key_id, initiation.mark));
+        }
         if !self.admission.admit(now, from.ip(), has_cookie) {
             self.refused.handshake_rate += 1;
             if !has_cookie {
@@ -39,9 +40,9 @@ impl Node {
             }
             return;
         }
-        let answer = self.answer_initiation((now, from), unit.key_id, &initiation);
-        if let Some(Answer { peer, session, letter, .. }) = &answer {
-            self.post_answer(from, *peer, *session, letter.clone());
+        let answer = self.answer_initiation((now, from), unit.key_id, &initiation, has_cookie);
+        if let Some(answer) = &answer {
+            self.post_answer((now, from), (unit.key_id, initiation.mark), answer);
         }
         self.admission.answers.note(initiation.mark, answer);
     }
@@ -52,6 +53,7 @@ impl Node {
         (now, first_from): (Duration, SocketAddr),
         remote_id: u32,
         initiation: &Marked<'_>,
+        has_cookie: bool,
     ) -> Option<Answer> {
         let given = (now, 0);
         let (key, hello, state) = match self.identity.hear(initiation, &mut self.rng) {
@@ -75,9 +77,12 @@ impl Node {
                 self.refused.replay += 1;
                 let pair_key = self.identity.pair_key(&key)?;
                 let asked = (remote_id, initiation.mark);
-                let letter = challenge::tell_number(&pair_key, asked, newest, &mut self.rng);
+                let letter = Letter::Unit(challenge::tell_number(&pair_key, asked, newest, &mut self.rng));
                 return Some(Answer { peer: index, session: None, letter, first_from, given });
             }
+        }
+        if !has_cookie && self.peers[index].sessions.is_crowded_for(&hello) {
+            return Some(Answer { peer: index, session: None, letter: Letter::Cookie, first_from, given });
         }
         let local_id = self.keyring.allocate(&mut self.rng, index);
         let introduction =
@@ -85,7 +90,10 @@ impl Node {
         let sessions = &mut self.peers[index].sessions;
         let keyring = &mut self.keyring;
         match sessions.respond(now, &introduction, (hello, state), remote_id, local_id, keyring) {
-            Ok(letter) => Some(Answer { peer: index, session: Some(local_id), letter, first_from, given }),
+            Ok(unit) => {
+                let (session, letter) = (Some(local_id), Letter::Unit(unit));
+                Some(Answer { peer: index, session, letter, first_from, given })
+            }
             Err(why) => {
                 self.refuse_handshake(why);
                 None
@@ -94,37 +102,48 @@ impl Node {
     }
 
     /// An initiation came again: whoever lost the answer gets it once more, and what it has led to stays.
-    fn answer_again(&mut self, now: Duration, from: SocketAddr, mark: [u8; MARK_BYTES]) {
+    fn answer_again(&mut self, now: Duration, from: SocketAddr, initiation: (u32, [u8; MARK_BYTES])) {
         self.refused.handshake_repeated += 1;
         let peers = &self.peers;
         let is_known = |answer: &Answer| peers[answer.peer].endpoint.address() == Some(from);
-        let answer = self.admission.answer_again(now, from, mark, is_known);
+        let answer = self.admission.answer_again(now, from, initiation.1, is_known);
         let is_open = |answer: &&Answer| {
             answer.session.is_none_or(|session| peers[answer.peer].sessions.is_unconfirmed(session))
         };
-        let answer = answer.filter(is_open);
-        if let Some((peer, session, letter)) = answer.map(|it| (it.peer, it.session, it.letter.clone())) {
-            self.post_answer(from, peer, session, letter);
+        if let Some(answer) = answer.filter(is_open).cloned() {
+            self.post_answer((now, from), initiation, &answer);
         }
     }
 
-    fn post_answer(&mut self, to: SocketAddr, peer: usize, session: Option<u32>, letter: Vec<u8>) {
-        if let Some(session) = session {
-            self.peers[peer].sessions.note_answer(session, to);
+    fn post_answer(
+        &mut self,
+        (now, to): (Duration, SocketAddr),
+        initiation: (u32, [u8; MARK_BYTES]),
+        answer: &Answer,
+    ) {
+        if let Some(session) = answer.session {
+            self.peers[answer.peer].sessions.note_answer(session, to);
         }
-        self.post(to, letter);
+        match &answer.letter {
+            Letter::Unit(unit) => self.post(to, unit.clone()),
+            Letter::Cookie => self.post_cookie(now, to, initiation),
+        }
     }
 
-    /// Gives a cookie, which is fewer bytes than came.
+    /// Gives a cookie, if it may.
     fn give_cookie(&mut self, now: Duration, from: SocketAddr, initiation: (u32, [u8; MARK_BYTES])) {
         // all shards hear it, and make the same cookies
         if self.keyring.shard().is_first() && self.admission.may_give_cookie(now) {
-            let cookie = self.admission.cookies.of(now, from);
-            let letter =
-                challenge::give_cookie(self.identity.cookie_key(), initiation, cookie, &mut self.rng);
-            self.refused.handshake_challenged += 1;
-            self.post(from, letter);
+            self.post_cookie(now, from, initiation);
         }
+    }
+
+    /// Sends a cookie, which is fewer bytes than came.
+    fn post_cookie(&mut self, now: Duration, to: SocketAddr, initiation: (u32, [u8; MARK_BYTES])) {
+        let cookie = self.admission.cookies.of(now, to);
+        let unit = challenge::give_cookie(self.identity.cookie_key(), initiation, cookie, &mut self.rng);
+        self.refused.handshake_challenged += 1;
+        self.post(to, unit);
     }
 
     /// A peer asks for more before it answers our initiation.

@@ -169,7 +169,16 @@ impl Pair {
 
     /// The same, with this randomness.
     pub fn reboot_with(&mut self, index: usize, seed: [u8; 32]) {
-        let handshakes_above = self.now().as_micros() as u64;
+        self.start_above(index, self.now().as_micros() as u64, seed);
+    }
+
+    /// The same as [`reboot`](Self::reboot), and the node's clock was set back to the beginning.
+    pub fn reboot_with_clock_set_back(&mut self, index: usize) {
+        self.starts += 1;
+        self.start_above(index, 0, [self.starts; 32]);
+    }
+
+    fn start_above(&mut self, index: usize, handshakes_above: u64, seed: [u8; 32]) {
         let config = Config { handshakes_above, ..self.configs[index].clone() };
         let node = Node::new(config, seed, self.now()).unwrap();
         self.replace(index, node);

@@ -3,6 +3,7 @@
 use crate::pair::{GATEWAY, Pair, Road, STATION, tcp};
 use node::Event;
 use std::time::Duration;
+use wire::unit::Kind;
 
 const SECOND: Duration = Duration::from_secs(1);
 const MS: Duration = Duration::from_millis(1);
@@ -153,6 +154,78 @@ fn the_initiation_of_an_earlier_boot_does_not_end_the_session_in_use() {
     let packet = tcp(STATION, 1, b"still here");
     pair.send(GATEWAY, &packet);
     pair.run(SECOND);
+    assert_eq!(pair.delivered(STATION), [packet]);
+}
+
+/// Where an attacker speaks from.
+fn attacker() -> std::net::SocketAddr {
+    "203.0.113.66:6666".parse().unwrap()
+}
+
+/// Everything that the station has sent so far, after so many boots of it.
+fn recorded_boots(pair: &mut Pair, boots: usize) -> Vec<Vec<u8>> {
+    pair.medium.recording = Some(Vec::new());
+    for _ in 0..boots {
+        pair.reboot(STATION);
+        pair.run(SECOND / 2);
+    }
+    let recording = pair.medium.recording.take().unwrap();
+    recording.into_iter().filter(|(from, _)| *from == STATION).map(|(_, datagram)| datagram).collect()
+}
+
+/// Each recording has a higher number than the station's, and the gateway remembers none of them. No pair of
+/// them takes away the place of a session that waits for the station's first unit.
+#[test]
+fn recordings_of_higher_numbers_do_not_crowd_a_station_out() {
+    let mut pair = Pair::new(1, Road { delay: 75 * MS, ..Road::default() }, &re::Parameters::default());
+    let recorded = recorded_boots(&mut pair, 100);
+    let initiations: Vec<_> = recorded
+        .iter()
+        .filter(|it| wire::unit::parse(&mut &it[..]).unwrap().kind == Kind::Initiation)
+        .collect();
+    assert!(initiations.len() >= 100);
+    pair.reboot(GATEWAY);
+    pair.run(MS);
+    pair.reboot_with_clock_set_back(STATION);
+    let packet = tcp(GATEWAY, 1, b"here");
+    pair.send(STATION, &packet);
+    // 25 a second
+    for initiation in initiations {
+        pair.inject(GATEWAY, attacker(), 0, initiation);
+        pair.run(40 * MS);
+        if pair.delivered(GATEWAY).last() == Some(&packet) {
+            break;
+        }
+    }
+    let delivered = pair.delivered(GATEWAY).last() == Some(&packet);
+    assert!(delivered, "after {:?}", pair.now());
+    let counters = pair.status(GATEWAY).refused;
+    assert!(counters.handshake_challenged > 0, "{counters:?}");
+}
+
+/// Somebody on the path keeps the station's first sealed units of a boot, and lets them go in the next.
+#[test]
+fn a_withheld_unit_of_an_earlier_boot_does_not_end_the_session_in_use() {
+    let mut pair = pair();
+    pair.run(SECOND);
+    pair.medium.recording = Some(Vec::new());
+    pair.reboot(STATION);
+    pair.run(15 * MS); // the response is on its way back
+    pair.medium.cut = true;
+    pair.run(200 * MS);
+    let withheld = pair.medium.recording.take().unwrap();
+    pair.medium.cut = false;
+    pair.reboot(STATION);
+    pair.run(SECOND);
+    let sessions = pair.status(GATEWAY).peers[0].counters.sessions;
+    for (_, datagram) in withheld.iter().filter(|(from, _)| *from == STATION) {
+        pair.inject(GATEWAY, attacker(), 0, datagram);
+    }
+    pair.run(SECOND);
+    assert_eq!(pair.status(GATEWAY).peers[0].counters.sessions, sessions, "none was taken up");
+    let packet = tcp(STATION, 1, b"still here");
+    pair.send(GATEWAY, &packet);
+    pair.run(30 * MS);
     assert_eq!(pair.delivered(STATION), [packet]);
 }
 

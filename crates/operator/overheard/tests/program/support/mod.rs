@@ -5,13 +5,16 @@
 // What only serves tests may fail by panicking, and waits for real programs.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
+pub mod attacker;
 pub mod browser;
 pub mod cells;
 pub mod chain;
+pub mod delay;
 pub mod documents;
 pub mod names;
 pub mod namespaces;
 pub mod origin;
+pub mod processor;
 pub mod reader;
 pub mod traffic;
 pub mod wi_fi;

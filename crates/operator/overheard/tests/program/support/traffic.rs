@@ -8,12 +8,23 @@ use std::time::{Duration, Instant};
 
 /// Whether `to` answers an ICMP echo request of `payload_bytes` within `patience`; asks every 100 ms.
 pub fn answers(from: &Machine, to: IpAddr, payload_bytes: usize, patience: Duration) -> bool {
+    answers_in(from, to, payload_bytes, patience, Duration::from_millis(100))
+}
+
+/// The same, where an answer takes up to `round_trip`; asks that often.
+pub fn answers_in(
+    from: &Machine,
+    to: IpAddr,
+    payload_bytes: usize,
+    patience: Duration,
+    round_trip: Duration,
+) -> bool {
     from.on(|| {
         let end = Instant::now() + patience;
         let mut sequence = 0;
         while Instant::now() < end {
             sequence += 1;
-            if echo(to, sequence, payload_bytes).unwrap_or(false) {
+            if echo(to, sequence, payload_bytes, round_trip).unwrap_or(false) {
                 return true;
             }
         }
@@ -21,13 +32,13 @@ pub fn answers(from: &Machine, to: IpAddr, payload_bytes: usize, patience: Durat
     })
 }
 
-fn echo(to: IpAddr, sequence: u16, payload_bytes: usize) -> std::io::Result<bool> {
+fn echo(to: IpAddr, sequence: u16, payload_bytes: usize, round_trip: Duration) -> std::io::Result<bool> {
     let (domain, protocol, request, reply) = match to {
         IpAddr::V4(_) => (Domain::IPV4, Protocol::ICMPV4, 8, 0),
         IpAddr::V6(_) => (Domain::IPV6, Protocol::ICMPV6, 128, 129),
     };
     let socket = Socket::new(domain, Type::RAW, Some(protocol))?;
-    socket.set_read_timeout(Some(Duration::from_millis(100)))?;
+    socket.set_read_timeout(Some(round_trip))?;
     let mut message = vec![request, 0, 0, 0, 0x0f, 0x0f];
     message.extend_from_slice(&sequence.to_be_bytes());
     message.extend((0..payload_bytes).map(|i| i as u8));
