@@ -2,6 +2,9 @@
 //! honest datagrams and delays each by at most a second.
 
 mod attacker;
+mod insiders;
+mod member;
+mod scene;
 
 use attacker::{Attacker, Path, WEAPONS, Weapon};
 use node::{Config, NetworkKey, Node, PeerConfig, PrivateKey};
