@@ -27,11 +27,13 @@ pub mod datagrams;
 pub mod exor_frames;
 pub mod frames;
 pub mod gateway_frames;
+pub mod handshakes;
 pub mod hashed_shim;
 pub mod headers;
 pub mod hello;
 pub mod icp;
 pub mod inner;
+pub mod insider;
 pub mod link_config;
 pub mod literals;
 pub mod medium_config;
@@ -120,11 +122,13 @@ targets! {
     exor_frames: 100_000,
     frames: 200_000,
     gateway_frames: 300,
+    handshakes: 200,
     hashed_shim: 200_000,
     headers: 100_000,
     hello: 200_000,
     icp: 200_000,
     inner: 200_000,
+    insider: 200,
     link_config: 20_000,
     literals: 20_000,
     medium_config: 1_000,
