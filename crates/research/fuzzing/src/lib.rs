@@ -53,6 +53,7 @@ pub mod recorded_paths;
 pub mod reduction;
 pub mod request;
 pub mod restore;
+pub mod search;
 pub mod slots_shim;
 pub mod snoop;
 pub mod super_segments;
@@ -90,6 +91,18 @@ pub struct Target {
     pub seeds: fn() -> Vec<Seed>,
     /// How many mutations the tests try: about a second's worth.
     pub mutations: usize,
+}
+
+/// Targets that drive whole nodes, or a group of codecs with the air between them.
+const WHOLE_NODES: [&str; 7] =
+    ["datagrams", "gateway_frames", "handshakes", "insider", "overhearing", "peer_frames", "too_large"];
+
+impl Target {
+    /// How many inputs are to be tried before a release.
+    #[must_use]
+    pub fn goal(&self) -> u64 {
+        if WHOLE_NODES.contains(&self.name) { 1_000_000 } else { 10_000_000 }
+    }
 }
 
 /// The targets, each with how many mutations take the tests about a second.
