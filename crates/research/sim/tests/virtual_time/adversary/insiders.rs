@@ -2,7 +2,7 @@
 
 use super::SECOND;
 use super::member::{FORGERIES, Forgery, GATEWAYS};
-use super::scene::{INSIDER, Plan, STATIONS, Scene};
+use super::scene::{Plan, STATIONS, Scene};
 use std::time::Duration;
 
 /// A station leaves a dead gateway after two seconds, and notices it after as many.

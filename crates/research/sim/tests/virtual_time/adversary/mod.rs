@@ -1,7 +1,7 @@
 //! An honest station gets through, whatever somebody on the path does who drops at most three in ten of
 //! honest datagrams and delays each by at most a second.
 
-mod attacker;
+pub mod attacker;
 mod insiders;
 mod member;
 mod scene;
