@@ -59,7 +59,7 @@ fn rows() -> Result<Vec<Row>, Box<dyn Error>> {
 
 /// Which code is tried: the commit, with a mark if there is more than that.
 fn code() -> String {
-    let said = Command::new("git").args(["describe", "--always", "--dirty"]).output();
+    let said = Command::new("git").args(["describe", "--always", "--dirty"]).current_dir(folder()).output();
     said.ok()
         .and_then(|said| String::from_utf8(said.stdout).ok())
         .map_or_else(String::new, |it| it.trim().into())
