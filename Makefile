@@ -7,7 +7,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 OVERHEARD := $(TARGET)/release/overheard
 LABORATORY := $(TARGET)/release/overheard-lab
 
-.PHONY: help demo build build-lab test check experiments bench lab-kernel fuzz seeds audit setup model deb static package-test
+.PHONY: help demo build build-lab test check experiments bench lab-kernel fuzz executions seeds audit setup model deb static package-test
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -30,7 +30,7 @@ test: ## Install what is missing, then formatting, lints, unit and integration t
 	@scripts/setup.sh build lab test
 	@scripts/test.sh
 
-check: ## What make test leaves out: documents, guides, the oldest Rust, QEMU, the quick experiments and their claims
+check: ## What make test leaves out: documents, guides, the oldest Rust, a model, fuzzing, QEMU, the quick experiments and their claims
 	@scripts/setup.sh build lab test origins qemu model
 	@scripts/check.sh
 
@@ -56,6 +56,9 @@ fuzz: ## Search for inputs that break a parser, 60 seconds each (FUZZ=unit for o
 model: ## Check the model of the handshake with spin, in every state that its bounds reach
 	@scripts/setup.sh model
 	docs/models/check
+
+executions: ## Try more inputs for every target, and tell the figures (FUZZ=unit for one, SECONDS_IN_ALL=600)
+	cargo run --locked -p overheard-fuzzing --example executions -- "$(or $(SECONDS_IN_ALL),600)" $(FUZZ)
 
 seeds: ## Write the inputs anew that fuzzing and its replay start from
 	cargo run --locked -p overheard-fuzzing --example seeds

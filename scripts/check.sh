@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What scripts/test.sh leaves to those who wait longer: the documents and guides, the code's own documentation, the oldest
-# Rust that must do, the model of the handshake, Debian's kernel in QEMU, and every experiment with its claims.
+# Rust that must do, the model of the handshake, a minute of fuzzing, Debian's kernel in
+# QEMU, and every experiment with its claims.
 source "$(dirname "$0")/steps.sh"
 
 claims=crates/research/experiments/claims.toml
@@ -28,6 +29,14 @@ in_qemu() {
     tests "$@"
 }
 
+# What strangers, members and clients send, with inputs that follow from the commit: one that fails does so again, and the test
+# says how to keep the input.
+fuzzing() {
+    local commit
+    commit=$(git rev-parse HEAD 2>/dev/null || echo 1)
+    OVERHEARD_FUZZ_NUMBER=$((16#${commit:0:12})) tests --test replay -- --ignored --nocapture a_minute
+}
+
 # By whatever this machine has: in one process, in the kernel of virtual time, on this kernel as root.
 experiments() {
     rm -rf "$target/experiments-quick"
@@ -46,6 +55,7 @@ if command -v spin >/dev/null; then
 else
     left_out+=("the model of the handshake: spin is not installed")
 fi
+step "a minute of fuzzing" fuzzing
 if why=$(scripts/in-qemu true 2>&1); then
     step "in Debian's own kernel: radios" in_qemu --test program --test overhearing -- wi_fi
     step "in Debian's own kernel: boost" in_qemu --test program -- boost::

@@ -5,9 +5,11 @@
 //! hold, what is refused changes nothing), and says whether they were accepted. `seeds` are well-formed
 //! inputs, made by the crates' own emitters, from which a search starts.
 //!
-//! Three things use the targets. The tests of this crate replay the stored seeds, and many mutations of them,
-//! in seconds. `cargo fuzz` searches by coverage, as long as one lets it; its programs in `fuzz/fuzz_targets`
-//! are one line each. And what it ever found stands in `fuzz/regressions` and is replayed as well.
+//! Four things use the targets. The tests of this crate replay the stored seeds, and many mutations of them, in
+//! seconds; `make check` goes on with others for a minute. `cargo fuzz` searches by coverage, as long as one lets
+//! it; its programs in `fuzz/fuzz_targets` are one line each. The example `executions` needs no nightly Rust: it
+//! mutates ([`search`]) piece by piece, and counts. And what they ever found stands in `fuzz/regressions` and is
+//! replayed as well.
 
 #![forbid(unsafe_code)]
 
@@ -27,11 +29,13 @@ pub mod datagrams;
 pub mod exor_frames;
 pub mod frames;
 pub mod gateway_frames;
+pub mod handshakes;
 pub mod hashed_shim;
 pub mod headers;
 pub mod hello;
 pub mod icp;
 pub mod inner;
+pub mod insider;
 pub mod link_config;
 pub mod literals;
 pub mod medium_config;
@@ -51,6 +55,7 @@ pub mod recorded_paths;
 pub mod reduction;
 pub mod request;
 pub mod restore;
+pub mod search;
 pub mod slots_shim;
 pub mod snoop;
 pub mod super_segments;
@@ -90,6 +95,18 @@ pub struct Target {
     pub mutations: usize,
 }
 
+/// Targets that drive whole nodes, or a group of codecs with the air between them.
+const WHOLE_NODES: [&str; 7] =
+    ["datagrams", "gateway_frames", "handshakes", "insider", "overhearing", "peer_frames", "too_large"];
+
+impl Target {
+    /// How many inputs are to be tried before a release.
+    #[must_use]
+    pub fn goal(&self) -> u64 {
+        if WHOLE_NODES.contains(&self.name) { 1_000_000 } else { 10_000_000 }
+    }
+}
+
 /// The targets, each with how many mutations take the tests about a second.
 macro_rules! targets {
     ($($name:ident: $mutations:literal,)*) => {
@@ -120,11 +137,13 @@ targets! {
     exor_frames: 100_000,
     frames: 200_000,
     gateway_frames: 300,
+    handshakes: 200,
     hashed_shim: 200_000,
     headers: 100_000,
     hello: 200_000,
     icp: 200_000,
     inner: 200_000,
+    insider: 200,
     link_config: 20_000,
     literals: 20_000,
     medium_config: 1_000,

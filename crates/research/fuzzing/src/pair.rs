@@ -2,10 +2,12 @@
 
 use etherparse::PacketBuilder;
 use node::{Config, Gateways, Group, NetworkKey, Node, PeerConfig, PeerCounters, PrivateKey, Transmit};
-use rand::SeedableRng;
+use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use re::Parameters;
+use sim::Insider;
 use sim::network::{Direct, Hearer, Medium, Network, Sent};
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 use wire::inner::Inner;
@@ -35,6 +37,14 @@ pub struct Road {
     pub plaintexts: Option<Vec<Vec<u8>>>,
     /// The longest datagram.
     pub longest_bytes: usize,
+    /// What a member of the gateway's group is told.
+    pub insider: Insider,
+    /// What the gateway said last under the group's key.
+    pub words: Vec<u8>,
+    /// Handshake messages, the newest of each kind.
+    pub letters: BTreeMap<u8, Vec<u8>>,
+    /// Nobody hears anything.
+    pub is_broken: bool,
 }
 
 impl Medium for Road {
@@ -42,10 +52,23 @@ impl Medium for Road {
         if let Some(plaintexts) = self.plaintexts.as_mut().filter(|_| from == STATION) {
             plaintexts.extend(datagram.get(SEALED_HEADER_BYTES..).map(<[u8]>::to_vec));
         }
+        if from == GATEWAY {
+            self.insider.learn(datagram);
+        }
     }
 
     fn who_hears(&mut self, sent: &Sent<'_>, hearers: &mut Vec<Hearer>) -> Duration {
         self.longest_bytes = self.longest_bytes.max(sent.datagram.len());
+        if let Some(opened) = self.insider.open(sent.datagram) {
+            self.words = opened.plaintext;
+        }
+        match sent.datagram.first().map(|first| first & 7) {
+            None | Some(0 | 4) => {}
+            Some(kind) => drop(self.letters.insert(kind, sent.datagram.to_vec())),
+        }
+        if self.is_broken {
+            return Duration::ZERO;
+        }
         Direct.who_hears(sent, hearers)
     }
 }
@@ -68,9 +91,33 @@ impl Pair {
     /// Two nodes that have not met.
     #[must_use]
     pub fn strangers() -> Self {
+        Self::of_station(false)
+    }
+
+    /// A station and its gateway, of whose group it is a member; another member never comes.
+    #[must_use]
+    pub fn of_group() -> Self {
+        let mut pair = Self::of_station(true).meet();
+        assert!(pair.network.medium.insider.key_ids().len() == 1, "the station is told the group's key");
+        // so that it is a member
+        pair.exchange();
+        pair
+    }
+
+    /// Their private keys, and their network's.
+    fn keys() -> ([PrivateKey; 2], NetworkKey) {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
-        let (station, gateway) = (PrivateKey::generate(&mut rng), PrivateKey::generate(&mut rng));
-        let network = NetworkKey::generate(&mut rng);
+        ([(); 2].map(|()| PrivateKey::generate(&mut rng)), NetworkKey::generate(&mut rng))
+    }
+
+    /// What every member of their network has.
+    #[must_use]
+    pub fn network_key() -> NetworkKey {
+        Self::keys().1
+    }
+
+    fn of_station(in_group: bool) -> Self {
+        let ([station, gateway], network) = Self::keys();
         let peer = |name: &str, key: &PrivateKey, inside: Ipv4Addr, endpoint| PeerConfig {
             name: name.to_owned(),
             public_key: key.public(),
@@ -79,10 +126,14 @@ impl Pair {
             keepalive: None,
         };
         let of_station = vec![peer("gateway", &gateway, GATEWAY_INSIDE, Some(ADDRESSES[GATEWAY]))];
-        let of_gateway = vec![peer("station", &station, STATION_INSIDE, None)];
+        let mut of_gateway = vec![peer("station", &station, STATION_INSIDE, None)];
+        if in_group {
+            of_gateway.push(peer("other", &Self::third(), Self::THIRD_INSIDE, None));
+        }
         let node = |key, peers, seed| {
             let mut config = Config::new(key, network.clone(), peers);
             config.reduce = Parameters { store_bytes: STORE_BYTES, ..Parameters::default() };
+            config.group = in_group.then(|| Group { slot_bits: 14, ..Group::default() });
             Node::new(config, [seed; 32], Duration::ZERO).expect("our own configuration")
         };
         Pair::new([node(station, of_station, 1), node(gateway, of_gateway, 2)])
@@ -169,6 +220,18 @@ impl Pair {
         self.network.offer_datagram(GATEWAY, ADDRESSES[STATION], 0, datagram);
     }
 
+    /// The station gets one from the gateway's address.
+    pub fn arrive_at_station(&mut self, datagram: &[u8]) {
+        self.network.offer_datagram(STATION, ADDRESSES[GATEWAY], 0, datagram);
+    }
+
+    /// The station overhears one that the gateway sent to somebody else.
+    pub fn overhear(&mut self, datagram: &mut [u8]) {
+        let now = self.network.now();
+        self.network.node_mut(STATION).handle_overheard(now, ADDRESSES[GATEWAY], datagram);
+        self.network.collect(STATION);
+    }
+
     /// The station seals this plaintext, whose header, counter and seal are those of a packet of its own, and
     /// the gateway gets it. What the gateway answers is lost. `false` if the station sends nothing any more.
     pub fn say(&mut self, plaintext: &[u8]) -> bool {
@@ -245,6 +308,18 @@ pub fn packet(number: u32) -> Vec<u8> {
     let builder = builder.tcp(4242, 80, number * 300, 1000);
     let mut packet = Vec::new();
     builder.write(&mut packet, &payload).expect("writing to a buffer does not fail");
+    packet
+}
+
+/// A packet from one of the two to the other, whose content is like that of no other.
+#[must_use]
+pub fn packet_between(from: usize, number: u32) -> Vec<u8> {
+    let mut content = [0; 300];
+    ChaCha8Rng::seed_from_u64(u64::from(number) << 1 | from as u64).fill_bytes(&mut content);
+    let inside = [STATION_INSIDE.octets(), GATEWAY_INSIDE.octets()];
+    let mut packet = Vec::new();
+    let builder = PacketBuilder::ipv4(inside[from], inside[1 - from], 64).udp(4242, 80);
+    builder.write(&mut packet, &content).expect("writing to a buffer does not fail");
     packet
 }
 

@@ -1,14 +1,14 @@
 //! Every target on its seeds, on what fuzzing ever found, and on many mutations of both.
 
-#![allow(clippy::unwrap_used)] // A test that cannot read its inputs has failed.
+// A test that cannot read its inputs has failed; one of them measures its time.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
-use fuzzing::{TARGETS, Target, mutation};
-use rand::seq::IndexedRandom;
-use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha8Rng;
+use fuzzing::search::Search;
+use fuzzing::{TARGETS, Target};
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 fn folder(kind: &str, target: &Target) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../fuzz").join(kind).join(target.name)
@@ -58,28 +58,47 @@ fn what_fuzzing_found_does_not_come_back() {
     }
 }
 
+/// What fuzzing ever found.
+fn regressions(target: &Target) -> Vec<Vec<u8>> {
+    inputs_in(&folder("regressions", target)).into_iter().map(|(_, input)| input).collect()
+}
+
 #[test]
 fn mutated_seeds_are_read_or_refused() {
     for target in TARGETS {
-        let mut inputs: Vec<Vec<u8>> = (target.seeds)().into_iter().map(|seed| seed.bytes).collect();
-        inputs.extend(inputs_in(&folder("regressions", target)).into_iter().map(|(_, input)| input));
-        let mut rng = ChaCha8Rng::seed_from_u64(1);
-        let (mut accepted, mut mutated) = (0, Vec::new());
+        let mut search = Search::new(target, regressions(target), 1);
         for _ in 0..target.mutations {
-            let other = choose(&inputs, &mut rng);
-            mutated.clear();
-            mutated.extend_from_slice(choose(&inputs, &mut rng));
-            mutation::mutate(&mut mutated, other, &mut rng);
-            accepted += usize::from(check(target, &mutated));
+            search.step().unwrap_or_else(|found| panic!("{found}"));
         }
-        let share = accepted as f64 / target.mutations as f64;
+        let (accepted, share) = (search.accepted(), search.accepted() as f64 / target.mutations as f64);
         assert!(share > 0.01, "{} accepted only {accepted} mutations: the search is shallow", target.name);
         assert!(share < 1.0, "{} refused nothing", target.name);
     }
 }
 
-fn choose<'a>(inputs: &'a [Vec<u8>], rng: &mut impl Rng) -> &'a [u8] {
-    inputs.choose(rng).map_or(&[], Vec::as_slice)
+/// What strangers and members send, or clients of the web cache.
+const HOSTILE: [&str; 8] =
+    ["cache_fields", "cache_heads", "datagrams", "frames", "handshakes", "insider", "peer_frames", "unit"];
+
+/// The inputs follow from a number, which `scripts/check.sh` makes of the commit. So another commit has others,
+/// and the same commit has the same.
+#[test]
+#[ignore = "it takes a minute: make check runs it"]
+fn a_minute_of_other_inputs_finds_nothing() {
+    let number = std::env::var("OVERHEARD_FUZZ_NUMBER").map_or(1, |number| number.parse().unwrap());
+    for name in HOSTILE {
+        let target = TARGETS.iter().find(|target| target.name == name).unwrap();
+        let mut search = Search::new(target, regressions(target), number);
+        let end = Instant::now() + Duration::from_secs(60) / HOSTILE.len() as u32;
+        while Instant::now() < end {
+            search.step().unwrap_or_else(|found| panic!("{found}\n(OVERHEARD_FUZZ_NUMBER={number})"));
+        }
+        println!(
+            "{name}: {} inputs of the search {number}, {} accepted",
+            search.executions(),
+            search.accepted()
+        );
+    }
 }
 
 #[test]

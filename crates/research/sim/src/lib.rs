@@ -53,6 +53,8 @@
 //! loop of its own, since links with queues decide there what is due, and since hosts without a node take
 //! part.
 //!
+//! An [`Insider`] is a member of a group that forges what it can; tests and fuzzing attack with it.
+//!
 //! [`trial`] builds on all this what the byte-caching paper's experiments need of a simulation; [`workload`]
 //! has fixed amounts of work for measurements of speed.
 
@@ -64,6 +66,7 @@ mod dependencies;
 mod event_log;
 mod fault;
 mod host;
+mod insider;
 mod ledger;
 pub mod network;
 mod observer;
@@ -83,6 +86,7 @@ pub use dependencies::{Dependencies, Link as DependencyLink, Row as DependencyRo
 pub use event_log::EventLog;
 pub use fault::{Fault, FaultRefused};
 pub use host::Outcomes;
+pub use insider::{Insider, Opened};
 pub use network::Network;
 pub use observer::{Observation, Observer};
 pub use path::{down_link, up_link};

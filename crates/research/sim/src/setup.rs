@@ -110,6 +110,12 @@ impl Setup {
         self.rng(Purpose::Link(index)).next_u64()
     }
 
+    /// The key of the nodes' network, for an attacker who is a member of it.
+    #[must_use]
+    pub fn network_key(&self) -> NetworkKey {
+        NetworkKey::generate(&mut self.rng(Purpose::Keys))
+    }
+
     /// The configurations of the nodes, gateway first.
     pub(crate) fn configs(&self, tunnel: &Tunnel) -> Vec<Config> {
         let mut rng = self.rng(Purpose::Keys);

@@ -13,7 +13,7 @@ use crate::traffic::{Passage, Source};
 use air::Link;
 use node::Node;
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, SocketAddrV4};
 use std::time::Duration;
 
 /// How often something may be due at one instant before that is taken for a loop.
@@ -120,6 +120,27 @@ impl Simulation {
     #[must_use]
     pub fn node(&self, host: usize) -> Option<&Node> {
         Some(&self.hosts.get(host)?.tunnel.as_ref()?.node)
+    }
+
+    /// Where a host is now.
+    #[must_use]
+    pub fn address(&self, host: usize) -> Option<SocketAddrV4> {
+        Some(self.hosts.get(host)?.address)
+    }
+
+    /// Gives a host's node a datagram from anybody, behind the links. In the bare run nobody takes it.
+    pub fn inject(
+        &mut self,
+        host: usize,
+        from: SocketAddrV4,
+        datagram: &mut [u8],
+        observer: &mut dyn Observer,
+    ) -> Result<(), Stuck> {
+        match self.hosts.get_mut(host).and_then(|host| host.tunnel.as_mut()) {
+            Some(boot) => boot.node.handle_datagram(self.now, from.into(), 0, datagram),
+            None => return Ok(()),
+        }
+        self.drain(host, observer)
     }
 
     /// A link.

@@ -35,6 +35,10 @@ impl<'a> Datagram<'a> {
             Some(6) => {
                 let ip = Ipv6Slice::from_slice(packet).map_err(|_| malformed)?;
                 let header = ip.header();
+                // of jumbograms (RFC 2675), which have an extension header: the packet would have no end
+                if header.payload_length() == 0 {
+                    return Ok(None);
+                }
                 let addresses: [IpAddr; 2] = [header.source_addr().into(), header.destination_addr().into()];
                 (addresses[0], addresses[1], header.next_header(), ip.payload().clone())
             }

@@ -1,14 +1,16 @@
 //! A long day: packets by the hundred thousand while everything happens that can, and at its end nothing
 //! wrong, nothing twice, nothing stuck and nothing grown.
 
-use crate::scenes::{MS, SECOND, link, pair};
+use crate::scenes::{MS, SECOND, link};
+use crate::siege::Siege;
 use air::{LinkConfig, LossConfig, ReorderConfig};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use re::{Form, Parameters, Policy};
 use sim::traffic::{ConstantRate, Content, Ends, Family, Ping, Segments};
-use sim::{Fault, GATEWAY, Observation, Observer, Report, Simulation, down_link, up_link};
+use sim::{Fault, GATEWAY, Observation, Observer, Report, Setup, Simulation, down_link, up_link};
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::time::Duration;
 use wire::unit::{self, Kind};
 
@@ -175,29 +177,47 @@ fn delivered(report: &Report) -> u64 {
     flows.map(|flow| flow.delivered.packets).sum()
 }
 
-fn pair_with(seed: u64, policy: Policy, form: Form) -> Simulation {
-    pair(
-        seed,
-        &link(),
-        Some(Parameters { policy, form, store_bytes: STORE_BYTES, ..Parameters::default() }.into()),
-    )
+fn setup(seed: u64, policy: Policy, form: Form) -> Setup {
+    let reduce = Parameters { policy, form, store_bytes: STORE_BYTES, ..Parameters::default() };
+    Setup { tunnel: Some(reduce.into()), ..Setup::pair(seed, link(), link()) }
 }
 
 /// Lives through a day of about so many packets; calls `look` at every tenth of it.
-fn day(packets: u64, seed: u64, mut look: impl FnMut(u32, &Report)) -> Report {
-    let mut simulation = pair_with(seed, Policy::Acked, Form::Compact);
+fn day(packets: u64, seed: u64, look: impl FnMut(u32, &Report)) -> Report {
+    let run = |simulation: &mut Simulation, until, watch: &mut Watch| {
+        simulation.run_until(until, watch).unwrap();
+    };
+    day_of(packets, seed, run, look)
+}
+
+/// The same with attackers; how many datagrams they sent.
+fn day_of_siege(packets: u64, seed: u64) -> (Report, u64) {
+    let mut siege = Siege::new(&setup(seed, Policy::Acked, Form::Compact).network_key(), seed);
+    let run = |simulation: &mut Simulation, until, watch: &mut Watch| {
+        siege.run_until(simulation, until, watch);
+    };
+    (day_of(packets, seed, run, |_, _| {}), siege.sent)
+}
+
+fn day_of(
+    packets: u64,
+    seed: u64,
+    mut run_until: impl FnMut(&mut Simulation, Duration, &mut Watch),
+    mut look: impl FnMut(u32, &Report),
+) -> Report {
+    let mut simulation = Simulation::new(&setup(seed, Policy::Acked, Form::Compact)).unwrap();
     let length = Duration::from_secs(packets / PACKETS_PER_SECOND).max(5 * CALM);
     add_sources(&mut simulation, length);
     let forgotten = schedule_mishaps(&mut simulation, seed, length - CALM);
     let mut watch = Watch::default();
     for tenth in 1..=9 {
-        simulation.run_until((length - CALM) * tenth / 9, &mut watch).unwrap();
+        run_until(&mut simulation, (length - CALM) * tenth / 9, &mut watch);
         look(tenth, &simulation.report());
     }
     // whatever went on is over within half of the calm
-    simulation.run_until(length - CALM / 2, &mut watch).unwrap();
+    run_until(&mut simulation, length - CALM / 2, &mut watch);
     let before = simulation.report();
-    simulation.run_until(length + 10 * SECOND, &mut watch).unwrap();
+    run_until(&mut simulation, length + 10 * SECOND, &mut watch);
     let after = simulation.report();
     look(10, &after);
     let undecodable: u64 = after.hosts.iter().map(|host| host.outcomes.never_delivered()).sum();
@@ -264,7 +284,7 @@ fn after_a_long_day_of_mishaps_every_packet_was_exact_and_nothing_is_stuck() {
 fn under_every_policy_and_form_what_is_delivered_is_exact_and_delivered_once() {
     for policy in published::policy::ALL {
         for form in published::form::ALL {
-            let mut simulation = pair_with(3, policy, form);
+            let mut simulation = Simulation::new(&setup(3, policy, form)).unwrap();
             let length = 40 * SECOND;
             add_sources(&mut simulation, length);
             schedule_mishaps(&mut simulation, 3, length);
@@ -301,4 +321,43 @@ fn over_a_whole_day_memory_stays_flat() {
     });
     let (early, late) = (resident_kib[1], resident_kib[9]);
     assert!(late < early + early / 5 + 4096, "{resident_kib:?}");
+}
+
+#[test]
+fn a_long_day_with_attackers_is_as_one_without() {
+    let (_, sent) = day_of_siege(packets_wanted(30_000), seed_wanted(5));
+    assert!(sent > 2000, "{sent} datagrams of attackers");
+}
+
+/// Packets of a day with attackers, of which many follow each other.
+const PACKETS_A_DAY: u64 = 1_000_000;
+
+/// So many packets as `OVERHEARD_LONG_DAY_PACKETS` says, day by day, each with other mishaps and attacks. Each day
+/// is a row of the file `OVERHEARD_LONG_DAY_ROWS`, and a run goes on behind the rows that are there.
+#[test]
+#[ignore = "a million packets take a minute, and there are a hundred millions"]
+#[expect(clippy::disallowed_methods, reason = "it says how long a day takes")]
+fn days_with_attackers_follow_each_other() {
+    let Ok(path) = std::env::var("OVERHEARD_LONG_DAY_ROWS") else {
+        println!("OVERHEARD_LONG_DAY_ROWS does not say which file");
+        return;
+    };
+    let text = std::fs::read_to_string(&path).unwrap_or_default();
+    let rows: Vec<&str> = text.lines().skip(1).collect();
+    let mut packets: u64 =
+        rows.iter().map(|row| row.split(',').nth(1).unwrap().parse::<u64>().unwrap()).sum();
+    let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path).unwrap();
+    if text.is_empty() {
+        writeln!(file, "seed,offered,delivered,attackers,seconds").unwrap();
+    }
+    let all = packets_wanted(100 * PACKETS_A_DAY);
+    let mut seed = rows.len() as u64;
+    while packets < all {
+        let start = std::time::Instant::now();
+        let (report, sent) = day_of_siege(PACKETS_A_DAY, seed);
+        let (seconds, offered) = (start.elapsed().as_secs(), offered(&report));
+        writeln!(file, "{seed},{offered},{},{sent},{seconds}", delivered(&report)).unwrap();
+        (packets, seed) = (packets + offered, seed + 1);
+    }
+    println!("{packets} packets in {seed} days");
 }

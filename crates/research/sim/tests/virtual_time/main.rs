@@ -6,5 +6,6 @@ mod determinism;
 mod long_day;
 mod mishaps;
 mod scenes;
+mod siege;
 mod streams;
 mod trials;

@@ -74,8 +74,7 @@ pub struct Attacker {
 impl Attacker {
     /// Sends what it sends in `time`, in one go, and lets the nodes answer.
     pub fn strike(&mut self, network: &mut Network<Path>, time: Duration) {
-        let count = f64::from(self.rate) * time.as_secs_f64();
-        for _ in 0..count as usize + usize::from(self.rng.random_bool(count.fract())) {
+        for _ in 0..self.count(time) {
             if let Some((to, datagram)) = self.datagram(&network.medium.captured) {
                 let honest = network.address(1 - to);
                 let from = self.address(honest);
@@ -87,8 +86,14 @@ impl Attacker {
         }
     }
 
+    /// How many datagrams it sends in `time`.
+    pub fn count(&mut self, time: Duration) -> usize {
+        let count = f64::from(self.rate) * time.as_secs_f64();
+        count as usize + usize::from(self.rng.random_bool(count.fract()))
+    }
+
     /// Its own, anybody's, or that of the node that it pretends to be.
-    fn address(&mut self, honest: SocketAddr) -> SocketAddr {
+    pub fn address(&mut self, honest: SocketAddr) -> SocketAddr {
         match self.rng.random_range(0..3) {
             0 => honest,
             1 => ([203, 0, 113, 66], 6666).into(),
@@ -96,7 +101,8 @@ impl Attacker {
         }
     }
 
-    fn datagram(&mut self, captured: &[(usize, Vec<u8>)]) -> Option<(usize, Vec<u8>)> {
+    /// The next one, and to which node it goes.
+    pub fn datagram(&mut self, captured: &[(usize, Vec<u8>)]) -> Option<(usize, Vec<u8>)> {
         match self.weapon {
             Weapon::Replays => self.any(captured, |_| true),
             Weapon::Initiations => {

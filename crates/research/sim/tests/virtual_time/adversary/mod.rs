@@ -1,7 +1,10 @@
 //! An honest station gets through, whatever somebody on the path does who drops at most three in ten of
 //! honest datagrams and delays each by at most a second.
 
-mod attacker;
+pub mod attacker;
+mod insiders;
+mod member;
+mod scene;
 
 use attacker::{Attacker, Path, WEAPONS, Weapon};
 use node::{Config, NetworkKey, Node, PeerConfig, PrivateKey};

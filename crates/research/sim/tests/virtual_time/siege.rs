@@ -1,0 +1,101 @@
+//! Attackers on the path of a long day: all weapons at once, a little always, and much for a second a minute.
+
+use crate::adversary::attacker::{Attacker, WEAPONS};
+use crate::scenes::SECOND;
+use node::NetworkKey;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha12Rng;
+use sim::{GATEWAY, Observation, Observer, Simulation, down_link};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// How often they strike.
+const SLICE: Duration = Duration::from_millis(100);
+/// Datagrams a second by each weapon, and by one of them for a second a minute.
+const RATE: u32 = 2;
+const RATE_OF_FLOOD: u32 = 200;
+/// Datagrams that are kept; half of them gives way, but for so many handshake messages.
+const MOST_KEPT: usize = 4096;
+const MOST_HANDSHAKES_KEPT: usize = 512;
+/// Bytes of the outer headers of a frame.
+const OUTER_BYTES: usize = 28;
+
+/// The attackers, and what they have heard.
+pub struct Siege {
+    attackers: Vec<Attacker>,
+    captured: Vec<(usize, Vec<u8>)>,
+    rng: ChaCha12Rng,
+    flood_at: Duration,
+    ebb_at: Duration,
+    /// Datagrams that they sent.
+    pub sent: u64,
+}
+
+impl Siege {
+    /// Who knows the network's key.
+    pub fn new(network_key: &NetworkKey, seed: u64) -> Self {
+        let attacker = |weapon| Attacker {
+            weapon,
+            rate: RATE,
+            network_key: network_key.clone(),
+            rng: ChaCha12Rng::seed_from_u64(seed ^ (weapon as u64) << 32),
+            next: 0,
+        };
+        Siege {
+            attackers: WEAPONS.map(attacker).into(),
+            captured: Vec::new(),
+            rng: ChaCha12Rng::seed_from_u64(seed),
+            flood_at: SECOND,
+            ebb_at: SECOND,
+            sent: 0,
+        }
+    }
+
+    /// Lets time pass until `until`, and strikes meanwhile.
+    pub fn run_until(&mut self, simulation: &mut Simulation, until: Duration, watch: &mut dyn Observer) {
+        while simulation.now() < until {
+            let then = (simulation.now() + SLICE).min(until);
+            simulation.run_until(then, &mut (&mut *watch, &mut *self)).unwrap();
+            let now = simulation.now();
+            if self.flood_at <= now {
+                let which = self.rng.random_range(0..WEAPONS.len());
+                self.attackers[which].rate = RATE_OF_FLOOD;
+                self.flood_at = now + SECOND * self.rng.random_range(30..90);
+                self.ebb_at = now + SECOND;
+            } else if self.ebb_at <= now {
+                self.attackers.iter_mut().for_each(|attacker| attacker.rate = RATE);
+            }
+            self.strike(simulation, watch);
+        }
+    }
+
+    fn strike(&mut self, simulation: &mut Simulation, watch: &mut dyn Observer) {
+        for which in 0..self.attackers.len() {
+            for _ in 0..self.attackers[which].count(SLICE) {
+                let attacker = &mut self.attackers[which];
+                let Some((to, mut datagram)) = attacker.datagram(&self.captured) else { continue };
+                let honest = simulation.address(1 - to).unwrap();
+                let SocketAddr::V4(from) = attacker.address(honest.into()) else { continue };
+                self.sent += 1;
+                simulation.inject(to, from, &mut datagram, &mut (&mut *watch, &mut *self)).unwrap();
+            }
+        }
+    }
+}
+
+impl Observer for Siege {
+    fn see(&mut self, _now: Duration, sight: &Observation<'_>) {
+        let Observation::Sent { link, frame } = *sight else { return };
+        if self.captured.len() == MOST_KEPT {
+            let mut handshakes = 0;
+            let (old, new) = self.captured.split_at(MOST_KEPT / 2);
+            let kept = old.iter().filter(|(_, datagram)| {
+                handshakes += usize::from(datagram[0] & 7 != 0);
+                datagram[0] & 7 != 0 && handshakes <= MOST_HANDSHAKES_KEPT
+            });
+            self.captured = kept.chain(new).cloned().collect();
+        }
+        let to = if link == down_link(1) { 1 } else { GATEWAY };
+        self.captured.push((to, frame[OUTER_BYTES..].to_vec()));
+    }
+}
