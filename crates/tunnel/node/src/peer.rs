@@ -117,6 +117,7 @@ impl Peer {
                 sharing.leave(self.index as u8);
             }
             self.link = Some(link);
+            outside.keyring.groups.remove(self.index);
             outside.tell(self.index, Told::Started);
             if outside.roaming.is_associated(self.index) {
                 self.begin_membership(now, outside);
@@ -198,6 +199,7 @@ impl Peer {
     /// The peer's sessions are over: what was shared with that boot is void.
     pub fn end(&mut self, now: Duration, outside: &mut Outside<'_>) {
         self.sessions.end(outside.keyring);
+        outside.keyring.groups.remove(self.index);
         if let Some(Link { member: Some(member), .. }) = self.link.take()
             && let Some(sharing) = outside.sharing.as_deref_mut()
         {

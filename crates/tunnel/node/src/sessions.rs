@@ -78,12 +78,6 @@ impl Sessions {
         self.list.iter_mut().find(|session| session.local_id == local_id)
     }
 
-    /// The session that we name so to the peer.
-    #[must_use]
-    pub fn by_remote_id(&self, remote_id: u32) -> Option<&Session> {
-        self.list.iter().find(|session| session.remote_id == remote_id)
-    }
-
     /// The session that `proves` is satisfied with, and its MAC for what comes in.
     pub fn proving(&self, proves: impl Fn(&Session) -> bool) -> Option<(u32, PacketMac)> {
         let session = self.list.iter().find(|session| session.confirmed && proves(session))?;
@@ -202,6 +196,7 @@ impl Sessions {
     /// where the peer numbers its handshakes, one that it has just asked for gives way to what was recorded.
     fn add(&mut self, session: Session, keyring: &mut Keyring) {
         self.make_room(Kind::of(&session), MAX_OF_A_KIND - 1, keyring);
+        keyring.reset_by(session.local_id, (session.remote_id, session.hello.reset_token));
         self.list.push(session);
     }
 

@@ -95,6 +95,7 @@ impl Node {
         let next = choice.way(before);
         if let Some(link) = &mut self.peers[before].link {
             link.listener = None; // who associates anew begins with an empty cache
+            self.keyring.groups.remove(before);
         }
         for peer in [before, next] {
             self.peers[peer].ping_at = Some(now); // both are told with it

@@ -61,7 +61,7 @@ impl Node {
                 return None;
             }
         };
-        let Some(index) = self.peers.iter().position(|peer| peer.config.public_key == key) else {
+        let Some(index) = self.by_public_key.get(&key).copied() else {
             self.refused.handshake_stranger += u64::from(!self.keyring.shard().is_elsewhere(&key));
             return None;
         };
@@ -184,14 +184,14 @@ impl Node {
     /// A peer does not know a key of ours any more: shake hands at once. The session stays until then.
     pub(super) fn handle_reset(&mut self, now: Duration, unit: &Unit<'_>) {
         let token = wire::reset::parse(unit.body).ok();
-        let shown = |peer: &Peer| {
-            let session = peer.sessions.by_remote_id(unit.key_id)?;
-            (token == Some(session.hello.reset_token)).then_some(())
-        };
-        match self.peers.iter().position(|peer| shown(peer).is_some()) {
-            Some(index) if !self.peers[index].sessions.is_shaking_hands() => self.initiate(now, index),
-            Some(_) => {}
-            None => self.refused.unknown_key += 1,
+        let owners =
+            token.map(|token| self.keyring.owners_by_reset((unit.key_id, token)).collect::<Vec<_>>());
+        let owners = owners.unwrap_or_default();
+        self.refused.unknown_key += u64::from(owners.is_empty());
+        for index in owners {
+            if !self.peers[index].sessions.is_shaking_hands() {
+                self.initiate(now, index);
+            }
         }
     }
 
