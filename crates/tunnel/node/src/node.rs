@@ -158,7 +158,7 @@ impl Node {
         let mut peers: Vec<Peer> = peers.collect();
         let roaming = gateways::roaming(&config, boot, &mut peers, now);
         Ok(Node {
-            identity: Identity::new(config.private_key.clone(), config.network_key.clone()),
+            identity: Identity::of(&config),
             boot,
             started: now,
             rng,

@@ -257,6 +257,8 @@ impl Node {
     /// What can be said of a peer, and of where it is.
     pub(super) fn status_of(&self, now: Duration, peer: &Peer) -> PeerStatus {
         let mut status = peer.status(now, self.sharing.as_ref());
+        let network = peer.sessions.network();
+        status.previous_network_key = network.is_some_and(|network| !self.identity.is_current(network));
         if let Roaming::Gateway(whereabouts) = &self.roaming
             && let Some(Place::There(gateway)) = whereabouts.place(peer.index)
         {

@@ -5,8 +5,10 @@ use super::Node;
 use crate::admission::Answer;
 use crate::challenge;
 use crate::config::Config;
-use crate::handshake::{Marked, Refused};
+use crate::event::Event;
+use crate::handshake::{Identity, Marked, Refused};
 use crate::initiator::Introduction;
+use crate::keys::{NetworkKey, PublicKey};
 use crate::link::{capabilities, store_kib};
 use crate::peer::Peer;
 use crate::sessions::Verdict;
@@ -35,7 +37,7 @@ impl Node {
         if !self.admission.admit(now, from.ip(), has_cookie) {
             self.refused.handshake_rate += 1;
             if !has_cookie {
-                self.give_cookie(now, from, (unit.key_id, initiation.mark));
+                self.give_cookie(now, from, unit.key_id, &initiation);
             }
             return;
         }
@@ -54,18 +56,22 @@ impl Node {
         initiation: &Marked<'_>,
     ) -> Option<Answer> {
         let given = (now, 0);
-        let (key, hello, state) = match self.identity.hear(initiation, &mut self.rng) {
+        let heard = match self.identity.hear(initiation, &mut self.rng) {
             Ok(heard) => heard,
             Err(why) => {
                 self.refuse_handshake(why);
                 return None;
             }
         };
-        let Some(index) = self.by_public_key.get(&key).copied() else {
-            self.refused.handshake_stranger += u64::from(!self.keyring.shard().is_elsewhere(&key));
+        let Some(index) = self.by_public_key.get(&heard.from).copied() else {
+            self.refused.handshake_stranger += u64::from(!self.keyring.shard().is_elsewhere(&heard.from));
             return None;
         };
-        match self.peers[index].sessions.judge(&hello) {
+        if self.peers[index].revoked {
+            self.refused.handshake_revoked += 1;
+            return None;
+        }
+        match self.peers[index].sessions.judge(&heard.hello) {
             Verdict::New => {}
             Verdict::Repeated => {
                 self.refused.replay += 1;
@@ -73,7 +79,7 @@ impl Node {
             }
             Verdict::NotAbove(newest) => {
                 self.refused.replay += 1;
-                let pair_key = self.identity.pair_key(&key)?;
+                let pair_key = self.identity.pair_key(&heard.from)?;
                 let asked = (remote_id, initiation.mark);
                 let letter = challenge::tell_number(&pair_key, asked, newest, &mut self.rng);
                 return Some(Answer { peer: index, session: None, letter, first_from, given });
@@ -84,7 +90,7 @@ impl Node {
             Introduction { identity: &self.identity, hello: own_hello(&self.config, self.boot) };
         let sessions = &mut self.peers[index].sessions;
         let keyring = &mut self.keyring;
-        match sessions.respond(now, &introduction, (hello, state), remote_id, local_id, keyring) {
+        match sessions.respond(now, &introduction, heard, remote_id, local_id, keyring) {
             Ok(letter) => Some(Answer { peer: index, session: Some(local_id), letter, first_from, given }),
             Err(why) => {
                 self.refuse_handshake(why);
@@ -100,7 +106,8 @@ impl Node {
         let is_known = |answer: &Answer| peers[answer.peer].endpoint.address() == Some(from);
         let answer = self.admission.answer_again(now, from, mark, is_known);
         let is_open = |answer: &&Answer| {
-            answer.session.is_none_or(|session| peers[answer.peer].sessions.is_unconfirmed(session))
+            let peer = &peers[answer.peer];
+            !peer.revoked && answer.session.is_none_or(|session| peer.sessions.is_unconfirmed(session))
         };
         let answer = answer.filter(is_open);
         if let Some((peer, session, letter)) = answer.map(|it| (it.peer, it.session, it.letter.clone())) {
@@ -116,12 +123,12 @@ impl Node {
     }
 
     /// Gives a cookie, which is fewer bytes than came.
-    fn give_cookie(&mut self, now: Duration, from: SocketAddr, initiation: (u32, [u8; MARK_BYTES])) {
+    fn give_cookie(&mut self, now: Duration, from: SocketAddr, key_id: u32, initiation: &Marked<'_>) {
         // all shards hear it, and make the same cookies
         if self.keyring.shard().is_first() && self.admission.may_give_cookie(now) {
             let cookie = self.admission.cookies.of(now, from);
-            let letter =
-                challenge::give_cookie(self.identity.cookie_key(), initiation, cookie, &mut self.rng);
+            let (key, asked) = (initiation.network.cookie_key(), (key_id, initiation.mark));
+            let letter = challenge::give_cookie(key, asked, cookie, &mut self.rng);
             self.refused.handshake_challenged += 1;
             self.post(from, letter);
         }
@@ -159,7 +166,12 @@ impl Node {
                 peer.ping_at = Some(now);
             }
             Ok(None) => self.refused.replay += 1,
-            Err(why) => self.refuse_handshake(why),
+            Err(why) => {
+                if why == Refused::PresharedKey && peer.sessions.initiator_mut().may_complain(now) {
+                    self.events.push(Event::OtherPresharedKey { peer: peer.config.name.clone() });
+                }
+                self.refuse_handshake(why);
+            }
         }
     }
 
@@ -168,6 +180,7 @@ impl Node {
             Refused::Malformed => self.refused.malformed += 1,
             Refused::Mark => self.refused.handshake_mark += 1,
             Refused::Authentication => self.refused.authentication += 1,
+            Refused::PresharedKey => self.refused.handshake_preshared_key += 1,
         }
     }
 
@@ -205,6 +218,21 @@ impl Node {
         if let Some(letter) = sessions.initiator_mut().initiate(now, &introduction, peer, rng, keyring) {
             self.post(to, letter);
         }
+    }
+
+    /// The network has another key from now on, and had `previous` before. Sessions stay; handshakes follow.
+    pub fn set_network_keys(&mut self, key: NetworkKey, previous: Option<NetworkKey>) {
+        self.config.network_key = key;
+        self.config.previous_network_key = previous;
+        self.identity = Identity::of(&self.config);
+    }
+
+    /// Ends all that there is with a peer, and refuses its handshakes from now on. Whether it is known here.
+    pub fn revoke(&mut self, now: Duration, key: &PublicKey) -> bool {
+        let Some(index) = self.by_public_key.get(key).copied() else { return false };
+        self.peers[index].revoke(now, &mut outside!(self));
+        self.events.push(Event::Revoked { peer: self.peers[index].config.name.clone() });
+        true
     }
 
     fn post(&mut self, to: SocketAddr, letter: Vec<u8>) {
