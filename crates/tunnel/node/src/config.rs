@@ -1,10 +1,10 @@
 //! What a node is told before it starts, checked as a whole.
 
-use crate::keys::{NetworkKey, PrivateKey, PublicKey};
+use crate::keys::{NetworkKey, PresharedKey, PrivateKey, PublicKey};
 use crate::lanes::MAX_LANES;
 use crate::shorten::Shortening;
 use ipnet::IpNet;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -17,6 +17,13 @@ pub struct Config {
     pub private_key: PrivateKey,
     /// The network's key.
     pub network_key: NetworkKey,
+    /// The key that the network had before. Handshakes under it are answered, and are tried with whoever does
+    /// not answer under the new one.
+    pub previous_network_key: Option<NetworkKey>,
+    /// What this node shares with a peer beside the network's key, by the peer's public key.
+    pub preshared_keys: BTreeMap<PublicKey, PresharedKey>,
+    /// Peers whose handshakes are refused, and which are sent nothing.
+    pub revoked: BTreeSet<PublicKey>,
     /// Whom it talks to.
     pub peers: Vec<PeerConfig>,
     /// How repeated bytes are removed on the way out, and how much is stored for each direction.
@@ -61,6 +68,9 @@ impl Config {
         Config {
             private_key,
             network_key,
+            previous_network_key: None,
+            preshared_keys: BTreeMap::new(),
+            revoked: BTreeSet::new(),
             peers,
             reduce: re::Parameters::default(),
             shorten: Shortening::NONE,

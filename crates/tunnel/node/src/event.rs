@@ -54,6 +54,16 @@ pub enum Event {
         /// Which one it is.
         to: String,
     },
+    /// A peer's response does not verify. Told at most every minute.
+    OtherPresharedKey {
+        /// The peer's name.
+        peer: String,
+    },
+    /// A peer's key was revoked.
+    Revoked {
+        /// The peer's name.
+        peer: String,
+    },
     /// Another peer is the way to a destination, or none is any more.
     NextHop {
         /// The destination.
@@ -149,6 +159,12 @@ impl fmt::Display for Event {
             Event::Roamed { peer, from: Some(from), to } => write!(f, "{peer} moved from {from} to {to}"),
             Event::Roamed { peer, from: None, to } => write!(f, "{peer} is at {to}"),
             Event::Moved { from, to } => write!(f, "associated with {to} now, and no more with {from}"),
+            Event::OtherPresharedKey { peer } => write!(
+                f,
+                "no session with {peer}: its answer is under another pre-shared key; put the same key into \
+                 preshared_key_file at both ends, or take it out at both"
+            ),
+            Event::Revoked { peer } => write!(f, "the key of {peer} is revoked"),
             Event::NextHop { destination, peer: Some(peer) } => {
                 write!(f, "the way to {destination} is {peer}")
             }

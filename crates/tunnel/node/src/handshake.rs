@@ -1,6 +1,11 @@
 //! The handshake's cryptography: Noise IKpsk2, the mark that members make, the reset tokens.
 
-use crate::keys::{NetworkKey, PrivateKey, PublicKey};
+mod network;
+
+pub use network::Network;
+
+use crate::config::Config;
+use crate::keys::{PresharedKey, PrivateKey, PublicKey};
 use blake2::Blake2sMac;
 use blake2::digest::consts::{U16, U32};
 use blake2::digest::{KeyInit, Mac};
@@ -10,7 +15,8 @@ use snow::HandshakeState;
 use snow::params::{CipherChoice, DHChoice, HashChoice};
 use snow::resolvers::{CryptoResolver, DefaultResolver};
 use snow::types::{Cipher, Dh, Hash, Random};
-use wire::challenge::COOKIE_BYTES;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use wire::handshake::{Initiation, InitiationWithCookie, MARK_BYTES, NOISE_NAME, Response};
 use wire::hello::Hello;
 use wire::reset::RESET_TOKEN_BYTES;
@@ -21,8 +27,10 @@ use zeroize::Zeroize;
 const MESSAGE_BYTES: usize = 512;
 
 /// An initiation with the network's mark, not decrypted yet.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone)]
 pub struct Marked<'a> {
+    /// Whose mark it is.
+    pub network: Arc<Network>,
     /// The mark.
     pub mark: [u8; MARK_BYTES],
     /// The mark made with a cookie, if there is one.
@@ -45,6 +53,10 @@ pub enum Refused {
     /// Noise did not verify.
     #[error("handshake not authentic")]
     Authentication,
+    /// The response has the network's mark, and Noise did not verify: one of the two has another pre-shared
+    /// key for the other.
+    #[error("handshake under another pre-shared key")]
+    PresharedKey,
 }
 
 impl From<wire::Malformed> for Refused {
@@ -70,10 +82,25 @@ pub struct Keys {
 /// Who this node is.
 pub struct Identity {
     private_key: PrivateKey,
-    network_key: NetworkKey,
-    mark_key: [u8; 32],
-    cookie_key: [u8; 32],
+    /// The network's key, under which this node begins handshakes.
+    network: Arc<Network>,
+    /// The one before, while there are nodes that have no other.
+    previous: Option<Arc<Network>>,
+    /// What is shared with a peer beside the network's key.
+    preshared_keys: BTreeMap<PublicKey, PresharedKey>,
     reset_key: [u8; 32],
+}
+
+/// What an initiation says.
+pub struct HeardInitiation {
+    /// Whose it is.
+    pub from: PublicKey,
+    /// What that node says of itself.
+    pub hello: Hello,
+    /// What the response is made with.
+    pub state: HandshakeState,
+    /// The network under whose key both are.
+    pub network: Arc<Network>,
 }
 
 /// A keyed hash of `label`: one key from another.
@@ -95,19 +122,35 @@ pub fn keyed_mark(key: &[u8], parts: &[&[u8]]) -> [u8; MARK_BYTES] {
 }
 
 impl Identity {
-    /// A node with these keys.
+    /// The node of a configuration.
     #[must_use]
-    pub fn new(private_key: PrivateKey, network_key: NetworkKey) -> Self {
-        let mark_key = derive(network_key.as_bytes(), b"overheard 1 handshake mark");
-        let cookie_key = derive(network_key.as_bytes(), b"overheard 2 cookie");
+    pub fn of(config: &Config) -> Self {
+        let private_key = config.private_key.clone();
         let reset_key = derive(private_key.as_bytes(), b"overheard 1 reset token");
-        Identity { private_key, network_key, mark_key, cookie_key, reset_key }
+        let previous = config.previous_network_key.clone().map(|key| Arc::new(Network::new(key)));
+        Identity {
+            private_key,
+            network: Arc::new(Network::new(config.network_key.clone())),
+            previous,
+            preshared_keys: config.preshared_keys.clone(),
+            reset_key,
+        }
     }
 
-    /// The key that seals cookies on their way to any member of the network.
+    /// The network of the attempt behind one under the key of `before`: whoever has not answered under the
+    /// new key may have the previous one alone, and it is the new one's turn again after that.
     #[must_use]
-    pub fn cookie_key(&self) -> &[u8; 32] {
-        &self.cookie_key
+    pub fn network_after(&self, before: Option<&Network>) -> &Arc<Network> {
+        match (&self.previous, before) {
+            (Some(previous), Some(before)) if *before == *self.network => previous,
+            _ => &self.network,
+        }
+    }
+
+    /// Whether this is the network's key of now, and not the one before.
+    #[must_use]
+    pub fn is_current(&self, network: &Network) -> bool {
+        *network == *self.network
     }
 
     /// The key that this node and `peer` alone have without a handshake: for what is said of handshakes.
@@ -128,56 +171,42 @@ impl Identity {
         keyed_mark(&self.reset_key, &[&key_id.to_be_bytes()])
     }
 
-    fn mark(&self, parts: &[&[u8]]) -> [u8; MARK_BYTES] {
-        keyed_mark(&self.mark_key, parts)
+    /// The network that made a mark.
+    fn network_of(&self, parts: &[&[u8]], mark: [u8; MARK_BYTES]) -> Result<Arc<Network>, Refused> {
+        let networks = [Some(&self.network), self.previous.as_ref()];
+        let made = networks.into_iter().flatten().find(|network| network.check_mark(parts, mark).is_ok());
+        made.cloned().ok_or(Refused::Mark)
     }
 
-    fn check_mark(&self, parts: &[&[u8]], mark: [u8; MARK_BYTES]) -> Result<(), Refused> {
-        let difference = u128::from_be_bytes(self.mark(parts)) ^ u128::from_be_bytes(mark);
-        if difference == 0 { Ok(()) } else { Err(Refused::Mark) }
+    /// Noise's pre-shared key of a handshake with `peer`, before its second message.
+    fn set_noise_key(
+        &self,
+        state: &mut HandshakeState,
+        network: &Network,
+        peer: &PublicKey,
+    ) -> Result<(), Refused> {
+        Ok(state.set_psk(2, &*network.noise_key(self.preshared_keys.get(peer)))?)
     }
 
     fn noise<'a>(&'a self, rng: &mut impl Rng) -> Result<snow::Builder<'a>, snow::Error> {
         let parameters = NOISE_NAME.parse()?;
         snow::Builder::with_resolver(parameters, Box::new(SeededResolver::new(rng)))
             .local_private_key(self.private_key.as_bytes())?
-            .psk(2, self.network_key.as_bytes())?
             .prologue(b"overheard 1")
     }
 
     /// Begins a handshake: its state, and the Noise message.
     pub fn initiate(
         &self,
+        network: &Network,
         peer: &PublicKey,
         hello: &Hello,
         rng: &mut impl Rng,
     ) -> Result<(HandshakeState, Vec<u8>), Refused> {
         let mut state = self.noise(rng)?.remote_public_key(peer.as_bytes())?.build_initiator()?;
+        self.set_noise_key(&mut state, network, peer)?;
         let (noise, length) = write_message(&mut state, hello)?;
         Ok((state, noise[..length].to_vec()))
-    }
-
-    /// Appends the initiation with this Noise message to `out`, with a cookie's mark if there is a cookie;
-    /// its mark.
-    pub fn mark_initiation(
-        &self,
-        key_id: u32,
-        noise: &[u8],
-        cookie: Option<&[u8; COOKIE_BYTES]>,
-        out: &mut Vec<u8>,
-    ) -> [u8; MARK_BYTES] {
-        let start = out.len();
-        let Some(cookie) = cookie else {
-            emit_header(Kind::Initiation, key_id, None, out);
-            let mark = self.mark(&[&out[start..], noise]);
-            Initiation { mark, noise }.emit(out);
-            return mark;
-        };
-        emit_header(Kind::InitiationWithCookie, key_id, None, out);
-        let cookie_mark = keyed_mark(cookie, &[&out[start..], noise]);
-        let mark = self.mark(&[&out[start..], &cookie_mark, noise]);
-        InitiationWithCookie { mark, cookie_mark, noise }.emit(out);
-        mark
     }
 
     /// An initiation, if it has the network's mark.
@@ -185,31 +214,29 @@ impl Identity {
         let header = unit.header;
         if unit.kind == Kind::InitiationWithCookie {
             let InitiationWithCookie { mark, cookie_mark, noise } = InitiationWithCookie::parse(unit.body)?;
-            self.check_mark(&[header, &cookie_mark, noise], mark)?;
-            return Ok(Marked { mark, cookie_mark: Some(cookie_mark), header, noise });
+            let network = self.network_of(&[header, &cookie_mark, noise], mark)?;
+            return Ok(Marked { network, mark, cookie_mark: Some(cookie_mark), header, noise });
         }
         let Initiation { mark, noise } = Initiation::parse(unit.body)?;
-        self.check_mark(&[header, noise], mark)?;
-        Ok(Marked { mark, cookie_mark: None, header, noise })
+        let network = self.network_of(&[header, noise], mark)?;
+        Ok(Marked { network, mark, cookie_mark: None, header, noise })
     }
 
     /// Decrypts an initiation: who says what.
-    pub fn hear(
-        &self,
-        initiation: &Marked<'_>,
-        rng: &mut impl Rng,
-    ) -> Result<(PublicKey, Hello, HandshakeState), Refused> {
+    pub fn hear(&self, initiation: &Marked<'_>, rng: &mut impl Rng) -> Result<HeardInitiation, Refused> {
         let mut state = self.noise(rng)?.build_responder()?;
         let hello = read_message(&mut state, initiation.noise)?;
         let remote = state.get_remote_static().ok_or(Refused::Authentication)?;
-        let remote = PublicKey::from_bytes(remote.try_into().map_err(|_| Refused::Authentication)?);
-        Ok((remote, hello, state))
+        let from = PublicKey::from_bytes(remote.try_into().map_err(|_| Refused::Authentication)?);
+        let network = initiation.network.clone();
+        self.set_noise_key(&mut state, &network, &from)?;
+        Ok(HeardInitiation { from, hello, state, network })
     }
 
     /// Appends the response to an initiation that was heard.
     pub fn respond(
         &self,
-        mut state: HandshakeState,
+        (mut state, network): (HandshakeState, &Network),
         key_id: u32,
         peer_key_id: u32,
         hello: &Hello,
@@ -219,17 +246,25 @@ impl Identity {
         let noise = &noise[..length];
         let start = out.len();
         emit_header(Kind::Response, peer_key_id, None, out);
-        let mark = self.mark(&[&out[start..], &key_id.to_be_bytes(), noise]);
+        let mark = network.mark(&[&out[start..], &key_id.to_be_bytes(), noise]);
         Response { key_id, mark, noise }.emit(out);
         let (from_initiator, to_initiator) = state.dangerously_get_raw_split();
         Ok(Keys { send: to_initiator, receive: from_initiator })
     }
 
-    /// Reads the response to an initiation of ours: the peer's key id, its hello, and the keys.
-    pub fn finish(&self, state: &mut HandshakeState, unit: &Unit<'_>) -> Result<(u32, Hello, Keys), Refused> {
+    /// Reads the response to an initiation of ours under the same network's key: the peer's key id, its
+    /// hello, and the keys.
+    pub fn finish(
+        &self,
+        (state, network): (&mut HandshakeState, &Network),
+        unit: &Unit<'_>,
+    ) -> Result<(u32, Hello, Keys), Refused> {
         let message = Response::parse(unit.body)?;
-        self.check_mark(&[unit.header, &message.key_id.to_be_bytes(), message.noise], message.mark)?;
-        let hello = read_message(state, message.noise)?;
+        network.check_mark(&[unit.header, &message.key_id.to_be_bytes(), message.noise], message.mark)?;
+        let hello = read_message(state, message.noise).map_err(|why| match why {
+            Refused::Authentication => Refused::PresharedKey,
+            why => why,
+        })?;
         let (from_initiator, to_initiator) = state.dangerously_get_raw_split();
         Ok((message.key_id, hello, Keys { send: from_initiator, receive: to_initiator }))
     }
@@ -295,6 +330,7 @@ impl Random for SeededRandom {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::keys::NetworkKey;
 
     fn hello(boot: u64) -> Hello {
         Hello {
@@ -313,33 +349,35 @@ mod tests {
 
     /// An initiation of this one for that one.
     fn initiation(from: &Identity, to: &PublicKey, rng: &mut ChaCha12Rng) -> (HandshakeState, Vec<u8>) {
-        let (state, noise) = from.initiate(to, &hello(1), rng).unwrap();
+        let network = from.network_after(None);
+        let (state, noise) = from.initiate(network, to, &hello(1), rng).unwrap();
         let mut message = Vec::new();
-        from.mark_initiation(0xa11ce, &noise, None, &mut message);
+        network.mark_initiation(0xa11ce, &noise, None, &mut message);
         (state, message)
     }
 
-    fn identity(rng: &mut ChaCha12Rng, network: &NetworkKey) -> (Identity, PublicKey) {
+    fn identity_of(rng: &mut ChaCha12Rng, network: &NetworkKey) -> (Identity, PublicKey) {
         let private = PrivateKey::generate(rng);
         let public = private.public();
-        (Identity::new(private, network.clone()), public)
+        (Identity::of(&Config::new(private, network.clone(), Vec::new())), public)
     }
 
     #[test]
     fn two_members_of_a_network_agree_on_keys_and_learn_each_others_hello() {
         let rng = &mut ChaCha12Rng::seed_from_u64(1);
         let network = NetworkKey::generate(rng);
-        let (alice, alice_key) = identity(rng, &network);
-        let (bob, bob_key) = identity(rng, &network);
+        let (alice, alice_key) = identity_of(rng, &network);
+        let (bob, bob_key) = identity_of(rng, &network);
         let (mut pending, first) = initiation(&alice, &bob_key, rng);
         let unit = wire::unit::parse(&mut &first[..]).unwrap();
-        let (from, heard, state) = bob.hear(&bob.check_initiation(&unit).unwrap(), rng).unwrap();
-        assert_eq!((from, heard), (alice_key, hello(1)));
+        let heard = bob.hear(&bob.check_initiation(&unit).unwrap(), rng).unwrap();
+        assert_eq!((heard.from, heard.hello), (alice_key, hello(1)));
         let mut second = Vec::new();
-        let bobs = bob.respond(state, 0xb0b, unit.key_id, &hello(2), &mut second).unwrap();
+        let bobs =
+            bob.respond((heard.state, &heard.network), 0xb0b, unit.key_id, &hello(2), &mut second).unwrap();
         let unit = wire::unit::parse(&mut &second[..]).unwrap();
         assert_eq!(unit.key_id, 0xa11ce);
-        let (id, heard, alices) = alice.finish(&mut pending, &unit).unwrap();
+        let (id, heard, alices) = alice.finish((&mut pending, alice.network_after(None)), &unit).unwrap();
         assert_eq!((id, heard), (0xb0b, hello(2)));
         assert_eq!((alices.send, alices.receive), (bobs.receive, bobs.send));
     }
@@ -347,8 +385,8 @@ mod tests {
     #[test]
     fn another_networks_initiation_is_refused_by_its_mark() {
         let rng = &mut ChaCha12Rng::seed_from_u64(2);
-        let (alice, _) = identity(rng, &NetworkKey::generate(&mut ChaCha12Rng::seed_from_u64(3)));
-        let (bob, bob_key) = identity(rng, &NetworkKey::generate(&mut ChaCha12Rng::seed_from_u64(4)));
+        let (alice, _) = identity_of(rng, &NetworkKey::generate(&mut ChaCha12Rng::seed_from_u64(3)));
+        let (bob, bob_key) = identity_of(rng, &NetworkKey::generate(&mut ChaCha12Rng::seed_from_u64(4)));
         let (_, message) = initiation(&alice, &bob_key, rng);
         let unit = wire::unit::parse(&mut &message[..]).unwrap();
         assert_eq!(bob.check_initiation(&unit).err(), Some(Refused::Mark));
@@ -358,12 +396,13 @@ mod tests {
     fn every_changed_byte_of_a_handshake_is_noticed() {
         let rng = &mut ChaCha12Rng::seed_from_u64(5);
         let network = NetworkKey::generate(rng);
-        let (alice, _) = identity(rng, &network);
-        let (bob, bob_key) = identity(rng, &network);
-        let (_, noise) = alice.initiate(&bob_key, &hello(1), rng).unwrap();
+        let (alice, _) = identity_of(rng, &network);
+        let (bob, bob_key) = identity_of(rng, &network);
+        let network = alice.network_after(None);
+        let (_, noise) = alice.initiate(network, &bob_key, &hello(1), rng).unwrap();
         for cookie in [None, Some([9; 16])] {
             let mut message = Vec::new();
-            alice.mark_initiation(1, &noise, cookie.as_ref(), &mut message);
+            network.mark_initiation(1, &noise, cookie.as_ref(), &mut message);
             let unit = wire::unit::parse(&mut &message[..]).unwrap();
             assert_eq!(bob.check_initiation(&unit).unwrap().cookie_mark.is_some(), cookie.is_some());
             for index in 1..message.len() {
@@ -379,10 +418,64 @@ mod tests {
     fn two_nodes_have_a_key_that_no_third_has() {
         let rng = &mut ChaCha12Rng::seed_from_u64(6);
         let network = NetworkKey::generate(rng);
-        let (alice, alice_key) = identity(rng, &network);
-        let (bob, bob_key) = identity(rng, &network);
-        let (carol, _) = identity(rng, &network);
+        let (alice, alice_key) = identity_of(rng, &network);
+        let (bob, bob_key) = identity_of(rng, &network);
+        let (carol, _) = identity_of(rng, &network);
         assert_eq!(alice.pair_key(&bob_key), bob.pair_key(&alice_key));
         assert_ne!(alice.pair_key(&bob_key), carol.pair_key(&bob_key));
+    }
+
+    /// Both ends of a handshake, with what each shares with the other beside the network's key; the
+    /// initiator's result.
+    fn shake_hands(pairs: [Option<PresharedKey>; 2]) -> Result<(), Refused> {
+        let rng = &mut ChaCha12Rng::seed_from_u64(7);
+        let network = NetworkKey::generate(rng);
+        let keys = [PrivateKey::generate(rng), PrivateKey::generate(rng)];
+        let publics = keys.each_ref().map(PrivateKey::public);
+        let identities: [Identity; 2] = std::array::from_fn(|at| {
+            let mut config = Config::new(keys[at].clone(), network.clone(), Vec::new());
+            config.preshared_keys.extend(pairs[at].clone().map(|pair| (publics[1 - at], pair)));
+            Identity::of(&config)
+        });
+        let [alice, bob] = &identities;
+        let (mut pending, first) = initiation(alice, &publics[1], rng);
+        let unit = wire::unit::parse(&mut &first[..]).unwrap();
+        let heard = bob.hear(&bob.check_initiation(&unit).unwrap(), rng).unwrap();
+        let mut second = Vec::new();
+        bob.respond((heard.state, &heard.network), 0xb0b, unit.key_id, &hello(2), &mut second).unwrap();
+        let unit = wire::unit::parse(&mut &second[..]).unwrap();
+        alice.finish((&mut pending, alice.network_after(None)), &unit).map(|_| ())
+    }
+
+    #[test]
+    fn a_pair_agrees_on_keys_only_if_both_have_the_same_preshared_key() {
+        let rng = &mut ChaCha12Rng::seed_from_u64(8);
+        let (one, other) = (PresharedKey::generate(rng), PresharedKey::generate(rng));
+        assert_eq!(shake_hands([Some(one.clone()), Some(one.clone())]), Ok(()));
+        for pairs in [[Some(one.clone()), Some(other)], [Some(one.clone()), None], [None, Some(one)]] {
+            assert_eq!(shake_hands(pairs), Err(Refused::PresharedKey));
+        }
+    }
+
+    #[test]
+    fn attempts_under_the_new_and_the_previous_key_take_turns_and_either_is_answered() {
+        let rng = &mut ChaCha12Rng::seed_from_u64(9);
+        let (old, new) = (NetworkKey::generate(rng), NetworkKey::generate(rng));
+        let mut config = Config::new(PrivateKey::generate(rng), new.clone(), Vec::new());
+        config.previous_network_key = Some(old.clone());
+        let identity = Identity::of(&config);
+        let [first, second] = {
+            let first = identity.network_after(None);
+            [first, identity.network_after(Some(first))]
+        };
+        assert!(identity.is_current(first) && !identity.is_current(second));
+        assert!(identity.is_current(identity.network_after(Some(second))));
+        for (key, is_current) in [(new, true), (old, false)] {
+            let (member, _) = identity_of(rng, &key);
+            let (_, message) = initiation(&member, &config.private_key.public(), rng);
+            let unit = wire::unit::parse(&mut &message[..]).unwrap();
+            let network = identity.check_initiation(&unit).unwrap().network;
+            assert_eq!(identity.is_current(&network), is_current);
+        }
     }
 }

@@ -2,15 +2,17 @@
 //!
 //! An initiation goes out again, with the same bytes, until it is answered or too old; then the next attempt
 //! begins, and the one before may still be answered. Loss costs a third of a second so, and a slow path costs
-//! no attempt.
+//! no attempt. While the network's key is replaced, attempts under the new key and under the previous one
+//! take turns.
 
 use crate::challenge::{self, Asked};
-use crate::handshake::{Identity, Keys, Refused};
+use crate::handshake::{Identity, Keys, Network, Refused};
 use crate::keyring::Keyring;
 use crate::keys::PublicKey;
 use rand::{Rng, RngExt};
 use snow::HandshakeState;
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 use wire::challenge::COOKIE_BYTES;
 use wire::handshake::MARK_BYTES;
@@ -30,6 +32,8 @@ const MAX_ATTEMPTS: usize = 2;
 const MAX_CHALLENGES: u32 = 4;
 /// How long a cookie is shown: as long as any responder takes it.
 const COOKIE_LASTS: Duration = crate::admission::SECRET_LIFETIME;
+/// How often it is told that a response is under another pre-shared key.
+const COMPLAIN_EVERY: Duration = Duration::from_secs(60);
 /// Without a keepalive, an unanswered handshake is given up after this.
 const GIVE_UP_AFTER: Duration = Duration::from_secs(90);
 
@@ -58,6 +62,8 @@ pub struct Initiator {
     /// The newest number across boots.
     across_boots: u64,
     trying: Option<Trying>,
+    /// When it was told last that a response is under another pre-shared key.
+    complained: Option<Duration>,
 }
 
 /// A handshake that is not answered yet.
@@ -71,6 +77,7 @@ struct Trying {
 }
 
 struct Attempt {
+    network: Arc<Network>,
     state: HandshakeState,
     noise: Vec<u8>,
     mark: [u8; MARK_BYTES],
@@ -88,13 +95,15 @@ pub struct Answered {
     pub hellos: (Hello, Hello),
     /// The session's keys.
     pub keys: Keys,
+    /// The network under whose key they were agreed on.
+    pub network: Arc<Network>,
 }
 
 impl Initiator {
     /// Whose handshakes have higher numbers than this one, across boots.
     #[must_use]
     pub fn above(across_boots: u64) -> Self {
-        Initiator { begun: 0, across_boots, trying: None }
+        Initiator { begun: 0, across_boots, trying: None, complained: None }
     }
 
     /// Whether a handshake is under way.
@@ -132,15 +141,17 @@ impl Initiator {
         }
         let trying = self.trying.as_mut()?;
         if trying.attempts.back().is_none_or(|attempt| now >= attempt.since + trying.attempt_lasts(now)) {
-            self.begin_attempt(now, introduction, peer, rng, keyring)?;
+            let before = trying.attempts.back().map(|attempt| &*attempt.network);
+            let network = introduction.identity.network_after(before).clone();
+            self.begin_attempt(now, (introduction, network), peer, rng, keyring)?;
         }
-        self.letter(now, introduction.identity, rng)
+        self.letter(now, rng)
     }
 
     fn begin_attempt(
         &mut self,
         now: Duration,
-        introduction: &Introduction<'_>,
+        (introduction, network): (&Introduction<'_>, Arc<Network>),
         (index, peer): (usize, &PublicKey),
         rng: &mut impl Rng,
         keyring: &mut Keyring,
@@ -149,7 +160,7 @@ impl Initiator {
         self.across_boots = self.across_boots.saturating_add(1);
         let local_id = keyring.allocate(rng, index);
         let hello = introduction.hello(self.begun, self.across_boots, local_id);
-        let Ok((state, noise)) = introduction.identity.initiate(peer, &hello, rng) else {
+        let Ok((state, noise)) = introduction.identity.initiate(&network, peer, &hello, rng) else {
             keyring.release(local_id);
             self.stop(keyring);
             return None;
@@ -161,12 +172,12 @@ impl Initiator {
             keyring.release(oldest.local_id);
         }
         let (mark, challenges) = ([0; MARK_BYTES], 0);
-        attempts.push_back(Attempt { state, noise, mark, local_id, hello, since: now, challenges });
+        attempts.push_back(Attempt { network, state, noise, mark, local_id, hello, since: now, challenges });
         Some(())
     }
 
     /// The newest attempt's initiation.
-    fn letter(&mut self, now: Duration, identity: &Identity, rng: &mut impl Rng) -> Option<Vec<u8>> {
+    fn letter(&mut self, now: Duration, rng: &mut impl Rng) -> Option<Vec<u8>> {
         let trying = self.trying.as_mut()?;
         let wait = trying.wait(now);
         trying.send_at = now + wait + wait.mul_f64(rng.random_range(0.0..0.25));
@@ -174,7 +185,7 @@ impl Initiator {
         let cookie = trying.cookie.as_ref().map(|(cookie, _)| cookie);
         let attempt = trying.attempts.back_mut()?;
         let mut letter = Vec::new();
-        attempt.mark = identity.mark_initiation(attempt.local_id, &attempt.noise, cookie, &mut letter);
+        attempt.mark = attempt.network.mark_initiation(attempt.local_id, &attempt.noise, cookie, &mut letter);
         Some(letter)
     }
 
@@ -188,26 +199,25 @@ impl Initiator {
         rng: &mut impl Rng,
         keyring: &mut Keyring,
     ) -> Option<Vec<u8>> {
-        let identity = introduction.identity;
         let trying = self.trying.as_mut()?;
         let attempt = trying.attempts.back_mut()?;
         let is_its = attempt.local_id == unit.key_id && attempt.challenges < MAX_CHALLENGES;
         if !is_its {
             return None;
         }
-        match challenge::open(identity.cookie_key(), &trying.pair_key, attempt.mark, unit)? {
+        match challenge::open(attempt.network.cookie_key(), &trying.pair_key, attempt.mark, unit)? {
             Asked::Cookie(cookie) => {
                 attempt.challenges += 1;
                 trying.cookie = Some((cookie, now));
             }
             Asked::NumberAbove(newest) => {
-                let challenges = attempt.challenges + 1;
+                let (challenges, network) = (attempt.challenges + 1, attempt.network.clone());
                 self.across_boots = self.across_boots.max(newest);
-                self.begin_attempt(now, introduction, peer, rng, keyring)?;
+                self.begin_attempt(now, (introduction, network), peer, rng, keyring)?;
                 self.trying.as_mut()?.attempts.back_mut()?.challenges = challenges;
             }
         }
-        self.letter(now, identity, rng)
+        self.letter(now, rng)
     }
 
     /// Takes the response to an initiation of ours, if it is that. A response that does not verify changes
@@ -222,14 +232,23 @@ impl Initiator {
         let Some(attempt) = attempts.into_iter().find(|attempt| attempt.local_id == unit.key_id) else {
             return Ok(None);
         };
-        let (remote_id, hello, keys) = identity.finish(&mut attempt.state, unit)?;
-        let (local_id, own) = (attempt.local_id, attempt.hello);
+        let (remote_id, hello, keys) = identity.finish((&mut attempt.state, &attempt.network), unit)?;
+        let (local_id, own, network) = (attempt.local_id, attempt.hello, attempt.network.clone());
         for attempt in self.trying.take().into_iter().flat_map(|trying| trying.attempts) {
             if attempt.local_id != local_id {
                 keyring.release(attempt.local_id);
             }
         }
-        Ok(Some(Answered { ids: (local_id, remote_id), hellos: (own, hello), keys }))
+        Ok(Some(Answered { ids: (local_id, remote_id), hellos: (own, hello), keys, network }))
+    }
+
+    /// Whether it is to be told that a response is under another pre-shared key: not with every one.
+    pub fn may_complain(&mut self, now: Duration) -> bool {
+        let may = self.complained.is_none_or(|before| now >= before + COMPLAIN_EVERY);
+        if may {
+            self.complained = Some(now);
+        }
+        may
     }
 
     /// Gives up a handshake that nobody answers, unless it is to go on for ever. Whether it did.
@@ -241,7 +260,8 @@ impl Initiator {
         over
     }
 
-    fn stop(&mut self, keyring: &mut Keyring) {
+    /// Gives up the handshake that is under way, if there is one.
+    pub fn stop(&mut self, keyring: &mut Keyring) {
         for attempt in self.trying.take().into_iter().flat_map(|trying| trying.attempts) {
             keyring.release(attempt.local_id);
         }

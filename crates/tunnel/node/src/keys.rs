@@ -84,6 +84,11 @@ secret! {
     NetworkKey
 }
 
+secret! {
+    /// The key that two nodes share beside the network's.
+    PresharedKey
+}
+
 impl PrivateKey {
     /// The public key that belongs to it.
     #[must_use]

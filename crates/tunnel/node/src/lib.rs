@@ -88,7 +88,7 @@ mod vectors;
 
 pub use config::{Config, ConfigError, Destination, Gateways, Group, Mesh, PeerConfig};
 pub use event::{Event, Outcome, SentPacket};
-pub use keys::{NetworkKey, NotAKey, PrivateKey, PublicKey};
+pub use keys::{NetworkKey, NotAKey, PresharedKey, PrivateKey, PublicKey};
 pub use lanes::MAX_LANES;
 pub use node::{Node, Transmit, station_name};
 pub use pack::{AROUND_PACKET, LANE_BYTES, SHARING_BYTES};

@@ -22,6 +22,7 @@ use crate::event::Event;
 use crate::group::{Reached, Sharing};
 use crate::handshake::Identity;
 use crate::keyring::Keyring;
+use crate::keys::PublicKey;
 use crate::pack::{AROUND_PACKET, GroupUnit, Packed, SHARING_BYTES};
 use crate::peer::Peer;
 use crate::roaming::{Roaming, Told};
@@ -32,7 +33,7 @@ use crate::shards::{ELSEWHERE, Shard};
 use crate::status::{Refused, Status};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 use wire::frame;
@@ -97,6 +98,8 @@ pub struct Node {
     destinations: Destinations,
     keyring: Keyring,
     peers: Vec<Peer>,
+    /// Which of them has a public key.
+    by_public_key: BTreeMap<PublicKey, usize>,
     /// Whose turn it is to send.
     turn: usize,
     /// Handshake messages and resets, which are not sealed.
@@ -155,7 +158,7 @@ impl Node {
         let mut peers: Vec<Peer> = peers.collect();
         let roaming = gateways::roaming(&config, boot, &mut peers, now);
         Ok(Node {
-            identity: Identity::new(config.private_key.clone(), config.network_key.clone()),
+            identity: Identity::of(&config),
             boot,
             started: now,
             rng,
@@ -167,6 +170,7 @@ impl Node {
                 now,
             ),
             keyring: Keyring::new(shard),
+            by_public_key: peers.iter().map(|peer| (peer.config.public_key, peer.index)).collect(),
             peers,
             turn: 0,
             letters: VecDeque::new(),
@@ -350,10 +354,12 @@ impl Node {
         body: &mut [u8],
     ) {
         let &Sealed { from, ecn, key_id, counter, .. } = arrival;
-        let mut listener =
-            |peer: &mut Peer| peer.link.as_mut()?.listener.as_mut()?.open(key_id, counter, way, header, body);
-        let mut peers = self.peers.iter_mut().enumerate();
-        let Some((index, opened)) = peers.find_map(|(index, peer)| Some((index, listener(peer)?))) else {
+        let member_of = self.keyring.groups.of_unit(key_id, way);
+        let opened = member_of.and_then(|index| {
+            let listener = self.peers[index].link.as_mut()?.listener.as_mut()?;
+            Some((index, listener.open(key_id, counter, way, header, body)?))
+        });
+        let Some((index, opened)) = opened else {
             // what others say to their groups is none of ours
             self.refused.unknown_key += u64::from(way == Reached::Sent);
             return;

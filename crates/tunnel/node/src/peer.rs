@@ -49,6 +49,8 @@ pub(crate) struct Peer {
     /// Which of this node's associations is with it, a station's with a gateway; 0 if it is another one's,
     /// none where there is no other one.
     pub associated: Option<u8>,
+    /// Its handshakes are refused, and it is sent nothing.
+    pub revoked: bool,
     /// This node is going away and says so.
     pub closing: bool,
     /// The peer went away and said so.
@@ -59,9 +61,11 @@ pub(crate) struct Peer {
 
 impl Peer {
     pub fn new(index: usize, config: PeerConfig, node: &Config, salt: [u64; 4]) -> Self {
+        let revoked = node.revoked.contains(&config.public_key);
         Peer {
             index,
-            endpoint: Endpoint::new(config.endpoint),
+            endpoint: Endpoint::new(config.endpoint.filter(|_| !revoked)),
+            revoked,
             config,
             sessions: Sessions::new(node.handshakes_above),
             link: None,
@@ -117,6 +121,7 @@ impl Peer {
                 sharing.leave(self.index as u8);
             }
             self.link = Some(link);
+            outside.keyring.groups.remove(self.index);
             outside.tell(self.index, Told::Started);
             if outside.roaming.is_associated(self.index) {
                 self.begin_membership(now, outside);
@@ -198,6 +203,7 @@ impl Peer {
     /// The peer's sessions are over: what was shared with that boot is void.
     pub fn end(&mut self, now: Duration, outside: &mut Outside<'_>) {
         self.sessions.end(outside.keyring);
+        outside.keyring.groups.remove(self.index);
         if let Some(Link { member: Some(member), .. }) = self.link.take()
             && let Some(sharing) = outside.sharing.as_deref_mut()
         {
@@ -208,6 +214,18 @@ impl Peer {
         self.ping_at = None;
         self.unanswered_since = None;
         outside.events.push(Event::SessionDown { peer: self.config.name.clone() });
+        self.is_unreachable(now, outside);
+    }
+
+    /// Ends all that there is with it, for good. Without an endpoint nothing is sent to it any more.
+    pub fn revoke(&mut self, now: Duration, outside: &mut Outside<'_>) {
+        self.revoked = true;
+        self.endpoint = Endpoint::new(None);
+        self.sessions.initiator_mut().stop(outside.keyring);
+        if self.link.is_some() || self.sessions.established().is_some() {
+            self.end(now, outside);
+        }
+        self.sessions.end(outside.keyring);
         self.is_unreachable(now, outside);
     }
 
@@ -310,6 +328,8 @@ impl Peer {
             srtt_seconds: link.and_then(|link| link.outstanding.srtt()).map(|srtt| srtt.as_secs_f64()),
             loss: link.and_then(|link| link.outstanding.loss()),
             reachable: self.reachability.is_up(),
+            previous_network_key: false,
+            revoked: self.revoked,
             source_ports: self.lanes.ports().0,
             heard_ports: self.lanes.ports().1,
             path_mtu_bytes: self

@@ -73,6 +73,9 @@ impl Peer {
 
     /// Whether a packet for the peer is sent or held.
     pub(crate) fn takes_packets(&mut self, now: Duration) -> bool {
+        if self.revoked {
+            return false;
+        }
         self.reachability.up || now < *self.reachability.holds_since.get_or_insert(now) + DOWN_AFTER
     }
 

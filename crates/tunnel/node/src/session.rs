@@ -1,6 +1,6 @@
 //! A session: the keys of one handshake, the counters under them, and when they were made.
 
-use crate::handshake::{Keys, derive};
+use crate::handshake::{Keys, Network, derive};
 use crate::replay::ReplayWindow;
 use crate::seal::{COUNTER_LIMIT, Seal, TrafficKey};
 use re::mac::PacketMac;
@@ -31,6 +31,8 @@ pub struct Session {
     pub confirmed: bool,
     /// Where the response went, of a session that the peer began.
     pub answered_to: Vec<SocketAddr>,
+    /// The network under whose key the two agreed.
+    pub network: Arc<Network>,
     /// What the peer said of itself.
     pub hello: Hello,
     /// What both speak.
@@ -69,7 +71,7 @@ impl Session {
     /// The session that a handshake gave, in which this node and the peer said these hellos.
     #[must_use]
     pub fn new(
-        mut keys: Keys,
+        (mut keys, network): (Keys, Arc<Network>),
         local_id: u32,
         remote_id: u32,
         hellos: (&Hello, Hello),
@@ -85,6 +87,7 @@ impl Session {
             initiator,
             confirmed: initiator,
             answered_to: Vec::new(),
+            network,
             hello,
             send_mac: PacketMac::new(&derive(&keys.send, b"overheard 1 packet mac")),
             receive_mac: PacketMac::new(&derive(&keys.receive, b"overheard 1 packet mac")),

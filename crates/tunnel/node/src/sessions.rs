@@ -1,11 +1,10 @@
 //! A peer's sessions, and the handshake that is under way with it.
 
-use crate::handshake::{Identity, Keys, Refused};
+use crate::handshake::{HeardInitiation, Identity, Keys, Network, Refused};
 use crate::initiator::{Answered, Initiator, Introduction};
 use crate::keyring::Keyring;
 use crate::session::{REKEY_AFTER, Session};
 use re::mac::PacketMac;
-use snow::HandshakeState;
 use std::net::SocketAddr;
 use std::time::Duration;
 use wire::hello::Hello;
@@ -78,12 +77,6 @@ impl Sessions {
         self.list.iter_mut().find(|session| session.local_id == local_id)
     }
 
-    /// The session that we name so to the peer.
-    #[must_use]
-    pub fn by_remote_id(&self, remote_id: u32) -> Option<&Session> {
-        self.list.iter().find(|session| session.remote_id == remote_id)
-    }
-
     /// The session that `proves` is satisfied with, and its MAC for what comes in.
     pub fn proving(&self, proves: impl Fn(&Session) -> bool) -> Option<(u32, PacketMac)> {
         let session = self.list.iter().find(|session| session.confirmed && proves(session))?;
@@ -104,6 +97,13 @@ impl Sessions {
     pub fn version(&self) -> Option<u8> {
         let session = self.list.iter().find(|session| Some(session.local_id) == self.sending)?;
         Some(session.version)
+    }
+
+    /// The network under whose key the session in use was agreed on.
+    #[must_use]
+    pub fn network(&self) -> Option<&Network> {
+        let session = self.list.iter().find(|session| Some(session.local_id) == self.sending)?;
+        Some(&session.network)
     }
 
     /// The handshake that this node begins, if one is under way.
@@ -147,7 +147,8 @@ impl Sessions {
         keyring: &mut Keyring,
     ) -> Result<Option<u32>, Refused> {
         let Some(answered) = self.initiator.finish(identity, unit, keyring)? else { return Ok(None) };
-        let Answered { ids: (local_id, remote_id), hellos: (own, hello), keys } = answered;
+        let Answered { ids: (local_id, remote_id), hellos: (own, hello), keys, network } = answered;
+        let keys = (keys, network);
         self.add(Session::new(keys, local_id, remote_id, (&own, hello), true, now), keyring);
         Ok(Some(local_id))
     }
@@ -189,19 +190,20 @@ impl Sessions {
         &mut self,
         now: Duration,
         introduction: &Introduction<'_>,
-        heard: (Hello, HandshakeState),
+        heard: HeardInitiation,
         remote_id: u32,
         local_id: u32,
         keyring: &mut Keyring,
     ) -> Result<Vec<u8>, Refused> {
-        let (hello, state) = heard;
+        let HeardInitiation { hello, state, network, .. } = heard;
         let own = introduction.hello(0, 0, local_id);
         let mut letter = Vec::new();
         let keys: Keys = introduction
             .identity
-            .respond(state, local_id, remote_id, &own, &mut letter)
+            .respond((state, &network), local_id, remote_id, &own, &mut letter)
             .inspect_err(|_| keyring.release(local_id))?;
         self.newest = self.newest.max(hello.second.map(|second| second.across_boots));
+        let keys = (keys, network);
         self.add(Session::new(keys, local_id, remote_id, (&own, hello), false, now), keyring);
         Ok(letter)
     }
@@ -210,6 +212,7 @@ impl Sessions {
     /// where the peer numbers its handshakes, one that it has just asked for gives way to what was recorded.
     fn add(&mut self, session: Session, keyring: &mut Keyring) {
         self.make_room(Kind::of(&session), MAX_OF_A_KIND - 1, keyring);
+        keyring.reset_by(session.local_id, (session.remote_id, session.hello.reset_token));
         self.list.push(session);
     }
 

@@ -58,6 +58,12 @@ pub struct PeerStatus {
     pub reachable: bool,
     /// Seconds since the session's handshake; none without a session.
     pub session_age_seconds: Option<f64>,
+    /// Whether the session was agreed on under the key that the network had before.
+    #[serde(default)]
+    pub previous_network_key: bool,
+    /// Whether its key was revoked.
+    #[serde(default)]
+    pub revoked: bool,
     /// The version of the formats that the session speaks; 0: they have none in common, and it is a plain
     /// tunnel.
     pub version: Option<u8>,
@@ -348,6 +354,12 @@ pub struct Refused {
     pub handshake_repeated: u64,
     /// Handshakes beyond that rate whose senders were given a cookie.
     pub handshake_challenged: u64,
+    /// Handshakes of peers whose keys were revoked.
+    #[serde(default)]
+    pub handshake_revoked: u64,
+    /// Responses that do not verify: under another pre-shared key.
+    #[serde(default)]
+    pub handshake_preshared_key: u64,
     /// Packets from the TUN that lead to no peer.
     pub no_route: u64,
     /// Packets from the TUN that are no IP.
@@ -368,6 +380,8 @@ impl std::ops::AddAssign for Refused {
             handshake_rate,
             handshake_repeated,
             handshake_challenged,
+            handshake_revoked,
+            handshake_preshared_key,
             no_route,
             not_ip,
         } = other;
@@ -382,6 +396,8 @@ impl std::ops::AddAssign for Refused {
         self.handshake_rate += handshake_rate;
         self.handshake_repeated += handshake_repeated;
         self.handshake_challenged += handshake_challenged;
+        self.handshake_revoked += handshake_revoked;
+        self.handshake_preshared_key += handshake_preshared_key;
         self.no_route += no_route;
         self.not_ip += not_ip;
     }

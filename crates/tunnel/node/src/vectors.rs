@@ -1,7 +1,8 @@
 //! The test vectors of docs/wire-format.md that speak of keys.
 
 use crate::challenge::{self, Asked};
-use crate::handshake::{Identity, derive, keyed_mark};
+use crate::config::Config;
+use crate::handshake::{Identity, Network, derive, keyed_mark};
 use crate::seal::{Seal, TrafficKey};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -33,9 +34,15 @@ fn keys_tokens_and_seals_are_those_of_the_specification() {
             }
             "reset token" => {
                 let private_key = STANDARD.encode(key(&value["private_key"])).parse().unwrap();
-                let identity = Identity::new(private_key, STANDARD.encode([0; 32]).parse().unwrap());
+                let network_key = STANDARD.encode([0; 32]).parse().unwrap();
+                let identity = Identity::of(&Config::new(private_key, network_key, Vec::new()));
                 let key_id = value["key_id"].as_u64().unwrap() as u32;
                 assert_eq!(identity.reset_token(key_id).as_slice(), expected);
+            }
+            "preshared key" => {
+                let network_key = STANDARD.encode(key(&value["network_key"])).parse().unwrap();
+                let pair = STANDARD.encode(key(&value["pair_key"])).parse().unwrap();
+                assert_eq!(Network::new(network_key).noise_key(Some(&pair)).as_slice(), expected);
             }
             "sealed" => {
                 let counter = value["counter"].as_u64().unwrap();
@@ -65,5 +72,5 @@ fn keys_tokens_and_seals_are_those_of_the_specification() {
         }
         checked += 1;
     }
-    assert_eq!(checked, 8);
+    assert_eq!(checked, 9);
 }

@@ -26,7 +26,8 @@ use wire::unit::{self, Kind};
 use wire::varint;
 
 /// Those that this crate does not read: `node` reads those of cryptography, `published` those of experiments.
-const OF_OTHERS: [&str; 6] = ["derive", "reset token", "sealed", "hashed", "challenge", "cookie mark"];
+const OF_OTHERS: [&str; 7] =
+    ["derive", "reset token", "preshared key", "sealed", "hashed", "challenge", "cookie mark"];
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()

@@ -67,6 +67,8 @@ pub(crate) mod tests {
             public_key: "AAAA".to_owned(),
             endpoint: Some("192.0.2.2:4780".parse().unwrap()),
             reachable: true,
+            previous_network_key: false,
+            revoked: false,
             session_age_seconds: Some(30.0),
             version: Some(1),
             srtt_seconds: Some(0.04),

@@ -3,6 +3,7 @@
 use super::heard::Untold;
 use super::others::Others;
 use super::pieces::Pieces;
+use crate::keyring::OfPeer;
 use crate::replay::{ReplayWindow, WINDOW};
 use crate::seal::TrafficKey;
 use crate::session::NotOpened;
@@ -142,6 +143,12 @@ impl Listener {
     /// Which member this is.
     pub fn member(&self) -> u8 {
         self.membership.member
+    }
+
+    /// The ids of the keys under which units are opened here.
+    pub fn key_ids(&self) -> OfPeer {
+        let own = self.keys.iter().flatten().map(Keys::key_id).collect();
+        OfPeer { own, others: self.others.key_ids().collect() }
     }
 
     /// Opens a unit in place: the bytes of its plaintext, and its counter. `None`: it is of another group.

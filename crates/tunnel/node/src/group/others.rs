@@ -61,6 +61,11 @@ impl Others {
         self.get(key_id).map(|other| &mut other.untold)
     }
 
+    /// The ids of the keys.
+    pub fn key_ids(&self) -> impl Iterator<Item = u32> + '_ {
+        self.0.iter().map(|other| other.keys.key_id())
+    }
+
     /// Whether this is the key of another group.
     pub fn knows(&self, key_id: u32) -> bool {
         self.0.iter().any(|other| other.keys.key_id() == key_id)

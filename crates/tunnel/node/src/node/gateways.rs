@@ -95,6 +95,7 @@ impl Node {
         let next = choice.way(before);
         if let Some(link) = &mut self.peers[before].link {
             link.listener = None; // who associates anew begins with an empty cache
+            self.keyring.groups.remove(before);
         }
         for peer in [before, next] {
             self.peers[peer].ping_at = Some(now); // both are told with it
@@ -256,6 +257,8 @@ impl Node {
     /// What can be said of a peer, and of where it is.
     pub(super) fn status_of(&self, now: Duration, peer: &Peer) -> PeerStatus {
         let mut status = peer.status(now, self.sharing.as_ref());
+        let network = peer.sessions.network();
+        status.previous_network_key = network.is_some_and(|network| !self.identity.is_current(network));
         if let Roaming::Gateway(whereabouts) = &self.roaming
             && let Some(Place::There(gateway)) = whereabouts.place(peer.index)
         {

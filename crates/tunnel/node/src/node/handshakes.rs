@@ -5,14 +5,15 @@ use super::Node;
 use crate::admission::{Answer, Letter};
 use crate::challenge;
 use crate::config::Config;
-use crate::handshake::{Marked, Refused};
+use crate::event::Event;
+use crate::handshake::{Identity, Marked, Refused};
 use crate::initiator::Introduction;
+use crate::keys::{NetworkKey, PublicKey};
 use crate::link::{capabilities, store_kib};
 use crate::peer::Peer;
 use crate::sessions::Verdict;
 use std::net::SocketAddr;
 use std::time::Duration;
-use wire::handshake::MARK_BYTES;
 use wire::hello::{DRAFT, Hello, Second};
 use wire::unit::{self, Kind, Unit};
 
@@ -31,18 +32,18 @@ impl Node {
         });
         let answers = &self.admission.answers;
         if answers.has(initiation.mark) && !(has_cookie && answers.awaits_cookie(initiation.mark)) {
-            return self.answer_again(now, from, (unit.key_id, initiation.mark));
+            return self.answer_again(now, from, (unit.key_id, &initiation));
         }
         if !self.admission.admit(now, from.ip(), has_cookie) {
             self.refused.handshake_rate += 1;
             if !has_cookie {
-                self.give_cookie(now, from, (unit.key_id, initiation.mark));
+                self.give_cookie(now, from, (unit.key_id, &initiation));
             }
             return;
         }
         let answer = self.answer_initiation((now, from), unit.key_id, &initiation, has_cookie);
         if let Some(answer) = &answer {
-            self.post_answer((now, from), (unit.key_id, initiation.mark), answer);
+            self.post_answer((now, from), (unit.key_id, &initiation), answer);
         }
         self.admission.answers.note(initiation.mark, answer);
     }
@@ -56,18 +57,22 @@ impl Node {
         has_cookie: bool,
     ) -> Option<Answer> {
         let given = (now, 0);
-        let (key, hello, state) = match self.identity.hear(initiation, &mut self.rng) {
+        let heard = match self.identity.hear(initiation, &mut self.rng) {
             Ok(heard) => heard,
             Err(why) => {
                 self.refuse_handshake(why);
                 return None;
             }
         };
-        let Some(index) = self.peers.iter().position(|peer| peer.config.public_key == key) else {
-            self.refused.handshake_stranger += u64::from(!self.keyring.shard().is_elsewhere(&key));
+        let Some(index) = self.by_public_key.get(&heard.from).copied() else {
+            self.refused.handshake_stranger += u64::from(!self.keyring.shard().is_elsewhere(&heard.from));
             return None;
         };
-        match self.peers[index].sessions.judge(&hello) {
+        if self.peers[index].revoked {
+            self.refused.handshake_revoked += 1;
+            return None;
+        }
+        match self.peers[index].sessions.judge(&heard.hello) {
             Verdict::New => {}
             Verdict::Repeated => {
                 self.refused.replay += 1;
@@ -75,13 +80,13 @@ impl Node {
             }
             Verdict::NotAbove(newest) => {
                 self.refused.replay += 1;
-                let pair_key = self.identity.pair_key(&key)?;
+                let pair_key = self.identity.pair_key(&heard.from)?;
                 let asked = (remote_id, initiation.mark);
                 let letter = Letter::Unit(challenge::tell_number(&pair_key, asked, newest, &mut self.rng));
                 return Some(Answer { peer: index, session: None, letter, first_from, given });
             }
         }
-        if !has_cookie && self.peers[index].sessions.is_crowded_for(&hello) {
+        if !has_cookie && self.peers[index].sessions.is_crowded_for(&heard.hello) {
             return Some(Answer { peer: index, session: None, letter: Letter::Cookie, first_from, given });
         }
         let local_id = self.keyring.allocate(&mut self.rng, index);
@@ -89,7 +94,7 @@ impl Node {
             Introduction { identity: &self.identity, hello: own_hello(&self.config, self.boot) };
         let sessions = &mut self.peers[index].sessions;
         let keyring = &mut self.keyring;
-        match sessions.respond(now, &introduction, (hello, state), remote_id, local_id, keyring) {
+        match sessions.respond(now, &introduction, heard, remote_id, local_id, keyring) {
             Ok(unit) => {
                 let (session, letter) = (Some(local_id), Letter::Unit(unit));
                 Some(Answer { peer: index, session, letter, first_from, given })
@@ -102,46 +107,43 @@ impl Node {
     }
 
     /// An initiation came again: whoever lost the answer gets it once more, and what it has led to stays.
-    fn answer_again(&mut self, now: Duration, from: SocketAddr, initiation: (u32, [u8; MARK_BYTES])) {
+    fn answer_again(&mut self, now: Duration, from: SocketAddr, asked: (u32, &Marked<'_>)) {
         self.refused.handshake_repeated += 1;
         let peers = &self.peers;
         let is_known = |answer: &Answer| peers[answer.peer].endpoint.address() == Some(from);
-        let answer = self.admission.answer_again(now, from, initiation.1, is_known);
+        let answer = self.admission.answer_again(now, from, asked.1.mark, is_known);
         let is_open = |answer: &&Answer| {
-            answer.session.is_none_or(|session| peers[answer.peer].sessions.is_unconfirmed(session))
+            let peer = &peers[answer.peer];
+            !peer.revoked && answer.session.is_none_or(|session| peer.sessions.is_unconfirmed(session))
         };
         if let Some(answer) = answer.filter(is_open).cloned() {
-            self.post_answer((now, from), initiation, &answer);
+            self.post_answer((now, from), asked, &answer);
         }
     }
 
-    fn post_answer(
-        &mut self,
-        (now, to): (Duration, SocketAddr),
-        initiation: (u32, [u8; MARK_BYTES]),
-        answer: &Answer,
-    ) {
+    fn post_answer(&mut self, (now, to): (Duration, SocketAddr), asked: (u32, &Marked<'_>), answer: &Answer) {
         if let Some(session) = answer.session {
             self.peers[answer.peer].sessions.note_answer(session, to);
         }
         match &answer.letter {
             Letter::Unit(unit) => self.post(to, unit.clone()),
-            Letter::Cookie => self.post_cookie(now, to, initiation),
+            Letter::Cookie => self.post_cookie(now, to, asked),
         }
     }
 
     /// Gives a cookie, if it may.
-    fn give_cookie(&mut self, now: Duration, from: SocketAddr, initiation: (u32, [u8; MARK_BYTES])) {
+    fn give_cookie(&mut self, now: Duration, from: SocketAddr, asked: (u32, &Marked<'_>)) {
         // all shards hear it, and make the same cookies
         if self.keyring.shard().is_first() && self.admission.may_give_cookie(now) {
-            self.post_cookie(now, from, initiation);
+            self.post_cookie(now, from, asked);
         }
     }
 
     /// Sends a cookie, which is fewer bytes than came.
-    fn post_cookie(&mut self, now: Duration, to: SocketAddr, initiation: (u32, [u8; MARK_BYTES])) {
+    fn post_cookie(&mut self, now: Duration, to: SocketAddr, (key_id, initiation): (u32, &Marked<'_>)) {
         let cookie = self.admission.cookies.of(now, to);
-        let unit = challenge::give_cookie(self.identity.cookie_key(), initiation, cookie, &mut self.rng);
+        let (key, asked) = (initiation.network.cookie_key(), (key_id, initiation.mark));
+        let unit = challenge::give_cookie(key, asked, cookie, &mut self.rng);
         self.refused.handshake_challenged += 1;
         self.post(to, unit);
     }
@@ -178,7 +180,12 @@ impl Node {
                 peer.ping_at = Some(now);
             }
             Ok(None) => self.refused.replay += 1,
-            Err(why) => self.refuse_handshake(why),
+            Err(why) => {
+                if why == Refused::PresharedKey && peer.sessions.initiator_mut().may_complain(now) {
+                    self.events.push(Event::OtherPresharedKey { peer: peer.config.name.clone() });
+                }
+                self.refuse_handshake(why);
+            }
         }
     }
 
@@ -187,6 +194,7 @@ impl Node {
             Refused::Malformed => self.refused.malformed += 1,
             Refused::Mark => self.refused.handshake_mark += 1,
             Refused::Authentication => self.refused.authentication += 1,
+            Refused::PresharedKey => self.refused.handshake_preshared_key += 1,
         }
     }
 
@@ -203,14 +211,14 @@ impl Node {
     /// A peer does not know a key of ours any more: shake hands at once. The session stays until then.
     pub(super) fn handle_reset(&mut self, now: Duration, unit: &Unit<'_>) {
         let token = wire::reset::parse(unit.body).ok();
-        let shown = |peer: &Peer| {
-            let session = peer.sessions.by_remote_id(unit.key_id)?;
-            (token == Some(session.hello.reset_token)).then_some(())
-        };
-        match self.peers.iter().position(|peer| shown(peer).is_some()) {
-            Some(index) if !self.peers[index].sessions.is_shaking_hands() => self.initiate(now, index),
-            Some(_) => {}
-            None => self.refused.unknown_key += 1,
+        let owners =
+            token.map(|token| self.keyring.owners_by_reset((unit.key_id, token)).collect::<Vec<_>>());
+        let owners = owners.unwrap_or_default();
+        self.refused.unknown_key += u64::from(owners.is_empty());
+        for index in owners {
+            if !self.peers[index].sessions.is_shaking_hands() {
+                self.initiate(now, index);
+            }
         }
     }
 
@@ -224,6 +232,21 @@ impl Node {
         if let Some(letter) = sessions.initiator_mut().initiate(now, &introduction, peer, rng, keyring) {
             self.post(to, letter);
         }
+    }
+
+    /// The network has another key from now on, and had `previous` before. Sessions stay; handshakes follow.
+    pub fn set_network_keys(&mut self, key: NetworkKey, previous: Option<NetworkKey>) {
+        self.config.network_key = key;
+        self.config.previous_network_key = previous;
+        self.identity = Identity::of(&self.config);
+    }
+
+    /// Ends all that there is with a peer, and refuses its handshakes from now on. Whether it is known here.
+    pub fn revoke(&mut self, now: Duration, key: &PublicKey) -> bool {
+        let Some(index) = self.by_public_key.get(key).copied() else { return false };
+        self.peers[index].revoke(now, &mut outside!(self));
+        self.events.push(Event::Revoked { peer: self.peers[index].config.name.clone() });
+        true
     }
 
     fn post(&mut self, to: SocketAddr, letter: Vec<u8>) {

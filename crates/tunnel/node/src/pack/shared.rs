@@ -223,6 +223,10 @@ impl Peer {
                 if !listener.as_mut().is_some_and(|listener| listener.renew(&membership)) {
                     *listener = Listener::new(membership, group.slot_bits);
                 }
+                outside
+                    .keyring
+                    .groups
+                    .set(self.index, listener.as_ref().map(Listener::key_ids).unwrap_or_default());
                 listener.is_some()
             }
             FrameType::Joined => {
@@ -241,7 +245,10 @@ impl Peer {
             }
             FrameType::OtherGroup => {
                 let Ok(other) = OtherGroup::parse(body) else { return false };
-                listener.iter_mut().for_each(|listener| listener.learn_other(&other));
+                if let Some(listener) = listener {
+                    listener.learn_other(&other);
+                    outside.keyring.groups.set(self.index, listener.key_ids());
+                }
                 true
             }
             FrameType::HeardOfOther => {

@@ -8,6 +8,7 @@ mod filling;
 mod group;
 mod growth;
 mod guessing;
+mod keys;
 mod lanes;
 mod marks;
 mod mesh;
