@@ -48,8 +48,9 @@ run_unit() {
     local unit=$1 instance=$2 capabilities user groups
     capabilities=$(of_unit "$unit" AmbientCapabilities | tr '[:upper:]' '[:lower:]' | sed 's/cap_/+/g; s/ /,/g')
     user=$(of_unit "$unit" User) groups=$(of_unit "$unit" SupplementaryGroups)
-    for folder in "run/$(of_unit "$unit" RuntimeDirectory)" "var/cache/$(of_unit "$unit" CacheDirectory)"; do
-        [ "$folder" = var/cache/ ] ||
+    for folder in "run/$(of_unit "$unit" RuntimeDirectory)" "var/cache/$(of_unit "$unit" CacheDirectory)" \
+        "var/lib/$(of_unit "$unit" StateDirectory)"; do
+        [ "$folder" = var/cache/ ] || [ "$folder" = var/lib/ ] ||
             install -d -o "$(inside id -u "$user")" -g "$(inside id -g "$user")" -m 0750 "$root/$folder"
     done
     # shellcheck disable=SC2046,SC2086 # the command and the option are words

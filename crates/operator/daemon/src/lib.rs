@@ -21,6 +21,8 @@ pub mod config;
 pub mod keeper;
 pub mod memory;
 mod next_hops;
+pub mod revocations;
+mod rotation;
 mod sandbox;
 pub mod service;
 pub mod sockets;

@@ -3,15 +3,19 @@
 //!
 //! `status` is answered by a [`Report`] that the node makes now; `history STEP SINCE` by a [`Series`] of what
 //! was kept, of steps of 1 or 10 seconds that ended later than that second of its uptime; `capture` by all
-//! that passes from then on ([`capture_stream`]).
+//! that passes from then on ([`capture_stream`]). `revoke KEY` revokes a peer's key, and is answered by
+//! [`Revoked`], or by why not.
 
 use crate::capture_stream;
 use crate::config::Mistake;
+use crate::revocations::Revocations;
 use anyhow::{Context, bail};
 use dashboard::node::page::Known;
 use dashboard::node::{About, Report, Series, Step};
 use io::Control;
+use node::PublicKey;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
@@ -29,6 +33,16 @@ const ANSWER_BYTES: u64 = 64 << 20;
 const STATUS: &str = "status";
 const HISTORY: &str = "history";
 const CAPTURE: &str = "capture";
+const REVOKE: &str = "revoke";
+
+/// A peer's key was revoked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Revoked {
+    /// Where revoked keys are kept.
+    pub file: PathBuf,
+    /// Why it could not be kept there.
+    pub not_saved: Option<String>,
+}
 
 /// A bound socket, removed when dropped.
 pub struct StatusSocket {
@@ -79,7 +93,7 @@ impl StatusSocket {
         about: About,
         control: Control,
         known: Option<Arc<Known>>,
-        split: Option<split::Watch>,
+        (split, revocations): (Option<split::Watch>, Revocations),
     ) -> anyhow::Result<()> {
         let listener = self.listener.try_clone().context("cannot share the status socket")?;
         std::thread::Builder::new()
@@ -87,7 +101,8 @@ impl StatusSocket {
             .spawn(move || {
                 for stream in listener.incoming() {
                     let Ok(stream) = stream else { continue };
-                    if let Err(error) = answer(&stream, &about, &control, known.as_deref(), split.as_ref()) {
+                    let more = (split.as_ref(), &revocations);
+                    if let Err(error) = answer(&stream, &about, &control, known.as_deref(), more) {
                         tracing::debug!("status: {error:#}");
                     }
                 }
@@ -112,7 +127,7 @@ fn answer(
     about: &About,
     control: &Control,
     known: Option<&Known>,
-    split: Option<&split::Watch>,
+    (split, revocations): (Option<&split::Watch>, &Revocations),
 ) -> anyhow::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
@@ -129,11 +144,35 @@ fn answer(
                 step.parse().ok().and_then(Step::of_seconds).context("a step of so long is not kept")?;
             serde_json::to_vec(&known.series(step, since.parse()?))?
         }
+        ([REVOKE, key], _) => serde_json::to_vec(&revoke_here(key, control, revocations))?,
         ([CAPTURE], _) => return capture_stream::begin(stream.try_clone()?, control, about.listen.parse()?),
         _ => bail!("asked for {question:?}"),
     };
     stream.write_all(&answer)?;
     Ok(())
+}
+
+/// Keeps the key first: a node that is killed between the two comes up without the peer.
+fn revoke_here(key: &str, control: &Control, revocations: &Revocations) -> Result<Revoked, String> {
+    let key: PublicKey = key.parse().map_err(|why: node::NotAKey| why.to_string())?;
+    let status = control.status(PATIENCE).map_err(|why| why.to_string())?;
+    let text = key.to_string();
+    let peer = status.node.peers.iter().find(|peer| peer.public_key == text).ok_or("no peer has this key")?;
+    let not_saved = revocations.add(&key, &peer.name).err().map(|why| format!("{why:#}"));
+    if !control.revoke(key, PATIENCE).map_err(|why| why.to_string())? {
+        return Err("no peer has this key".to_owned());
+    }
+    Ok(Revoked { file: revocations.file().to_owned(), not_saved })
+}
+
+/// Has the node that answers on `path` revoke a peer's key.
+///
+/// # Errors
+///
+/// When no node answers, or none of its peers has this key.
+pub fn revoke(path: &Path, key: &str) -> anyhow::Result<Revoked> {
+    let answer: Result<Revoked, String> = put(path, &format!("{REVOKE} {key}"))?;
+    answer.map_err(|why| anyhow::anyhow!("the key is not revoked: {why}"))
 }
 
 /// Asks the node that answers on `path` how it is.

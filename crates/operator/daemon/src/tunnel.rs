@@ -3,6 +3,7 @@
 use crate::config::{Config, Mistake, Product};
 use crate::keeper::{Keeper, Kept, Order, Rules};
 use crate::next_hops::NextHops;
+use crate::rotation::Rotation;
 use crate::sandbox::{self, Profile, rights};
 use crate::status_socket::StatusSocket;
 use crate::watch::Watch;
@@ -21,7 +22,10 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
+
+/// How long the threads of a node may take to take up keys.
+const KEYS_WITHIN: Duration = Duration::from_secs(5);
 
 /// Whether what happens to a node is kept for those who look at it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +58,8 @@ pub fn run(mut config: Config, trace: Option<&Path>, watched: Watched) -> anyhow
     // begun first and dropped last: routes name what it loads
     let (keeper, boosted) = begin_keeper(&mut config)?;
     StatusSocket::make_folder(&config.status_socket, &config.path)?;
+    // where it cannot be made, whoever revokes a key is told
+    let _ = config.revocations.file().parent().map(std::fs::create_dir_all);
     if let Some(files) = &config.files {
         if let Err(why) = rights::keep(rights::OF_A_NODE) {
             tracing::warn!("rights that are not needed are kept: {why}");
@@ -61,7 +67,9 @@ pub fn run(mut config: Config, trace: Option<&Path>, watched: Watched) -> anyhow
         sandbox::enter(Profile::Tunnel, files);
     }
     // begins here: threads are held as the one that began them
-    let begin_anew = heed_signals(signals, control.clone(), config.path.clone(), keeper.is_some())?;
+    let rotation = Rotation::of(&config);
+    let begin_anew =
+        heed_signals(signals, control.clone(), (config.path.clone(), rotation), keeper.is_some())?;
     let watch = if watched == Watched::Always { Some(Watch::open(&config)?) } else { None };
     let clock = Clock::start();
     let (shards, mut nodes) = node::Shards::new(&config.node, threads, rand::random(), clock.now())
@@ -73,7 +81,8 @@ pub fn run(mut config: Config, trace: Option<&Path>, watched: Watched) -> anyhow
     let split = split.map_err(|why| Mistake::at(&config.path, "[split]", why))?;
     let known = watch.as_ref().map(Watch::known);
     let socket = StatusSocket::bind(&config.status_socket, &config.path)?;
-    socket.serve(about.clone(), control.clone(), known, split.as_ref().map(Split::watch))?;
+    let more = (split.as_ref().map(Split::watch), config.revocations.clone());
+    socket.serve(about.clone(), control.clone(), known, more)?;
     if let Some(watch) = watch {
         watch.begin(about, control.clone())?;
     }
@@ -146,11 +155,11 @@ fn needs_keeper(config: &Config) -> bool {
 
 /// A signal that has come, or comes, makes the driver return, however far the start has come; SIGHUP only if
 /// the configuration in the file is right, and asks for no keeper where there is none. Whether it is then to
-/// begin anew.
+/// begin anew: where nothing but the network's keys has changed, the running node takes them up.
 fn heed_signals(
     mut signals: Signals,
     control: Control,
-    path: PathBuf,
+    (path, mut rotation): (PathBuf, Rotation),
     has_keeper: bool,
 ) -> anyhow::Result<Arc<AtomicBool>> {
     let begin_anew = Arc::new(AtomicBool::new(false));
@@ -160,17 +169,27 @@ fn heed_signals(
             if signal == SIGHUP {
                 let loaded = Config::load(&path, &Product).and_then(|config| {
                     if has_keeper || !needs_keeper(&config) {
-                        return Ok(());
+                        return Ok(rotation.take_up(&config));
                     }
                     anyhow::bail!(
                         "[tunnel] boost and [split] take a restart: the rights for them were given up"
                     )
                 });
-                if let Err(mistake) = loaded {
-                    tracing::error!(
-                        "the configuration is not taken up, and the tunnel stays as it is: {mistake:#}"
-                    );
-                    continue;
+                match loaded {
+                    Ok(None) => {}
+                    Ok(Some((key, previous))) => {
+                        match control.set_network_keys(&key, previous.as_ref(), KEYS_WITHIN) {
+                            Ok(()) => tracing::info!("the network's keys are taken up; sessions stay"),
+                            Err(why) => tracing::error!("the network's keys are not taken up: {why}"),
+                        }
+                        continue;
+                    }
+                    Err(mistake) => {
+                        tracing::error!(
+                            "the configuration is not taken up, and the tunnel stays as it is: {mistake:#}"
+                        );
+                        continue;
+                    }
                 }
                 tracing::info!("the configuration is taken up: the tunnel begins anew");
             }

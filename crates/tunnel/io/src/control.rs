@@ -6,7 +6,7 @@ use crate::outlet::Outlet;
 use crate::rates::Rate;
 use crate::reactor::Bell;
 use crate::tap::Tap;
-use node::Node;
+use node::{NetworkKey, Node, PublicKey};
 use serde::{Deserialize, Serialize};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::{Duration, Instant};
@@ -63,6 +63,8 @@ pub(crate) enum Request {
     Rates(Vec<Rate>),
     NextHops(Vec<Option<usize>>),
     Capture(Tap),
+    Revoke(PublicKey, SyncSender<bool>),
+    NetworkKeys(NetworkKey, Option<NetworkKey>, SyncSender<()>),
     Stop,
 }
 
@@ -109,6 +111,13 @@ impl Inbox {
                         node.set_next_hop(now, destination, next_hop);
                     }
                 }
+                Request::Revoke(key, answer) => {
+                    let _ = answer.try_send(node.revoke(now, &key));
+                }
+                Request::NetworkKeys(key, previous, answer) => {
+                    node.set_network_keys(key, previous);
+                    let _ = answer.try_send(());
+                }
                 Request::Stop => return false,
             }
         }
@@ -132,23 +141,47 @@ pub fn control(drivers: usize) -> Result<(Control, Vec<Inbox>), Error> {
 impl Control {
     /// Asks for the nodes' state, as one, and waits for it, `patience` at most.
     pub fn status(&self, patience: Duration) -> Result<Snapshot, Error> {
-        let end = Instant::now() + patience;
-        let mut answers = Vec::new();
-        for driver in &self.drivers {
-            let (answer, answered) = sync_channel(1);
-            driver.requests.try_send(Request::Status(answer)).map_err(|_| Error::Stopped)?;
-            driver.bell.ring();
-            answers.push(answered);
-        }
         let (mut nodes, mut io, mut overheard) = (Vec::new(), Counters::default(), None);
-        for answered in answers {
-            let left = end.saturating_duration_since(Instant::now());
-            let snapshot = answered.recv_timeout(left).map_err(|_| Error::Stopped)?;
+        for snapshot in self.ask(patience, Request::Status)? {
             nodes.push(snapshot.node);
             io += snapshot.io;
             overheard = overheard.or(snapshot.overheard);
         }
         Ok(Snapshot { node: node::merged(nodes).ok_or(Error::Stopped)?, io, overheard })
+    }
+
+    /// Revokes a peer's key, and waits until that is done, `patience` at most. Whether it is a peer's.
+    pub fn revoke(&self, key: PublicKey, patience: Duration) -> Result<bool, Error> {
+        Ok(self.ask(patience, |answer| Request::Revoke(key, answer))?.contains(&true))
+    }
+
+    /// The network has other keys from now on; waits until all handshakes follow them, `patience` at most.
+    pub fn set_network_keys(
+        &self,
+        key: &NetworkKey,
+        previous: Option<&NetworkKey>,
+        patience: Duration,
+    ) -> Result<(), Error> {
+        let request = |answer| Request::NetworkKeys(key.clone(), previous.cloned(), answer);
+        self.ask(patience, request).map(drop)
+    }
+
+    /// Asks every driver, and waits for the answers of all, `patience` at most.
+    fn ask<T>(
+        &self,
+        patience: Duration,
+        request: impl Fn(SyncSender<T>) -> Request,
+    ) -> Result<Vec<T>, Error> {
+        let end = Instant::now() + patience;
+        let mut answers = Vec::new();
+        for driver in &self.drivers {
+            let (answer, answered) = sync_channel(1);
+            driver.requests.try_send(request(answer)).map_err(|_| Error::Stopped)?;
+            driver.bell.ring();
+            answers.push(answered);
+        }
+        let left = || end.saturating_duration_since(Instant::now());
+        answers.into_iter().map(|it| it.recv_timeout(left()).map_err(|_| Error::Stopped)).collect()
     }
 
     /// Tells the drivers at which rates radios send. `false`: they have stopped.

@@ -6,12 +6,14 @@
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 use std::sync::Arc;
 use wire::unit::{SEALED_HEADER_BYTES, TAG_BYTES};
+use zeroize::Zeroizing;
 
 /// A traffic key lives for at most this many units; long before, it is replaced.
 pub const COUNTER_LIMIT: u64 = 1 << 60;
 
-/// A key for one direction.
-pub struct TrafficKey(LessSafeKey);
+/// A key for one direction. Its bytes lie in one place from first to last, and are wiped there: the cipher's
+/// own form of the key, which the library does not wipe, is made for each unit and lives no longer than a call.
+pub struct TrafficKey(Box<Zeroizing<[u8; 32]>>);
 
 impl std::fmt::Debug for TrafficKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -23,14 +25,19 @@ impl TrafficKey {
     /// The key with these bytes.
     #[must_use]
     pub fn new(bytes: &[u8; 32]) -> Self {
-        let key = UnboundKey::new(&CHACHA20_POLY1305, bytes).expect("a key of this cipher has 32 bytes");
-        TrafficKey(LessSafeKey::new(key))
+        TrafficKey(Box::new(Zeroizing::new(*bytes)))
+    }
+
+    /// Costs a copy of the key: this cipher has no key schedule.
+    fn cipher(&self) -> LessSafeKey {
+        let key = UnboundKey::new(&CHACHA20_POLY1305, &self.0[..]);
+        LessSafeKey::new(key.expect("a key of this cipher has 32 bytes"))
     }
 
     /// Encrypts `text` in place; its tag. The key is used for this alone: the nonce is 0.
     #[must_use]
     pub fn seal_once(self, header: &[u8], text: &mut [u8]) -> [u8; TAG_BYTES] {
-        let tag = self.0.seal_in_place_separate_tag(nonce(0), Aad::from(header), text);
+        let tag = self.cipher().seal_in_place_separate_tag(nonce(0), Aad::from(header), text);
         let tag = tag.expect("a challenge is shorter than the cipher's limit of 256 GiB");
         let mut bytes = [0; TAG_BYTES];
         bytes.copy_from_slice(tag.as_ref());
@@ -41,7 +48,10 @@ impl TrafficKey {
     /// not sealed with this key, counter and header.
     #[must_use]
     pub fn open(&self, counter: u64, header: &[u8], ciphertext: &mut [u8]) -> Option<usize> {
-        self.0.open_in_place(nonce(counter), Aad::from(header), ciphertext).ok().map(|plain| plain.len())
+        self.cipher()
+            .open_in_place(nonce(counter), Aad::from(header), ciphertext)
+            .ok()
+            .map(|plain| plain.len())
     }
 }
 
@@ -78,7 +88,7 @@ impl Seal {
         let (header, text) = datagram.split_at_mut(header_bytes);
         let tag = self
             .key
-            .0
+            .cipher()
             .seal_in_place_separate_tag(nonce(self.counter), Aad::from(&*header), text)
             .expect("a datagram is shorter than the cipher's limit of 256 GiB");
         datagram.extend_from_slice(tag.as_ref());

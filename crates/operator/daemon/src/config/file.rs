@@ -55,6 +55,11 @@ pub struct Node {
     pub private_key_file: PathBuf,
     /// The key that all nodes of the network share; relative to this file.
     pub network_key_file: PathBuf,
+    /// The key that the network had before, while nodes are given another one; relative to this file.
+    pub previous_network_key_file: Option<PathBuf>,
+    /// Where keys are kept that were revoked: `/var/lib/overheard/INTERFACE.revoked` by default; relative to
+    /// this file.
+    pub revoked_file: Option<PathBuf>,
     /// Address and port to listen on: `"[::]:4780"` by default, on a station any port.
     pub listen: Option<String>,
     /// From how many ports datagrams leave to peers whose endpoint is known: 1 by default.
@@ -140,6 +145,8 @@ pub struct Peer {
     /// Which inner addresses are reached through it, and may come from it; a relay may be the way to none.
     #[serde(default)]
     pub allowed_ips: Vec<String>,
+    /// A key that this node and the peer alone have, beside the network's; relative to this file.
+    pub preshared_key_file: Option<PathBuf>,
     /// Whether it is a relay: what comes from it may have begun anywhere.
     #[serde(default)]
     pub relays: bool,
@@ -157,6 +164,8 @@ pub struct Gateway {
     pub public_key: String,
     /// Its address or name, and its port; on a gateway left out where the other one comes to us.
     pub endpoint: Option<String>,
+    /// A key that this node and the gateway alone have, beside the network's; relative to this file.
+    pub preshared_key_file: Option<PathBuf>,
     /// On a station, which inner addresses are reached through it, by default as through the first one. On a
     /// gateway, those of the other one itself and of what is behind it alone; none by default.
     pub allowed_ips: Option<Vec<String>>,

@@ -13,12 +13,14 @@ mod mtu;
 mod overhear;
 mod overlap;
 mod policies;
+mod preshared;
 mod renamed;
 mod resolve;
 pub(crate) mod secret;
 mod snoop;
 mod split;
 
+use crate::revocations::Revocations;
 pub use crate::sandbox::Files;
 pub use boost::Boost;
 pub use dashboard::Dashboard;
@@ -49,6 +51,8 @@ pub struct Config {
     pub threads: usize,
     /// Where `overheard status` asks.
     pub status_socket: PathBuf,
+    /// Where keys are kept that were revoked.
+    pub revocations: Revocations,
     /// The page for whoever looks after the node.
     pub dashboard: Option<Dashboard>,
     /// Where next hops are learnt, in a mesh whose routes change.

@@ -8,19 +8,25 @@ use super::gateways::gateways;
 use super::mesh::mesh;
 use super::mtu::{largest_datagram_bytes, mtu};
 use super::overhear::{group, overhear};
+use super::preshared::{self, preshared_keys};
 use super::snoop::snoop;
 use super::split::split;
 use super::{Config, Files, Mistake, Policies, overlap, secret};
+use crate::revocations::Revocations;
 use crate::sockets::SOCKET_DIRECTORY;
 use anyhow::Context;
 use ipnet::IpNet;
-use node::{AROUND_PACKET, Gateways, LANE_BYTES, MAX_LANES, PeerConfig, SHARING_BYTES, Shortening};
+use node::{
+    AROUND_PACKET, Gateways, LANE_BYTES, MAX_LANES, NetworkKey, PeerConfig, SHARING_BYTES, Shortening,
+};
 use re::Policy;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
+/// Where nodes keep what outlives them.
+const STATE_DIRECTORY: &str = "/var/lib/overheard";
 const PORT: u16 = 4780;
 /// More threads than processors gain nothing; this is more than most machines have.
 const MAX_THREADS: usize = 64;
@@ -33,15 +39,20 @@ pub fn resolve(path: &Path, mut file: File, policies: &dyn Policies) -> anyhow::
     let named: Vec<PathBuf> = [
         Some(&file.node.private_key_file),
         Some(&file.node.network_key_file),
+        file.node.previous_network_key_file.as_ref(),
         file.dashboard.as_ref().and_then(|dashboard| dashboard.token_file.as_ref()),
         file.routing.as_ref().and_then(|routing| routing.file.as_ref()),
     ]
     .into_iter()
     .flatten()
+    .chain(preshared::files(&file))
     .cloned()
     .collect();
     let private_key = key_of(path, "[node] private_key_file", &file.node.private_key_file)?;
     let network_key = key_of(path, "[node] network_key_file", &file.node.network_key_file)?;
+    let previous_network_key = previous_network_key(path, &file, &network_key)?;
+    let revocations = revocations(path, &file);
+    let revoked = revocations.read().map_err(|why| mistake("[node] revoked_file", why.to_string()))?;
     let listen = listen(path, &file)?;
     let reduce = reduce(path, &file.reduce, policies)?;
     let interface = file.tunnel.interface.clone();
@@ -83,7 +94,11 @@ pub fn resolve(path: &Path, mut file: File, policies: &dyn Policies) -> anyhow::
     let others = gateways.peers().len();
     let shares = group.is_some() && peers.len() > 1 && peers.len() > others;
     let lane_bytes = if source_ports > 1 { LANE_BYTES } else { 0 };
+    let preshared_keys = preshared_keys(path, &file, &peers, &network_key)?;
     let mut node = node::Config::new(private_key, network_key, peers);
+    node.previous_network_key = previous_network_key;
+    node.preshared_keys = preshared_keys;
+    node.revoked = revoked;
     node.reduce = reduce;
     node.recover = snoop(path, file.snoop.take())?;
     let around_bytes = lane_bytes + if shares { SHARING_BYTES } else { 0 };
@@ -124,7 +139,7 @@ pub fn resolve(path: &Path, mut file: File, policies: &dyn Policies) -> anyhow::
     let dashboard = file.dashboard.as_ref().map(|it| dashboard(&path, it)).transpose()?;
     let radio_bits_per_second = group.unwrap_or_default().rate_bits_per_second;
     let role = file.node.role;
-    let files = file.sandbox.then(|| reached(&path, &status_socket, named));
+    let files = file.sandbox.then(|| reached(&path, [&status_socket, revocations.file()], named));
     Ok(Config {
         path,
         role,
@@ -134,6 +149,7 @@ pub fn resolve(path: &Path, mut file: File, policies: &dyn Policies) -> anyhow::
         split,
         threads,
         status_socket,
+        revocations,
         dashboard,
         next_hops,
         radio_bits_per_second,
@@ -142,12 +158,12 @@ pub fn resolve(path: &Path, mut file: File, policies: &dyn Policies) -> anyhow::
 }
 
 /// What a node reaches as long as it runs, beginning anew included: the folders of its configuration, of what
-/// that names, and of its socket.
-fn reached(path: &Path, status_socket: &Path, named: impl IntoIterator<Item = PathBuf>) -> Files {
+/// that names, and of what it writes.
+fn reached(path: &Path, written: [&Path; 2], named: impl IntoIterator<Item = PathBuf>) -> Files {
     let mut files = Files::default();
     files.read_beside(path);
     named.into_iter().for_each(|file| files.read_beside(&beside(path, &file)));
-    files.write_beside(status_socket);
+    written.into_iter().for_each(|file| files.write_beside(file));
     files
 }
 
@@ -157,6 +173,26 @@ pub fn status_socket(path: &Path, file: &File) -> PathBuf {
         Some(socket) => beside(path, socket),
         None => Path::new(SOCKET_DIRECTORY).join(format!("{}.sock", file.tunnel.interface)),
     }
+}
+
+/// Where keys are kept that were revoked.
+fn revocations(path: &Path, file: &File) -> Revocations {
+    Revocations::at(match &file.node.revoked_file {
+        Some(named) => beside(path, named),
+        None => Path::new(STATE_DIRECTORY).join(format!("{}.revoked", file.tunnel.interface)),
+    })
+}
+
+/// The key that the network had before, which is another one.
+fn previous_network_key(path: &Path, file: &File, now: &NetworkKey) -> Result<Option<NetworkKey>, Mistake> {
+    let key = "[node] previous_network_key_file";
+    let Some(named) = &file.node.previous_network_key_file else { return Ok(None) };
+    let previous: NetworkKey = key_of(path, key, named)?;
+    if previous == *now {
+        let what = "holds the same key as network_key_file; put the new key there, or take this out";
+        return Err(Mistake::at(path, key, what));
+    }
+    Ok(Some(previous))
 }
 
 /// A path in the file at `path` is relative to that file.
@@ -191,7 +227,12 @@ pub fn read_key<K: FromStr<Err = node::NotAKey>>(file: &Path) -> Result<K, NoKey
     text.trim().parse().map_err(|why| NoKey::NotAKey { file: file.to_owned(), why })
 }
 
-fn key_of<K: FromStr<Err = node::NotAKey>>(path: &Path, key: &str, named: &Path) -> Result<K, Mistake> {
+/// Reads the key that `key` names; a file that others may read is told of.
+pub(super) fn key_of<K: FromStr<Err = node::NotAKey>>(
+    path: &Path,
+    key: &str,
+    named: &Path,
+) -> Result<K, Mistake> {
     use std::os::unix::fs::PermissionsExt;
     let file = beside(path, named);
     let read = read_key(&file).map_err(|why| Mistake::at(path, key, why))?;

@@ -200,6 +200,9 @@ const TUNNEL: &[i64] = &[
     444, // landlock_create_ruleset
     445, // landlock_add_rule
     446, // landlock_restrict_self
+    // it keeps keys that were revoked
+    libc::SYS_fsync,
+    libc::SYS_renameat2,
 ];
 
 /// What a web cache does beside: it keeps its store.

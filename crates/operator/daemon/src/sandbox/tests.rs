@@ -1,6 +1,7 @@
 //! What each profile forbids and lets through, in a process of its own.
 
 use super::*;
+use crate::revocations::Revocations;
 use crate::sandbox::rights;
 use rustix::net::{AddressFamily, SocketType, socket};
 use std::fs;
@@ -89,6 +90,10 @@ fn as_a_node() {
     assert!(itself.unwrap().status.success());
     enter(Profile::Tunnel, &Files::default());
     passes(&folder);
+    // it keeps keys that were revoked
+    let revocations = Revocations::at(folder.join("written/oh0.revoked"));
+    revocations.add(&node::PublicKey::from_bytes([1; 32]), "roof").unwrap();
+    fs::remove_file(revocations.file()).unwrap();
 }
 
 #[test]

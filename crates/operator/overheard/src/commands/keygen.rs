@@ -1,10 +1,10 @@
-//! `overheard keygen`: the keys of a node, of a network and of its caches.
+//! `overheard keygen`: the keys of a node, of a network, of two nodes and of the network's caches.
 
 use anyhow::Context;
 use console::{hint, say};
 use daemon::cache::config::key::CacheKey;
 use daemon::config::{Mistake, read_key};
-use node::{NetworkKey, PrivateKey};
+use node::{NetworkKey, PresharedKey, PrivateKey};
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
@@ -20,6 +20,9 @@ pub struct Args {
     /// Make the key that all nodes of a network share, instead of a node's own
     #[arg(long)]
     network: bool,
+    /// Make the key that two nodes share beside the network's
+    #[arg(long, conflicts_with_all = ["network", "cache_key"])]
+    pair: bool,
     /// Make the key that the caches of a network share, from the network's key in this file; it does not give
     /// that away
     #[arg(long, value_name = "NETWORKKEYFILE", conflicts_with = "network")]
@@ -28,7 +31,7 @@ pub struct Args {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print the public key that belongs to the private key in this file
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["network", "cache_key", "out"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["network", "cache_key", "pair", "out"])]
     public_of: Option<PathBuf>,
 }
 
@@ -40,6 +43,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let made = match &args.cache_key {
         Some(file) => Made::of_caches(file)?,
         None if args.network => Made::of_a_network(),
+        None if args.pair => Made::of_a_pair(),
         None => Made::of_a_node(),
     };
     match &args.out {
@@ -58,6 +62,7 @@ enum Whose {
     /// A node's, which has this public key.
     Node(String),
     Network,
+    Pair,
     Caches,
 }
 
@@ -72,6 +77,10 @@ impl Made {
             key: Zeroizing::new(NetworkKey::generate(&mut rand::rng()).to_string()),
             whose: Whose::Network,
         }
+    }
+
+    fn of_a_pair() -> Self {
+        Made { key: Zeroizing::new(PresharedKey::generate(&mut rand::rng()).to_string()), whose: Whose::Pair }
     }
 
     fn of_caches(network_key: &Path) -> Result<Self, Mistake> {
@@ -91,6 +100,9 @@ fn print(made: &Made) -> anyhow::Result<()> {
     match &made.whose {
         Whose::Node(public) => hint!("public key, for [[peer]] public_key of the other nodes: {public}"),
         Whose::Network => hint!("network key: put the same into network_key_file of every node"),
+        Whose::Pair => {
+            hint!("key of two nodes: put the same into preshared_key_file of either, at the other one")
+        }
         Whose::Caches => hint!("key of caches: put the same into [peers] cache_key_file of every cache"),
     }
     Ok(())
@@ -109,6 +121,12 @@ fn write_files(directory: &Path, made: &Made) -> anyhow::Result<()> {
             write_new(&file, 0o600, &made.key)?;
             say!("{}: the network's key; copy it to every node, and nowhere else\n", file.display())?;
             return Ok(say!("[node]\nnetwork_key_file = {:?}", absolute(&file)?)?);
+        }
+        Whose::Pair => {
+            let file = directory.join("pair.key");
+            write_new(&file, 0o600, &made.key)?;
+            say!("{}: the key of two nodes; copy it to the other one, and nowhere else\n", file.display())?;
+            return Ok(say!("[[peer]]\npreshared_key_file = {:?}", absolute(&file)?)?);
         }
         Whose::Caches => {
             let file = directory.join("cache.key");

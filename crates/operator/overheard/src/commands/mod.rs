@@ -10,6 +10,7 @@ mod keep;
 mod keygen;
 mod laboratory;
 mod man;
+mod peer;
 mod status;
 mod top;
 mod up;
@@ -22,6 +23,7 @@ console::commands! {
     Status in status,
     Top in top,
     Capture in capture,
+    Peer in peer,
     Keygen in keygen,
     Doctor in doctor,
     Analyze in analyze,

@@ -100,11 +100,15 @@ fn print(out: &mut impl Write, report: &Report) -> std::io::Result<()> {
         table.row([
             peer.name.clone(),
             peer.endpoint.map_or_else(nothing, |endpoint| endpoint.to_string()),
-            peer.session_age_seconds.map_or_else(nothing, |age| {
-                let plain = if peer.version == Some(0) { ", plain" } else { "" };
-                let silent = if peer.reachable { "" } else { ", silent" };
-                format!("{}{plain}{silent}", duration(Duration::from_secs_f64(age.max(0.0))))
-            }),
+            peer.session_age_seconds.map_or_else(
+                || without_session(peer),
+                |age| {
+                    let plain = if peer.version == Some(0) { ", plain" } else { "" };
+                    let silent = if peer.reachable { "" } else { ", silent" };
+                    let previous = if peer.previous_network_key { ", previous network key" } else { "" };
+                    format!("{}{plain}{silent}{previous}", duration(Duration::from_secs_f64(age.max(0.0))))
+                },
+            ),
             peer.path_mtu_bytes.map_or_else(nothing, |bytes| bytes.to_string()),
             peer.srtt_seconds.map_or_else(nothing, |rtt| format!("{:.1} ms", rtt * 1e3)),
             peer.loss.map_or_else(nothing, |loss| format!("{:.1}%", loss * 100.0)),
@@ -141,6 +145,10 @@ fn print(out: &mut impl Write, report: &Report) -> std::io::Result<()> {
         Some(heard) => writeln!(out, "overheard:       {}", overheard(heard)),
         None => Ok(()),
     }
+}
+
+fn without_session(peer: &node::PeerStatus) -> String {
+    if peer.revoked { "revoked".to_owned() } else { nothing() }
 }
 
 /// How TCP senders here are boosted, and how much.

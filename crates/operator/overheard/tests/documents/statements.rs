@@ -60,7 +60,13 @@ fn the_table_of_the_readme_names_keys_that_a_configuration_may_have() {
         ("reed_solomon", "true"),
         ("token_file", "\"token\""),
         ("relays", "true"),
+        ("previous_network_key_file", "\"old.key\""),
+        ("revoked_file", "\"gateway.revoked\""),
+        ("preshared_key_file", "\"pair.key\""),
     ];
+    for name in ["old.key", "pair.key"] {
+        site.write(name, &format!("{}\n", node::PresharedKey::generate(&mut rand::rng())));
+    }
     // a row may also name a table that has keys of its own
     let rows = of_the_tunnel().lines().filter_map(row).filter(|row| row.contains(' ')).collect::<Vec<_>>();
     let keys: BTreeSet<&str> = rows.iter().filter_map(|row| row.split(' ').nth(1)).collect();

@@ -470,7 +470,7 @@ fn several_gateways_that_cannot_be_are_told() {
     for (text, sentence) in [
         (
             gateway("adress = \"198.51.100.2:4780\"\n"),
-            r#"unknown key "adress" in [[gateway]]; there are name, public_key, endpoint, allowed_ips, keepalive_seconds"#,
+            r#"unknown key "adress" in [[gateway]]; there are name, public_key, endpoint, preshared_key_file, allowed_ips, keepalive_seconds"#,
         ),
         (gateway("").replacen("role =", "threads = 2\nrole =", 1), "take it out, or the [[gateway]]s"),
         (

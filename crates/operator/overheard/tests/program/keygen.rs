@@ -82,3 +82,17 @@ fn the_caches_key_follows_from_the_networks_and_does_not_give_it_away() {
     assert!(key.trim().parse::<node::NetworkKey>().is_err());
     assert_eq!(keygen(&["--cache-key", "/nowhere"]).0, 2);
 }
+
+#[test]
+fn the_key_of_two_nodes_is_a_key_of_its_own_kind() {
+    let (code, key, said) = keygen(&["--pair"]);
+    assert!(code == 0 && said.contains("preshared_key_file"), "{said}");
+    assert!(key.trim().parse::<node::PresharedKey>().is_ok());
+    let folder = TempDir::new().unwrap();
+    let out = folder.path().to_str().unwrap();
+    let (code, said, _) = keygen(&["--pair", "--out", out]);
+    let file = folder.path().join("pair.key");
+    assert!(code == 0 && said.contains(&format!("[[peer]]\npreshared_key_file = {file:?}")), "{said}");
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(keygen(&["--pair", "--network"]).0, 2, "one of them");
+}

@@ -11,6 +11,7 @@ mod hostile_configuration;
 mod hostile_http;
 mod http_cache;
 mod keygen;
+mod keys;
 mod large_object;
 mod licences;
 mod mesh_cache;

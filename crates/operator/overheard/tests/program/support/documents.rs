@@ -4,12 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Those whose commands are for whoever runs or builds this.
-pub const DOCUMENTS: [&str; 8] = [
+pub const DOCUMENTS: [&str; 9] = [
     "README.md",
     "CONTRIBUTING.md",
     "ARCHITECTURE.md",
     "docs/install.md",
     "docs/performance.md",
+    "docs/keys.md",
     "docs/results.md",
     "docs/threat-model.md",
     "docs/wire-format.md",
