@@ -13,12 +13,12 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 const MS: Duration = Duration::from_millis(1);
-const HEX: &[u8] = b"0123456789abcdef";
+pub const HEX: &[u8] = b"0123456789abcdef";
 const BASE64: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// What stands around a secret.
 #[derive(Debug, Clone, Copy)]
-enum Around {
+pub enum Around {
     Headers,
     Page,
     Json,
@@ -33,7 +33,7 @@ enum Place {
 }
 
 impl Around {
-    fn parts(self, alignment: usize) -> [Vec<u8>; 2] {
+    pub fn parts(self, alignment: usize) -> [Vec<u8>; 2] {
         let filler = "x".repeat(alignment);
         let (front, back) = match self {
             Around::Headers => (
@@ -71,15 +71,15 @@ fn udp(host: u8, port: u16, payload: &[u8]) -> Vec<u8> {
 }
 
 /// A pair whose nodes know how long things take.
-fn pair(sharing: Sharing, seed: u64) -> Pair {
-    let mut pair = Pair::new(seed, Road::default(), &Parameters { sharing, ..Parameters::default() });
+pub fn pair(parameters: &Parameters, seed: u64) -> Pair {
+    let mut pair = Pair::new(seed, Road::default(), parameters);
     pair.run(Duration::from_secs(1));
     pair.medium.recording = Some(Vec::new());
     pair
 }
 
 /// Sends a packet to the station: how long its datagrams are. Time passes, so that it is confirmed.
-fn weigh(pair: &mut Pair, packet: &[u8]) -> Vec<usize> {
+pub fn weigh(pair: &mut Pair, packet: &[u8]) -> Vec<usize> {
     pair.medium.recording = Some(Vec::new());
     pair.send(GATEWAY, packet);
     let sent = pair.medium.recording.iter().flatten().filter(|(from, _)| *from == GATEWAY);
@@ -125,7 +125,7 @@ fn shows(
 
 /// What is seen of one guess: what datagrams weigh, and that they leave at once.
 fn question(sharing: Sharing, plants: bool, of_victim: &[u8], guess: &[u8]) -> Vec<usize> {
-    let mut pair = pair(sharing, 7);
+    let mut pair = pair(&Parameters { sharing, ..Parameters::default() }, 7);
     let (first, second) = if plants { (guess, of_victim) } else { (of_victim, guess) };
     weigh(&mut pair, first);
     weigh(&mut pair, second)

@@ -7,6 +7,7 @@ mod common_stations;
 mod filling;
 mod group;
 mod growth;
+mod guesser;
 mod guessing;
 mod keys;
 mod lanes;
