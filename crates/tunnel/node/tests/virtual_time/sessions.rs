@@ -250,6 +250,17 @@ fn another_version_another_network_and_noise_are_counted_and_change_nothing() {
     );
 }
 
+/// Whoever can seal nothing has a node look up 16 key ids a datagram at most.
+#[test]
+fn of_a_datagram_of_many_units_the_first_sixteen_are_looked_at() {
+    let mut pair = pair();
+    pair.run(SECOND);
+    // sealed units without a body: version, kind and length flag; key id, counter, length
+    let datagram = [0x18, 0xff, 0xff, 0xff, 0, 0, 1, 0, 0].repeat(155);
+    pair.inject(GATEWAY, attacker(), 0, &datagram);
+    assert_eq!(pair.status(GATEWAY).refused.unknown_key, 16);
+}
+
 #[test]
 fn a_flood_of_handshakes_is_answered_within_the_allowance() {
     let mut pair = pair();
