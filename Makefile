@@ -7,7 +7,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 OVERHEARD := $(TARGET)/release/overheard
 LABORATORY := $(TARGET)/release/overheard-lab
 
-.PHONY: help demo build build-lab test check experiments bench lab-kernel fuzz executions seeds audit setup model deb static package-test
+.PHONY: help demo build build-lab test check experiments bench lab-kernel fuzz executions seeds faults audit setup model deb static package-test
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -59,6 +59,9 @@ model: ## Check the model of the handshake with spin, in every state that its bo
 
 executions: ## Try more inputs for every target, and tell the figures (FUZZ=unit for one, SECONDS_IN_ALL=600)
 	cargo run --locked -p overheard-fuzzing --example executions -- "$(or $(SECONDS_IN_ALL),600)" $(FUZZ)
+
+faults: ## Put the faults of a security review back in, one by one, and expect that tests find them (FAULT=1-replay for one)
+	scripts/faults.sh $(FAULT)
 
 seeds: ## Write the inputs anew that fuzzing and its replay start from
 	cargo run --locked -p overheard-fuzzing --example seeds
