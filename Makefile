@@ -7,7 +7,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 OVERHEARD := $(TARGET)/release/overheard
 LABORATORY := $(TARGET)/release/overheard-lab
 
-.PHONY: help demo build build-lab test check experiments bench lab-kernel fuzz executions seeds audit setup deb static package-test
+.PHONY: help demo build build-lab test check experiments bench lab-kernel fuzz executions days seeds audit setup deb static package-test
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -53,8 +53,12 @@ lab-kernel: ## Build the virtual-time kernel from Debian's source package, into 
 fuzz: ## Search for inputs that break a parser, 60 seconds each (FUZZ=unit for one, SECONDS_EACH=600)
 	@scripts/fuzz.sh "$(or $(SECONDS_EACH),60)" $(FUZZ)
 
-executions: ## Try more inputs for every target, and tell the figures (FUZZ=unit for one, SECONDS_IN_ALL=600)
+executions: ## Try more inputs for every target, and tell how many it were (FUZZ=unit for one, SECONDS_IN_ALL=600; 0 tells)
 	cargo run --locked -p overheard-fuzzing --example executions -- "$(or $(SECONDS_IN_ALL),600)" $(FUZZ)
+
+days: ## Live through long days with attackers in virtual time, until there were PACKETS, and tell how many there were (0 tells)
+	OVERHEARD_LONG_DAY_PACKETS=$(or $(PACKETS),0) cargo test --release --locked -p overheard-sim --test virtual_time -- \
+	    --ignored --nocapture days_with_attackers
 
 seeds: ## Write the inputs anew that fuzzing and its replay start from
 	cargo run --locked -p overheard-fuzzing --example seeds
