@@ -7,7 +7,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 OVERHEARD := $(TARGET)/release/overheard
 LABORATORY := $(TARGET)/release/overheard-lab
 
-.PHONY: help demo build build-lab test check experiments bench lab-kernel fuzz executions seeds faults audit setup model deb static package-test
+.PHONY: help demo build build-lab test check experiments bench lab-kernel fuzz executions days seeds faults audit setup model deb static package-test
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -57,11 +57,15 @@ model: ## Check the model of the handshake with spin, in every state that its bo
 	@scripts/setup.sh model
 	docs/models/check
 
-executions: ## Try more inputs for every target, and tell the figures (FUZZ=unit for one, SECONDS_IN_ALL=600)
-	cargo run --locked -p overheard-fuzzing --example executions -- "$(or $(SECONDS_IN_ALL),600)" $(FUZZ)
-
 faults: ## Put the faults of a security review back in, one by one, and expect that tests find them (FAULT=1-replay for one)
 	scripts/faults.sh $(FAULT)
+
+executions: ## Try more inputs for every target, and tell how many it were (FUZZ=unit for one, SECONDS_IN_ALL=600; 0 tells)
+	cargo run --locked -p overheard-fuzzing --example executions -- "$(or $(SECONDS_IN_ALL),600)" $(FUZZ)
+
+days: ## Live through long days with attackers in virtual time, until there were PACKETS, and tell how many there were (0 tells)
+	OVERHEARD_LONG_DAY_PACKETS=$(or $(PACKETS),0) cargo test --release --locked -p overheard-sim --test virtual_time -- \
+	    --ignored --nocapture days_with_attackers
 
 seeds: ## Write the inputs anew that fuzzing and its replay start from
 	cargo run --locked -p overheard-fuzzing --example seeds
