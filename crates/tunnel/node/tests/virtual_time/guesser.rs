@@ -8,7 +8,7 @@
 //! Without a leak it guesses one letter in sixteen. A binomial test says whether it did better or worse.
 
 use crate::guessing::{Around, HEX, pair, weigh};
-use crate::pair::{GATEWAY, Pair};
+use crate::pair::{Pair, STATION};
 use etherparse::PacketBuilder;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
@@ -221,7 +221,7 @@ fn play(sharing: Sharing, round: &Round, recipe: Recipe) -> Seen {
             }
         }
     }
-    assert!(!world.pair.delivered(crate::pair::STATION).is_empty() && GATEWAY == 0);
+    assert!(!world.pair.delivered(STATION).is_empty(), "packets arrive");
     seen
 }
 
