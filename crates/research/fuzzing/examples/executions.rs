@@ -5,8 +5,8 @@
 //! cargo run --example executions -- SECONDS [TARGET...]   # go on for so long, where least was done first
 //! ```
 //!
-//! Each piece is one search ([`fuzzing::search`]) and one row of `fuzz/executions.csv`. A run goes on behind the
-//! rows that are there.
+//! Each piece is one search ([`fuzzing::search`]) and one row of `fuzz/executions.csv`. A run goes on behind
+//! the rows that are there.
 #![allow(clippy::disallowed_methods, reason = "it measures its own time")]
 
 use fuzzing::search::Search;

@@ -80,8 +80,7 @@ fn mutated_seeds_are_read_or_refused() {
 const HOSTILE: [&str; 8] =
     ["cache_fields", "cache_heads", "datagrams", "frames", "handshakes", "insider", "peer_frames", "unit"];
 
-/// The inputs follow from a number, which `scripts/check.sh` makes of the commit. So another commit has others,
-/// and the same commit has the same.
+/// The inputs follow from a number, which `scripts/check.sh` makes of the commit: another commit has others.
 #[test]
 #[ignore = "it takes a minute: make check runs it"]
 fn a_minute_of_other_inputs_finds_nothing() {
