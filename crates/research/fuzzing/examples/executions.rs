@@ -5,8 +5,8 @@
 //! cargo run --example executions -- SECONDS [TARGET...]   # go on for so long, where least was done first
 //! ```
 //!
-//! Each piece is one search ([`fuzzing::search`]) and one row of `fuzz/executions.csv`. A run goes on behind the
-//! rows that are there.
+//! Each piece is one search ([`fuzzing::search`]) and one row of `fuzz/executions.csv`. A run goes on behind
+//! the rows that are there.
 #![allow(clippy::disallowed_methods, reason = "it measures its own time")]
 
 use fuzzing::search::Search;
@@ -161,6 +161,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     let rows = rows()?;
     let mut tried: Vec<Tried> =
         TARGETS.iter().filter(wanted).map(|target| Tried::of(target, &rows)).collect();
+    let mut failed = Vec::new();
     if let Some(seconds) = arguments.first() {
         let (start, patience) = (Instant::now(), Duration::from_secs(seconds.parse()?));
         let (mut file, code) = (file()?, code());
@@ -170,12 +171,21 @@ fn run() -> Result<(), Box<dyn Error>> {
                 .filter(|one| !one.is_complete())
                 .min_by(|one, other| one.share().total_cmp(&other.share()))
         {
-            let row = least.go_on()?;
+            let row = match least.go_on() {
+                Ok(row) => row,
+                Err(found) => {
+                    eprintln!("executions: {found}");
+                    let name = least.target.name;
+                    tried.retain(|one| one.target.name != name);
+                    failed.push(name);
+                    continue;
+                }
+            };
             least.add(&row);
             let Row { target, piece, executions, accepted, seconds } = row;
             writeln!(file, "{target},{piece},{executions},{accepted},{seconds:.1},{code}")?;
         }
     }
     print(&tried);
-    Ok(())
+    if failed.is_empty() { Ok(()) } else { Err(format!("these failed: {}", failed.join(", ")).into()) }
 }

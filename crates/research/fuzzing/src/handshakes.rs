@@ -35,8 +35,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const HEADER_BYTES: usize = 4;
 const MARK_BYTES: usize = 16;
 
-/// While forgeries arrive no honest datagram does; afterwards the station is connected within five seconds, and
-/// nothing is delivered but what it sends.
+/// While forgeries arrive no honest datagram does; afterwards the station is connected within five seconds,
+/// and nothing is delivered but what it sends.
 pub fn check(bytes: &[u8]) -> bool {
     let mut pair = Pair::strangers();
     let sent = packet(0);

@@ -5,11 +5,11 @@
 //! hold, what is refused changes nothing), and says whether they were accepted. `seeds` are well-formed
 //! inputs, made by the crates' own emitters, from which a search starts.
 //!
-//! Four things use the targets. The tests of this crate replay the stored seeds, and many mutations of them, in
-//! seconds; `make check` goes on with others for a minute. `cargo fuzz` searches by coverage, as long as one lets
-//! it; its programs in `fuzz/fuzz_targets` are one line each. The example `executions` needs no nightly Rust: it
-//! mutates ([`search`]) piece by piece, and counts. And what they ever found stands in `fuzz/regressions` and is
-//! replayed as well.
+//! Three things use the targets. The tests of this crate replay the stored seeds, and many mutations of them,
+//! in seconds; `make check` goes on with others for a minute. `cargo fuzz` searches by coverage, as long as
+//! one lets it; its programs in `fuzz/fuzz_targets` are one line each. The example `executions` needs no
+//! nightly Rust: it mutates ([`search`]) piece by piece, and counts. What they ever found stands in
+//! `fuzz/regressions` and is replayed as well.
 
 #![forbid(unsafe_code)]
 
@@ -55,6 +55,7 @@ pub mod recorded_paths;
 pub mod reduction;
 pub mod request;
 pub mod restore;
+mod road;
 pub mod search;
 pub mod slots_shim;
 pub mod snoop;

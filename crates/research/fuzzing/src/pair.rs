@@ -1,13 +1,12 @@
 //! A station and its gateway, for the targets that attack a whole node.
 
+use crate::road::Road;
 use etherparse::PacketBuilder;
-use node::{Config, Gateways, Group, NetworkKey, Node, PeerConfig, PeerCounters, PrivateKey, Transmit};
+use node::{Config, Gateways, Group, NetworkKey, Node, PeerConfig, PeerCounters, PrivateKey};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use re::Parameters;
-use sim::Insider;
-use sim::network::{Direct, Hearer, Medium, Network, Sent};
-use std::collections::BTreeMap;
+use sim::network::Network;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 use wire::inner::Inner;
@@ -29,49 +28,6 @@ pub const GATEWAY_INSIDE: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 1);
 const MS: Duration = Duration::from_millis(1);
 /// Small, so that it overflows.
 const STORE_BYTES: usize = 1 << 14;
-
-/// A road without delay or loss.
-#[derive(Default)]
-pub struct Road {
-    /// What the station said before it was sealed, for those that want to know.
-    pub plaintexts: Option<Vec<Vec<u8>>>,
-    /// The longest datagram.
-    pub longest_bytes: usize,
-    /// What a member of the gateway's group is told.
-    pub insider: Insider,
-    /// What the gateway said last under the group's key.
-    pub words: Vec<u8>,
-    /// Handshake messages, the newest of each kind.
-    pub letters: BTreeMap<u8, Vec<u8>>,
-    /// Nobody hears anything.
-    pub is_broken: bool,
-}
-
-impl Medium for Road {
-    fn before_seal(&mut self, from: usize, _: &Transmit, datagram: &mut Vec<u8>) {
-        if let Some(plaintexts) = self.plaintexts.as_mut().filter(|_| from == STATION) {
-            plaintexts.extend(datagram.get(SEALED_HEADER_BYTES..).map(<[u8]>::to_vec));
-        }
-        if from == GATEWAY {
-            self.insider.learn(datagram);
-        }
-    }
-
-    fn who_hears(&mut self, sent: &Sent<'_>, hearers: &mut Vec<Hearer>) -> Duration {
-        self.longest_bytes = self.longest_bytes.max(sent.datagram.len());
-        if let Some(opened) = self.insider.open(sent.datagram) {
-            self.words = opened.plaintext;
-        }
-        match sent.datagram.first().map(|first| first & 7) {
-            None | Some(0 | 4) => {}
-            Some(kind) => drop(self.letters.insert(kind, sent.datagram.to_vec())),
-        }
-        if self.is_broken {
-            return Duration::ZERO;
-        }
-        Direct.who_hears(sent, hearers)
-    }
-}
 
 /// The two nodes. Equal calls give equal bytes.
 pub struct Pair {

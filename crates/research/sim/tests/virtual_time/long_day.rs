@@ -2,7 +2,6 @@
 //! wrong, nothing twice, nothing stuck and nothing grown.
 
 use crate::scenes::{MS, SECOND, link};
-use crate::siege::Siege;
 use air::{LinkConfig, LossConfig, ReorderConfig};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -10,7 +9,6 @@ use re::{Form, Parameters, Policy};
 use sim::traffic::{ConstantRate, Content, Ends, Family, Ping, Segments};
 use sim::{Fault, GATEWAY, Observation, Observer, Report, Setup, Simulation, down_link, up_link};
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::time::Duration;
 use wire::unit::{self, Kind};
 
@@ -29,7 +27,7 @@ const KEY_FORGOTTEN: Duration = Duration::from_secs(600);
 
 /// Looks at every frame and delivery.
 #[derive(Default)]
-struct Watch {
+pub struct Watch {
     /// The newest counter under each key and when it was seen, by sender and key id.
     counters: BTreeMap<(usize, u32), (u32, Duration)>,
     sealed: u64,
@@ -167,17 +165,17 @@ fn add_sources(simulation: &mut Simulation, length: Duration) {
     simulation.add_source("ping", Box::new(ping.ending_after(3 * seconds)));
 }
 
-fn offered(report: &Report) -> u64 {
+pub fn offered(report: &Report) -> u64 {
     let flows = report.sources.iter().flat_map(|source| [source.forwards, source.backwards]);
     flows.map(|flow| flow.offered.packets).sum()
 }
 
-fn delivered(report: &Report) -> u64 {
+pub fn delivered(report: &Report) -> u64 {
     let flows = report.sources.iter().flat_map(|source| [source.forwards, source.backwards]);
     flows.map(|flow| flow.delivered.packets).sum()
 }
 
-fn setup(seed: u64, policy: Policy, form: Form) -> Setup {
+pub fn setup(seed: u64, policy: Policy, form: Form) -> Setup {
     let reduce = Parameters { policy, form, store_bytes: STORE_BYTES, ..Parameters::default() };
     Setup { tunnel: Some(reduce.into()), ..Setup::pair(seed, link(), link()) }
 }
@@ -190,16 +188,8 @@ fn day(packets: u64, seed: u64, look: impl FnMut(u32, &Report)) -> Report {
     day_of(packets, seed, run, look)
 }
 
-/// The same with attackers; how many datagrams they sent.
-fn day_of_siege(packets: u64, seed: u64) -> (Report, u64) {
-    let mut siege = Siege::new(&setup(seed, Policy::Acked, Form::Compact).network_key(), seed);
-    let run = |simulation: &mut Simulation, until, watch: &mut Watch| {
-        siege.run_until(simulation, until, watch);
-    };
-    (day_of(packets, seed, run, |_, _| {}), siege.sent)
-}
-
-fn day_of(
+/// The same, in which `run_until` lets time pass.
+pub fn day_of(
     packets: u64,
     seed: u64,
     mut run_until: impl FnMut(&mut Simulation, Duration, &mut Watch),
@@ -252,11 +242,11 @@ fn wanted(variable: &str, otherwise: u64) -> u64 {
     text.map_or(otherwise, |text| text.parse().unwrap_or_else(|_| panic!("{variable} is not a number")))
 }
 
-fn packets_wanted(otherwise: u64) -> u64 {
+pub fn packets_wanted(otherwise: u64) -> u64 {
     wanted("OVERHEARD_LONG_DAY_PACKETS", otherwise)
 }
 
-fn seed_wanted(otherwise: u64) -> u64 {
+pub fn seed_wanted(otherwise: u64) -> u64 {
     wanted("OVERHEARD_LONG_DAY_SEED", otherwise)
 }
 
@@ -321,41 +311,4 @@ fn over_a_whole_day_memory_stays_flat() {
     });
     let (early, late) = (resident_kib[1], resident_kib[9]);
     assert!(late < early + early / 5 + 4096, "{resident_kib:?}");
-}
-
-#[test]
-fn a_long_day_with_attackers_is_as_one_without() {
-    let (_, sent) = day_of_siege(packets_wanted(30_000), seed_wanted(5));
-    assert!(sent > 2000, "{sent} datagrams of attackers");
-}
-
-/// Packets of a day with attackers, of which many follow each other.
-const PACKETS_A_DAY: u64 = 1_000_000;
-
-/// So many packets as `OVERHEARD_LONG_DAY_PACKETS` says, day by day, each with other mishaps and attacks. Each day
-/// is a row of `long_days.csv`, and a run goes on behind the rows that are there. With 0 packets it tells how many
-/// there were.
-#[test]
-#[ignore = "a million packets take a minute, and there are a hundred millions"]
-#[expect(clippy::disallowed_methods, reason = "it says how long a day takes")]
-fn days_with_attackers_follow_each_other() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/virtual_time/long_days.csv");
-    let text = std::fs::read_to_string(path).unwrap_or_default();
-    let rows: Vec<&str> = text.lines().skip(1).collect();
-    let mut packets: u64 =
-        rows.iter().map(|row| row.split(',').nth(1).unwrap().parse::<u64>().unwrap()).sum();
-    let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path).unwrap();
-    if text.is_empty() {
-        writeln!(file, "seed,offered,delivered,attackers,seconds").unwrap();
-    }
-    let all = packets_wanted(100 * PACKETS_A_DAY);
-    let mut seed = rows.len() as u64;
-    while packets < all {
-        let start = std::time::Instant::now();
-        let (report, sent) = day_of_siege(PACKETS_A_DAY, seed);
-        let (seconds, offered) = (start.elapsed().as_secs(), offered(&report));
-        writeln!(file, "{seed},{offered},{},{sent},{seconds}", delivered(&report)).unwrap();
-        (packets, seed) = (packets + offered, seed + 1);
-    }
-    println!("{packets} packets in {seed} days");
 }

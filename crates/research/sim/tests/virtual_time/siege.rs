@@ -1,11 +1,14 @@
 //! Attackers on the path of a long day: all weapons at once, a little always, and much for a second a minute.
 
 use crate::adversary::attacker::{Attacker, WEAPONS};
+use crate::long_day::{Watch, day_of, delivered, offered, packets_wanted, seed_wanted, setup};
 use crate::scenes::SECOND;
 use node::NetworkKey;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
-use sim::{GATEWAY, Observation, Observer, Simulation, down_link};
+use re::{Form, Policy};
+use sim::{GATEWAY, Observation, Observer, Report, Simulation, down_link};
+use std::io::Write;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -98,4 +101,50 @@ impl Observer for Siege {
         let to = if link == down_link(1) { 1 } else { GATEWAY };
         self.captured.push((to, frame[OUTER_BYTES..].to_vec()));
     }
+}
+
+/// A long day with attackers; how many datagrams they sent.
+fn day_of_siege(packets: u64, seed: u64) -> (Report, u64) {
+    let mut siege = Siege::new(&setup(seed, Policy::Acked, Form::Compact).network_key(), seed);
+    let run = |simulation: &mut Simulation, until, watch: &mut Watch| {
+        siege.run_until(simulation, until, watch);
+    };
+    (day_of(packets, seed, run, |_, _| {}), siege.sent)
+}
+
+#[test]
+fn a_long_day_with_attackers_is_as_one_without() {
+    let (_, sent) = day_of_siege(packets_wanted(30_000), seed_wanted(5));
+    assert!(sent > 2000, "{sent} datagrams of attackers");
+}
+
+/// Packets of a day with attackers, of which many follow each other.
+const PACKETS_A_DAY: u64 = 1_000_000;
+
+/// So many packets as `OVERHEARD_LONG_DAY_PACKETS` says, day by day, each with other mishaps and attacks. Each
+/// day is a row of `long_days.csv`, and a run goes on behind the rows that are there. With 0 packets it tells
+/// how many there were.
+#[test]
+#[ignore = "a million packets take a minute, and there are a hundred millions"]
+#[expect(clippy::disallowed_methods, reason = "it says how long a day takes")]
+fn days_with_attackers_follow_each_other() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/virtual_time/long_days.csv");
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let rows: Vec<&str> = text.lines().skip(1).collect();
+    let mut packets: u64 =
+        rows.iter().map(|row| row.split(',').nth(1).unwrap().parse::<u64>().unwrap()).sum();
+    let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path).unwrap();
+    if text.is_empty() {
+        writeln!(file, "seed,offered,delivered,attackers,seconds").unwrap();
+    }
+    let all = packets_wanted(100 * PACKETS_A_DAY);
+    let mut seed = rows.len() as u64;
+    while packets < all {
+        let start = std::time::Instant::now();
+        let (report, sent) = day_of_siege(PACKETS_A_DAY, seed);
+        let (seconds, offered) = (start.elapsed().as_secs(), offered(&report));
+        writeln!(file, "{seed},{offered},{},{sent},{seconds}", delivered(&report)).unwrap();
+        (packets, seed) = (packets + offered, seed + 1);
+    }
+    println!("{packets} packets in {seed} days");
 }
