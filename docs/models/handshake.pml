@@ -1,11 +1,11 @@
-/* How a node admits sessions, for the model checker spin. The mechanism stands in ARCHITECTURE.md, "Sessions and
- * boots"; the code in node::admission, node::initiator and node::sessions. README.md has the bounds.
+/* How a node admits sessions, for the model checker spin. ARCHITECTURE.md, "Sessions and boots", has the
+ * mechanism; node::admission, node::initiator and node::sessions have the code. README.md has the bounds.
  *
  * There is one initiator, one responder, and an attacker who owns the network. The attacker cannot break the
  * cryptography. It delivers every message that was ever sent, at any time, in any order, any number of times.
  *
- * First comes a past, of which the attacker has recordings. Both nodes restart in it, and clocks are set back.
- * Then the initiator tries for ROUNDS round trips. Its own messages arrive between those of the attacker.
+ * First comes a past, of which the attacker has recordings. Both nodes restart in it, and clocks are set
+ * back. Then the initiator tries for ROUNDS round trips. Its own messages arrive between those of the attacker.
  *
  *   agreement   the responder uses a session only if the initiator has its keys
  *   numbers     the responder makes one session at most of an initiation, in each of its boots

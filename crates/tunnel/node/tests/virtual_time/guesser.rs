@@ -1,9 +1,9 @@
 //! An adaptive guesser: for each next letter of another host's secret it has many packets sent, sees how long
 //! datagrams become, and learns which of its ways succeed.
 //!
-//! It is stronger than anybody outside. It knows everything but the rest of the secret, down to the seeds of both
-//! nodes. So it plays the same packets against a pair of its own, whose victim has another secret, and sees only what
-//! the secret changes. After each guess it is told the right letter.
+//! It is stronger than anybody outside. It knows everything but the rest of the secret, down to the seeds of
+//! both nodes. So it plays the same packets against a pair of its own, whose victim has another secret, and sees
+//! only what the secret changes. After each guess it is told the right letter.
 //!
 //! Without a leak it guesses one letter in sixteen. A binomial test says whether it did better or worse.
 
@@ -301,7 +301,8 @@ fn an_adaptive_guesser_does_no_better_than_chance_by_lengths() {
     fails(LENGTHS, 60);
 }
 
-/// What the encoder decides, not how long the processor takes: comparisons end at the first byte that differs.
+/// What the encoder decides, not how long the processor takes: a comparison ends at the first byte that
+/// differs.
 #[test]
 fn an_adaptive_guesser_does_no_better_than_chance_by_the_encoders_work() {
     fails(WORK, 60);

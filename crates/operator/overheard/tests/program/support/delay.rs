@@ -13,8 +13,8 @@ const MOST_KEPT: usize = 20_000;
 /// How often a thread looks whether it is to end.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Passes datagrams between a station and a gateway, each so much later. The gateway takes this machine for the
-/// station.
+/// Passes datagrams between a station and a gateway, each so much later. The gateway takes this machine for
+/// the station.
 pub struct Delay {
     to_station: Arc<UdpSocket>,
     to_gateway: Arc<UdpSocket>,
