@@ -249,8 +249,9 @@ impl Peer {
             self.path.handle_timeout(now, &link.measured());
             link.filling.iter_mut().for_each(|filling| filling.handle_timeout(now));
             if let Some(release) = &mut link.release {
-                release.expire(now, patience, &mut |sequence, packet| {
-                    outside.deliveries.push_sent(sequence, packet)
+                release.expire(now, patience, &mut |sequence, packet: Vec<u8>| {
+                    self.counters.count_delivery(&packet);
+                    outside.deliveries.push_sent(sequence, packet);
                 });
             }
             if let Some(snoop) = &mut link.snoop {

@@ -329,6 +329,14 @@ pub struct PeerCounters {
     pub forwarded_packets: u64,
 }
 
+impl PeerCounters {
+    /// A packet is delivered now. One that waits for an earlier one is not yet.
+    pub(crate) fn count_delivery(&mut self, packet: &[u8]) {
+        self.inner_received_packets += 1;
+        self.inner_received_bytes += packet.len() as u64;
+    }
+}
+
 /// Datagrams and packets refused before they changed anything.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refused {

@@ -218,6 +218,7 @@ impl Peer {
         }
         self.counters.coded_restored += 1;
         if let Some(packet) = self.hand_on(now, packet, &inner, outside) {
+            self.counters.count_delivery(&packet);
             outside.deliveries.push_buffer(packet);
         }
     }
@@ -253,8 +254,6 @@ impl Peer {
                 }
             }
         }
-        self.counters.inner_received_packets += 1;
-        self.counters.inner_received_bytes += packet.len() as u64;
         // what waited for this one is older, and goes before it
         self.take_late(now, outside);
         Some(packet)

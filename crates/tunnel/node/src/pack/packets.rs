@@ -470,7 +470,11 @@ impl Peer {
         packet: Option<Vec<u8>>,
         outside: &mut Outside<'_>,
     ) {
-        let mut hand_on = |sequence, packet| outside.deliveries.push_sent(sequence, packet);
+        let counters = &mut self.counters;
+        let mut hand_on = |sequence, packet: Vec<u8>| {
+            counters.count_delivery(&packet);
+            outside.deliveries.push_sent(sequence, packet);
+        };
         let patience = self.link.as_ref().map_or(Duration::ZERO, Link::patience);
         let Some(Link { release: Some(release), .. }) = &mut self.link else {
             return packet.into_iter().for_each(|packet| hand_on(sequence, packet));
