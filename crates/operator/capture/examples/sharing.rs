@@ -2,8 +2,8 @@
 //! `cargo run --example sharing -- FILE...`
 //!
 //! In percent of the TCP and UDP payload, references and their fronts taken off, under the policy `acked`; in
-//! brackets with what is left of each packet compressed by itself. The first column matches to the byte across
-//! all flows, as the papers' systems do. The second is the default.
+//! brackets with what is left of each packet compressed by itself. The first column matches to the byte
+//! across all flows, as the papers' systems do. The second is the default.
 
 use re::Sharing;
 use std::path::Path;

@@ -12,7 +12,8 @@ use zeroize::Zeroizing;
 pub const COUNTER_LIMIT: u64 = 1 << 60;
 
 /// A key for one direction. Its bytes lie in one place from first to last, and are wiped there: the cipher's
-/// own form of the key, which the library does not wipe, is made for each unit and lives no longer than a call.
+/// own form of the key, which the library does not wipe, is made for each unit and lives no longer than a
+/// call.
 pub struct TrafficKey(Box<Zeroizing<[u8; 32]>>);
 
 impl std::fmt::Debug for TrafficKey {

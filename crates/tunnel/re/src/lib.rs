@@ -8,8 +8,8 @@
 //!
 //! Other crates bring other forms ([`form`]), as the laboratory does with those of the papers.
 //!
-//! A packet refers to packets of its own flow to the byte, and to those of other flows in whole pieces, so that
-//! nothing is guessed byte by byte by how long packets become ([`Sharing`], [`pieces`]).
+//! A packet refers to packets of its own flow to the byte, and to those of other flows in whole pieces, so
+//! that nothing is guessed byte by byte by how long packets become ([`Sharing`], [`pieces`]).
 //!
 //! Which stored packets may be referred to is the matter of a [`policy`]. The byte-caching paper (Le,
 //! Srivatsa, Iyengar, ICDCS 2012) shows that with none one lost packet stalls a TCP connection for good; it

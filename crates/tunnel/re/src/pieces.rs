@@ -49,8 +49,8 @@ pub fn is_delimiter(byte: u8) -> bool {
 }
 
 /// Whether a boundary stands behind the last of these bytes: a delimiter, one that is percent-encoded (RFC
-/// 3986, section 2.1), or the second of two zeros, with which binary formats fill up. One zero is none, for it
-/// would cut UTF-16 into letters.
+/// 3986, section 2.1), or the second of two zeros, with which binary formats fill up. One zero is none, for
+/// it would cut UTF-16 into letters.
 #[must_use]
 pub fn ends_piece(bytes: &[u8]) -> bool {
     match bytes {

@@ -1,5 +1,6 @@
 //! Real nodes under attack: a station comes in and stays, whatever somebody on its path and a stranger beside
-//! it send. Virtual time has hundreds of schedules (`sim`, `adversary`); here are real sockets and processors.
+//! it send. Virtual time has hundreds of schedules (`sim`, `adversary`); here are real sockets and
+//! processors.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test may fail by panicking, and waits
 

@@ -121,9 +121,9 @@ fn a_long_day_with_attackers_is_as_one_without() {
 /// Packets of a day with attackers, of which many follow each other.
 const PACKETS_A_DAY: u64 = 1_000_000;
 
-/// So many packets as `OVERHEARD_LONG_DAY_PACKETS` says, day by day, each with other mishaps and attacks. Each
-/// day is a row of `long_days.csv`, and a run goes on behind the rows that are there. With 0 packets it tells
-/// how many there were.
+/// So many packets as `OVERHEARD_LONG_DAY_PACKETS` says, day by day, each with other mishaps and attacks.
+/// Each day is a row of `long_days.csv`, and a run goes on behind the rows that are there. With 0 packets it
+/// tells how many there were.
 #[test]
 #[ignore = "a million packets take a minute, and there are a hundred millions"]
 #[expect(clippy::disallowed_methods, reason = "it says how long a day takes")]

@@ -2,8 +2,8 @@
 //! datagrams become, and learns which of its ways succeed.
 //!
 //! It is stronger than anybody outside. It knows everything but the rest of the secret, down to the seeds of
-//! both nodes. So it plays the same packets against a pair of its own, whose victim has another secret, and sees
-//! only what the secret changes. After each guess it is told the right letter.
+//! both nodes. So it plays the same packets against a pair of its own, whose victim has another secret, and
+//! sees only what the secret changes. After each guess it is told the right letter.
 //!
 //! Without a leak it guesses one letter in sixteen. A binomial test says whether it did better or worse.
 
