@@ -163,7 +163,8 @@ fn paper(part: Part, place: f64) -> Option<Stated> {
     Some(papers::REFACTOR.value(id).number())
 }
 
-/// Our goals of whole objects at 11 Mbit/s: less than the paper's at 90%, at 10% the paper's own is the bound.
+/// Our goals for whole objects at 11 Mbit/s. At 90% they are below the paper's values. At 10% the paper's own
+/// value is the bound.
 fn goal(part: Part, place: f64) -> Option<f64> {
     match (part, place) {
         (Part::Overall, 90.0) => Some(11.0),
