@@ -46,12 +46,12 @@ pub struct Capacity {
 }
 
 impl Capacity {
-    /// The paper's.
+    /// At the paper's rate; the paper names no queue.
     pub const PAPER: Self = Self { rate_kilobytes: 1000, queue_bytes: 65_536 };
 }
 
 impl Path {
-    /// The paper's: 20 ms, all of it the hop.
+    /// At the paper's rate; the paper names no round trip, so 20 ms is ours, all of it the hop.
     pub const PAPER: Self = Self::hop(20);
 
     /// A hop with this round trip and nothing else.

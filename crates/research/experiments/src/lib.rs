@@ -25,6 +25,7 @@ pub mod mesh_cache;
 mod named_node;
 pub mod no_harm;
 pub mod pair;
+pub mod papers;
 mod parallel;
 pub mod plan;
 pub mod reading;

@@ -175,6 +175,11 @@ impl Panel<'_> {
 mod tests {
     use super::*;
     use crate::estimate::Estimate;
+    use crate::papers::{self, Stated};
+
+    fn stated() -> Stated {
+        papers::BYTE_CACHING.value("section-6/bytes-saved-no-loss").number().left()
+    }
 
     fn section() -> Section {
         let estimate = |value| Some(Estimate { value, interval: Some((value - 0.1, value + 0.1)) });
@@ -189,7 +194,7 @@ mod tests {
             rows: vec![
                 row("file 1: acked", 0.0, 0.6),
                 row("file 1: acked", 5.0, 0.7),
-                row("file 1: cache-flush", 0.0, 0.6).paper(0.55),
+                row("file 1: cache-flush", 0.0, 0.6).paper(stated()).goal(0.57),
                 row("file 2: acked", 0.0, 0.8),
             ],
         }
@@ -212,7 +217,7 @@ mod tests {
         assert_eq!(panels(&section.rows)[0].constant(), None);
         section.rows.iter_mut().for_each(|row| row.value = Some(1.0));
         assert_eq!(panels(&section.rows)[0].constant(), Some(1.0));
-        section.rows[0].paper = Some(1.0);
+        section.rows[0].paper = Some(stated());
         assert_eq!(panels(&section.rows)[0].constant(), None, "the paper's is to be seen beside it");
     }
 
@@ -247,6 +252,7 @@ mod tests {
             "A remark &amp; more.",
             "cache-flush",
             "0.55",
+            "0.57",
             "a kernel",
             "passed",
         ] {

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::estimate::Estimate;
+use crate::papers::Stated;
 
 /// One point of one series of one figure or table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -21,7 +22,10 @@ pub struct Row {
     /// The unit of `value`; `ratio` for quotients.
     pub unit: String,
     /// The paper's value where its text or tables state one.
-    pub paper: Option<f64>,
+    pub paper: Option<Stated>,
+    /// A bound of our own that `value` is to reach; no paper has it.
+    #[serde(default)]
+    pub goal: Option<f64>,
     /// What ran it.
     pub driver: Driver,
     /// How many seeds: the first so many from 1 on. 0 where nothing is random.
@@ -56,6 +60,7 @@ impl Row {
             value: None,
             unit: unit.to_owned(),
             paper: None,
+            goal: None,
             driver: Driver::Offline,
             seeds: 0,
             low: None,
@@ -86,8 +91,14 @@ impl Row {
 
     /// With the paper's value.
     #[must_use]
-    pub fn paper(self, value: impl Into<Option<f64>>) -> Self {
+    pub fn paper(self, value: impl Into<Option<Stated>>) -> Self {
         Self { paper: value.into(), ..self }
+    }
+
+    /// With a bound of our own.
+    #[must_use]
+    pub fn goal(self, value: impl Into<Option<f64>>) -> Self {
+        Self { goal: value.into(), ..self }
     }
 
     /// With something more that a reader must know.
@@ -184,9 +195,10 @@ mod tests {
         let estimate = Estimate { value: 0.5, interval: Some((0.4, 0.6)) };
         let row = Row::new("10", "acked", 5.0, "ratio").measured(Some(estimate), Driver::Virtual, 20);
         let written = serde_json::to_value(&row).unwrap();
-        for name in
-            ["figure", "series", "x", "value", "unit", "paper", "driver", "seeds", "low", "high", "note"]
-        {
+        for name in [
+            "figure", "series", "x", "value", "unit", "paper", "goal", "driver", "seeds", "low", "high",
+            "note",
+        ] {
             assert!(written.get(name).is_some(), "{name}");
         }
         assert_eq!(written["x"], 5.0);

@@ -270,7 +270,7 @@ mod tests {
             assert!(index.contains(wanted), "{wanted}");
         }
         let table = fs::read_to_string(folder.path().join("byte-caching.csv")).unwrap();
-        assert!(table.starts_with("figure,series,x,value,unit,paper,driver"), "{table}");
+        assert!(table.starts_with("figure,series,x,value,unit,paper,goal,driver"), "{table}");
         assert_eq!(table.lines().count(), 3);
         let rows = fs::read(folder.path().join("byte-caching.json")).unwrap();
         assert_eq!(serde_json::from_slice::<Vec<Row>>(&rows).unwrap().len(), 2);

@@ -30,7 +30,7 @@ const OF_THE_SYSTEM: [&str; 11] = [
 ];
 
 /// Commands that are given on the README's gateway and station, in this order.
-const GIVEN: [(&str, Where, How); 19] = [
+const GIVEN: [(&str, Where, How); 20] = [
     ("overheard keygen --network --out keys", Where::Gateway, How::ToItsEnd),
     ("overheard keygen --out keys", Where::Gateway, How::ToItsEnd),
     ("overheard keygen --out keys", Where::Station, How::ToItsEnd),
@@ -51,6 +51,7 @@ const GIVEN: [(&str, Where, How); 19] = [
     ("sudo overheard status", Where::Gateway, How::ToItsEnd),
     ("overheard cache cache.toml --print-nft", Where::Gateway, How::ToItsEnd),
     ("overheard doctor", Where::Gateway, How::ToItsEnd),
+    ("overheard-lab papers byte-caching", Where::Station, How::ToItsEnd),
     (
         "overheard-lab trace compose --mix high --kind whole --bytes 64000000 --output trace.pcap",
         Where::Station,

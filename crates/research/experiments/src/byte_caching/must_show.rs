@@ -2,6 +2,7 @@
 
 use super::table_2;
 use crate::cell::Stack;
+use crate::papers;
 use crate::report::Claim;
 use crate::row::{Row, X, of, value};
 use crate::scheme::Scheme;
@@ -10,8 +11,8 @@ use crate::scheme::Scheme;
 const BYTES_WITHIN: f64 = 0.08;
 /// How far the perceived loss may be from the actual, in percentage points.
 const LOSS_WITHIN_POINTS: f64 = 0.1;
-/// The least share of naive downloads that stall: 45 of 50.
-const LEAST_STALLED: f64 = 0.9;
+/// The least share of naive downloads that stall: 45 of 50, our goal.
+pub(super) const LEAST_STALLED: f64 = 0.9;
 
 /// Holds rows against every claim.
 #[must_use]
@@ -81,7 +82,7 @@ fn bytes_are_near(rows: &[Row], loss: f64) -> Claim {
         let series = table_2::series("bytes", scheme, Stack::Modern);
         let row = of(rows, "table-2").find(|row| row.series == series && row.x == X::Number(loss));
         if let Some((value, paper)) = row.and_then(|row| Some((row.value?, row.paper?))) {
-            holds &= (value - paper).abs() <= BYTES_WITHIN;
+            holds &= (value - paper.get()).abs() <= BYTES_WITHIN;
             found.push(format!("{scheme} {value:.2} (paper {paper})"));
         }
     }
@@ -133,9 +134,10 @@ fn time_without_loss(rows: &[Row]) -> Claim {
             Some((scheme, value(rows, "table-2", &table_2::series("delay", scheme, Stack::Modern), 0.0)?))
         })
         .collect();
-    let holds = values.iter().all(|(_, value)| (value - 0.72).abs() <= BYTES_WITHIN);
+    let paper = papers::BYTE_CACHING.value("section-6/time-saved-no-loss").number().left();
+    let holds = values.iter().all(|(_, value)| (value - paper.get()).abs() <= BYTES_WITHIN);
     let found = values.iter().map(|(scheme, value)| format!("{scheme} {value:.2}")).collect();
-    Claim::judged(format!("without loss .72 of the time (within {BYTES_WITHIN})"), found, holds)
+    Claim::judged(format!("without loss {paper} of the time (within {BYTES_WITHIN})"), found, holds)
 }
 
 fn acked_decodes_everything(rows: &[Row]) -> Claim {
@@ -228,7 +230,8 @@ mod tests {
         assert_eq!(holds(&complete(1.0), "every other"), Some(true));
         assert_eq!(holds(&complete(0.98), "every other"), Some(false));
 
-        let bytes = |value| [row("table-2", "bytes: tcp-seq", 5.0, value).paper(0.70)];
+        let paper = papers::BYTE_CACHING.value("table-2/tcp-seq/bytes/loss-5").number();
+        let bytes = |value| [row("table-2", "bytes: tcp-seq", 5.0, value).paper(paper)];
         assert_eq!(holds(&bytes(0.77), "bytes within 0.08 of the paper's at 5%"), Some(true));
         assert_eq!(holds(&bytes(0.79), "bytes within 0.08 of the paper's at 5%"), Some(false));
 

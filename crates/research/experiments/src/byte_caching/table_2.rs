@@ -5,6 +5,7 @@ use anyhow::Result;
 use super::grid;
 use crate::cell::{Cell, File, Impairment, Stack};
 use crate::figure::{Figure, Need, Results, Setting, bytes_both_ways, bytes_down, seconds};
+use crate::papers::{self, Stated};
 use crate::plan::Plan;
 use crate::reading::Reading;
 use crate::row::Row;
@@ -42,16 +43,28 @@ const OLD_SCHEMES: [Scheme; 5] =
     [Scheme::OFF, Scheme::CACHE_FLUSH, Scheme::TCP_SEQ, Scheme::K_DISTANCE, Scheme::ACKED];
 
 /// What the paper states: bytes and delay.
-fn paper(scheme: Scheme, loss_percent: f64) -> Option<[f64; 2]> {
+fn paper(scheme: Scheme, loss_percent: f64) -> Option<[Stated; 2]> {
+    let stated = |id| papers::BYTE_CACHING.value(id).number();
     let column = [Scheme::CACHE_FLUSH, Scheme::TCP_SEQ, Scheme::K_DISTANCE];
     let column = column.iter().position(|&other| other == scheme)?;
-    let [bytes, delay] = match loss_percent {
-        0.0 if scheme != Scheme::K_DISTANCE => return Some([0.55, 0.72]),
-        5.0 => [[0.67, 0.70, 0.76], [1.64, 2.88, 2.11]],
-        10.0 => [[0.74, 0.82, 0.94], [1.84, 3.87, 4.01]],
+    let ids = match loss_percent {
+        0.0 if scheme != Scheme::K_DISTANCE => {
+            let saved = ["section-6/bytes-saved-no-loss", "section-6/time-saved-no-loss"];
+            return Some(saved.map(|id| stated(id).left()));
+        }
+        5.0 => [
+            ["table-2/cache-flush/bytes/loss-5", "table-2/cache-flush/delay/loss-5"],
+            ["table-2/tcp-seq/bytes/loss-5", "table-2/tcp-seq/delay/loss-5"],
+            ["table-2/k-distance/bytes/loss-5", "table-2/k-distance/delay/loss-5"],
+        ],
+        10.0 => [
+            ["table-2/cache-flush/bytes/loss-10", "table-2/cache-flush/delay/loss-10"],
+            ["table-2/tcp-seq/bytes/loss-10", "table-2/tcp-seq/delay/loss-10"],
+            ["table-2/k-distance/bytes/loss-10", "table-2/k-distance/delay/loss-10"],
+        ],
         _ => return None,
     };
-    Some([bytes[column], delay[column]])
+    Some(ids[column].map(stated))
 }
 
 /// How many seeds: those of the grid, of which modern TCP's cells are, fewer for the old, and very few where
@@ -142,10 +155,11 @@ mod tests {
 
     #[test]
     fn the_papers_numbers_stand_where_its_table_has_them() {
-        assert_eq!(paper(Scheme::TCP_SEQ, 5.0), Some([0.70, 2.88]));
-        assert_eq!(paper(Scheme::K_DISTANCE, 10.0), Some([0.94, 4.01]));
-        assert_eq!(paper(Scheme::CACHE_FLUSH, 0.0), Some([0.55, 0.72]));
-        assert_eq!(paper(Scheme::K_DISTANCE, 0.0), None);
-        assert_eq!(paper(Scheme::ACKED, 5.0), None);
+        let at = |scheme, loss| paper(scheme, loss).map(|both| both.map(Stated::get));
+        assert_eq!(at(Scheme::TCP_SEQ, 5.0), Some([0.70, 2.88]));
+        assert_eq!(at(Scheme::K_DISTANCE, 10.0), Some([0.94, 4.01]));
+        assert_eq!(at(Scheme::CACHE_FLUSH, 0.0), Some([0.55, 0.72]));
+        assert_eq!(at(Scheme::K_DISTANCE, 0.0), None);
+        assert_eq!(at(Scheme::ACKED, 5.0), None);
     }
 }

@@ -8,6 +8,7 @@ use rand_chacha::ChaCha8Rng;
 use super::log::{LOGS, Log};
 use crate::estimate::Estimate;
 use crate::figure::{Figure, Results};
+use crate::papers::{self, Stated};
 use crate::plan::Plan;
 use crate::row::{Driver, Row};
 
@@ -25,9 +26,8 @@ pub const FIGURE: Figure = Figure {
 
 pub(super) const HITS: &str = "hit rate";
 pub(super) const WORKING_SET: &str = "working set";
-/// The paper's least and largest populations, with its hit rates and working sets (in MB) there.
+/// The paper's least and largest populations.
 pub(super) const POPULATIONS: [usize; 2] = [50, 500];
-const PAPER: [(f64, f64); 2] = [(0.35, 500.0), (0.45, 5200.0)];
 const DRAWS: u64 = 25;
 
 fn populations(plan: &Plan) -> Vec<usize> {
@@ -40,17 +40,34 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
         let Some(log) = Log::take(results.setting.contents, file)? else { continue };
         for population in populations(&results.setting.plan) {
             let drawn: Vec<(f64, f64)> = (1..=DRAWS).map(|seed| locality(&log, population, seed)).collect();
-            let paper = POPULATIONS.iter().position(|it| *it == population).map(|at| PAPER[at]);
-            let mut row = |series: &str, unit: &str, paper: Option<f64>, measure: fn(&(f64, f64)) -> f64| {
-                let mean = Estimate::mean(&drawn.iter().map(measure).collect::<Vec<_>>());
-                let row = Row::new(FIGURE.id, format!("{series}: {name}"), population as f64, unit);
-                rows.push(row.measured(mean, Driver::Offline, DRAWS as u32).paper(paper));
-            };
-            row(HITS, "share", paper.map(|paper| paper.0), |it| it.0);
-            row(WORKING_SET, "MB", paper.map(|paper| paper.1), |it| it.1);
+            let [paper_hits, paper_working_set] = paper(population);
+            let mut row =
+                |series: &str, unit: &str, paper: Option<Stated>, measure: fn(&(f64, f64)) -> f64| {
+                    let mean = Estimate::mean(&drawn.iter().map(measure).collect::<Vec<_>>());
+                    let row = Row::new(FIGURE.id, format!("{series}: {name}"), population as f64, unit);
+                    rows.push(row.measured(mean, Driver::Offline, DRAWS as u32).paper(paper));
+                };
+            row(HITS, "share", paper_hits, |it| it.0);
+            row(WORKING_SET, "MB", paper_working_set, |it| it.1);
         }
     }
     Ok(rows)
+}
+
+/// The paper's hit rate and working set in MB.
+fn paper(population: usize) -> [Option<Stated>; 2] {
+    let stated = |id| papers::MESHCACHE.value(id).number();
+    match population {
+        50 => [
+            Some(stated("section-2/hit-rate/clients-50").share()),
+            Some(stated("section-2/working-set-population-50")),
+        ],
+        500 => [
+            Some(stated("section-2/hit-rate/clients-500").share()),
+            Some(stated("section-2/working-set-population-500").thousands()),
+        ],
+        _ => [None; 2],
+    }
 }
 
 /// Hit rate and working set in MB of so many clients.
@@ -79,6 +96,13 @@ fn locality(log: &Log, population: usize, seed: u64) -> (f64, f64) {
 mod tests {
     use super::super::log::Request;
     use super::*;
+
+    #[test]
+    fn the_papers_ends_are_those_of_its_curves() {
+        let at = |population| paper(population).map(|it| it.map(Stated::get));
+        assert_eq!(POPULATIONS.map(at), [[Some(0.35), Some(500.0)], [Some(0.45), Some(5200.0)]]);
+        assert_eq!(at(100), [None; 2]);
+    }
 
     #[test]
     fn what_somebody_of_them_has_asked_for_is_a_hit() {

@@ -16,7 +16,8 @@ pub const FIGURE: Figure = Figure {
     id: "8",
     title: "The search timeout of BCP",
     x: "search timeout, ms",
-    remark: "Scenario 1. The paper's throughput is highest, and its network load lowest, at 25 ms; hits grow until 50 ms.",
+    remark: "Scenario 1. The paper's throughput is highest, and its network load lowest, at \
+             {meshcache/section-6.2.2/search-timeout-optimum}; hits grow until {meshcache/section-6.2.2/search-timeout-hits}.",
     needs,
     rows,
 };

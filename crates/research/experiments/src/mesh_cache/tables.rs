@@ -8,6 +8,7 @@ use super::reading::{Reading, quotient_of, readings};
 use super::trial::Trial;
 use crate::estimate::Estimate;
 use crate::figure::{Figure, Need, Results, Setting};
+use crate::papers::{self, Stated};
 use crate::plan::Plan;
 use crate::row::Row;
 
@@ -21,7 +22,7 @@ pub const TABLES: Figure = Figure {
              each. The content server stands at the gateway, as the paper's simulated sources do. Routes by babeld's ETX, the \
              paper's by AODV; what routing itself sends is counted apart. Remote hits are reckoned by octets. The share of \
              transfers above 1 Mbit/s is Figure 9 (a). A hit in the client's own router counts as 50 Mbit/s. With each \
-             content once the gateway would send about two fifths: the 70% that the paper keeps off it in scenario 2 is more \
+             content once the gateway would send about two fifths: the {meshcache/section-6.2.2/ph-bcp/gateway/s2} that the paper keeps off it in scenario 2 is more \
              than 1200 requests for 1000 contents repeat, 58%; with 2 MB in each router about 55% are in reach.",
     needs,
     rows,
@@ -44,17 +45,41 @@ pub(super) const NETWORK: &str = "network load";
 pub(super) const FAST: &str = "transfers above 1 Mbit/s";
 
 /// The paper's tables: kbit/s, KB and packets of a protocol in a scenario. GHCP and ours are not in them.
-fn paper(scenario: u8, protocol: Protocol) -> [Option<f64>; 3] {
-    let [one, two, three] = match protocol {
-        Protocol::Default => [[1382.8, 60_727.0, 144.4], [467.5, 60_224.0, 279.9], [1312.2, 58_128.0, 145.8]],
-        Protocol::Thcp => [[1479.2, 52_579.0, 124.1], [561.9, 52_140.0, 242.6], [1509.6, 50_215.0, 126.4]],
-        Protocol::PhThcp => [[1715.1, 41_530.0, 114.6], [853.3, 17_680.0, 171.8], [1612.7, 41_011.0, 117.4]],
-        Protocol::Bcp => [[1656.2, 38_761.0, 110.0], [713.7, 39_684.0, 198.1], [1546.9, 39_613.0, 114.1]],
-        Protocol::PhBcp => [[1705.5, 32_597.0, 107.3], [940.5, 17_680.0, 159.5], [1623.8, 33_719.0, 110.8]],
-        Protocol::PhGhcp => [[1545.6, 39_275.0, 127.4], [567.4, 17_812.0, 193.6], [1478.2, 37_462.0, 131.3]],
+fn paper(scenario: u8, protocol: Protocol) -> [Option<Stated>; 3] {
+    let scenarios = match protocol {
+        Protocol::Default => [
+            ["table-2/default/aat/s1", "table-2/default/gateway-load/s1", "table-2/default/network-load/s1"],
+            ["table-2/default/aat/s2", "table-2/default/gateway-load/s2", "table-2/default/network-load/s2"],
+            ["table-2/default/aat/s3", "table-2/default/gateway-load/s3", "table-2/default/network-load/s3"],
+        ],
+        Protocol::Thcp => [
+            ["table-2/thcp/aat/s1", "table-2/thcp/gateway-load/s1", "table-2/thcp/network-load/s1"],
+            ["table-2/thcp/aat/s2", "table-2/thcp/gateway-load/s2", "table-2/thcp/network-load/s2"],
+            ["table-2/thcp/aat/s3", "table-2/thcp/gateway-load/s3", "table-2/thcp/network-load/s3"],
+        ],
+        Protocol::PhThcp => [
+            ["table-2/ph-thcp/aat/s1", "table-2/ph-thcp/gateway-load/s1", "table-2/ph-thcp/network-load/s1"],
+            ["table-2/ph-thcp/aat/s2", "table-2/ph-thcp/gateway-load/s2", "table-2/ph-thcp/network-load/s2"],
+            ["table-2/ph-thcp/aat/s3", "table-2/ph-thcp/gateway-load/s3", "table-2/ph-thcp/network-load/s3"],
+        ],
+        Protocol::Bcp => [
+            ["table-3/bcp/aat/s1", "table-3/bcp/gateway-load/s1", "table-3/bcp/network-load/s1"],
+            ["table-3/bcp/aat/s2", "table-3/bcp/gateway-load/s2", "table-3/bcp/network-load/s2"],
+            ["table-3/bcp/aat/s3", "table-3/bcp/gateway-load/s3", "table-3/bcp/network-load/s3"],
+        ],
+        Protocol::PhBcp => [
+            ["table-3/ph-bcp/aat/s1", "table-3/ph-bcp/gateway-load/s1", "table-3/ph-bcp/network-load/s1"],
+            ["table-3/ph-bcp/aat/s2", "table-3/ph-bcp/gateway-load/s2", "table-3/ph-bcp/network-load/s2"],
+            ["table-3/ph-bcp/aat/s3", "table-3/ph-bcp/gateway-load/s3", "table-3/ph-bcp/network-load/s3"],
+        ],
+        Protocol::PhGhcp => [
+            ["table-4/ph-ghcp/aat/s1", "table-4/ph-ghcp/gateway-load/s1", "table-4/ph-ghcp/network-load/s1"],
+            ["table-4/ph-ghcp/aat/s2", "table-4/ph-ghcp/gateway-load/s2", "table-4/ph-ghcp/network-load/s2"],
+            ["table-4/ph-ghcp/aat/s3", "table-4/ph-ghcp/gateway-load/s3", "table-4/ph-ghcp/network-load/s3"],
+        ],
         Protocol::Ghcp | Protocol::Auto => return [None; 3],
     };
-    [one, two, three][usize::from(scenario) - 1].map(Some)
+    scenarios[usize::from(scenario) - 1].map(|id| Some(papers::MESHCACHE.value(id).number()))
 }
 
 /// For how long clients browse: the paper's hour.
@@ -109,7 +134,7 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
             let x = protocol.to_string();
             let mut row = |series: &str,
                            unit: &str,
-                           paper: Option<f64>,
+                           paper: Option<Stated>,
                            measure: &dyn Fn(&Reading) -> f64| {
                 let mean = Estimate::mean(&readings.iter().map(measure).collect::<Vec<_>>());
                 let series = format!("{series}: scenario {scenario}");
@@ -124,20 +149,16 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
             row("gateway load with each content once", "KB", None, &|it| it.once_kilobytes);
             row(NETWORK, "packets a file", network, &|it| it.packets);
             row("network load of routing", "packets a file", None, &|it| it.routing_packets);
-            let fast = match (scenario, protocol) {
-                (2, Protocol::Default) => Some(0.2),
-                (2, Protocol::PhBcp) => Some(0.5),
-                _ => None,
-            };
-            row(FAST, "share", fast, &|it| it.share_above(1000.0));
-            row("local hits", "share", paper_local(protocol), &|it| it.local);
-            row("ph-local hits", "share", None, &|it| it.ph_local);
-            row("remote hits", "share", None, &|it| it.remote);
+            row(FAST, "share", paper_fast(scenario, protocol), &|it| it.share_above(1000.0));
+            let [local, ph_local, remote] = paper_hits(scenario, protocol);
+            row("local hits", "share", local, &|it| it.local);
+            row("ph-local hits", "share", ph_local, &|it| it.ph_local);
+            row("remote hits", "share", remote, &|it| it.remote);
             row("files asked for", "files", None, &|it| it.asked as f64);
             row("files that did not come whole", "files", None, &|it| it.broken as f64);
             let all_baseline = paper(scenario, Protocol::Default);
-            let against = |ours: Option<f64>, theirs: Option<f64>| Some(ours? / theirs?);
-            let mut quotient = |series: &str, paper: Option<f64>, measure: &dyn Fn(&Reading) -> f64| {
+            let against = |ours: Option<Stated>, theirs: Option<Stated>| Some(ours?.over(theirs?));
+            let mut quotient = |series: &str, paper: Option<Stated>, measure: &dyn Fn(&Reading) -> f64| {
                 let estimate = quotient_of(&readings, &baseline, measure);
                 let row = Row::new(TABLES.id, by_default(series, scenario), x.as_str(), "ratio");
                 rows.push(row.measured(estimate, driver, draws).paper(paper));
@@ -155,9 +176,59 @@ pub(super) fn by_default(series: &str, scenario: u8) -> String {
     format!("{series} by Default's: scenario {scenario}")
 }
 
-/// Section 6.2: the hit rate of access routers in scenario 1.
-fn paper_local(protocol: Protocol) -> Option<f64> {
-    (protocol != Protocol::Default && protocol != Protocol::Auto).then_some(0.144)
+/// Section 6.2: local, ph-local and remote hits, of scenario 1.
+fn paper_hits(scenario: u8, protocol: Protocol) -> [Option<Stated>; 3] {
+    let stated = |id| Some(papers::MESHCACHE.value(id).number().share());
+    match protocol {
+        _ if scenario != 1 => [None; 3],
+        Protocol::Thcp => [stated("section-6.2.1/thcp/local-hit/s1"), None, None],
+        // "in addition to exploiting local hits at access MR as in THCP"
+        Protocol::PhThcp => [
+            stated("section-6.2.1/thcp/local-hit/s1"),
+            stated("section-6.2.1/ph-thcp/ph-local-hit/s1"),
+            stated("section-6.2.1/ph-thcp/remote-hit/s1"),
+        ],
+        Protocol::Bcp => {
+            [stated("section-6.2.2/bcp/local-hit/s1"), None, stated("section-6.2.2/bcp/remote-hit/s1")]
+        }
+        // it "further improves" what BCP has
+        Protocol::PhBcp => [
+            stated("section-6.2.2/bcp/local-hit/s1"),
+            stated("section-6.2.2/ph-bcp/ph-local-hit/s1"),
+            stated("section-6.2.2/ph-bcp/remote-hit/s1"),
+        ],
+        Protocol::Default | Protocol::Ghcp | Protocol::PhGhcp | Protocol::Auto => [None; 3],
+    }
+}
+
+/// Section 6.4: the share of transfers above 1 Mbit/s, of scenario 2.
+pub(super) fn paper_fast(scenario: u8, protocol: Protocol) -> Option<Stated> {
+    let stated = |id| Some(papers::MESHCACHE.value(id).number().share());
+    match (scenario, protocol) {
+        (2, Protocol::Default) => stated("section-6.4/a1-above-1mbps/s2"),
+        (2, Protocol::PhBcp) => stated("section-6.4/a3-above-1mbps/s2"),
+        _ => None,
+    }
+}
+
+/// By how much PH-BCP takes load off the gateway, as the text says it.
+pub(super) fn paper_relief(scenario: u8) -> Stated {
+    let scenarios = [
+        "section-6.2.2/ph-bcp/gateway/s1",
+        "section-6.2.2/ph-bcp/gateway/s2",
+        "section-6.2.2/ph-bcp/gateway/s3",
+    ];
+    papers::MESHCACHE.value(scenarios[usize::from(scenario) - 1]).number().share()
+}
+
+/// What PH-BCP has of Default's throughput: as the text says it, in scenario 3 by Table 3.
+pub(super) fn paper_gain(scenario: u8) -> Stated {
+    let stated = |id| papers::MESHCACHE.value(id).number();
+    match scenario {
+        1 => stated("section-6.2.2/ph-bcp/aat/s1").grown(),
+        2 => stated("section-6.2.2/ph-bcp/aat/s2").grown(),
+        _ => stated("table-3/ph-bcp/aat/s3").over(stated("table-3/default/aat/s3")),
+    }
 }
 
 /// A quick run has the tables' own, which is run anyway.
@@ -207,4 +278,30 @@ fn rows_9(results: &Results<'_>) -> Result<Vec<Row>> {
         }
     }
     Ok(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_paper_has_tables_of_six_protocols_and_says_more_of_some() {
+        for scenario in [1, 2, 3] {
+            for protocol in Protocol::PAPER {
+                let is_in_tables = paper(scenario, protocol).iter().all(Option::is_some);
+                assert_eq!(is_in_tables, protocol != Protocol::Ghcp, "{protocol}");
+            }
+            let by_table = paper(scenario, Protocol::PhBcp)[0].zip(paper(scenario, Protocol::Default)[0]);
+            let gain = by_table.map(|(ours, theirs)| ours.over(theirs).get());
+            assert!(
+                (gain.unwrap() - paper_gain(scenario).get()).abs() < 0.01,
+                "scenario {scenario}: {gain:?}"
+            );
+            assert!(paper_relief(scenario).get() < 1.0);
+        }
+        let hits = |protocol| paper_hits(1, protocol).map(|it| it.map(Stated::get));
+        assert_eq!(hits(Protocol::PhThcp), [Some(0.144), Some(0.04), Some(0.136)]);
+        assert_eq!(hits(Protocol::Bcp), [Some(0.144), None, Some(0.23)]);
+        assert_eq!(paper_fast(2, Protocol::PhBcp).map(Stated::get), Some(0.5));
+    }
 }

@@ -1,15 +1,18 @@
 //! How long a packet occupies the air, reckoned twice: as the paper prints it, and by the standard.
 
 use std::fmt;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use air::timing::{ETHERNET_TO_MPDU_BYTES, Standard, Timing};
 use anyhow::Result;
 
 use super::overhearing::Radio;
+use crate::papers;
 
-/// The paper's t_h (section 3.2.2): a packet's air time beyond its bytes.
-pub const HEADER_SECONDS: f64 = 290e-6;
+/// The paper's t_h: a packet's air time beyond its bytes.
+pub static HEADER_SECONDS: LazyLock<f64> =
+    LazyLock::new(|| papers::REFACTOR.value("section-3.2.2/t-h").number().get() / 1e6);
 /// What 802.11 adds to an IP packet: an Ethernet frame's growth, and its header.
 const MPDU_OVERHEAD_BYTES: usize = ETHERNET_TO_MPDU_BYTES + 14;
 /// In an aggregate each packet follows a delimiter and ends on a multiple of four (IEEE Std 802.11-2012,
@@ -75,7 +78,7 @@ impl AirTimes {
     pub fn try_seconds(&self, packet_bytes: usize, retry: u8, acknowledged: bool) -> f64 {
         let per_byte = 8.0 / self.bits_per_second;
         match (self.clock, &self.timing) {
-            (Clock::Paper, _) => HEADER_SECONDS / self.aggregated + packet_bytes as f64 * per_byte,
+            (Clock::Paper, _) => *HEADER_SECONDS / self.aggregated + packet_bytes as f64 * per_byte,
             (Clock::Standard, Some(timing)) => {
                 let mpdu_bytes = packet_bytes + MPDU_OVERHEAD_BYTES;
                 let time = match acknowledged {

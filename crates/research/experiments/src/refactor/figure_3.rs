@@ -7,6 +7,7 @@ use overhear::removal::Candidate;
 
 use super::air_time::HEADER_SECONDS;
 use crate::figure::{Figure, Results};
+use crate::papers;
 use crate::row::Row;
 
 /// Figure 3.
@@ -14,9 +15,10 @@ pub const FIGURE: Figure = Figure {
     id: "3",
     title: "Expected benefit from removing a single 64 B chunk",
     x: "probability that the station has it, %",
-    remark: "Exp[B] of section 3.2.2 at 11 Mbit/s and ρ = 0, as the gateway reckons it, for packets with a total \
-             redundancy of K bytes. With t_b as the paper prints it for that rate (0.885 µs, which is 9 Mbit/s) and \
-             with 8 bits by the rate. A single chunk pays from about 90% on, as the paper says.",
+    remark: "Exp[B] of section 3.2.2 at {refactor/section-3.2.2/rate} and ρ = 0, as the gateway reckons it, for packets with a total \
+             redundancy of K bytes. With t_b as the paper prints it for that rate \
+             ({refactor/section-3.2.2/t-b}, which is 9 Mbit/s) and with 8 bits by the rate. A single chunk pays from about \
+             {refactor/section-3.2/break-even} on, as the paper says.",
     needs: |_| Vec::new(),
     rows,
 };
@@ -26,13 +28,21 @@ const CHUNK_BYTES: f64 = 64.0;
 const REDUNDANT_BYTES: [u32; 4] = [64, 128, 256, 512];
 /// What replaces a chunk: a slot of 20 bits, rounded up.
 const SHIM_BYTES: f64 = 3.0;
-/// Seconds a byte, as printed and as reckoned.
-const PER_BYTE: [(&str, f64); 2] = [("0.885 µs a byte", 0.885e-6), ("8 bits at 11 Mbit/s", 8.0 / 11e6)];
+/// What seconds a byte as printed and as reckoned are called.
+const AS_PRINTED: &str = "t_b as printed";
+const AS_RECKONED: &str = "8 bits by the rate";
+
+/// Seconds a byte, by both.
+fn per_byte() -> [(&'static str, f64); 2] {
+    let stated = |id| papers::REFACTOR.value(id).number().get();
+    let reckoned = 8.0 / (stated("section-3.2.2/rate") * 1e6);
+    [(AS_PRINTED, stated("section-3.2.2/t-b") / 1e6), (AS_RECKONED, reckoned)]
+}
 
 /// What the series of one total redundancy is called, with the paper's own t_b.
 #[must_use]
 pub fn series(redundant_bytes: u32) -> String {
-    named(PER_BYTE[0].0, redundant_bytes)
+    named(AS_PRINTED, redundant_bytes)
 }
 
 fn named(per_byte: &str, redundant_bytes: u32) -> String {
@@ -40,9 +50,9 @@ fn named(per_byte: &str, redundant_bytes: u32) -> String {
 }
 
 fn rows(_: &Results<'_>) -> Result<Vec<Row>> {
-    let header = std::time::Duration::from_secs_f64(HEADER_SECONDS);
+    let header = std::time::Duration::from_secs_f64(*HEADER_SECONDS);
     let mut rows = Vec::new();
-    for (name, per_byte_seconds) in PER_BYTE {
+    for (name, per_byte_seconds) in per_byte() {
         let air_time = AirTime { header, per_byte_seconds };
         for redundant_bytes in REDUNDANT_BYTES {
             for percent in (0..=100).step_by(5) {

@@ -11,6 +11,7 @@ use super::trial::fresh;
 use super::two_access_points::{CLIENTS, Heard, TwoAccessPoints};
 use crate::estimate::Estimate;
 use crate::figure::{Figure, Results};
+use crate::papers;
 use crate::parallel;
 use crate::report::Claim;
 use crate::row::{Driver, Row, value};
@@ -33,6 +34,8 @@ pub const FIGURE: Figure = Figure {
 
 /// For each chunk there are four slots and more.
 const SLOT_BITS: u8 = 20;
+/// Our goal: the least gain by name at 90%.
+const BY_NAME: f64 = 0.05;
 const PERCENT: [f64; 5] = [90.0, 70.0, 50.0, 30.0, 10.0];
 
 impl Heard {
@@ -99,15 +102,16 @@ fn gains(rows: &[Row], kind: Kind, hidden: bool, both: Heard) -> Vec<(f64, f64)>
     PERCENT.into_iter().filter_map(gain).collect()
 }
 
-/// "C2's goodput at least 10% above hearing only its own at 90%, shrinking with overhearing and never
-/// negative."
+/// C2's goodput above hearing only its own at 90% by at least what the paper has, by name by our goal;
+/// shrinking with overhearing and never negative.
 #[must_use]
 pub fn claims(rows: &[Row]) -> Vec<Claim> {
     let found = |gains: &[(f64, f64)]| -> Vec<String> {
         gains.iter().map(|(place, gain)| format!("{:+.1}% at {place}%", 100.0 * gain)).collect()
     };
     let mut claims = Vec::new();
-    for (both, least) in [(Heard::Both, 0.10), (Heard::BothByName, 0.05)] {
+    let paper = papers::REFACTOR.value("section-5.5.1/benefit").number().share();
+    for (both, least) in [(Heard::Both, paper.get()), (Heard::BothByName, BY_NAME)] {
         let gains = gains(rows, Kind::Whole, false, both);
         let shrinks = gains.windows(2).all(|two| two[1].1 < two[0].1);
         let holds = gains.len() == PERCENT.len() && gains[0].1 >= least && shrinks && gains[4].1 >= 0.0;

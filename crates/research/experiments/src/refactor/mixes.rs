@@ -10,6 +10,7 @@ use super::tally::Tally;
 use super::trial::{Traffic, Trial};
 use crate::estimate::Estimate;
 use crate::figure::{Figure, Results};
+use crate::papers::{self, Stated};
 use crate::plan::Plan;
 use crate::row::{Driver, Row};
 use crate::trace::{Kind, Mix};
@@ -69,7 +70,7 @@ pub const AGGREGATED: Figure = Figure {
 };
 
 /// What is shown of a trial.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 pub enum Metric {
     /// Of both clients, relative to no RE.
     AirTime,
@@ -111,25 +112,68 @@ pub fn series(metric: Metric, kind: Kind, clock: Clock, scheme: Scheme) -> Strin
     format!("{}, {kind}, {clock}: {scheme}", metric.name())
 }
 
+/// A goal of ours for the air time of the high mix by the paper's clock.
+#[derive(Debug, Clone, Copy)]
+pub struct Goal {
+    /// What is done about redundancy.
+    pub scheme: Scheme,
+    /// In what repeats.
+    pub kind: Kind,
+    /// Places, and at most how much there.
+    pub bounds: &'static [(f64, f64)],
+}
+
+impl Goal {
+    const fn new(scheme: Scheme, kind: Kind, bounds: &'static [(f64, f64)]) -> Self {
+        Goal { scheme, kind, bounds }
+    }
+
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::new(Scheme::Model(Estimates::TableOne), Kind::Whole, &[(90.0, 0.85), (10.0, 0.97)]),
+        Self::new(Scheme::Model(Estimates::TableOne), Kind::Fine, &[(90.0, 0.93), (10.0, 0.98)]),
+        Self::new(Scheme::Receipts, Kind::Whole, &[(90.0, 0.82), (10.0, 0.93)]),
+        Self::new(Scheme::Receipts, Kind::Fine, &[(90.0, 0.87), (10.0, 0.93)]),
+        Self::new(Scheme::Packed, Kind::Whole, &[(90.0, 0.62), (10.0, 0.93)]),
+        Self::new(Scheme::Packed, Kind::Fine, &[(90.0, 0.82), (10.0, 0.94)]),
+        Self::new(Scheme::Receipts, Kind::Whole, &[(70.0, 0.83)]),
+    ];
+}
+
+fn goal(metric: Metric, trial: &Trial) -> Option<f64> {
+    if (metric, trial.mix, trial.clock) != (Metric::AirTime, Mix::High, Clock::Paper) {
+        return None;
+    }
+    let place = f64::from(trial.overhearing.percent);
+    let of_trial = Goal::ALL.iter().filter(|goal| (goal.scheme, goal.kind) == (trial.scheme, trial.kind));
+    of_trial.flat_map(|goal| goal.bounds).find(|bound| bound.0 == place).map(|bound| bound.1)
+}
+
 /// What the paper's text says of its figures.
-fn paper(metric: Metric, trial: &Trial) -> Option<f64> {
+fn paper(metric: Metric, trial: &Trial) -> Option<Stated> {
     let scheme = match trial.scheme {
         Scheme::Model(Estimates::TableOne) => "REfactor",
         Scheme::Greedy => "greedy",
         Scheme::PerfectOverhearing => "collisions",
         _ => return None,
     };
+    let less = |id| Some(papers::REFACTOR.value(id).number().left());
+    let more = |id| Some(papers::REFACTOR.value(id).number().grown());
     match (metric, trial.mix, scheme, trial.overhearing.percent) {
-        (Metric::AirTime, Mix::High, "REfactor", 90) => Some(0.80),
-        (Metric::AirTime, Mix::High, "REfactor", 30) => Some(0.92),
-        (Metric::AirTime, Mix::High, "REfactor", 10) => Some(0.93),
-        (Metric::AirTime, Mix::Low, "REfactor", 30) => Some(0.78),
-        (Metric::GoodputGain, Mix::High, "REfactor", 90) => Some(1.24),
-        (Metric::GoodputGain, Mix::High, "REfactor", 50) => Some(1.13),
-        (Metric::GoodputGain, Mix::High, "REfactor", 10) => Some(1.04),
-        (Metric::GoodputGain, Mix::High, "greedy", 70) => Some(1.05),
-        (Metric::GoodputGain, Mix::High, "greedy", 50) => Some(0.94),
-        (Metric::GoodputGain, Mix::High, "collisions", 10) => Some(1.34),
+        (Metric::AirTime, Mix::High, "REfactor", 90) => less("section-5.3.1/airtime/overhearing-90"),
+        (Metric::AirTime, Mix::High, "REfactor", 30) => {
+            less("section-5.3.2/airtime-high-inter/overhearing-30")
+        }
+        (Metric::AirTime, Mix::High, "REfactor", 10) => less("section-5.3.1/airtime/overhearing-10"),
+        (Metric::AirTime, Mix::Low, "REfactor", 30) => less("section-5.3.2/airtime/overhearing-30"),
+        (Metric::GoodputGain, Mix::High, "REfactor", 90) => more("section-5.3.1/goodput/overhearing-90"),
+        (Metric::GoodputGain, Mix::High, "REfactor", 50) => more("section-5.3.1/goodput/overhearing-50"),
+        (Metric::GoodputGain, Mix::High, "REfactor", 10) => more("section-5.3.1/goodput/overhearing-10"),
+        (Metric::GoodputGain, Mix::High, "greedy", 70) => more("section-5.3.1/greedy/overhearing-70"),
+        (Metric::GoodputGain, Mix::High, "greedy", 50) => less("section-5.3.1/greedy/overhearing-50"),
+        (Metric::GoodputGain, Mix::High, "collisions", 10) => {
+            more("section-5.3.1/goodput-10-perfect-overhearing")
+        }
         _ => None,
     }
 }
@@ -182,6 +226,7 @@ fn rows(results: &Results<'_>, mix: Mix) -> Result<Vec<Row>> {
                 Row::new(id, name, trial.overhearing.place(), "ratio")
                     .measured(Estimate::paired_ratio(&pairs), Driver::Sim, traffic.seeds())
                     .paper(paper(metric, trial))
+                    .goal(goal(metric, trial))
                     .note(traffic.note()),
             );
         }
@@ -211,4 +256,20 @@ fn aggregated(results: &Results<'_>) -> Result<Vec<Row>> {
         }
     }
     Ok(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_says_ten_values_and_there_are_thirteen_goals() {
+        let trials = |mix| trials(mix, &Overhearing::PAPER, &[Clock::Paper]);
+        let trials: Vec<Trial> = Mix::ALL.into_iter().flat_map(trials).collect();
+        let all =
+            || Metric::ALL.into_iter().flat_map(|metric| trials.iter().map(move |trial| (metric, trial)));
+        // whole and fine alike
+        assert_eq!(all().filter_map(|(metric, trial)| paper(metric, trial)).count(), 2 * 10);
+        assert_eq!(all().filter_map(|(metric, trial)| goal(metric, trial)).count(), 13);
+    }
 }

@@ -1,12 +1,17 @@
 //! The settings of section 5.3: where C2 stands, and so at what rate it is sent to and how much it overhears.
 
+use std::sync::LazyLock;
+
 use air::{Bitrate, LossConfig};
+
+use crate::papers;
 
 /// The paper's full packet.
 pub const FULL_PACKET_BYTES: usize = 1400;
 /// How many of those C2 loses of what is sent to it (section 5.3). The bit error rate that the paper prints
-/// beside, 8.8e-6, would give 9.4%.
-pub const FULL_PACKET_LOSS: f64 = 0.085;
+/// beside would give 9.4%.
+pub static FULL_PACKET_LOSS: LazyLock<f64> =
+    LazyLock::new(|| papers::REFACTOR.value("section-5.3/full-loss").number().share().get());
 
 /// A station, as far as its radio goes.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,7 +62,7 @@ impl Overhearing {
         };
         [
             radio(near, LossConfig::None, LossConfig::None),
-            radio(self.megabits_per_second, bit_errors(FULL_PACKET_LOSS), bit_errors(1.0 - overheard)),
+            radio(self.megabits_per_second, bit_errors(*FULL_PACKET_LOSS), bit_errors(1.0 - overheard)),
         ]
     }
 
@@ -83,7 +88,15 @@ mod tests {
 
     #[test]
     fn full_packets_are_lost_and_overheard_as_often_as_the_paper_says() {
-        for (setting, rate) in Overhearing::PAPER.iter().zip([54, 36, 24, 11, 1]) {
+        let rates = [
+            "section-5.3/c2-rate/overhearing-90",
+            "section-5.3/c2-rate/overhearing-70",
+            "section-5.3/c2-rate/overhearing-50",
+            "section-5.3/c2-rate/overhearing-30",
+            "section-5.3/c2-rate/overhearing-10",
+        ];
+        let rates = rates.map(|id| papers::REFACTOR.value(id).number().get() as u64);
+        for (setting, rate) in Overhearing::PAPER.iter().zip(rates) {
             let [c1, c2] = setting.radios();
             assert_eq!(c1.rate, Bitrate::from_megabits_per_second(54));
             assert_eq!(c2.rate, Bitrate::from_megabits_per_second(rate));
@@ -95,8 +108,16 @@ mod tests {
     }
 
     #[test]
+    fn full_packets_are_as_long_as_the_papers() {
+        let bytes = papers::REFACTOR.value("section-5.3/full-packet").number().get();
+        assert_eq!(bytes, FULL_PACKET_BYTES as f64);
+    }
+
+    #[test]
     fn the_bit_error_rate_that_is_printed_loses_more_than_is_printed() {
-        let printed = LossConfig::BitErrors { rate: 8.8e-6 }.mean_loss(FULL_PACKET_BYTES);
+        let printed =
+            LossConfig::BitErrors { rate: papers::REFACTOR.value("section-5.3/ber").number().get() }
+                .mean_loss(FULL_PACKET_BYTES);
         assert!((printed - 0.094).abs() < 0.0005, "{printed}");
     }
 }

@@ -13,6 +13,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::trial::fresh;
 use crate::figure::{Figure, Results};
+use crate::papers;
 use crate::row::Row;
 use crate::trace::{Composer, Kind, Mix, TracePacket};
 
@@ -24,19 +25,20 @@ pub const FIGURE: Figure = Figure {
     remark: "Payload encoded and decoded by a second of processor time, the median of several passes over the second \
              half of a trace of medium overlap in whole objects, when the first has filled the caches: 2^18 slots, and \
              64 MiB for SHA-1. MAXP is the paper's choice of boundaries, Gear the default. `bench codec` measures larger \
-             caches more carefully. The paper encoded on 2.4 GHz and decoded on 1.66 GHz.",
+             caches more carefully. The paper encoded on {refactor/section-5.1/encoder-cpu} \
+             and decoded on {refactor/section-5.1/decoder-cpu}.",
     needs: |_| Vec::new(),
     rows,
 };
 
-/// Each with the paper's encoding by slots and by SHA-1, in Mbit/s.
-const CHUNKS: [(MinChunk, f64, f64); 3] = [
-    (MinChunk::Bytes32, 640.0, 64.0),
-    (MinChunk::Bytes64, 910.0, 118.0),
-    (MinChunk::Bytes128, 1203.0, 152.0),
+/// Each with the ids of the paper's encoding by slots and by SHA-1.
+const CHUNKS: [(MinChunk, &str, &str); 3] = [
+    (MinChunk::Bytes32, "table-2/refactor/chunk-32", "table-2/sha/chunk-32"),
+    (MinChunk::Bytes64, "table-2/refactor/chunk-64", "table-2/sha/chunk-64"),
+    (MinChunk::Bytes128, "table-2/refactor/chunk-128", "table-2/sha/chunk-128"),
 ];
-/// The paper's decoding by slots, of chunks of at least 32 bytes, and by SHA-1, of chunks of 128.
-const DECODING: (f64, f64) = (160.0, 50.0);
+/// Those of its decoding by slots, of chunks of at least 32 bytes, and by SHA-1, of chunks of 128.
+const DECODING: (&str, &str) = ("section-5.1/decode-rate", "section-5.1/sha-decode-rate");
 const NETWORK_KEY: [u8; 32] = [5; 32];
 const STORE_BYTES: usize = 64 << 20;
 const SLOT_BITS: u8 = 18;
@@ -87,6 +89,7 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
             for (what, times, paper) in [("encoding", encoding, paper.0), ("decoding", decoding, paper.1)] {
                 let row = Row::new(FIGURE.id, format!("{what}: {name}"), min_chunk.bytes() as f64, "Mbit/s");
                 let build = if cfg!(debug_assertions) { "a build for development" } else { "" };
+                let paper = paper.map(|id| papers::REFACTOR.value(id).number());
                 rows.push(row.exactly(speed(times)).paper(paper).note(build));
             }
         }
@@ -163,4 +166,18 @@ fn by_sha1(trace: &[TracePacket], boundaries: Boundaries) -> Result<Times> {
         from = to;
     }
     Ok((encoding, processor_time() - started))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_papers_speeds_are_numbers_and_grow_with_chunks() {
+        let speed = |id| papers::REFACTOR.value(id).number().get();
+        assert!(
+            CHUNKS.is_sorted_by(|one, other| speed(one.1) < speed(other.1) && speed(one.2) < speed(other.2))
+        );
+        assert!(speed(DECODING.0) > speed(DECODING.1));
+    }
 }

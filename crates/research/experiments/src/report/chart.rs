@@ -9,6 +9,7 @@ use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 
 use super::{Curve, Panel};
+use crate::papers::Stated;
 use crate::row::{Row, X};
 
 const CHART_WIDTH: u32 = 740;
@@ -138,7 +139,7 @@ fn draw_values(
         chart.draw_series(points.map(|point| Circle::new(point, radius, colour.filled())))?;
         let strokes = curve.rows.iter().filter_map(|row| Some([at(row, row.low?), at(row, row.high?)]));
         chart.draw_series(strokes.map(|ends| PathElement::new(ends, colour.mix(0.5))))?;
-        let paper = curve.rows.iter().filter_map(|row| Some(at(row, row.paper?)));
+        let paper = curve.rows.iter().filter_map(|row| Some(at(row, row.paper?.get())));
         chart.draw_series(paper.map(|point| Circle::new(point, 6, colour.stroke_width(2))))?;
     }
     Ok(())
@@ -166,7 +167,7 @@ fn ranges(panel: &Panel<'_>, place: &impl Fn(&Row) -> f64) -> Option<(Range<f64>
     let places: Vec<f64> = rows().map(|row| place(row)).collect();
     let left = places.iter().copied().reduce(f64::min)?;
     let right = places.iter().copied().reduce(f64::max)?;
-    let values = || rows().flat_map(|row| [row.value, row.paper]).flatten();
+    let values = || rows().flat_map(|row| [row.value, row.paper.map(Stated::get)]).flatten();
     // An interval far above everything else must not flatten the curves.
     let top = values().reduce(f64::max)?.max(1e-9) * 1.15;
     let bottom = values().reduce(f64::min)?.min(0.0) * 1.15;

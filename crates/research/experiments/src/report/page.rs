@@ -105,8 +105,8 @@ fn table(rows: &[Row], x: &str) -> Markup {
     html! {
         table {
             tr {
-                th { "Series" } th { (x) } th { "Ours" } th { "95% interval" } th { "Paper" } th { "Unit" }
-                th { "Driver" } th { "Seeds" } th { "Note" }
+                th { "Series" } th { (x) } th { "Ours" } th { "95% interval" } th { "Paper" } th { "Our goal" }
+                th { "Unit" } th { "Driver" } th { "Seeds" } th { "Note" }
             }
             @for row in rows {
                 tr {
@@ -117,6 +117,7 @@ fn table(rows: &[Row], x: &str) -> Markup {
                         (number(Some(low))) " – " (number(Some(high)))
                     } }
                     td.number { (row.paper.map_or(String::new(), |paper| paper.to_string())) }
+                    td.number { (row.goal.map_or(String::new(), |goal| goal.to_string())) }
                     td { (row.unit) }
                     td { (row.driver) }
                     td.number { (row.seeds) }

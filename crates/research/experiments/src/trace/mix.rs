@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::papers;
+
 /// The paper's three traces (section 5.3), by how much of the traffic repeats across clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mix {
@@ -21,11 +23,13 @@ impl Mix {
     /// that the same client did.
     #[must_use]
     pub fn inter_and_intra(self) -> (f64, f64) {
-        match self {
-            Self::High => (0.49, 0.01),
-            Self::Medium => (0.23, 0.24),
-            Self::Low => (0.04, 0.46),
-        }
+        let (inter, intra) = match self {
+            Self::High => ("section-5.3/trace-high/inter", "section-5.3/trace-high/intra"),
+            Self::Medium => ("section-5.3/trace-medium/inter", "section-5.3/trace-medium/intra"),
+            Self::Low => ("section-5.3/trace-low/inter", "section-5.3/trace-low/intra"),
+        };
+        let share = |id| papers::REFACTOR.value(id).number().share().get();
+        (share(inter), share(intra))
     }
 
     /// The chances that something fresh comes again, at the other client and at the same, if what belongs to

@@ -60,11 +60,21 @@ impl fmt::Display for Losses {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::papers;
+
+    #[test]
+    fn packets_are_as_long_as_the_papers() {
+        assert_eq!(papers::XBC.value("section-5.a/packet").number().get() * 8.0, PACKET_BITS);
+    }
 
     #[test]
     fn random_losses_are_the_papers() {
-        // section V-A: from 40% to 0.2%
-        for (kilobits, share) in [(16, 0.40), (4096, 0.002)] {
+        let stated = |id| papers::XBC.value(id).number();
+        for (kilobits, share) in [
+            ("section-5.a/random-ber-high", "section-5.a/random-loss-high"),
+            ("section-5.a/random-ber-low", "section-5.a/random-loss-low"),
+        ] {
+            let (kilobits, share) = (stated(kilobits).get() as u32, stated(share).share().get());
             let LossConfig::Bernoulli { probability } = Losses::Random(kilobits).on_air(8768.0) else {
                 panic!()
             };

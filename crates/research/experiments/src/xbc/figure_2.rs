@@ -6,6 +6,7 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 
 use crate::figure::{Figure, Results};
+use crate::papers::{self, Stated};
 use crate::row::Row;
 
 /// Figure 2.
@@ -13,7 +14,7 @@ pub const FIGURE: Figure = Figure {
     id: "2",
     title: "Recovery under random losses, coded by not coded",
     x: "packets lost, %",
-    remark: "The share of lost packets that is recovered with coding, by that without. Analysis: d (1 − p)^(d − 1). \
+    remark: "The share of lost packets that is recovered with coding, by that without. Analysis: {xbc/section-3.c/ratio}. \
              Simulation: a window of 12 packets, 3 of them kept, or 3 d of them in groups of d, all chosen at random.",
     needs: |_| Vec::new(),
     rows,
@@ -40,14 +41,20 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
     for degree in DEGREES {
         for percent in LOSSES {
             let p = percent / 100.0;
-            let analysis = degree as f64 * (1.0 - p).powi(degree as i32 - 1);
+            let analysis = analysis(p, degree);
             let row = Row::new(FIGURE.id, series(ANALYSIS, degree), percent, "ratio");
-            rows.push(row.exactly(analysis).paper(analysis));
+            rows.push(row.exactly(analysis.get()).paper(analysis));
             let row = Row::new(FIGURE.id, series(SIMULATION, degree), percent, "ratio");
             rows.push(row.exactly(simulate(p, degree, losses)));
         }
     }
     Ok(rows)
+}
+
+/// The paper's quotient.
+fn analysis(p: f64, degree: usize) -> Stated {
+    let quotient = degree as f64 * (1.0 - p).powi(degree as i32 - 1);
+    papers::XBC.value("section-3.c/ratio").formula(quotient)
 }
 
 /// The quotient of the shares recovered, over so many lost packets.
@@ -64,4 +71,15 @@ fn simulate(p: f64, degree: usize, losses: u64) -> f64 {
         coded += groups.filter(|group| group.iter().filter(|&&at| lost[at]).count() == 1).count();
     }
     coded as f64 / raw as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_loss_coding_recovers_as_many_times_as_many_as_its_degree() {
+        assert_eq!(DEGREES.map(|degree| analysis(0.0, degree).get()), [2.0, 3.0, 4.0]);
+        assert_eq!(analysis(0.5, 2).get(), 1.0);
+    }
 }

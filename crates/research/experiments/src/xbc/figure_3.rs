@@ -5,6 +5,7 @@ use air::loss::LossProcess;
 use anyhow::Result;
 
 use crate::figure::{Figure, Results};
+use crate::papers;
 use crate::row::Row;
 
 /// Figure 3.
@@ -12,7 +13,7 @@ pub const FIGURE: Figure = Figure {
     id: "3",
     title: "Recovery under burst losses of bits, if everything is kept",
     x: "loss model of Table II",
-    remark: "The share of blocks of 25 bytes with errors whose partner has none: blocks are coded in pairs, so many apart. \
+    remark: "The share of blocks of {xbc/section-3.d.1/block} with errors whose partner has none: blocks are coded in pairs, so many apart. \
              Four blocks share a frame, whose header of 8 bytes must be without error too (the paper does not say how long \
              it is). Bits in error by the models of Table II; the paper's values are drawn, not written. It \
              has 4 a little above 8 in all five; in a chain of two states, as here, what is remembered only fades, so that 8 cannot \
@@ -30,13 +31,14 @@ const BLOCKS_IN_FRAME: u64 = 4;
 /// The distances.
 pub(super) const DISTANCES: [usize; 4] = [1, 2, 4, 8];
 
-/// Table II: mean bits in and between clusters of errors, and how many bits in a cluster are in error.
-pub(super) const MODELS: [(f64, f64, f64); 5] = [
-    (250.0, 1000.0, 0.40),
-    (100.0, 1000.0, 0.40),
-    (386.0, 3234.0, 0.43),
-    (120.0, 3234.0, 0.36),
-    (386.0, 9690.0, 0.40),
+/// The ids of Table II: mean bits in and between clusters of errors, and how many bits in a cluster are in
+/// error.
+pub(super) const MODELS: [[&str; 3]; 5] = [
+    ["table-2/mean-error-cluster/model-1", "table-2/mean-inter-cluster/model-1", "table-2/e-b/model-1"],
+    ["table-2/mean-error-cluster/model-2", "table-2/mean-inter-cluster/model-2", "table-2/e-b/model-2"],
+    ["table-2/mean-error-cluster/model-3", "table-2/mean-inter-cluster/model-3", "table-2/e-b/model-3"],
+    ["table-2/mean-error-cluster/model-4", "table-2/mean-inter-cluster/model-4", "table-2/e-b/model-4"],
+    ["table-2/mean-error-cluster/model-5", "table-2/mean-inter-cluster/model-5", "table-2/e-b/model-5"],
 ];
 
 /// The name of a series.
@@ -47,7 +49,8 @@ pub(super) fn series(distance: usize) -> String {
 fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
     let frames = results.setting.plan.choose(400_000, 40_000, 80_000);
     let mut rows = Vec::new();
-    for (model, (bad, good, error_rate)) in (1_u32..).zip(MODELS) {
+    for (model, ids) in (1_u32..).zip(MODELS) {
+        let [bad, good, error_rate] = ids.map(|id| papers::XBC.value(id).number().get());
         let damaged = damaged(bad, good, error_rate, frames);
         for distance in DISTANCES {
             let row = Row::new(FIGURE.id, series(distance), model, "share");

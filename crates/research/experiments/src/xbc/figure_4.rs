@@ -7,6 +7,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::figure_2::{ANALYSIS, SIMULATION};
 use crate::figure::{Figure, Results};
+use crate::papers::{self, Stated};
 use crate::row::Row;
 
 /// Figure 4.
@@ -43,14 +44,20 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
     for (bad, distance) in panels() {
         for percent in LOSSES {
             let p = percent / 100.0;
-            let analysis = 2.0 * others_received(1.0 / GOOD, 1.0 / bad, p, distance);
+            let analysis = analysis(1.0 / GOOD, 1.0 / bad, p, distance);
             let row = Row::new(FIGURE.id, series(ANALYSIS, bad, distance), percent, "ratio");
-            rows.push(row.exactly(analysis).paper(analysis));
+            rows.push(row.exactly(analysis.get()).paper(analysis));
             let row = Row::new(FIGURE.id, series(SIMULATION, bad, distance), percent, "ratio");
             rows.push(row.exactly(simulate(1.0 / GOOD, 1.0 / bad, p, distance, losses)));
         }
     }
     Ok(rows)
+}
+
+/// The paper's quotient, with a and b the chances to leave the good and the bad state.
+fn analysis(a: f64, b: f64, p: f64, distance: usize) -> Stated {
+    let quotient = 2.0 * others_received(a, b, p, distance);
+    papers::XBC.value("section-3.d.2/equation-8").formula(quotient)
 }
 
 /// Equation 7, with a and b the chances to leave the good and the bad state.
@@ -80,4 +87,24 @@ fn simulate(a: f64, b: f64, p: f64, distance: usize, losses: u64) -> f64 {
         }
     }
     coded as f64 / raw as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::figure_5::BURSTS;
+    use super::*;
+
+    #[test]
+    fn without_loss_pairs_recover_twice_as_many() {
+        assert_eq!(analysis(0.05, 0.25, 0.0, 1).get(), 2.0);
+        assert!(analysis(0.05, 0.25, 1.0, 1).get() < analysis(0.05, 0.25, 1.0, 8).get());
+    }
+
+    #[test]
+    fn bursts_are_as_long_as_the_papers() {
+        let stated = |id| papers::XBC.value(id).number().get();
+        assert_eq!(GOOD, stated("figure-4/n-g/a"));
+        assert_eq!(BAD, ["figure-4/n-b/a", "figure-4/n-b/b"].map(stated));
+        assert_eq!(BURSTS, ["section-5.a/n-b", "section-5.a/n-b-2"].map(stated));
+    }
 }

@@ -14,7 +14,8 @@ pub const FIGURE: Figure = Figure {
     title: "Snoop by the size of its buffer",
     x: "buffer, packets",
     remark: "Throughput of one download. Reno with SACK, as the paper's TCP; the station lets 32 packets be on their way, \
-             so that the congestion window is about 20 on average, as the paper's. Packets of 1040 bytes; what the tunnel adds to them takes no air time and is not lost. \
+             so that the congestion window is about {xbc/section-5.b/congestion-window} on average, as the paper's. \
+             Packets of {xbc/section-5.a/packet}; what the tunnel adds to them takes no air time and is not lost. \
              0 packets: TCP alone. This Snoop reads SACK, where ns-2's does not, and frees what has arrived out of order: \
              its buffer is used better.",
     needs,

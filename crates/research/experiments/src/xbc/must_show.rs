@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::figure_2::{ANALYSIS, SIMULATION};
 use super::path::Repair;
 use super::{figure_2, figure_3, figure_4, figure_8, gain, harm, receipts, snoop};
+use crate::papers::{self, Stated};
 use crate::report::Claim;
 use crate::row::{Row, X, of, value};
 
@@ -13,12 +14,14 @@ const AGREE_WITHIN: f64 = 0.02;
 /// Where coding must gain: buffers of so many packets.
 const SMALL: std::ops::RangeInclusive<f64> = 2.0..=8.0;
 /// Where bursts are: fewer than so many.
-const NO_LONGER_SMALL: f64 = 16.0;
+fn no_longer_small() -> Stated {
+    papers::XBC.value("section-5.c.2/buffer").number()
+}
 
 /// Holds rows against every claim.
 #[must_use]
 pub fn claims(rows: &[Row]) -> Vec<Claim> {
-    vec![
+    let mut claims = vec![
         analysis_agrees(rows),
         distances(rows),
         random_gain(rows),
@@ -31,12 +34,10 @@ pub fn claims(rows: &[Row]) -> Vec<Claim> {
         adaptive_is_best(rows),
         adaptive_harms_nobody(rows),
         rows_win_somewhere(rows),
-        snoop_gains(rows, 5.0, 2.7),
-        snoop_gains(rows, 10.0, 3.3),
-        receipts_repair_best(rows),
-        no_harm(rows),
-        complete(rows),
-    ]
+    ];
+    claims.extend(snoop::GOALS.map(|(percent, least)| snoop_gains(rows, percent, least)));
+    claims.extend([receipts_repair_best(rows), no_harm(rows), complete(rows)]);
+    claims
 }
 
 fn analysis_agrees(rows: &[Row]) -> Claim {
@@ -148,56 +149,62 @@ fn random_gain_of(what: &str, gains: &[f64]) -> Claim {
     let (mean, most) = (mean(gains), gains.iter().copied().fold(f64::MIN, f64::max));
     let found =
         (!gains.is_empty()).then(|| format!("mean {mean:+.3}, best {most:+.3}, {} cells", gains.len()));
+    let [average, best] =
+        ["section-5.c.1/gain-average", "section-5.c.1/gain-max"].map(|id| papers::XBC.value(id).number());
     Claim::judged(
         format!(
-            "random losses, buffers of 2 to 8 packets: {what} at least +20% on average and +30% in the best cell"
+            "random losses, buffers of 2 to 8 packets: {what} at least +{average}% on average and +{best}% in the best \
+             cell"
         ),
         found.into_iter().collect(),
-        mean >= 0.20 && most >= 0.30,
+        mean >= average.share().get() && most >= best.share().get(),
     )
 }
 
 fn burst_gain(rows: &[Row]) -> Claim {
-    let gains = gains_of_best(rows, gain::FIGURE_7.id, |buffer| buffer < NO_LONGER_SMALL);
+    let gains = gains_of_best(rows, gain::FIGURE_7.id, |buffer| buffer < no_longer_small().get());
     burst_gain_of("the best degree and distance", &gains)
 }
 
 fn burst_gain_adaptive(rows: &[Row]) -> Claim {
-    let gains = gains_of_adaptive(rows, gain::FIGURE_7.id, |buffer| buffer < NO_LONGER_SMALL);
+    let gains = gains_of_adaptive(rows, gain::FIGURE_7.id, |buffer| buffer < no_longer_small().get());
     burst_gain_of("the adaptive choice", &gains)
 }
 
 fn burst_gain_of(what: &str, gains: &[f64]) -> Claim {
     let mean = mean(gains);
     let found = (!gains.is_empty()).then(|| format!("mean {mean:+.3}, {} cells", gains.len()));
+    let least = papers::XBC.value("section-5.c.2/gain").low();
+    let buffer = no_longer_small();
     Claim::judged(
-        format!("bursts, buffers under 16 packets: {what} at least +10% on average"),
+        format!("bursts, buffers under {buffer} packets: {what} at least +{least}% on average"),
         found.into_iter().collect(),
-        mean >= 0.10,
+        mean >= least.share().get(),
     )
 }
 
 fn grid_gain(rows: &[Row]) -> Claim {
+    let paper = papers::XBC.value("section-5.d/gain").low();
     let gains = gains(rows, figure_8::FIGURE.id, |_| true);
     let least = gains.iter().copied().reduce(f64::min);
     Claim::judged(
-        "nine pairs on one channel: the best degree at least +5% in every cell",
+        format!("nine pairs on one channel: the best degree at least +{paper}% in every cell"),
         least
             .iter()
             .map(|least| format!("at least {least:+.3}, mean {:+.3}, {} cells", mean(&gains), gains.len()))
             .collect(),
-        least.is_some_and(|least| least >= 0.05),
+        least.is_some_and(|least| least >= paper.share().get()),
     )
 }
 
 fn nothing_when_large(rows: &[Row]) -> Claim {
     let gains: Vec<f64> = [gain::FIGURE_6.id, gain::FIGURE_7.id]
         .into_iter()
-        .flat_map(|figure| gains(rows, figure, |buffer| buffer > NO_LONGER_SMALL))
+        .flat_map(|figure| gains(rows, figure, |buffer| buffer > no_longer_small().get()))
         .collect();
     let most = gains.iter().copied().reduce(f64::max);
     Claim::judged(
-        "nothing gained above 16 packets (at most 3%)",
+        format!("nothing gained above {} packets (at most 3%)", no_longer_small()),
         most.iter().map(|most| format!("at most {most:+.3}")).collect(),
         most.is_some_and(|most| most <= 0.03),
     )

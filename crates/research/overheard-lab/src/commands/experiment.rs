@@ -261,7 +261,8 @@ fn traced(args: &ByteCaching) -> Traced {
 
 /// Rows for people to read.
 fn table(rows: &[Row]) -> Table {
-    let mut table = Table::new(&["figure", "series", "x", "ours", "95% interval", "paper", "unit", "note"]);
+    let mut table =
+        Table::new(&["figure", "series", "x", "ours", "95% interval", "paper", "our goal", "unit", "note"]);
     let number = |value: Option<f64>| value.map_or_else(String::new, |value| format!("{value:.3}"));
     for row in rows {
         let interval = match (row.low, row.high) {
@@ -270,8 +271,19 @@ fn table(rows: &[Row]) -> Table {
         };
         let note = row.note.split("; ").filter(|note| !note.starts_with("content: ")).collect::<Vec<_>>();
         let paper = row.paper.map_or_else(String::new, |paper| paper.to_string());
+        let goal = row.goal.map_or_else(String::new, |goal| goal.to_string());
         let (figure, series, x) = (row.figure.clone(), row.series.clone(), row.x.to_string());
-        table.row([figure, series, x, number(row.value), interval, paper, row.unit.clone(), note.join("; ")]);
+        table.row([
+            figure,
+            series,
+            x,
+            number(row.value),
+            interval,
+            paper,
+            goal,
+            row.unit.clone(),
+            note.join("; "),
+        ]);
     }
     table
 }

@@ -11,12 +11,14 @@ mod guest;
 mod keep;
 mod man;
 mod node;
+mod papers;
 mod run;
 mod trace;
 
 console::commands! {
     Demo in demo,
     Experiment in experiment,
+    Papers in papers,
     Bench in bench,
     Trace in trace,
     Analyze in analyze,

@@ -99,7 +99,7 @@ impl<T: Iterator<Item = TracePacket>> Net<T> {
         let seed = run.seed << 16;
         let links = match run.known {
             Known::Perfectly => LossConfig::None,
-            Known::ByReports => bit_errors(FULL_PACKET_LOSS),
+            Known::ByReports => bit_errors(*FULL_PACKET_LOSS),
         };
         let link = |number: u64| LossProcess::new(&links, seed | number);
         let mut receivers = Vec::new();
@@ -155,7 +155,7 @@ impl<T: Iterator<Item = TracePacket>> Net<T> {
 
     /// The air time of something, which passes.
     fn spend(&mut self, bytes: usize) -> f64 {
-        let seconds = HEADER_SECONDS + bytes as f64 * 8.0 / self.run.rate.bits_per_second() as f64;
+        let seconds = *HEADER_SECONDS + bytes as f64 * 8.0 / self.run.rate.bits_per_second() as f64;
         self.now += seconds;
         seconds
     }

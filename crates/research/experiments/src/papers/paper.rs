@@ -1,0 +1,132 @@
+//! One paper of the register.
+
+use std::sync::OnceLock;
+
+use serde::{Deserialize, Serialize};
+
+use super::Value;
+
+/// A paper, with what it says.
+#[derive(Debug)]
+pub struct Paper {
+    name: &'static str,
+    written: &'static str,
+    register: OnceLock<Register>,
+}
+
+/// A paper's file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Register {
+    paper: Head,
+    value: Vec<Value>,
+    unusable: Vec<Unusable>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Head {
+    authors: String,
+    title: String,
+    published: String,
+}
+
+/// A result without a value in the text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Unusable {
+    /// Where it stands.
+    pub place: String,
+    /// What it shows.
+    pub what: String,
+    /// Why it has no value.
+    pub why: String,
+}
+
+impl Paper {
+    pub(super) const fn new(name: &'static str, written: &'static str) -> Self {
+        Paper { name, written, register: OnceLock::new() }
+    }
+
+    fn register(&self) -> &Register {
+        self.register.get_or_init(|| {
+            toml::from_str(self.written).unwrap_or_else(|error| panic!("papers/{}.toml: {error}", self.name))
+        })
+    }
+
+    /// Its name in the register.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Who wrote it.
+    #[must_use]
+    pub fn authors(&self) -> &str {
+        &self.register().paper.authors
+    }
+
+    /// What it is called.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        &self.register().paper.title
+    }
+
+    /// Where and when it appeared.
+    #[must_use]
+    pub fn published(&self) -> &str {
+        &self.register().paper.published
+    }
+
+    /// All its values, in the order of the text.
+    #[must_use]
+    pub fn values(&self) -> &[Value] {
+        &self.register().value
+    }
+
+    /// Its results without values.
+    #[must_use]
+    pub fn unusable(&self) -> &[Unusable] {
+        &self.register().unusable
+    }
+
+    /// The value with this id, if there is one.
+    #[must_use]
+    pub fn find(&self, id: &str) -> Option<&Value> {
+        self.values().iter().find(|value| value.id() == id)
+    }
+
+    /// The value with this id. Ids are written whole in the code, where a test finds and looks up each.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such value.
+    #[must_use]
+    pub fn value(&self, id: &'static str) -> &Value {
+        self.find(id).unwrap_or_else(|| panic!("papers/{}.toml has no value {id:?}", self.name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::super::ALL;
+    use super::*;
+
+    #[test]
+    fn every_file_is_understood_and_its_ids_are_unique() {
+        for paper in ALL {
+            let ids: BTreeSet<&str> = paper.values().iter().map(Value::id).collect();
+            assert_eq!(ids.len(), paper.values().len(), "{}", paper.name());
+            assert!(!ids.is_empty() && !paper.unusable().is_empty(), "{}", paper.name());
+            assert!(![paper.title(), paper.authors(), paper.published()].contains(&""), "{}", paper.name());
+        }
+    }
+
+    #[test]
+    fn a_field_that_nobody_knows_is_refused() {
+        let written = "paper = { authors = \"a\", title = \"b\", published = \"c\", pages = 7 }\nvalue = []\nunusable = []";
+        assert!(toml::from_str::<Register>(written).unwrap_err().to_string().contains("pages"));
+    }
+}

@@ -1,0 +1,113 @@
+//! A number that a paper states.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A number that a paper states, or that follows from such numbers. Only the register gives one, so that no
+/// other number passes for a paper's.
+#[derive(Debug, Clone, Copy)]
+pub struct Stated {
+    number: f64,
+    is_percent: bool,
+}
+
+impl Stated {
+    pub(super) fn new(number: f64, is_percent: bool) -> Self {
+        Stated { number, is_percent }
+    }
+
+    /// The number.
+    #[must_use]
+    pub fn get(self) -> f64 {
+        self.number
+    }
+
+    /// A percentage as a share of one.
+    ///
+    /// # Panics
+    ///
+    /// When it is none; so the other two.
+    #[must_use]
+    pub fn share(self) -> Self {
+        Stated::new(hundredths(self.percent()), false)
+    }
+
+    /// What is left of one after a reduction by a percentage.
+    #[must_use]
+    pub fn left(self) -> Self {
+        Stated::new(hundredths(100.0 - self.percent()), false)
+    }
+
+    /// What one becomes by an increase by a percentage.
+    #[must_use]
+    pub fn grown(self) -> Self {
+        Stated::new(hundredths(100.0 + self.percent()), false)
+    }
+
+    /// Its quotient and another.
+    #[must_use]
+    pub fn over(self, other: Self) -> Self {
+        Stated::new(self.number / other.number, false)
+    }
+
+    /// The same in a unit of which there are a thousand times as many.
+    #[must_use]
+    pub fn thousands(self) -> Self {
+        Stated::new(self.number * 1000.0, false)
+    }
+
+    fn percent(self) -> f64 {
+        assert!(self.is_percent, "{self} is no percentage");
+        self.number
+    }
+}
+
+/// So many hundredths, as near as can be to what the decimal digits say.
+fn hundredths(percent: f64) -> f64 {
+    (percent * 1e6).round() / 1e8
+}
+
+impl PartialEq for Stated {
+    fn eq(&self, other: &Self) -> bool {
+        self.number == other.number
+    }
+}
+
+impl fmt::Display for Stated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.number.fmt(f)
+    }
+}
+
+impl Serialize for Stated {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.number.serialize(serializer)
+    }
+}
+
+/// Of rows that were written.
+impl<'de> Deserialize<'de> for Stated {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Stated::new(f64::deserialize(deserializer)?, false))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentages_become_shares_to_the_digit() {
+        let percent = |number| Stated::new(number, true);
+        assert_eq!(percent(14.4).share().to_string(), "0.144");
+        assert_eq!(percent(7.0).left().to_string(), "0.93");
+        assert_eq!(percent(170.0).grown().to_string(), "2.7");
+    }
+
+    #[test]
+    #[should_panic(expected = "no percentage")]
+    fn what_is_no_percentage_is_no_share() {
+        let _ = Stated::new(2.0, false).share();
+    }
+}

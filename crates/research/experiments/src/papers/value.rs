@@ -1,0 +1,254 @@
+//! One value of a paper.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::Stated;
+
+/// What a paper says of one quantity at one place.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(try_from = "Entry")]
+pub struct Value {
+    entry: Entry,
+    content: Content,
+}
+
+/// What is said.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Content {
+    /// A number.
+    Number(f64),
+    /// A range, both ends included.
+    Range(f64, f64),
+    /// An order, a rule or a formula.
+    Words(String),
+}
+
+/// How a value was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Read {
+    /// It is printed.
+    Printed,
+    /// From a drawing.
+    Plot,
+    /// It follows from others.
+    Computed,
+}
+
+/// A value as its file has it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    id: String,
+    place: String,
+    quote: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    low: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    high: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    unit: String,
+    of: String,
+    conditions: String,
+    read: Read,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tolerance: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+}
+
+impl TryFrom<Entry> for Value {
+    type Error = String;
+
+    fn try_from(entry: Entry) -> Result<Self, String> {
+        let content = match (entry.value, entry.low, entry.high, &entry.text) {
+            (Some(number), None, None, None) => Content::Number(number),
+            (None, Some(low), Some(high), None) if low <= high => Content::Range(low, high),
+            (None, None, None, Some(words)) => Content::Words(words.clone()),
+            _ => return Err(format!("{} is neither a value, nor low and high, nor a text", entry.id)),
+        };
+        if (entry.read == Read::Printed) != entry.tolerance.is_none() {
+            return Err(format!("{} has a tolerance if and only if it is not printed", entry.id));
+        }
+        Ok(Value { entry, content })
+    }
+}
+
+impl Serialize for Value {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.entry.serialize(serializer)
+    }
+}
+
+impl Value {
+    /// Its id: place, series, x.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.entry.id
+    }
+
+    /// Where it stands.
+    #[must_use]
+    pub fn place(&self) -> &str {
+        &self.entry.place
+    }
+
+    /// The exact words, or the heads of a table's cell.
+    #[must_use]
+    pub fn quote(&self) -> &str {
+        &self.entry.quote
+    }
+
+    /// What is said.
+    #[must_use]
+    pub fn content(&self) -> &Content {
+        &self.content
+    }
+
+    /// In what unit.
+    #[must_use]
+    pub fn unit(&self) -> &str {
+        &self.entry.unit
+    }
+
+    /// The quantity.
+    #[must_use]
+    pub fn of(&self) -> &str {
+        &self.entry.of
+    }
+
+    /// When it is so.
+    #[must_use]
+    pub fn conditions(&self) -> &str {
+        &self.entry.conditions
+    }
+
+    /// How it was read.
+    #[must_use]
+    pub fn read(&self) -> Read {
+        self.entry.read
+    }
+
+    /// How far it may be off; none where it is printed.
+    #[must_use]
+    pub fn tolerance(&self) -> Option<f64> {
+        self.entry.tolerance
+    }
+
+    /// What else is to be known.
+    #[must_use]
+    pub fn note(&self) -> Option<&str> {
+        self.entry.note.as_deref()
+    }
+
+    /// The number.
+    ///
+    /// # Panics
+    ///
+    /// When it is a range or in words.
+    #[must_use]
+    pub fn number(&self) -> Stated {
+        match self.content {
+            Content::Number(number) => self.stated(number),
+            _ => panic!("{} is no number", self.id()),
+        }
+    }
+
+    /// The lower end of the range.
+    ///
+    /// # Panics
+    ///
+    /// When it is none.
+    #[must_use]
+    pub fn low(&self) -> Stated {
+        match self.content {
+            Content::Range(low, _) => self.stated(low),
+            _ => panic!("{} is no range", self.id()),
+        }
+    }
+
+    /// The upper end of the range.
+    ///
+    /// # Panics
+    ///
+    /// When it is none.
+    #[must_use]
+    pub fn high(&self) -> Stated {
+        match self.content {
+            Content::Range(_, high) => self.stated(high),
+            _ => panic!("{} is no range", self.id()),
+        }
+    }
+
+    /// What the paper's formula gives at some place.
+    ///
+    /// # Panics
+    ///
+    /// When it is no formula.
+    #[must_use]
+    pub fn formula(&self, result: f64) -> Stated {
+        match self.content {
+            Content::Words(_) => self.stated(result),
+            _ => panic!("{} is no formula", self.id()),
+        }
+    }
+
+    fn stated(&self, number: f64) -> Stated {
+        Stated::new(number, self.unit() == "%")
+    }
+}
+
+/// As a sentence has it: `45%`, `10 to 20%`, `835 bytes`; numbers of no unit stand alone.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.content {
+            Content::Number(number) => write!(f, "{number}")?,
+            Content::Range(low, high) => write!(f, "{low} to {high}")?,
+            Content::Words(words) => return f.write_str(words),
+        }
+        match self.unit() {
+            "%" => f.write_str("%"),
+            "ratio" | "factor" | "count" | "index" | "probability" => Ok(()),
+            unit => write!(f, " {unit}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(lines: &str) -> Result<Value, toml::de::Error> {
+        toml::from_str(&format!(
+            "id = \"a/b\"\nplace = \"p\"\nquote = \"q\"\nof = \"o\"\nconditions = \"c\"\n{lines}"
+        ))
+    }
+
+    #[test]
+    fn a_value_is_one_of_number_range_and_words() {
+        let number = read("unit = \"%\"\nread = \"printed\"\nvalue = 45").unwrap();
+        assert_eq!((number.to_string().as_str(), number.number().get()), ("45%", 45.0));
+        let range = read("unit = \"KB\"\nread = \"printed\"\nlow = 1\nhigh = 2.5").unwrap();
+        assert_eq!((range.to_string().as_str(), range.high().get()), ("1 to 2.5 KB", 2.5));
+        let words = read("unit = \"order\"\nread = \"printed\"\ntext = \"a before b\"").unwrap();
+        assert_eq!(words.to_string(), "a before b");
+        for wrong in ["value = 1\nlow = 1\nhigh = 2", "low = 1", "low = 2\nhigh = 1", ""] {
+            assert!(read(&format!("unit = \"%\"\nread = \"printed\"\n{wrong}")).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn only_what_is_not_printed_has_a_tolerance() {
+        assert!(read("unit = \"%\"\nread = \"plot\"\nvalue = 4").is_err());
+        assert!(read("unit = \"%\"\nread = \"printed\"\nvalue = 4\ntolerance = 1").is_err());
+        assert_eq!(
+            read("unit = \"%\"\nread = \"plot\"\nvalue = 4\ntolerance = 1").unwrap().tolerance(),
+            Some(1.0)
+        );
+    }
+}
