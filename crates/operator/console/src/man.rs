@@ -11,6 +11,9 @@ pub struct Args {
     /// The folder for the pages, one a command; it is made if need be
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Print the reference of all commands as Markdown, for the documents
+    #[arg(long, hide = true, conflicts_with = "out")]
+    markdown: bool,
 }
 
 /// Prints the page of `command`, or writes it and those of its subcommands.
@@ -19,6 +22,9 @@ pub struct Args {
 ///
 /// When the folder or a page cannot be written.
 pub fn run(args: &Args, command: clap::Command) -> anyhow::Result<()> {
+    if args.markdown {
+        return Ok(std::io::stdout().write_all(crate::reference::markdown(command).as_bytes())?);
+    }
     match &args.out {
         Some(folder) => {
             std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;

@@ -4,5 +4,8 @@
 mod support;
 
 mod commands;
+mod configuration;
 mod guides;
+mod reference;
 mod statements;
+mod status;
