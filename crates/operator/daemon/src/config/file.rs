@@ -69,8 +69,8 @@ pub struct Node {
     pub revoked_file: Option<PathBuf>,
     /// The UDP address and port of the node. Default: `"[::]:4780"`; on a station any port.
     pub listen: Option<String>,
-    /// The number of UDP ports that the node sends from, at most 16. The node spreads flows over these ports,
-    /// towards peers with an `endpoint`. Default: `1`.
+    /// The number of UDP ports that the node sends from: up to 16 in a row. The node spreads flows over these
+    /// ports, towards peers with an `endpoint`. Default: `1`.
     pub source_ports: Option<i64>,
     /// The largest number of threads that share the peers, at most 64. A gateway that serves several peers at
     /// gigabits needs more than one. Default: `1`.

@@ -6,6 +6,7 @@ mod support;
 mod commands;
 mod configuration;
 mod guides;
+mod links;
 mod reference;
 mod statements;
 mod status;

@@ -1,5 +1,5 @@
 //! What the documents say is so: the reference names the keys that there are, a configuration may have each,
-//! and the tunnel of the README carries packets. Commands are run in
+//! and the tunnel of the README carries packets. Links are followed in `links.rs`, commands are run in
 //! `commands.rs`, and those of guides in `guides.rs`.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
@@ -97,6 +97,11 @@ fn keys_of_the_reference(chapter: usize) -> BTreeSet<String> {
         );
     }
     keys
+}
+
+#[test]
+fn the_readme_stays_short() {
+    assert!(read("README.md").len() <= 8 << 10, "move something from README.md to a page in docs");
 }
 
 #[test]
