@@ -26,7 +26,9 @@ pub struct Key {
     pub table: String,
     pub name: String,
     kind: String,
-    default: String,
+    pub default: String,
+    /// Whether the comment says the default, because the code settles it later.
+    pub is_default_said: bool,
     meaning: String,
 }
 
@@ -134,13 +136,16 @@ impl Configuration {
                         let name = tables[at].name.clone();
                         let meaning = format!("The short form of the table `{written}` with its defaults.");
                         let (kind, default) = ("boolean".to_owned(), "`false`".to_owned());
-                        keys.push(Key { table: String::new(), name, kind, default, meaning });
+                        let table = String::new();
+                        keys.push(Key { table, name, kind, default, is_default_said: false, meaning });
                     }
                 }
                 None => {
                     let kind = self.kind(&field.ty, &name);
+                    let is_default_said = said.is_some();
                     let default = self.default(of, field, said);
-                    keys.push(Key { table: written.to_owned(), name, kind, default, meaning });
+                    let table = written.to_owned();
+                    keys.push(Key { table, name, kind, default, is_default_said, meaning });
                 }
             }
         }

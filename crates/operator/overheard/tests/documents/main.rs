@@ -5,6 +5,7 @@ mod support;
 
 mod commands;
 mod configuration;
+mod defaults;
 mod guides;
 mod links;
 mod reference;

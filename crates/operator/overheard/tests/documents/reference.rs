@@ -14,14 +14,14 @@ use std::process::Command;
 const VARIABLE: &str = "OVERHEARD_DRAW";
 
 /// Where enums stand that a key may have as its value, beside the file of the configuration.
-pub const VALUES: [&str; 3] = [
+const VALUES: [&str; 3] = [
     "crates/tunnel/routing/src/config.rs",
     "crates/cache/webcache/src/config.rs",
     "crates/cache/webcache/src/store/eviction.rs",
 ];
 
 /// The chapters of the reference of configurations: the file of the types, and its chapter's beginning.
-pub const CHAPTERS: [(&str, &str); 2] = [
+const CHAPTERS: [(&str, &str); 2] = [
     (
         "crates/operator/daemon/src/config/file.rs",
         "## Nodes\n\n`overheard up FILE` reads this file. A gateway, a station and a relay have the same keys.\n",
@@ -57,6 +57,12 @@ The programs' own command lines make this page: change them there.
 
 ";
 
+/// The types of a chapter's configuration.
+pub fn configuration(chapter: usize) -> Configuration {
+    let values: Vec<String> = VALUES.into_iter().map(read).collect();
+    Configuration::parse(&read(CHAPTERS[chapter].0), &values)
+}
+
 /// Compares a page with what the code makes of it, or writes it.
 fn hold(page: &str, made: &str) {
     let path = workspace().join(page);
@@ -74,11 +80,9 @@ fn hold(page: &str, made: &str) {
 
 #[test]
 fn the_reference_of_configuration_says_what_the_code_says() {
-    let values: Vec<String> = VALUES.into_iter().map(read).collect();
     let mut page = HEAD_OF_CONFIGURATION.to_owned();
-    for (file, beginning) in CHAPTERS {
-        let configuration = Configuration::parse(&read(file), &values);
-        page += &format!("\n{beginning}{}", configuration.markdown());
+    for (chapter, (_, beginning)) in CHAPTERS.into_iter().enumerate() {
+        page += &format!("\n{beginning}{}", configuration(chapter).markdown());
     }
     hold("docs/reference/configuration.md", &page);
 }

@@ -4,7 +4,6 @@
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
-use crate::configuration::Configuration;
 use crate::reference;
 use crate::support::Site;
 use crate::support::documents::{blocks, read};
@@ -83,10 +82,11 @@ const NEIGHBOUR: &str = "name = \"harbour\"\npublic_key = \"KEY\"";
 
 /// The keys of a chapter of the reference, which the code makes: "[table] key".
 fn keys_of_the_reference(chapter: usize) -> BTreeSet<String> {
-    let values: Vec<String> = reference::VALUES.into_iter().map(read).collect();
-    let configuration = Configuration::parse(&read(reference::CHAPTERS[chapter].0), &values);
-    let keys: BTreeSet<String> =
-        configuration.keys().iter().map(|key| format!("{} {}", key.table, key.name)).collect();
+    let keys: BTreeSet<String> = reference::configuration(chapter)
+        .keys()
+        .iter()
+        .map(|key| format!("{} {}", key.table, key.name))
+        .collect();
     let page = read("docs/reference/configuration.md");
     for key in &keys {
         let (table, name) = key.split_once(' ').unwrap();
