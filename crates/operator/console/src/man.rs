@@ -5,10 +5,10 @@ use clap_mangen::Man;
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Print the manual page of the program, or write those of all its commands into a folder
+/// Print the manual page of the program, or write the pages of all commands into a folder
 #[derive(clap::Args)]
 pub struct Args {
-    /// The folder for the pages, one a command; it is made if need be
+    /// The folder for the pages; the command makes it if needed
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print the reference of all commands as Markdown, for the documents
