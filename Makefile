@@ -7,7 +7,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 OVERHEARD := $(TARGET)/release/overheard
 LABORATORY := $(TARGET)/release/overheard-lab
 
-.PHONY: help demo build build-lab test check experiments bench lab-kernel fuzz executions days seeds faults audit setup model deb static package-test
+.PHONY: help demo build build-lab test check experiments bench lab-kernel fuzz executions days seeds faults audit setup model docs reference deb static package-test
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -56,6 +56,13 @@ fuzz: ## Search for inputs that break a parser, 60 seconds each (FUZZ=unit for o
 model: ## Check the model of the handshake with spin, in every state that its bounds reach
 	@scripts/setup.sh model
 	docs/models/check
+
+docs: ## Make the documents a site with search, in target/book
+	@scripts/setup.sh docs
+	mdbook build
+
+reference: ## Make docs/reference anew from the code
+	OVERHEARD_DRAW=1 cargo test --locked --workspace --test documents --test trace -- reference::
 
 faults: ## Put the faults of a security review back in, one by one, and expect that tests find them (FAULT=1-replay for one)
 	scripts/faults.sh $(FAULT)

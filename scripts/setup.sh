@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what Overheard needs on Debian 12 and this machine lacks, and says in one line what it did.
 #
-#   scripts/setup.sh [build] [lab] [test] [origins] [kernel] [qemu] [model] [bench] [static]      (no name: build and lab)
+#   scripts/setup.sh [build] [lab] [test] [origins] [kernel] [qemu] [model] [bench] [static] [docs]      (no name: build and lab)
 #
 # build   the C compiler that some libraries are built with, and what the feature `boost` takes: clang, pkg-config, libelf, zlib
 # lab     the programs that the demonstration and the experiments run: namespaces, a web server, curl, a routing daemon
@@ -12,6 +12,7 @@
 # model   spin, which checks the model of the handshake, and the C compiler that it needs
 # bench   what tunnels and caches are compared with
 # static  the C compiler and the Rust target of a program that needs nothing of its system
+# docs    mdBook, which makes the documents a site
 #
 # Nothing is asked of the network, and no rights are needed, when nothing is missing. No service is started:
 # the lab starts its own nginx and babeld inside its namespaces.
@@ -118,12 +119,18 @@ static_group() {
     rustup target list --installed | grep -qx x86_64-unknown-linux-musl || rustup target add x86_64-unknown-linux-musl
 }
 
+docs_group() {
+    lacks mdbook || return 0
+    rust_is_there
+    cargo install --locked mdbook
+}
+
 groups=("$@")
 [ $# -gt 0 ] || groups=(build lab)
 for group in "${groups[@]}"; do
     case "$group" in
-    build | lab | test | origins | kernel | qemu | model | bench | static) "${group}_group" ;;
-    *) fail "there is no group \`$group\`: build, lab, test, origins, kernel, qemu, model, bench, static" ;;
+    build | lab | test | origins | kernel | qemu | model | bench | static | docs) "${group}_group" ;;
+    *) fail "there is no group \`$group\`: build, lab, test, origins, kernel, qemu, model, bench, static, docs" ;;
     esac
 done
 

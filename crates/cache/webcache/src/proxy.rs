@@ -282,15 +282,15 @@ impl Proxy {
 /// The state of a cache.
 #[derive(Debug, Serialize)]
 pub struct Report {
-    /// The program's version.
+    /// The version of the program.
     pub version: &'static str,
-    /// This router's name.
+    /// The name of this router.
     pub name: String,
-    /// What is kept.
+    /// The use of the store.
     pub store: crate::store::Usage,
-    /// What was done.
+    /// Counters since the start.
     pub counters: crate::statistics::Counters,
-    /// What is known of the other routers.
+    /// The state of the mesh. None without other routers.
     pub mesh: Option<crate::selector::Report>,
 }
 

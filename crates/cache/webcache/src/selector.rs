@@ -30,17 +30,17 @@ const UNKNOWN_DISTANCE: u32 = 4;
 /// What is known of the other routers.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
-    /// What was sent and heard.
+    /// Counters of search messages.
     pub traffic: Traffic,
-    /// Searches that found somebody better than the gateway.
+    /// Searches that found a better source than the gateway.
     pub searches_won: u64,
-    /// Searches that found nobody but whom the gateway is better than.
+    /// Searches that found no better source than the gateway.
     pub searches_lost: u64,
     /// The best gateway.
     pub gateway: Option<IpAddr>,
-    /// How many hops it is away.
+    /// The number of hops to that gateway.
     pub gateway_hops: Option<u32>,
-    /// Routes.
+    /// The number of routes.
     pub routes: usize,
 }
 

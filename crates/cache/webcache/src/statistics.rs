@@ -16,19 +16,19 @@ const OTHERS: &str = "(others)";
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Answered {
-    /// From here, where a client of this router had asked before.
+    /// From this router, for content that its own clients requested before.
     pub local: u64,
-    /// From here, where it was kept on its way to another router.
+    /// From this router, for content that it stored for another router.
     pub ph_local: u64,
-    /// From here, after validation.
+    /// From this router, after validation at the origin.
     pub validated: u64,
-    /// From here, stale.
+    /// From this router, stale.
     pub stale: u64,
     /// From another router.
     pub remote: u64,
-    /// From the origin, and kept.
+    /// From the origin; the router stored the content.
     pub miss: u64,
-    /// From the origin, and not kept.
+    /// From the origin; the router did not store the content.
     pub pass: u64,
 }
 
@@ -98,9 +98,9 @@ pub struct Site {
 /// One neighbour.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Neighbour {
-    /// Its requests, answered here.
+    /// Requests of the neighbour that this router answered.
     pub asked_us: u64,
-    /// Requests to it that failed.
+    /// Failed requests to the neighbour.
     pub failed: u64,
 }
 
@@ -109,21 +109,21 @@ pub struct Neighbour {
 pub struct Counters {
     /// Requests of clients.
     pub requests: Answered,
-    /// Octets of contents sent, to clients and neighbours.
+    /// Bytes of content sent to clients and neighbours.
     pub bytes: Answered,
-    /// By host.
+    /// Requests and bytes by host.
     pub sites: BTreeMap<String, Site>,
-    /// By address.
+    /// Neighbours by address.
     pub neighbours: BTreeMap<IpAddr, Neighbour>,
-    /// What was refused, by why.
+    /// Refused requests by reason.
     pub refused: BTreeMap<&'static str, u64>,
-    /// Responses that were broken off.
+    /// Responses that ended early, because the rest was not available.
     pub cut_off: u64,
-    /// Contents that were continued by range.
+    /// Contents that a range request completed.
     pub mended: u64,
-    /// Answers of status 5xx.
+    /// Answers with status 5xx.
     pub server_errors: u64,
-    /// Time to the head of an answer, all requests together, in microseconds.
+    /// The total time to the head of an answer, in microseconds.
     pub head_microseconds: u64,
 }
 

@@ -67,19 +67,19 @@ pub struct Limits {
 /// How full the store is, and what became of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Usage {
-    /// Responses.
+    /// Stored responses.
     pub objects: u64,
-    /// Chunks, each counted once.
+    /// Stored chunks, each counted once.
     pub chunks: u64,
-    /// Octets of contents in memory.
+    /// Bytes of content in memory.
     pub memory_bytes: u64,
-    /// Octets on disk.
+    /// Bytes on disk.
     pub disk_bytes: u64,
-    /// Octets of contents that were here already under another URI.
+    /// Bytes of content that the store had under another URI.
     pub deduplicated_bytes: u64,
-    /// Responses that went for want of room.
+    /// Responses evicted for lack of room.
     pub evicted: u64,
-    /// Chunks that the disk did not take.
+    /// Chunks that the disk did not accept.
     pub disk_refused: u64,
     /// Chunks that the disk lost or changed.
     pub disk_damaged: u64,

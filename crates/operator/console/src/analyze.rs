@@ -11,36 +11,36 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Say what each method would save on captures, before anything is installed
+/// Compute the savings of each method on captures, before you install anything
 #[derive(clap::Args)]
 #[command(after_long_help = METHODS)]
 pub struct Args {
-    /// Captures: pcap or pcapng, also packed as .xz, .gz or .zst; `-` is standard input
+    /// Captures: pcap or pcapng, also compressed as .xz, .gz or .zst; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Print one JSON object a line, for each file
+    /// Print one JSON object in a line for each file
     #[arg(long)]
     json: bool,
     /// Measure this method only; may be given several times
     #[arg(long = "method", value_name = "NAME")]
     methods: Vec<String>,
-    /// max-match's window, in bytes
+    /// The window of max-match, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 32)]
     window: usize,
     /// max-match samples one window in this many, a power of two
     #[arg(long, value_name = "COUNT", default_value_t = 32, value_parser = power_of_two)]
     sampling: u32,
-    /// max-match refers to the last packets only; any number without this
+    /// max-match refers only to this number of recent packets; without it, to all
     #[arg(long, value_name = "PACKETS")]
     cache_packets: Option<usize>,
-    /// How much payload chunk and max-match remember in each direction, in MiB; all together takes up to four
-    /// times as much memory
+    /// The payload that chunk and max-match store in each direction, in MiB; the total memory is up to four
+    /// times as large
     #[arg(long, value_name = "MIB", default_value_t = 512)]
     cache: usize,
-    /// How much the byte-caching encoders remember in each direction, in MiB
+    /// The payload that the byte-caching encoders store in each direction, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 16)]
     store: usize,
-    /// Packets in flight before `acked` has a confirmation
+    /// The number of packets in flight before `acked` receives a confirmation
     #[arg(long, value_name = "PACKETS", default_value_t = 32)]
     in_flight: u64,
     /// The level of zstd

@@ -3,8 +3,8 @@
 use clap_complete::Shell;
 use std::io::Write;
 
-/// Print what a shell needs to complete commands and options; bash reads it from
-/// ~/.local/share/bash-completion/completions/ and the program's name
+/// Print the completions of commands and options for a shell; bash reads them from a file with the
+/// program's name in ~/.local/share/bash-completion/completions/
 #[derive(clap::Args)]
 pub struct Args {
     /// The shell

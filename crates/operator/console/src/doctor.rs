@@ -12,7 +12,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Say which kernel features, rights and programs are present, and what each absent one costs
+/// List kernel features, rights and programs, and the consequence of each missing one
 #[derive(clap::Args)]
 pub struct Args {
     /// Print a JSON array of findings

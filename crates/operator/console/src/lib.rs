@@ -18,6 +18,7 @@ pub mod keep;
 pub mod log;
 pub mod man;
 pub mod output;
+pub mod reference;
 mod table;
 
 pub use table::{Table, bytes, duration};

@@ -5,12 +5,15 @@ use clap_mangen::Man;
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Print the manual page of the program, or write those of all its commands into a folder
+/// Print the manual page of the program, or write the pages of all commands into a folder
 #[derive(clap::Args)]
 pub struct Args {
-    /// The folder for the pages, one a command; it is made if need be
+    /// The folder for the pages; the command makes it if needed
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Print the reference of all commands as Markdown, for the documents
+    #[arg(long, hide = true, conflicts_with = "out")]
+    markdown: bool,
 }
 
 /// Prints the page of `command`, or writes it and those of its subcommands.
@@ -19,6 +22,9 @@ pub struct Args {
 ///
 /// When the folder or a page cannot be written.
 pub fn run(args: &Args, command: clap::Command) -> anyhow::Result<()> {
+    if args.markdown {
+        return Ok(std::io::stdout().write_all(crate::reference::markdown(command).as_bytes())?);
+    }
     match &args.out {
         Some(folder) => {
             std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;

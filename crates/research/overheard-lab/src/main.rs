@@ -22,7 +22,7 @@ use std::process::ExitCode;
 struct Laboratory {
     #[command(subcommand)]
     command: commands::Command,
-    /// How log lines are written, to standard error; the variable OVERHEARD_LOG chooses which, as in
+    /// The format of log lines on standard error; the variable OVERHEARD_LOG selects their level, as in
     /// OVERHEARD_LOG=debug
     #[arg(long, global = true, value_enum, default_value_t, value_name = "FORMAT")]
     log_format: console::log::Format,

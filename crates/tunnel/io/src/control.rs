@@ -17,16 +17,16 @@ const REQUESTS: usize = 64;
 /// What the system refused while the node ran.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
-    /// Datagrams larger than the outgoing interface's MTU; none may be fragmented.
+    /// Datagrams larger than the outgoing interface's MTU. The node fragments none.
     pub datagrams_too_large: u64,
-    /// Datagrams that could not be sent for want of a route, or because a firewall forbade it.
+    /// Datagrams refused for lack of a route, or by a firewall.
     pub datagrams_refused: u64,
-    /// Packets, or several put together, that the kernel did not take from the tunnel, as when the interface
-    /// is down.
+    /// Packets, or groups of packets, that the kernel refused from the tunnel, for example while the
+    /// interface is down.
     pub packets_refused: u64,
-    /// TCP SYNs whose maximum segment size was lowered.
+    /// TCP SYNs with a lowered maximum segment size.
     pub segment_sizes_clamped: u64,
-    /// Packets and datagrams for a thread that had too much to do to take them.
+    /// Packets and datagrams that another thread was too busy to take.
     pub handed_over_lost: u64,
 }
 

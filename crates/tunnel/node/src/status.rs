@@ -12,105 +12,104 @@ pub fn outer_header_bytes(to: SocketAddr) -> u64 {
 /// A node.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Status {
-    /// The node's public key.
+    /// The public key of the node.
     pub public_key: String,
-    /// This start of the node, random.
+    /// A random number of this start of the node.
     pub boot: u64,
-    /// Seconds since it started.
+    /// The time since the start, in seconds.
     pub uptime_seconds: f64,
-    /// The reference policy.
+    /// The policy of redundancy elimination.
     pub policy: String,
-    /// Its peers, as configured.
+    /// The peers of the configuration.
     pub peers: Vec<PeerStatus>,
-    /// The mesh's nodes to which the way changes, as configured.
+    /// The tables `[[destination]]` of the configuration.
     #[serde(default)]
     pub destinations: Vec<DestinationStatus>,
-    /// Chunks that took another's place in the gateway's cache.
+    /// Chunks that replaced another chunk in the gateway's cache.
     #[serde(default)]
     pub collisions: u64,
-    /// What was refused.
+    /// Refused datagrams and packets.
     pub refused: Refused,
 }
 
 /// A node of the mesh to which the way changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DestinationStatus {
-    /// What people call it.
+    /// The name of the destination.
     pub name: String,
-    /// The peer that is the way to it; none: there is none.
+    /// The peer that is the next hop. None without a route.
     pub next_hop: Option<String>,
-    /// How often the way has changed, the first time included.
+    /// Changes of the next hop, the first one included.
     pub changes: u64,
-    /// Packets that found no way to it in time.
+    /// Packets that had no route in time.
     pub refused_packets: u64,
 }
 
 /// One peer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PeerStatus {
-    /// What people call it.
+    /// The name of the peer in the configuration.
     pub name: String,
-    /// Its public key.
+    /// The public key of the peer.
     pub public_key: String,
-    /// Where it is now.
+    /// The present address and port of the peer.
     pub endpoint: Option<SocketAddr>,
-    /// Whether packets for it are taken.
+    /// The node accepts packets for the peer.
     pub reachable: bool,
-    /// Seconds since the session's handshake; none without a session.
+    /// The time since the handshake of the session, in seconds. None without a session.
     pub session_age_seconds: Option<f64>,
-    /// Whether the session was agreed on under the key that the network had before.
+    /// The session depends on the previous key of the network.
     #[serde(default)]
     pub previous_network_key: bool,
-    /// Whether its key was revoked.
+    /// The key of the peer is revoked.
     #[serde(default)]
     pub revoked: bool,
-    /// The version of the formats that the session speaks; 0: they have none in common, and it is a plain
-    /// tunnel.
+    /// The version of the formats in the session. 0: the two ends have no version in common, and the session
+    /// is a plain tunnel.
     pub version: Option<u8>,
-    /// Smoothed round trip.
+    /// The smoothed round-trip time of the hop.
     pub srtt_seconds: Option<f64>,
-    /// How many source ports are used towards it.
+    /// The number of source ports towards the peer.
     pub source_ports: usize,
-    /// From how many ports of its it is heard.
+    /// The number of the peer's ports that datagrams arrive from.
     pub heard_ports: usize,
-    /// The largest outer IP packet that is sent to it, in bytes; none without an endpoint.
+    /// The size of the largest outer IP packet to the peer, in bytes. None without an endpoint.
     pub path_mtu_bytes: Option<u64>,
-    /// Whether the path was seen to carry that.
+    /// The path has carried a packet of that size.
     pub path_mtu_confirmed: bool,
-    /// The share of what we sent lately that the air lost.
+    /// The share of recently sent packets that the air lost.
     pub loss: Option<f64>,
-    /// At which rate the peer is sent to, in bits a second, as this machine's radio says; none where no radio
-    /// does.
+    /// The bitrate of this machine's radio towards the peer, in bits a second. None without a radio.
     #[serde(default)]
     pub radio_bits_per_second: Option<u64>,
-    /// The share of what was sent to other members of the group that it overheard lately; none if it is no
-    /// member.
+    /// The share of recent packets for other members that the peer overheard. None if the peer is no member
+    /// of the group.
     #[serde(default)]
     pub overheard_share: Option<f64>,
-    /// The same by the rate at which it was sent, since it became a member.
+    /// The same share for each bitrate, since the peer became a member.
     #[serde(default)]
     pub overheard_by_rate: Vec<OverheardAtRate>,
-    /// Whether this node, a station, is associated with it; none where there is no other one.
+    /// This node is a station, and is associated with the peer. None where there is only one gateway.
     #[serde(default)]
     pub associated: Option<bool>,
-    /// The other gateway with which it, a station, is associated; none where it is this one.
+    /// The other gateway that the peer, a station, is associated with. None where it is this one.
     #[serde(default)]
     pub associated_with: Option<String>,
-    /// How many of its stations overhear this gateway, if it is another gateway.
+    /// The number of the peer's stations that overhear this gateway. The peer is another gateway.
     #[serde(default)]
     pub overheard_by: Option<usize>,
-    /// Bytes that wait to be sent.
+    /// Bytes in the queue to the peer.
     pub queue_bytes: usize,
-    /// What the repair of TCP segments keeps, if that is on.
+    /// The memory of the repair of TCP segments, if that is on.
     #[serde(default)]
     pub recover: Option<RecoverStatus>,
-    /// TCP flows whose congestion windows are larger for what is removed.
+    /// TCP flows with larger congestion windows (boost).
     #[serde(default)]
     pub boosted_flows: usize,
-    /// How many segments a wire packet of theirs carries, on average; none without such flows.
+    /// The average number of their segments in a wire packet. None without such flows.
     #[serde(default)]
     pub boost_ratio: Option<f64>,
-    /// What has been counted since the start.
+    /// Counters since the start of the node.
     pub counters: PeerCounters,
 }
 
@@ -126,11 +125,11 @@ impl PeerCounters {
 /// What a member overheard of what others were sent at one rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OverheardAtRate {
-    /// The rate, in bits a second.
+    /// The bitrate, in bits a second.
     pub rate_bits_per_second: u64,
-    /// Packets that were sent so, of which the member has said whether it heard them.
+    /// Packets sent at that bitrate, with a report of the member.
     pub packets: u64,
-    /// Those that it heard.
+    /// Those packets that the member overheard.
     pub overheard_packets: u64,
 }
 
@@ -144,187 +143,187 @@ impl From<overhear::OverheardAtRate> for OverheardAtRate {
 /// What the repair of TCP segments keeps for a peer.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct RecoverStatus {
-    /// Flows that are watched.
+    /// Observed flows.
     pub flows: usize,
-    /// Bytes of segments that are kept for them.
+    /// Bytes of their stored segments.
     pub bytes: usize,
-    /// How many segments those are.
+    /// The number of stored segments.
     pub packets: usize,
-    /// In how many slots they are: fewer than segments where they are combined.
+    /// The number of slots with these segments. Combined segments share a slot.
     pub slots: usize,
-    /// The share of the segments of the flow used last that the hop lost.
+    /// The share of segments that the hop lost, for the most recent flow.
     pub loss: Option<f32>,
 }
 
 /// Counted per peer since the start; survives sessions and boots of the peer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeerCounters {
-    /// Sessions begun.
+    /// Sessions.
     pub sessions: u64,
-    /// Inner packets taken for the peer and sent.
+    /// Inner packets sent to the peer.
     pub inner_sent_packets: u64,
-    /// Their bytes.
+    /// Bytes of inner packets sent to the peer.
     pub inner_sent_bytes: u64,
-    /// Inner packets delivered.
+    /// Inner packets delivered from the peer.
     pub inner_received_packets: u64,
-    /// Their bytes.
+    /// Bytes of inner packets delivered from the peer.
     pub inner_received_bytes: u64,
-    /// Datagrams sent.
+    /// Datagrams sent to the peer.
     pub outer_sent_datagrams: u64,
-    /// Their bytes with outer IP and UDP headers.
+    /// Bytes of these datagrams, with outer IP and UDP headers.
     pub outer_sent_bytes: u64,
-    /// Datagrams received and authenticated.
+    /// Authenticated datagrams from the peer.
     pub outer_received_datagrams: u64,
-    /// Their bytes with outer IP and UDP headers.
+    /// Bytes of these datagrams, with outer IP and UDP headers.
     pub outer_received_bytes: u64,
-    /// Packets that left reduced.
+    /// Sent packets without their repeated bytes.
     pub reduced_packets: u64,
-    /// Bytes that reduction left out, net of shims and MACs.
+    /// Bytes that redundancy elimination removed, net of shims and MACs.
     pub removed_bytes: u64,
-    /// Bytes that shorter headers and compressed literals left out beyond that.
+    /// Further bytes that header compression and literal compression removed.
     pub shortened_bytes: u64,
-    /// Packets that shared a datagram with one before them.
+    /// Packets that shared a datagram with an earlier packet.
     #[serde(default)]
     pub packed_packets: u64,
-    /// Reduced packets that arrived.
+    /// Received packets without their repeated bytes.
     pub reduced_received_packets: u64,
-    /// Packets that could not be restored when they arrived.
+    /// Received packets that the node could not restore at once.
     pub missed: u64,
-    /// Of these: that refer to packets not held.
+    /// Missed packets with a reference to an absent packet.
     pub missed_absent: u64,
-    /// Of these: that restored to other bytes than were sent.
+    /// Missed packets that were restored to other bytes than the sender's.
     pub missed_wrong_bytes: u64,
-    /// Of these: that speak of a store that is gone.
+    /// Missed packets with a reference to a store that no longer exists.
     pub missed_other_generation: u64,
-    /// Missed packets that were repaired and delivered after all.
+    /// Missed packets that the node repaired and delivered.
     pub repaired: u64,
     /// Packets dropped because the queue was full.
     pub queue_dropped: u64,
     /// Packets dropped because their flow kept a queue for too long.
     pub queue_dropped_by_codel: u64,
-    /// Packets marked as having met congestion, for the same reason.
+    /// Packets with a congestion mark for the same reason.
     pub queue_marked: u64,
-    /// Packets that came in a datagram with a mark of congestion, and were marked.
+    /// Packets with a congestion mark because their datagram had one.
     pub ecn_marked: u64,
-    /// Packets that came in such a datagram, and were dropped because their sender would not understand a
-    /// mark.
+    /// Packets dropped because their datagram had a congestion mark, and their sender does not use ECN.
     pub ecn_dropped: u64,
-    /// Packets whose mark and whose datagram's do not go together (RFC 6040, figure 4).
+    /// Packets with a mark that does not fit the mark of their datagram (RFC 6040, figure 4).
     pub ecn_odd: u64,
-    /// Packets larger than a datagram on the path can carry.
+    /// Packets larger than the path carries in one datagram.
     pub too_large: u64,
-    /// Of these: that were fragmented.
+    /// Fragmented packets among those.
     pub fragmented: u64,
-    /// Packets refused because it was not reachable.
+    /// Packets refused because the peer was not reachable.
     pub unreachable: u64,
-    /// Datagrams sent to find out what the path carries.
+    /// Datagrams that probed the path MTU.
     pub path_probes: u64,
-    /// How often the path did not carry any more what it was used for.
+    /// Times that the path stopped carrying packets of the size in use.
     pub black_holes: u64,
-    /// ICMP messages to inner hosts whose packets could not go on.
+    /// ICMP messages to inner hosts about packets that the node could not forward.
     pub icmp_sent: u64,
     /// Receipts sent.
     pub receipts_sent: u64,
     /// Receipts received.
     pub receipts_received: u64,
-    /// Packets sent again because receipts showed them to be missing.
+    /// Retransmissions of packets that receipts showed as missing.
     pub recovered: u64,
-    /// Packets asked for again.
+    /// Requests for missing packets.
     pub requested: u64,
-    /// Packets sent again as they were.
+    /// Retransmissions of whole packets after such a request.
     pub replied: u64,
-    /// Frames of ours that the peer says it never got, or of its that make no sense here.
+    /// Our frames that the peer refused, and frames of the peer that make no sense here.
     pub bad_frames: u64,
-    /// Packets whose source address does not belong to the peer.
+    /// Packets with a source address that does not belong to the peer.
     pub wrong_source: u64,
-    /// Packets sent for others to overhear.
+    /// Packets sent in a form that other stations can overhear.
     #[serde(default)]
     pub shared_packets: u64,
-    /// Bytes of chunks that the peer had, from its own packets or overheard, and that were not sent.
+    /// Bytes of chunks that the node did not send because the peer had them, by its own packets or by
+    /// overhearing.
     #[serde(default)]
     pub overheard_removed_bytes: u64,
-    /// What those bytes would have taken of the air, at the rate at which the peer is sent to.
+    /// The air time of those bytes at the bitrate towards the peer.
     #[serde(default)]
     pub air_saved_nanoseconds: u64,
-    /// What the chunks took that were sent after all, since the peer lacked them.
+    /// The air time of chunks sent later because the peer lacked them.
     #[serde(default)]
     pub air_spent_nanoseconds: u64,
-    /// Datagrams for others that were overheard.
+    /// Overheard datagrams for other nodes.
     #[serde(default)]
     pub overheard_datagrams: u64,
-    /// Chunks that were put back from what this node had heard.
+    /// Chunks restored from overheard datagrams.
     #[serde(default)]
     pub chunks_hit: u64,
-    /// Chunks that it lacked.
+    /// Chunks that this node lacked.
     #[serde(default)]
     pub chunks_missed: u64,
-    /// Requests for chunks that were missing.
+    /// Requests for missing chunks.
     #[serde(default)]
     pub chunk_requests: u64,
-    /// Chunk requests answered.
+    /// Answers to such requests.
     #[serde(default)]
     pub chunk_replies: u64,
-    /// TCP segments that were lost and sent again from here, as they were.
+    /// Retransmissions of lost TCP segments, not combined.
     #[serde(default)]
     pub segments_repaired: u64,
-    /// ... and combined with others.
+    /// Retransmissions of lost TCP segments, combined with others.
     #[serde(default)]
     pub segments_repaired_coded: u64,
-    /// Of both: because nothing was heard of them.
+    /// Retransmissions of TCP segments after a timeout, combined or not.
     #[serde(default)]
     pub segment_timeouts: u64,
-    /// Duplicate acknowledgments that were kept from the sender meanwhile.
+    /// Duplicate acknowledgments that the node dropped during a repair.
     #[serde(default)]
     pub acks_suppressed: u64,
-    /// Acknowledgments that went on without what they showed to be missing.
+    /// Acknowledgments forwarded without their report of missing segments.
     #[serde(default)]
     pub acks_stripped: u64,
-    /// How often something missing was left to the sender.
+    /// Missing segments left to the sender.
     #[serde(default)]
     pub segment_failures: u64,
-    /// Repairs that never left: too many waited, or the path had become too narrow for them.
+    /// Repairs not sent: too many waited, or the path became too narrow.
     #[serde(default)]
     pub segment_repairs_dropped: u64,
-    /// Coded repairs from the peer that were undone and delivered.
+    /// Combined repairs from the peer that the node decoded and delivered.
     #[serde(default)]
     pub coded_restored: u64,
-    /// Coded repairs that could not be.
+    /// Combined repairs from the peer that the node could not decode.
     #[serde(default)]
     pub coded_not_restored: u64,
-    /// Notices of TCP segments that were lost on their way here.
+    /// Notices about TCP segments lost on their way to this node.
     #[serde(default)]
     pub notices_sent: u64,
-    /// Notices of TCP segments that were lost on their way to the peer.
+    /// Notices about TCP segments lost on their way to the peer.
     #[serde(default)]
     pub notices_received: u64,
-    /// What was said to this other gateway.
+    /// Messages to this other gateway.
     #[serde(default)]
     pub neighbour_messages_sent: u64,
-    /// What it said.
+    /// Messages from this other gateway.
     #[serde(default)]
     pub neighbour_messages_received: u64,
-    /// Chunks that it named, which stations of this gateway's overheard there.
+    /// Chunks that this other gateway named, and that stations of this gateway overheard there.
     #[serde(default)]
     pub chunks_named: u64,
-    /// Packets from others that were passed on to it, where this node is a relay.
+    /// Packets from other nodes that this relay forwarded to the peer.
     #[serde(default)]
     pub relayed_packets: u64,
-    /// Packets for it that left in a frame with those for others.
+    /// Packets for the peer sent in a coded frame with packets for others.
     #[serde(default)]
     pub natives_sent: u64,
-    /// Such frames that were addressed to it.
+    /// Coded frames with the peer as their address.
     #[serde(default)]
     pub natives_datagrams: u64,
-    /// Bytes of datagrams that were not sent for that.
+    /// Bytes of datagrams saved by coded frames.
     #[serde(default)]
     pub natives_saved_bytes: u64,
-    /// Packets from it that were taken out of frames with those for others.
+    /// Packets from the peer decoded from coded frames.
     #[serde(default)]
     pub natives_decoded: u64,
-    /// Those that could not be: what was to be taken out is not here.
+    /// Packets in coded frames that the node could not decode, because it lacked another packet.
     #[serde(default)]
     pub natives_undecodable: u64,
-    /// Packets that it sent on for stations that are here.
+    /// Packets that the peer forwarded for stations of this node.
     #[serde(default)]
     pub forwarded_packets: u64,
 }
@@ -340,37 +339,37 @@ impl PeerCounters {
 /// Datagrams and packets refused before they changed anything.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refused {
-    /// No unit of ours, or a malformed one.
+    /// Datagrams without a unit of ours, or with a malformed one.
     pub malformed: u64,
-    /// Of a version that is not spoken here.
+    /// Units of an unknown version.
     pub other_version: u64,
-    /// Sealed under a key that is not known here.
+    /// Units under an unknown key.
     pub unknown_key: u64,
-    /// Does not authenticate.
+    /// Units that failed authentication.
     pub authentication: u64,
-    /// Seen before, or too old.
+    /// Units seen before, or too old.
     pub replay: u64,
-    /// Sealed under a key that has expired.
+    /// Units under an expired key.
     pub expired: u64,
-    /// A handshake without the network's mark.
+    /// Handshakes without the mark of the network.
     pub handshake_mark: u64,
-    /// A handshake by somebody who is no peer.
+    /// Handshakes of nodes that are no peers.
     pub handshake_stranger: u64,
-    /// More handshakes than are answered in that time.
+    /// Handshakes beyond the rate that the node answers.
     pub handshake_rate: u64,
-    /// A handshake message that was answered before.
+    /// Handshake messages that the node answered before.
     pub handshake_repeated: u64,
-    /// Handshakes beyond that rate whose senders were given a cookie.
+    /// Handshakes beyond that rate, answered by a cookie.
     pub handshake_challenged: u64,
-    /// Handshakes of peers whose keys were revoked.
+    /// Handshakes under a revoked key.
     #[serde(default)]
     pub handshake_revoked: u64,
-    /// Responses that do not verify: under another pre-shared key.
+    /// Responses under another pre-shared key.
     #[serde(default)]
     pub handshake_preshared_key: u64,
-    /// Packets from the TUN that lead to no peer.
+    /// Packets from the TUN device with an address of no peer.
     pub no_route: u64,
-    /// Packets from the TUN that are no IP.
+    /// Packets from the TUN device that are not IP.
     pub not_ip: u64,
 }
 

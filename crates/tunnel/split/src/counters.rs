@@ -18,19 +18,19 @@ pub(crate) struct Counters {
 /// The counters at one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Connections that are open.
+    /// Open connections.
     pub open: u64,
-    /// Connections that were taken.
+    /// Accepted connections since the start.
     pub accepted: u64,
-    /// Of these, those whose other end could not be reached.
+    /// Accepted connections with an unreachable other end.
     pub unreached: u64,
-    /// Those beyond the bound, which were reset.
+    /// Connections beyond the limit, which the node reset.
     pub refused: u64,
-    /// Those that ended because nothing moved.
+    /// Connections that ended after a time without a byte.
     pub idle: u64,
-    /// Those that one end reset.
+    /// Connections that one end reset.
     pub reset: u64,
-    /// Bytes handed across.
+    /// Forwarded bytes.
     pub bytes: u64,
 }
 

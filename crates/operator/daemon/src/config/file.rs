@@ -10,36 +10,42 @@ use std::path::PathBuf;
 pub struct File {
     /// The node itself.
     pub node: Node,
-    /// Its TUN device.
+    /// The TUN device of the node.
     pub tunnel: Tunnel,
-    /// The nodes it talks to.
+    /// A node that this node talks to: one table for each.
     #[serde(default)]
     pub peer: Vec<Peer>,
-    /// Gateways of one operator: on a station those among which it chooses, the first one first; on a
-    /// gateway, or a relay, the others.
+    /// A gateway of the same operator: one table for each. A station uses the first one that answers. A
+    /// gateway or a relay names the others.
     #[serde(default)]
     pub gateway: Vec<Gateway>,
-    /// Where the ways to `destination`s are learnt.
+    /// The source of the routes to the tables `[[destination]]`. Only a mesh with a routing protocol needs
+    /// this table.
     pub routing: Option<Routing>,
-    /// Nodes of the mesh that are not peers, or not always.
+    /// A node of the mesh that is not always a peer: one table for each. The routing protocol chooses the
+    /// next hop.
     #[serde(default)]
     pub destination: Vec<Destination>,
-    /// How repeated bytes are removed.
+    /// Redundancy elimination: how the node removes repeated bytes.
     #[serde(default)]
     pub reduce: Reduce,
-    /// How headers and literals are made shorter.
+    /// How the node makes headers and literals shorter.
     #[serde(default)]
     pub shorten: Shorten,
-    /// How TCP segments that the air lost are repaired from here: `true`, or a table; left out: they are not.
+    /// Repair of TCP segments that the air lost, for stations that send no receipts. The value is `true` or a
+    /// table. Without it, the node repairs no TCP segments. The old name is `recover`.
     #[serde(alias = "recover")]
     pub snoop: Option<Switched<Snoop>>,
-    /// Which TCP connections are split here: `true`, or a table; left out: none.
+    /// Split TCP connections: the node ends a connection and begins another one in its place. The value is
+    /// `true` or a table. Without it, the node splits no connections.
     pub split: Option<Switched<Split>>,
-    /// What stations overhear of each other; left out: nothing.
+    /// Overhearing: stations use packets that they hear of each other. Without the table, nobody overhears.
     pub overhear: Option<Overhear>,
-    /// The page for whoever looks after the node; left out: none.
+    /// A web page with the state of the node. The same port serves `/history.json`, `/status.json`,
+    /// `/caches.json` and `/metrics`. Without the table, there is no page.
     pub dashboard: Option<Dashboard>,
-    /// Whether the program gives up what it does not need; `false` is for whoever looks for a fault in it.
+    /// The program gives up rights, files and system calls that it does not need. Set `false` only to look
+    /// for a fault in the program.
     #[serde(default = "yes")]
     pub sandbox: bool,
 }
@@ -48,25 +54,28 @@ pub struct File {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Node {
-    /// `"gateway"`, which waits for stations, `"station"`, which seeks its gateway, or `"relay"`, which
-    /// passes on what comes for others.
+    /// The role of the node. A gateway waits for stations. A station connects to its gateway. A relay
+    /// forwards packets between its peers.
     pub role: Role,
-    /// The node's private key; relative to this file.
+    /// The file with the private key of the node, relative to this file.
     pub private_key_file: PathBuf,
-    /// The key that all nodes of the network share; relative to this file.
+    /// The file with the key that all nodes of the network share, relative to this file.
     pub network_key_file: PathBuf,
-    /// The key that the network had before, while nodes are given another one; relative to this file.
+    /// The file with the previous key of the network, relative to this file. Use it while nodes change to a
+    /// new key: see [keys](../keys.md).
     pub previous_network_key_file: Option<PathBuf>,
-    /// Where keys are kept that were revoked: `/var/lib/overheard/INTERFACE.revoked` by default; relative to
-    /// this file.
+    /// The file with revoked keys, relative to this file. `overheard peer revoke` writes it: see
+    /// [keys](../keys.md). Default: `/var/lib/overheard/INTERFACE.revoked`.
     pub revoked_file: Option<PathBuf>,
-    /// Address and port to listen on: `"[::]:4780"` by default, on a station any port.
+    /// The UDP address and port of the node. Default: `"[::]:4780"`; on a station any port.
     pub listen: Option<String>,
-    /// From how many ports datagrams leave to peers whose endpoint is known: 1 by default.
+    /// The number of UDP ports that the node sends from: up to 16 in a row. The node spreads flows over these
+    /// ports, towards peers with an `endpoint`. Default: `1`.
     pub source_ports: Option<i64>,
-    /// How many threads share the peers out among them, at most: 1 by default.
+    /// The largest number of threads that share the peers, at most 64. A gateway that serves several peers at
+    /// gigabits needs more than one. Default: `1`.
     pub threads: Option<i64>,
-    /// Where `overheard status` asks: `/run/overheard/INTERFACE.sock` by default; relative to this file.
+    /// The socket for `overheard status`, relative to this file. Default: `/run/overheard/INTERFACE.sock`.
     pub status_socket: Option<PathBuf>,
 }
 
@@ -96,39 +105,44 @@ impl std::fmt::Display for Role {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tunnel {
-    /// The device's name.
+    /// The name of the TUN device.
     pub interface: String,
-    /// Its addresses with their prefix lengths, such as `"10.9.0.1/24"`.
+    /// The inner addresses of the node with their prefix lengths, such as `"10.9.0.1/24"`.
     pub addresses: Vec<String>,
-    /// The largest inner packet in bytes; by default what fits the way to the peers.
+    /// The largest inner packet, in bytes. The node tells senders where a path carries less. Default: what
+    /// fits the paths to the peers.
     pub mtu: Option<i64>,
-    /// Whether routes to the peers' `allowed_ips` are put in.
+    /// The node adds routes to the `allowed_ips` of its peers.
     #[serde(default = "yes")]
     pub routes: bool,
-    /// What becomes of packets for a peer that is not reachable.
+    /// What happens to packets for a peer that does not answer. `"closed"`: the node refuses them with ICMP
+    /// (host unreachable). `"open"`: the node removes the routes to that peer, and packets take the path
+    /// without the tunnel.
     #[serde(default)]
     pub when_down: WhenDown,
-    /// Whether the outer header has the DSCP of the packets inside.
+    /// The outer header has the DSCP of the packets inside.
     #[serde(default = "yes")]
     pub copy_dscp: bool,
-    /// Whether the maximum segment size of TCP connections through the tunnel is lowered to what fits.
+    /// The node lowers the maximum segment size of TCP connections to a size that fits the tunnel.
     #[serde(default = "yes")]
     pub mss_clamp: bool,
-    /// Whether TCP senders on this host make their congestion windows larger by what is removed.
+    /// TCP senders on this host enlarge their congestion windows by the removed bytes: see [TCP over the
+    /// link](../features/tcp.md).
     #[serde(default)]
     pub boost: bool,
-    /// Which congestion control is wrapped for that; by default the one in use here.
+    /// The congestion control that `boost` wraps: `"cubic"`, `"reno"`, `"vegas"`, `"veno"` or `"westwood"`.
+    /// Default: the congestion control that this host uses.
     pub boost_control: Option<String>,
 }
 
-/// What becomes of packets for a peer that is not reachable.
+/// What happens to packets for a peer that does not answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WhenDown {
-    /// They are refused: nothing goes another way than through the tunnel.
+    /// The node refuses the packets: nothing leaves outside the tunnel.
     #[default]
     Closed,
-    /// They go the way they would go without the tunnel.
+    /// The packets take the path without the tunnel.
     Open,
 }
 
@@ -136,21 +150,24 @@ pub enum WhenDown {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Peer {
-    /// What it is called in logs and in `overheard status`.
+    /// The name of the peer in logs and in `overheard status`.
     pub name: String,
-    /// Its public key.
+    /// The public key of the peer.
     pub public_key: String,
-    /// Its address or name, and its port; left out where it comes to us.
+    /// The address or name of the peer, and its port. Leave it out where the peer connects to this node.
     pub endpoint: Option<String>,
-    /// Which inner addresses are reached through it, and may come from it; a relay may be the way to none.
+    /// The inner addresses behind the peer. The node sends packets for these addresses to the peer, and
+    /// accepts packets from them. The list may be empty only for a relay.
     #[serde(default)]
     pub allowed_ips: Vec<String>,
-    /// A key that this node and the peer alone have, beside the network's; relative to this file.
+    /// The file with a key that only this node and the peer have, relative to this file. `overheard keygen
+    /// --pair` makes it: see [keys](../keys.md).
     pub preshared_key_file: Option<PathBuf>,
-    /// Whether it is a relay: what comes from it may have begun anywhere.
+    /// The peer is a relay: its packets may come from any node.
     #[serde(default)]
     pub relays: bool,
-    /// How long to be silent before a keepalive: 25 by default where there is an endpoint; 0: never.
+    /// The node sends a keepalive after this time without a packet. `0`: never. Default: `25` where the peer
+    /// has an `endpoint`, otherwise never.
     pub keepalive_seconds: Option<u16>,
 }
 
@@ -158,18 +175,21 @@ pub struct Peer {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Gateway {
-    /// What it is called in logs and in `overheard status`.
+    /// The name of the gateway in logs and in `overheard status`.
     pub name: String,
-    /// Its public key.
+    /// The public key of the gateway.
     pub public_key: String,
-    /// Its address or name, and its port; on a gateway left out where the other one comes to us.
+    /// The address or name of the gateway, and its port. A gateway may leave it out where the other gateway
+    /// connects to it.
     pub endpoint: Option<String>,
-    /// A key that this node and the gateway alone have, beside the network's; relative to this file.
+    /// The file with a key that only this node and the gateway have, relative to this file.
     pub preshared_key_file: Option<PathBuf>,
-    /// On a station, which inner addresses are reached through it, by default as through the first one. On a
-    /// gateway, those of the other one itself and of what is behind it alone; none by default.
+    /// On a station: the inner addresses behind the gateway. On a gateway: the addresses of the other gateway
+    /// itself, and of hosts behind it alone. Default: on a station, those of the first gateway; on a gateway,
+    /// none.
     pub allowed_ips: Option<Vec<String>>,
-    /// How long to be silent before a keepalive: 2 by default on a station, 5 on a gateway.
+    /// The node sends a keepalive after this time without a packet. Default: `2` on a station, `5` on a
+    /// gateway.
     pub keepalive_seconds: Option<u16>,
 }
 
@@ -177,13 +197,16 @@ pub struct Gateway {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Routing {
-    /// Which source.
+    /// The source of the routes: a daemon (`"babeld"`, `"olsrv2"`), the kernel's table, or a file
+    /// (`"static"`).
     pub source: routing::Source,
-    /// The file of `source = "static"`; relative to this file.
+    /// The file for `source = "static"`, relative to this file. It has tables `[[route]]` with the keys `to`,
+    /// `via` and `hops`.
     pub file: Option<PathBuf>,
-    /// babeld's local socket, the path or the port of its `-G`; or the port of olsrd2's telnet.
+    /// The control socket of the daemon. For babeld: the path or port of its option `-G` (or `-g`). For
+    /// olsrd2: the port of its telnet interface.
     pub socket: Option<String>,
-    /// How often the source is asked: 1 by default.
+    /// The time between two questions to the source. Default: `1`.
     pub refresh_seconds: Option<u32>,
 }
 
@@ -191,9 +214,10 @@ pub struct Routing {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Destination {
-    /// Where its radio is, in the routing protocol's words.
+    /// The address of the node in the routing protocol.
     pub address: IpAddr,
-    /// Which inner addresses are reached through it.
+    /// The inner addresses behind the node. A prefix that a peer has as well follows the route while there is
+    /// one.
     pub allowed_ips: Vec<String>,
 }
 
@@ -201,19 +225,24 @@ pub struct Destination {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reduce {
-    /// Which packets may be referred to.
+    /// Which packets a reference may point to. `"adaptive"`: confirmed packets, and packets in flight where
+    /// the hop repairs its losses. `"acked"`: only confirmed packets, and the hop repairs no losses. `"off"`:
+    /// a plain tunnel. Default: `"adaptive"`.
     pub policy: Option<String>,
-    /// k of `k-distance`; in experiments only.
+    /// The distance of the policy `k-distance`, which only experiments run.
     pub k: Option<u32>,
-    /// How references are written: `"compact"`.
+    /// The format of references: `"compact"` is the only one outside experiments. Default: `"compact"`.
     pub form: Option<String>,
-    /// To which flows' packets references reach: `"flow"`, `"host"` or `"station"`, the default.
+    /// The flows that references may reach. `"station"`: all flows; references to other flows cover whole
+    /// pieces only, so that sizes disclose no secret (see the [threat model](../threat-model.md)). `"host"`:
+    /// flows between the same two addresses. `"flow"`: the same flow. Default: `"station"`.
     pub sharing: Option<String>,
-    /// The window of the fingerprints in bytes.
+    /// The window of a fingerprint, 8 to 128 bytes. Default: `16`.
     pub window_bytes: Option<usize>,
-    /// How many bits of a fingerprint have to be zero for it to be kept.
+    /// The node keeps a fingerprint if this many of its low bits are zero, at most 12. Default: `4`.
     pub sample_bits: Option<u32>,
-    /// How much is stored for each direction of each peer, in MiB.
+    /// The memory for each direction of each peer. Both ends use the smaller of their two values. Default:
+    /// `16`.
     pub store_mib: Option<usize>,
 }
 
@@ -221,12 +250,14 @@ pub struct Reduce {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shorten {
-    /// Whether headers are written as what differs from confirmed ones; by default where the policy is
-    /// `adaptive`.
+    /// The node sends a header as the difference from confirmed headers. Default: `true` where the policy is
+    /// `adaptive`, otherwise `false`.
     pub headers: Option<bool>,
-    /// Whether literals are compressed; by default where the policy is `adaptive`.
+    /// The node compresses the rest of each packet. Default: `true` where the policy is `adaptive`, otherwise
+    /// `false`.
     pub literals: Option<bool>,
-    /// Whether packets that wait share a datagram; by default where the policy is `adaptive`.
+    /// Packets that wait share one datagram. Default: `true` where the policy is `adaptive` or with `boost`,
+    /// otherwise `false`.
     pub packing: Option<bool>,
 }
 
@@ -278,27 +309,30 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Switched<T> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Snoop {
-    /// How many packets, coded or not, are kept for each flow: 8 by default.
+    /// The number of packets that the node keeps for each flow, coded or not. Default: `8`.
     pub buffer_packets: Option<usize>,
-    /// What becomes of a packet for which there is no room: `"none"` by default, or `"lru"`.
+    /// What happens to a packet when the buffer is full. `"none"`: the node does not keep it. `"lru"`: the
+    /// oldest packet goes. Default: `"none"`.
     pub replacement: Option<ReplacementName>,
-    /// How many packets are coded together; 1: none.
+    /// The number of packets in each combination (XBC's coding degree). `1`: no combinations.
     pub degree: Option<u8>,
-    /// How far they are apart.
+    /// The distance between the packets of a combination (XBC's coding distance). Default: `1`.
     pub distance: Option<u8>,
-    /// Whether degree and distance follow the link: by default where neither is said.
+    /// Degree and distance follow the link. The node combines only packets that do not fit, and packets that
+    /// are least likely lost together. Default: `true` without `degree` and `distance`, otherwise `false`.
     pub adaptive: Option<bool>,
-    /// Whether packets are kept as rows of Reed-Solomon's code only.
+    /// The node keeps packets that do not fit as rows of a Reed-Solomon code only. `adaptive` chooses these
+    /// rows where they are better. Default: `false`.
     pub reed_solomon: Option<bool>,
 }
 
-/// What becomes of a packet for which there is no room.
+/// What happens to a packet when the buffer is full.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ReplacementName {
-    /// It is not kept.
+    /// The node does not keep it.
     None,
-    /// The oldest one goes.
+    /// The oldest packet goes.
     Lru,
 }
 
@@ -306,19 +340,21 @@ pub enum ReplacementName {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Split {
-    /// Connections to which ports: all by default.
+    /// The destination ports of the connections. Default: all.
     pub ports: Option<Vec<u16>>,
-    /// How many at a time: 4096 by default.
+    /// The largest number of connections at a time. The node resets others. One takes 32 KiB and the kernel's
+    /// buffers. Default: `4096`.
     pub connections: Option<usize>,
-    /// After how long without a byte one ends: 7440 by default, as NATs have it (RFC 5382).
+    /// The node resets a connection after this time without a byte (RFC 5382). Default: `7440`.
     pub idle_seconds: Option<u64>,
-    /// The TCP port to which they are led: 4783 by default.
+    /// The local TCP port of the split connections. Default: `4783`.
     pub port: Option<u16>,
-    /// The mark on what is led there.
+    /// The firewall mark of the packets for that port. Default: `0x4f53`.
     pub mark: Option<u32>,
-    /// The routing table that delivers it.
+    /// The routing table for packets with that mark. Default: `4783`.
     pub table: Option<u32>,
-    /// Whether the rules for that are put in: by default they are.
+    /// The node adds the firewall rules, and removes them at its end. Set `false` for rules of your own.
+    /// Default: `true`.
     pub rules: Option<bool>,
 }
 
@@ -326,15 +362,16 @@ pub struct Split {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Overhear {
-    /// The interface that is listened on: a Wi-Fi one in monitor mode, or one like Ethernet on a shared
-    /// medium; without it nothing is overheard here.
+    /// The interface that hears packets for others: a Wi-Fi interface in monitor mode, or an Ethernet-like
+    /// interface on a shared medium. Without it, this node overhears nothing.
     pub interface: Option<String>,
-    /// The cache has two to this many slots: 18 by default.
+    /// The cache has 2 to this power slots of up to 256 bytes each, 14 to 24. A station may have fewer than
+    /// its gateway. Default: `18`.
     pub slot_bits: Option<u8>,
-    /// At which rate the gateway's radio sends, in Mbit/s: 24 by default.
+    /// The bitrate of the gateway's radio. The gateway computes from it whether a guess pays. Default: `24`.
     pub rate_mbps: Option<f64>,
-    /// Whether a relay sends packets for several peers as one, and who has a relay takes them apart: by
-    /// default they do.
+    /// A relay sends packets for several peers as one frame. A node with a relay decodes such frames. The old
+    /// name is `code`.
     #[serde(default = "yes", alias = "code")]
     pub network_coding: bool,
 }
@@ -343,10 +380,10 @@ pub struct Overhear {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Dashboard {
-    /// Address and port: `"127.0.0.1:4785"` by default.
+    /// The address and port of the page. Default: `"127.0.0.1:4785"`.
     pub listen: Option<String>,
-    /// A file with the token that whoever asks has to bear; needed where others can ask. Relative to this
-    /// file.
+    /// The file with a token of 16 characters or more, relative to this file. Clients send the token. It is
+    /// required where the address is not loopback.
     pub token_file: Option<PathBuf>,
 }
 

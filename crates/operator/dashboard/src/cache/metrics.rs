@@ -16,29 +16,30 @@ impl Collector for Told {
         let Told(Report { counters, store, .. }) = self;
         let counter = ConstCounter::new(0_u64).metric_type();
         for (name, help, unit, answered) in [
-            ("requests", "Requests of clients, by how they were answered", None, &counters.requests),
-            ("sent", "Octets of contents sent, by where they came from", Some(Unit::Bytes), &counters.bytes),
+            ("requests", "Requests of clients, by the kind of answer", None, &counters.requests),
+            ("sent", "Bytes of content sent, by their source", Some(Unit::Bytes), &counters.bytes),
         ] {
             let mut family = encoder.encode_descriptor(name, help, unit.as_ref(), counter)?;
             for (outcome, count) in answered.by_outcome() {
                 ConstCounter::new(count).encode(family.encode_family(&[("outcome", outcome)])?)?;
             }
         }
-        let mut refused = encoder.encode_descriptor("refused", "Requests refused, by why", None, counter)?;
+        let mut refused =
+            encoder.encode_descriptor("refused", "Refused requests, by reason", None, counter)?;
         for (why, count) in &counters.refused {
             ConstCounter::new(*count).encode(refused.encode_family(&[("why", *why)])?)?;
         }
         for (name, help, count) in [
-            ("cut_off", "Responses broken off because the rest could not be had", counters.cut_off),
-            ("mended", "Contents continued by range", counters.mended),
+            ("cut_off", "Responses that ended early, because the rest was not available", counters.cut_off),
+            ("mended", "Contents that a range request completed", counters.mended),
         ] {
             ConstCounter::new(count).encode(encoder.encode_descriptor(name, help, None, counter)?)?;
         }
         let gauge = ConstGauge::new(0_u64).metric_type();
         for (name, help, unit, count) in [
-            ("objects", "Responses kept", None, store.objects),
-            ("memory", "Contents in memory", Some(Unit::Bytes), store.memory_bytes),
-            ("disk", "Contents on disk", Some(Unit::Bytes), store.disk_bytes),
+            ("objects", "Stored responses", None, store.objects),
+            ("memory", "Bytes of content in memory", Some(Unit::Bytes), store.memory_bytes),
+            ("disk", "Bytes of content on disk", Some(Unit::Bytes), store.disk_bytes),
         ] {
             ConstGauge::new(count).encode(encoder.encode_descriptor(name, help, unit.as_ref(), gauge)?)?;
         }

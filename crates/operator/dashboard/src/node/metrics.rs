@@ -18,32 +18,30 @@ use std::fmt::Error;
 type Counted = (&'static str, &'static str, fn(&PeerCounters) -> u64);
 
 const PACKETS: [Counted; 17] = [
-    ("offered_packets", "Packets for the peer that were sent through the tunnel", |it| it.inner_sent_packets),
-    ("delivered_packets", "Packets from the peer that were delivered", |it| it.inner_received_packets),
+    ("offered_packets", "Packets sent to the peer through the tunnel", |it| it.inner_sent_packets),
+    ("delivered_packets", "Packets delivered from the peer", |it| it.inner_received_packets),
     ("sent_datagrams", "Datagrams sent to the peer", |it| it.outer_sent_datagrams),
-    ("received_datagrams", "Datagrams from the peer, authenticated", |it| it.outer_received_datagrams),
-    ("reduced_packets", "Packets that left with repeated bytes removed", |it| it.reduced_packets),
-    ("packed_packets", "Packets that shared a datagram with one before them", |it| it.packed_packets),
-    ("coded_packets", "Packets that left combined with those for other peers", |it| it.natives_sent),
-    ("coded_frames", "Frames of several such packets", |it| it.natives_datagrams),
-    ("decoded_packets", "Packets taken out of such frames", |it| it.natives_decoded),
-    ("undecodable_packets", "Packets that could not be taken out", |it| it.natives_undecodable),
-    ("missed_packets", "Packets that could not be restored when they arrived", |it| it.missed),
-    ("repaired_packets", "Packets that were missed, then repaired and delivered", |it| it.repaired),
-    ("queue_marked_packets", "Packets marked as having met congestion in the queue", |it| it.queue_marked),
+    ("received_datagrams", "Authenticated datagrams from the peer", |it| it.outer_received_datagrams),
+    ("reduced_packets", "Packets sent without their repeated bytes", |it| it.reduced_packets),
+    ("packed_packets", "Packets that shared a datagram with an earlier packet", |it| it.packed_packets),
+    ("coded_packets", "Packets sent in coded frames with packets for other peers", |it| it.natives_sent),
+    ("coded_frames", "Coded frames of several packets", |it| it.natives_datagrams),
+    ("decoded_packets", "Packets decoded from coded frames", |it| it.natives_decoded),
+    ("undecodable_packets", "Packets in coded frames that could not be decoded", |it| it.natives_undecodable),
+    ("missed_packets", "Packets that could not be restored at once", |it| it.missed),
+    ("repaired_packets", "Missed packets that were repaired and delivered", |it| it.repaired),
+    ("queue_marked_packets", "Packets with a congestion mark from the queue", |it| it.queue_marked),
     ("too_large_packets", "Packets larger than the path carries", |it| it.too_large),
     ("unreachable_packets", "Packets refused because the peer was not reachable", |it| it.unreachable),
-    ("chunk_requests", "Requests for chunks that were not held after all", |it| it.chunk_requests),
-    ("sessions", "Sessions begun", |it| it.sessions),
+    ("chunk_requests", "Requests for missing chunks", |it| it.chunk_requests),
+    ("sessions", "Sessions since the start", |it| it.sessions),
 ];
 
 const BYTES: [Counted; 4] = [
-    ("offered", "Packets for the peer that were sent through the tunnel", |it| it.inner_sent_bytes),
-    ("delivered", "Packets from the peer that were delivered", |it| it.inner_received_bytes),
-    ("sent", "Datagrams sent to the peer, with their IP and UDP headers", |it| it.outer_sent_bytes),
-    ("received", "Datagrams received from the peer, with their IP and UDP headers", |it| {
-        it.outer_received_bytes
-    }),
+    ("offered", "Bytes of packets sent to the peer through the tunnel", |it| it.inner_sent_bytes),
+    ("delivered", "Bytes of packets delivered from the peer", |it| it.inner_received_bytes),
+    ("sent", "Bytes of datagrams to the peer, with IP and UDP headers", |it| it.outer_sent_bytes),
+    ("received", "Bytes of datagrams from the peer, with IP and UDP headers", |it| it.outer_received_bytes),
 ];
 
 /// Counters that are told apart by one more label.
@@ -58,7 +56,7 @@ type Split = (
 const SPLIT: [Split; 4] = [
     (
         "saved",
-        "Bytes that were not sent, by what left them out",
+        "Bytes not sent, by the mechanism that removed them",
         Some(Unit::Bytes),
         "mechanism",
         &[
@@ -70,7 +68,7 @@ const SPLIT: [Split; 4] = [
     ),
     (
         "lost_and_sent_again_packets",
-        "Packets and TCP segments that the air lost and this node sent again, by what repaired them",
+        "Retransmissions of packets and TCP segments that the air lost, by the mechanism of repair",
         None,
         "mechanism",
         &[
@@ -81,14 +79,14 @@ const SPLIT: [Split; 4] = [
     ),
     (
         "queue_dropped_packets",
-        "Packets dropped from the queue, by why",
+        "Packets dropped from the queue, by reason",
         None,
         "why",
         &[("full", |it| it.queue_dropped), ("codel", |it| it.queue_dropped_by_codel)],
     ),
     (
         "acknowledgments_packets",
-        "TCP acknowledgments that did not go on to the sender as they were, while a segment was repaired",
+        "TCP acknowledgments that the node dropped or changed during the repair of a segment",
         None,
         "how",
         &[("suppressed", |it| it.acks_suppressed), ("stripped", |it| it.acks_stripped)],
@@ -100,25 +98,24 @@ type Measured = (&'static str, &'static str, Unit, fn(&PeerStatus) -> Option<f64
 
 fn measured() -> [Measured; 7] {
     [
-        ("rtt", "Smoothed round trip of the hop", Unit::Seconds, |peer| peer.srtt_seconds),
-        ("loss", "Share of what was sent lately that the air lost", Unit::Ratios, |peer| peer.loss),
-        ("queue", "What waits to be sent", Unit::Bytes, |peer| Some(peer.queue_bytes as f64)),
-        ("path_mtu", "The largest outer packet that is sent", Unit::Bytes, |peer| {
+        ("rtt", "Smoothed round-trip time of the hop", Unit::Seconds, |peer| peer.srtt_seconds),
+        ("loss", "Share of recently sent packets that the air lost", Unit::Ratios, |peer| peer.loss),
+        ("queue", "Bytes in the queue to the peer", Unit::Bytes, |peer| Some(peer.queue_bytes as f64)),
+        ("path_mtu", "Size of the largest outer packet to the peer", Unit::Bytes, |peer| {
             peer.path_mtu_bytes.map(|bytes| bytes as f64)
         }),
-        (
-            "overheard",
-            "Share of what others were sent lately that the peer overheard",
-            Unit::Ratios,
-            |peer| peer.overheard_share,
-        ),
+        ("overheard", "Share of recent packets for others that the peer overheard", Unit::Ratios, |peer| {
+            peer.overheard_share
+        }),
         (
             "air_time_saved",
-            "What chunks would have taken of the air that the peer had, less what those took that it lacked",
+            "Air time saved by chunks that the peer had, less the air time of chunks that it lacked",
             Unit::Seconds,
             |peer| peer.overheard_share.and(Some(peer.counters.air_saved_seconds())),
         ),
-        ("session_age", "Since the session's handshake", Unit::Seconds, |peer| peer.session_age_seconds),
+        ("session_age", "Time since the handshake of the session", Unit::Seconds, |peer| {
+            peer.session_age_seconds
+        }),
     ]
 }
 
@@ -174,12 +171,17 @@ impl Told {
                 }
             }
         }
-        let mut reachable = encoder.encode_descriptor("reachable", "1: packets are taken", None, kind)?;
+        let mut reachable = encoder.encode_descriptor(
+            "reachable",
+            "1 if the node accepts packets for the peer, otherwise 0",
+            None,
+            kind,
+        )?;
         for (name, peer) in self.peers() {
             let labels = [("peer", name)];
             ConstGauge::new(i64::from(peer.reachable)).encode(reachable.encode_family(&labels)?)?;
         }
-        let uptime = ("uptime", "Since the node started", self.report.snapshot.node.uptime_seconds);
+        let uptime = ("uptime", "Time since the start of the node", self.report.snapshot.node.uptime_seconds);
         let encoded = encoder.encode_descriptor(uptime.0, uptime.1, Some(&Unit::Seconds), kind)?;
         ConstGauge::new(uptime.2).encode(encoded)
     }
@@ -191,10 +193,10 @@ impl Told {
         for (name, help, counters) in [
             (
                 "refused",
-                "Datagrams and packets refused before they changed anything, by why",
+                "Datagrams and packets refused before they changed anything, by reason",
                 named(&node.refused),
             ),
-            ("system", "What the system refused or this node changed at its edge, by what", named(io)),
+            ("system", "Packets that the system refused or the node changed at its edge, by kind", named(io)),
         ] {
             let mut family = encoder.encode_descriptor(name, help, None, kind)?;
             for (what, count) in counters {
@@ -202,7 +204,7 @@ impl Told {
             }
         }
         let Some(heard) = &self.report.snapshot.overheard else { return Ok(()) };
-        let help = "Frames that the ear heard, by what became of them";
+        let help = "Frames that the sniffer received, by their result";
         let mut family = encoder.encode_descriptor("ear", help, None, kind)?;
         for (what, count) in named(&heard.counters) {
             ConstCounter::new(count).encode(family.encode_family(&[("what", what.as_str())])?)?;

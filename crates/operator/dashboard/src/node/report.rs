@@ -9,19 +9,19 @@ use std::path::{Path, PathBuf};
 /// What does not change while a node runs.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct About {
-    /// The program's version.
+    /// The version of the program.
     pub version: String,
     /// The configuration file.
     pub config: PathBuf,
-    /// `gateway` or `station`.
+    /// The role: `gateway`, `station` or `relay`.
     pub role: String,
-    /// The TUN device's name.
+    /// The name of the TUN device.
     pub interface: String,
-    /// Its MTU in bytes.
+    /// The MTU of the TUN device, in bytes.
     pub mtu: u16,
-    /// Where it listens.
+    /// The address and port of the node.
     pub listen: String,
-    /// What TCP senders here are boosted by, or why they are not; none where nobody asked for it.
+    /// The congestion control that boosts TCP senders here, or the reason against it. None without `boost`.
     #[serde(default)]
     pub boost: Option<String>,
 }
@@ -50,7 +50,7 @@ pub struct Report {
     /// What does.
     #[serde(flatten)]
     pub snapshot: Snapshot,
-    /// Of TCP connections that are split; none where none are.
+    /// Counters of split connections. None without `split`.
     #[serde(default)]
     pub split: Option<split::Counts>,
 }

@@ -6,12 +6,12 @@ use daemon::config::Mistake;
 use daemon::sockets::CACHE_SOCKET_DIRECTORY;
 use std::path::{Path, PathBuf};
 
-/// Run the cooperative web cache of a mesh router as its configuration says, until SIGINT or SIGTERM
+/// Run the cooperative web cache of a mesh router by its configuration, until SIGINT or SIGTERM
 #[derive(clap::Args)]
 pub struct Args {
     /// The cache's configuration, such as cache.toml
     config: PathBuf,
-    /// Print the rules that take connections on their way, and end
+    /// Print the firewall rules that intercept connections, and end
     #[arg(long)]
     print_nft: bool,
     /// Where to answer `overheard status`; /run/overheard-cache/NAME.cache by default

@@ -14,12 +14,11 @@ use std::time::{Duration, Instant};
 /// How often it is looked whether it is to end.
 const TURN: Duration = Duration::from_millis(200);
 
-/// Write what passes a node into a pcapng file, until SIGINT: packets as the hosts see them, datagrams as the
-/// air does, and what those say under their seal, with comments that tell what was removed and why. The file
-/// can be read by nobody else
+/// Write the packets of a node into a pcapng file, until SIGINT. The file has inner packets, datagrams on
+/// the air, and their decrypted content, with comments on removed bytes. Only its owner can read it
 #[derive(clap::Args)]
 pub struct Args {
-    /// The configuration of the node to look at; without it the one that runs here
+    /// The configuration of the node; without it, the local node
     config: Option<PathBuf>,
     /// The node's status socket
     #[arg(long, conflicts_with = "config")]
@@ -27,7 +26,7 @@ pub struct Args {
     /// The file; `-` for standard output, as in `overheard capture --output - | wireshark -k -i -`
     #[arg(long, value_name = "FILE", default_value = "overheard.pcapng")]
     output: PathBuf,
-    /// End after so many seconds
+    /// End after this number of seconds
     #[arg(long, value_name = "SECONDS")]
     seconds: Option<f64>,
 }

@@ -11,26 +11,27 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
-/// Make a node's keys, or a network's
+/// Make the keys of a node, a network, a pair of nodes, or the caches
 ///
 /// Without --out the key goes to standard output and its public key to standard error, so that
 /// `overheard keygen > private.key` works.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Make the key that all nodes of a network share, instead of a node's own
+    /// Make the key that all nodes of a network share
     #[arg(long)]
     network: bool,
     /// Make the key that two nodes share beside the network's
     #[arg(long, conflicts_with_all = ["network", "cache_key"])]
     pair: bool,
-    /// Make the key that the caches of a network share, from the network's key in this file; it does not give
-    /// that away
+    /// Make the key that the caches of a network share, from the network's key in this file; the new key
+    /// does not disclose the network's
     #[arg(long, value_name = "NETWORKKEYFILE", conflicts_with = "network")]
     cache_key: Option<PathBuf>,
-    /// Write the key into files in this directory (made if it is not there) instead of printing it
+    /// Write the key into files in this directory, and make the directory if needed; without it, print the
+    /// key
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Print the public key that belongs to the private key in this file
+    /// Print the public key of the private key in this file
     #[arg(long, value_name = "FILE", conflicts_with_all = ["network", "cache_key", "pair", "out"])]
     public_of: Option<PathBuf>,
 }

@@ -10,7 +10,7 @@ use node::PeerStatus;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// List the peers of the nodes that run here, or revoke the key of one
+/// List the peers of local nodes, or revoke the key of a peer
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -19,11 +19,12 @@ pub struct Args {
 
 #[derive(clap::Subcommand)]
 enum Action {
-    /// List peers, their keys, and which of them are revoked
+    /// List peers, their keys, and revoked keys
     List(Which),
-    /// Revoke a peer's key: its sessions end at once, and its handshakes are refused, also after a restart
+    /// Revoke the key of a peer: its sessions end at once, and the node refuses its handshakes, also after
+    /// a restart
     Revoke {
-        /// The peer's name, or its public key
+        /// The name of the peer, or its public key
         peer: String,
         #[command(flatten)]
         which: Which,
@@ -32,7 +33,7 @@ enum Action {
 
 #[derive(clap::Args)]
 struct Which {
-    /// The configuration of the node to ask; without it all nodes that run here are asked
+    /// The configuration of the node; without it, all local nodes
     config: Option<PathBuf>,
     /// The node's status socket
     #[arg(long, conflicts_with = "config")]

@@ -16,16 +16,15 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Show peers, bytes in and out, savings, misses, loss and RTT of the nodes that run here, and the hits of
-/// web caches
+/// Show peers, bytes in and out, savings, misses, loss and RTT of local nodes, and hits of local web caches
 #[derive(clap::Args)]
 pub struct Args {
-    /// The configuration of the node to ask; without it all nodes that run here are asked
+    /// The configuration of the node; without it, all local nodes
     config: Option<PathBuf>,
     /// The node's status socket
     #[arg(long, conflicts_with = "config")]
     socket: Option<PathBuf>,
-    /// Print one JSON object a line, for each node
+    /// Print one JSON object in a line for each node
     #[arg(long)]
     json: bool,
 }

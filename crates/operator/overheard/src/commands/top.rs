@@ -14,11 +14,11 @@ use std::time::{Duration, Instant};
 /// Between two questions.
 const STEP: Duration = Duration::from_secs(1);
 
-/// Show live what a node that runs here is offered, sends, saves, loses and repairs, by station and by what
-/// saved it, for the last ten minutes or the last hour
+/// Show the traffic of a local node live: offered, sent, saved, lost and repaired, by station and by
+/// mechanism, for the last ten minutes or the last hour
 #[derive(clap::Args)]
 pub struct Args {
-    /// The configuration of the node to look at; without it the one that runs here
+    /// The configuration of the node; without it, the local node
     config: Option<PathBuf>,
     /// The node's status socket
     #[arg(long, conflicts_with = "config")]

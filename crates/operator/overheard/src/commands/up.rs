@@ -4,8 +4,7 @@ use daemon::config::{Config, Product};
 use daemon::tunnel::{self, Watched};
 use std::path::PathBuf;
 
-/// Run a gateway or a station as its configuration says, until SIGINT or SIGTERM; SIGHUP takes up a changed
-/// configuration, if it is right
+/// Run a node by its configuration, until SIGINT or SIGTERM; SIGHUP reloads a correct configuration
 #[derive(clap::Args)]
 pub struct Args {
     /// The node's configuration, such as gateway.toml or station.toml

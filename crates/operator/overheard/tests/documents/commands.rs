@@ -100,14 +100,17 @@ fn every_command_is_run_or_checked() {
     // one that several documents have is checked once
     let of_document = |document| commands(document).into_iter().map(move |command| (command, document));
     let all: BTreeMap<String, &str> = DOCUMENTS.into_iter().flat_map(of_document).collect();
-    for (command, document) in all {
-        let words = words(&command);
+    for (command, document) in &all {
+        let words = words(command);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        if let Err(why) = check(&command, &words) {
+        if let Err(why) = check(command, &words) {
             panic!("{document}: `{command}`: {why}");
         }
     }
-    assert!(commands("README.md").len() > 10, "the README's commands are found");
+    assert!(commands("README.md").len() > 5, "the README's commands are found");
+    for given in GIVEN.iter().map(|(given, ..)| given).chain(&GIVEN_ELSEWHERE) {
+        assert!(all.contains_key(*given), "`{given}` is tried, and no document has it");
+    }
 }
 
 /// A command's words, as a shell parts them, without who gives it and with which priority.
@@ -320,7 +323,8 @@ fn the_readmes_commands_do_what_they_are_given_for() {
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(file, text).unwrap();
     };
-    let configurations = blocks("README.md", "toml");
+    let mut configurations = blocks("README.md", "toml");
+    configurations.extend(blocks("docs/features/web-cache.md", "toml"));
     for (name, file) in [("gateway", "gateway.toml"), ("station", "station.toml"), ("gateway", "cache.toml")]
     {
         let head = format!("# {file}\n");

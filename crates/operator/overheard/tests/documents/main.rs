@@ -4,5 +4,10 @@
 mod support;
 
 mod commands;
+mod configuration;
+mod defaults;
 mod guides;
+mod links;
+mod reference;
 mod statements;
+mod status;

@@ -1,103 +1,144 @@
-//! What the documents say is so: every file they point at is there, their tables name keys that there are,
-//! and the tunnel of the README carries packets. Their commands are run in `commands.rs`, and the guides' in
-//! `guides.rs`.
+//! What the documents say is so: the reference names the keys that there are, a configuration may have each,
+//! and the tunnel of the README carries packets. Links are followed in `links.rs`, commands are run in
+//! `commands.rs`, and those of guides in `guides.rs`.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
+use crate::reference;
 use crate::support::Site;
-use crate::support::documents::{DOCUMENTS, GUIDES, blocks, read, workspace};
+use crate::support::documents::{blocks, read};
 use crate::support::namespaces::{Cabled, Node, possible};
 use crate::support::traffic::answers;
 use std::collections::BTreeSet;
 use std::fs;
 use std::time::Duration;
 
-#[test]
-fn every_file_that_the_documents_point_at_is_there() {
-    for document in DOCUMENTS.into_iter().chain(GUIDES).chain(["CHANGELOG.md"]) {
-        let text = read(document);
-        let folder = workspace().join(document).parent().unwrap().to_owned();
-        for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
-            let elsewhere = target.starts_with("http") || target.starts_with('#');
-            let file = target.split('#').next().unwrap();
-            assert!(elsewhere || folder.join(file).exists(), "{document} points at {target}");
-        }
+/// What else the table of a key needs, and a value.
+type Value = (&'static str, &'static str, &'static str);
+
+/// Every key of a node's configuration, but for those that every node has.
+const OF_NODES: [Value; 59] = [
+    (" snoop", "", "true"),
+    (" split", "", "true"),
+    (" sandbox", "", "false"),
+    ("[node] previous_network_key_file", "", "\"old.key\""),
+    ("[node] revoked_file", "", "\"gateway.revoked\""),
+    ("[node] listen", "", "\"127.0.0.1:0\""),
+    ("[node] source_ports", "", "1"),
+    ("[node] threads", "", "1"),
+    ("[node] status_socket", "", "\"gateway.sock\""),
+    ("[tunnel] mtu", "", "1400"),
+    ("[tunnel] routes", "", "true"),
+    ("[tunnel] when_down", "", "\"open\""),
+    ("[tunnel] copy_dscp", "", "true"),
+    ("[tunnel] mss_clamp", "", "true"),
+    ("[tunnel] boost", "", "true"),
+    ("[tunnel] boost_control", "", "\"cubic\""),
+    ("[[peer]] endpoint", "", "\"192.0.2.1:4780\""),
+    ("[[peer]] preshared_key_file", "", "\"pair.key\""),
+    ("[[peer]] relays", "", "true"),
+    ("[[peer]] keepalive_seconds", "", "25"),
+    ("[[gateway]] endpoint", NEIGHBOUR, "\"192.0.2.2:4780\""),
+    ("[[gateway]] preshared_key_file", NEIGHBOUR, "\"pair.key\""),
+    ("[[gateway]] allowed_ips", NEIGHBOUR, "[\"10.98.0.9/32\"]"),
+    ("[[gateway]] keepalive_seconds", NEIGHBOUR, "5"),
+    ("[[gateway]] name", "public_key = \"KEY\"", "\"harbour\""),
+    ("[[gateway]] public_key", "name = \"harbour\"", "\"KEY\""),
+    ("[routing] source", "", "\"kernel\""),
+    ("[routing] file", "source = \"static\"", "\"routes.toml\""),
+    ("[routing] socket", "source = \"babeld\"", "\"/run/babeld.sock\""),
+    ("[routing] refresh_seconds", "source = \"kernel\"", "1"),
+    ("[[destination]] address", "allowed_ips = [\"10.98.0.9/32\"]", "\"192.0.2.9\""),
+    ("[[destination]] allowed_ips", "address = \"192.0.2.9\"", "[\"10.98.0.9/32\"]"),
+    ("[reduce] policy", "", "\"acked\""),
+    ("[reduce] k", "", "8"),
+    ("[reduce] form", "", "\"compact\""),
+    ("[reduce] sharing", "", "\"station\""),
+    ("[reduce] window_bytes", "", "16"),
+    ("[reduce] sample_bits", "", "4"),
+    ("[reduce] store_mib", "", "16"),
+    ("[shorten] headers", "", "true"),
+    ("[shorten] literals", "", "true"),
+    ("[shorten] packing", "", "true"),
+    ("[snoop] buffer_packets", "", "8"),
+    ("[snoop] replacement", "", "\"lru\""),
+    ("[snoop] degree", "", "2"),
+    ("[snoop] distance", "", "4"),
+    ("[snoop] adaptive", "", "true"),
+    ("[snoop] reed_solomon", "", "true"),
+    ("[split] ports", "", "[80]"),
+    ("[split] connections", "", "4096"),
+    ("[split] idle_seconds", "", "7440"),
+    ("[split] port", "", "4783"),
+    ("[split] mark", "", "0x4f53"),
+    ("[split] table", "", "4783"),
+    ("[split] rules", "", "true"),
+    ("[overhear] interface", "", "\"wlan0mon\""),
+    ("[overhear] slot_bits", "", "18"),
+    ("[overhear] rate_mbps", "", "24.0"),
+    ("[overhear] network_coding", "", "true"),
+];
+const NEIGHBOUR: &str = "name = \"harbour\"\npublic_key = \"KEY\"";
+
+/// The keys of a chapter of the reference, which the code makes: "[table] key".
+fn keys_of_the_reference(chapter: usize) -> BTreeSet<String> {
+    let keys: BTreeSet<String> = reference::configuration(chapter)
+        .keys()
+        .iter()
+        .map(|key| format!("{} {}", key.table, key.name))
+        .collect();
+    let page = read("docs/reference/configuration.md");
+    for key in &keys {
+        let (table, name) = key.split_once(' ').unwrap();
+        assert!(page.contains(&format!("\n| `{name}` | ")), "the reference has {key}");
+        assert!(
+            table.is_empty() || page.contains(&format!("\n### `{table}`\n")),
+            "the reference has {table}"
+        );
     }
+    keys
 }
 
 #[test]
-fn the_table_of_the_readme_names_keys_that_a_configuration_may_have() {
+fn the_readme_stays_short() {
+    assert!(read("README.md").len() <= 8 << 10, "move something from README.md to a page in docs");
+}
+
+#[test]
+fn a_node_takes_every_key_of_the_reference() {
     let site = Site::new();
     let plain = site.gateway();
-    let values = [
-        ("listen", "\"127.0.0.1:0\""),
-        ("source_ports", "1"),
-        ("threads", "1"),
-        ("status_socket", "\"gateway.sock\""),
-        ("mtu", "1400"),
-        ("routes", "true"),
-        ("when_down", "\"open\""),
-        ("copy_dscp", "true"),
-        ("mss_clamp", "true"),
-        ("boost", "true"),
-        ("boost_control", "\"cubic\""),
-        ("keepalive_seconds", "25"),
-        ("policy", "\"acked\""),
-        ("sharing", "\"station\""),
-        ("store_mib", "16"),
-        ("headers", "true"),
-        ("literals", "true"),
-        ("packing", "true"),
-        ("interface", "\"wlan0mon\""),
-        ("slot_bits", "18"),
-        ("rate_mbps", "24.0"),
-        ("network_coding", "true"),
-        ("buffer_packets", "8"),
-        ("replacement", "\"lru\""),
-        ("adaptive", "true"),
-        ("degree", "2"),
-        ("distance", "4"),
-        ("reed_solomon", "true"),
-        ("token_file", "\"token\""),
-        ("relays", "true"),
-        ("previous_network_key_file", "\"old.key\""),
-        ("revoked_file", "\"gateway.revoked\""),
-        ("preshared_key_file", "\"pair.key\""),
-    ];
-    for name in ["old.key", "pair.key"] {
-        site.write(name, &format!("{}\n", node::PresharedKey::generate(&mut rand::rng())));
+    let lines = plain.lines().map(str::trim);
+    let mut table = "";
+    let mut known: BTreeSet<String> = OF_NODES.iter().map(|(key, ..)| (*key).to_owned()).collect();
+    known.extend(["[dashboard] listen", "[dashboard] token_file"].map(str::to_owned));
+    for line in lines {
+        match line.split_once(" = ") {
+            Some((key, _)) => drop(known.insert(format!("{table} {key}"))),
+            None if line.starts_with('[') => table = line,
+            None => {}
+        }
     }
-    // a row may also name a table that has keys of its own
-    let rows = of_the_tunnel().lines().filter_map(row).filter(|row| row.contains(' ')).collect::<Vec<_>>();
-    let keys: BTreeSet<&str> = rows.iter().filter_map(|row| row.split(' ').nth(1)).collect();
-    assert_eq!(keys.len(), values.len(), "{rows:?}");
-    for row in rows {
-        let (table, key) = row.split_once(' ').unwrap();
-        let (_, value) = values.iter().find(|(known, _)| *known == key).unwrap();
-        let config = if plain.contains(table) && plain.contains(&format!("\n{key} =")) {
+    assert_eq!(keys_of_the_reference(0), known);
+    let of_dashboard =
+        [("[dashboard] listen", "", "\"127.0.0.1:4785\""), ("[dashboard] token_file", "", "\"token\"")];
+    for (key, more, value) in OF_NODES.into_iter().chain(of_dashboard) {
+        let (table, name) = key.split_once(' ').unwrap();
+        let line = format!("{name} = {value}");
+        let config = if table.is_empty() {
+            format!("{line}\n{plain}")
+        } else if plain.contains(table) && plain.contains(&format!("\n{name} =")) {
             plain.clone()
         } else if plain.contains(table) {
-            plain.replacen(table, &format!("{table}\n{key} = {value}"), 1)
+            plain.replacen(table, &format!("{table}\n{line}"), 1)
         } else {
-            format!("{plain}\n{table}\n{key} = {value}\n")
+            format!("{plain}\n{table}\n{more}\n{line}\n")
         };
-        site.write("gateway.toml", &config);
+        site.write("gateway.toml", &config.replace("KEY", &site.station_public));
         let asked = site.run(&["status", "gateway.toml"]);
         // 1: the configuration is read and no node runs; 2: the configuration is wrong.
-        assert_eq!(asked.status.code(), Some(1), "{row}: {}", String::from_utf8_lossy(&asked.stderr));
+        assert_eq!(asked.status.code(), Some(1), "{key}: {}", String::from_utf8_lossy(&asked.stderr));
     }
-}
-
-/// What the README says before it comes to the web cache, whose configuration is another.
-fn of_the_tunnel() -> String {
-    read("README.md").split("\n## A web cache").next().unwrap_or_default().to_owned()
-}
-
-/// What the README says of the web cache.
-fn of_the_cache() -> String {
-    let readme = read("README.md");
-    let section = readme.split("\n## A web cache").nth(1).expect("the README tells of the cache");
-    section.split("\n## ").next().unwrap_or_default().to_owned()
 }
 
 /// Whether `overheard cache` takes a configuration; what it says where it does not.
@@ -118,9 +159,9 @@ fn site_of_a_router() -> Site {
 }
 
 #[test]
-fn the_caches_of_the_readme_are_taken_as_they_stand() {
+fn the_caches_of_their_page_are_taken_as_they_stand() {
     let site = site_of_a_router();
-    let configurations = blocks("README.md", "toml");
+    let configurations = blocks("docs/features/web-cache.md", "toml");
     let caches: Vec<&String> = configurations.iter().filter(|text| text.contains("[cache]\n")).collect();
     assert!(caches.len() >= 2, "{configurations:?}");
     for cache in caches {
@@ -128,44 +169,70 @@ fn the_caches_of_the_readme_are_taken_as_they_stand() {
     }
 }
 
+const UPSTREAM: &str = "url = \"http://deb.debian.org/\"";
+const NEIGHBOUR_BY_ICP: &str = "address = \"10.0.0.5\"";
+
 #[test]
-fn the_table_of_the_cache_names_keys_that_a_configuration_may_have() {
+fn a_cache_takes_every_key_of_the_reference() {
     let site = site_of_a_router();
     let base = "[cache]\nname = \"r\"\nclients = [\"10.0.0.0/8\"]\n[transparent]\n";
     let peers = "[peers]\naddress = \"10.0.0.4\"\nnetworks = [\"10.0.0.0/16\"]\ncache_key_file = \"keys/cache.key\"\n";
-    // What else a table needs, and a value.
-    let values = [
-        ("[cache] architecture", "", "\"access\""),
-        ("[cache] stale_if_unreachable_seconds", "", "60"),
-        ("[cache] packages", "", "false"),
+    let values: [Value; 52] = [
+        (" sandbox", "", "false"),
+        ("[cache] name", "", "\"r\""),
+        ("[cache] clients", "", "[\"10.0.0.0/8\"]"),
         ("[cache] connections_each", "", "100"),
+        ("[cache] architecture", "", "\"access\""),
+        ("[cache] selection", "", "\"tree\""),
+        ("[cache] gateway", "", "false"),
+        ("[cache] stale_if_unreachable_seconds", "", "60"),
         ("[cache] destination_ports", "", "[80, \"8000-8999\"]"),
         ("[cache] allow_destinations", "", "[\"127.0.0.0/8\", \"10.0.0.1:8080\"]"),
-        ("[transparent] interfaces", "", "[\"wlan0\"]"),
-        ("[transparent] verify_host", "", "false"),
-        ("[forward] listen", "", "\"10.0.0.4:3128\""),
-        ("[forward] connect_ports", "listen = \"10.0.0.4:3128\"", "[443]"),
-        ("[reverse] listen", "[[reverse.upstream]]\nurl = \"http://deb.debian.org/\"", "\"10.0.0.4:8080\""),
+        ("[cache] packages", "", "false"),
+        ("[store] directory", "", "\"kept\""),
+        ("[store] memory_mib", "", "64"),
+        ("[store] disk_mib", "", "4096"),
         ("[store] object_mib", "", "100"),
         ("[store] objects", "", "1000"),
         ("[store] policy", "", "\"lru\""),
+        ("[transparent] port", "", "4782"),
+        ("[transparent] origin_ports", "", "[80]"),
+        ("[transparent] interfaces", "", "[\"wlan0\"]"),
+        ("[transparent] verify_host", "", "false"),
+        ("[transparent] rules", "", "true"),
+        ("[transparent] mark", "", "0x4f48"),
+        ("[transparent] table", "", "4782"),
+        ("[forward] listen", "", "\"10.0.0.4:3128\""),
+        ("[forward] connect_ports", "listen = \"10.0.0.4:3128\"", "[443]"),
+        ("[reverse] listen", "[[reverse.upstream]]\nurl = \"http://deb.debian.org/\"", "\"10.0.0.4:8080\""),
+        ("[[reverse.upstream]] host", UPSTREAM, "\"deb.debian.org\""),
+        ("[[reverse.upstream]] path", UPSTREAM, "\"/debian/\""),
+        ("[[reverse.upstream]] url", "", "\"http://deb.debian.org/\""),
+        ("[peers] address", "", "\"10.0.0.4\""),
+        ("[peers] port", "", "4783"),
+        ("[peers] networks", "", "[\"10.0.0.0/16\"]"),
+        ("[peers] cache_key_file", "", "\"keys/cache.key\""),
         ("[peers] search_timeout_milliseconds", "", "50"),
         ("[peers] uplink_hops", "", "2.5"),
+        ("[peers] broadcast", "", "[\"10.0.255.255\"]"),
         ("[peers] interfaces", "", "[\"wlan0\"]"),
+        ("[peers] positions", "", "{ \"10.0.0.4\" = [0.0, 0.0] }"),
+        ("[peers] grid_metres", "", "500.0"),
         ("[routing] source", "", "\"kernel\""),
         ("[routing] gateways", "source = \"kernel\"", "[\"10.0.0.1\"]"),
-        ("[routing] socket", "source = \"olsrv2\"", "\"2009\""),
         ("[routing] file", "source = \"static\"", "\"routes.toml\""),
+        ("[routing] socket", "source = \"olsrv2\"", "\"2009\""),
         ("[routing] refresh_seconds", "source = \"kernel\"", "5"),
         ("[icp] listen", "[[icp.neighbour]]\naddress = \"10.0.0.5\"", "\"10.0.0.4:3130\""),
+        ("[[icp.neighbour]] address", "", "\"10.0.0.5\""),
+        ("[[icp.neighbour]] icp_port", NEIGHBOUR_BY_ICP, "3130"),
+        ("[[icp.neighbour]] http_port", NEIGHBOUR_BY_ICP, "3128"),
+        ("[[icp.neighbour]] parent", NEIGHBOUR_BY_ICP, "true"),
         ("[management] listen", "", "\"127.0.0.1:4784\""),
         ("[management] token_file", "", "\"token\""),
     ];
-    let mut named: Vec<String> = of_the_cache().lines().flat_map(keys_of_a_row).collect();
-    let mut known: Vec<String> = values.iter().map(|(key, ..)| (*key).to_owned()).collect();
-    named.sort();
-    known.sort();
-    assert_eq!(named, known);
+    let known: BTreeSet<String> = values.iter().map(|(key, ..)| (*key).to_owned()).collect();
+    assert_eq!(keys_of_the_reference(1), known);
     for (key, more, value) in values {
         let (table, name) = key.split_once(' ').unwrap();
         let line = format!("{name} = {value}");
@@ -173,8 +240,15 @@ fn the_table_of_the_cache_names_keys_that_a_configuration_may_have() {
         if table == "[routing]" || table == "[peers]" {
             config += &peers.replace("10.0.0.4", if name == "interfaces" { "fd00::4" } else { "10.0.0.4" });
         }
-        if config.contains(table) {
+        let of_table = |table: &str| format!("[{table}]\nlisten = \"10.0.0.4:8080\"\n");
+        if table.is_empty() {
+            config = format!("{line}\n{config}");
+        } else if config.contains(table) && config.contains(&format!("\n{name} = ")) {
+            // it stands there
+        } else if config.contains(table) {
             config = config.replace(table, &format!("{table}\n{line}"));
+        } else if let Some((outer, _)) = table.trim_start_matches('[').split_once('.') {
+            config += &format!("{}{table}\n{more}\n{line}\n", of_table(outer));
         } else if more.starts_with("[[") {
             config += &format!("{table}\n{line}\n{more}\n");
         } else {
@@ -182,35 +256,6 @@ fn the_table_of_the_cache_names_keys_that_a_configuration_may_have() {
         }
         taken_by_the_cache(&site, &config).unwrap_or_else(|why| panic!("{key}: {why}\n{config}"));
     }
-}
-
-/// The keys in the first cell of a row such as "| `[store] object_mib`, `objects` | ...", each with its
-/// table.
-fn keys_of_a_row(line: &str) -> Vec<String> {
-    let cell =
-        line.strip_prefix("| `[").and_then(|rest| rest.split('|').next()).map(|cell| format!("`[{cell}"));
-    let mut table = String::new();
-    let cell = cell.unwrap_or_default();
-    let quoted = cell.split('`').skip(1).step_by(2);
-    let mut keys = Vec::new();
-    for word in quoted {
-        let key = match word.split_once("] ") {
-            Some((named, key)) => {
-                table = format!("{named}]");
-                key
-            }
-            None if word.starts_with('[') => continue,
-            None => word,
-        };
-        keys.push(format!("{table} {key}"));
-    }
-    keys
-}
-
-/// The key in a row such as "| `[tunnel] mtu` | ...".
-fn row(line: &str) -> Option<String> {
-    let (key, _) = line.strip_prefix("| `[")?.split_once('`')?;
-    Some(format!("[{key}"))
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `overheard-lab analyze`: what each method would save on captures, the papers' policies among them.
 
-/// Say what each method would save on captures, by the product's methods and the papers' policies
+/// Compute the savings on captures, by the product's methods and the papers' policies
 #[derive(clap::Args)]
 #[command(after_long_help = METHODS)]
 #[group(skip)]

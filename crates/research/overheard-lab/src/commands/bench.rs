@@ -18,12 +18,12 @@ use serde::Serialize;
 use std::io::Write;
 use std::time::Duration;
 
-/// Measure how fast this machine does the work of a node
+/// Measure the speed of a node's work on this machine
 #[derive(clap::Args)]
 pub struct Args {
     /// What to measure
     name: Name,
-    /// How often; the median counts
+    /// The number of runs; the median counts
     #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=1000))]
     runs: u32,
     /// Print the rows as a JSON array

@@ -16,20 +16,20 @@ use lab::{Download, Driver, Outcome, Programs, Scenario, Start, Virtual};
 use show::{Run, Screen};
 use std::path::PathBuf;
 
-/// Show on this machine what Overheard does to real downloads over a lossy link
+/// Show the effect of Overheard on real downloads over a lossy link
 #[derive(clap::Args)]
 pub struct Args {
-    /// Fetch the files in this folder, instead of some that every Debian machine has
+    /// Fetch the files in this folder; without it, some files of every Debian machine
     #[arg(long, value_name = "DIR")]
     content: Option<PathBuf>,
     /// The link: clean, lossy-wifi, rural, satellite, lte or packet-radio
     #[arg(long, value_name = "PRESET", default_value = "lossy-wifi")]
     link: String,
-    /// Where it runs: `lab` is this kernel and needs root; `virtual` is the virtual-time kernel and needs no
+    /// The kernel: `lab` is this kernel and needs root; `virtual` is the virtual-time kernel and needs no
     /// rights
     #[arg(long, value_name = "DRIVER")]
     driver: Option<DriverName>,
-    /// Which losses the air has
+    /// The seed of the losses on the air
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Print the outcomes as JSON

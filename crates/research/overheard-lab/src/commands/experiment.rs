@@ -21,7 +21,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// Run a paper's experiments again and set our figures beside its own
+/// Run the experiments of a paper again, and show our figures beside the paper's
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -32,7 +32,7 @@ pub struct Args {
 enum Paper {
     /// Byte Caching in Wireless Networks (Le, Srivatsa, Iyengar, ICDCS 2012)
     ByteCaching(ByteCaching),
-    /// What the default tunnel saves beyond that paper, and that it harms nobody
+    /// The savings of the default tunnel beyond that paper, and its harmlessness to other traffic
     NoHarm(Options),
     /// REfactor-ing Content Overhearing to Improve Wireless Performance (Shen, Gember, Anand, Akella, MobiCom
     /// 2011)
@@ -40,14 +40,14 @@ enum Paper {
     /// XBC: XOR-based Buffer Coding for Reliable Transmissions over Wireless Networks (Zheng, Sinha, SECON
     /// 2008)
     Xbc(Options),
-    /// REboost: Improving Throughput in Wireless Networks Using Redundancy Elimination (Lee, Kim, Shin, IEEE
-    /// Communications Letters 2017); on this kernel, by the clock on the wall (needs root and BPF)
+    /// REboost: Improving Throughput in Wireless Networks Using Redundancy Elimination (Lee, Kim, Shin,
+    /// IEEE Communications Letters 2017); on this kernel, in real time (needs root and BPF)
     Reboost(Reboost),
     /// Mitigating the Gateway Bottleneck via Transparent Cooperative Caching (Das, Pucha, Hu, Purdue 2006)
     Meshcache(Options),
     /// Every combination of redundancy elimination, overhearing, boost, recovery and cache, in one network
     Together(Options),
-    /// All of them, into one folder of pages that says what the papers have and what came out here
+    /// All of them, into one folder of pages with the papers' figures beside ours
     All(all::All),
 }
 
@@ -55,11 +55,11 @@ enum Paper {
 struct Refactor {
     #[command(flatten)]
     wanted: Wanted,
-    /// What runs it: `sim` is all that is reckoned by packets, in process; `virtual` (the virtual-time
-    /// kernel) and `lab` (this one, needs root) what has real TCP
+    /// The parts of the experiment: `sim` runs the parts without TCP, in process; `virtual` (the
+    /// virtual-time kernel) and `lab` (this kernel, needs root) run the parts with real TCP
     #[arg(long, default_value = "sim")]
     driver: Driver,
-    /// Keep what has real TCP in this folder, and run only what is not there
+    /// Keep finished runs with real TCP in this folder, and run only missing ones
     #[arg(long, value_name = "DIR")]
     resume: Option<PathBuf>,
 }
@@ -68,11 +68,10 @@ struct Refactor {
 struct Reboost {
     #[command(flatten)]
     wanted: Wanted,
-    /// How many downloads are tried at a time; those over lossy links keep no processor busy, others want
-    /// fewer
+    /// The number of downloads at a time; use fewer for links without loss, which keep the processor busy
     #[arg(long, default_value_t = LAB_LANES)]
     lanes: usize,
-    /// Keep what was run in this folder, and run only what is not there
+    /// Keep finished runs in this folder, and run only missing ones
     #[arg(long, value_name = "DIR")]
     resume: Option<PathBuf>,
 }
@@ -81,16 +80,16 @@ struct Reboost {
 struct ByteCaching {
     #[command(flatten)]
     options: Options,
-    /// The download whose packets figure 14 traces: file-1, file-2 or ebook
+    /// The download in the trace of figure 14: file-1, file-2 or ebook
     #[arg(long, value_name = "FILE", default_value = "file-1")]
     trace_file: File,
-    /// ... under this scheme
+    /// The scheme in the trace of figure 14
     #[arg(long, value_name = "SCHEME", default_value = "tcp-seq")]
     trace_scheme: Scheme,
-    /// ... at this loss
+    /// The loss in the trace of figure 14
     #[arg(long, value_name = "PERCENT", default_value_t = 1.0)]
     trace_loss: f64,
-    /// ... with this seed
+    /// The seed in the trace of figure 14
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     trace_seed: u64,
 }
@@ -99,11 +98,11 @@ struct ByteCaching {
 struct Options {
     #[command(flatten)]
     wanted: Wanted,
-    /// What runs it: `virtual` is the virtual-time kernel, `lab` this one (needs root), `sim` has no TCP
+    /// The driver: `virtual` is the virtual-time kernel, `lab` this kernel (needs root), `sim` has no TCP
     #[arg(long, default_value = "virtual")]
     driver: Driver,
-    /// Keep what was run in this folder, and run only what is not there: goes on with what was interrupted.
-    /// Use a new folder for another version
+    /// Keep finished runs in this folder, and run only missing ones, also after an interruption. Use a new
+    /// folder for another version
     #[arg(long, value_name = "DIR")]
     resume: Option<PathBuf>,
 }
@@ -114,17 +113,17 @@ struct Wanted {
     /// Only this figure or table (may be given several times): table-1, 6, grid and so on
     #[arg(long, value_name = "ID")]
     figure: Vec<String>,
-    /// Only runs in whose names this stands (may be given several times), as `--list` has them:
+    /// Only runs with these words in their names (may be given several times); `--list` prints names:
     /// `scenario 1, PH-`, `1 error in 64 Kb`
     #[arg(long, value_name = "WORDS")]
     only: Vec<String>,
-    /// How many seeds in every cell, instead of each figure's own number
+    /// The number of seeds in every cell, in place of each figure's own number
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     seeds: Option<u32>,
     /// A few cells of every figure and few seeds
     #[arg(long)]
     quick: bool,
-    /// Say what would be run, by name and with how many seeds, and run nothing
+    /// List the runs by name, with their number of seeds, and run nothing
     #[arg(long, conflicts_with_all = ["report", "check"])]
     list: bool,
     /// Print the rows as a JSON array
@@ -133,7 +132,7 @@ struct Wanted {
     /// Write a report, with curves, into this file
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
-    /// Say which claims show in the rows, and fail if one does not
+    /// Check the claims against the rows, and fail if one does not hold
     #[arg(long)]
     check: bool,
 }

@@ -6,12 +6,12 @@ use published::{form, policy};
 use re::{Form, Policy};
 use std::path::PathBuf;
 
-/// Run a node in an experiment: as `overheard up`, with any policy
+/// Run a node in an experiment, as `overheard up` does, with any policy
 #[derive(clap::Args)]
 pub struct Args {
     /// The node's configuration
     config: PathBuf,
-    /// Write what each packet refers to into this file, as JSON lines
+    /// Write the references of each packet into this file, as JSON lines
     #[arg(long)]
     trace: Option<PathBuf>,
 }

@@ -13,10 +13,10 @@ pub struct Args {
     /// Files with one scenario each, as JSON
     #[arg(required = true)]
     scenarios: Vec<PathBuf>,
-    /// On which kernel
+    /// The kernel
     #[arg(long, value_enum, default_value = "virtual")]
     driver: DriverName,
-    /// What `{overheard}` in the scenarios stands for: the program beside this one, or in PATH, by default
+    /// The program for `{overheard}` in the scenarios; without it, the program beside this one, or in PATH
     #[arg(long, value_name = "PROGRAM")]
     overheard: Option<PathBuf>,
 }

@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use daemon::config::Mistake;
 
-/// Make traffic to measure on
+/// Make traffic for measurements
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -32,26 +32,26 @@ enum Command {
 #[derive(clap::Args)]
 #[command(after_long_help = COMPOSING)]
 struct Compose {
-    /// How much repeats across clients: high (49% across, 1% within), medium (23 and 24), low (4 and 46)
+    /// The repetition across clients: high (49% across, 1% within), medium (23 and 24), low (4 and 46)
     #[arg(long, value_enum)]
     mix: MixName,
-    /// In what pieces: whole objects of 4 to 60 KB, or pieces of 80 to 780 bytes
+    /// The repeated pieces: whole objects of 4 to 60 KB, or pieces of 80 to 780 bytes
     #[arg(long, value_enum)]
     kind: KindName,
-    /// How many bytes of payload
+    /// The number of bytes of payload
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
     bytes: u64,
-    /// Equal seeds compose equally
+    /// The seed; equal seeds make equal traffic
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// What to compose of; random bytes without any. What repeats in it is left out, and what is used up
-    /// comes again under another alphabet
+    /// The content of the traffic; random bytes without any. The command skips repetitions in it, and
+    /// reuses it under another alphabet
     #[arg(value_name = "CONTENT")]
     contents: Vec<PathBuf>,
     /// The capture to write: pcap, raw IP
     #[arg(long, short, value_name = "FILE.pcap")]
     output: PathBuf,
-    /// Print what the trace holds as JSON
+    /// Print a summary of the trace as JSON
     #[arg(long)]
     json: bool,
 }

@@ -40,21 +40,21 @@ const MAX_PACKETS: usize = 256;
 pub struct Counters {
     /// Frames that passed the kernel's filter.
     pub frames: u64,
-    /// Datagrams handed on.
+    /// Datagrams delivered to the node.
     pub datagrams: u64,
-    /// Their bytes.
+    /// Bytes of these datagrams.
     pub datagram_bytes: u64,
-    /// Frames in which nothing was for these ports.
+    /// Frames without a datagram for these ports.
     pub not_ours: u64,
     /// Datagrams to or from this host.
     pub own: u64,
-    /// 802.11 frames that the radio encrypted (WPA), which say nothing to anybody but their receiver.
+    /// 802.11 frames under the radio's encryption (WPA). Only their receiver can read them.
     pub protected: u64,
-    /// 802.11 frames that repeat the one before.
+    /// 802.11 frames that repeat the previous frame.
     pub retries: u64,
-    /// Frames and packets that are damaged or make no sense.
+    /// Damaged or malformed frames and packets.
     pub malformed: u64,
-    /// Frames that found the buffer full, because the processor had better things to do.
+    /// Frames dropped because the buffer was full.
     pub dropped: u64,
 }
 

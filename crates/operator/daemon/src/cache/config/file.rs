@@ -12,26 +12,29 @@ use webcache::store::Policy;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct File {
-    /// The router, and whom it serves.
+    /// The router and its clients.
     pub cache: Cache,
-    /// What is kept.
+    /// The stored content.
     #[serde(default)]
     pub store: Store,
-    /// Requests taken on their way.
+    /// Interception of plain HTTP: the router takes connections of clients on their way. Clients need no
+    /// settings.
     pub transparent: Option<Transparent>,
-    /// An ordinary forward proxy.
+    /// An ordinary forward proxy, with CONNECT for HTTPS.
     pub forward: Option<Forward>,
-    /// A reverse proxy.
+    /// A reverse proxy: a mirror of chosen servers.
     pub reverse: Option<Reverse>,
-    /// The other routers.
+    /// The other routers of the mesh.
     pub peers: Option<Peers>,
-    /// Where routes are learnt.
+    /// The source of the routes of the mesh.
     pub routing: Option<Routing>,
-    /// Caches of other kinds.
+    /// Caches of other makes that speak ICP, such as Squid.
     pub icp: Option<Icp>,
-    /// The page and the counters.
+    /// A web page with the last hour. The same port serves `/history.json`, `/status.json` and `/metrics`.
+    /// Without the table, there is no page.
     pub management: Option<Management>,
-    /// Whether the program gives up what it does not need; `false` is for whoever looks for a fault in it.
+    /// The program gives up rights, files and system calls that it does not need. Set `false` only to look
+    /// for a fault in the program.
     #[serde(default = "yes")]
     pub sandbox: bool,
 }
@@ -40,31 +43,39 @@ pub struct File {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cache {
-    /// This router's name on the way of a request; the host's by default. No two may be the same.
+    /// The name of this router in requests. No two routers may have the same name. Default: the name of the
+    /// host.
     pub name: Option<String>,
-    /// The networks that are served; nobody else is.
+    /// The networks of the clients, the mesh's own networks among them. The router serves nobody else.
     pub clients: Vec<String>,
-    /// Connections that one client may have at a time.
+    /// The largest number of connections of one client at a time. An IPv6 network of 64 bits counts as one
+    /// client.
     #[serde(default = "connections_each")]
     pub connections_each: usize,
-    /// Where content is kept (the paper's A1, A2, A3).
+    /// Where the mesh keeps content: at the `"gateway"`, at each client's `"access"` router, or at every
+    /// router of the path.
     #[serde(default)]
     pub architecture: Architecture,
-    /// How another router's copy is found.
+    /// How a router finds another router's copy. `"tree"`, `"broadcast"` and `"grid"` are the MeshCache
+    /// paper's PH-THCP, PH-BCP and PH-GHCP. `"auto"`: a search where it pays, otherwise the path to the
+    /// gateway.
     #[serde(default)]
     pub selection: Protocol,
-    /// Whether this router has the uplink.
+    /// This router has the uplink.
     #[serde(default)]
     pub gateway: bool,
-    /// How stale content may be when its origin cannot be reached and did not say.
+    /// How old stale content may be when the uplink is down and its origin set no limit. Default: `86400`.
     pub stale_if_unreachable_seconds: Option<u32>,
-    /// Ports of origins that clients may be led to by plain HTTP: numbers, and ranges such as "1025-65535".
+    /// The ports of origins that clients of `[forward]` and other routers may reach by plain HTTP: numbers,
+    /// and ranges such as `"1025-65535"`.
     #[serde(default = "destination_ports")]
     pub destination_ports: Vec<toml::Value>,
-    /// Networks, and addresses with a port, that clients may be led to though the cache leads nobody there.
+    /// Networks (`"127.0.0.0/8"`) and servers (`"10.0.0.1:8080"`) that clients may reach although the cache
+    /// refuses them. The cache refuses this machine's own addresses, loopback, link-local, multicast and
+    /// reserved addresses, and the metadata of a cloud.
     #[serde(default)]
     pub allow_destinations: Vec<String>,
-    /// Whether indexes and packages of repositories are known.
+    /// The cache knows package repositories: it always validates their indexes, and keeps packages long.
     #[serde(default = "yes")]
     pub packages: bool,
 }
@@ -73,17 +84,18 @@ pub struct Cache {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Store {
-    /// Where content outlives the program; without it, memory is all. Relative to this file.
+    /// The directory for content, relative to this file. Without it, the cache keeps content in memory only.
     pub directory: Option<PathBuf>,
-    /// Contents in memory.
+    /// The memory for content.
     pub memory_mib: u64,
-    /// The directory.
+    /// The disk space for content.
     pub disk_mib: u64,
-    /// The largest content.
+    /// The size of the largest content.
     pub object_mib: u64,
-    /// Responses.
+    /// The largest number of responses.
     pub objects: usize,
-    /// What goes first.
+    /// The order of eviction. `"s3-fifo"`: content with one request goes early. `"lru"`: the content with the
+    /// oldest request goes first.
     pub policy: Policy,
 }
 
@@ -104,25 +116,26 @@ impl Default for Store {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Transparent {
-    /// The port of our own that connections are led to.
+    /// The local port of the intercepted connections.
     #[serde(default = "transparent_port")]
     pub port: u16,
-    /// The ports of origins that are taken.
+    /// The destination ports of the connections that the router takes.
     #[serde(default = "http_ports")]
     pub origin_ports: Vec<u16>,
-    /// Through which interfaces; all by default.
+    /// The interfaces of the connections that the router takes. An empty list means all.
     #[serde(default)]
     pub interfaces: Vec<String>,
-    /// Whether what is kept must be from where its Host resolves to.
+    /// The cache keeps a response only if the address of its origin belongs to the name in Host.
     #[serde(default = "yes")]
     pub verify_host: bool,
-    /// Whether the rules are put in and taken out.
+    /// The program adds the firewall rules, and removes them at its end. Set `false` for rules of your own:
+    /// `--print-nft` prints them.
     #[serde(default = "yes")]
     pub rules: bool,
-    /// The mark on what is taken.
+    /// The firewall mark of the packets for that port.
     #[serde(default = "mark")]
     pub mark: u32,
-    /// The routing table that delivers it here.
+    /// The routing table for packets with that mark.
     #[serde(default = "table")]
     pub table: u32,
 }
@@ -131,9 +144,9 @@ pub struct Transparent {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Forward {
-    /// Address and port.
+    /// The address and port of the proxy.
     pub listen: SocketAddr,
-    /// Ports that CONNECT may reach.
+    /// The ports that CONNECT may reach.
     #[serde(default = "connect_ports")]
     pub connect_ports: Vec<u16>,
 }
@@ -142,9 +155,9 @@ pub struct Forward {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reverse {
-    /// Address and port.
+    /// The address and port of the proxy.
     pub listen: SocketAddr,
-    /// What is served.
+    /// A server behind the proxy: one table for each.
     pub upstream: Vec<Upstream>,
 }
 
@@ -152,12 +165,12 @@ pub struct Reverse {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Upstream {
-    /// The host that clients name; any by default.
+    /// The host in the request of the client. Without it, any host matches.
     pub host: Option<String>,
-    /// The beginning of the path.
+    /// The beginning of the path in the request.
     #[serde(default = "root")]
     pub path: String,
-    /// What takes its place, `"http://deb.debian.org/debian/"`.
+    /// The address that replaces `path`, such as `"http://deb.debian.org/debian/"`.
     pub url: String,
 }
 
@@ -165,33 +178,36 @@ pub struct Upstream {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Peers {
-    /// This router's address in the mesh, by which the others reach it.
+    /// The address of this router in the mesh. Other routers reach it by this address.
     pub address: IpAddr,
-    /// Port of requests (TCP) and of searches (UDP), the same on all routers.
+    /// The port of requests (TCP) and of searches (UDP), the same on all routers.
     #[serde(default = "peers_port")]
     pub port: u16,
     /// The networks of the other routers.
     pub networks: Vec<String>,
-    /// The key that the caches of all routers share, or for one more release the network's, from which it
-    /// follows; relative to this file.
+    /// The file with the key that the caches of all routers share, relative to this file. `overheard keygen
+    /// --cache-key` makes it. The old name is `network_key_file`; it may hold the key of the network for one
+    /// more release.
     #[serde(alias = "network_key_file")]
     pub cache_key_file: PathBuf,
     /// How long a search waits for answers.
     #[serde(default = "search_timeout")]
     pub search_timeout_milliseconds: u64,
-    /// How many hops of the mesh the way from the gateway to the origins is worth.
+    /// The cost of the path from the gateway to the origins, in hops of the mesh. The cache fetches a copy
+    /// although it is farther than the gateway, up to this many hops.
     #[serde(default = "uplink_hops")]
     pub uplink_hops: f64,
-    /// Where searches are broadcast; the directed broadcast addresses of the mesh's interfaces.
+    /// The directed broadcast addresses of the mesh's interfaces, for searches.
     #[serde(default)]
     pub broadcast: Vec<IpAddr>,
-    /// The mesh's interfaces, where `address` is IPv6: searches are multicast there.
+    /// The interfaces of the mesh where `address` is IPv6. Searches are multicast there; `broadcast` is not
+    /// needed.
     #[serde(default)]
     pub interfaces: Vec<String>,
-    /// Positions of the routers in metres, for `selection = "grid"`.
+    /// The positions of the routers in metres, for `selection = "grid"`.
     #[serde(default)]
     pub positions: BTreeMap<IpAddr, [f64; 2]>,
-    /// The side of a square of the virtual grid in metres.
+    /// The side of a square of the virtual grid.
     #[serde(default = "grid_metres")]
     pub grid_metres: f64,
 }
@@ -200,16 +216,19 @@ pub struct Peers {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Routing {
-    /// Which source.
+    /// The source of the routes: a daemon (`"babeld"`, `"olsrv2"`), the kernel's table, or a file
+    /// (`"static"`).
     pub source: Source,
     /// The routers with an uplink.
     #[serde(default)]
     pub gateways: Vec<IpAddr>,
-    /// The file of `source = "static"`; relative to this file.
+    /// The file for `source = "static"`, relative to this file. It has tables `[[route]]` with the keys `to`,
+    /// `via` and `hops`.
     pub file: Option<PathBuf>,
-    /// babeld's local socket, the path or the port of its `-G`; or the port of olsrd2's telnet.
+    /// The control socket of the daemon. For babeld: the path or port of its option `-G`. For olsrd2: the
+    /// port of its telnet interface.
     pub socket: Option<String>,
-    /// How often the source is asked.
+    /// The time between two questions to the source. Raise it for a babeld with many routes.
     #[serde(default = "refresh_seconds")]
     pub refresh_seconds: u32,
 }
@@ -218,9 +237,9 @@ pub struct Routing {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Icp {
-    /// Address and port.
+    /// The address and port for ICP.
     pub listen: SocketAddr,
-    /// Who is asked, and answered.
+    /// A cache that this router asks and answers: one table for each.
     pub neighbour: Vec<IcpNeighbour>,
 }
 
@@ -228,15 +247,15 @@ pub struct Icp {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IcpNeighbour {
-    /// Its address.
+    /// The address of the neighbour.
     pub address: IpAddr,
-    /// Where it is asked.
+    /// The neighbour's port for ICP.
     #[serde(default = "icp_port")]
     pub icp_port: u16,
-    /// Where it serves.
+    /// The neighbour's port for HTTP.
     #[serde(default = "squid_port")]
     pub http_port: u16,
-    /// Whether it fetches for us what it lacks.
+    /// The neighbour fetches content for us that it lacks.
     #[serde(default)]
     pub parent: bool,
 }
@@ -245,11 +264,11 @@ pub struct IcpNeighbour {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Management {
-    /// Address and port.
+    /// The address and port of the page. Default: `"127.0.0.1:4784"`.
     #[serde(default = "management_address")]
     pub listen: SocketAddr,
-    /// A file with the token that questions bear; needed where the address is not loopback. Relative to this
-    /// file.
+    /// The file with a token of 16 characters or more, relative to this file. Clients send the token. It is
+    /// required where the address is not loopback.
     pub token_file: Option<PathBuf>,
 }
 

@@ -4,11 +4,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Those whose commands are for whoever runs or builds this.
-pub const DOCUMENTS: [&str; 9] = [
+pub const DOCUMENTS: [&str; 17] = [
     "README.md",
     "CONTRIBUTING.md",
     "ARCHITECTURE.md",
+    "docs/index.md",
     "docs/install.md",
+    "docs/operations.md",
+    "docs/experiments.md",
+    "docs/features/overhearing.md",
+    "docs/features/tcp.md",
+    "docs/features/web-cache.md",
+    "docs/reference/commands.md",
+    "docs/reference/configuration.md",
     "docs/performance.md",
     "docs/keys.md",
     "docs/results.md",
