@@ -41,7 +41,7 @@ makes a node read its file again.
 
 The guide [a link between two places](../guides/point-to-point.md) has the smallest configuration of two nodes.
 
-The code's own comments and defaults make this page: change them there.
+Every key exists since version 0.1.0. The code's own comments and defaults make this page: change them there.
 ";
 
 const HEAD_OF_COMMANDS: &str = "\
