@@ -23,8 +23,8 @@ pub struct Figure {
     pub title: &'static str,
     /// What is on the horizontal axis.
     pub x: &'static str,
-    /// What was measured and how, and where and why it differs from the paper; papers' values
-    /// stand in it as [`told`](crate::papers::told) has them.
+    /// Method, differences from the paper, and their reasons. [`told`](crate::papers::told) fills in papers'
+    /// values.
     pub remark: &'static str,
     /// What it needs to be run.
     pub needs: fn(&Setting<'_>) -> Vec<Need>,

@@ -65,7 +65,7 @@ fn code() -> String {
         .map_or_else(String::new, |it| it.trim().into())
 }
 
-/// What was tried of one target.
+/// The sums of one target's rows.
 struct Tried {
     target: &'static Target,
     pieces: u64,

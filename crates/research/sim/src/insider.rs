@@ -27,9 +27,9 @@ pub struct Insider {
 /// A unit of the group, opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Opened {
-    /// By which its key is known.
+    /// The id of its key.
     pub key_id: u32,
-    /// Under which it was sealed.
+    /// The counter that it was sealed under.
     pub counter: u64,
     /// Member, proof, link sequence and frames.
     pub plaintext: Vec<u8>,
@@ -70,7 +70,7 @@ impl Insider {
         self.keys.push_front(GroupKey { id, key: LessSafeKey::new(key), next: 0 });
     }
 
-    /// By which its keys are known, the newest first.
+    /// The ids of its keys, the newest first.
     pub fn key_ids(&self) -> impl ExactSizeIterator<Item = u32> + '_ {
         self.keys.iter().map(|key| key.id)
     }

@@ -90,8 +90,6 @@ pub(crate) struct SpanFinder {
     secret: u64,
     /// A bit for each byte that ends a piece.
     ends: Vec<u64>,
-    /// Whether the block that was marked last has a percent sign.
-    had_percent: bool,
 }
 
 impl SpanFinder {
@@ -178,23 +176,30 @@ impl SpanFinder {
         let mut behind = [1; BLOCK_BYTES + 1];
         let first = bytes.len().min(BLOCK_BYTES);
         behind[1..=first].copy_from_slice(&bytes[..first]);
-        self.mark_block(bytes, 0, &behind);
+        let mut had_percent = self.mark_block(bytes, 0, &behind, false);
         for start in (BLOCK_BYTES..bytes.len()).step_by(BLOCK_BYTES) {
-            if let Some(block) = bytes[start - 1..].first_chunk() {
-                self.mark_block(bytes, start, block);
+            had_percent = if let Some(block) = bytes[start - 1..].first_chunk() {
+                self.mark_block(bytes, start, block, had_percent)
             } else {
                 let rest = &bytes[start - 1..];
                 behind[..rest.len()].copy_from_slice(rest);
-                self.mark_block(bytes, start, &behind);
-            }
+                self.mark_block(bytes, start, &behind, had_percent)
+            };
         }
     }
 
-    /// Marks those of the block that begins at `start`.
-    fn mark_block(&mut self, bytes: &[u8], start: usize, block: &[u8; BLOCK_BYTES + 1]) {
+    /// Marks those of the block that begins at `start`. Whether it has a percent sign; `had_percent` says
+    /// that of the block before.
+    fn mark_block(
+        &mut self,
+        bytes: &[u8],
+        start: usize,
+        block: &[u8; BLOCK_BYTES + 1],
+        had_percent: bool,
+    ) -> bool {
         let (mut ends, has_percent) = ends(block);
         // a percent-encoded one ends two bytes behind its percent sign, which the block before may hold
-        if has_percent || self.had_percent {
+        if has_percent || had_percent {
             for at in start.max(2)..bytes.len().min(start + BLOCK_BYTES) {
                 if let [b'%', high, low] = bytes[at - 2..=at]
                     && is_encoded_delimiter(high, low)
@@ -203,9 +208,9 @@ impl SpanFinder {
                 }
             }
         }
-        self.had_percent = has_percent;
         let bits = bytes.len() - start;
         self.ends.push(if bits < BLOCK_BYTES { ends & ((1 << bits) - 1) } else { ends });
+        has_percent
     }
 
     /// The first boundary behind the byte at `at` or a later one.

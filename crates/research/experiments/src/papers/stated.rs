@@ -33,7 +33,7 @@ impl Stated {
         Stated::new(hundredths(self.percent()), false)
     }
 
-    /// What is left of one after a reduction by a percentage.
+    /// The share that a reduction by this percentage leaves, from 0 to 1.
     #[must_use]
     pub fn left(self) -> Self {
         Stated::new(hundredths(100.0 - self.percent()), false)

@@ -14,7 +14,7 @@ pub struct Value {
     content: Content,
 }
 
-/// What is said.
+/// A value's number, range or words.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Content {
     /// A number.
@@ -104,7 +104,7 @@ impl Value {
         &self.entry.quote
     }
 
-    /// What is said.
+    /// The number, range or words.
     #[must_use]
     pub fn content(&self) -> &Content {
         &self.content

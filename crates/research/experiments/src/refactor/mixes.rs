@@ -115,7 +115,7 @@ pub fn series(metric: Metric, kind: Kind, clock: Clock, scheme: Scheme) -> Strin
 /// A goal of ours for the air time of the high mix by the paper's clock.
 #[derive(Debug, Clone, Copy)]
 pub struct Goal {
-    /// What is done about redundancy.
+    /// The way to remove redundancy.
     pub scheme: Scheme,
     /// In what repeats.
     pub kind: Kind,
