@@ -26,12 +26,16 @@ impl Node {
             Ok(initiation) => initiation,
             Err(why) => return self.refuse_handshake(why),
         };
-        let has_cookie = initiation.cookie_mark.is_some_and(|mark| {
-            let cookies = &self.admission.cookies;
-            cookies.accept(now, from, mark, &[initiation.header, initiation.noise])
-        });
         let answers = &self.admission.answers;
-        if answers.has(initiation.mark) && !(has_cookie && answers.awaits_cookie(initiation.mark)) {
+        let is_answered = answers.has(initiation.mark);
+        // a repetition costs no keyed hashes of cookies, unless a cookie is what it was asked for
+        let may_use_cookie = !is_answered || answers.awaits_cookie(initiation.mark);
+        let has_cookie = may_use_cookie
+            && initiation.cookie_mark.is_some_and(|mark| {
+                let cookies = &self.admission.cookies;
+                cookies.accept(now, from, mark, &[initiation.header, initiation.noise])
+            });
+        if is_answered && !has_cookie {
             return self.answer_again(now, from, (unit.key_id, &initiation));
         }
         if !self.admission.admit(now, from.ip(), has_cookie) {
