@@ -68,7 +68,9 @@ faults: ## Put the faults of a security review back in, one by one, and expect t
 	scripts/faults.sh $(FAULT)
 
 executions: ## Try more inputs for every target, and tell how many it were (FUZZ=unit for one, SECONDS_IN_ALL=600; 0 tells)
-	cargo run --locked -p overheard-fuzzing --example executions -- "$(or $(SECONDS_IN_ALL),600)" $(FUZZ)
+	RUSTFLAGS="--cfg fuzzing" MALLOC_TRIM_THRESHOLD_=1000000000 MALLOC_MMAP_THRESHOLD_=1000000000 \
+	    cargo run --locked --profile searching --target-dir target/searching -p overheard-fuzzing --example executions -- \
+	    "$(or $(SECONDS_IN_ALL),600)" $(FUZZ)
 
 days: ## Live through long days with attackers in virtual time, until there were PACKETS, and tell how many there were (0 tells)
 	OVERHEARD_LONG_DAY_PACKETS=$(or $(PACKETS),0) cargo test --release --locked -p overheard-sim --test virtual_time -- \

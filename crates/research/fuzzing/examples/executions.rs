@@ -57,12 +57,14 @@ fn rows() -> Result<Vec<Row>, Box<dyn Error>> {
     text.lines().skip(1).map(Row::parse).collect()
 }
 
-/// Which code is tried: the commit, with a mark if there is more than that.
+/// Which code is tried: the commit, with a mark if the code is not the commit's.
 fn code() -> String {
-    let said = Command::new("git").args(["describe", "--always", "--dirty"]).current_dir(folder()).output();
-    said.ok()
-        .and_then(|said| String::from_utf8(said.stdout).ok())
-        .map_or_else(String::new, |it| it.trim().into())
+    let git = |arguments: &[&str]| Command::new("git").args(arguments).current_dir(folder()).output();
+    let commit = git(&["rev-parse", "--short", "HEAD"]).map(|said| said.stdout).unwrap_or_default();
+    let is_clean =
+        git(&["diff", "--quiet", "HEAD", "--", "../crates"]).is_ok_and(|said| said.status.success());
+    let dirty = if is_clean { "" } else { "-dirty" };
+    format!("{}{dirty}", String::from_utf8_lossy(&commit).trim())
 }
 
 /// The sums of one target's rows.

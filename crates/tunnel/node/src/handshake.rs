@@ -1,6 +1,8 @@
 //! The handshake's cryptography: Noise IKpsk2, the mark that members make, the reset tokens.
 
 mod network;
+#[cfg(fuzzing)]
+mod remembered;
 
 pub use network::Network;
 
@@ -287,6 +289,18 @@ fn read_message(state: &mut HandshakeState, message: &[u8]) -> Result<Hello, Ref
     Ok(Hello::parse(&payload[..length])?)
 }
 
+/// Noise's key agreement.
+#[cfg(not(fuzzing))]
+pub fn curve25519() -> Box<dyn Dh> {
+    DefaultResolver.resolve_dh(&DHChoice::Curve25519).expect("snow is built with Curve25519")
+}
+
+/// Noise's key agreement, with a memory.
+#[cfg(fuzzing)]
+pub fn curve25519() -> Box<dyn Dh> {
+    Box::new(remembered::Curve25519::default())
+}
+
 /// Snow's own primitives, with randomness from the node's generator instead of the system's.
 struct SeededResolver {
     seed: [u8; 32],
@@ -306,7 +320,7 @@ impl CryptoResolver for SeededResolver {
     }
 
     fn resolve_dh(&self, choice: &DHChoice) -> Option<Box<dyn Dh>> {
-        DefaultResolver.resolve_dh(choice)
+        matches!(choice, DHChoice::Curve25519).then(curve25519)
     }
 
     fn resolve_hash(&self, choice: &HashChoice) -> Option<Box<dyn Hash>> {

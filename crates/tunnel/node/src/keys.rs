@@ -1,9 +1,9 @@
 //! The keys a person handles: a node's private and public key (Curve25519) and the network's shared key.
 
+use crate::handshake::curve25519;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rand::Rng;
-use snow::resolvers::{CryptoResolver, DefaultResolver};
 use std::fmt;
 use std::str::FromStr;
 use zeroize::Zeroize;
@@ -93,9 +93,7 @@ impl PrivateKey {
     /// The public key that belongs to it.
     #[must_use]
     pub fn public(&self) -> PublicKey {
-        let mut dh = DefaultResolver
-            .resolve_dh(&snow::params::DHChoice::Curve25519)
-            .expect("snow is built with Curve25519");
+        let mut dh = curve25519();
         dh.set(&self.0);
         let mut bytes = [0; 32];
         bytes.copy_from_slice(dh.pubkey());
