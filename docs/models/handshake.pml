@@ -1,5 +1,5 @@
 /* How a node admits sessions, for the model checker spin. ARCHITECTURE.md, "Sessions and boots", has the
- * mechanism; node::admission, node::initiator and node::sessions have the code. README.md has the bounds.
+ * mechanism; node::admission, node::initiator and node::sessions have the code. handshake.md has the bounds.
  *
  * There is one initiator, one responder, and an attacker who owns the network. The attacker cannot break the
  * cryptography. It delivers every message that was ever sent, at any time, in any order, any number of times.
@@ -8,7 +8,7 @@
  * back. Then the initiator tries for ROUNDS round trips. Its own messages arrive between those of the attacker.
  *
  *   agreement   the responder uses a session only if the initiator has its keys
- *   numbers     the responder makes one session at most of an initiation, in each of its boots
+ *   numbers     the responder makes no session of an initiation whose session it has used, in each of its boots
  *   liveness    both nodes use the same session after ROUNDS round trips at most
  *   stays       whatever arrives afterwards, they go on using it
  *
@@ -18,7 +18,8 @@
  *   OLDEST_EVICTED        a session that is asked for takes the place of the oldest, used or not
  *   CROWDED               a full waiting list takes an initiation without a cookie
  *   WITHOUT_CONFIRMATION  the responder uses a session before a unit comes under it
- *   WITHHELD              a session waits on when one with a higher number is confirmed
+ *   WITHHELD              a session waits on when a later one is confirmed
+ *   RAISED                a session that nobody confirmed raises the number that others have to be above
  *   WITHOUT_CHALLENGE     a number that is too low gets no answer
  *   NEVER                 none. It asserts that there is never a session, which shows that the model works
  */
@@ -27,7 +28,7 @@
 #define PAST 3 /* initiations that the attacker has recorded */
 #endif
 #ifndef ROUNDS
-#define ROUNDS 5 /* round trips in which the initiator has to succeed */
+#define ROUNDS 3 /* round trips in which the initiator has to succeed */
 #endif
 #ifndef BOOTS
 #define BOOTS 1 /* restarts of the initiator before it tries; the responder restarts once */
@@ -68,7 +69,7 @@ byte responder_boot = 0, newest = 0;
 byte heard_boot = NONE, heard_number = 0;
 #endif
 byte answer[ATTEMPTS], told[ATTEMPTS]; /* what it gave, as far as it remembers, and the number in it */
-byte made = 0; /* numbers of which it made a session, as bits */
+byte confirmed = 0; /* initiations whose session it has used in this boot, as bits */
 byte slot[SLOTS] = NONE; /* sessions that wait for their first unit, the oldest first */
 byte used = NONE;
 
@@ -102,18 +103,24 @@ inline initiator_restarts(clock_was_set_back) {
 inline responder_restarts() {
     printf("responder: restarts\n");
     responder_boot++;
-    newest = 0; made = 0;
+    newest = 0; confirmed = 0;
 #ifdef WITHOUT_NUMBERS
     heard_boot = NONE; heard_number = 0;
 #endif
     slot[0] = NONE; slot[1] = NONE; used = NONE;
-    forget()
+    for (index : 0 .. ATTEMPTS - 1) { answer[index] = SILENCE; told[index] = 0 };
+    index = 0
 }
 
 /* The memory of what was answered is bounded. */
 inline forget() {
     printf("responder: forgets answers\n");
-    for (index : 0 .. ATTEMPTS - 1) { answer[index] = SILENCE; told[index] = 0 };
+    for (index : 0 .. ATTEMPTS - 1) {
+        if
+        :: index == current || index == former -> skip
+        :: else -> answer[index] = SILENCE; told[index] = 0
+        fi
+    };
     index = 0
 }
 
@@ -124,7 +131,9 @@ inline forget() {
 #define IS_NEW(k) (number[k] > newest)
 #define IS_KNOWN(k) (answer[k] != SILENCE)
 #endif
-#define ONCE(k) (!(made & (1 << number[k])))
+#define ONCE(k) (!(confirmed & (1 << k)))
+#define NUMBER_OF(k) (k == NONE -> 0 : number[k % ATTEMPTS])
+#define HIGHER(a, b) (a > b -> a : b)
 
 #if defined(CROWDED) || defined(WITHOUT_NUMBERS) || defined(OLDEST_EVICTED)
 #define MUST_SHOW_COOKIE(k) (false)
@@ -135,8 +144,10 @@ inline forget() {
 inline make_session(k) {
     printf("responder: session of initiation %d, number %d\n", k, number[k]);
     assert(ONCE(k)); /* numbers */
-    made = made | (1 << number[k]);
-    newest = (number[k] > newest -> number[k] : newest);
+#ifdef RAISED
+    newest = HIGHER(number[k], newest);
+#endif
+    first_unit[k] = first_unit[k] & ~(1 << responder_boot); /* it has other keys than one before */
     if
     :: slot[0] == NONE -> slot[0] = k
     :: slot[0] != NONE && slot[1] == NONE -> slot[1] = k
@@ -159,17 +170,14 @@ inline hear_initiation(k) {
     :: IS_KNOWN(k) -> skip
     :: !IS_KNOWN(k) && !IS_NEW(k) ->
         answer[k] = NUMBER;
-        told[k] = newest;
-        printf("responder: number %d of initiation %d is not above %d\n", number[k], k, newest)
+        told[k] = HIGHER(newest, HIGHER(NUMBER_OF(slot[0]), NUMBER_OF(slot[1])));
+        printf("responder: number %d of initiation %d is not above %d\n", number[k], k, told[k])
     :: !IS_KNOWN(k) && IS_NEW(k) && MUST_SHOW_COOKIE(k) ->
         answer[k] = COOKIE;
         printf("responder: initiation %d shows no cookie\n", k)
     :: !IS_KNOWN(k) && IS_NEW(k) && !MUST_SHOW_COOKIE(k) -> make_session(k); answer[k] = RESPONSE
     fi
 }
-
-/* The initiator asked for the session `waiting` before it asked for that of `k`. */
-#define IS_OUTDATED(waiting, k) (waiting != NONE && number[waiting % ATTEMPTS] < number[k])
 
 inline hear_first_unit(k) {
     if
@@ -184,11 +192,14 @@ inline hear_first_unit(k) {
             heard_boot = boot[k];
 #endif
 #ifndef OLDEST_EVICTED
-            slot[0] = (slot[0] == k -> slot[1] : slot[0]);
-            slot[1] = NONE;
+            confirmed = confirmed | (1 << k);
+            newest = HIGHER(number[k], newest);
 #ifndef WITHHELD
-            slot[0] = (IS_OUTDATED(slot[0], k) -> NONE : slot[0])
+            slot[0] = (slot[0] == k -> slot[1] : NONE); /* the older one ends, too */
+#else
+            slot[0] = (slot[0] == k -> slot[1] : slot[0]);
 #endif
+            slot[1] = NONE
 #endif
         :: else -> skip
         fi

@@ -36,12 +36,17 @@ impl Kind {
     }
 }
 
-/// The sessions with one peer.
+/// The number across boots of the peer's initiation.
+fn across_boots(session: &Session) -> Option<u64> {
+    session.hello.second.map(|second| second.across_boots)
+}
+
+/// The sessions with one peer, the oldest first.
 pub struct Sessions {
     list: Vec<Session>,
     sending: Option<u32>,
     initiator: Initiator,
-    /// The highest number across boots in an initiation of the peer.
+    /// The highest number across boots of a session that the peer asked for and confirmed.
     newest: Option<u64>,
     /// The boot and number of the newest initiation that was confirmed, of a peer that has no such numbers.
     heard: Option<(u64, u32)>,
@@ -54,7 +59,7 @@ pub enum Verdict {
     New,
     /// Say nothing: it was heard before.
     Repeated,
-    /// Tell its sender that this number was the newest.
+    /// Tell its sender to go on above this number.
     NotAbove(u64),
 }
 
@@ -154,11 +159,15 @@ impl Sessions {
     }
 
     /// What is to be done with an authentic initiation that says this. Of a peer that numbers its handshakes
-    /// across boots only a number above the newest is new: nothing recorded is, whichever boot it is of.
+    /// across boots only a number above the newest confirmed one is new. Recordings that nobody confirms raise
+    /// nothing, so that they keep no peer off whose number is lower. The number told is above theirs, too.
     #[must_use]
     pub fn judge(&self, hello: &Hello) -> Verdict {
         match (hello.second, self.newest) {
-            (Some(second), Some(newest)) if second.across_boots <= newest => Verdict::NotAbove(newest),
+            (Some(second), Some(newest)) if second.across_boots <= newest => {
+                let waiting = self.list.iter().filter(|session| Kind::of(session) == Kind::Numbered);
+                Verdict::NotAbove(waiting.filter_map(across_boots).fold(newest, u64::max))
+            }
             (Some(_), _) => Verdict::New,
             (None, _) => match self.heard {
                 Some((boot, number)) if hello.boot == boot && hello.number <= number => Verdict::Repeated,
@@ -203,7 +212,6 @@ impl Sessions {
             .identity
             .respond((state, &network), local_id, remote_id, &own, &mut letter)
             .inspect_err(|_| keyring.release(local_id))?;
-        self.newest = self.newest.max(hello.second.map(|second| second.across_boots));
         let keys = (keys, network);
         self.add(Session::new(keys, local_id, remote_id, (&own, hello), false, now), keyring);
         Ok(letter)
@@ -235,19 +243,20 @@ impl Sessions {
             return;
         };
         session.confirmed = true;
-        let (boot, number) = (session.hello.boot, session.hello.number);
-        let across_boots = |session: &Session| session.hello.second.map(|second| second.across_boots);
-        let newest = across_boots(session).filter(|_| !session.initiator);
-        if !session.initiator {
+        let (boot, number, is_asked_for) = (session.hello.boot, session.hello.number, !session.initiator);
+        if is_asked_for {
+            self.newest = self.newest.max(across_boots(session));
             let before = self.heard.filter(|heard| heard.0 == boot).map_or(0, |heard| heard.1);
             self.heard = Some((boot, number.max(before)));
         }
         self.sending = Some(local_id);
         self.make_room(Kind::Confirmed, MAX_OF_A_KIND, keyring);
+        let mut is_older = is_asked_for;
         self.list.retain(|session| {
+            is_older &= session.local_id != local_id;
             let stays = match Kind::of(session) {
                 Kind::Confirmed => session.hello.boot == boot,
-                Kind::Numbered => across_boots(session) > newest,
+                Kind::Numbered => !is_older,
                 Kind::Unnumbered => true,
             };
             if !stays {
