@@ -1,5 +1,5 @@
-/* How a node admits sessions, for the model checker spin. ARCHITECTURE.md, "Sessions and boots", has the
- * mechanism; node::admission, node::initiator and node::sessions have the code. README.md has the bounds.
+/* How a node admits sessions, for the model checker spin. Decision 16 in docs/decisions has the
+ * mechanism; node::admission, node::initiator and node::sessions have the code. handshake.md has the bounds.
  *
  * There is one initiator, one responder, and an attacker who owns the network. The attacker cannot break the
  * cryptography. It delivers every message that was ever sent, at any time, in any order, any number of times.

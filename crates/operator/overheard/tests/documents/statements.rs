@@ -105,6 +105,12 @@ fn the_readme_stays_short() {
 }
 
 #[test]
+fn the_map_stays_short() {
+    let bytes = read("ARCHITECTURE.md").len();
+    assert!(bytes <= 12_000, "ARCHITECTURE.md has {bytes} bytes: move something to docs/decisions");
+}
+
+#[test]
 fn a_node_takes_every_key_of_the_reference() {
     let site = Site::new();
     let plain = site.gateway();
