@@ -40,7 +40,7 @@ impl<'a> ChunkRequest<'a> {
         Ok(ChunkRequest { number, bitmap: input })
     }
 
-    /// Which of the packet's slots are asked for, by their place in the packet, rising; at least one.
+    /// Indices of the requested slots in the packet, ascending; at least one.
     pub fn missing(&self) -> impl Iterator<Item = usize> + 'a {
         let bitmap = self.bitmap;
         (0..bitmap.len() * 8).filter(move |&index| bitmap[index / 8] >> (index % 8) & 1 == 1)

@@ -35,7 +35,7 @@ pub const MAX_HEADER_BYTES: usize = 160;
 /// One coded repair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Coded<'a> {
-    /// Of the original packet.
+    /// Digest of the original packet.
     pub digest: [u8; DIGEST_BYTES],
     /// The lost packet's IP and TCP headers.
     pub header: &'a [u8],

@@ -1,4 +1,4 @@
-//! What a gateway and the stations of its group say to each other (REfactor, section 3).
+//! Messages between a gateway and the stations of its group (REfactor, section 3).
 //!
 //! A unit under a group's key says first for which member it is; then follow link sequence and frames, as in
 //! any unit:
@@ -99,7 +99,7 @@ impl<'a> Shared<'a> {
     }
 }
 
-/// What a station is told when it becomes a member, or when its group's key changes.
+/// Sent to a station when it becomes a member, and when its group's key changes.
 ///
 /// ```text
 /// +------------+-----------+-------------+--------------------+--------------------+------------------+
@@ -109,7 +109,7 @@ impl<'a> Shared<'a> {
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Membership {
-    /// Which member the station is.
+    /// The station's number in the group.
     pub member: u8,
     /// The gateway's cache has two to this many slots.
     pub slot_bits: u8,
@@ -119,7 +119,7 @@ pub struct Membership {
     pub traffic_key: [u8; KEY_BYTES],
     /// Says in which slot a chunk is kept. With another one, what was kept is void.
     pub address_key: [u8; KEY_BYTES],
-    /// Of the MACs over packets from which chunks were removed for this member.
+    /// Key of the MACs over packets from which chunks were removed for this member.
     pub mac_key: [u8; KEY_BYTES],
 }
 
@@ -172,7 +172,7 @@ impl Membership {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Joined {
-    /// Of the key that it has now.
+    /// Id of its current key.
     pub key_id: u32,
     /// Its cache has two to this many slots.
     pub slot_bits: u8,
@@ -195,7 +195,7 @@ impl Joined {
     }
 }
 
-/// What a member heard of what was sent to its group.
+/// A member's report of the packets that it heard of its group.
 ///
 /// ```text
 /// +--------------------+--------------------------------------------------------------------
@@ -277,8 +277,8 @@ impl OtherGroup {
     }
 }
 
-/// What a member heard of another gateway's group, told to its own gateway. The first one says nothing but
-/// that the member has the key.
+/// A member's report of another gateway's group, to its own gateway. The first report only says that the
+/// member has the key.
 ///
 /// ```text
 /// +-------------+--------------------+-------------+
@@ -287,7 +287,7 @@ impl OtherGroup {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeardOfOther<'a> {
-    /// Of the key under which it was sent.
+    /// Id of the key of these packets.
     pub key_id: u32,
     /// The low 24 bits of the newest number that the bitmap speaks of.
     pub newest: u32,

@@ -82,7 +82,7 @@ pub struct Component<'a> {
     pub front: &'a [u8],
     /// How many bytes it has in the XOR.
     pub bytes: usize,
-    /// What was removed; none if nothing was.
+    /// The removed runs; `None` without any.
     pub removed: Option<Removed<'a>>,
 }
 
@@ -119,8 +119,8 @@ impl<'a> Component<'a> {
         Ok(Component { member, sequence, name, frame_type, number, front, bytes, removed })
     }
 
-    /// What it has in the XOR of this native, stretch by stretch. None if it is too short to be the one that
-    /// is meant.
+    /// The native's part of the XOR, stretch by stretch. `None` if the native is too short to be the right
+    /// one.
     pub fn literals<'n>(&self, native: &'n [u8], mut each: impl FnMut(&'n [u8])) -> Option<()> {
         match self.removed {
             None => each(native),
@@ -143,9 +143,9 @@ pub struct Part<'a> {
     pub number: u64,
     /// The first part of the frame's body.
     pub front: &'a [u8],
-    /// What it has in the XOR.
+    /// The native's part of the XOR.
     pub literals: &'a [u8],
-    /// What [`Removed::emit`] gave, or empty.
+    /// The bytes of [`Removed::emit`], or empty.
     pub removed: &'a [u8],
 }
 
@@ -172,12 +172,12 @@ impl Part<'_> {
     }
 }
 
-/// What stands behind the front of a unit.
+/// The contents of a unit behind its front.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Natives<'a> {
     /// How many there are, from 2 on.
     pub count: usize,
-    /// What every MAC is over, before the bytes that its member takes out.
+    /// Input of every MAC, before the bytes that its member restores.
     pub proven: &'a [u8],
     /// Of what components have in it.
     pub xor: &'a [u8],

@@ -1,4 +1,4 @@
-//! What gateways of one operator say to each other of stations that hear several of them (REfactor, section
+//! Messages between gateways of one operator, about stations that hear several of them (REfactor, section
 //! 3.4).
 //!
 //! ```text
@@ -26,7 +26,7 @@ pub const MAX_BITMAP_BYTES: usize = 512;
 /// A station's name among gateways.
 pub type StationName = u64;
 
-/// What is said.
+/// Contents of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Said<'a> {
     /// This station of the sender's overhears the receiver. Said again from time to time.
@@ -61,7 +61,7 @@ pub struct Message<'a> {
     pub boot: u32,
     /// Of whom it speaks.
     pub station: StationName,
-    /// What it says.
+    /// The contents.
     pub said: Said<'a>,
 }
 

@@ -30,7 +30,7 @@ pub const MAX_SPAN: u32 = 1 << 16;
 /// The most bytes that a receipt's body has before its runs.
 pub const MAX_FRONT_BYTES: usize = 3 + 1 + 4 + 2 * varint::MAX_BYTES;
 
-/// What a receipt says of a sequence.
+/// State of a sequence in a receipt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     /// It did not arrive, or could not be restored and does not wait either.

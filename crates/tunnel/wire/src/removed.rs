@@ -1,4 +1,4 @@
-//! What was removed from a native that travels in an XOR (REfactor, sections 2.2.2 and 5.5.2), and the XOR
+//! The runs that were removed from a native in an XOR (REfactor, sections 2.2.2 and 5.5.2), and the XOR
 //! itself.
 //!
 //! ```text
@@ -12,7 +12,7 @@
 use crate::shim::slots::Encoded;
 use crate::{Malformed, varint};
 
-/// What was removed from a native: the shim, and the length of what each of its runs left out.
+/// The runs that were removed from a native: the shim, and the length in bytes of each run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Removed<'a> {
     /// The shim.

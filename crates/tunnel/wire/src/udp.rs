@@ -16,7 +16,7 @@ pub struct Datagram<'a> {
     pub source: SocketAddr,
     /// To whom; the same.
     pub destination: SocketAddr,
-    /// What it says, as a part of the packet.
+    /// The payload, as a part of the packet.
     pub payload: &'a [u8],
 }
 

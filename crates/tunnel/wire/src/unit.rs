@@ -42,12 +42,12 @@ pub const TAG_BYTES: usize = 16;
 
 const LENGTH_FOLLOWS: u8 = 0x08;
 
-/// What a unit is.
+/// The kind of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Frames under a traffic key, with the low bits of the counter.
     Sealed {
-        /// What the session agreed on: [`PLAIN`] or a version up to [`VERSION`].
+        /// The version of the session: [`PLAIN`] or a version up to [`VERSION`].
         version: u8,
         /// The low 24 bits of the sender's counter under this key.
         counter: u32,
@@ -66,16 +66,16 @@ pub enum Kind {
     },
     /// The first message again, with a mark under a cookie: [`crate::challenge`].
     InitiationWithCookie,
-    /// What an initiation has to show before it is answered: [`crate::challenge`].
+    /// Demands before an initiation is answered: [`crate::challenge`].
     Challenge,
 }
 
 /// One unit of a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unit<'a> {
-    /// What it is.
+    /// The kind.
     pub kind: Kind,
-    /// Which key (sealed, response) or whose handshake (initiation), 24 bits.
+    /// Id of the key (sealed, response) or of the handshake (initiation), 24 bits.
     pub key_id: u32,
     /// The header's bytes, as authenticated.
     pub header: &'a [u8],
