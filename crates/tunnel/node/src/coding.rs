@@ -20,13 +20,13 @@ use wire::natives::{Name, Overheard};
 use wire::removed::Removed;
 use wire::shim::slots::Encoded;
 
-/// What has fewer bytes is not worth a component.
+/// Natives with fewer bytes do not become components.
 pub const LEAST_BYTES: usize = 128;
 /// Bytes of each pool,
 const POOL_BYTES: usize = 4 << 20;
 /// ... and how long a native stays: longer than it waits in a relay's queue.
 const POOL_FOR: Duration = Duration::from_secs(2);
-/// What was overheard is told within this.
+/// Latest time to report an overheard native.
 const TELL_WITHIN: Duration = Duration::from_millis(5);
 /// ... or when it is so much.
 const MOST_UNTOLD: u32 = 64;
@@ -43,7 +43,7 @@ const LEAST_SUCCESS: f64 = 0.5;
 /// How rarely.
 const TRY_EVERY: u32 = 64;
 
-/// What of a packet others can have overheard.
+/// The part of a packet that others can overhear: its transport payload.
 pub fn native<'a>(packet: &'a [u8], inner: &Inner) -> &'a [u8] {
     &packet[packet.len() - inner.payload_bytes().min(packet.len())..]
 }
@@ -67,13 +67,13 @@ fn overheard(name: Overheard) -> Option<PacketId> {
         .then_some(PacketId { source, number: name.key_id << 24 | name.number & 0xff_ffff })
 }
 
-/// What a node knows of natives.
+/// A node's knowledge of natives.
 pub(crate) struct Coding {
     sent: Pool,
     heard: Pool,
-    /// Which member says that it overheard what.
+    /// The members' reports of overheard natives.
     neighbours: Neighbours,
-    /// What was overheard from which peer, until others are told.
+    /// Overheard natives by peer index, until others are told.
     pub news: Vec<(usize, Overheard)>,
     /// Whose turn it is to be a partner, and the addressee.
     pub turn: usize,
@@ -148,7 +148,7 @@ pub(crate) struct Form {
     pub front: Vec<u8>,
     /// The group's number.
     pub number: u64,
-    /// What goes into the XOR.
+    /// The bytes for the XOR.
     pub literals: Vec<u8>,
     /// [`Removed`], or empty.
     pub removed: Vec<u8>,
@@ -174,7 +174,7 @@ impl Form {
     }
 }
 
-/// What a relay is to be told of what was overheard.
+/// Unreported natives that this node overheard, for a relay, by group key id.
 #[derive(Debug, Default)]
 pub struct Reports(VecDeque<(u32, Untold)>);
 

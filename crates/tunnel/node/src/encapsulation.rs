@@ -1,4 +1,4 @@
-//! What the outer header says of the packets inside, and what the inner ones are told of the outer (RFC
+//! Traffic class of the outer header from the packets inside, and of inner packets from the outer header (RFC
 //! 6040).
 //!
 //! On the way out a datagram has the traffic class of its packets: the ECN codepoint in RFC 6040's normal
@@ -45,7 +45,7 @@ impl OuterClass {
     }
 }
 
-/// What RFC 6040 makes of a packet's codepoint and that of the datagram it came in.
+/// Result of RFC 6040 for the codepoints of a packet and of its datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Combined {
     /// The packet's from now on; `None`: the packet is dropped, for a router met congestion and its sender

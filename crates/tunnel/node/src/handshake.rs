@@ -88,18 +88,18 @@ pub struct Identity {
     network: Arc<Network>,
     /// The one before, while there are nodes that have no other.
     previous: Option<Arc<Network>>,
-    /// What is shared with a peer beside the network's key.
+    /// Keys that are shared with one peer beside the network's key.
     preshared_keys: BTreeMap<PublicKey, PresharedKey>,
     reset_key: [u8; 32],
 }
 
-/// What an initiation says.
+/// The contents of an initiation.
 pub struct HeardInitiation {
     /// Whose it is.
     pub from: PublicKey,
-    /// What that node says of itself.
+    /// That node's announcements.
     pub hello: Hello,
-    /// What the response is made with.
+    /// The state that makes the response.
     pub state: HandshakeState,
     /// The network under whose key both are.
     pub network: Arc<Network>,
@@ -167,7 +167,7 @@ impl Identity {
         Some(key)
     }
 
-    /// What this node shows when it does not know `key_id` any more.
+    /// The token that this node shows when it no longer knows `key_id`.
     #[must_use]
     pub fn reset_token(&self, key_id: u32) -> [u8; RESET_TOKEN_BYTES] {
         keyed_mark(&self.reset_key, &[&key_id.to_be_bytes()])

@@ -68,7 +68,7 @@ impl Lanes {
         (self.own, 1 + self.heard[1..].iter().flatten().count())
     }
 
-    /// Which of our source ports a lane has.
+    /// Index of the lane's source port.
     #[must_use]
     pub fn source_port(&self, lane: usize) -> usize {
         lane % self.own

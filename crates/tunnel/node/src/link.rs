@@ -46,9 +46,9 @@ pub struct Link {
     pub peer_boot: u64,
     /// Nothing is in common but the plain tunnel: packets go as they are, and nothing is told of them.
     pub is_plain: bool,
-    /// What was sent.
+    /// Sequences that were sent.
     pub outstanding: Outstanding,
-    /// What arrived.
+    /// Sequences that arrived.
     pub received: Received,
     /// Leaves out what the peer has.
     pub reduce: Reduce,
@@ -68,7 +68,7 @@ pub struct Link {
     pub upstream: Option<Upstream>,
     /// Coded repairs that wait to be sent, with their traffic classes.
     pub coded: VecDeque<(u8, Vec<u8>)>,
-    /// What was delivered lately; only if the peer may send coded repairs.
+    /// Recently delivered packets; only if the peer may send coded repairs.
     pub history: Option<History>,
     /// The round trip from here over the hop to the end hosts behind it.
     pub path_delay: PathDelay,
@@ -76,7 +76,7 @@ pub struct Link {
     pub overflow: Option<Overflow>,
     /// Whether a datagram waits to be filled; only where senders are boosted.
     pub filling: Option<Filling>,
-    /// That datagram.
+    /// The datagram that waits to be filled.
     pub begun: Option<Begun>,
     /// Whether the peer joins packets that were cut.
     pub peer_joins: bool,
@@ -98,7 +98,7 @@ pub struct Link {
     pub combines: bool,
     /// So this node keeps what it sends to it, and tells it what it overheard.
     pub tells_of_natives: bool,
-    /// What is to be told.
+    /// Unreported packets.
     pub reports: Reports,
     /// Under which names others could overhear what came from it.
     pub named: Named,
@@ -112,7 +112,7 @@ pub struct Link {
     pub flushed: bool,
 }
 
-/// What this node answers to and stores, as it says in its hello.
+/// This node's capabilities, as its hello has them.
 #[must_use]
 pub fn capabilities(config: &Config) -> u32 {
     let (parameters, recover) = (&config.reduce, config.recover.as_ref());
@@ -132,7 +132,7 @@ pub fn capabilities(config: &Config) -> u32 {
         | if sends_again(parameters) { RECOVERS } else { 0 }
 }
 
-/// What a peer with these capabilities undoes.
+/// Codings that a peer with these capabilities undoes.
 fn undoes(capabilities: u32) -> Undoes {
     match [UNCODES_ROWS, UNCODES].map(|it| capabilities & it != 0) {
         [true, true] => Undoes::Rows,
@@ -343,7 +343,7 @@ impl Link {
         [repair.and_then(Repair::timeout), upstream.and_then(Upstream::timeout)].into_iter().flatten().min()
     }
 
-    /// What is measured of the path.
+    /// Measurements of the path.
     #[must_use]
     pub fn measured(&self) -> Measured {
         Measured { srtt: self.outstanding.srtt(), loss: self.outstanding.loss() }

@@ -52,7 +52,7 @@ const MESSAGES_PER_SECOND: u32 = 100;
 pub struct Transmit {
     /// Where it goes.
     pub to: SocketAddr,
-    /// Which of this node's ports it leaves from: less than [`Config::source_ports`].
+    /// Index of this node's source port, less than [`Config::source_ports`].
     pub source_port: usize,
     /// The outer header's traffic class: DSCP (6 bits) and ECN (2 bits).
     pub class: u8,
@@ -77,7 +77,7 @@ impl Transmit {
 /// A packet that came from elsewhere, and by what its native is known to others.
 type Named<'a> = (&'a [u8], Option<Name>);
 
-/// What stands around the ciphertext of a sealed unit.
+/// The bytes around the ciphertext of a sealed unit.
 struct Sealed {
     from: SocketAddr,
     ecn: u8,
@@ -94,11 +94,11 @@ pub struct Node {
     started: Duration,
     rng: ChaCha12Rng,
     routes: Routes,
-    /// To whom the way changes.
+    /// Destinations with a changing way.
     destinations: Destinations,
     keyring: Keyring,
     peers: Vec<Peer>,
-    /// Which of them has a public key.
+    /// Peer index by public key.
     by_public_key: BTreeMap<PublicKey, usize>,
     /// Whose turn it is to send.
     turn: usize,
@@ -441,7 +441,7 @@ impl Node {
         None
     }
 
-    /// What is written for a peer, in so many bytes without its tag, leaves.
+    /// Sends a packed datagram to a peer, of `bytes` without its tag.
     fn transmit(&mut self, now: Duration, index: usize, packed: Packed, bytes: usize) -> Option<Transmit> {
         let Packed { seal, class, lane } = packed;
         let peer = &mut self.peers[index];
@@ -530,7 +530,7 @@ impl Node {
         }
     }
 
-    /// What the node can say of itself.
+    /// The node's status.
     #[must_use]
     pub fn status(&self, now: Duration) -> Status {
         Status {

@@ -15,7 +15,7 @@ const INTERVAL: Duration = Duration::from_millis(50);
 /// A segment that is not answered for so long never will be.
 const GIVE_UP: Duration = Duration::from_secs(3);
 
-/// What is measured over the hop, to the end host behind it and back; and the segment that is watched.
+/// Round trip over the hop to the end host behind it, and the segment that measures it.
 #[derive(Debug, Default)]
 pub struct PathDelay {
     delay: Delay,

@@ -19,9 +19,9 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// What nearly every path carries (RFC 8899, 5.1.2; RFC 9000, 14).
+/// Nearly every path carries this size (RFC 8899, 5.1.2; RFC 9000, 14).
 pub const BASE_BYTES: usize = 1200;
-/// What is left where a path carries less: the smallest datagram that IPv4 hosts must take (RFC 1122, 3.3.2).
+/// The size for a path that carries less: the smallest datagram that IPv4 hosts must take (RFC 1122, 3.3.2).
 pub const LEAST_BYTES: usize = 576 - 28;
 /// A search ends when it knows the size this well.
 const STEP_BYTES: usize = 8;
@@ -33,7 +33,7 @@ pub const RAISE_AFTER: Duration = Duration::from_secs(600);
 /// How long large datagrams may stay without a sign of arrival; at least so many round trips.
 const PATIENCE: Duration = Duration::from_secs(1);
 const PATIENCE_ROUND_TRIPS: u32 = 4;
-/// What a probe confirmed stays so for this long, where receipts do not tell.
+/// A probe confirms its size for this long, without receipts.
 const CONFIRMED_FOR: Duration = Duration::from_secs(15);
 /// The wait for an answer: at least this, at least so many round trips, and the first where none is known.
 const LEAST_WAIT: Duration = Duration::from_millis(250);
@@ -44,7 +44,7 @@ const MAX_BACKOFF: u32 = 5;
 /// How many large datagrams are remembered that receipts have not told of.
 const MAX_REMEMBERED: usize = 64;
 
-/// What is being found out.
+/// The aim of the probes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Aim {
     /// Whether the size in use passes.
@@ -66,7 +66,7 @@ struct Probe {
     heard: bool,
 }
 
-/// What is measured of the path, for how long to wait and how often to try.
+/// Measurements of the path, for waiting times and the number of attempts.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Measured {
     /// Smoothed round trip.
@@ -181,7 +181,7 @@ impl PathMtu {
         self.unproven_since.get_or_insert(now);
     }
 
-    /// What `sequence` holds leaves once more: that it arrives says nothing of the first datagram any more.
+    /// Notes a retransmission of `sequence`. Its arrival no longer proves the first datagram.
     pub fn sent_again(&mut self, sequence: u64) {
         self.large.retain(|(large, _)| *large != sequence);
     }

@@ -47,7 +47,7 @@ const MAX_BACKOFF: u32 = 6;
 struct Kept {
     sequence: u64,
     left_at: Duration,
-    /// What it left as; `None` once it is confirmed or given up.
+    /// Its type when it left; `None` after its confirmation or its giving up.
     frame_type: Option<FrameType>,
     body: Vec<u8>,
     /// The packet's traffic class.
@@ -57,7 +57,7 @@ struct Kept {
     parked: bool,
     /// Reported missing and not sent again since.
     lost: bool,
-    /// What it refers to may have been given up: it goes as it was.
+    /// A referenced packet may have been given up: it goes unreduced.
     doubted: bool,
     /// Waits in `again`.
     queued: bool,
@@ -65,7 +65,7 @@ struct Kept {
     congested: bool,
     /// A later packet refers to it.
     referred: bool,
-    /// What of it was not confirmed when it left: by rising sequence.
+    /// Its references that were unconfirmed when it left, by rising sequence.
     refers_to: Vec<u64>,
 }
 
@@ -74,7 +74,7 @@ struct Kept {
 pub struct Again<'a> {
     /// Its link sequence.
     pub sequence: u64,
-    /// What it left as.
+    /// Its type when it left.
     pub frame_type: FrameType,
     /// The frame's body.
     pub body: &'a [u8],
@@ -86,7 +86,7 @@ pub struct Again<'a> {
     pub as_it_was: bool,
 }
 
-/// What is kept and what is to be sent again.
+/// Kept packets, and the retransmissions among them.
 #[derive(Debug, Default)]
 pub struct Recover {
     /// By rising sequence; confirmed ones go when they come to the front.
@@ -95,7 +95,7 @@ pub struct Recover {
     again: VecDeque<u64>,
     probe_at: Option<Duration>,
     backoff: u32,
-    /// What was given up, though something refers to it, since [`Recover::take_doubted`].
+    /// Sequences that were given up in spite of references, since [`Recover::take_doubted`].
     given_up: BTreeSet<u64>,
     keep: Duration,
     losses: Losses,

@@ -1,8 +1,8 @@
 //! Reduce and restore: the stage that leaves out what the receiver already has, and puts it back.
 //!
 //! A reduced packet carries the generation of the store that it speaks of and a MAC over its original bytes.
-//! What does not restore to exactly these bytes is a miss, whatever the reason: another generation, a packet
-//! that never arrived, a store that holds something else.
+//! A packet that does not restore to exactly these bytes is a miss, for any reason: another generation, a
+//! packet that never arrived, a store with other contents.
 
 use crate::shorten::{Lengthen, NotLengthened, Reduction, Shorten, Shortening};
 use re::mac::PacketMac;
@@ -50,7 +50,7 @@ impl Shape {
     }
 }
 
-/// What became of one packet on the way out.
+/// Fate of one packet on the way out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Written {
     /// As what it left.
@@ -257,7 +257,7 @@ pub enum NotRestored {
     OtherGeneration,
     /// It refers to packets that are not held; those that can be named.
     Absent(AbsentSequences),
-    /// What came out is not what was sent.
+    /// The restored bytes differ from the sent ones.
     WrongBytes,
 }
 

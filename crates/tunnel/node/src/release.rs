@@ -23,7 +23,7 @@ struct Waiting {
     packet: Option<Vec<u8>>,
 }
 
-/// What waits behind gaps.
+/// Packets that wait behind gaps.
 #[derive(Debug, Default)]
 pub struct Release {
     /// Everything before this link sequence was handed on or given up.

@@ -4,7 +4,7 @@ const WORDS: usize = 64;
 /// How far behind the newest counter a unit may arrive.
 pub const WINDOW: u64 = (WORDS as u64 - 1) * 64;
 
-/// Which counters have been seen.
+/// The counters that were seen.
 #[derive(Debug, Clone)]
 pub struct ReplayWindow {
     /// One past the newest counter seen.

@@ -33,9 +33,9 @@ pub struct Session {
     pub answered_to: Vec<SocketAddr>,
     /// The network under whose key the two agreed.
     pub network: Arc<Network>,
-    /// What the peer said of itself.
+    /// The peer's announcements.
     pub hello: Hello,
-    /// What both speak.
+    /// Version that both speak.
     pub version: u8,
     /// MACs for packets that go out.
     pub send_mac: PacketMac,
@@ -58,7 +58,7 @@ pub enum NotOpened {
     Expired,
 }
 
-/// What [`Session::open`] found.
+/// Result of [`Session::open`].
 #[derive(Debug, Clone, Copy)]
 pub struct Opened {
     /// Bytes of plaintext at the front of the body.

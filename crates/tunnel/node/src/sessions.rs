@@ -15,7 +15,7 @@ const MAX_OF_A_KIND: usize = 2;
 /// Addresses that are remembered of where a response went.
 const MOST_ANSWERED: usize = 4;
 
-/// What gives way to what.
+/// Kinds of sessions; a session replaces one of its own kind only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// The peer is known to have the keys.
@@ -47,7 +47,7 @@ pub struct Sessions {
     heard: Option<(u64, u32)>,
 }
 
-/// What is to be done with an authentic initiation.
+/// The decision on an authentic initiation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// Answer it.
@@ -92,7 +92,7 @@ impl Sessions {
             .map(|session| session.established)
     }
 
-    /// What the session in use speaks.
+    /// Version of the session in use.
     #[must_use]
     pub fn version(&self) -> Option<u8> {
         let session = self.list.iter().find(|session| Some(session.local_id) == self.sending)?;
@@ -153,8 +153,8 @@ impl Sessions {
         Ok(Some(local_id))
     }
 
-    /// What is to be done with an authentic initiation that says this. Of a peer that numbers its handshakes
-    /// across boots only a number above the newest is new: nothing recorded is, whichever boot it is of.
+    /// The decision on an authentic initiation with this hello. For a peer that numbers its handshakes across
+    /// boots, only a number above the newest is new. No recording has one, from any boot.
     #[must_use]
     pub fn judge(&self, hello: &Hello) -> Verdict {
         match (hello.second, self.newest) {

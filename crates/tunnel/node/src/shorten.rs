@@ -21,12 +21,12 @@ const MAX_HEADER_BYTES: usize = 40 + 60;
 /// Flows whose confirmed headers are known; the one confirmed longest ago goes first.
 const MAX_FLOWS: usize = 256;
 
-/// What is to be left out.
+/// Parts to leave out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shortening {
     /// Headers that differ little from confirmed ones.
     pub headers: bool,
-    /// What a compressor finds in literals.
+    /// Repetition that a compressor finds in literals.
     pub literals: bool,
     /// Headers of datagrams: packets that wait for the same peer share one.
     pub packing: bool,
@@ -202,14 +202,14 @@ pub struct Lengthen {
     shim: Vec<u8>,
 }
 
-/// What a shortened frame's body says, put back into the compact form.
+/// The body of a shortened frame, converted back into the compact form.
 #[derive(Debug)]
 pub struct Lengthened<'a> {
     /// The MAC, if the packet was reduced.
     pub mac: Option<[u8; PACKET_MAC_BYTES]>,
     /// The compact shim with its literals if there is a MAC; otherwise the packet.
     pub shim: &'a [u8],
-    /// What is still to be done to the restored packet's header.
+    /// The remaining change of the restored packet's header.
     pub unfinished: Option<Unfinished>,
 }
 

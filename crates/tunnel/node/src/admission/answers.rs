@@ -1,4 +1,4 @@
-//! What was answered lately.
+//! Recent answers to initiations.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -13,7 +13,7 @@ const LETTERS: usize = 64;
 const MOST_AGAIN: u32 = 6;
 const AGAIN_AFTER: Duration = Duration::from_millis(200);
 
-/// What an initiation is answered with.
+/// An answer to an initiation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Letter {
     /// This unit, again and again.
@@ -29,7 +29,7 @@ pub struct Answer {
     pub peer: usize,
     /// The session that it made, of a response: once that is confirmed or over, it is not answered again.
     pub session: Option<u32>,
-    /// What to send.
+    /// The answer to send.
     pub letter: Letter,
     /// Where the initiation came from first.
     pub first_from: SocketAddr,

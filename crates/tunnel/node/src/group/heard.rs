@@ -1,4 +1,4 @@
-//! What a listener heard and has not told yet.
+//! Packets that a listener heard and has not reported yet.
 
 use std::time::Duration;
 use wire::group::{Heard, MAX_HEARD_BYTES};

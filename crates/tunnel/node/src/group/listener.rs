@@ -72,11 +72,11 @@ pub(crate) struct Listener {
     answer: Option<Joined>,
     misses: MissBounds,
     expander: Expander,
-    /// Of the unit that was opened last.
+    /// Key id of the last opened unit.
     opened_under: u32,
 }
 
-/// What became of a packet's rest.
+/// Fate of a packet's rest.
 pub(crate) enum Rest {
     /// It was appended to the front.
     Whole(Vec<u8>),
@@ -140,7 +140,7 @@ impl Listener {
         self.membership.address_key
     }
 
-    /// Which member this is.
+    /// This member's number.
     pub fn member(&self) -> u8 {
         self.membership.member
     }
@@ -247,7 +247,7 @@ impl Listener {
         learnt
     }
 
-    /// What this node itself sent to its own group, or heard in another one's.
+    /// Keeps content that this node sent to its own group, or heard in another group.
     pub fn keep_sent(&mut self, encoded: &[u8]) {
         // it was made here, and makes sense
         let _ = self.station.overhear(encoded);
@@ -352,7 +352,7 @@ impl Listener {
         self.waiting.values().map(|waiting| waiting.until).min()
     }
 
-    /// What was counted.
+    /// Its counters.
     pub fn statistics(&self) -> &overhear::StationStatistics {
         self.station.statistics()
     }

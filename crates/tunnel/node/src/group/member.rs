@@ -16,7 +16,7 @@ const MAX_NUMBERS: usize = 4096;
 
 /// One member.
 pub(crate) struct Member {
-    /// Which one.
+    /// The member's number.
     pub id: u8,
     mac_key: [u8; KEY_BYTES],
     /// When it is to be told the key.
@@ -87,7 +87,7 @@ impl Member {
         [self.tell_at, others].into_iter().flatten().min()
     }
 
-    /// What it is to be told, if that is due.
+    /// The membership message, if it is due.
     pub fn tell(&mut self, now: Duration, sharing: &Sharing) -> Option<Membership> {
         self.tell_at.filter(|&at| at <= now)?;
         self.tell_at = Some(now + TELL_AGAIN_AFTER);

@@ -15,8 +15,8 @@
 //! Where an operator has several gateways, members hear the others' groups, too ([`others`]), and gateways
 //! tell each other who heard what ([`neighbours`]).
 //!
-//! What does not fit into a datagram is cut there, as without a group; who overhears keeps the front until
-//! the rest comes ([`pieces`]).
+//! A packet that does not fit is cut at its datagram's end, as without a group. An overhearer keeps the front
+//! until the rest arrives ([`pieces`]).
 //!
 //! When a member leaves, the others get another key: distribute, switch, retire. Until a member has it, what
 //! is for it travels under its own key.

@@ -14,7 +14,7 @@ use wire::group::{HeardOfOther, OtherGroup};
 /// Keys of others that are kept; the oldest goes first.
 const MAX_OTHERS: usize = 32;
 
-/// What is heard under one key.
+/// Content that is heard under one key.
 struct Other {
     keys: Keys,
     untold: Untold,
@@ -56,7 +56,7 @@ impl Others {
         Some(self.get(key_id)?.keys.open_overheard(truncated, header, body))
     }
 
-    /// What was heard under this key.
+    /// Unreported packets under this key.
     pub fn untold(&mut self, key_id: u32) -> Option<&mut Untold> {
         self.get(key_id).map(|other| &mut other.untold)
     }

@@ -1,4 +1,4 @@
-//! What a network's key is good for: marks, cookies on their way, the pre-shared key of a handshake.
+//! Uses of a network's key: marks, cookies in flight, the pre-shared key of a handshake.
 
 use super::{Refused, derive, keyed_mark};
 use crate::keys::{NetworkKey, PresharedKey};

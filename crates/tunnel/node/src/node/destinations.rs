@@ -89,7 +89,7 @@ impl Destinations {
         waiting.map(|it| it.without_since + DOWN_AFTER).min()
     }
 
-    /// What can be said of them.
+    /// Status of the destinations.
     pub fn status(&self, peers: &[Peer]) -> Vec<DestinationStatus> {
         let status = |it: &Reached| DestinationStatus {
             name: it.name.clone(),

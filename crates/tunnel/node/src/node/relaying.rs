@@ -46,7 +46,7 @@ impl Node {
         self.answer(now, before);
     }
 
-    /// What the senders of packets are told, behind the first `before` deliveries, goes the way they came.
+    /// Returns the answers to senders, behind the first `before` deliveries, by the way of their packets.
     pub(super) fn answer(&mut self, now: Duration, before: usize) {
         for (answer, _) in self.deliveries.take_behind(before) {
             let inner = Inner::parse(&answer).ok();
@@ -62,8 +62,8 @@ impl Node {
         }
     }
 
-    /// What a relay sent to its group stands in the caches for other relays that address chunks like it:
-    /// these are told of it.
+    /// Puts a relay's packets to its group into the caches for other relays that address chunks alike, and
+    /// tells these relays.
     pub(super) fn keep_for_others(&mut self) {
         // in their order: slots are overwritten
         for at in 0..self.heard.len() {
@@ -82,7 +82,7 @@ impl Node {
         self.heard.clear();
     }
 
-    /// What this node shared stands in its caches for the others' groups, as in those of whoever heard it.
+    /// Puts this node's shared packets into its caches for the others' groups, as their listeners do.
     pub(super) fn hear_oneself(&mut self) {
         while let Some(rest) = self.shared.pop() {
             for link in self.peers.iter_mut().filter_map(|peer| peer.link.as_mut()) {

@@ -29,7 +29,7 @@ const MAX_WAITING: usize = 1024;
 /// Bytes around a coded repair in a frame that says its length.
 const AROUND_CODED: usize = 1 + frame::MAX_LENGTH_BYTES;
 
-/// What can be said of it.
+/// Status of the repair.
 pub(crate) fn status(snoop: &Snoop) -> RecoverStatus {
     let (packets, slots) = snoop.packets();
     RecoverStatus { flows: snoop.flows(), bytes: snoop.bytes(), packets, slots, loss: snoop.loss() }
@@ -188,7 +188,7 @@ impl Peer {
         true
     }
 
-    /// What other packets brought to an end.
+    /// Takes repairs that other packets completed.
     fn take_late(&mut self, now: Duration, outside: &mut Outside<'_>) {
         while let Some(Link { history: Some(history), .. }) = &mut self.link
             && let Some(packet) = history.poll_restored()

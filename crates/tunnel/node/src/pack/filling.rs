@@ -6,7 +6,7 @@
 //! each bunch brings about one datagram's worth of segments and leaves a rest, which the next bunch
 //! completes. A rest that left alone would be one more packet to lose.
 //!
-//! What is no bulk waits for nothing, and takes along what does.
+//! A packet that is not bulk never waits, and takes waiting packets along.
 
 use crate::link::Link;
 use crate::peer::Peer;
@@ -47,7 +47,7 @@ pub enum Filling {
     Idle,
     /// One does, and leaves then if not before.
     Until(Duration),
-    /// What there is leaves now.
+    /// The waiting packets leave now.
     Due,
 }
 

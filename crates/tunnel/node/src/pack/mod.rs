@@ -55,7 +55,7 @@ pub(crate) struct Packed {
     pub lane: usize,
 }
 
-/// What is to be said to the peer now, beside packets.
+/// The messages to the peer that are due, beside packets.
 #[derive(Default)]
 struct Due {
     lane: usize,
@@ -249,7 +249,7 @@ impl Peer {
         }
     }
 
-    /// What is to be said now; `None` if there is nothing and no packet waits either.
+    /// The due messages; `None` without any and without a waiting packet.
     fn due(&mut self, now: Duration) -> Option<Due> {
         // what was left over from the datagram before stays on its lane; a ping keeps a lane open; else
         // packets choose

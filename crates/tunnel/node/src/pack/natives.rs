@@ -26,7 +26,7 @@ pub(crate) struct Native {
     pub sequence: u64,
     /// The key for its MAC.
     pub mac: PacketMac,
-    /// What is spoken with the member.
+    /// Version of the member's session.
     pub version: u8,
 }
 

@@ -36,7 +36,7 @@ pub(super) struct Row<'a> {
     pub lane: usize,
     /// Bytes that saying so may take.
     pub lane_bytes: usize,
-    /// Of the packets that are in it.
+    /// Traffic class of its packets.
     pub class: OuterClass,
     /// How many those are, the rest of one that was cut among them.
     pub packets: usize,

@@ -31,8 +31,8 @@ const UNIT: u64 = 1 << 63;
 /// Bits of a counter in what a unit's MAC is made of: a group's key does not seal so many units.
 const COUNTER_BITS: u32 = 38;
 
-/// What the MAC of a group's unit is made of beside its bytes. From version 2 on it has the key's id, since
-/// counters begin anew under every key.
+/// The number in the MAC of a group's unit. From version 2 on it has the key's id, because counters restart
+/// under every key.
 pub(super) fn unit_number(version: u8, key_id: u32, counter: u64) -> u64 {
     let key = if version >= 2 { u64::from(key_id) << COUNTER_BITS } else { 0 };
     UNIT | key | counter
@@ -153,7 +153,7 @@ impl Peer {
         }
     }
 
-    /// What the group is told and asked, under the pairwise key.
+    /// Writes messages for the group, under the pairwise key.
     pub(super) fn write_group_control(
         &mut self,
         now: Duration,
@@ -203,7 +203,7 @@ impl Peer {
         }
     }
 
-    /// What the peer says of the group, under the pairwise key.
+    /// Takes the peer's messages about the group, under the pairwise key.
     pub(super) fn take_group_control(
         &mut self,
         now: Duration,

@@ -35,13 +35,13 @@ use wire::natives::Name;
 
 /// Queues that flows are hashed into (RFC 8290, 5.2.5): a hundred flows at once seldom share one.
 const BUCKETS: usize = 1024;
-/// What a turn is worth (RFC 8290, 5.2.4): one packet of the usual largest size.
+/// Bytes of a turn (RFC 8290, 5.2.4): one packet of the usual largest size.
 const QUANTUM_BYTES: i64 = 1514;
 
 /// A queue of packets for one peer.
 #[derive(Debug)]
 pub struct Queue {
-    /// What may tell two flows apart is kept from whoever wants them to collide.
+    /// Secret input of the flows' hash, so that no attacker can make flows collide.
     salt: [u64; 4],
     /// One for each value of the hash; none before the first packet comes, for many peers never have one.
     buckets: Vec<Bucket>,
@@ -174,7 +174,7 @@ impl Queue {
         Some(((*name)?, packet.len()))
     }
 
-    /// Which of `count` lanes a flow keeps to.
+    /// The flow's lane, below `count`.
     pub fn lane_of(&mut self, flow: &Flow, count: usize) -> usize {
         self.bucket_of(flow) % count
     }

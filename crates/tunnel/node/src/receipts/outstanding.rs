@@ -19,7 +19,7 @@ const REORDERING_MARGIN: u64 = 3;
 /// until then a retransmission may refer to the very packet that was lost.
 const REORDERING_SHARE: u32 = 2;
 
-/// What a receipt says of one sequence that was sent.
+/// A receipt's statement on one sent sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     /// The receiver holds it.
@@ -47,7 +47,7 @@ pub struct Outstanding {
     received_before: u32,
     window_sent: u64,
     window_received: u64,
-    /// What the round trips tell.
+    /// The delay from the round trips.
     pub delay: Delay,
 }
 

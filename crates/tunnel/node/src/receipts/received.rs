@@ -33,7 +33,7 @@ const FRONT_BYTES: usize = 1 + 2 + MAX_FRONT_BYTES;
 #[derive(Debug)]
 pub struct Received {
     held: Box<[u64; HISTORY / 64]>,
-    /// What waits for what it refers to; few, and in order.
+    /// Sequences that wait for a referenced packet; few, in order.
     parked: BTreeSet<u64>,
     /// One past the newest sequence received.
     next: u64,
@@ -224,7 +224,7 @@ impl Received {
         since.max(self.next.saturating_sub(HISTORY as u64))
     }
 
-    /// What the next receipt tells: the newest, and of what has no room beside that another part each time.
+    /// The runs of the next receipt: the newest, and a further part of the rest each time.
     fn runs(&mut self) -> Runs {
         let (mut runs, from) = (Runs::default(), self.told_from());
         let told = self.tell(&mut runs, self.next, from, NEWEST_RUN_BYTES);
@@ -269,7 +269,7 @@ impl Received {
         row.min(limit)
     }
 
-    /// What the next receipt tells, if its frame takes at most `room` bytes.
+    /// The runs of the next receipt, if its frame takes at most `room` bytes.
     pub fn runs_within(&mut self, room: usize) -> Option<Runs> {
         if room < FRONT_BYTES {
             return None;

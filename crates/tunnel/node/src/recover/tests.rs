@@ -1,4 +1,4 @@
-//! What is sent again, how often, and within which bounds.
+//! The retransmissions, their number, and their bounds.
 
 use super::*;
 use proptest::prelude::*;

@@ -30,7 +30,7 @@ pub(crate) enum Roaming {
     Relay(Vec<usize>),
 }
 
-/// What a peer said of it.
+/// A peer's message about associations.
 #[derive(Debug)]
 pub(crate) enum Told {
     /// A station, which of its associations is with this gateway; 0: none.
