@@ -7,7 +7,7 @@ use wire::challenge::{Asks, COOKIE_BYTES, Challenge, SALT_BYTES};
 use wire::handshake::MARK_BYTES;
 use wire::unit::{Kind, TAG_BYTES, Unit, emit_header};
 
-/// The unit that gives a cookie to whoever has the network's key.
+/// A unit that gives a cookie to a holder of the network's key.
 #[must_use]
 pub fn give_cookie(
     cookie_key: &[u8; 32],

@@ -75,7 +75,7 @@ pub(crate) struct Coding {
     neighbours: Neighbours,
     /// Overheard natives by peer index, until others are told.
     pub news: Vec<(usize, Overheard)>,
-    /// Whose turn it is to be a partner, and the addressee.
+    /// Index of the next partner in turn, and the addressee.
     pub turn: usize,
 }
 
@@ -209,8 +209,7 @@ impl Reports {
     }
 }
 
-/// Under which names others could overhear what came from a peer lately: link sequence, name, and the bytes
-/// of its rest.
+/// Names of recent packets from a peer for overhearers: link sequence, name, and length of the rest in bytes.
 #[derive(Debug, Default)]
 pub struct Named(VecDeque<(u64, Overheard, usize)>);
 

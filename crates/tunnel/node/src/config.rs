@@ -17,8 +17,8 @@ pub struct Config {
     pub private_key: PrivateKey,
     /// The network's key.
     pub network_key: NetworkKey,
-    /// The key that the network had before. Handshakes under it are answered, and are tried with whoever does
-    /// not answer under the new one.
+    /// The network's previous key. The node answers handshakes under it, and tries it with peers that do not
+    /// answer under the new one.
     pub previous_network_key: Option<NetworkKey>,
     /// Keys that this node shares with one peer beside the network's key, by the peer's public key.
     pub preshared_keys: BTreeMap<PublicKey, PresharedKey>,
@@ -129,8 +129,7 @@ pub enum Gateways {
     /// The only peer, or nothing is made of it.
     #[default]
     One,
-    /// This node is a station, which is associated with one of these at a time. They lead to the same
-    /// addresses.
+    /// This node is a station, associated with one of these at a time. All of them reach the same addresses.
     Choice(Vec<usize>),
     /// This node is a gateway, and these are others, through which stations that have moved are reached.
     Neighbours(Vec<usize>),
@@ -153,8 +152,7 @@ pub struct Group {
     /// Its caches have two to this many slots, each of 256 bytes of address space and as much memory as is
     /// used.
     pub slot_bits: u8,
-    /// At which rate its radio sends, in bits a second: what a request for what was missing costs is reckoned
-    /// by it.
+    /// Rate of its radio in bits a second, for the cost of a request for missing chunks.
     pub rate_bits_per_second: u64,
 }
 

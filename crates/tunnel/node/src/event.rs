@@ -107,7 +107,7 @@ pub struct SentPacket {
     pub peer: usize,
     /// Its link sequence.
     pub sequence: u64,
-    /// Whose it is.
+    /// The flow.
     pub flow: Flow,
     /// TCP's sequence number, for TCP.
     pub tcp_sequence: Option<u32>,

@@ -31,7 +31,7 @@ const MESSAGE_BYTES: usize = 512;
 /// An initiation with the network's mark, not decrypted yet.
 #[derive(Clone)]
 pub struct Marked<'a> {
-    /// Whose mark it is.
+    /// The network of the mark.
     pub network: Arc<Network>,
     /// The mark.
     pub mark: [u8; MARK_BYTES],
@@ -81,7 +81,7 @@ pub struct Keys {
     pub receive: [u8; 32],
 }
 
-/// Who this node is.
+/// This node's keys.
 pub struct Identity {
     private_key: PrivateKey,
     /// The network's key, under which this node begins handshakes.
@@ -95,7 +95,7 @@ pub struct Identity {
 
 /// The contents of an initiation.
 pub struct HeardInitiation {
-    /// Whose it is.
+    /// Public key of the initiator.
     pub from: PublicKey,
     /// That node's announcements.
     pub hello: Hello,
@@ -139,8 +139,8 @@ impl Identity {
         }
     }
 
-    /// The network of the attempt behind one under the key of `before`: whoever has not answered under the
-    /// new key may have the previous one alone, and it is the new one's turn again after that.
+    /// The network of the attempt after one under the key of `before`. A peer without an answer under the new
+    /// key may have only the previous one. The attempt after that uses the new one again.
     #[must_use]
     pub fn network_after(&self, before: Option<&Network>) -> &Arc<Network> {
         match (&self.previous, before) {

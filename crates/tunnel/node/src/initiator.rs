@@ -39,7 +39,7 @@ const GIVE_UP_AFTER: Duration = Duration::from_secs(90);
 
 /// The node's facts for a handshake.
 pub struct Introduction<'a> {
-    /// Who the node is.
+    /// The node's keys.
     pub identity: &'a Identity,
     /// Its announcements, without numbers and reset token.
     pub hello: Hello,
@@ -89,7 +89,7 @@ struct Attempt {
 
 /// A handshake that was answered.
 pub struct Answered {
-    /// By which the peer names the session to us, and we to it.
+    /// Ids of the session in the peer's units to us, and in ours to it.
     pub ids: (u32, u32),
     /// The hellos of this node and of the peer.
     pub hellos: (Hello, Hello),
@@ -100,7 +100,7 @@ pub struct Answered {
 }
 
 impl Initiator {
-    /// Whose handshakes have higher numbers than this one, across boots.
+    /// An initiator with higher numbers than this one, across boots.
     #[must_use]
     pub fn above(across_boots: u64) -> Self {
         Initiator { begun: 0, across_boots, trying: None, complained: None }

@@ -73,13 +73,14 @@ impl Keyring {
         }
     }
 
-    /// Whose `id` is.
+    /// Index of the peer with the key id `id`.
     #[must_use]
     pub fn owner(&self, id: u32) -> Option<usize> {
         self.owners.get(&id).map(|owner| owner.peer)
     }
 
-    /// Whose sessions are reset by this. They are several only if a peer says another's token for its own.
+    /// Indices of the peers with sessions that this resets. They are several only if a peer announces
+    /// another's token as its own.
     pub fn owners_by_reset(&self, shown: Shown) -> impl Iterator<Item = usize> + '_ {
         let sessions = self.resets.range((shown, 0)..=(shown, u32::MAX));
         sessions.filter_map(|(_, id)| self.owner(*id))

@@ -74,7 +74,7 @@ impl Lanes {
         lane % self.own
     }
 
-    /// Where a lane leads to, for a peer whose endpoint this is.
+    /// Address of a lane's far end, for a peer with this endpoint.
     #[must_use]
     pub fn address(&self, lane: usize, endpoint: SocketAddr) -> SocketAddr {
         self.heard[lane % self.theirs].map_or(endpoint, |heard| heard.address)

@@ -5,19 +5,19 @@
 //! was sent and received. A link lasts from one boot of either node to the next; sessions come and go within
 //! it.
 //!
-//! On the way out a packet is *classified* (its destination leads to a [peer][route]), waits in the [queue],
-//! is *[reduce]d* and *[shorten]ed* when its turn comes, *[pack]ed* with what else is to be said, and
-//! *[seal]ed*. On the way in a unit is *opened*, *unpacked*, its packets *restored*, their sources checked,
-//! and *delivered*. What could not be restored is [repair]ed by request where the peer offers it, and
-//! otherwise left to the end hosts. Under the policy `adaptive` the hop repairs its own losses: what receipts
-//! show to be missing is sent again ([recover]), what came too early waits for it ([release]), and losses of
-//! a full queue are left to be seen ([delay]).
+//! On the way out a packet is *classified* (its destination belongs to a [peer][route]), waits in the
+//! [queue], is *[reduce]d* and *[shorten]ed* in its turn, *[pack]ed* with other messages, and *[seal]ed*. On
+//! the way in a unit is *opened*, *unpacked*, its packets *restored*, their sources checked, and *delivered*.
+//! A packet that cannot be restored is [repair]ed by request if the peer offers it, and otherwise left to the
+//! end hosts. Under the policy `adaptive` the hop repairs its own losses: it retransmits packets that
+//! receipts show as missing ([recover]), early packets wait for them ([release]), and the end hosts see the
+//! losses of a full queue ([delay]).
 //!
 //! A gateway whose stations hear each other *shares* what it sends them ([group]): what one of them has heard
 //! on its way to another is not sent to it again. What is overheard comes by [`Node::handle_overheard`].
 //!
-//! Of several gateways a station uses one at a time, and they tell each other who has whom and who hears whom
-//! ([roaming]).
+//! A station uses one of several gateways at a time. The gateways exchange their stations, and the stations
+//! that these hear ([roaming]).
 //!
 //! A *relay* passes on what comes for others, and removes from it what they sent or overheard themselves:
 //! what a node hears of a peer's group stands in what it knows of its own, too.

@@ -61,7 +61,8 @@ pub struct Link {
     pub recover: Option<Recover>,
     /// Hands packets on in order; only if the peer sends again what is lost.
     pub release: Option<Release>,
-    /// Repairs TCP segments that the hop lost; only if the configuration wants it, or the peer tells of them.
+    /// Repairs TCP segments that the hop lost; only if the configuration enables it, or the peer reports such
+    /// segments.
     pub snoop: Option<Snoop>,
     /// Watches TCP flows from the peer, to tell it what the hop lost; only if the configuration wants it, and
     /// the peer does not know by receipts.
@@ -100,7 +101,7 @@ pub struct Link {
     pub tells_of_natives: bool,
     /// Unreported packets.
     pub reports: Reports,
-    /// Under which names others could overhear what came from it.
+    /// Names of its packets for overhearers.
     pub named: Named,
     /// Control frames for it that wait: what gateways say to each other.
     pub letters: VecDeque<Vec<u8>>,

@@ -100,7 +100,7 @@ pub struct Node {
     peers: Vec<Peer>,
     /// Peer index by public key.
     by_public_key: BTreeMap<PublicKey, usize>,
-    /// Whose turn it is to send.
+    /// Index of the next peer to send to.
     turn: usize,
     /// Handshake messages and resets, which are not sealed.
     letters: VecDeque<(SocketAddr, Vec<u8>)>,
@@ -516,7 +516,7 @@ impl Node {
         self.sharing.is_some()
     }
 
-    /// A radio sends at so many bits a second to whoever is at this outer address.
+    /// Sets the radio's rate in bits a second to the peer at this outer address.
     pub fn set_radio_rate(&mut self, to: IpAddr, rate_bits_per_second: u64) {
         let Some(sharing) = &mut self.sharing else { return };
         for peer in &mut self.peers {

@@ -181,7 +181,7 @@ impl Recover {
         }
     }
 
-    /// Receipts tell of every gap: of what is before the first sequence told of, nothing is missing.
+    /// Receipts list every gap. Before the first listed sequence nothing is missing.
     pub fn told_from(&mut self, first: u64) {
         while self.kept.front().is_some_and(|kept| kept.sequence < first) {
             let sequence = self.kept.front().map(|kept| kept.sequence);

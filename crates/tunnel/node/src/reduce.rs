@@ -23,7 +23,7 @@ pub struct Reduce {
     short: Vec<u8>,
 }
 
-/// As what a packet travels.
+/// The shape of a packet on the air.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// Reduced, in the compact form.
@@ -35,8 +35,7 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// As what the packet in a frame of this type travels; none of one that travels as it is, or of other
-    /// frames.
+    /// The shape of the packet in a frame of this type; `None` for an unreduced packet, and for other frames.
     #[must_use]
     pub fn of(frame_type: FrameType) -> Option<Self> {
         match frame_type {
@@ -53,7 +52,7 @@ impl Shape {
 /// Fate of one packet on the way out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Written {
-    /// As what it left.
+    /// Type of its frame.
     pub frame_type: FrameType,
     /// Whether it left reduced.
     pub reduced: bool,
@@ -315,7 +314,7 @@ impl Restore {
         self.generation
     }
 
-    /// From which sequence on packets may refer to `sequence`: where shims name packets, only later ones do.
+    /// The first sequence that may refer to `sequence`: where shims name packets, only later ones do.
     #[must_use]
     pub fn dependents_from(&self, sequence: u64) -> u64 {
         if self.is_injected { 0 } else { sequence + 1 }

@@ -53,7 +53,7 @@ impl Recipient {
 pub struct Arrival<'a> {
     /// Its link sequence.
     pub sequence: u64,
-    /// As what it came.
+    /// Its shape.
     pub shape: Shape,
     /// The reduced packet's body.
     pub body: &'a [u8],
@@ -66,7 +66,7 @@ pub struct Arrival<'a> {
 /// A packet that waits for what it refers to.
 #[derive(Debug)]
 pub struct Held {
-    /// As what it came.
+    /// Its shape.
     pub shape: Shape,
     /// The reduced packet's body.
     pub body: Vec<u8>,

@@ -19,9 +19,9 @@ pub const REJECT_AFTER: Duration = Duration::from_secs(180);
 
 /// One session with a peer.
 pub struct Session {
-    /// By which the peer names this session to us.
+    /// Id of this session in the peer's units to us.
     pub local_id: u32,
-    /// By which we name it to the peer.
+    /// Id of this session in our units to the peer.
     pub remote_id: u32,
     /// When the handshake ended here.
     pub established: Duration,

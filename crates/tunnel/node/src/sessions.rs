@@ -167,9 +167,8 @@ impl Sessions {
         }
     }
 
-    /// Whether a session of such an initiation would take the place of one that waits for its peer. Whoever
-    /// asks must then show that it is there: recordings of higher numbers would crowd out a peer whose number
-    /// is lower.
+    /// Whether a session of such an initiation would replace a waiting one. The initiator must then show its
+    /// presence: recordings of higher numbers would crowd out a peer with a lower number.
     #[must_use]
     pub fn is_crowded_for(&self, hello: &Hello) -> bool {
         let waiting = self.list.iter().filter(|session| Kind::of(session) == Kind::Numbered).count();
@@ -227,9 +226,9 @@ impl Sessions {
         }
     }
 
-    /// The session `local_id` is proven to be shared with the living peer: sends go under it from now on.
-    /// Sessions with an earlier boot of the peer end. So do those that it asked for before: whoever withheld
-    /// its first unit under one of them would end this session by it.
+    /// The living peer shares the session `local_id`: sends use it from now on. Sessions with an earlier boot
+    /// of the peer end. So do sessions from its earlier initiations: an attacker that withheld their first
+    /// unit would end this session with it.
     pub fn use_session(&mut self, local_id: u32, keyring: &mut Keyring) {
         let Some(session) = self.list.iter_mut().find(|session| session.local_id == local_id) else {
             return;

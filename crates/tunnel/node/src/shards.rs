@@ -1,10 +1,10 @@
 //! Peers shared out among several nodes, each of which a thread of its own may drive, and which are one node
 //! to the others: state is the peers', and no two peers share any.
 //!
-//! Who a packet or datagram is for is told without keys and without asking the nodes: a packet by its
-//! destination, a sealed unit and a response by the id that this node gave its session, in which the shard is
-//! written. An initiation says in secret whose it is, and a reset speaks of an id of the other end's: both
-//! are shown to every shard.
+//! The shard of a packet or datagram is found without keys, and without a question to the nodes. A packet's
+//! destination gives it. So does the id of a session in a sealed unit or a response: this node chose that id,
+//! and it contains the shard. The owner of an initiation is secret, and a reset names an id of the other end.
+//! Both go to every shard.
 
 use crate::config::{Config, ConfigError};
 use crate::event::{Event, SentPacket};

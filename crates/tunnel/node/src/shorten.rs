@@ -81,7 +81,7 @@ impl Headers {
 pub struct Shorten {
     shortening: Shortening,
     headers: Headers,
-    /// Whose the packets in `headers` are, by the same slots.
+    /// Flows of the packets in `headers`, by the same slots.
     flows: Box<[Option<Flow>]>,
     /// The newest confirmed packet of each flow.
     confirmed: BTreeMap<Flow, u64>,

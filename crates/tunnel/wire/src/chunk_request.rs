@@ -10,8 +10,8 @@
 //! A station that lacks nothing, and yet could not restore the packet, holds another chunk somewhere than was
 //! meant. It asks for all, and sets one bit more.
 //!
-//! The paper repeats the shim in the request. A bit says the same as a slot does to whoever still knows the
-//! packet, and asks for nothing that was not sent.
+//! The paper repeats the shim in the request. A bit is equal to a slot for a sender that still knows the
+//! packet. It requests nothing that was not sent.
 
 use crate::number::{from_u24, to_u24};
 use crate::{Malformed, take_array};

@@ -9,9 +9,9 @@
 //! +------------+----------+------------------------+----------
 //! ```
 //!
-//! The MAC is over all that stands behind it, under the counter of the unit and the key of the session
-//! between gateway and member. Whoever has the group's key can read the unit and learn from its [`Shared`]
-//! frames, and can forge none.
+//! The MAC is over all bytes behind it, under the counter of the unit and the key of the session between
+//! gateway and member. A holder of the group's key can read the unit and learn from its [`Shared`] frames,
+//! and can forge none.
 
 use crate::frame::{FrameType, PACKET_MAC_BYTES};
 use crate::number::{from_u24, to_u24};
@@ -25,7 +25,7 @@ pub const MAX_HEARD_BYTES: usize = 32;
 /// Bytes of a group's unit before its link sequence.
 pub const FRONT_BYTES: usize = 1 + PACKET_MAC_BYTES;
 
-/// Takes the member for whom a unit is, and its MAC, off its front.
+/// Takes a unit's member and its MAC off its front.
 pub fn parse_front(plaintext: &mut &[u8]) -> Result<(u8, [u8; PACKET_MAC_BYTES]), Malformed> {
     let [member] = take_array(plaintext, "group unit: member")?;
     Ok((member, take_array(plaintext, "group unit: MAC")?))
@@ -43,9 +43,8 @@ const COMPRESSED: u8 = 0x80;
 /// +-------------+---+----------+-----------------+-----------+------------------------
 /// ```
 ///
-/// Front and rest are the body of a frame of that type. Where `c` is set the rest is compressed, shim and
-/// all, as literals are: whoever overhears it can expand it, since nothing but the packet itself is needed
-/// for that.
+/// Front and rest are the body of a frame of that type. Where `c` is set the rest is compressed with the
+/// shim, as literals are. An overhearer can expand it, since that needs only the packet itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shared<'a> {
     /// The low 24 bits of the number under which the gateway sent it.
@@ -113,7 +112,7 @@ pub struct Membership {
     pub member: u8,
     /// The gateway's cache has two to this many slots.
     pub slot_bits: u8,
-    /// By which units under the traffic key are known, 24 bits.
+    /// Id of the traffic key in its units, 24 bits.
     pub key_id: u32,
     /// Opens what is sent to the group.
     pub traffic_key: [u8; KEY_BYTES],
@@ -246,7 +245,7 @@ fn bits_back(bitmap: &[u8]) -> impl Iterator<Item = u64> + '_ {
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct OtherGroup {
-    /// By which units under the traffic key are known, 24 bits.
+    /// Id of the traffic key in its units, 24 bits.
     pub key_id: u32,
     /// Opens what is sent to that group.
     pub traffic_key: [u8; KEY_BYTES],

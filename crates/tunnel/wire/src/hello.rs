@@ -78,7 +78,7 @@ pub const JOINS: u32 = 16;
 pub const LISTENS: u32 = 32;
 /// Undoes [coded repairs](crate::coded) of TCP segments.
 pub const UNCODES: u32 = 64;
-/// May send such repairs: whoever undoes them keeps what it delivered lately.
+/// May send such repairs: a peer that undoes them keeps recently delivered packets.
 pub const CODES: u32 = 128;
 /// Tells, in [loss notices](crate::notice), of TCP segments that were lost on their way to it.
 pub const NOTIFIES: u32 = 256;
@@ -87,8 +87,8 @@ pub const HEEDS: u32 = 512;
 
 /// Undoes coded repairs whose payloads are scaled, and keeps those that it cannot undo until others come.
 pub const UNCODES_ROWS: u32 = 1024;
-/// Takes apart what stands in one frame for several members ([`crate::natives`]): it keeps what it sends to
-/// whoever combines, and what it overhears.
+/// Takes apart one frame for several members ([`crate::natives`]): it keeps its packets to a relay that
+/// combines, and overheard packets.
 pub const SEPARATES: u32 = 2048;
 /// Sends natives for several members as one frame, and wants to be told what its members overhear.
 pub const COMBINES: u32 = 4096;

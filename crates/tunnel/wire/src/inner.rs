@@ -44,7 +44,7 @@ impl Flow {
 /// Facts of one inner packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Inner {
-    /// Whose packet it is.
+    /// Its flow.
     pub flow: Flow,
     /// TCP's sequence number of the first payload byte, for TCP.
     pub tcp_sequence: Option<u32>,

@@ -28,8 +28,8 @@
 //! +-------------+---------------+-----------+------------------+-------------------------------+
 //! ```
 //!
-//! A native is known by two names: to the member that sent it, by that member and the link sequence that it
-//! had then; to whoever overheard it on its way, by the sender's group and the number there.
+//! A native has two names. Its sender knows it by its member number and its link sequence. An overhearer
+//! knows it by the sender's group and the number there.
 
 use crate::frame::{FrameType, PACKET_MAC_BYTES, SEQUENCE_BYTES, emit_sequence, parse_sequence};
 use crate::number::{from_u24, to_u24};
@@ -45,7 +45,7 @@ const OVERHEARD: u8 = 0x80;
 const REMOVED: u8 = 0x40;
 const TYPE: u8 = 0x3f;
 
-/// Where whoever overheard a native heard it.
+/// The name of an overheard native.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Overheard {
     /// Under this key of a group, 24 bits,
@@ -68,7 +68,7 @@ pub struct Name {
 /// One native of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Component<'a> {
-    /// For whom.
+    /// Number of the member.
     pub member: u8,
     /// The low 24 bits of the link sequence that it has with that one.
     pub sequence: u32,
@@ -133,7 +133,7 @@ impl<'a> Component<'a> {
 /// A component as it is written.
 #[derive(Debug, Clone, Copy)]
 pub struct Part<'a> {
-    /// For whom, and its link sequence; left out of the first.
+    /// Number of the member, and its link sequence; left out of the first.
     pub to: (u8, u64),
     /// Which.
     pub name: Name,

@@ -59,7 +59,7 @@ pub enum Said<'a> {
 pub struct Message<'a> {
     /// The sender's.
     pub boot: u32,
-    /// Of whom it speaks.
+    /// Its subject.
     pub station: StationName,
     /// The contents.
     pub said: Said<'a>,

@@ -28,7 +28,7 @@ pub const WHAT: u8 = REGIONS | HEADER | COMPRESSED;
 /// By so many bits the generation is shifted.
 pub const WHAT_BITS: u32 = 3;
 
-/// The body as far as it can be read by whoever holds neither store nor headers, such as a capture.
+/// The parts of the body that a reader without store and headers can read, such as a capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outline<'a> {
     /// How many link sequences back the packet lies whose header this one's differs little from.

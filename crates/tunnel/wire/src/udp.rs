@@ -12,9 +12,9 @@ use std::net::{IpAddr, SocketAddr};
 /// A whole datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Datagram<'a> {
-    /// Who sent it; an IPv6 address without scope.
+    /// Address of the sender; an IPv6 address without scope.
     pub source: SocketAddr,
-    /// To whom; the same.
+    /// Address of the receiver; the same.
     pub destination: SocketAddr,
     /// The payload, as a part of the packet.
     pub payload: &'a [u8],

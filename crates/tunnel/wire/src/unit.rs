@@ -18,8 +18,8 @@
 //! and so is everything up to the ciphertext: by them nodes of any two versions meet, and agree on one that
 //! both speak or on [`PLAIN`].
 //!
-//! The key id is chosen by whoever opens the unit; for a handshake's first message and a group's key it is
-//! the sender's, and for a reset the one that was not known.
+//! The receiver of the unit chooses the key id. For a handshake's first message and a group's key it is the
+//! sender's id, and for a reset the unknown one.
 //!
 //! A datagram has at most [`MAX_UNITS`]: what somebody who can seal nothing makes a node look up is bounded.
 

@@ -64,8 +64,8 @@ impl Answers {
         self.marks.iter().any(|marks| marks.contains(&mark))
     }
 
-    /// Whether it was asked for a cookie alone: whoever shows one at its own address is answered then, though
-    /// somebody else was faster with a copy.
+    /// Whether the answer was only a demand for a cookie. A sender with a cookie for its own address then
+    /// gets an answer, even if a copy of its initiation arrived first.
     #[must_use]
     pub fn awaits_cookie(&self, mark: [u8; MARK_BYTES]) -> bool {
         let mark = u128::from_be_bytes(mark);

@@ -21,7 +21,7 @@ impl Cookies {
         Cookies { root }
     }
 
-    /// The cookie for whoever speaks from `address`.
+    /// The cookie for a sender at `address`.
     #[must_use]
     pub fn of(&self, now: Duration, address: SocketAddr) -> [u8; COOKIE_BYTES] {
         self.made_in(now.as_secs() / SECRET_LIFETIME.as_secs(), address)

@@ -24,7 +24,7 @@ const FIRST_HALF: u64 = (1 << (COUNTER_BITS - 1)) - 1;
 /// Packets that wait for chunks at once, and are known here.
 const MAX_WAITING: usize = 128;
 
-/// By which way a unit came.
+/// The way on which a unit arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reached {
     /// It was sent to this node.
@@ -135,7 +135,7 @@ impl Listener {
         true
     }
 
-    /// By which chunks are addressed.
+    /// Key of the chunks' addresses.
     pub fn address_key(&self) -> [u8; KEY_BYTES] {
         self.membership.address_key
     }
@@ -363,7 +363,7 @@ impl Keys {
         Keys::new(membership.key_id, &membership.traffic_key)
     }
 
-    /// Under which nothing was opened yet.
+    /// Keys under which nothing was opened yet.
     pub fn new(key_id: u32, traffic_key: &[u8; KEY_BYTES]) -> Self {
         Keys {
             key_id,
@@ -373,7 +373,7 @@ impl Keys {
         }
     }
 
-    /// By which units under the key are known.
+    /// Id of the key in its units.
     pub fn key_id(&self) -> u32 {
         self.key_id
     }

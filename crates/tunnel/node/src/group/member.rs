@@ -34,7 +34,7 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    /// Who is to be told at once.
+    /// A member that gets its key at once.
     pub fn new(id: u8, mac_key: [u8; KEY_BYTES], now: Duration) -> Self {
         Member {
             id,
@@ -160,7 +160,7 @@ impl Member {
         None
     }
 
-    /// As which a packet left, while that is remembered.
+    /// Link sequence of a packet, while it is remembered.
     fn sequence_of(&self, number: PacketNumber) -> Option<u64> {
         let at = self.numbers.binary_search_by_key(&number, |(_, number)| *number).ok()?;
         self.numbers.get(at).map(|(sequence, _)| *sequence)

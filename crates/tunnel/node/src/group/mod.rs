@@ -2,11 +2,11 @@
 //! to them again (REfactor; [`overhear`] cuts, removes and puts together).
 //!
 //! A gateway with several stations *shares*: packets travel under a key that all members of its group have
-//! ([`sharing`]), so that whoever hears them can learn from them. A station that says it listens becomes a
-//! *member* ([`member`]): under its pairwise key it is told the group's key, and from its answer on what is
-//! for it comes in the group's units. At its end it is a *listener* ([`listener`]): it opens what comes for
-//! it by the socket, and what comes for others by whatever overhears for it; restores the one, learns from
-//! both, and tells the gateway what it heard ([`heard`]).
+//! ([`sharing`]), so that each overhearer can learn from them. A listening station becomes a *member*
+//! ([`member`]). Its pairwise key brings it the group's key. After its answer, its packets come in the
+//! group's units. At its end it is a *listener* ([`listener`]). It opens its own packets from the socket, and
+//! packets for others from the sniffer. It restores the former, learns from both, and reports to the gateway
+//! ([`heard`]).
 //!
 //! Nothing of a link changes under it: a shared packet has its link sequence, is confirmed by the same
 //! receipts, and is sent again as the frame that it was before it was shared, under the pairwise key, if it

@@ -1,5 +1,5 @@
-//! Other gateways of the operator, as far as a gateway's group has to do with them: whose stations overhear
-//! whom.
+//! Other gateways of the operator, as far as they concern a gateway's group: the overhearing between their
+//! stations.
 //!
 //! [`overhear::neighbourhood`] has the messages. Beside them gateways exchange the keys of their groups, and
 //! pass them to their members.

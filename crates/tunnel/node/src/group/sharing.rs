@@ -24,7 +24,7 @@ pub(crate) struct Sharing {
     group: Group,
     /// At which rates peers are sent to, as far as radios say, in bits a second; at most one a peer.
     rates: BTreeMap<u8, u64>,
-    /// From which every key is derived.
+    /// Secret for the derivation of every key.
     secret: [u8; KEY_BYTES],
     address_key: [u8; KEY_BYTES],
     epoch: u64,
@@ -122,7 +122,7 @@ impl Sharing {
         self.neighbours.iter().flat_map(Neighbours::groups)
     }
 
-    /// By which the key is known.
+    /// Id of the key.
     pub fn key_id(&self) -> u32 {
         self.key_id
     }

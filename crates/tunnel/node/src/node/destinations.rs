@@ -1,6 +1,6 @@
-//! Nodes of the mesh to which the way changes (REfactor, section 2.2.2: next hops are the routing
-//! protocol's). Whoever drives the node says which peer is the next hop; packets follow it, those too that
-//! wait for the peer that was it before.
+//! Nodes of the mesh with a changing way (REfactor, section 2.2.2: next hops are the routing protocol's). The
+//! node's driver names the peer that is the next hop. Packets follow it, including those that wait for the
+//! earlier one.
 //!
 //! Without a next hop packets wait as they do for a peer that is [down](crate::reachability), and are refused
 //! after that time. What others sent does not wait: where it came from may be where the way leads next, and
@@ -136,7 +136,8 @@ impl Node {
     fn send_again(&mut self, now: Duration, destination: usize, packet: Vec<u8>) {
         if let Ok(inner) = Inner::parse(&packet) {
             match self.destinations.all[destination].next_hop {
-                // a relay does not know any more from whom it came, but who is the way back
+                // a relay no longer knows the last hop of the packet, but it knows the next hop on the way
+                // back
                 Some(peer)
                     if self.config.mesh.forwards
                         && self.way(inner.flow.source).and_then(Way::next_hop) == Some(peer) =>

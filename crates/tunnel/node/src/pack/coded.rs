@@ -154,7 +154,7 @@ impl Peer {
         }
     }
 
-    /// The peer tells of TCP segments that were lost on their way to it.
+    /// Takes the peer's report of TCP segments that were lost on their way to it.
     pub(super) fn take_notice(&mut self, now: Duration, body: &[u8], outside: &mut Outside<'_>) -> bool {
         let Ok(notice) = Notice::parse(body) else { return false };
         let Some(Link { snoop: Some(snoop), .. }) = &mut self.link else { return false };

@@ -20,7 +20,7 @@ use wire::shim::slots::Slots;
 /// A packet that was written as if it were alone.
 pub(crate) struct Native {
     pub packed: Packed,
-    /// As which it can share a frame, if it can.
+    /// Its form in a coded frame, if it can share one.
     pub form: Option<Form>,
     /// Its link sequence.
     pub sequence: u64,

@@ -32,7 +32,7 @@ pub(super) struct Row<'a> {
     pub mac: &'a PacketMac,
     /// Bytes that header and plaintext may have.
     pub limit: usize,
-    /// On which it travels, and its packets' flows.
+    /// Lane of the datagram and of its packets' flows.
     pub lane: usize,
     /// Bytes that saying so may take.
     pub lane_bytes: usize,
@@ -47,7 +47,7 @@ pub(super) struct Row<'a> {
     pub ends_whole: bool,
     /// Its one packet may share a frame with those for others.
     pub is_native: bool,
-    /// As which it can.
+    /// Its form in a coded frame.
     pub form: Option<Form>,
 }
 
@@ -66,7 +66,7 @@ impl Row<'_> {
 pub struct Overflow {
     /// The packet's link sequence.
     pub sequence: u64,
-    /// On which its flow travels.
+    /// Lane of its flow.
     pub lane: usize,
     /// By whose MAC its bytes can be proven.
     session: u32,

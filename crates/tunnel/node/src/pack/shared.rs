@@ -40,9 +40,9 @@ pub(super) fn unit_number(version: u8, key_id: u32, counter: u64) -> u64 {
 
 /// A group's unit as it came.
 pub(crate) struct GroupUnit {
-    /// By which way.
+    /// Its way.
     pub way: Reached,
-    /// Under which key, and its counter there.
+    /// Id of its key, and its counter there.
     pub key_id: u32,
     pub counter: u64,
     /// The codepoint in the outer header.

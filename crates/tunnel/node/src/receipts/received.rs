@@ -10,7 +10,7 @@ use wire::receipt::{MAX_FRONT_BYTES, MAX_RUN_BYTES, Receipt, Runs, State};
 
 /// A receipt repeats what this many receipts before it said, in case they were lost.
 const REPEATS: usize = 3;
-/// Of a receipt's runs so many bytes tell of the newest; what is further back takes turns in the others.
+/// Bytes for the newest of a receipt's runs. Older runs take turns in the rest.
 const NEWEST_RUN_BYTES: usize = MAX_RUN_BYTES * 3 / 4;
 /// Bytes that may go unreported while traffic flows that could carry a receipt. Acknowledgments hardly count:
 /// nobody waits to refer to them.
@@ -157,7 +157,7 @@ impl Received {
         if held { *word |= bit } else { *word &= !bit }
     }
 
-    /// Moves on to the first gap that receipts still tell of, for a sender that fills it.
+    /// Moves on to the first gap that receipts still list, for a sender that fills it.
     fn move_to_gap(&mut self) {
         self.settled = self.settled.max(self.next.saturating_sub(HISTORY as u64));
         while self.settled < self.next && self.holds(self.settled) {

@@ -42,7 +42,7 @@ pub(crate) enum Told {
 }
 
 impl Roaming {
-    /// Through which peer a packet goes that its destination leads to `peer`.
+    /// Index of the peer that carries a packet with a destination behind `peer`.
     pub fn way(&self, peer: usize) -> usize {
         match self {
             Roaming::Alone | Roaming::Relay(_) => peer,
@@ -51,7 +51,7 @@ impl Roaming {
         }
     }
 
-    /// Whether a packet from `source` may come from `peer`. A gateway may hand on anybody's.
+    /// Whether a packet from `source` may come from `peer`. A gateway may pass on packets of any source.
     pub fn may_come(&self, routes: &Routes, source: IpAddr, peer: usize) -> bool {
         let owner = routes.peer(source);
         owner == Some(peer)

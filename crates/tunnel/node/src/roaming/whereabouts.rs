@@ -40,7 +40,7 @@ struct Station {
     name: StationName,
     /// Its association with this gateway (0 for none) in its last message, and the time of that message.
     word: Option<(u8, Duration)>,
-    /// Who said last that it has it, and when.
+    /// The last gateway that claimed the station, and the time.
     hearsay: Option<(usize, Duration)>,
     /// The conclusion.
     place: Place,
@@ -90,7 +90,7 @@ impl Whereabouts {
         self.stations.get(&peer).map(|station| station.place)
     }
 
-    /// Through which peer this one is reached.
+    /// Index of the peer that reaches this one.
     pub fn way(&self, peer: usize) -> usize {
         match self.place(peer) {
             Some(Place::There(gateway)) => gateway,
