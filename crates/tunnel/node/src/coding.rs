@@ -1,10 +1,10 @@
-//! Natives that share a frame (COPE; REfactor, section 2.2.2, Figure 1d): what is known of them here.
+//! Natives that share a frame (COPE; REfactor, section 2.2.2, Figure 1d), and the node's knowledge of them.
 //! [`mesh::cope`] has the pieces.
 //!
-//! A relay sends packets for several next hops as one, each of which takes the others' natives out of it
-//! because it has sent or overheard them. A *native* is a packet's transport payload: what stands before it
-//! changes from hop to hop, and travels beside. Who sent a native knows it by the link sequence that it had
-//! then; who overheard it, by group and number ([`wire::natives`]).
+//! A relay sends packets for several next hops as one. Each next hop removes the others' natives, because it
+//! has sent or overheard them. A *native* is a packet's transport payload. The headers before it change from
+//! hop to hop, and travel beside it. The sender of a native knows it by the link sequence that it had then,
+//! an overhearer by group and number ([`wire::natives`]).
 
 use crate::group::Untold;
 use mesh::cope::PacketId;
@@ -231,8 +231,8 @@ impl Named {
     }
 }
 
-/// How a member gets on with natives that share a frame: what it cannot take out, or does not hear, comes
-/// again alone.
+/// A member's success with natives that share a frame. A native that it cannot take out, or does not hear,
+/// comes again alone.
 #[derive(Debug)]
 pub struct Separated {
     under_way: VecDeque<u64>,

@@ -94,9 +94,9 @@ impl Config {
 /// A node's part in a mesh, where some nodes do not hear each other.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Mesh {
-    /// It is a relay: what comes for another peer goes there, as the peers' addresses say.
+    /// It is a relay: packets for another peer go there, by the peers' addresses.
     pub forwards: bool,
-    /// Peers that are relays, by their index: what comes from them may have begun anywhere.
+    /// Indices of the peers that are relays: their packets may have any source.
     pub relays: Vec<usize>,
     /// Natives for several peers leave as one frame, where it is a relay; and it takes such frames apart.
     /// Only where it has a group.

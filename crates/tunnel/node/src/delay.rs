@@ -97,7 +97,7 @@ mod tests {
             assert_eq!(delay.queue_is_long(), long, "{rtt} ms");
         }
         assert_eq!(delay.shortest(), Some(20 * MS));
-        // what was long ago is forgotten
+        // old round trips are forgotten
         for second in 20..60 {
             delay.sample(second * 1000 * MS, 50 * MS);
         }

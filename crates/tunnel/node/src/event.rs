@@ -128,7 +128,7 @@ pub enum Outcome {
     Delivered,
     /// Not restored, not delivered.
     Undecodable,
-    /// Not restored yet: what it needs has been asked for.
+    /// Not restored yet: the node has requested the packets that it needs.
     Held,
     /// Delivered late, after a repair.
     Repaired,

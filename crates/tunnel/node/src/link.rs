@@ -54,8 +54,8 @@ pub struct Link {
     pub reduce: Reduce,
     /// Puts back what we have.
     pub restore: Restore,
-    /// Parks what cannot be restored yet, and asks for what is missing; only if the peer answers requests or
-    /// sends again by itself.
+    /// Parks packets that cannot be restored yet, and requests their references; only if the peer answers
+    /// requests or retransmits by itself.
     pub repair: Option<Repair>,
     /// Keeps what is not confirmed, to send it again; only under a policy that wants it.
     pub recover: Option<Recover>,
@@ -97,7 +97,7 @@ pub struct Link {
     pub separates: bool,
     /// It sends such.
     pub combines: bool,
-    /// So this node keeps what it sends to it, and tells it what it overheard.
+    /// So this node keeps its packets to it, and reports overheard packets.
     pub tells_of_natives: bool,
     /// Unreported packets.
     pub reports: Reports,
@@ -142,8 +142,8 @@ fn undoes(capabilities: u32) -> Undoes {
     }
 }
 
-/// Whether this node sends again what is lost; a packet in another form than the compact one may refer to
-/// nothing by name, so that nobody knows what it waits for.
+/// Whether this node retransmits lost packets. Packets in another form than the compact one may refer to
+/// packets without a name, so that the sender does not know their references.
 pub(crate) fn sends_again(parameters: &Parameters) -> bool {
     parameters.policy == Policy::Adaptive && parameters.form == Form::Compact
 }
@@ -176,8 +176,8 @@ impl Link {
         let (answers, recovers) =
             (hello.capabilities & ANSWERS_REQUESTS != 0, hello.capabilities & RECOVERS != 0);
         let shortening = if hello.capabilities & LENGTHENS != 0 { shortening } else { Shortening::NONE };
-        // what is compressed repeats nothing that others could have heard; what is shared is compressed when
-        // it is cut
+        // compressed content repeats nothing that others could have heard; shared packets are compressed when
+        // they are cut
         let literals = shortening.literals && !(shares && hello.capabilities & LISTENS != 0);
         let shortening = Shortening { literals, ..shortening };
         let snoop = match recover {
@@ -248,10 +248,10 @@ impl Link {
         self.recover.is_some() && self.outstanding.srtt().is_some()
     }
 
-    /// For how long a packet waits behind a gap: until it would come too late for the end hosts, if the gap
-    /// is likely to be filled by then, and otherwise not at all. Where the hop is most of the path, waiting
-    /// would only keep acknowledgements from senders, who would have repaired the loss as soon; and what
-    /// fills the gap then undoes what they did to their windows.
+    /// Time for which a packet waits behind a gap: until it would be too late for the end hosts, if the gap
+    /// is likely to close by then, and otherwise zero. Where the hop is most of the path, waiting would only
+    /// delay acknowledgments. The senders would have repaired the loss as soon. The late packet in the gap
+    /// then undoes their change of the window.
     #[must_use]
     pub fn patience(&self) -> Duration {
         let (Some(srtt), Some(path)) = (self.outstanding.srtt(), self.path_delay.shortest()) else {

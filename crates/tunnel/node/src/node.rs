@@ -139,7 +139,7 @@ impl Node {
     ) -> Result<Self, ConfigError> {
         config.validate()?;
         let mut rng = ChaCha12Rng::from_seed(seed);
-        // from a stream of their own: what is drawn for one purpose does not change what is drawn for another
+        // from a stream of their own: draws for one purpose do not change the draws for another
         let mut salts = rng.clone();
         salts.set_stream(1);
         let cookie_secret = shard.cookie_secret().unwrap_or_else(|| {
@@ -200,7 +200,7 @@ impl Node {
     /// The largest inner packet that fits in a datagram, where the path carries what it is thought to.
     #[must_use]
     pub fn max_packet_bytes(&self) -> usize {
-        // a relay shares what it passes on, and what cannot be shared leaves it alone
+        // a relay shares packets that it passes on, and they leave alone if they cannot be shared
         let is_shared = self.sharing.is_some() || self.config.codes();
         let sharing_bytes = if is_shared { SHARING_BYTES } else { 0 };
         self.config.max_datagram_bytes - AROUND_PACKET - sharing_bytes
@@ -360,7 +360,7 @@ impl Node {
             Some((index, listener.open(key_id, counter, way, header, body)?))
         });
         let Some((index, opened)) = opened else {
-            // what others say to their groups is none of ours
+            // packets of others to their groups do not concern this node
             self.refused.unknown_key += u64::from(way == Reached::Sent);
             return;
         };

@@ -1,9 +1,9 @@
 //! How large a datagram the path to a peer carries: packetization layer path MTU discovery for datagrams (RFC
 //! 8899).
 //!
-//! Sizes are bytes of UDP payload. A path begins with the size that the configuration offers, which is the
-//! interface's as a rule, and as long as receipts show that large datagrams arrive, nothing is ever probed:
-//! packets are the probes (section 3.3). What routers say by ICMP is not asked at all; anybody can say it.
+//! Sizes are bytes of UDP payload. A path begins with the size of the configuration, usually the interface's.
+//! While receipts show that large datagrams arrive, the node sends no probe: packets are the probes (section
+//! 3.3). It ignores ICMP messages of routers, because any host can forge them.
 //!
 //! When large datagrams stay without a sign of arrival, the size in use is *verified* by a probe, a datagram
 //! of that size which the peer answers. If it cannot be, the path is a black hole for that size (section
@@ -236,7 +236,7 @@ impl PathMtu {
         self.probe = Some(Probe { bytes, aim, left_at: None, failed: 0, silent: 0, heard: false });
     }
 
-    /// The next size between what passes and what does not.
+    /// The next size between the largest that passes and the smallest that does not.
     fn search_on(&mut self, now: Duration) {
         let all_is_open = self.fails > self.most;
         if self.limit == self.most || !all_is_open && self.limit + STEP_BYTES >= self.fails {
@@ -477,8 +477,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is told in whatever order, the size stays within its bounds, and a timer is later than
-        /// now or something is to be sent.
+        /// After any reports in any order, the size stays within its bounds, and a timer is later than now or
+        /// a probe is due.
         #[test]
         fn bounds_hold(
             offered in 576usize..2000, more in 0usize..8000,

@@ -200,7 +200,7 @@ impl Peer {
         outside.events.push(Event::Roamed { peer: self.config.name.clone(), from: before, to });
     }
 
-    /// The peer's sessions are over: what was shared with that boot is void.
+    /// The peer's sessions are over: the state shared with that boot is void.
     pub fn end(&mut self, now: Duration, outside: &mut Outside<'_>) {
         self.sessions.end(outside.keyring);
         outside.keyring.groups.remove(self.index);

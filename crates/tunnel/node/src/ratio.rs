@@ -1,5 +1,5 @@
-//! How many segments a wire packet carries, for each TCP flow: what a congestion control must know that is to
-//! turn saved bytes into speed (REboost, section III-A).
+//! Segments a wire packet, for each TCP flow. A congestion control needs it to turn saved bytes into speed
+//! (REboost, section III-A).
 //!
 //! A full datagram of a flow has as many bytes as a segment would have had to itself; the ratio is therefore
 //! that of the packets' bytes to their frames', lately. It is not counted in datagrams: where a sender hands

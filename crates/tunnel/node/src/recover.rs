@@ -1,20 +1,19 @@
-//! Recover: hop ARQ's sending side. What is not confirmed is kept; what receipts show to be lost is sent
-//! again.
+//! Recover: hop ARQ's sending side. It keeps unconfirmed packets, and retransmits those that receipts show as
+//! lost.
 //!
-//! Any protocol inside gains: the end hosts never learn of most losses. Four things keep it honest.
+//! Any protocol inside gains: the end hosts never see most losses. Four rules keep that fair.
 //!
-//! - *What is parked is not lost.* A packet that arrived before what it refers to waits at the receiver,
-//!   which says so.
-//! - *Congestion is not hidden.* What a full queue lost ([`crate::losses`]) is not sent again, or for the
-//!   receiver's store alone if later packets refer to it; the end hosts see the loss and slow down. Their own
-//!   repetition then costs a reference.
-//! - *The tail is not forgotten.* When nothing is heard for a while, the newest packet is sent once more, as
-//!   TCP's tail loss probe does (RFC 8985, section 7); the receipt for it shows what else is missing.
+//! - *A parked packet is not lost.* A packet that arrived before its references waits at the receiver, and the
+//!   receipt says so.
+//! - *Congestion is not hidden.* A packet that a full queue lost ([`crate::losses`]) is not retransmitted, or
+//!   for the receiver's store alone if later packets refer to it. The end hosts see the loss and slow down.
+//!   Their own retransmission then costs a reference.
+//! - *The tail is not forgotten.* After a silence the newest packet is retransmitted, like TCP's tail loss
+//!   probe (RFC 8985, section 7). The receipt for it shows the other losses.
+//! - *A packet that is given up takes no other along.* Later unconfirmed packets may depend on it. New packets
+//!   do not refer to those, and they are retransmitted unreduced.
 //!
-//! - *What is given up takes nothing along.* Of what was sent since and is not confirmed, some may depend on
-//!   it: nothing new refers to that, and what of it is sent again goes as it was.
-//!
-//! Bounded in packets, bytes and tries; what is given up is left to the end hosts.
+//! Bounded in packets, bytes and tries. Packets that are given up are left to the end hosts.
 
 #[cfg(test)]
 mod tests;
@@ -204,7 +203,7 @@ impl Recover {
     pub fn parked(&mut self, sequence: u64) {
         if let Some(at) = self.position(sequence) {
             let kept = &mut self.kept[at];
-            // what it waits for may have been given up
+            // its references may have been given up
             (kept.parked, kept.lost) = (true, kept.doubted);
         }
     }

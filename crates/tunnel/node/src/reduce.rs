@@ -297,8 +297,8 @@ impl From<NotLengthened> for NotRestored {
 }
 
 impl Restore {
-    /// For a peer whose encoder says that it has these parameters; what it says may be anything. Reads
-    /// packets in the compact form and in `form`.
+    /// For a peer whose encoder announces these parameters, which may have any values. Reads packets in the
+    /// compact form and in `form`.
     #[must_use]
     pub fn new(window_bytes: usize, sample_bits: u32, store_bytes: usize, form: Form) -> Self {
         let sane = Parameters::WINDOW_BYTES.contains(&window_bytes)

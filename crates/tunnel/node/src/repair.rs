@@ -1,8 +1,8 @@
 //! Repair by request (byte-caching paper, section VIII): packets that could not be restored are held for a
 //! moment while what they need is asked for again.
 //!
-//! Used where the peer says that it answers requests. Bounded in number, time and tries; what is given up is
-//! left to the end hosts.
+//! Used if the peer announces that it answers requests. Bounded in number, time and tries. Packets that are
+//! given up are left to the end hosts.
 
 use crate::reduce::{NotRestored, Shape};
 use re::AbsentSequences;
@@ -16,7 +16,7 @@ const MAX_HELD: usize = 4096;
 const MAX_WANTED: usize = 256;
 /// How long a packet is held, at least,
 const HOLD: Duration = Duration::from_secs(1);
-/// ... and in round trips: what it needs may be lost several times over.
+/// ... and in round trips: its references may be lost several times over.
 const HOLD_ROUND_TRIPS: u32 = 10;
 /// ... and at most.
 const MAX_HOLD: Duration = Duration::from_secs(8);

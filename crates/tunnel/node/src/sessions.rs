@@ -208,8 +208,9 @@ impl Sessions {
         Ok(letter)
     }
 
-    /// Adds a session. What it takes the place of is older and of its kind: neither the session in use nor,
-    /// where the peer numbers its handshakes, one that it has just asked for gives way to what was recorded.
+    /// Adds a session. It replaces an older one of its kind. It does not replace the session in use. Where
+    /// the peer numbers its handshakes, a recording does not replace a session that the peer has just
+    /// requested.
     fn add(&mut self, session: Session, keyring: &mut Keyring) {
         self.make_room(Kind::of(&session), MAX_OF_A_KIND - 1, keyring);
         keyring.reset_by(session.local_id, (session.remote_id, session.hello.reset_token));

@@ -1,9 +1,9 @@
-//! Shorten: what is left of a packet after redundancy elimination, made shorter packet by packet.
+//! Shorten: makes the rest of a packet after redundancy elimination shorter, packet by packet.
 //!
-//! Two things repeat that redundancy elimination leaves alone. *Headers* repeat those of the flow's last
-//! packets: they are written as what differs from a header that the receiver has confirmed
-//! ([`wire::headers`]). *Literals* are often text: they are compressed by themselves ([`re::literals`]).
-//! Neither takes state that a lost packet could spoil. What it becomes is [`wire::short`]'s.
+//! Redundancy elimination leaves two kinds of repetition. *Headers* repeat those of the flow's last packets:
+//! they are written as differences from a header that the receiver has confirmed ([`wire::headers`]).
+//! *Literals* are often text: they are compressed by themselves ([`re::literals`]). Neither uses state that a
+//! lost packet could damage. [`wire::short`] has the form of the result.
 
 use re::literals::{Compressor, Expander};
 use std::collections::BTreeMap;
@@ -348,8 +348,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whichever packets are confirmed, in whatever order: what is restored is what was sent, and flows
-        /// are bounded.
+        /// With any confirmations in any order, restored packets equal the sent ones, and flows are bounded.
         #[test]
         fn packets_pass(packets in proptest::collection::vec(
             (any::<u32>(), 0u16..600, 0usize..300, any::<u8>(), any::<bool>()), 1..200)) {

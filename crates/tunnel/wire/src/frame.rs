@@ -1,4 +1,4 @@
-//! Frames: what stands inside the seal, behind the link sequence.
+//! Frames: the contents of the seal, behind the link sequence.
 //!
 //! ```text
 //! +------------------------+   +-+-------------+-----------------+----------
@@ -68,9 +68,9 @@ pub enum FrameType {
     AgainShort = 16,
     /// As [`FrameType::AgainShort`], for the store only.
     StoreShort = 17,
-    /// Asks for a [`FrameType::Pong`] with its first 8 bytes; what follows fills a datagram to the size that
-    /// is to be tried on the path (RFC 8899). It comes first in its unit, and such a unit takes no link
-    /// sequence: that it is lost says nothing of packets.
+    /// Asks for a [`FrameType::Pong`] with its first 8 bytes. The following bytes fill a datagram to a size
+    /// that is tried on the path (RFC 8899). It is the first frame of its unit, and such a unit takes no link
+    /// sequence: its loss is no loss of a packet.
     Probe = 18,
     /// The sender's lane (8 bits), from 1; absent for the first lane. It is the first frame of its unit. By
     /// it a receiver distinguishes a peer with several ports from a peer that moved.

@@ -116,7 +116,7 @@ pub struct Membership {
     pub key_id: u32,
     /// Opens what is sent to the group.
     pub traffic_key: [u8; KEY_BYTES],
-    /// Says in which slot a chunk is kept. With another one, what was kept is void.
+    /// Key of the chunks' slots. With another key, the stored chunks are void.
     pub address_key: [u8; KEY_BYTES],
     /// Key of the MACs over packets from which chunks were removed for this member.
     pub mac_key: [u8; KEY_BYTES],
@@ -235,8 +235,8 @@ fn bits_back(bitmap: &[u8]) -> impl Iterator<Item = u64> + '_ {
     (0..bitmap.len() as u64 * 8).rev().filter(|back| bitmap[*back as usize / 8] >> (back % 8) & 1 == 1)
 }
 
-/// The group of another gateway, of which a member may hear what is sent to it: what it learns from that
-/// stands in the cache that it has for its own gateway. It is said again until a [`HeardOfOther`] answers it.
+/// The group of another gateway, whose packets a member may hear. The member keeps their content in its cache
+/// for its own gateway. The frame is repeated until a [`HeardOfOther`] answers it.
 ///
 /// ```text
 /// +-------------+---------------------+

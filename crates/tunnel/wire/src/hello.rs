@@ -74,7 +74,7 @@ pub const LENGTHENS: u32 = 4;
 pub const HEARS_LANES: u32 = 8;
 /// Joins packets that were cut where their datagram ended ([`crate::frame::FrameType::Head`]).
 pub const JOINS: u32 = 16;
-/// Becomes a member of groups ([`crate::group`]): it keeps what it hears of what is sent to others.
+/// Becomes a member of groups ([`crate::group`]): it keeps content that it hears of packets to others.
 pub const LISTENS: u32 = 32;
 /// Undoes [coded repairs](crate::coded) of TCP segments.
 pub const UNCODES: u32 = 64;

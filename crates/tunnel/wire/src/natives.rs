@@ -8,12 +8,12 @@
 //! +---------------+-----------------+-----------+  +---------------+  +-----------------------+  +---------------------
 //! ```
 //!
-//! Such a unit is addressed to the member of the first component; its front ([`crate::group`]) says that
-//! member and its MAC, and the link sequence is that member's. The others hear it. Each member takes the
-//! others' natives out of the XOR, which is as long as the longest of them, and what is left is what a
-//! [`Shared`](crate::group::Shared) frame of its own would have held. A MAC is over sequence, type, count and
-//! components, as they stand here, and then the bytes that its member takes out, under the counter of the
-//! unit: it proves both.
+//! Such a unit is addressed to the member of the first component. Its front ([`crate::group`]) names that
+//! member and has its MAC, and the link sequence is that member's. The others hear it. Each member takes the
+//! others' natives out of the XOR, which is as long as the longest of them. The rest equals a
+//! [`Shared`](crate::group::Shared) frame of its own. A MAC is over sequence, type, count and components, as
+//! they stand here, and then the bytes that its member takes out, under the counter of the unit: it proves
+//! both.
 //!
 //! ```text
 //! +------------+-----------------+  +----------+-----------------+---+---+---------+-------------------------+
@@ -237,8 +237,8 @@ impl<'a> Natives<'a> {
         self.macs.get(place.checked_sub(1)?).copied()
     }
 
-    /// Appends what stands behind the front for these parts, two to [`MAX_NATIVES`] for as many members.
-    /// `mac` makes the MAC of the part at a place of what it is over; the first one's is returned.
+    /// Appends the bytes behind the front for these parts, two to [`MAX_NATIVES`] for as many members. `mac`
+    /// makes the MAC of the part at a place over its bytes. Returns the first one's.
     pub fn emit(
         parts: &[Part<'_>],
         mut mac: impl FnMut(usize, &[u8]) -> [u8; PACKET_MAC_BYTES],

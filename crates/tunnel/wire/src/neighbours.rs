@@ -47,7 +47,7 @@ pub enum Said<'a> {
     Named(&'a [u8]),
     /// This station of the sender's has left it.
     Gone,
-    /// This station is associated with the sender: what is for it goes there. Said again while it is so.
+    /// This station is associated with the sender: its packets go there. Repeated while it is so.
     Has,
     /// The sender's own group, which stations of the receiver's may overhear; of no station, which is 0. Said
     /// again from time to time.

@@ -5,9 +5,9 @@
 //! | shim (shim::slots) without literals | bytes removed, once a run of the shim (varints) |
 //! ```
 //!
-//! Receivers that hold the native, but not the form that the relay made of it, can make the same form only if
-//! they know what was removed. So the shim travels in the clear, with the removed lengths, and only what is
-//! left is combined.
+//! Receivers that hold the native, but not the relay's form of it, can make the same form only if they know
+//! the removed runs. So the shim travels in the clear, with the removed lengths, and only the remaining bytes
+//! are combined.
 
 use crate::shim::slots::Encoded;
 use crate::{Malformed, varint};

@@ -1,8 +1,8 @@
 //! A UDP datagram in an IP packet that was sent to somebody else, as the node's socket would have handed it
 //! over.
 //!
-//! Strict, where [`crate::inner`] is lax: of a packet that is cut short or a fragment there is nothing to be
-//! had. Checksums are not looked at: what is in a datagram authenticates itself.
+//! Strict, where [`crate::inner`] is lax: a truncated packet or a fragment gives no datagram. Checksums are
+//! not checked: the contents of a datagram authenticate themselves.
 
 use crate::Malformed;
 use crate::inner::UDP;

@@ -13,15 +13,15 @@
 //! ```
 //!
 //! The header is authenticated with the ciphertext (AEAD's associated data). `L` is set when another unit
-//! follows: what is sealed under a group's key and what only one station may read share one datagram so. A
-//! sealed unit has the version that its session agreed on. All other units are of version 1 in every version,
-//! and so is everything up to the ciphertext: by them nodes of any two versions meet, and agree on one that
-//! both speak or on [`PLAIN`].
+//! follows. So units under a group's key and units for one station share one datagram. A sealed unit has the
+//! version of its session. All other units are of version 1 in every version, and so is everything up to the
+//! ciphertext. By them nodes of any two versions meet, and agree on one that both speak or on [`PLAIN`].
 //!
 //! The receiver of the unit chooses the key id. For a handshake's first message and a group's key it is the
 //! sender's id, and for a reset the unknown one.
 //!
-//! A datagram has at most [`MAX_UNITS`]: what somebody who can seal nothing makes a node look up is bounded.
+//! A datagram has at most [`MAX_UNITS`], so that a stranger without a key causes a bounded number of
+//! look-ups.
 
 use crate::number::{from_u24, to_u24};
 use crate::{Malformed, take, take_array};

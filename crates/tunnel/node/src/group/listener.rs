@@ -1,4 +1,4 @@
-//! A station's end: opens what is sent to the group, restores what is for it, learns from everything.
+//! A station's end: opens traffic to the group, restores its own packets, learns from all packets.
 
 use super::heard::Untold;
 use super::others::Others;
@@ -16,10 +16,10 @@ use wire::group::{Joined, KEY_BYTES, Membership, OtherGroup, Shared};
 use wire::number::{COUNTER_BITS, SEQUENCE_BITS, widen};
 use wire::shim::MAX_RESTORED_BYTES;
 
-/// How far what is overheard may be ahead of what was sent to this member.
+/// Distance by which overheard numbers may be ahead of those to this member.
 const MOST_AHEAD: u64 = 1 << 22;
-/// A group's key gives way to the next before this many units: their counters are known from what of them is
-/// sent, whatever was heard before.
+/// A group's key gives way to the next before this many units: the sent bits of a counter then give all of
+/// it, whatever was heard before.
 const FIRST_HALF: u64 = (1 << (COUNTER_BITS - 1)) - 1;
 /// Packets that wait for chunks at once, and are known here.
 const MAX_WAITING: usize = 128;
@@ -33,9 +33,9 @@ pub(crate) enum Reached {
     Overheard,
 }
 
-/// One key of the group, with a window for each way: what is overheard may also be sent to us, and either may
-/// be lost. Any member can seal units under any counter, so that only what is proven moves the first window,
-/// and nothing that the second one says is final.
+/// One key of the group, with a window for each way: an overheard unit may also be sent to us, and either may
+/// be lost. Any member can seal units under any counter. So only proven units move the first window, and the
+/// second one decides nothing.
 pub(super) struct Keys {
     key_id: u32,
     key: TrafficKey,
@@ -283,13 +283,14 @@ impl Listener {
         !is_own && self.others.knows(key_id)
     }
 
-    /// Chunks that this member asked for. What they complete, [`completed`](Listener::completed) gives.
+    /// Takes chunks that this member requested. [`completed`](Listener::completed) gives the packets that
+    /// they complete.
     pub fn supplied(&mut self, now: Duration, reply: &[u8]) {
         // late, or for what was given up: nothing to do
         let _ = self.station.receive_reply(reply, now);
     }
 
-    /// The next packet that has waited and is whole: what it was of, and its frame's body.
+    /// The next packet that has waited and is whole: its record, and its frame's body.
     pub fn completed(&mut self, now: Duration) -> Option<(Waiting, Vec<u8>)> {
         while let Some(Delivered { number, packet }) = self.station.poll_deliver(now) {
             if let Some(mut waiting) = self.waiting.remove(&number.0) {

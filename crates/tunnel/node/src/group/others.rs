@@ -1,8 +1,8 @@
 //! Groups of other gateways that a member overhears (REfactor, section 3.4).
 //!
-//! Its own gateway tells it their keys. What it learns from them stands in the cache that it has for its own,
-//! for all gateways of an operator address chunks alike; what it heard it tells its own gateway, which tells
-//! theirs.
+//! Its own gateway tells it their keys. The station keeps their content in the cache for its own gateway,
+//! because all gateways of an operator address chunks alike. It reports overheard packets to its own gateway,
+//! and that gateway tells the others.
 
 use super::heard::Untold;
 use super::listener::Keys;

@@ -2,9 +2,9 @@
 //! node's driver names the peer that is the next hop. Packets follow it, including those that wait for the
 //! earlier one.
 //!
-//! Without a next hop packets wait as they do for a peer that is [down](crate::reachability), and are refused
-//! after that time. What others sent does not wait: where it came from may be where the way leads next, and
-//! nothing goes back there.
+//! Without a next hop packets wait as for a peer that is [down](crate::reachability), and are refused after
+//! that time. Packets of others do not wait: the way may lead next to their last hop, and nothing goes back
+//! there.
 
 use super::Node;
 use crate::config::Destination;
@@ -102,8 +102,8 @@ impl Destinations {
 }
 
 impl Node {
-    /// Says which peer is the next hop to a destination, by their indices in the configuration; `None`: there
-    /// is no way. What waits goes the new way. Indices that name nothing change nothing.
+    /// Sets the next hop to a destination, both by their indices in the configuration; `None`: there is no
+    /// way. Waiting packets go the new way. Unknown indices change nothing.
     pub fn set_next_hop(&mut self, now: Duration, destination: usize, next_hop: Option<usize>) {
         let Some(reached) = self.destinations.all.get_mut(destination) else { return };
         if reached.next_hop == next_hop || next_hop.is_some_and(|peer| peer >= self.peers.len()) {
@@ -168,8 +168,8 @@ impl Node {
         }
     }
 
-    /// Does not pass on what came for a destination to which no way leads on. Where it would only go back the
-    /// routes are about to change, and nobody is told.
+    /// Refuses a packet for a destination without a way onward. Where it could only return, the routes are
+    /// about to change, and its sender gets no message.
     pub(super) fn refuse_relayed(&mut self, now: Duration, way: Way, packet: &[u8], inner: &Inner) {
         let Way::Destination { index, next_hop, .. } = way else { return };
         self.destinations.all[index].refused_packets += 1;

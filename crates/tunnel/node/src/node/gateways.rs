@@ -1,4 +1,4 @@
-//! Several gateways of one operator: what a node makes of what they and the stations say
+//! Several gateways of one operator: a node's actions on their messages and the stations'
 //! ([`crate::roaming`]).
 
 use super::Node;
@@ -124,7 +124,7 @@ impl Node {
             (Told::Message(_), _) => self.peers[peer].counters.bad_frames += 1,
             (Told::Started, Roaming::Gateway(whereabouts)) => whereabouts.has_started(now, peer),
             (Told::Associated(association), Roaming::Gateway(whereabouts)) => {
-                // also one that has been away for so short a time that nobody noticed has lost what it had
+                // a station that was away for an unnoticed moment has lost its cache as well
                 if whereabouts.says(now, peer, association) {
                     self.peers[peer].end_membership(&mut outside!(self));
                 }

@@ -1,5 +1,5 @@
-//! A node of a mesh (REfactor, sections 2.2.2 and 3.4, Figure 1c): passes on what comes for others, and keeps
-//! in mind what it sent itself, which a relay that heard it will not send back.
+//! A node of a mesh (REfactor, sections 2.2.2 and 3.4, Figure 1c): passes on packets for others, and
+//! remembers its own packets, because a relay that heard them will not send them back.
 
 use super::{Named, Node};
 use crate::group::Listener;
@@ -9,8 +9,8 @@ use std::time::Duration;
 use wire::inner::Inner;
 
 impl Node {
-    /// A relay passes on what came from a peer and is for another one. What has no hop left is the kernel's
-    /// to answer.
+    /// Passes on packets that a peer sent and that are for another one. The kernel answers a packet without
+    /// hops left.
     pub(super) fn relay(&mut self, now: Duration, from: usize, delivered: usize) {
         if !self.config.mesh.forwards {
             return;

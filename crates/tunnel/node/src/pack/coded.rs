@@ -1,6 +1,6 @@
-//! The repair of TCP segments, at both ends of the hop: what [`recovery`] wants sent again goes before
-//! everything that waits, as the packet it was or combined with others; and a combined one is undone by what
-//! was delivered lately.
+//! The repair of TCP segments, at both ends of the hop. Retransmissions of [`recovery`] overtake all waiting
+//! packets, as the original packet or combined with others. The receiver undoes a combination with recently
+//! delivered packets.
 //!
 //! Below it hop ARQ may be at work, which repairs any protocol's packets and is told by receipts what is
 //! missing. Where it is, it has the first chance: a segment is then sent again from here only when it is
@@ -51,8 +51,8 @@ impl Link {
         }
     }
 
-    /// Whether TCP segments are repaired from here. Where they come to be left to the hop, what was kept of
-    /// them is forgotten.
+    /// Whether TCP segments are repaired from here. Where they are left to the hop, their stored segments are
+    /// forgotten.
     fn repairs_segments(&mut self) -> bool {
         let left_to_hop = self.leaves_segments_to_hop();
         let Some(snoop) = &mut self.snoop else { return false };

@@ -44,8 +44,8 @@ pub(crate) fn natives_mac(
 }
 
 impl Peer {
-    /// By what others know the native whose turn it is, and the packet's length, if it may leave with those
-    /// of others now. Where it is the peer's own turn, what else is to be said goes first.
+    /// Name of the next native for others, and the packet's length, if it may leave with those of others now.
+    /// Where it is the peer's own turn, other messages go first.
     pub(crate) fn native_that_waits(
         &mut self,
         now: Duration,

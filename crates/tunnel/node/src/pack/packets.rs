@@ -106,8 +106,8 @@ impl Overflow {
         Self { sequence, lane, session, class, frame_type, body, gone_bytes, packet: Vec::new() }
     }
 
-    /// The link sequence of the datagram it goes into, if that is its own: what was cut has travelled under
-    /// it before.
+    /// Link sequence of its datagram, if that is its own. A packet that was cut has travelled under it
+    /// before.
     pub fn own_sequence(&self) -> Option<u64> {
         (self.gone_bytes == 0).then_some(self.sequence)
     }
@@ -379,8 +379,8 @@ impl Peer {
         }
     }
 
-    /// Tries what is held again, oldest first: what it needs has come as `sequence`, or comes with one of the
-    /// others.
+    /// Tries the held packets again, oldest first: their references have come as `sequence`, or come with one
+    /// of the others.
     pub(super) fn restore_dependents(&mut self, now: Duration, sequence: u64, outside: &mut Outside<'_>) {
         let Some(link) = &self.link else { return };
         if link.repair.as_ref().is_none_or(Repair::is_empty) {
@@ -442,7 +442,7 @@ impl Peer {
             outside.deliveries.recycle(packet);
             return self.release(now, sequence, None, outside);
         }
-        // only now: what is stored is what the sender stored, and its header what the MAC was made over
+        // only now: the store holds the bytes of the sender's store, and the MAC covers the sent header
         if !self.take_mark(&mut packet, ecn) {
             outside.deliveries.recycle(packet);
             return self.release(now, sequence, None, outside);

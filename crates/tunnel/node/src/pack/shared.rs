@@ -21,8 +21,7 @@ use wire::natives::Natives;
 use wire::number::{from_u24, to_u24};
 use wire::unit::{SEALED_HEADER_BYTES, TAG_BYTES, emit_header};
 
-/// Bytes that a shared packet may take beyond those of its frame: what stands before it, and the shim without
-/// chunks.
+/// Additional bytes of a shared packet beside its frame: its front, and the shim without chunks.
 const AROUND_SHARED: usize = Shared::MOST_FRONT_BYTES + 1;
 /// Bytes that sharing may add to a packet that is alone in a datagram.
 pub const SHARING_BYTES: usize = FRONT_BYTES + AROUND_SHARED;

@@ -1,4 +1,4 @@
-//! The receiver's account: what arrived and is still to be reported.
+//! The receiver's account: received sequences without a report.
 
 use super::HISTORY;
 use crate::recover::RECEIPT_DELAY;
@@ -52,8 +52,8 @@ pub struct Received {
     late: Option<(u64, usize)>,
     /// Everything before is held, or so long ago that nothing is told of it any more.
     settled: u64,
-    /// Of what is before the newest runs, the last receipt told down to here; what is before that is next in
-    /// turn.
+    /// Of the sequences before the newest runs, the last receipt listed those down to here. Earlier ones are
+    /// next in turn.
     turn: u64,
     /// `next` when each of the last receipts was written, oldest first.
     reported: VecDeque<u64>,

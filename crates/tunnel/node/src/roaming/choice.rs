@@ -1,8 +1,8 @@
 //! A station's end: which of its gateways it is associated with.
 //!
-//! The one that it has stays the one as long as it answers; a better one is not looked for, since every move
-//! costs what the cache was worth. What has gone unanswered for [`MOVE_AFTER`] is reason enough if another
-//! gateway answers.
+//! A station keeps its gateway as long as it answers. It does not search for a better one, since every move
+//! costs the value of the cache. It moves when a message has no answer for [`MOVE_AFTER`] and another gateway
+//! answers.
 
 use crate::peer::Peer;
 use std::time::Duration;

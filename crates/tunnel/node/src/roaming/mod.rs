@@ -1,13 +1,13 @@
 //! Several gateways of one operator, and stations that move from one to another (REfactor, sections 2.2.2 and
 //! 3.3).
 //!
-//! A station has a session with each gateway that it knows and is *associated* with one: what it sends goes
-//! there ([`choice`]). It moves when that one does not answer and another does, and says of each ping to each
-//! gateway whether it is the one. Its inner address stays, so connections do.
+//! A station has a session with each gateway that it knows and is *associated* with one: its packets go there
+//! ([`choice`]). It moves when that one does not answer and another does. Each ping says whether its gateway
+//! is that one. The station's inner address stays, and so do its connections.
 //!
-//! A gateway takes a station's own word first ([`whereabouts`]), and beyond that what another gateway says,
-//! which has it; what comes for the station then goes there, through the tunnel that the gateways have
-//! between them. Who moves begins with an empty cache, and what the gateway knew of it is void.
+//! A gateway believes a station's own word first ([`whereabouts`]), and then a gateway that claims the
+//! station. Packets for the station then go there, through the tunnel between the two gateways. A station
+//! that moves begins with an empty cache, and the gateway's knowledge of it is void.
 
 mod choice;
 mod whereabouts;

@@ -85,7 +85,7 @@ const MAX_SACK_BLOCKS: usize = 4;
 /// An earlier packet of the flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Context<'a> {
-    /// Starts with its header; what follows does not matter.
+    /// Starts with its header; the following bytes do not matter.
     pub header: &'a [u8],
     /// How many packets ago it left, of this flow or any.
     pub distance: u32,

@@ -353,7 +353,7 @@ proptest! {
     }
 }
 
-/// Expands what may be anything; what comes out is a packet that could have been compressed.
+/// Expands any bytes; the result is a packet that could have been compressed.
 fn attack(context: &[u8], bytes: &[u8], payload: &[u8]) -> Result<(), TestCaseError> {
     let (mut rest, mut out) = (bytes, BEFORE.to_vec());
     if expand(&Context { header: context, distance: 3 }, &mut rest, payload, &mut out).is_err() {
