@@ -1,4 +1,4 @@
-/* How a node admits sessions, for the model checker spin. ARCHITECTURE.md, "Sessions and boots", has the
+/* How a node admits sessions, for the model checker spin. Decision 16 in docs/decisions has the
  * mechanism; node::admission, node::initiator and node::sessions have the code. handshake.md has the bounds.
  *
  * There is one initiator, one responder, and an attacker who owns the network. The attacker cannot break the

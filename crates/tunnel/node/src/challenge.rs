@@ -7,7 +7,7 @@ use wire::challenge::{Asks, COOKIE_BYTES, Challenge, SALT_BYTES};
 use wire::handshake::MARK_BYTES;
 use wire::unit::{Kind, TAG_BYTES, Unit, emit_header};
 
-/// The unit that gives a cookie to whoever has the network's key.
+/// A unit that gives a cookie to a holder of the network's key.
 #[must_use]
 pub fn give_cookie(
     cookie_key: &[u8; 32],
@@ -49,7 +49,7 @@ fn emit<const PLAIN: usize, const SEALED: usize>(
     letter
 }
 
-/// What a challenge asks of the initiator.
+/// The demand of a challenge on the initiator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked {
     /// To show this cookie.
@@ -58,7 +58,7 @@ pub enum Asked {
     NumberAbove(u64),
 }
 
-/// What a challenge of the initiation with `mark` asks; `None`: it is none of that.
+/// The demand of a challenge to the initiation with `mark`; `None` for any other message.
 #[must_use]
 pub fn open(
     cookie_key: &[u8; 32],

@@ -1,10 +1,10 @@
-//! Natives that share a frame (COPE; REfactor, section 2.2.2, Figure 1d): what is known of them here.
+//! Natives that share a frame (COPE; REfactor, section 2.2.2, Figure 1d), and the node's knowledge of them.
 //! [`mesh::cope`] has the pieces.
 //!
-//! A relay sends packets for several next hops as one, each of which takes the others' natives out of it
-//! because it has sent or overheard them. A *native* is a packet's transport payload: what stands before it
-//! changes from hop to hop, and travels beside. Who sent a native knows it by the link sequence that it had
-//! then; who overheard it, by group and number ([`wire::natives`]).
+//! A relay sends packets for several next hops as one. Each next hop removes the others' natives, because it
+//! has sent or overheard them. A *native* is a packet's transport payload. The headers before it change from
+//! hop to hop, and travel beside it. The sender of a native knows it by the link sequence that it had then,
+//! an overhearer by group and number ([`wire::natives`]).
 
 use crate::group::Untold;
 use mesh::cope::PacketId;
@@ -20,13 +20,13 @@ use wire::natives::{Name, Overheard};
 use wire::removed::Removed;
 use wire::shim::slots::Encoded;
 
-/// What has fewer bytes is not worth a component.
+/// Natives with fewer bytes do not become components.
 pub const LEAST_BYTES: usize = 128;
 /// Bytes of each pool,
 const POOL_BYTES: usize = 4 << 20;
 /// ... and how long a native stays: longer than it waits in a relay's queue.
 const POOL_FOR: Duration = Duration::from_secs(2);
-/// What was overheard is told within this.
+/// Latest time to report an overheard native.
 const TELL_WITHIN: Duration = Duration::from_millis(5);
 /// ... or when it is so much.
 const MOST_UNTOLD: u32 = 64;
@@ -43,7 +43,7 @@ const LEAST_SUCCESS: f64 = 0.5;
 /// How rarely.
 const TRY_EVERY: u32 = 64;
 
-/// What of a packet others can have overheard.
+/// The part of a packet that others can overhear: its transport payload.
 pub fn native<'a>(packet: &'a [u8], inner: &Inner) -> &'a [u8] {
     &packet[packet.len() - inner.payload_bytes().min(packet.len())..]
 }
@@ -67,15 +67,15 @@ fn overheard(name: Overheard) -> Option<PacketId> {
         .then_some(PacketId { source, number: name.key_id << 24 | name.number & 0xff_ffff })
 }
 
-/// What a node knows of natives.
+/// A node's knowledge of natives.
 pub(crate) struct Coding {
     sent: Pool,
     heard: Pool,
-    /// Which member says that it overheard what.
+    /// The members' reports of overheard natives.
     neighbours: Neighbours,
-    /// What was overheard from which peer, until others are told.
+    /// Overheard natives by peer index, until others are told.
     pub news: Vec<(usize, Overheard)>,
-    /// Whose turn it is to be a partner, and the addressee.
+    /// Index of the next partner in turn, and the addressee.
     pub turn: usize,
 }
 
@@ -148,7 +148,7 @@ pub(crate) struct Form {
     pub front: Vec<u8>,
     /// The group's number.
     pub number: u64,
-    /// What goes into the XOR.
+    /// The bytes for the XOR.
     pub literals: Vec<u8>,
     /// [`Removed`], or empty.
     pub removed: Vec<u8>,
@@ -174,7 +174,7 @@ impl Form {
     }
 }
 
-/// What a relay is to be told of what was overheard.
+/// Unreported natives that this node overheard, for a relay, by group key id.
 #[derive(Debug, Default)]
 pub struct Reports(VecDeque<(u32, Untold)>);
 
@@ -209,8 +209,7 @@ impl Reports {
     }
 }
 
-/// Under which names others could overhear what came from a peer lately: link sequence, name, and the bytes
-/// of its rest.
+/// Names of recent packets from a peer for overhearers: link sequence, name, and length of the rest in bytes.
 #[derive(Debug, Default)]
 pub struct Named(VecDeque<(u64, Overheard, usize)>);
 
@@ -232,8 +231,8 @@ impl Named {
     }
 }
 
-/// How a member gets on with natives that share a frame: what it cannot take out, or does not hear, comes
-/// again alone.
+/// A member's success with natives that share a frame. A native that it cannot take out, or does not hear,
+/// comes again alone.
 #[derive(Debug)]
 pub struct Separated {
     under_way: VecDeque<u64>,

@@ -1,4 +1,4 @@
-//! What a node is told before it starts, checked as a whole.
+//! Configuration of a node, checked as a whole before its start.
 
 use crate::keys::{NetworkKey, PresharedKey, PrivateKey, PublicKey};
 use crate::lanes::MAX_LANES;
@@ -17,18 +17,18 @@ pub struct Config {
     pub private_key: PrivateKey,
     /// The network's key.
     pub network_key: NetworkKey,
-    /// The key that the network had before. Handshakes under it are answered, and are tried with whoever does
-    /// not answer under the new one.
+    /// The network's previous key. The node answers handshakes under it, and tries it with peers that do not
+    /// answer under the new one.
     pub previous_network_key: Option<NetworkKey>,
-    /// What this node shares with a peer beside the network's key, by the peer's public key.
+    /// Keys that this node shares with one peer beside the network's key, by the peer's public key.
     pub preshared_keys: BTreeMap<PublicKey, PresharedKey>,
     /// Peers whose handshakes are refused, and which are sent nothing.
     pub revoked: BTreeSet<PublicKey>,
-    /// Whom it talks to.
+    /// Its peers.
     pub peers: Vec<PeerConfig>,
     /// How repeated bytes are removed on the way out, and how much is stored for each direction.
     pub reduce: re::Parameters,
-    /// What is left out beside repeated bytes.
+    /// Savings beside repeated bytes.
     pub shorten: Shortening,
     /// Bytes of packets that may wait for one peer; beyond, the longest flow's oldest are dropped.
     pub queue_bytes: usize,
@@ -50,9 +50,9 @@ pub struct Config {
     pub recover: Option<recovery::Settings>,
     /// Whether it becomes a member of groups, and has one of its own where it has several peers.
     pub group: Option<Group>,
-    /// Which peers are gateways of one operator.
+    /// The peers that are gateways of one operator.
     pub gateways: Gateways,
-    /// What it does in a mesh.
+    /// Its part in a mesh.
     pub mesh: Mesh,
     /// Whether the senders of TCP segments make their windows larger by what is removed: packets then wait to
     /// fill datagrams, are cut also where the air loses much, and [`crate::Event::Ratio`] is told.
@@ -91,12 +91,12 @@ impl Config {
     }
 }
 
-/// What a node does in a mesh, where not everybody hears everybody.
+/// A node's part in a mesh, where some nodes do not hear each other.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Mesh {
-    /// It is a relay: what comes for another peer goes there, as the peers' addresses say.
+    /// It is a relay: packets for another peer go there, by the peers' addresses.
     pub forwards: bool,
-    /// Peers that are relays, by their index: what comes from them may have begun anywhere.
+    /// Indices of the peers that are relays: their packets may have any source.
     pub relays: Vec<usize>,
     /// Natives for several peers leave as one frame, where it is a relay; and it takes such frames apart.
     /// Only where it has a group.
@@ -109,9 +109,9 @@ pub struct Mesh {
 /// A node of the mesh that is not a peer, or not always.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Destination {
-    /// What people call it.
+    /// Its name, for people.
     pub name: String,
-    /// Which inner addresses are reached through it.
+    /// Inner addresses that are reached through it.
     pub allowed_ips: Vec<IpNet>,
 }
 
@@ -123,14 +123,13 @@ impl Mesh {
     }
 }
 
-/// Which peers are gateways of one operator, by their index.
+/// Indices of the peers that are gateways of one operator.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Gateways {
     /// The only peer, or nothing is made of it.
     #[default]
     One,
-    /// This node is a station, which is associated with one of these at a time. They lead to the same
-    /// addresses.
+    /// This node is a station, associated with one of these at a time. All of them reach the same addresses.
     Choice(Vec<usize>),
     /// This node is a gateway, and these are others, through which stations that have moved are reached.
     Neighbours(Vec<usize>),
@@ -147,14 +146,13 @@ impl Gateways {
     }
 }
 
-/// What a node does with what its peers could overhear.
+/// Settings for traffic that the node's peers could overhear.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Group {
     /// Its caches have two to this many slots, each of 256 bytes of address space and as much memory as is
     /// used.
     pub slot_bits: u8,
-    /// At which rate its radio sends, in bits a second: what a request for what was missing costs is reckoned
-    /// by it.
+    /// Rate of its radio in bits a second, for the cost of a request for missing chunks.
     pub rate_bits_per_second: u64,
 }
 
@@ -179,19 +177,19 @@ impl Group {
 /// One peer.
 #[derive(Debug, Clone)]
 pub struct PeerConfig {
-    /// What people call it.
+    /// Its name, for people.
     pub name: String,
     /// Its key.
     pub public_key: PublicKey,
     /// Where it is; `None`: it will come to us.
     pub endpoint: Option<SocketAddr>,
-    /// Which inner addresses are reached through it, and may come from it.
+    /// Inner addresses that are reached through it, and its permitted sources.
     pub allowed_ips: Vec<IpNet>,
     /// How long nothing is sent before a keepalive goes out; `None`: never.
     pub keepalive: Option<Duration>,
 }
 
-/// What is wrong with a configuration, with the mend.
+/// A mistake in a configuration, with its correction.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ConfigError {
     /// The same key twice.
@@ -218,14 +216,14 @@ pub enum ConfigError {
     /// The repair of TCP segments.
     #[error(transparent)]
     Recover(#[from] recovery::SettingsError),
-    /// What is shared.
+    /// The sharing with a group.
     #[error(transparent)]
     Group(#[from] overhear::SettingsError),
 }
 
 impl Config {
-    /// What is shared among the peers, if there are several: other gateways' stations count, other gateways
-    /// do not.
+    /// The group's settings, if the node has several peers for it. Stations of other gateways count, other
+    /// gateways do not.
     #[must_use]
     pub fn sharing(&self) -> Option<Group> {
         let others = self.gateways.peers().len();

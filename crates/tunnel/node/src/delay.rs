@@ -1,4 +1,4 @@
-//! Delay: what round trips tell of the path: its length, and whether its queue is long.
+//! Delay: length of the path, and of its queue, from round trips.
 //!
 //! Losses come of two causes that look alike in a receipt. One is the air; the other is a full queue, which
 //! is how the path asks the end hosts to slow down. The queue shows in the round trip of the packets that got
@@ -97,7 +97,7 @@ mod tests {
             assert_eq!(delay.queue_is_long(), long, "{rtt} ms");
         }
         assert_eq!(delay.shortest(), Some(20 * MS));
-        // what was long ago is forgotten
+        // old round trips are forgotten
         for second in 20..60 {
             delay.sample(second * 1000 * MS, 50 * MS);
         }

@@ -1,12 +1,12 @@
-//! What the outer header says of the packets inside, and what the inner ones are told of the outer (RFC
+//! Traffic class of the outer header from the packets inside, and of inner packets from the outer header (RFC
 //! 6040).
 //!
-//! On the way out a datagram has the traffic class of its packets: the ECN codepoint in RFC 6040's normal
-//! mode, which copies it, so that routers on the way may mark instead of drop; and the DSCP, if that is
-//! wanted. A datagram has one class and may hold several packets, of which the RFC says nothing: only packets
-//! of equal class share one. Any other rule would let a mark reach a packet whose sender would not understand
-//! it, or lose one that was there. What is no packet has no class and rides along; alone it is not
-//! ECN-capable.
+//! On the way out a datagram has the traffic class of its packets. It copies the ECN codepoint (RFC 6040,
+//! normal mode), so that routers on the way may mark instead of drop. It copies the DSCP if the configuration
+//! enables it. A datagram has one class and may hold several packets. The RFC does not define that case: only
+//! packets of equal class share one. Any other rule would let a mark reach a packet whose sender does not
+//! support it, or lose one. Control frames have no class and join any datagram. A datagram with control
+//! frames only is not ECN-capable.
 //!
 //! On the way in the codepoint of the datagram and that of each packet become one by RFC 6040's table
 //! (section 4.2). The DSCP inside stays: the way between two nodes is a pipe (RFC 2983, 3.1).
@@ -45,7 +45,7 @@ impl OuterClass {
     }
 }
 
-/// What RFC 6040 makes of a packet's codepoint and that of the datagram it came in.
+/// Result of RFC 6040 for the codepoints of a packet and of its datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Combined {
     /// The packet's from now on; `None`: the packet is dropped, for a router met congestion and its sender

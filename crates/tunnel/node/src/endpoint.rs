@@ -1,9 +1,9 @@
 //! Where a peer is.
 //!
-//! Whoever is on the path can let any unit arrive from an address of its own first. So an address is believed
-//! only when what was sent *there* was heard by the peer: a ping with a token that went nowhere else (as QUIC
-//! validates paths, RFC 9000, section 8.2), or the response that made a session. The address before is used
-//! until then.
+//! An attacker on the path can let any unit arrive first from its own address. So a node believes an address
+//! only when the peer heard a message that was sent *there*: a ping with a token that went to no other
+//! address (as QUIC validates paths, RFC 9000, section 8.2), or the response that made a session. It uses the
+//! earlier address until then.
 
 use rand::{Rng, RngExt};
 use std::net::SocketAddr;
@@ -14,13 +14,13 @@ const MAX_CLAIMS: usize = 4;
 /// How often each is asked, and how soon again.
 const MOST_ASKED: u32 = 8;
 const ASK_AGAIN_AFTER: Duration = Duration::from_millis(300);
-/// What the tokens of these pings begin with: those of other pings have the size of a probe there.
+/// First bytes of these pings' tokens. Other pings have the size of a probe there.
 const FRONT: [u8; 2] = [0xff; 2];
 
 /// How new a unit is: when its session was established here, and its counter in that.
 pub type Age = (Duration, u64);
 
-/// What a ping to an address asks to be told again.
+/// Token of a ping to an address, which the answer repeats.
 pub type Token = [u8; 8];
 
 /// The address of one peer.
@@ -29,7 +29,7 @@ pub struct Endpoint {
     address: Option<SocketAddr>,
     /// Whether the peer is known to hear what is sent there.
     is_proven: bool,
-    /// Of the newest unit that said where it is.
+    /// Age of the newest unit with an address.
     newest: Age,
     claims: Vec<Claim>,
 }

@@ -1,4 +1,4 @@
-//! What a node tells its driver: things a person would want in a log, and, when asked for, every packet.
+//! Events for the node's driver: news for a log, and on request every packet.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -49,9 +49,9 @@ pub enum Event {
     },
     /// This node, a station, is associated with another gateway now.
     Moved {
-        /// Which one it was.
+        /// Name of the earlier gateway.
         from: String,
-        /// Which one it is.
+        /// Name of the new gateway.
         to: String,
     },
     /// A peer's response does not verify. Told at most every minute.
@@ -107,7 +107,7 @@ pub struct SentPacket {
     pub peer: usize,
     /// Its link sequence.
     pub sequence: u64,
-    /// Whose it is.
+    /// The flow.
     pub flow: Flow,
     /// TCP's sequence number, for TCP.
     pub tcp_sequence: Option<u32>,
@@ -121,14 +121,14 @@ pub struct SentPacket {
     pub references: Vec<u64>,
 }
 
-/// What became of a packet that arrived.
+/// Fate of a packet that arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// Delivered.
     Delivered,
     /// Not restored, not delivered.
     Undecodable,
-    /// Not restored yet: what it needs has been asked for.
+    /// Not restored yet: the node has requested the packets that it needs.
     Held,
     /// Delivered late, after a repair.
     Repaired,

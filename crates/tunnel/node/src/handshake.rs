@@ -31,7 +31,7 @@ const MESSAGE_BYTES: usize = 512;
 /// An initiation with the network's mark, not decrypted yet.
 #[derive(Clone)]
 pub struct Marked<'a> {
-    /// Whose mark it is.
+    /// The network of the mark.
     pub network: Arc<Network>,
     /// The mark.
     pub mark: [u8; MARK_BYTES],
@@ -81,25 +81,25 @@ pub struct Keys {
     pub receive: [u8; 32],
 }
 
-/// Who this node is.
+/// This node's keys.
 pub struct Identity {
     private_key: PrivateKey,
     /// The network's key, under which this node begins handshakes.
     network: Arc<Network>,
     /// The one before, while there are nodes that have no other.
     previous: Option<Arc<Network>>,
-    /// What is shared with a peer beside the network's key.
+    /// Keys that are shared with one peer beside the network's key.
     preshared_keys: BTreeMap<PublicKey, PresharedKey>,
     reset_key: [u8; 32],
 }
 
-/// What an initiation says.
+/// The contents of an initiation.
 pub struct HeardInitiation {
-    /// Whose it is.
+    /// Public key of the initiator.
     pub from: PublicKey,
-    /// What that node says of itself.
+    /// That node's announcements.
     pub hello: Hello,
-    /// What the response is made with.
+    /// The state that makes the response.
     pub state: HandshakeState,
     /// The network under whose key both are.
     pub network: Arc<Network>,
@@ -139,8 +139,8 @@ impl Identity {
         }
     }
 
-    /// The network of the attempt behind one under the key of `before`: whoever has not answered under the
-    /// new key may have the previous one alone, and it is the new one's turn again after that.
+    /// The network of the attempt after one under the key of `before`. A peer without an answer under the new
+    /// key may have only the previous one. The attempt after that uses the new one again.
     #[must_use]
     pub fn network_after(&self, before: Option<&Network>) -> &Arc<Network> {
         match (&self.previous, before) {
@@ -167,7 +167,7 @@ impl Identity {
         Some(key)
     }
 
-    /// What this node shows when it does not know `key_id` any more.
+    /// The token that this node shows when it no longer knows `key_id`.
     #[must_use]
     pub fn reset_token(&self, key_id: u32) -> [u8; RESET_TOKEN_BYTES] {
         keyed_mark(&self.reset_key, &[&key_id.to_be_bytes()])

@@ -1,4 +1,4 @@
-//! What a relay changes of a packet that it passes on: one hop fewer is left (RFC 1812, 5.3.1; RFC 8200, 3).
+//! A relay's change of a forwarded packet: one hop fewer (RFC 1812, 5.3.1; RFC 8200, 3).
 
 use crate::ecn::updated;
 

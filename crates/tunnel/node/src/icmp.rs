@@ -1,4 +1,4 @@
-//! What an inner host is told when its packet cannot go on: ICMP (RFC 792) and ICMPv6 (RFC 4443).
+//! Messages to an inner host whose packet cannot go on: ICMP (RFC 792) and ICMPv6 (RFC 4443).
 //!
 //! The message seems to come from the packet's destination and not from this node. The kernel behind the TUN
 //! takes a packet from outside with an address of its own for a forgery, and a firewall lets a message about

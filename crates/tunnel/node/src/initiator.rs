@@ -37,16 +37,16 @@ const COMPLAIN_EVERY: Duration = Duration::from_secs(60);
 /// Without a keepalive, an unanswered handshake is given up after this.
 const GIVE_UP_AFTER: Duration = Duration::from_secs(90);
 
-/// What a handshake needs to know of the node.
+/// The node's facts for a handshake.
 pub struct Introduction<'a> {
-    /// Who the node is.
+    /// The node's keys.
     pub identity: &'a Identity,
-    /// What it says of itself; numbers and reset token are filled in.
+    /// Its announcements, without numbers and reset token.
     pub hello: Hello,
 }
 
 impl Introduction<'_> {
-    /// What is said in a handshake with these numbers, for the session `local_id`.
+    /// The hello of a handshake with these numbers, for the session `local_id`.
     #[must_use]
     pub fn hello(&self, number: u32, across_boots: u64, local_id: u32) -> Hello {
         let reset_token = self.identity.reset_token(local_id);
@@ -89,9 +89,9 @@ struct Attempt {
 
 /// A handshake that was answered.
 pub struct Answered {
-    /// By which the peer names the session to us, and we to it.
+    /// Ids of the session in the peer's units to us, and in ours to it.
     pub ids: (u32, u32),
-    /// What this node said, and what the peer said.
+    /// The hellos of this node and of the peer.
     pub hellos: (Hello, Hello),
     /// The session's keys.
     pub keys: Keys,
@@ -100,7 +100,7 @@ pub struct Answered {
 }
 
 impl Initiator {
-    /// Whose handshakes have higher numbers than this one, across boots.
+    /// An initiator with higher numbers than this one, across boots.
     #[must_use]
     pub fn above(across_boots: u64) -> Self {
         Initiator { begun: 0, across_boots, trying: None, complained: None }

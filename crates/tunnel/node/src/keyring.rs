@@ -11,7 +11,7 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use wire::reset::RESET_TOKEN_BYTES;
 
-/// What a peer shows when it has forgotten a session: by which id we name that to it, and its token.
+/// The reset of a forgotten session: the key id in our units to the peer, and the peer's token.
 pub type Shown = (u32, [u8; RESET_TOKEN_BYTES]);
 
 /// The key ids in use, and whose they are (index of the peer).
@@ -28,7 +28,7 @@ pub struct Keyring {
 #[derive(Debug)]
 struct Owner {
     peer: usize,
-    /// What resets the session, once there is one.
+    /// The session's reset, after its handshake.
     shown: Option<Shown>,
 }
 
@@ -73,13 +73,14 @@ impl Keyring {
         }
     }
 
-    /// Whose `id` is.
+    /// Index of the peer with the key id `id`.
     #[must_use]
     pub fn owner(&self, id: u32) -> Option<usize> {
         self.owners.get(&id).map(|owner| owner.peer)
     }
 
-    /// Whose sessions are reset by this. They are several only if a peer says another's token for its own.
+    /// Indices of the peers with sessions that this resets. They are several only if a peer announces
+    /// another's token as its own.
     pub fn owners_by_reset(&self, shown: Shown) -> impl Iterator<Item = usize> + '_ {
         let sessions = self.resets.range((shown, 0)..=(shown, u32::MAX));
         sessions.filter_map(|(_, id)| self.owner(*id))

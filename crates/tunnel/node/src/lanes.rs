@@ -1,12 +1,12 @@
 //! Lanes: several source ports for one peer, so that what stands between the two nodes and treats flows apart
 //! (equal-cost paths, policers, address translation) sees several.
 //!
-//! Only a node that knows where its peer is uses several ports; the other answers each from its one port to
-//! where it came from, because nothing else passes an address translator. An inner flow keeps to one lane, so
-//! that nothing in it is reordered that was not before. Lane 0 is the peer's endpoint: handshakes go there,
-//! and what is said of it alone is what was said before there were lanes. A unit from another lane begins
-//! with a frame that says so, by which its receiver tells a lane from a peer that has moved. Every lane has
-//! keepalives of its own.
+//! Only a node that knows the address of its peer uses several ports. The other answers each lane from its
+//! one port to the lane's address, because an address translator passes nothing else. An inner flow keeps to
+//! one lane, so that lanes do not reorder it. Lane 0 is the peer's endpoint: handshakes go there, and its
+//! units have the same form as without lanes. A unit from another lane begins with a frame that names the
+//! lane. By it the receiver distinguishes a lane from a peer that has moved. Every lane has keepalives of its
+//! own.
 
 use crate::endpoint::Age;
 use std::net::SocketAddr;
@@ -68,13 +68,13 @@ impl Lanes {
         (self.own, 1 + self.heard[1..].iter().flatten().count())
     }
 
-    /// Which of our source ports a lane has.
+    /// Index of the lane's source port.
     #[must_use]
     pub fn source_port(&self, lane: usize) -> usize {
         lane % self.own
     }
 
-    /// Where a lane leads to, for a peer whose endpoint this is.
+    /// Address of a lane's far end, for a peer with this endpoint.
     #[must_use]
     pub fn address(&self, lane: usize, endpoint: SocketAddr) -> SocketAddr {
         self.heard[lane % self.theirs].map_or(endpoint, |heard| heard.address)
@@ -97,7 +97,7 @@ impl Lanes {
         true
     }
 
-    /// The peer is at another address: what is known of lanes elsewhere is out of date.
+    /// The peer is at another address: the known addresses of other lanes are out of date.
     pub fn move_to(&mut self, address: SocketAddr) {
         for heard in &mut self.heard {
             *heard = heard.filter(|heard| heard.address.ip() == address.ip());

@@ -1,26 +1,25 @@
 //! The node, sans-IO: one state machine between IP packets and datagrams.
 //!
-//! Two nodes meet by a [handshake], whose result is a [session]: traffic keys, counters under them, a
-//! [replay] window. What they share beyond keys is a [link]: link sequences, [receipts], the stores of what
-//! was sent and received. A link lasts from one boot of either node to the next; sessions come and go within
-//! it.
+//! Two nodes meet by a [handshake]. Its result is a [session]: traffic keys, counters under them, a [replay]
+//! window. Beside keys they share a [link]: link sequences, [receipts], the stores of sent and received
+//! packets. A link lasts from one boot of either node to the next. Sessions begin and end within it.
 //!
-//! On the way out a packet is *classified* (its destination leads to a [peer][route]), waits in the [queue],
-//! is *[reduce]d* and *[shorten]ed* when its turn comes, *[pack]ed* with what else is to be said, and
-//! *[seal]ed*. On the way in a unit is *opened*, *unpacked*, its packets *restored*, their sources checked,
-//! and *delivered*. What could not be restored is [repair]ed by request where the peer offers it, and
-//! otherwise left to the end hosts. Under the policy `adaptive` the hop repairs its own losses: what receipts
-//! show to be missing is sent again ([recover]), what came too early waits for it ([release]), and losses of
-//! a full queue are left to be seen ([delay]).
+//! On the way out a packet is *classified* (its destination belongs to a [peer][route]), waits in the
+//! [queue], is *[reduce]d* and *[shorten]ed* in its turn, *[pack]ed* with other messages, and *[seal]ed*. On
+//! the way in a unit is *opened*, *unpacked*, its packets *restored*, their sources checked, and *delivered*.
+//! A packet that cannot be restored is [repair]ed by request if the peer offers it, and otherwise left to the
+//! end hosts. Under the policy `adaptive` the hop repairs its own losses: it retransmits packets that
+//! receipts show as missing ([recover]), early packets wait for them ([release]), and the end hosts see the
+//! losses of a full queue ([delay]).
 //!
-//! A gateway whose stations hear each other *shares* what it sends them ([group]): what one of them has heard
-//! on its way to another is not sent to it again. What is overheard comes by [`Node::handle_overheard`].
+//! A gateway whose stations hear each other *shares* its packets ([group]). It does not send content again
+//! that a station has overheard. Overheard datagrams arrive by [`Node::handle_overheard`].
 //!
-//! Of several gateways a station uses one at a time, and they tell each other who has whom and who hears whom
-//! ([roaming]).
+//! A station uses one of several gateways at a time. The gateways exchange their stations, and the stations
+//! that these hear ([roaming]).
 //!
-//! A *relay* passes on what comes for others, and removes from it what they sent or overheard themselves:
-//! what a node hears of a peer's group stands in what it knows of its own, too.
+//! A *relay* passes on packets for others, and removes content that they sent or overheard themselves. A node
+//! adds the content of a peer's group to its own knowledge.
 //!
 //! A node never asks the time, draws randomness from the system or touches a socket: a driver hands it `now`
 //! (since any origin), packets and datagrams, and takes what it gives:

@@ -46,29 +46,30 @@ pub struct Link {
     pub peer_boot: u64,
     /// Nothing is in common but the plain tunnel: packets go as they are, and nothing is told of them.
     pub is_plain: bool,
-    /// What was sent.
+    /// Sequences that were sent.
     pub outstanding: Outstanding,
-    /// What arrived.
+    /// Sequences that arrived.
     pub received: Received,
     /// Leaves out what the peer has.
     pub reduce: Reduce,
     /// Puts back what we have.
     pub restore: Restore,
-    /// Parks what cannot be restored yet, and asks for what is missing; only if the peer answers requests or
-    /// sends again by itself.
+    /// Parks packets that cannot be restored yet, and requests their references; only if the peer answers
+    /// requests or retransmits by itself.
     pub repair: Option<Repair>,
     /// Keeps what is not confirmed, to send it again; only under a policy that wants it.
     pub recover: Option<Recover>,
     /// Hands packets on in order; only if the peer sends again what is lost.
     pub release: Option<Release>,
-    /// Repairs TCP segments that the hop lost; only if the configuration wants it, or the peer tells of them.
+    /// Repairs TCP segments that the hop lost; only if the configuration enables it, or the peer reports such
+    /// segments.
     pub snoop: Option<Snoop>,
     /// Watches TCP flows from the peer, to tell it what the hop lost; only if the configuration wants it, and
     /// the peer does not know by receipts.
     pub upstream: Option<Upstream>,
     /// Coded repairs that wait to be sent, with their traffic classes.
     pub coded: VecDeque<(u8, Vec<u8>)>,
-    /// What was delivered lately; only if the peer may send coded repairs.
+    /// Recently delivered packets; only if the peer may send coded repairs.
     pub history: Option<History>,
     /// The round trip from here over the hop to the end hosts behind it.
     pub path_delay: PathDelay,
@@ -76,7 +77,7 @@ pub struct Link {
     pub overflow: Option<Overflow>,
     /// Whether a datagram waits to be filled; only where senders are boosted.
     pub filling: Option<Filling>,
-    /// That datagram.
+    /// The datagram that waits to be filled.
     pub begun: Option<Begun>,
     /// Whether the peer joins packets that were cut.
     pub peer_joins: bool,
@@ -96,11 +97,11 @@ pub struct Link {
     pub separates: bool,
     /// It sends such.
     pub combines: bool,
-    /// So this node keeps what it sends to it, and tells it what it overheard.
+    /// So this node keeps its packets to it, and reports overheard packets.
     pub tells_of_natives: bool,
-    /// What is to be told.
+    /// Unreported packets.
     pub reports: Reports,
-    /// Under which names others could overhear what came from it.
+    /// Names of its packets for overhearers.
     pub named: Named,
     /// Control frames for it that wait: what gateways say to each other.
     pub letters: VecDeque<Vec<u8>>,
@@ -112,7 +113,7 @@ pub struct Link {
     pub flushed: bool,
 }
 
-/// What this node answers to and stores, as it says in its hello.
+/// This node's capabilities, as its hello has them.
 #[must_use]
 pub fn capabilities(config: &Config) -> u32 {
     let (parameters, recover) = (&config.reduce, config.recover.as_ref());
@@ -132,7 +133,7 @@ pub fn capabilities(config: &Config) -> u32 {
         | if sends_again(parameters) { RECOVERS } else { 0 }
 }
 
-/// What a peer with these capabilities undoes.
+/// Codings that a peer with these capabilities undoes.
 fn undoes(capabilities: u32) -> Undoes {
     match [UNCODES_ROWS, UNCODES].map(|it| capabilities & it != 0) {
         [true, true] => Undoes::Rows,
@@ -141,8 +142,8 @@ fn undoes(capabilities: u32) -> Undoes {
     }
 }
 
-/// Whether this node sends again what is lost; a packet in another form than the compact one may refer to
-/// nothing by name, so that nobody knows what it waits for.
+/// Whether this node retransmits lost packets. Packets in another form than the compact one may refer to
+/// packets without a name, so that the sender does not know their references.
 pub(crate) fn sends_again(parameters: &Parameters) -> bool {
     parameters.policy == Policy::Adaptive && parameters.form == Form::Compact
 }
@@ -175,8 +176,8 @@ impl Link {
         let (answers, recovers) =
             (hello.capabilities & ANSWERS_REQUESTS != 0, hello.capabilities & RECOVERS != 0);
         let shortening = if hello.capabilities & LENGTHENS != 0 { shortening } else { Shortening::NONE };
-        // what is compressed repeats nothing that others could have heard; what is shared is compressed when
-        // it is cut
+        // compressed content repeats nothing that others could have heard; shared packets are compressed when
+        // they are cut
         let literals = shortening.literals && !(shares && hello.capabilities & LISTENS != 0);
         let shortening = Shortening { literals, ..shortening };
         let snoop = match recover {
@@ -247,10 +248,10 @@ impl Link {
         self.recover.is_some() && self.outstanding.srtt().is_some()
     }
 
-    /// For how long a packet waits behind a gap: until it would come too late for the end hosts, if the gap
-    /// is likely to be filled by then, and otherwise not at all. Where the hop is most of the path, waiting
-    /// would only keep acknowledgements from senders, who would have repaired the loss as soon; and what
-    /// fills the gap then undoes what they did to their windows.
+    /// Time for which a packet waits behind a gap: until it would be too late for the end hosts, if the gap
+    /// is likely to close by then, and otherwise zero. Where the hop is most of the path, waiting would only
+    /// delay acknowledgments. The senders would have repaired the loss as soon. The late packet in the gap
+    /// then undoes their change of the window.
     #[must_use]
     pub fn patience(&self) -> Duration {
         let (Some(srtt), Some(path)) = (self.outstanding.srtt(), self.path_delay.shortest()) else {
@@ -343,7 +344,7 @@ impl Link {
         [repair.and_then(Repair::timeout), upstream.and_then(Upstream::timeout)].into_iter().flatten().min()
     }
 
-    /// What is measured of the path.
+    /// Measurements of the path.
     #[must_use]
     pub fn measured(&self) -> Measured {
         Measured { srtt: self.outstanding.srtt(), loss: self.outstanding.loss() }

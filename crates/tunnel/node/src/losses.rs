@@ -16,7 +16,7 @@ const AT_ONCE_OF: f64 = 2048.0;
 /// ... but no more than this.
 const AT_ONCE: f64 = 32.0;
 
-/// What is known of losses on one hop.
+/// Knowledge of losses on one hop.
 #[derive(Debug, Default)]
 pub struct Losses {
     /// Packets of whose fate was heard while the queue was short, and how many of them were lost.

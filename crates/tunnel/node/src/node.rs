@@ -52,7 +52,7 @@ const MESSAGES_PER_SECOND: u32 = 100;
 pub struct Transmit {
     /// Where it goes.
     pub to: SocketAddr,
-    /// Which of this node's ports it leaves from: less than [`Config::source_ports`].
+    /// Index of this node's source port, less than [`Config::source_ports`].
     pub source_port: usize,
     /// The outer header's traffic class: DSCP (6 bits) and ECN (2 bits).
     pub class: u8,
@@ -77,7 +77,7 @@ impl Transmit {
 /// A packet that came from elsewhere, and by what its native is known to others.
 type Named<'a> = (&'a [u8], Option<Name>);
 
-/// What stands around the ciphertext of a sealed unit.
+/// The bytes around the ciphertext of a sealed unit.
 struct Sealed {
     from: SocketAddr,
     ecn: u8,
@@ -94,13 +94,13 @@ pub struct Node {
     started: Duration,
     rng: ChaCha12Rng,
     routes: Routes,
-    /// To whom the way changes.
+    /// Destinations with a changing way.
     destinations: Destinations,
     keyring: Keyring,
     peers: Vec<Peer>,
-    /// Which of them has a public key.
+    /// Peer index by public key.
     by_public_key: BTreeMap<PublicKey, usize>,
-    /// Whose turn it is to send.
+    /// Index of the next peer to send to.
     turn: usize,
     /// Handshake messages and resets, which are not sealed.
     letters: VecDeque<(SocketAddr, Vec<u8>)>,
@@ -139,7 +139,7 @@ impl Node {
     ) -> Result<Self, ConfigError> {
         config.validate()?;
         let mut rng = ChaCha12Rng::from_seed(seed);
-        // from a stream of their own: what is drawn for one purpose does not change what is drawn for another
+        // from a stream of their own: draws for one purpose do not change the draws for another
         let mut salts = rng.clone();
         salts.set_stream(1);
         let cookie_secret = shard.cookie_secret().unwrap_or_else(|| {
@@ -200,7 +200,7 @@ impl Node {
     /// The largest inner packet that fits in a datagram, where the path carries what it is thought to.
     #[must_use]
     pub fn max_packet_bytes(&self) -> usize {
-        // a relay shares what it passes on, and what cannot be shared leaves it alone
+        // a relay shares packets that it passes on, and they leave alone if they cannot be shared
         let is_shared = self.sharing.is_some() || self.config.codes();
         let sharing_bytes = if is_shared { SHARING_BYTES } else { 0 };
         self.config.max_datagram_bytes - AROUND_PACKET - sharing_bytes
@@ -360,7 +360,7 @@ impl Node {
             Some((index, listener.open(key_id, counter, way, header, body)?))
         });
         let Some((index, opened)) = opened else {
-            // what others say to their groups is none of ours
+            // packets of others to their groups do not concern this node
             self.refused.unknown_key += u64::from(way == Reached::Sent);
             return;
         };
@@ -441,7 +441,7 @@ impl Node {
         None
     }
 
-    /// What is written for a peer, in so many bytes without its tag, leaves.
+    /// Sends a packed datagram to a peer, of `bytes` without its tag.
     fn transmit(&mut self, now: Duration, index: usize, packed: Packed, bytes: usize) -> Option<Transmit> {
         let Packed { seal, class, lane } = packed;
         let peer = &mut self.peers[index];
@@ -516,7 +516,7 @@ impl Node {
         self.sharing.is_some()
     }
 
-    /// A radio sends at so many bits a second to whoever is at this outer address.
+    /// Sets the radio's rate in bits a second to the peer at this outer address.
     pub fn set_radio_rate(&mut self, to: IpAddr, rate_bits_per_second: u64) {
         let Some(sharing) = &mut self.sharing else { return };
         for peer in &mut self.peers {
@@ -530,7 +530,7 @@ impl Node {
         }
     }
 
-    /// What the node can say of itself.
+    /// The node's status.
     #[must_use]
     pub fn status(&self, now: Duration) -> Status {
         Status {

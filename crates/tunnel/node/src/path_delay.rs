@@ -1,9 +1,9 @@
 //! The round trip of the path before this node: from here over the hop to the end host behind it, and back
 //! the same way. The other side, from here to the host that sends, is no part of it.
 //!
-//! TCP tells it to whoever stands on the way: a segment's timestamp comes back in the first segment that its
-//! receiver sends afterwards (RFC 7323). Nichols' *pping* measures paths so. One segment at a time is
-//! watched; what its receiver took to answer is counted as path, and the shortest of many is what is used.
+//! TCP shows it to each node on the way: a segment's timestamp returns in the next segment of its receiver
+//! (RFC 7323). Nichols' *pping* measures paths in this way. The node watches one segment at a time. The
+//! receiver's time to answer counts as path, and the shortest of many round trips is used.
 
 use crate::delay::Delay;
 use std::time::Duration;
@@ -15,7 +15,7 @@ const INTERVAL: Duration = Duration::from_millis(50);
 /// A segment that is not answered for so long never will be.
 const GIVE_UP: Duration = Duration::from_secs(3);
 
-/// What is measured over the hop, to the end host behind it and back; and the segment that is watched.
+/// Round trip over the hop to the end host behind it, and the segment that measures it.
 #[derive(Debug, Default)]
 pub struct PathDelay {
     delay: Delay,

@@ -1,9 +1,9 @@
 //! How large a datagram the path to a peer carries: packetization layer path MTU discovery for datagrams (RFC
 //! 8899).
 //!
-//! Sizes are bytes of UDP payload. A path begins with the size that the configuration offers, which is the
-//! interface's as a rule, and as long as receipts show that large datagrams arrive, nothing is ever probed:
-//! packets are the probes (section 3.3). What routers say by ICMP is not asked at all; anybody can say it.
+//! Sizes are bytes of UDP payload. A path begins with the size of the configuration, usually the interface's.
+//! While receipts show that large datagrams arrive, the node sends no probe: packets are the probes (section
+//! 3.3). It ignores ICMP messages of routers, because any host can forge them.
 //!
 //! When large datagrams stay without a sign of arrival, the size in use is *verified* by a probe, a datagram
 //! of that size which the peer answers. If it cannot be, the path is a black hole for that size (section
@@ -19,9 +19,9 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// What nearly every path carries (RFC 8899, 5.1.2; RFC 9000, 14).
+/// Nearly every path carries this size (RFC 8899, 5.1.2; RFC 9000, 14).
 pub const BASE_BYTES: usize = 1200;
-/// What is left where a path carries less: the smallest datagram that IPv4 hosts must take (RFC 1122, 3.3.2).
+/// The size for a path that carries less: the smallest datagram that IPv4 hosts must take (RFC 1122, 3.3.2).
 pub const LEAST_BYTES: usize = 576 - 28;
 /// A search ends when it knows the size this well.
 const STEP_BYTES: usize = 8;
@@ -33,7 +33,7 @@ pub const RAISE_AFTER: Duration = Duration::from_secs(600);
 /// How long large datagrams may stay without a sign of arrival; at least so many round trips.
 const PATIENCE: Duration = Duration::from_secs(1);
 const PATIENCE_ROUND_TRIPS: u32 = 4;
-/// What a probe confirmed stays so for this long, where receipts do not tell.
+/// A probe confirms its size for this long, without receipts.
 const CONFIRMED_FOR: Duration = Duration::from_secs(15);
 /// The wait for an answer: at least this, at least so many round trips, and the first where none is known.
 const LEAST_WAIT: Duration = Duration::from_millis(250);
@@ -44,7 +44,7 @@ const MAX_BACKOFF: u32 = 5;
 /// How many large datagrams are remembered that receipts have not told of.
 const MAX_REMEMBERED: usize = 64;
 
-/// What is being found out.
+/// The aim of the probes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Aim {
     /// Whether the size in use passes.
@@ -66,7 +66,7 @@ struct Probe {
     heard: bool,
 }
 
-/// What is measured of the path, for how long to wait and how often to try.
+/// Measurements of the path, for waiting times and the number of attempts.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Measured {
     /// Smoothed round trip.
@@ -181,7 +181,7 @@ impl PathMtu {
         self.unproven_since.get_or_insert(now);
     }
 
-    /// What `sequence` holds leaves once more: that it arrives says nothing of the first datagram any more.
+    /// Notes a retransmission of `sequence`. Its arrival no longer proves the first datagram.
     pub fn sent_again(&mut self, sequence: u64) {
         self.large.retain(|(large, _)| *large != sequence);
     }
@@ -236,7 +236,7 @@ impl PathMtu {
         self.probe = Some(Probe { bytes, aim, left_at: None, failed: 0, silent: 0, heard: false });
     }
 
-    /// The next size between what passes and what does not.
+    /// The next size between the largest that passes and the smallest that does not.
     fn search_on(&mut self, now: Duration) {
         let all_is_open = self.fails > self.most;
         if self.limit == self.most || !all_is_open && self.limit + STEP_BYTES >= self.fails {
@@ -477,8 +477,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is told in whatever order, the size stays within its bounds, and a timer is later than
-        /// now or something is to be sent.
+        /// After any reports in any order, the size stays within its bounds, and a timer is later than now or
+        /// a probe is due.
         #[test]
         fn bounds_hold(
             offered in 576usize..2000, more in 0usize..8000,

@@ -37,7 +37,7 @@ pub(crate) struct Peer {
     pub reachability: Reachability,
     /// The ports between the two.
     pub lanes: Lanes,
-    /// What the path to it carries.
+    /// Datagram sizes of the path to it.
     pub path: PathMtu,
     pub counters: PeerCounters,
     /// How many segments of its flows a wire packet carries; told of where senders are boosted.
@@ -46,8 +46,8 @@ pub(crate) struct Peer {
     pub ping_at: Option<Duration>,
     /// Since when something was sent that has not been answered.
     pub unanswered_since: Option<Duration>,
-    /// Which of this node's associations is with it, a station's with a gateway; 0 if it is another one's,
-    /// none where there is no other one.
+    /// Number of this station's association with the peer, a gateway; 0 for an association with another one,
+    /// `None` without other gateways.
     pub associated: Option<u8>,
     /// Its handshakes are refused, and it is sent nothing.
     pub revoked: bool,
@@ -55,7 +55,7 @@ pub(crate) struct Peer {
     pub closing: bool,
     /// The peer went away and said so.
     pub closed: bool,
-    /// What a receipt tells, while it is acted on; kept to be allocated once.
+    /// The fates in a receipt, during its processing; kept to allocate once.
     pub fates: Vec<(u64, Fate)>,
 }
 
@@ -200,7 +200,7 @@ impl Peer {
         outside.events.push(Event::Roamed { peer: self.config.name.clone(), from: before, to });
     }
 
-    /// The peer's sessions are over: what was shared with that boot is void.
+    /// The peer's sessions are over: the state shared with that boot is void.
     pub fn end(&mut self, now: Duration, outside: &mut Outside<'_>) {
         self.sessions.end(outside.keyring);
         outside.keyring.groups.remove(self.index);

@@ -1,5 +1,5 @@
-//! How many segments a wire packet carries, for each TCP flow: what a congestion control must know that is to
-//! turn saved bytes into speed (REboost, section III-A).
+//! Segments a wire packet, for each TCP flow. A congestion control needs it to turn saved bytes into speed
+//! (REboost, section III-A).
 //!
 //! A full datagram of a flow has as many bytes as a segment would have had to itself; the ratio is therefore
 //! that of the packets' bytes to their frames', lately. It is not counted in datagrams: where a sender hands
@@ -16,18 +16,18 @@ const MAX_FLOWS: usize = 4096;
 const SILENCE: Duration = Duration::from_secs(5);
 /// Packets over which the mean decays to 1/e: a few windows of a path that loses packets.
 const PACKETS: f64 = 64.0;
-/// What a frame says its length with, in bytes.
+/// Bytes of a frame's length field.
 const LENGTH_BYTES: usize = 2;
 /// A ratio that differs so much from what was told last is told.
 const CHANGE: f64 = 0.03;
 /// ... but not sooner than this after the last.
 const LEAST_GAP: Duration = Duration::from_millis(2);
-/// What did not change is told again: whoever listens takes silence for an end.
+/// An unchanged ratio is repeated after this time: the listener takes silence for an end.
 const MOST_GAP: Duration = Duration::from_secs(1);
 /// Below this a flow is left as it is.
 const LEAST_GAIN: f64 = 1.02;
 
-/// What is known of flows to one peer.
+/// Ratios of the flows to one peer.
 #[derive(Debug, Default)]
 pub struct Ratios {
     flows: BTreeMap<Flow, Carried>,

@@ -58,7 +58,7 @@ impl Peer {
         }
     }
 
-    /// The peer has gone: what waits for it is refused.
+    /// The peer has gone: its waiting packets are refused.
     pub(crate) fn is_unreachable(&mut self, now: Duration, outside: &mut Outside<'_>) {
         if std::mem::take(&mut self.reachability.up) {
             outside.events.push(Event::Unreachable { index: self.index, peer: self.config.name.clone() });

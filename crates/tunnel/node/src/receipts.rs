@@ -1,5 +1,5 @@
-//! Receipts, both ends: what was sent and is still to be accounted for ([`Outstanding`]), and what arrived
-//! and is still to be reported ([`Received`]).
+//! Receipts, both ends: sent sequences without a final state ([`Outstanding`]), and received sequences
+//! without a report ([`Received`]).
 
 mod outstanding;
 mod received;
@@ -7,8 +7,8 @@ mod received;
 pub use outstanding::{Fate, Outstanding};
 pub use received::{GAP_TOLD_AFTER, Received};
 
-/// How many of the newest sequences both ends keep account of: what is on its way on a path of a gigabit a
-/// second and a tenth of a second, with small packets, and once more until a repair has crossed it.
+/// Number of the newest sequences that both ends track: the packets in flight on a path of a gigabit a second
+/// and a tenth of a second, with small packets, and once more until a repair has crossed it.
 pub const HISTORY: usize = 1 << 15;
 
 #[cfg(test)]
@@ -110,8 +110,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is lost on the way, in either direction: what is told as held is held, what is told as
-        /// lost was not held when the receipt was written, and the loss measured is the loss there was.
+        /// With any losses in either direction: a sequence reported as held is held, one reported as lost was
+        /// not held when the receipt was written, and the measured loss is the actual one.
         #[test]
         fn fates_are_true(lost in proptest::collection::vec(any::<bool>(), 1..600),
                           receipts_lost in proptest::collection::vec(any::<bool>(), 1..100)) {

@@ -1,20 +1,19 @@
-//! Recover: hop ARQ's sending side. What is not confirmed is kept; what receipts show to be lost is sent
-//! again.
+//! Recover: hop ARQ's sending side. It keeps unconfirmed packets, and retransmits those that receipts show as
+//! lost.
 //!
-//! Any protocol inside gains: the end hosts never learn of most losses. Four things keep it honest.
+//! Any protocol inside gains: the end hosts never see most losses. Four rules keep that fair.
 //!
-//! - *What is parked is not lost.* A packet that arrived before what it refers to waits at the receiver,
-//!   which says so.
-//! - *Congestion is not hidden.* What a full queue lost ([`crate::losses`]) is not sent again, or for the
-//!   receiver's store alone if later packets refer to it; the end hosts see the loss and slow down. Their own
-//!   repetition then costs a reference.
-//! - *The tail is not forgotten.* When nothing is heard for a while, the newest packet is sent once more, as
-//!   TCP's tail loss probe does (RFC 8985, section 7); the receipt for it shows what else is missing.
+//! - *A parked packet is not lost.* A packet that arrived before its references waits at the receiver, and the
+//!   receipt says so.
+//! - *Congestion is not hidden.* A packet that a full queue lost ([`crate::losses`]) is not retransmitted, or
+//!   for the receiver's store alone if later packets refer to it. The end hosts see the loss and slow down.
+//!   Their own retransmission then costs a reference.
+//! - *The tail is not forgotten.* After a silence the newest packet is retransmitted, like TCP's tail loss
+//!   probe (RFC 8985, section 7). The receipt for it shows the other losses.
+//! - *A packet that is given up takes no other along.* Later unconfirmed packets may depend on it. New packets
+//!   do not refer to those, and they are retransmitted unreduced.
 //!
-//! - *What is given up takes nothing along.* Of what was sent since and is not confirmed, some may depend on
-//!   it: nothing new refers to that, and what of it is sent again goes as it was.
-//!
-//! Bounded in packets, bytes and tries; what is given up is left to the end hosts.
+//! Bounded in packets, bytes and tries. Packets that are given up are left to the end hosts.
 
 #[cfg(test)]
 mod tests;
@@ -47,7 +46,7 @@ const MAX_BACKOFF: u32 = 6;
 struct Kept {
     sequence: u64,
     left_at: Duration,
-    /// What it left as; `None` once it is confirmed or given up.
+    /// Its type when it left; `None` after its confirmation or its giving up.
     frame_type: Option<FrameType>,
     body: Vec<u8>,
     /// The packet's traffic class.
@@ -57,7 +56,7 @@ struct Kept {
     parked: bool,
     /// Reported missing and not sent again since.
     lost: bool,
-    /// What it refers to may have been given up: it goes as it was.
+    /// A referenced packet may have been given up: it goes unreduced.
     doubted: bool,
     /// Waits in `again`.
     queued: bool,
@@ -65,7 +64,7 @@ struct Kept {
     congested: bool,
     /// A later packet refers to it.
     referred: bool,
-    /// What of it was not confirmed when it left: by rising sequence.
+    /// Its references that were unconfirmed when it left, by rising sequence.
     refers_to: Vec<u64>,
 }
 
@@ -74,7 +73,7 @@ struct Kept {
 pub struct Again<'a> {
     /// Its link sequence.
     pub sequence: u64,
-    /// What it left as.
+    /// Its type when it left.
     pub frame_type: FrameType,
     /// The frame's body.
     pub body: &'a [u8],
@@ -86,7 +85,7 @@ pub struct Again<'a> {
     pub as_it_was: bool,
 }
 
-/// What is kept and what is to be sent again.
+/// Kept packets, and the retransmissions among them.
 #[derive(Debug, Default)]
 pub struct Recover {
     /// By rising sequence; confirmed ones go when they come to the front.
@@ -95,7 +94,7 @@ pub struct Recover {
     again: VecDeque<u64>,
     probe_at: Option<Duration>,
     backoff: u32,
-    /// What was given up, though something refers to it, since [`Recover::take_doubted`].
+    /// Sequences that were given up in spite of references, since [`Recover::take_doubted`].
     given_up: BTreeSet<u64>,
     keep: Duration,
     losses: Losses,
@@ -181,7 +180,7 @@ impl Recover {
         }
     }
 
-    /// Receipts tell of every gap: of what is before the first sequence told of, nothing is missing.
+    /// Receipts list every gap. Before the first listed sequence nothing is missing.
     pub fn told_from(&mut self, first: u64) {
         while self.kept.front().is_some_and(|kept| kept.sequence < first) {
             let sequence = self.kept.front().map(|kept| kept.sequence);
@@ -204,7 +203,7 @@ impl Recover {
     pub fn parked(&mut self, sequence: u64) {
         if let Some(at) = self.position(sequence) {
             let kept = &mut self.kept[at];
-            // what it waits for may have been given up
+            // its references may have been given up
             (kept.parked, kept.lost) = (true, kept.doubted);
         }
     }

@@ -1,8 +1,8 @@
 //! Reduce and restore: the stage that leaves out what the receiver already has, and puts it back.
 //!
 //! A reduced packet carries the generation of the store that it speaks of and a MAC over its original bytes.
-//! What does not restore to exactly these bytes is a miss, whatever the reason: another generation, a packet
-//! that never arrived, a store that holds something else.
+//! A packet that does not restore to exactly these bytes is a miss, for any reason: another generation, a
+//! packet that never arrived, a store with other contents.
 
 use crate::shorten::{Lengthen, NotLengthened, Reduction, Shorten, Shortening};
 use re::mac::PacketMac;
@@ -23,7 +23,7 @@ pub struct Reduce {
     short: Vec<u8>,
 }
 
-/// As what a packet travels.
+/// The shape of a packet on the air.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// Reduced, in the compact form.
@@ -35,8 +35,7 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// As what the packet in a frame of this type travels; none of one that travels as it is, or of other
-    /// frames.
+    /// The shape of the packet in a frame of this type; `None` for an unreduced packet, and for other frames.
     #[must_use]
     pub fn of(frame_type: FrameType) -> Option<Self> {
         match frame_type {
@@ -50,10 +49,10 @@ impl Shape {
     }
 }
 
-/// What became of one packet on the way out.
+/// Fate of one packet on the way out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Written {
-    /// As what it left.
+    /// Type of its frame.
     pub frame_type: FrameType,
     /// Whether it left reduced.
     pub reduced: bool,
@@ -257,7 +256,7 @@ pub enum NotRestored {
     OtherGeneration,
     /// It refers to packets that are not held; those that can be named.
     Absent(AbsentSequences),
-    /// What came out is not what was sent.
+    /// The restored bytes differ from the sent ones.
     WrongBytes,
 }
 
@@ -298,8 +297,8 @@ impl From<NotLengthened> for NotRestored {
 }
 
 impl Restore {
-    /// For a peer whose encoder says that it has these parameters; what it says may be anything. Reads
-    /// packets in the compact form and in `form`.
+    /// For a peer whose encoder announces these parameters, which may have any values. Reads packets in the
+    /// compact form and in `form`.
     #[must_use]
     pub fn new(window_bytes: usize, sample_bits: u32, store_bytes: usize, form: Form) -> Self {
         let sane = Parameters::WINDOW_BYTES.contains(&window_bytes)
@@ -315,7 +314,7 @@ impl Restore {
         self.generation
     }
 
-    /// From which sequence on packets may refer to `sequence`: where shims name packets, only later ones do.
+    /// The first sequence that may refer to `sequence`: where shims name packets, only later ones do.
     #[must_use]
     pub fn dependents_from(&self, sequence: u64) -> u64 {
         if self.is_injected { 0 } else { sequence + 1 }

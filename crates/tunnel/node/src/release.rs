@@ -23,14 +23,13 @@ struct Waiting {
     packet: Option<Vec<u8>>,
 }
 
-/// What waits behind gaps.
+/// Packets that wait behind gaps.
 #[derive(Debug, Default)]
 pub struct Release {
     /// Everything before this link sequence was handed on or given up.
     next: u64,
     waiting: BTreeMap<u64, Waiting>,
-    /// Places before `next` that were never filled: what comes for any other place there comes for the second
-    /// time.
+    /// Places before `next` that were never filled. A packet for any other place there has come before.
     given_up: BTreeSet<u64>,
     bytes: usize,
 }

@@ -1,8 +1,8 @@
 //! Repair by request (byte-caching paper, section VIII): packets that could not be restored are held for a
 //! moment while what they need is asked for again.
 //!
-//! Used where the peer says that it answers requests. Bounded in number, time and tries; what is given up is
-//! left to the end hosts.
+//! Used if the peer announces that it answers requests. Bounded in number, time and tries. Packets that are
+//! given up are left to the end hosts.
 
 use crate::reduce::{NotRestored, Shape};
 use re::AbsentSequences;
@@ -16,19 +16,19 @@ const MAX_HELD: usize = 4096;
 const MAX_WANTED: usize = 256;
 /// How long a packet is held, at least,
 const HOLD: Duration = Duration::from_secs(1);
-/// ... and in round trips: what it needs may be lost several times over.
+/// ... and in round trips: its references may be lost several times over.
 const HOLD_ROUND_TRIPS: u32 = 10;
 /// ... and at most.
 const MAX_HOLD: Duration = Duration::from_secs(8);
 /// How often one sequence is asked for.
 const MAX_TRIES: u8 = 3;
 
-/// For whom a packet is.
+/// The recipient of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recipient {
     /// It is delivered, having come in a datagram with this ECN codepoint.
     EndHosts {
-        /// Of the outer header.
+        /// Codepoint of the outer header.
         ecn: u8,
     },
     /// It is stored and not delivered: the end hosts are to notice its loss.
@@ -36,7 +36,7 @@ pub enum Recipient {
 }
 
 impl Recipient {
-    /// For whom a frame of this type is, which came in a datagram with the codepoint `ecn`.
+    /// The recipient of a frame of this type, from a datagram with the codepoint `ecn`.
     #[must_use]
     pub fn of(frame_type: Option<FrameType>, ecn: u8) -> Self {
         match frame_type {
@@ -53,28 +53,28 @@ impl Recipient {
 pub struct Arrival<'a> {
     /// Its link sequence.
     pub sequence: u64,
-    /// As what it came.
+    /// Its shape.
     pub shape: Shape,
     /// The reduced packet's body.
     pub body: &'a [u8],
     /// The session it came under.
     pub session: u32,
-    /// For whom it is.
+    /// Its recipient.
     pub to: Recipient,
 }
 
 /// A packet that waits for what it refers to.
 #[derive(Debug)]
 pub struct Held {
-    /// As what it came.
+    /// Its shape.
     pub shape: Shape,
     /// The reduced packet's body.
     pub body: Vec<u8>,
     /// The session it came under.
     pub session: u32,
-    /// For whom it is.
+    /// Its recipient.
     pub to: Recipient,
-    /// What it needs; nothing if that cannot be named.
+    /// The sequences that it lacks; empty if they have no names.
     absent: AbsentSequences,
     until: Duration,
 }
@@ -85,7 +85,7 @@ struct Wanted {
     tries: u8,
 }
 
-/// What is held and what is asked for.
+/// Held packets and requested packets.
 #[derive(Debug, Default)]
 pub struct Repair {
     /// Whether the peer answers requests; if not, it sends again by itself what receipts show to be missing.
@@ -104,7 +104,7 @@ impl Repair {
         Repair { asks, hold: HOLD, ..Self::default() }
     }
 
-    /// What is held from now on is held for long enough at this round trip.
+    /// Sets the holding time of later packets by this round trip.
     pub fn round_trip_is(&mut self, srtt: Duration) {
         self.hold = (srtt * HOLD_ROUND_TRIPS).clamp(HOLD, MAX_HOLD);
     }

@@ -4,7 +4,7 @@ const WORDS: usize = 64;
 /// How far behind the newest counter a unit may arrive.
 pub const WINDOW: u64 = (WORDS as u64 - 1) * 64;
 
-/// Which counters have been seen.
+/// The counters that were seen.
 #[derive(Debug, Clone)]
 pub struct ReplayWindow {
     /// One past the newest counter seen.
@@ -19,7 +19,7 @@ impl Default for ReplayWindow {
 }
 
 impl ReplayWindow {
-    /// One past the newest counter seen: what a truncated counter is widened next to.
+    /// One past the newest counter seen: a truncated counter is widened to the value next to it.
     #[must_use]
     pub fn next(&self) -> u64 {
         self.next
@@ -34,7 +34,7 @@ impl ReplayWindow {
         self.next - counter <= WINDOW && self.seen[Self::word(counter)] >> (counter % 64) & 1 == 0
     }
 
-    /// Whether `counter` is known to have been seen: what is older than the window is not.
+    /// Whether `counter` is known to have been seen; `false` for counters older than the window.
     #[must_use]
     pub fn has_seen(&self, counter: u64) -> bool {
         counter < self.next && self.next - counter <= WINDOW && !self.is_fresh(counter)

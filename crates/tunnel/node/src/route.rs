@@ -1,4 +1,4 @@
-//! Which inner address belongs to which peer: by longest prefix.
+//! The peer of an inner address, by longest prefix.
 
 use crate::config::PeerConfig;
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};

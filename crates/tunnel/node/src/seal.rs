@@ -62,8 +62,7 @@ fn nonce(counter: u64) -> Nonce {
     Nonce::assume_unique_for_key(bytes)
 }
 
-/// What turns a unit's plaintext into its ciphertext. Not to be lost: a unit that leaves unsealed is
-/// readable.
+/// Makes a unit's ciphertext from its plaintext. A unit that leaves without it is readable.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Seal {

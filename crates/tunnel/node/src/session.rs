@@ -19,9 +19,9 @@ pub const REJECT_AFTER: Duration = Duration::from_secs(180);
 
 /// One session with a peer.
 pub struct Session {
-    /// By which the peer names this session to us.
+    /// Id of this session in the peer's units to us.
     pub local_id: u32,
-    /// By which we name it to the peer.
+    /// Id of this session in our units to the peer.
     pub remote_id: u32,
     /// When the handshake ended here.
     pub established: Duration,
@@ -33,9 +33,9 @@ pub struct Session {
     pub answered_to: Vec<SocketAddr>,
     /// The network under whose key the two agreed.
     pub network: Arc<Network>,
-    /// What the peer said of itself.
+    /// The peer's announcements.
     pub hello: Hello,
-    /// What both speak.
+    /// Version that both speak.
     pub version: u8,
     /// MACs for packets that go out.
     pub send_mac: PacketMac,
@@ -58,7 +58,7 @@ pub enum NotOpened {
     Expired,
 }
 
-/// What [`Session::open`] found.
+/// Result of [`Session::open`].
 #[derive(Debug, Clone, Copy)]
 pub struct Opened {
     /// Bytes of plaintext at the front of the body.

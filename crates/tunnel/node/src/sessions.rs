@@ -15,7 +15,7 @@ const MAX_OF_A_KIND: usize = 2;
 /// Addresses that are remembered of where a response went.
 const MOST_ANSWERED: usize = 4;
 
-/// What gives way to what.
+/// Kinds of sessions; a session replaces one of its own kind only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// The peer is known to have the keys.
@@ -52,7 +52,7 @@ pub struct Sessions {
     heard: Option<(u64, u32)>,
 }
 
-/// What is to be done with an authentic initiation.
+/// The decision on an authentic initiation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// Answer it.
@@ -97,7 +97,7 @@ impl Sessions {
             .map(|session| session.established)
     }
 
-    /// What the session in use speaks.
+    /// Version of the session in use.
     #[must_use]
     pub fn version(&self) -> Option<u8> {
         let session = self.list.iter().find(|session| Some(session.local_id) == self.sending)?;
@@ -158,9 +158,9 @@ impl Sessions {
         Ok(Some(local_id))
     }
 
-    /// What is to be done with an authentic initiation that says this. Of a peer that numbers its handshakes
-    /// across boots only a number above the newest confirmed one is new. Recordings that nobody confirms raise
-    /// nothing, so that they keep no peer off whose number is lower. The number told is above theirs, too.
+    /// The decision on an authentic initiation with this hello. For a peer that numbers its handshakes across
+    /// boots, only a number above the newest confirmed one is new. A recording that nobody confirms raises
+    /// nothing, so it keeps no peer off whose number is lower. The number told is above those that wait, too.
     #[must_use]
     pub fn judge(&self, hello: &Hello) -> Verdict {
         match (hello.second, self.newest) {
@@ -176,9 +176,8 @@ impl Sessions {
         }
     }
 
-    /// Whether a session of such an initiation would take the place of one that waits for its peer. Whoever
-    /// asks must then show that it is there: recordings of higher numbers would crowd out a peer whose number
-    /// is lower.
+    /// Whether a session of such an initiation would replace a waiting one. The initiator must then show its
+    /// presence: recordings of higher numbers would crowd out a peer with a lower number.
     #[must_use]
     pub fn is_crowded_for(&self, hello: &Hello) -> bool {
         let waiting = self.list.iter().filter(|session| Kind::of(session) == Kind::Numbered).count();
@@ -217,8 +216,9 @@ impl Sessions {
         Ok(letter)
     }
 
-    /// Adds a session. What it takes the place of is older and of its kind: neither the session in use nor,
-    /// where the peer numbers its handshakes, one that it has just asked for gives way to what was recorded.
+    /// Adds a session. It replaces an older one of its kind. It does not replace the session in use. Where
+    /// the peer numbers its handshakes, a recording does not replace a session that the peer has just
+    /// requested.
     fn add(&mut self, session: Session, keyring: &mut Keyring) {
         self.make_room(Kind::of(&session), MAX_OF_A_KIND - 1, keyring);
         keyring.reset_by(session.local_id, (session.remote_id, session.hello.reset_token));
@@ -235,9 +235,9 @@ impl Sessions {
         }
     }
 
-    /// The session `local_id` is proven to be shared with the living peer: sends go under it from now on.
-    /// Sessions with an earlier boot of the peer end. So do those that it asked for before: whoever withheld
-    /// its first unit under one of them would end this session by it.
+    /// The living peer shares the session `local_id`: sends use it from now on. Sessions with an earlier boot
+    /// of the peer end. So do sessions from its earlier initiations: an attacker that withheld their first
+    /// unit would end this session with it.
     pub fn use_session(&mut self, local_id: u32, keyring: &mut Keyring) {
         let Some(session) = self.list.iter_mut().find(|session| session.local_id == local_id) else {
             return;

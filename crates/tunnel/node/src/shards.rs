@@ -1,10 +1,10 @@
 //! Peers shared out among several nodes, each of which a thread of its own may drive, and which are one node
 //! to the others: state is the peers', and no two peers share any.
 //!
-//! Who a packet or datagram is for is told without keys and without asking the nodes: a packet by its
-//! destination, a sealed unit and a response by the id that this node gave its session, in which the shard is
-//! written. An initiation says in secret whose it is, and a reset speaks of an id of the other end's: both
-//! are shown to every shard.
+//! The shard of a packet or datagram is found without keys, and without a question to the nodes. A packet's
+//! destination gives it. So does the id of a session in a sealed unit or a response: this node chose that id,
+//! and it contains the shard. The owner of an initiation is secret, and a reset names an id of the other end.
+//! Both go to every shard.
 
 use crate::config::{Config, ConfigError};
 use crate::event::{Event, SentPacket};
@@ -29,7 +29,7 @@ pub(crate) struct Shard {
     others: u32,
     /// The peers of the others.
     elsewhere: BTreeSet<PublicKey>,
-    /// What all of them make cookies with; `None` where there is one shard.
+    /// Secret of the cookies of all shards; `None` with one shard.
     cookie_secret: Option<[u8; 32]>,
 }
 
@@ -46,7 +46,7 @@ impl Shard {
         self.index == 0
     }
 
-    /// What all shards of the node make cookies with.
+    /// Secret of the cookies of all shards.
     pub fn cookie_secret(&self) -> Option<[u8; 32]> {
         self.cookie_secret
     }
@@ -57,7 +57,7 @@ impl Shard {
     }
 }
 
-/// Whom a datagram concerns.
+/// The shards that a datagram concerns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Concerns {
     /// This shard.
@@ -66,7 +66,7 @@ pub enum Concerns {
     Every,
 }
 
-/// Which shard is whose.
+/// The assignment of peers to shards.
 pub struct Shards {
     /// By destination, the shard.
     routes: Routes,
@@ -110,15 +110,15 @@ impl Shards {
         Ok((Shards { routes: Routes::by(&config.peers, shard_of), count }, nodes))
     }
 
-    /// Whom a packet from the TUN is for; the first shard refuses what is for nobody.
+    /// Shard of a packet from the TUN. The first shard refuses packets without a peer.
     #[must_use]
     pub fn of_packet(&self, packet: &[u8]) -> usize {
         let destination = Inner::parse(packet).ok().map(|inner| inner.flow.destination);
         destination.and_then(|destination| self.routes.peer(destination)).unwrap_or(0)
     }
 
-    /// Whom a datagram is for, by its first unit: one peer packs them all. The first shard refuses what is
-    /// none.
+    /// Shard of a datagram, by its first unit: one peer packs all units. The first shard refuses malformed
+    /// datagrams.
     #[must_use]
     pub fn of_datagram(&self, mut datagram: &[u8]) -> Concerns {
         if self.count == 1 {
@@ -136,7 +136,7 @@ impl Shards {
         }
     }
 
-    /// What the node of a shard told, with the peer's index in the whole configuration.
+    /// A shard's event, with the peer's index in the whole configuration.
     #[must_use]
     pub fn told_by(&self, shard: usize, mut event: Event) -> Event {
         if let Event::Reachable { index, .. }
@@ -150,7 +150,7 @@ impl Shards {
     }
 }
 
-/// What nodes say of themselves, as one. `all` is in the order of the shards; none if it is empty.
+/// The status of all shards as one. `all` is in the order of the shards; `None` if it is empty.
 #[must_use]
 pub fn merged(all: Vec<Status>) -> Option<Status> {
     let count = all.len();

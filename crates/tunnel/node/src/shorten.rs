@@ -1,9 +1,9 @@
-//! Shorten: what is left of a packet after redundancy elimination, made shorter packet by packet.
+//! Shorten: makes the rest of a packet after redundancy elimination shorter, packet by packet.
 //!
-//! Two things repeat that redundancy elimination leaves alone. *Headers* repeat those of the flow's last
-//! packets: they are written as what differs from a header that the receiver has confirmed
-//! ([`wire::headers`]). *Literals* are often text: they are compressed by themselves ([`re::literals`]).
-//! Neither takes state that a lost packet could spoil. What it becomes is [`wire::short`]'s.
+//! Redundancy elimination leaves two kinds of repetition. *Headers* repeat those of the flow's last packets:
+//! they are written as differences from a header that the receiver has confirmed ([`wire::headers`]).
+//! *Literals* are often text: they are compressed by themselves ([`re::literals`]). Neither uses state that a
+//! lost packet could damage. [`wire::short`] has the form of the result.
 
 use re::literals::{Compressor, Expander};
 use std::collections::BTreeMap;
@@ -21,12 +21,12 @@ const MAX_HEADER_BYTES: usize = 40 + 60;
 /// Flows whose confirmed headers are known; the one confirmed longest ago goes first.
 const MAX_FLOWS: usize = 256;
 
-/// What is to be left out.
+/// Parts to leave out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shortening {
     /// Headers that differ little from confirmed ones.
     pub headers: bool,
-    /// What a compressor finds in literals.
+    /// Repetition that a compressor finds in literals.
     pub literals: bool,
     /// Headers of datagrams: packets that wait for the same peer share one.
     pub packing: bool,
@@ -81,7 +81,7 @@ impl Headers {
 pub struct Shorten {
     shortening: Shortening,
     headers: Headers,
-    /// Whose the packets in `headers` are, by the same slots.
+    /// Flows of the packets in `headers`, by the same slots.
     flows: Box<[Option<Flow>]>,
     /// The newest confirmed packet of each flow.
     confirmed: BTreeMap<Flow, u64>,
@@ -202,14 +202,14 @@ pub struct Lengthen {
     shim: Vec<u8>,
 }
 
-/// What a shortened frame's body says, put back into the compact form.
+/// The body of a shortened frame, converted back into the compact form.
 #[derive(Debug)]
 pub struct Lengthened<'a> {
     /// The MAC, if the packet was reduced.
     pub mac: Option<[u8; PACKET_MAC_BYTES]>,
     /// The compact shim with its literals if there is a MAC; otherwise the packet.
     pub shim: &'a [u8],
-    /// What is still to be done to the restored packet's header.
+    /// The remaining change of the restored packet's header.
     pub unfinished: Option<Unfinished>,
 }
 
@@ -348,8 +348,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whichever packets are confirmed, in whatever order: what is restored is what was sent, and flows
-        /// are bounded.
+        /// With any confirmations in any order, restored packets equal the sent ones, and flows are bounded.
         #[test]
         fn packets_pass(packets in proptest::collection::vec(
             (any::<u32>(), 0u16..600, 0usize..300, any::<u8>(), any::<bool>()), 1..200)) {

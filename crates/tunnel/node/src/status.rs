@@ -1,4 +1,4 @@
-//! What a node can say of itself. Every figure comes from the counters of the running node.
+//! The status of a node. Every figure comes from the counters of the running node.
 
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
@@ -114,15 +114,14 @@ pub struct PeerStatus {
 }
 
 impl PeerCounters {
-    /// What was saved of the air by not sending chunks that the peer had, less what those took that it lacked
-    /// after all.
+    /// Air time in seconds that removed chunks saved, less the time of chunks that the peer lacked after all.
     #[must_use]
     pub fn air_saved_seconds(&self) -> f64 {
         (self.air_saved_nanoseconds as f64 - self.air_spent_nanoseconds as f64) / 1e9
     }
 }
 
-/// What a member overheard of what others were sent at one rate.
+/// A member's overheard share of the traffic to others, at one rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OverheardAtRate {
     /// The bitrate, in bits a second.
@@ -140,7 +139,7 @@ impl From<overhear::OverheardAtRate> for OverheardAtRate {
     }
 }
 
-/// What the repair of TCP segments keeps for a peer.
+/// State of the repair of TCP segments for a peer.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct RecoverStatus {
     /// Observed flows.

@@ -11,8 +11,8 @@ use std::time::Duration;
 use wire::inner::Inner;
 
 impl Peer {
-    /// The largest packet that the path to the peer carries; to a member of the group, one that can be
-    /// shared: what a relay passes on was not made to fit its own device.
+    /// Largest packet in bytes that the path to the peer carries; for a member of the group, the largest that
+    /// can be shared. A relay's packets were not made for its own device.
     pub(crate) fn max_packet_bytes(&self) -> usize {
         let is_member = self.link.as_ref().is_some_and(|link| link.member.is_some());
         let sharing_bytes = if is_member { SHARING_BYTES } else { 0 };

@@ -1,4 +1,4 @@
-//! That carrying packets allocates nothing: in steady state every buffer has been used before.
+//! A node allocates nothing for packets: in steady state every buffer has been used before.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 

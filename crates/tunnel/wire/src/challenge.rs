@@ -33,11 +33,11 @@ const NUMBER_BYTES: usize = 8;
 pub struct Challenge {
     /// Random: no key is used twice.
     pub salt: [u8; SALT_BYTES],
-    /// What is asked for.
+    /// The demand.
     pub asks: Asks,
 }
 
-/// What a challenge asks for, as it stands on the air.
+/// The demand of a challenge, in its form on the air.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asks {
     /// A cookie mark: the cookie with its tag.

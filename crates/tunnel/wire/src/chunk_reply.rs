@@ -8,8 +8,8 @@
 //!                          '--- once a slot asked for --'
 //! ```
 //!
-//! The chunks stand in the order in which they were asked for. They need no slots beside them: a chunk is its
-//! own address, for whoever asked and for whoever overhears.
+//! The chunks stand in the order of the request. They need no slots beside them: a chunk is its own address,
+//! for the requester and for overhearers.
 
 use crate::number::{from_u24, to_u24};
 use crate::shim::slots::MAX_CHUNK_BYTES;

@@ -10,8 +10,8 @@
 //! A station that lacks nothing, and yet could not restore the packet, holds another chunk somewhere than was
 //! meant. It asks for all, and sets one bit more.
 //!
-//! The paper repeats the shim in the request. A bit says the same as a slot does to whoever still knows the
-//! packet, and asks for nothing that was not sent.
+//! The paper repeats the shim in the request. A bit is equal to a slot for a sender that still knows the
+//! packet. It requests nothing that was not sent.
 
 use crate::number::{from_u24, to_u24};
 use crate::{Malformed, take_array};
@@ -40,7 +40,7 @@ impl<'a> ChunkRequest<'a> {
         Ok(ChunkRequest { number, bitmap: input })
     }
 
-    /// Which of the packet's slots are asked for, by their place in the packet, rising; at least one.
+    /// Indices of the requested slots in the packet, ascending; at least one.
     pub fn missing(&self) -> impl Iterator<Item = usize> + 'a {
         let bitmap = self.bitmap;
         (0..bitmap.len() * 8).filter(move |&index| bitmap[index / 8] >> (index % 8) & 1 == 1)

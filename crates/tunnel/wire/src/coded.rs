@@ -17,9 +17,9 @@
 //! receiver took out the very bytes that were put in.
 //!
 //! The paper marks the others by a bitmap of two bytes, since all its packets are of one length. TCP's are
-//! not, and the receiver knows them by their TCP sequence numbers: what is said of each is the difference,
-//! zigzag as a varint. Two or three full segments that are combined take no more so than a bitmap and the
-//! length that it would be in units of.
+//! not, and the receiver knows them by their TCP sequence numbers. Each is given by its difference, zigzag as
+//! a varint. For two or three full segments that takes no more bytes than a bitmap and the length of its
+//! units.
 
 use crate::{Malformed, take, take_array, varint};
 
@@ -35,7 +35,7 @@ pub const MAX_HEADER_BYTES: usize = 160;
 /// One coded repair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Coded<'a> {
-    /// Of the original packet.
+    /// Digest of the original packet.
     pub digest: [u8; DIGEST_BYTES],
     /// The lost packet's IP and TCP headers.
     pub header: &'a [u8],

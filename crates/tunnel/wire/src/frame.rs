@@ -1,4 +1,4 @@
-//! Frames: what stands inside the seal, behind the link sequence.
+//! Frames: the contents of the seal, behind the link sequence.
 //!
 //! ```text
 //! +------------------------+   +-+-------------+-----------------+----------
@@ -37,7 +37,7 @@ pub enum FrameType {
     /// A reduced IP packet with the byte-caching paper's 14-byte fields. Reserved for experiments: other
     /// nodes cannot read it. Takes a link sequence.
     ReducedPaper = 3,
-    /// What the other end received: [`crate::receipt::Receipt`].
+    /// Receipt of the other end: [`crate::receipt::Receipt`].
     Receipt = 4,
     /// Packets asked for again: [`crate::request::Request`].
     Request = 5,
@@ -68,13 +68,12 @@ pub enum FrameType {
     AgainShort = 16,
     /// As [`FrameType::AgainShort`], for the store only.
     StoreShort = 17,
-    /// Asks for a [`FrameType::Pong`] with its first 8 bytes; what follows fills a datagram to the size that
-    /// is to be tried on the path (RFC 8899). It comes first in its unit, and such a unit takes no link
-    /// sequence: that it is lost says nothing of packets.
+    /// Asks for a [`FrameType::Pong`] with its first 8 bytes. The following bytes fill a datagram to a size
+    /// that is tried on the path (RFC 8899). It is the first frame of its unit, and such a unit takes no link
+    /// sequence: its loss is no loss of a packet.
     Probe = 18,
-    /// Which of the sender's lanes the unit travels on, if it is not the first: its number (8 bits), from 1.
-    /// It comes first in its unit. By it a receiver tells a peer that uses several ports from one that has
-    /// moved.
+    /// The sender's lane (8 bits), from 1; absent for the first lane. It is the first frame of its unit. By
+    /// it a receiver distinguishes a peer with several ports from a peer that moved.
     Lane = 19,
     /// The front of a packet's frame that did not fit as a whole: that frame's type (8 bits), then as much of
     /// its body as fills the unit. Takes the packet's link sequence; [`FrameType::Tail`] follows in the next
@@ -90,7 +89,7 @@ pub enum FrameType {
     Membership = 23,
     /// The sender is a member now: [`crate::group::Joined`].
     Joined = 24,
-    /// What the sender overheard of what was sent to others of its group: [`crate::group::Heard`].
+    /// Numbers of overheard packets that were sent to others of the sender's group: [`crate::group::Heard`].
     Heard = 25,
     /// Chunks that the sender lacks: [`crate::chunk_request`].
     ChunkRequest = 26,
@@ -101,7 +100,7 @@ pub enum FrameType {
     Coded = 28,
     /// Stretches of a TCP flow that the hop lost on their way to the sender of this: [`crate::notice`].
     Notice = 29,
-    /// What one gateway says to another of the same operator: [`crate::neighbours::Message`].
+    /// A message between gateways of one operator: [`crate::neighbours::Message`].
     Neighbour = 30,
     /// Whether the sender, which knows several gateways, is associated with the receiver: 0 if with another
     /// one, otherwise which of its associations this is, counted from 1 to 255 and again from 1 (8 bits). A
@@ -109,7 +108,7 @@ pub enum FrameType {
     Associated = 31,
     /// The group of another gateway, which the receiver may overhear: [`crate::group::OtherGroup`].
     OtherGroup = 32,
-    /// What the sender overheard of another gateway's group: [`crate::group::HeardOfOther`].
+    /// Numbers of overheard packets of another gateway's group: [`crate::group::HeardOfOther`].
     HeardOfOther = 33,
     /// Natives for several members as one XOR: [`crate::natives`]. It is all of a group's unit, and its
     /// members take their link sequences from it.
@@ -192,9 +191,9 @@ impl FrameType {
 /// One frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// What it is; `None` if this version does not know it.
+    /// The type; `None` if this version does not know it.
     pub frame_type: Option<FrameType>,
-    /// What it holds.
+    /// The contents.
     pub body: &'a [u8],
 }
 

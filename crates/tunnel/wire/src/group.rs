@@ -1,4 +1,4 @@
-//! What a gateway and the stations of its group say to each other (REfactor, section 3).
+//! Messages between a gateway and the stations of its group (REfactor, section 3).
 //!
 //! A unit under a group's key says first for which member it is; then follow link sequence and frames, as in
 //! any unit:
@@ -9,9 +9,9 @@
 //! +------------+----------+------------------------+----------
 //! ```
 //!
-//! The MAC is over all that stands behind it, under the counter of the unit and the key of the session
-//! between gateway and member. Whoever has the group's key can read the unit and learn from its [`Shared`]
-//! frames, and can forge none.
+//! The MAC is over all bytes behind it, under the counter of the unit and the key of the session between
+//! gateway and member. A holder of the group's key can read the unit and learn from its [`Shared`] frames,
+//! and can forge none.
 
 use crate::frame::{FrameType, PACKET_MAC_BYTES};
 use crate::number::{from_u24, to_u24};
@@ -25,7 +25,7 @@ pub const MAX_HEARD_BYTES: usize = 32;
 /// Bytes of a group's unit before its link sequence.
 pub const FRONT_BYTES: usize = 1 + PACKET_MAC_BYTES;
 
-/// Takes the member for whom a unit is, and its MAC, off its front.
+/// Takes a unit's member and its MAC off its front.
 pub fn parse_front(plaintext: &mut &[u8]) -> Result<(u8, [u8; PACKET_MAC_BYTES]), Malformed> {
     let [member] = take_array(plaintext, "group unit: member")?;
     Ok((member, take_array(plaintext, "group unit: MAC")?))
@@ -43,9 +43,8 @@ const COMPRESSED: u8 = 0x80;
 /// +-------------+---+----------+-----------------+-----------+------------------------
 /// ```
 ///
-/// Front and rest are the body of a frame of that type. Where `c` is set the rest is compressed, shim and
-/// all, as literals are: whoever overhears it can expand it, since nothing but the packet itself is needed
-/// for that.
+/// Front and rest are the body of a frame of that type. Where `c` is set the rest is compressed with the
+/// shim, as literals are. An overhearer can expand it, since that needs only the packet itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shared<'a> {
     /// The low 24 bits of the number under which the gateway sent it.
@@ -99,7 +98,7 @@ impl<'a> Shared<'a> {
     }
 }
 
-/// What a station is told when it becomes a member, or when its group's key changes.
+/// Sent to a station when it becomes a member, and when its group's key changes.
 ///
 /// ```text
 /// +------------+-----------+-------------+--------------------+--------------------+------------------+
@@ -109,17 +108,17 @@ impl<'a> Shared<'a> {
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Membership {
-    /// Which member the station is.
+    /// The station's number in the group.
     pub member: u8,
     /// The gateway's cache has two to this many slots.
     pub slot_bits: u8,
-    /// By which units under the traffic key are known, 24 bits.
+    /// Id of the traffic key in its units, 24 bits.
     pub key_id: u32,
     /// Opens what is sent to the group.
     pub traffic_key: [u8; KEY_BYTES],
-    /// Says in which slot a chunk is kept. With another one, what was kept is void.
+    /// Key of the chunks' slots. With another key, the stored chunks are void.
     pub address_key: [u8; KEY_BYTES],
-    /// Of the MACs over packets from which chunks were removed for this member.
+    /// Key of the MACs over packets from which chunks were removed for this member.
     pub mac_key: [u8; KEY_BYTES],
 }
 
@@ -172,7 +171,7 @@ impl Membership {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Joined {
-    /// Of the key that it has now.
+    /// Id of its current key.
     pub key_id: u32,
     /// Its cache has two to this many slots.
     pub slot_bits: u8,
@@ -195,7 +194,7 @@ impl Joined {
     }
 }
 
-/// What a member heard of what was sent to its group.
+/// A member's report of the packets that it heard of its group.
 ///
 /// ```text
 /// +--------------------+--------------------------------------------------------------------
@@ -236,8 +235,8 @@ fn bits_back(bitmap: &[u8]) -> impl Iterator<Item = u64> + '_ {
     (0..bitmap.len() as u64 * 8).rev().filter(|back| bitmap[*back as usize / 8] >> (back % 8) & 1 == 1)
 }
 
-/// The group of another gateway, of which a member may hear what is sent to it: what it learns from that
-/// stands in the cache that it has for its own gateway. It is said again until a [`HeardOfOther`] answers it.
+/// The group of another gateway, whose packets a member may hear. The member keeps their content in its cache
+/// for its own gateway. The frame is repeated until a [`HeardOfOther`] answers it.
 ///
 /// ```text
 /// +-------------+---------------------+
@@ -246,7 +245,7 @@ fn bits_back(bitmap: &[u8]) -> impl Iterator<Item = u64> + '_ {
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct OtherGroup {
-    /// By which units under the traffic key are known, 24 bits.
+    /// Id of the traffic key in its units, 24 bits.
     pub key_id: u32,
     /// Opens what is sent to that group.
     pub traffic_key: [u8; KEY_BYTES],
@@ -277,8 +276,8 @@ impl OtherGroup {
     }
 }
 
-/// What a member heard of another gateway's group, told to its own gateway. The first one says nothing but
-/// that the member has the key.
+/// A member's report of another gateway's group, to its own gateway. The first report only says that the
+/// member has the key.
 ///
 /// ```text
 /// +-------------+--------------------+-------------+
@@ -287,7 +286,7 @@ impl OtherGroup {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeardOfOther<'a> {
-    /// Of the key under which it was sent.
+    /// Id of the key of these packets.
     pub key_id: u32,
     /// The low 24 bits of the newest number that the bitmap speaks of.
     pub newest: u32,

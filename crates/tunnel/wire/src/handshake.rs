@@ -7,9 +7,9 @@
 //! ```
 //!
 //! The mark is a keyed BLAKE2s-128 of all else in the message under a key derived from the network key.
-//! Whoever does not know the network key cannot make a node compute a Diffie-Hellman product. A repeated
-//! initiation is answered with the same bytes while its session waits to be confirmed, and not at all
-//! afterwards. How a node asks for more before it answers, [`crate::challenge`] says.
+//! Without the network key, a stranger cannot make a node compute a Diffie-Hellman product. A node answers a
+//! repeated initiation with the same bytes while its session waits for confirmation, and not at all
+//! afterwards. [`crate::challenge`] describes its demands before an answer.
 
 use crate::number::{from_u24, to_u24};
 use crate::{Malformed, take_array};

@@ -1,4 +1,4 @@
-//! What two nodes tell each other inside the handshake.
+//! The announcements of two nodes inside the handshake.
 //!
 //! ```text
 //! +------------+------------+------------------------------------------------+
@@ -18,10 +18,9 @@
 //! by a second number: a responder answers one that is not above the newest with a
 //! [challenge](crate::challenge). No clock is trusted for this.
 //!
-//! What a newer version appends is passed over, and so are capabilities that are not known. The session
-//! speaks the newest version that both speak; where there is none, it is a plain tunnel
-//! ([`crate::unit::PLAIN`]). Version 2 is a draft: nodes of unequal drafts speak version 1. Both sides come
-//! to the same from the two hellos.
+//! A node skips appended fields of newer versions and unknown capabilities. The session speaks the newest
+//! common version. Without one it is a plain tunnel ([`crate::unit::PLAIN`]). Version 2 is a draft: nodes
+//! with different drafts speak version 1. Both sides derive the same result from the two hellos.
 
 use crate::reset::RESET_TOKEN_BYTES;
 use crate::unit::{PLAIN, VERSION};
@@ -44,18 +43,18 @@ pub struct Hello {
     pub window_bytes: u8,
     /// How many low bits of a fingerprint must be zero for it to be kept (byte-caching paper: k).
     pub sample_bits: u8,
-    /// What the node can do: the sum of the capabilities below; unknown ones are passed over.
+    /// Sum of the node's capabilities (below); unknown ones are skipped.
     pub capabilities: u32,
-    /// What a [`crate::reset`] about this session's key id will show.
+    /// The token that a [`crate::reset`] about this session's key id will show.
     pub reset_token: [u8; RESET_TOKEN_BYTES],
-    /// What version 2 says more; `None` of a node that does not speak it.
+    /// Fields of version 2; `None` from a node without it.
     pub second: Option<Second>,
 }
 
-/// What version 2 says in a hello.
+/// Fields of version 2 in a hello.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Second {
-    /// Which draft of version 2.
+    /// Number of the draft of version 2.
     pub draft: u8,
     /// Rises with every handshake of this initiator, across its boots; a response has 0.
     pub across_boots: u64,
@@ -75,11 +74,11 @@ pub const LENGTHENS: u32 = 4;
 pub const HEARS_LANES: u32 = 8;
 /// Joins packets that were cut where their datagram ended ([`crate::frame::FrameType::Head`]).
 pub const JOINS: u32 = 16;
-/// Becomes a member of groups ([`crate::group`]): it keeps what it hears of what is sent to others.
+/// Becomes a member of groups ([`crate::group`]): it keeps content that it hears of packets to others.
 pub const LISTENS: u32 = 32;
 /// Undoes [coded repairs](crate::coded) of TCP segments.
 pub const UNCODES: u32 = 64;
-/// May send such repairs: whoever undoes them keeps what it delivered lately.
+/// May send such repairs: a peer that undoes them keeps recently delivered packets.
 pub const CODES: u32 = 128;
 /// Tells, in [loss notices](crate::notice), of TCP segments that were lost on their way to it.
 pub const NOTIFIES: u32 = 256;
@@ -88,8 +87,8 @@ pub const HEEDS: u32 = 512;
 
 /// Undoes coded repairs whose payloads are scaled, and keeps those that it cannot undo until others come.
 pub const UNCODES_ROWS: u32 = 1024;
-/// Takes apart what stands in one frame for several members ([`crate::natives`]): it keeps what it sends to
-/// whoever combines, and what it overhears.
+/// Takes apart one frame for several members ([`crate::natives`]): it keeps its packets to a relay that
+/// combines, and overheard packets.
 pub const SEPARATES: u32 = 2048;
 /// Sends natives for several members as one frame, and wants to be told what its members overhear.
 pub const COMBINES: u32 = 4096;

@@ -1,4 +1,4 @@
-//! What the node must know of the IP packets that it carries: addresses, flow, where the payload starts.
+//! Facts of an inner IP packet that the node needs: addresses, flow, start of the payload.
 //!
 //! Parsing is lax: a packet whose transport header is cut short, fragmented or unknown is carried all the
 //! same, with its payload starting behind the last header that was understood.
@@ -41,10 +41,10 @@ impl Flow {
     }
 }
 
-/// What the node knows of one inner packet.
+/// Facts of one inner packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Inner {
-    /// Whose packet it is.
+    /// Its flow.
     pub flow: Flow,
     /// TCP's sequence number of the first payload byte, for TCP.
     pub tcp_sequence: Option<u32>,

@@ -45,7 +45,7 @@ pub mod udp;
 pub mod unit;
 pub mod varint;
 
-/// What arrived does not have the form it claims. The text names the field.
+/// Input without its claimed form. The text names the field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("malformed {0}")]
 pub struct Malformed(pub &'static str);

@@ -8,12 +8,12 @@
 //! +---------------+-----------------+-----------+  +---------------+  +-----------------------+  +---------------------
 //! ```
 //!
-//! Such a unit is addressed to the member of the first component; its front ([`crate::group`]) says that
-//! member and its MAC, and the link sequence is that member's. The others hear it. Each member takes the
-//! others' natives out of the XOR, which is as long as the longest of them, and what is left is what a
-//! [`Shared`](crate::group::Shared) frame of its own would have held. A MAC is over sequence, type, count and
-//! components, as they stand here, and then the bytes that its member takes out, under the counter of the
-//! unit: it proves both.
+//! Such a unit is addressed to the member of the first component. Its front ([`crate::group`]) names that
+//! member and has its MAC, and the link sequence is that member's. The others hear it. Each member takes the
+//! others' natives out of the XOR, which is as long as the longest of them. The rest equals a
+//! [`Shared`](crate::group::Shared) frame of its own. A MAC is over sequence, type, count and components, as
+//! they stand here, and then the bytes that its member takes out, under the counter of the unit: it proves
+//! both.
 //!
 //! ```text
 //! +------------+-----------------+  +----------+-----------------+---+---+---------+-------------------------+
@@ -28,8 +28,8 @@
 //! +-------------+---------------+-----------+------------------+-------------------------------+
 //! ```
 //!
-//! A native is known by two names: to the member that sent it, by that member and the link sequence that it
-//! had then; to whoever overheard it on its way, by the sender's group and the number there.
+//! A native has two names. Its sender knows it by its member number and its link sequence. An overhearer
+//! knows it by the sender's group and the number there.
 
 use crate::frame::{FrameType, PACKET_MAC_BYTES, SEQUENCE_BYTES, emit_sequence, parse_sequence};
 use crate::number::{from_u24, to_u24};
@@ -45,7 +45,7 @@ const OVERHEARD: u8 = 0x80;
 const REMOVED: u8 = 0x40;
 const TYPE: u8 = 0x3f;
 
-/// Where whoever overheard a native heard it.
+/// The name of an overheard native.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Overheard {
     /// Under this key of a group, 24 bits,
@@ -68,7 +68,7 @@ pub struct Name {
 /// One native of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Component<'a> {
-    /// For whom.
+    /// Number of the member.
     pub member: u8,
     /// The low 24 bits of the link sequence that it has with that one.
     pub sequence: u32,
@@ -82,7 +82,7 @@ pub struct Component<'a> {
     pub front: &'a [u8],
     /// How many bytes it has in the XOR.
     pub bytes: usize,
-    /// What was removed; none if nothing was.
+    /// The removed runs; `None` without any.
     pub removed: Option<Removed<'a>>,
 }
 
@@ -119,8 +119,8 @@ impl<'a> Component<'a> {
         Ok(Component { member, sequence, name, frame_type, number, front, bytes, removed })
     }
 
-    /// What it has in the XOR of this native, stretch by stretch. None if it is too short to be the one that
-    /// is meant.
+    /// The native's part of the XOR, stretch by stretch. `None` if the native is too short to be the right
+    /// one.
     pub fn literals<'n>(&self, native: &'n [u8], mut each: impl FnMut(&'n [u8])) -> Option<()> {
         match self.removed {
             None => each(native),
@@ -133,7 +133,7 @@ impl<'a> Component<'a> {
 /// A component as it is written.
 #[derive(Debug, Clone, Copy)]
 pub struct Part<'a> {
-    /// For whom, and its link sequence; left out of the first.
+    /// Number of the member, and its link sequence; left out of the first.
     pub to: (u8, u64),
     /// Which.
     pub name: Name,
@@ -143,9 +143,9 @@ pub struct Part<'a> {
     pub number: u64,
     /// The first part of the frame's body.
     pub front: &'a [u8],
-    /// What it has in the XOR.
+    /// The native's part of the XOR.
     pub literals: &'a [u8],
-    /// What [`Removed::emit`] gave, or empty.
+    /// The bytes of [`Removed::emit`], or empty.
     pub removed: &'a [u8],
 }
 
@@ -172,12 +172,12 @@ impl Part<'_> {
     }
 }
 
-/// What stands behind the front of a unit.
+/// The contents of a unit behind its front.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Natives<'a> {
     /// How many there are, from 2 on.
     pub count: usize,
-    /// What every MAC is over, before the bytes that its member takes out.
+    /// Input of every MAC, before the bytes that its member restores.
     pub proven: &'a [u8],
     /// Of what components have in it.
     pub xor: &'a [u8],
@@ -237,8 +237,8 @@ impl<'a> Natives<'a> {
         self.macs.get(place.checked_sub(1)?).copied()
     }
 
-    /// Appends what stands behind the front for these parts, two to [`MAX_NATIVES`] for as many members.
-    /// `mac` makes the MAC of the part at a place of what it is over; the first one's is returned.
+    /// Appends the bytes behind the front for these parts, two to [`MAX_NATIVES`] for as many members. `mac`
+    /// makes the MAC of the part at a place over its bytes. Returns the first one's.
     pub fn emit(
         parts: &[Part<'_>],
         mut mac: impl FnMut(usize, &[u8]) -> [u8; PACKET_MAC_BYTES],

@@ -1,4 +1,4 @@
-//! What gateways of one operator say to each other of stations that hear several of them (REfactor, section
+//! Messages between gateways of one operator, about stations that hear several of them (REfactor, section
 //! 3.4).
 //!
 //! ```text
@@ -26,7 +26,7 @@ pub const MAX_BITMAP_BYTES: usize = 512;
 /// A station's name among gateways.
 pub type StationName = u64;
 
-/// What is said.
+/// Contents of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Said<'a> {
     /// This station of the sender's overhears the receiver. Said again from time to time.
@@ -47,7 +47,7 @@ pub enum Said<'a> {
     Named(&'a [u8]),
     /// This station of the sender's has left it.
     Gone,
-    /// This station is associated with the sender: what is for it goes there. Said again while it is so.
+    /// This station is associated with the sender: its packets go there. Repeated while it is so.
     Has,
     /// The sender's own group, which stations of the receiver's may overhear; of no station, which is 0. Said
     /// again from time to time.
@@ -59,9 +59,9 @@ pub enum Said<'a> {
 pub struct Message<'a> {
     /// The sender's.
     pub boot: u32,
-    /// Of whom it speaks.
+    /// Its subject.
     pub station: StationName,
-    /// What it says.
+    /// The contents.
     pub said: Said<'a>,
 }
 

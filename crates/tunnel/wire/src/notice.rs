@@ -23,7 +23,7 @@ pub const MAX_BYTES: usize = 1 + 2 * 16 + 4 + MAX_STRETCHES * (4 + varint::MAX_B
 /// One notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Notice<'a> {
-    /// Whose bytes are missing.
+    /// Flow of the missing bytes.
     pub flow: Flow,
     /// The stretches, as they are written.
     stretches: &'a [u8],

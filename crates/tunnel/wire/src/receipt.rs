@@ -1,4 +1,4 @@
-//! Receipts: what a node received and holds, by link sequence.
+//! Receipts: received and held packets of a node, by link sequence.
 //!
 //! ```text
 //! +-------------------------+------------+------------------+---------------------+
@@ -10,10 +10,10 @@
 //! ```
 //!
 //! A *run* is a row of sequences that are in the same [`State`]. *Held* means received, restored and
-//! delivered: what may be referred to. Units that arrived but could not be restored count as received and are
-//! not held; *parked* are those of them that wait for what they refer to. Of what is *untold* another receipt
-//! tells. *Settled* says how far back from the newest that sequence lies before which nothing is told any
-//! more, because it is held or was given up.
+//! delivered: later packets may refer to it. Units that arrived but could not be restored count as received
+//! and are not held; *parked* ones of them wait for a referenced packet. Another receipt reports *untold*
+//! sequences. *Settled* is a distance back from the newest sequence. No receipt reports earlier sequences,
+//! because they are held or were given up.
 //!
 //! Runs, because what matters on a fast and long path is far back: thousands of packets are on their way
 //! while one is sent again, most of them in long rows. The delay is the time between the newest sequence's
@@ -30,7 +30,7 @@ pub const MAX_SPAN: u32 = 1 << 16;
 /// The most bytes that a receipt's body has before its runs.
 pub const MAX_FRONT_BYTES: usize = 3 + 1 + 4 + 2 * varint::MAX_BYTES;
 
-/// What a receipt says of a sequence.
+/// State of a sequence in a receipt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     /// It did not arrive, or could not be restored and does not wait either.

@@ -1,18 +1,18 @@
-//! What was removed from a native that travels in an XOR (REfactor, sections 2.2.2 and 5.5.2), and the XOR
+//! The runs that were removed from a native in an XOR (REfactor, sections 2.2.2 and 5.5.2), and the XOR
 //! itself.
 //!
 //! ```text
 //! | shim (shim::slots) without literals | bytes removed, once a run of the shim (varints) |
 //! ```
 //!
-//! Receivers that hold the native, but not the form that the relay made of it, can make the same form only if
-//! they know what was removed. So the shim travels in the clear, with the removed lengths, and only what is
-//! left is combined.
+//! Receivers that hold the native, but not the relay's form of it, can make the same form only if they know
+//! the removed runs. So the shim travels in the clear, with the removed lengths, and only the remaining bytes
+//! are combined.
 
 use crate::shim::slots::Encoded;
 use crate::{Malformed, varint};
 
-/// What was removed from a native: the shim, and the length of what each of its runs left out.
+/// The runs that were removed from a native: the shim, and the length in bytes of each run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Removed<'a> {
     /// The shim.

@@ -1,4 +1,4 @@
-//! Resets: a node that restarted tells whoever still uses a forgotten key to shake hands again.
+//! Resets: a restarted node tells the user of a forgotten key to begin a handshake.
 //!
 //! ```text
 //! header (key id: the one that is not known) | reset token (128)

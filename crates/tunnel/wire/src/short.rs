@@ -7,11 +7,11 @@
 //! +------------+----------+-------------------+------------------+---------------+--------------
 //! ```
 //!
-//! Of the generation there are the low bits: no packet is under way for so long that its receiver forgets 32
-//! times. The distance (varint) is this packet's link sequence less the one whose header the
-//! [delta](crate::headers) starts from. Regions are those of the [compact](crate::shim::compact) shim.
-//! Literals are those of the shim, less the header if a delta stands for it, and may be compressed: then they
-//! are the content of one compressed block of Zstandard (RFC 8878, section 3.1.1.2.2) and nothing else.
+//! The frame has only the low bits of the generation: a receiver does not lose its store 32 times while a
+//! packet is in flight. The distance (varint) is this packet's link sequence less that of the packet whose
+//! header the [delta](crate::headers) starts from. Regions are those of the [compact](crate::shim::compact)
+//! shim. Literals are those of the shim, less the header if a delta replaces it. They may be compressed: then
+//! they are the content of one compressed block of Zstandard (RFC 8878, section 3.1.1.2.2) and nothing else.
 
 use crate::frame::PACKET_MAC_BYTES;
 use crate::shim::compact::Compact;
@@ -28,7 +28,7 @@ pub const WHAT: u8 = REGIONS | HEADER | COMPRESSED;
 /// By so many bits the generation is shifted.
 pub const WHAT_BITS: u32 = 3;
 
-/// The body as far as it can be read by whoever holds neither store nor headers, such as a capture.
+/// The parts of the body that a reader without store and headers can read, such as a capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outline<'a> {
     /// How many link sequences back the packet lies whose header this one's differs little from.
@@ -37,7 +37,7 @@ pub struct Outline<'a> {
     pub regions: Option<&'a [u8]>,
     /// Whether the literals are compressed.
     pub is_compressed: bool,
-    /// What is left of the packet.
+    /// The rest of the packet.
     pub literals: &'a [u8],
 }
 

@@ -1,8 +1,8 @@
 //! A UDP datagram in an IP packet that was sent to somebody else, as the node's socket would have handed it
 //! over.
 //!
-//! Strict, where [`crate::inner`] is lax: of a packet that is cut short or a fragment there is nothing to be
-//! had. Checksums are not looked at: what is in a datagram authenticates itself.
+//! Strict, where [`crate::inner`] is lax: a truncated packet or a fragment gives no datagram. Checksums are
+//! not checked: the contents of a datagram authenticate themselves.
 
 use crate::Malformed;
 use crate::inner::UDP;
@@ -12,11 +12,11 @@ use std::net::{IpAddr, SocketAddr};
 /// A whole datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Datagram<'a> {
-    /// Who sent it; an IPv6 address without scope.
+    /// Address of the sender; an IPv6 address without scope.
     pub source: SocketAddr,
-    /// To whom; the same.
+    /// Address of the receiver; the same.
     pub destination: SocketAddr,
-    /// What it says, as a part of the packet.
+    /// The payload, as a part of the packet.
     pub payload: &'a [u8],
 }
 

@@ -13,15 +13,15 @@
 //! ```
 //!
 //! The header is authenticated with the ciphertext (AEAD's associated data). `L` is set when another unit
-//! follows: what is sealed under a group's key and what only one station may read share one datagram so. A
-//! sealed unit has the version that its session agreed on. All other units are of version 1 in every version,
-//! and so is everything up to the ciphertext: by them nodes of any two versions meet, and agree on one that
-//! both speak or on [`PLAIN`].
+//! follows. So units under a group's key and units for one station share one datagram. A sealed unit has the
+//! version of its session. All other units are of version 1 in every version, and so is everything up to the
+//! ciphertext. By them nodes of any two versions meet, and agree on one that both speak or on [`PLAIN`].
 //!
-//! The key id is chosen by whoever opens the unit; for a handshake's first message and a group's key it is
-//! the sender's, and for a reset the one that was not known.
+//! The receiver of the unit chooses the key id. For a handshake's first message and a group's key it is the
+//! sender's id, and for a reset the unknown one.
 //!
-//! A datagram has at most [`MAX_UNITS`]: what somebody who can seal nothing makes a node look up is bounded.
+//! A datagram has at most [`MAX_UNITS`], so that a stranger without a key causes a bounded number of
+//! look-ups.
 
 use crate::number::{from_u24, to_u24};
 use crate::{Malformed, take, take_array};
@@ -42,12 +42,12 @@ pub const TAG_BYTES: usize = 16;
 
 const LENGTH_FOLLOWS: u8 = 0x08;
 
-/// What a unit is.
+/// The kind of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Frames under a traffic key, with the low bits of the counter.
     Sealed {
-        /// What the session agreed on: [`PLAIN`] or a version up to [`VERSION`].
+        /// The version of the session: [`PLAIN`] or a version up to [`VERSION`].
         version: u8,
         /// The low 24 bits of the sender's counter under this key.
         counter: u32,
@@ -66,16 +66,16 @@ pub enum Kind {
     },
     /// The first message again, with a mark under a cookie: [`crate::challenge`].
     InitiationWithCookie,
-    /// What an initiation has to show before it is answered: [`crate::challenge`].
+    /// Demands before an initiation is answered: [`crate::challenge`].
     Challenge,
 }
 
 /// One unit of a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unit<'a> {
-    /// What it is.
+    /// The kind.
     pub kind: Kind,
-    /// Which key (sealed, response) or whose handshake (initiation), 24 bits.
+    /// Id of the key (sealed, response) or of the handshake (initiation), 24 bits.
     pub key_id: u32,
     /// The header's bytes, as authenticated.
     pub header: &'a [u8],

@@ -43,7 +43,7 @@ fn regions(shim: &Compact<'_>) -> Value {
     shim.regions().map(numbers).collect()
 }
 
-/// What is read of the bytes, and what is written again of that, where the crate writes this form whole.
+/// The values in the bytes, and the bytes of these values where the crate writes this form whole.
 fn read(format: &str, input: &[u8]) -> (Value, Option<Vec<u8>>) {
     let mut out = Vec::new();
     match format {

@@ -6,7 +6,7 @@
 
 use crate::reference;
 use crate::support::Site;
-use crate::support::documents::{blocks, read};
+use crate::support::documents::{blocks, read, workspace};
 use crate::support::namespaces::{Cabled, Node, possible};
 use crate::support::traffic::answers;
 use std::collections::BTreeSet;
@@ -102,6 +102,23 @@ fn keys_of_the_reference(chapter: usize) -> BTreeSet<String> {
 #[test]
 fn the_readme_stays_short() {
     assert!(read("README.md").len() <= 8 << 10, "move something from README.md to a page in docs");
+}
+
+#[test]
+fn the_map_stays_short() {
+    let bytes = read("ARCHITECTURE.md").len();
+    assert!(bytes <= 12_000, "ARCHITECTURE.md has {bytes} bytes: move something to docs/decisions");
+}
+
+#[test]
+fn the_map_names_files_that_exist() {
+    let map = read("ARCHITECTURE.md");
+    let code = map.split('`').skip(1).step_by(2);
+    let paths: Vec<&str> = code.filter(|it| it.contains('/') && !it.contains("PAPER")).collect();
+    assert!(paths.len() > 30, "{paths:?}");
+    let exists = |path: &&str| ["", "crates"].iter().any(|root| workspace().join(root).join(path).exists());
+    let absent: Vec<&str> = paths.into_iter().filter(|path| !exists(path)).collect();
+    assert!(absent.is_empty(), "ARCHITECTURE.md names files that do not exist: {absent:?}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What was answered lately.
+//! Recent answers to initiations.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -13,7 +13,7 @@ const LETTERS: usize = 64;
 const MOST_AGAIN: u32 = 6;
 const AGAIN_AFTER: Duration = Duration::from_millis(200);
 
-/// What an initiation is answered with.
+/// An answer to an initiation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Letter {
     /// This unit, again and again.
@@ -29,7 +29,7 @@ pub struct Answer {
     pub peer: usize,
     /// The session that it made, of a response: once that is confirmed or over, it is not answered again.
     pub session: Option<u32>,
-    /// What to send.
+    /// The answer to send.
     pub letter: Letter,
     /// Where the initiation came from first.
     pub first_from: SocketAddr,
@@ -64,8 +64,8 @@ impl Answers {
         self.marks.iter().any(|marks| marks.contains(&mark))
     }
 
-    /// Whether it was asked for a cookie alone: whoever shows one at its own address is answered then, though
-    /// somebody else was faster with a copy.
+    /// Whether the answer was only a demand for a cookie. A sender with a cookie for its own address then
+    /// gets an answer, even if a copy of its initiation arrived first.
     #[must_use]
     pub fn awaits_cookie(&self, mark: [u8; MARK_BYTES]) -> bool {
         let mark = u128::from_be_bytes(mark);

@@ -9,7 +9,7 @@ use wire::handshake::MARK_BYTES;
 /// How long a secret makes cookies; it is accepted for as long again.
 pub const SECRET_LIFETIME: Duration = Duration::from_secs(60);
 
-/// What makes cookies and knows them again; nothing is remembered of any.
+/// Makes and verifies cookies, without state for any of them.
 pub struct Cookies {
     root: [u8; 32],
 }
@@ -21,7 +21,7 @@ impl Cookies {
         Cookies { root }
     }
 
-    /// The cookie for whoever speaks from `address`.
+    /// The cookie for a sender at `address`.
     #[must_use]
     pub fn of(&self, now: Duration, address: SocketAddr) -> [u8; COOKIE_BYTES] {
         self.made_in(now.as_secs() / SECRET_LIFETIME.as_secs(), address)

@@ -1,5 +1,5 @@
-//! Which initiations are answered. A stranger without the network's key costs one keyed hash; a repeated
-//! initiation is answered with the same bytes or not at all; the rest is bounded for each source and in sum.
+//! Admission of initiations. A stranger without the network's key costs one keyed hash. A repeated initiation
+//! gets the same bytes or no answer. All other answers are bounded, for each source and in sum.
 
 mod answers;
 mod cookies;
@@ -23,11 +23,11 @@ const COOKIES_PER_SECOND: u32 = 1000;
 /// Answers that are given again elsewhere than they were asked for first, a second.
 const AGAIN_ELSEWHERE_PER_SECOND: u32 = 20;
 
-/// What bounds the answers to initiations.
+/// Bounds of the answers to initiations.
 pub struct Admission {
-    /// What was answered.
+    /// Recent answers.
     pub answers: Answers,
-    /// What shows that an initiator has heard this node lately.
+    /// Proof that an initiator has heard this node recently.
     pub cookies: Cookies,
     without_cookie: Allowance,
     with_cookie: Sources,

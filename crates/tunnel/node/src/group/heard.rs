@@ -1,4 +1,4 @@
-//! What a listener heard and has not told yet.
+//! Packets that a listener heard and has not reported yet.
 
 use std::time::Duration;
 use wire::group::{Heard, MAX_HEARD_BYTES};
@@ -7,8 +7,8 @@ use wire::group::{Heard, MAX_HEARD_BYTES};
 const SPAN: u64 = MAX_HEARD_BYTES as u64 * 8;
 /// After so many packets of its own group a station says on its own what it heard,
 const TELL_AFTER_PACKETS: u32 = 192;
-/// ... or after so long. Whatever the station says else takes a report along: only one that is silent lets
-/// them wait, and what it wants next begins with its asking for it.
+/// ... or after so long. Any other message of the station takes a report along. Only a silent station lets
+/// reports wait, and its next download begins with a request.
 const TELL_AFTER: Duration = Duration::from_secs(1);
 /// Of another group it says so sooner: others wait for that, who would send packets for several together,
 const TELL_OF_OTHER_AFTER_PACKETS: u32 = 64;
@@ -34,7 +34,7 @@ impl Untold {
         wire::number::widen(truncated.into(), wire::number::SEQUENCE_BITS, self.next)
     }
 
-    /// Notes that `number` was heard. What is too old, or told already, is passed over.
+    /// Notes that `number` was heard. Old and reported numbers are skipped.
     pub fn note(&mut self, now: Duration, number: u64) {
         self.pass(number);
         let back = self.next - 1 - number;
@@ -87,7 +87,7 @@ impl Untold {
         self.count == 0
     }
 
-    /// Appends a report, and takes it for told: what is lost with it costs savings.
+    /// Appends a report, and counts it as reported: a lost report costs savings.
     pub fn tell(&mut self, out: &mut Vec<u8>) {
         let span = (self.next - self.told_until).clamp(1, SPAN).div_ceil(8) as usize;
         Heard::emit(self.next.saturating_sub(1), &self.bitmap[..span], out);
@@ -102,8 +102,8 @@ mod tests {
     use std::collections::BTreeSet;
 
     proptest! {
-        /// Whatever is heard in whatever order: what is told was heard, once, and all of it that is not too
-        /// old.
+        /// In any order of hearing, each report names numbers that were heard, once, and all of them that are
+        /// not too old.
         #[test]
         fn everything_is_told_once(steps in proptest::collection::vec((0u64..40, any::<bool>(), any::<bool>()), 0..300)) {
             let mut untold = Untold::default();
@@ -122,7 +122,7 @@ mod tests {
                     for back in report.back() {
                         prop_assert!(told.insert(u64::from(report.newest) - back), "twice");
                     }
-                    // what came late is not told any more
+                    // late numbers are not reported any more
                     prop_assert!(expected.iter().all(|n| told.contains(n) || *n < newest.saturating_sub(SPAN - 1) || heard.contains(n)));
                     expected.clear();
                 }

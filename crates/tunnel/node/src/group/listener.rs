@@ -1,4 +1,4 @@
-//! A station's end: opens what is sent to the group, restores what is for it, learns from everything.
+//! A station's end: opens traffic to the group, restores its own packets, learns from all packets.
 
 use super::heard::Untold;
 use super::others::Others;
@@ -16,15 +16,15 @@ use wire::group::{Joined, KEY_BYTES, Membership, OtherGroup, Shared};
 use wire::number::{COUNTER_BITS, SEQUENCE_BITS, widen};
 use wire::shim::MAX_RESTORED_BYTES;
 
-/// How far what is overheard may be ahead of what was sent to this member.
+/// Distance by which overheard numbers may be ahead of those to this member.
 const MOST_AHEAD: u64 = 1 << 22;
-/// A group's key gives way to the next before this many units: their counters are known from what of them is
-/// sent, whatever was heard before.
+/// A group's key gives way to the next before this many units: the sent bits of a counter then give all of
+/// it, whatever was heard before.
 const FIRST_HALF: u64 = (1 << (COUNTER_BITS - 1)) - 1;
 /// Packets that wait for chunks at once, and are known here.
 const MAX_WAITING: usize = 128;
 
-/// By which way a unit came.
+/// The way on which a unit arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reached {
     /// It was sent to this node.
@@ -33,9 +33,9 @@ pub(crate) enum Reached {
     Overheard,
 }
 
-/// One key of the group, with a window for each way: what is overheard may also be sent to us, and either may
-/// be lost. Any member can seal units under any counter, so that only what is proven moves the first window,
-/// and nothing that the second one says is final.
+/// One key of the group, with a window for each way: an overheard unit may also be sent to us, and either may
+/// be lost. Any member can seal units under any counter. So only proven units move the first window, and the
+/// second one decides nothing.
 pub(super) struct Keys {
     key_id: u32,
     key: TrafficKey,
@@ -72,11 +72,11 @@ pub(crate) struct Listener {
     answer: Option<Joined>,
     misses: MissBounds,
     expander: Expander,
-    /// Of the unit that was opened last.
+    /// Key id of the last opened unit.
     opened_under: u32,
 }
 
-/// What became of a packet's rest.
+/// Fate of a packet's rest.
 pub(crate) enum Rest {
     /// It was appended to the front.
     Whole(Vec<u8>),
@@ -135,12 +135,12 @@ impl Listener {
         true
     }
 
-    /// By which chunks are addressed.
+    /// Key of the chunks' addresses.
     pub fn address_key(&self) -> [u8; KEY_BYTES] {
         self.membership.address_key
     }
 
-    /// Which member this is.
+    /// This member's number.
     pub fn member(&self) -> u8 {
         self.membership.member
     }
@@ -247,7 +247,7 @@ impl Listener {
         learnt
     }
 
-    /// What this node itself sent to its own group, or heard in another one's.
+    /// Keeps content that this node sent to its own group, or heard in another group.
     pub fn keep_sent(&mut self, encoded: &[u8]) {
         // it was made here, and makes sense
         let _ = self.station.overhear(encoded);
@@ -283,13 +283,14 @@ impl Listener {
         !is_own && self.others.knows(key_id)
     }
 
-    /// Chunks that this member asked for. What they complete, [`completed`](Listener::completed) gives.
+    /// Takes chunks that this member requested. [`completed`](Listener::completed) gives the packets that
+    /// they complete.
     pub fn supplied(&mut self, now: Duration, reply: &[u8]) {
         // late, or for what was given up: nothing to do
         let _ = self.station.receive_reply(reply, now);
     }
 
-    /// The next packet that has waited and is whole: what it was of, and its frame's body.
+    /// The next packet that has waited and is whole: its record, and its frame's body.
     pub fn completed(&mut self, now: Duration) -> Option<(Waiting, Vec<u8>)> {
         while let Some(Delivered { number, packet }) = self.station.poll_deliver(now) {
             if let Some(mut waiting) = self.waiting.remove(&number.0) {
@@ -352,7 +353,7 @@ impl Listener {
         self.waiting.values().map(|waiting| waiting.until).min()
     }
 
-    /// What was counted.
+    /// Its counters.
     pub fn statistics(&self) -> &overhear::StationStatistics {
         self.station.statistics()
     }
@@ -363,7 +364,7 @@ impl Keys {
         Keys::new(membership.key_id, &membership.traffic_key)
     }
 
-    /// Under which nothing was opened yet.
+    /// Keys under which nothing was opened yet.
     pub fn new(key_id: u32, traffic_key: &[u8; KEY_BYTES]) -> Self {
         Keys {
             key_id,
@@ -373,7 +374,7 @@ impl Keys {
         }
     }
 
-    /// By which units under the key are known.
+    /// Id of the key in its units.
     pub fn key_id(&self) -> u32 {
         self.key_id
     }

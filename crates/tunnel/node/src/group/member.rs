@@ -16,7 +16,7 @@ const MAX_NUMBERS: usize = 4096;
 
 /// One member.
 pub(crate) struct Member {
-    /// Which one.
+    /// The member's number.
     pub id: u8,
     mac_key: [u8; KEY_BYTES],
     /// When it is to be told the key.
@@ -34,7 +34,7 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    /// Who is to be told at once.
+    /// A member that gets its key at once.
     pub fn new(id: u8, mac_key: [u8; KEY_BYTES], now: Duration) -> Self {
         Member {
             id,
@@ -87,7 +87,7 @@ impl Member {
         [self.tell_at, others].into_iter().flatten().min()
     }
 
-    /// What it is to be told, if that is due.
+    /// The membership message, if it is due.
     pub fn tell(&mut self, now: Duration, sharing: &Sharing) -> Option<Membership> {
         self.tell_at.filter(|&at| at <= now)?;
         self.tell_at = Some(now + TELL_AGAIN_AFTER);
@@ -160,7 +160,7 @@ impl Member {
         None
     }
 
-    /// As which a packet left, while that is remembered.
+    /// Link sequence of a packet, while it is remembered.
     fn sequence_of(&self, number: PacketNumber) -> Option<u64> {
         let at = self.numbers.binary_search_by_key(&number, |(_, number)| *number).ok()?;
         self.numbers.get(at).map(|(sequence, _)| *sequence)

@@ -1,25 +1,25 @@
-//! Groups: what a gateway sends to one of its stations, the others may hear, and what they heard is not sent
-//! to them again (REfactor; [`overhear`] cuts, removes and puts together).
+//! Groups: stations may hear a gateway's packets to another station, and the gateway does not send that
+//! content to them again (REfactor; [`overhear`] cuts, removes and puts together).
 //!
 //! A gateway with several stations *shares*: packets travel under a key that all members of its group have
-//! ([`sharing`]), so that whoever hears them can learn from them. A station that says it listens becomes a
-//! *member* ([`member`]): under its pairwise key it is told the group's key, and from its answer on what is
-//! for it comes in the group's units. At its end it is a *listener* ([`listener`]): it opens what comes for
-//! it by the socket, and what comes for others by whatever overhears for it; restores the one, learns from
-//! both, and tells the gateway what it heard ([`heard`]).
+//! ([`sharing`]), so that each overhearer can learn from them. A listening station becomes a *member*
+//! ([`member`]). Its pairwise key brings it the group's key. After its answer, its packets come in the
+//! group's units. At its end it is a *listener* ([`listener`]). It opens its own packets from the socket, and
+//! packets for others from the sniffer. It restores the former, learns from both, and reports to the gateway
+//! ([`heard`]).
 //!
-//! Nothing of a link changes under it: a shared packet has its link sequence, is confirmed by the same
-//! receipts, and is sent again as the frame that it was before it was shared, under the pairwise key, if it
-//! is lost. What is proven, and by whose key, is said in [`wire::group`].
+//! Nothing of a link changes under it. A shared packet has its link sequence, and the same receipts confirm
+//! it. If it is lost, it is retransmitted under the pairwise key, as the frame before it was shared.
+//! [`wire::group`] describes the proofs and their keys.
 //!
 //! Where an operator has several gateways, members hear the others' groups, too ([`others`]), and gateways
 //! tell each other who heard what ([`neighbours`]).
 //!
-//! What does not fit into a datagram is cut there, as without a group; who overhears keeps the front until
-//! the rest comes ([`pieces`]).
+//! A packet that does not fit is cut at its datagram's end, as without a group. An overhearer keeps the front
+//! until the rest arrives ([`pieces`]).
 //!
-//! When a member leaves, the others get another key: distribute, switch, retire. Until a member has it, what
-//! is for it travels under its own key.
+//! When a member leaves, the others get another key: distribute, switch, retire. Until a member has it, its
+//! packets travel under its own key.
 
 mod heard;
 mod listener;

@@ -1,8 +1,8 @@
-//! Other gateways of the operator, as far as a gateway's group has to do with them: whose stations overhear
-//! whom.
+//! Other gateways of the operator, as far as they concern a gateway's group: the overhearing between their
+//! stations.
 //!
-//! What is said is [`overhear::neighbourhood`]'s. Beside it gateways tell each other the keys of their
-//! groups, which they tell their members.
+//! [`overhear::neighbourhood`] has the messages. Beside them gateways exchange the keys of their groups, and
+//! pass them to their members.
 
 use overhear::neighbourhood::{Neighbour, Neighbourhood, Settings};
 use overhear::{Gateway, StationId};
@@ -22,7 +22,7 @@ struct Key {
     group: OtherGroup,
 }
 
-/// What a gateway knows of its neighbours.
+/// A gateway's knowledge of its neighbours.
 pub(crate) struct Neighbours {
     neighbourhood: Neighbourhood,
     boot: u32,
@@ -97,7 +97,7 @@ impl Neighbours {
         self.neighbourhood.handle_message(codec, from, message, now).is_ok()
     }
 
-    /// What this gateway says of its own group.
+    /// The message about this gateway's own group.
     pub fn own_group(&self, group: OtherGroup) -> Vec<u8> {
         let mut message = Vec::new();
         Message { boot: self.boot, station: 0, said: Said::Group(group) }.emit(&mut message);

@@ -1,8 +1,8 @@
 //! Groups of other gateways that a member overhears (REfactor, section 3.4).
 //!
-//! Its own gateway tells it their keys. What it learns from them stands in the cache that it has for its own,
-//! for all gateways of an operator address chunks alike; what it heard it tells its own gateway, which tells
-//! theirs.
+//! Its own gateway tells it their keys. The station keeps their content in the cache for its own gateway,
+//! because all gateways of an operator address chunks alike. It reports overheard packets to its own gateway,
+//! and that gateway tells the others.
 
 use super::heard::Untold;
 use super::listener::Keys;
@@ -14,7 +14,7 @@ use wire::group::{HeardOfOther, OtherGroup};
 /// Keys of others that are kept; the oldest goes first.
 const MAX_OTHERS: usize = 32;
 
-/// What is heard under one key.
+/// Content that is heard under one key.
 struct Other {
     keys: Keys,
     untold: Untold,
@@ -56,7 +56,7 @@ impl Others {
         Some(self.get(key_id)?.keys.open_overheard(truncated, header, body))
     }
 
-    /// What was heard under this key.
+    /// Unreported packets under this key.
     pub fn untold(&mut self, key_id: u32) -> Option<&mut Untold> {
         self.get(key_id).map(|other| &mut other.untold)
     }

@@ -1,5 +1,5 @@
-//! Fronts of shared packets that were cut where their datagram ended, as whoever overhears them keeps them:
-//! the rest comes in the next datagram to the same member, and only together are they of use.
+//! Fronts of shared packets that were cut at their datagram's end, for overhearers. The rest arrives in the
+//! next datagram to the same member. A front is useful only with its rest.
 
 use std::collections::VecDeque;
 use wire::frame::FrameType;

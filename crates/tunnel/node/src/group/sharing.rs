@@ -17,14 +17,14 @@ const REKEY_AFTER: Duration = Duration::from_secs(600);
 /// ... or after so many units: members know a unit's counter by its low 24 bits.
 const REKEY_AFTER_UNITS: u64 = 1 << 23;
 
-/// What is shared with the members of the group.
+/// The state that a gateway shares with the members of its group.
 pub(crate) struct Sharing {
     /// Cuts and removes.
     pub codec: Gateway,
     group: Group,
     /// At which rates peers are sent to, as far as radios say, in bits a second; at most one a peer.
     rates: BTreeMap<u8, u64>,
-    /// From which every key is derived.
+    /// Secret for the derivation of every key.
     secret: [u8; KEY_BYTES],
     address_key: [u8; KEY_BYTES],
     epoch: u64,
@@ -122,12 +122,12 @@ impl Sharing {
         self.neighbours.iter().flat_map(Neighbours::groups)
     }
 
-    /// By which the key is known.
+    /// Id of the key.
     pub fn key_id(&self) -> u32 {
         self.key_id
     }
 
-    /// What a member is told, whose own MAC key is `mac_key`.
+    /// The membership message for a member with the MAC key `mac_key`.
     pub fn membership(&self, member: u8, mac_key: [u8; KEY_BYTES]) -> Membership {
         Membership {
             member,
@@ -174,7 +174,7 @@ impl Sharing {
         self.compressor.as_mut().is_some_and(|compressor| compressor.compress(rest, out))
     }
 
-    /// What bytes in a packet to a member take of the air.
+    /// Air time in nanoseconds of so many bytes in a packet to a member.
     pub fn air_nanoseconds(&self, member: u8, bytes: usize) -> u64 {
         let rate = self.radio_rate(member).unwrap_or(self.group.rate_bits_per_second);
         (bytes as f64 * AirTime::of_rate(rate).per_byte_seconds * 1e9) as u64

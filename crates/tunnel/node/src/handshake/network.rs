@@ -1,4 +1,4 @@
-//! What a network's key is good for: marks, cookies on their way, the pre-shared key of a handshake.
+//! Uses of a network's key: marks, cookies in flight, the pre-shared key of a handshake.
 
 use super::{Refused, derive, keyed_mark};
 use crate::keys::{NetworkKey, PresharedKey};
@@ -64,8 +64,8 @@ impl Network {
         if difference == 0 { Ok(()) } else { Err(Refused::Mark) }
     }
 
-    /// Noise's pre-shared key for a peer with which this node shares `pair`, or nothing but the network's
-    /// key. Whoever lacks either key cannot compute it.
+    /// Noise's pre-shared key for a peer that shares `pair` with this node, or only the network's key. A
+    /// stranger without either key cannot compute it.
     #[must_use]
     pub fn noise_key(&self, pair: Option<&PresharedKey>) -> Zeroizing<[u8; 32]> {
         Zeroizing::new(match pair {

@@ -1,4 +1,4 @@
-//! Which peer told this node of a group's key: found by the key's id, and not by asking every peer.
+//! The peer that told a group's key, found by the key's id without a question to every peer.
 
 use crate::group::Reached;
 use std::collections::{BTreeMap, BTreeSet};

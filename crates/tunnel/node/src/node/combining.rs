@@ -17,7 +17,7 @@ use wire::unit::{SEALED_HEADER_BYTES, TAG_BYTES};
 
 /// How likely each must have all the others' natives: nothing is guessed.
 const CERTAIN: f64 = 1.0;
-/// What has fewer bytes is small: it shares a frame with small ones rather than with large ones.
+/// Packets with fewer bytes are small, and share a frame with small ones rather than with large ones.
 const SMALL_BYTES: usize = 400;
 /// Bytes of headers below ours that a datagram takes beside it: IP and UDP, and 802.11 with its encryption.
 const AROUND_DATAGRAM: usize = 28 + 34 + 16;

@@ -1,10 +1,10 @@
-//! Nodes of the mesh to which the way changes (REfactor, section 2.2.2: next hops are the routing
-//! protocol's). Whoever drives the node says which peer is the next hop; packets follow it, those too that
-//! wait for the peer that was it before.
+//! Nodes of the mesh with a changing way (REfactor, section 2.2.2: next hops are the routing protocol's). The
+//! node's driver names the peer that is the next hop. Packets follow it, including those that wait for the
+//! earlier one.
 //!
-//! Without a next hop packets wait as they do for a peer that is [down](crate::reachability), and are refused
-//! after that time. What others sent does not wait: where it came from may be where the way leads next, and
-//! nothing goes back there.
+//! Without a next hop packets wait as for a peer that is [down](crate::reachability), and are refused after
+//! that time. Packets of others do not wait: the way may lead next to their last hop, and nothing goes back
+//! there.
 
 use super::Node;
 use crate::config::Destination;
@@ -89,7 +89,7 @@ impl Destinations {
         waiting.map(|it| it.without_since + DOWN_AFTER).min()
     }
 
-    /// What can be said of them.
+    /// Status of the destinations.
     pub fn status(&self, peers: &[Peer]) -> Vec<DestinationStatus> {
         let status = |it: &Reached| DestinationStatus {
             name: it.name.clone(),
@@ -102,8 +102,8 @@ impl Destinations {
 }
 
 impl Node {
-    /// Says which peer is the next hop to a destination, by their indices in the configuration; `None`: there
-    /// is no way. What waits goes the new way. Indices that name nothing change nothing.
+    /// Sets the next hop to a destination, both by their indices in the configuration; `None`: there is no
+    /// way. Waiting packets go the new way. Unknown indices change nothing.
     pub fn set_next_hop(&mut self, now: Duration, destination: usize, next_hop: Option<usize>) {
         let Some(reached) = self.destinations.all.get_mut(destination) else { return };
         if reached.next_hop == next_hop || next_hop.is_some_and(|peer| peer >= self.peers.len()) {
@@ -136,7 +136,8 @@ impl Node {
     fn send_again(&mut self, now: Duration, destination: usize, packet: Vec<u8>) {
         if let Ok(inner) = Inner::parse(&packet) {
             match self.destinations.all[destination].next_hop {
-                // a relay does not know any more from whom it came, but who is the way back
+                // a relay no longer knows the last hop of the packet, but it knows the next hop on the way
+                // back
                 Some(peer)
                     if self.config.mesh.forwards
                         && self.way(inner.flow.source).and_then(Way::next_hop) == Some(peer) =>
@@ -167,8 +168,8 @@ impl Node {
         }
     }
 
-    /// Does not pass on what came for a destination to which no way leads on. Where it would only go back the
-    /// routes are about to change, and nobody is told.
+    /// Refuses a packet for a destination without a way onward. Where it could only return, the routes are
+    /// about to change, and its sender gets no message.
     pub(super) fn refuse_relayed(&mut self, now: Duration, way: Way, packet: &[u8], inner: &Inner) {
         let Way::Destination { index, next_hop, .. } = way else { return };
         self.destinations.all[index].refused_packets += 1;

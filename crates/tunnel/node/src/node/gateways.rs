@@ -1,4 +1,4 @@
-//! Several gateways of one operator: what a node makes of what they and the stations say
+//! Several gateways of one operator: a node's actions on their messages and the stations'
 //! ([`crate::roaming`]).
 
 use super::Node;
@@ -29,7 +29,7 @@ fn stations(config: &Config) -> impl Iterator<Item = (usize, StationName)> {
     stations.map(|(index, peer)| (index, station_name(&peer.public_key)))
 }
 
-/// What a gateway's group needs to have to do with others, and how all of them address chunks.
+/// The state of a gateway's group towards others, and the common addresses of chunks.
 pub(super) fn neighbours(config: &Config, group: &Group, boot: u64) -> Option<(Neighbours, [u8; KEY_BYTES])> {
     let Gateways::Neighbours(others) = &config.gateways else { return None };
     let names = stations(config).map(|(index, name)| (index as u8, name)).collect();
@@ -105,7 +105,7 @@ impl Node {
         self.events.push(crate::Event::Moved { from: name(before), to: name(next) });
     }
 
-    /// What waits for one peer goes another way.
+    /// Moves one peer's waiting packets to another way.
     fn move_queue(&mut self, now: Duration, from: usize, to: usize) {
         while let Some(packet) = self.peers[from].queue.pop(now) {
             if let Ok(inner) = Inner::parse(&packet) {
@@ -124,7 +124,7 @@ impl Node {
             (Told::Message(_), _) => self.peers[peer].counters.bad_frames += 1,
             (Told::Started, Roaming::Gateway(whereabouts)) => whereabouts.has_started(now, peer),
             (Told::Associated(association), Roaming::Gateway(whereabouts)) => {
-                // also one that has been away for so short a time that nobody noticed has lost what it had
+                // a station that was away for an unnoticed moment has lost its cache as well
                 if whereabouts.says(now, peer, association) {
                     self.peers[peer].end_membership(&mut outside!(self));
                 }
@@ -228,7 +228,7 @@ impl Node {
         }
     }
 
-    /// What another gateway sent on for a station goes to it and nowhere else, least of all back.
+    /// Sends packets from another gateway to their station only, and never back.
     pub(super) fn forward(&mut self, now: Duration, from: usize, delivered: usize) {
         let Roaming::Gateway(whereabouts) = &self.roaming else { return };
         if !whereabouts.is_neighbour(from) {
@@ -254,7 +254,7 @@ impl Node {
         }
     }
 
-    /// What can be said of a peer, and of where it is.
+    /// Status of a peer, with its place.
     pub(super) fn status_of(&self, now: Duration, peer: &Peer) -> PeerStatus {
         let mut status = peer.status(now, self.sharing.as_ref());
         let network = peer.sessions.network();

@@ -110,7 +110,7 @@ impl Node {
         }
     }
 
-    /// An initiation came again: whoever lost the answer gets it once more, and what it has led to stays.
+    /// An initiation came again: its sender gets the lost answer once more, and the session stays.
     fn answer_again(&mut self, now: Duration, from: SocketAddr, asked: (u32, &Marked<'_>)) {
         self.refused.handshake_repeated += 1;
         let peers = &self.peers;
@@ -202,7 +202,7 @@ impl Node {
         }
     }
 
-    /// Tells whoever used `key_id` that it is not known; never with more bytes than came.
+    /// Tells the sender of a unit under `key_id` that the key is unknown; never with more bytes than came.
     pub(super) fn send_reset(&mut self, now: Duration, to: SocketAddr, key_id: u32, came_bytes: usize) {
         let mut letter = Vec::new();
         unit::emit_header(Kind::Reset, key_id, None, &mut letter);

@@ -1,4 +1,4 @@
-//! What a peer uses of the node around it.
+//! The parts of the node around a peer that it uses.
 
 use crate::allowance::Allowance;
 use crate::coding::Coding;
@@ -52,7 +52,7 @@ impl Events {
     }
 }
 
-/// What a peer uses of the node around it.
+/// The parts of the node around a peer that it uses.
 pub(crate) struct Outside<'a> {
     pub config: &'a Config,
     pub routes: &'a Routes,
@@ -60,16 +60,16 @@ pub(crate) struct Outside<'a> {
     pub deliveries: &'a mut Deliveries,
     pub events: &'a mut Events,
     pub messages: &'a mut Allowance,
-    /// What is shared with the group, if there is one.
+    /// State shared with the group, if there is one.
     pub sharing: Option<&'a mut Sharing>,
-    /// What is known of natives, if some may share a frame.
+    /// Knowledge of natives, if some may share a frame.
     pub coding: Option<&'a mut Coding>,
     pub roaming: &'a Roaming,
-    /// What peers said of gateways and stations.
+    /// Messages of peers about gateways and stations.
     pub(super) told: &'a mut Vec<(usize, Told)>,
-    /// What of this node's own packets others may hear, in a mesh: the rests of shared frames.
+    /// This node's own packets that others may hear, in a mesh: the rests of shared frames.
     pub shared: &'a mut Vec<Vec<u8>>,
-    /// What relays sent, by whom, and other relays are to find it here.
+    /// Packets from relays by peer index, which other relays may find in the cache here.
     pub(super) heard: &'a mut Vec<(usize, Vec<u8>)>,
     /// Packets wait for the processor and not for the link.
     pub processor_is_short: bool,
@@ -83,7 +83,8 @@ impl Outside<'_> {
         }
     }
 
-    /// What a peer sent to its group, in a mesh: this node, too, may have to send it, and the peer has it.
+    /// Keeps a packet that a peer sent to its group, in a mesh. This node may have to send it as well, and
+    /// the peer has it.
     pub fn hear(&mut self, peer: usize, rest: &[u8]) {
         if self.config.mesh.relays.len() > 1 {
             let mut kept = self.deliveries.buffer();

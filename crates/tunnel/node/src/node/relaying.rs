@@ -1,5 +1,5 @@
-//! A node of a mesh (REfactor, sections 2.2.2 and 3.4, Figure 1c): passes on what comes for others, and keeps
-//! in mind what it sent itself, which a relay that heard it will not send back.
+//! A node of a mesh (REfactor, sections 2.2.2 and 3.4, Figure 1c): passes on packets for others, and
+//! remembers its own packets, because a relay that heard them will not send them back.
 
 use super::{Named, Node};
 use crate::group::Listener;
@@ -9,8 +9,8 @@ use std::time::Duration;
 use wire::inner::Inner;
 
 impl Node {
-    /// A relay passes on what came from a peer and is for another one. What has no hop left is the kernel's
-    /// to answer.
+    /// Passes on packets that a peer sent and that are for another one. The kernel answers a packet without
+    /// hops left.
     pub(super) fn relay(&mut self, now: Duration, from: usize, delivered: usize) {
         if !self.config.mesh.forwards {
             return;
@@ -46,7 +46,7 @@ impl Node {
         self.answer(now, before);
     }
 
-    /// What the senders of packets are told, behind the first `before` deliveries, goes the way they came.
+    /// Returns the answers to senders, behind the first `before` deliveries, by the way of their packets.
     pub(super) fn answer(&mut self, now: Duration, before: usize) {
         for (answer, _) in self.deliveries.take_behind(before) {
             let inner = Inner::parse(&answer).ok();
@@ -62,8 +62,8 @@ impl Node {
         }
     }
 
-    /// What a relay sent to its group stands in the caches for other relays that address chunks like it:
-    /// these are told of it.
+    /// Puts a relay's packets to its group into the caches for other relays that address chunks alike, and
+    /// tells these relays.
     pub(super) fn keep_for_others(&mut self) {
         // in their order: slots are overwritten
         for at in 0..self.heard.len() {
@@ -82,7 +82,7 @@ impl Node {
         self.heard.clear();
     }
 
-    /// What this node shared stands in its caches for the others' groups, as in those of whoever heard it.
+    /// Puts this node's shared packets into its caches for the others' groups, as their listeners do.
     pub(super) fn hear_oneself(&mut self) {
         while let Some(rest) = self.shared.pop() {
             for link in self.peers.iter_mut().filter_map(|peer| peer.link.as_mut()) {

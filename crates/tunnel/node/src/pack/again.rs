@@ -1,4 +1,4 @@
-//! What is sent again: because the peer asked for it, or because its receipts show that it was lost.
+//! Retransmission, on a peer's request or after a loss that its receipts show.
 
 use super::packets::Row;
 use super::{AROUND_FRAMES, AROUND_PACKET};

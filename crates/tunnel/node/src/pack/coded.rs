@@ -1,6 +1,6 @@
-//! The repair of TCP segments, at both ends of the hop: what [`recovery`] wants sent again goes before
-//! everything that waits, as the packet it was or combined with others; and a combined one is undone by what
-//! was delivered lately.
+//! The repair of TCP segments, at both ends of the hop. Retransmissions of [`recovery`] overtake all waiting
+//! packets, as the original packet or combined with others. The receiver undoes a combination with recently
+//! delivered packets.
 //!
 //! Below it hop ARQ may be at work, which repairs any protocol's packets and is told by receipts what is
 //! missing. Where it is, it has the first chance: a segment is then sent again from here only when it is
@@ -29,7 +29,7 @@ const MAX_WAITING: usize = 1024;
 /// Bytes around a coded repair in a frame that says its length.
 const AROUND_CODED: usize = 1 + frame::MAX_LENGTH_BYTES;
 
-/// What can be said of it.
+/// Status of the repair.
 pub(crate) fn status(snoop: &Snoop) -> RecoverStatus {
     let (packets, slots) = snoop.packets();
     RecoverStatus { flows: snoop.flows(), bytes: snoop.bytes(), packets, slots, loss: snoop.loss() }
@@ -51,8 +51,8 @@ impl Link {
         }
     }
 
-    /// Whether TCP segments are repaired from here. Where they come to be left to the hop, what was kept of
-    /// them is forgotten.
+    /// Whether TCP segments are repaired from here. Where they are left to the hop, their stored segments are
+    /// forgotten.
     fn repairs_segments(&mut self) -> bool {
         let left_to_hop = self.leaves_segments_to_hop();
         let Some(snoop) = &mut self.snoop else { return false };
@@ -154,7 +154,7 @@ impl Peer {
         }
     }
 
-    /// The peer tells of TCP segments that were lost on their way to it.
+    /// Takes the peer's report of TCP segments that were lost on their way to it.
     pub(super) fn take_notice(&mut self, now: Duration, body: &[u8], outside: &mut Outside<'_>) -> bool {
         let Ok(notice) = Notice::parse(body) else { return false };
         let Some(Link { snoop: Some(snoop), .. }) = &mut self.link else { return false };
@@ -188,7 +188,7 @@ impl Peer {
         true
     }
 
-    /// What other packets brought to an end.
+    /// Takes repairs that other packets completed.
     fn take_late(&mut self, now: Duration, outside: &mut Outside<'_>) {
         while let Some(Link { history: Some(history), .. }) = &mut self.link
             && let Some(packet) = history.poll_restored()

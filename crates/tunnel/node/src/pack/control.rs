@@ -41,7 +41,8 @@ impl Peer {
         }
     }
 
-    /// What is said to another gateway, as far as there is room; the rest follows in the next datagram.
+    /// Writes messages for another gateway into the room up to `limit`. The rest follows in the next
+    /// datagram.
     pub(super) fn write_letters(&mut self, limit: usize, out: &mut Vec<u8>) {
         let Some(link) = &mut self.link else { return };
         while let Some(letter) = link.letters.front() {
@@ -82,7 +83,7 @@ impl Peer {
         }
     }
 
-    /// What is neither packet nor reply.
+    /// Takes a frame that is neither packet nor reply.
     pub(super) fn take_control(
         &mut self,
         now: Duration,

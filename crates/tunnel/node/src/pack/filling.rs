@@ -1,12 +1,12 @@
 //! Full wire packets: a datagram of a boosted sender's that is not full waits a moment for what follows.
 //!
-//! Such a sender has more segments under way than the unmodified one, and each wire packet that is lost must
-//! cost it what it would have cost that one (REboost, section III-B.3, where segments are enlarged until they
-//! compress to one MSS). Acknowledgments arrive in bunches, since what shared a datagram arrives together;
-//! each bunch brings about one datagram's worth of segments and leaves a rest, which the next bunch
-//! completes. A rest that left alone would be one more packet to lose.
+//! Such a sender has more segments in flight than the unmodified one. A lost wire packet must cost it as much
+//! as a lost segment costs that one (REboost, section III-B.3, where segments are enlarged until they
+//! compress to one MSS). Segments of one datagram arrive together, and so acknowledgments arrive in groups.
+//! Each group brings one datagram's worth of segments and leaves a rest, which the next group completes. A
+//! rest that left alone would be one more packet to lose.
 //!
-//! What is no bulk waits for nothing, and takes along what does.
+//! A packet that is not bulk never waits, and takes waiting packets along.
 
 use crate::link::Link;
 use crate::peer::Peer;
@@ -47,7 +47,7 @@ pub enum Filling {
     Idle,
     /// One does, and leaves then if not before.
     Until(Duration),
-    /// What there is leaves now.
+    /// The waiting packets leave now.
     Due,
 }
 
@@ -103,7 +103,7 @@ impl Peer {
 
     /// Whether a datagram with the packets of `row` in it waits for more.
     pub(super) fn waits_to_be_filled(&mut self, now: Duration, row: &Row<'_>, bytes: usize) -> bool {
-        // what is left over, or still waits, found no room or may not share it
+        // the remaining packets found no room or may not share it
         let has_room = self.queue.is_empty() && bytes + row.around_packet() < row.limit;
         let Some(link) = &mut self.link else { return false };
         let patience = link.patience_to_fill();

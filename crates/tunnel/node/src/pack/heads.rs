@@ -23,7 +23,7 @@ struct Head {
     /// The session that its MAC belongs to.
     session: u32,
     frame_type: FrameType,
-    /// Of the datagram that brought it.
+    /// Codepoint of its datagram.
     ecn: u8,
     body: Vec<u8>,
 }

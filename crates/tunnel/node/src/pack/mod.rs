@@ -1,4 +1,5 @@
-//! Pack and unpack: what goes into a datagram for a peer, and what is done with what comes out of one.
+//! Pack and unpack: the contents of a datagram for a peer, and the processing of the contents of a received
+//! one.
 //!
 //! A packet that did not fit into the datagram before goes first, then [control] frames, then what
 //! is sent [again], then [packets]. A receipt rides along in the room that they leave, and
@@ -55,7 +56,7 @@ pub(crate) struct Packed {
     pub lane: usize,
 }
 
-/// What is to be said to the peer now, beside packets.
+/// The messages to the peer that are due, beside packets.
 #[derive(Default)]
 struct Due {
     lane: usize,
@@ -249,10 +250,9 @@ impl Peer {
         }
     }
 
-    /// What is to be said now; `None` if there is nothing and no packet waits either.
+    /// The due messages; `None` without any and without a waiting packet.
     fn due(&mut self, now: Duration) -> Option<Due> {
-        // what was left over from the datagram before stays on its lane; a ping keeps a lane open; else
-        // packets choose
+        // the rest of the earlier datagram stays on its lane; a ping keeps a lane open; else packets choose
         let first_pings = self.ping_at.is_some_and(|at| at <= now);
         let alone = first_pings && self.path.is_probing();
         let overflow = self.link.as_ref()?.overflow.as_ref().filter(|_| !alone);
@@ -334,7 +334,7 @@ impl Peer {
                 self.counters.bad_frames += 1;
                 break;
             };
-            // what is not of the session's version is as unknown as what no version has yet
+            // frames of another version than the session's are unknown, like those of no version
             let frame_type = frame_type.filter(|known| !is_plain || known.is_plain());
             let sequence = next;
             if frame_type.is_some_and(FrameType::is_packet)

@@ -20,13 +20,13 @@ use wire::shim::slots::Slots;
 /// A packet that was written as if it were alone.
 pub(crate) struct Native {
     pub packed: Packed,
-    /// As which it can share a frame, if it can.
+    /// Its form in a coded frame, if it can share one.
     pub form: Option<Form>,
     /// Its link sequence.
     pub sequence: u64,
     /// The key for its MAC.
     pub mac: PacketMac,
-    /// What is spoken with the member.
+    /// Version of the member's session.
     pub version: u8,
 }
 
@@ -44,8 +44,8 @@ pub(crate) fn natives_mac(
 }
 
 impl Peer {
-    /// By what others know the native whose turn it is, and the packet's length, if it may leave with those
-    /// of others now. Where it is the peer's own turn, what else is to be said goes first.
+    /// Name of the next native for others, and the packet's length, if it may leave with those of others now.
+    /// Where it is the peer's own turn, other messages go first.
     pub(crate) fn native_that_waits(
         &mut self,
         now: Duration,

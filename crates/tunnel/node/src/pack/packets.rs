@@ -32,11 +32,11 @@ pub(super) struct Row<'a> {
     pub mac: &'a PacketMac,
     /// Bytes that header and plaintext may have.
     pub limit: usize,
-    /// On which it travels, and its packets' flows.
+    /// Lane of the datagram and of its packets' flows.
     pub lane: usize,
     /// Bytes that saying so may take.
     pub lane_bytes: usize,
-    /// Of the packets that are in it.
+    /// Traffic class of its packets.
     pub class: OuterClass,
     /// How many those are, the rest of one that was cut among them.
     pub packets: usize,
@@ -47,7 +47,7 @@ pub(super) struct Row<'a> {
     pub ends_whole: bool,
     /// Its one packet may share a frame with those for others.
     pub is_native: bool,
-    /// As which it can.
+    /// Its form in a coded frame.
     pub form: Option<Form>,
 }
 
@@ -66,7 +66,7 @@ impl Row<'_> {
 pub struct Overflow {
     /// The packet's link sequence.
     pub sequence: u64,
-    /// On which its flow travels.
+    /// Lane of its flow.
     pub lane: usize,
     /// By whose MAC its bytes can be proven.
     session: u32,
@@ -106,8 +106,8 @@ impl Overflow {
         Self { sequence, lane, session, class, frame_type, body, gone_bytes, packet: Vec::new() }
     }
 
-    /// The link sequence of the datagram it goes into, if that is its own: what was cut has travelled under
-    /// it before.
+    /// Link sequence of its datagram, if that is its own. A packet that was cut has travelled under it
+    /// before.
     pub fn own_sequence(&self) -> Option<u64> {
         (self.gone_bytes == 0).then_some(self.sequence)
     }
@@ -379,8 +379,8 @@ impl Peer {
         }
     }
 
-    /// Tries what is held again, oldest first: what it needs has come as `sequence`, or comes with one of the
-    /// others.
+    /// Tries the held packets again, oldest first: their references have come as `sequence`, or come with one
+    /// of the others.
     pub(super) fn restore_dependents(&mut self, now: Duration, sequence: u64, outside: &mut Outside<'_>) {
         let Some(link) = &self.link else { return };
         if link.repair.as_ref().is_none_or(Repair::is_empty) {
@@ -442,7 +442,7 @@ impl Peer {
             outside.deliveries.recycle(packet);
             return self.release(now, sequence, None, outside);
         }
-        // only now: what is stored is what the sender stored, and its header what the MAC was made over
+        // only now: the store holds the bytes of the sender's store, and the MAC covers the sent header
         if !self.take_mark(&mut packet, ecn) {
             outside.deliveries.recycle(packet);
             return self.release(now, sequence, None, outside);

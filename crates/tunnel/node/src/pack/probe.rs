@@ -12,8 +12,7 @@ use wire::unit::{TAG_BYTES, emit_header};
 /// The part of a ping's token that says when it left.
 const TOKEN_MICROS: u64 = (1 << 48) - 1;
 
-/// What a ping asks to be told again: when it left, in microseconds, below how large a probe it was, 0 for
-/// none.
+/// Token of a ping: its departure in microseconds, below the size of its probe in bytes, 0 for none.
 pub(super) fn token(now: Duration, probe_bytes: usize) -> [u8; 8] {
     let micros = now.as_micros() as u64 & TOKEN_MICROS; // nine years
     ((probe_bytes as u64) << TOKEN_MICROS.count_ones() | micros).to_be_bytes()

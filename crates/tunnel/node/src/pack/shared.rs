@@ -21,8 +21,7 @@ use wire::natives::Natives;
 use wire::number::{from_u24, to_u24};
 use wire::unit::{SEALED_HEADER_BYTES, TAG_BYTES, emit_header};
 
-/// Bytes that a shared packet may take beyond those of its frame: what stands before it, and the shim without
-/// chunks.
+/// Additional bytes of a shared packet beside its frame: its front, and the shim without chunks.
 const AROUND_SHARED: usize = Shared::MOST_FRONT_BYTES + 1;
 /// Bytes that sharing may add to a packet that is alone in a datagram.
 pub const SHARING_BYTES: usize = FRONT_BYTES + AROUND_SHARED;
@@ -31,8 +30,8 @@ const UNIT: u64 = 1 << 63;
 /// Bits of a counter in what a unit's MAC is made of: a group's key does not seal so many units.
 const COUNTER_BITS: u32 = 38;
 
-/// What the MAC of a group's unit is made of beside its bytes. From version 2 on it has the key's id, since
-/// counters begin anew under every key.
+/// The number in the MAC of a group's unit. From version 2 on it has the key's id, because counters restart
+/// under every key.
 pub(super) fn unit_number(version: u8, key_id: u32, counter: u64) -> u64 {
     let key = if version >= 2 { u64::from(key_id) << COUNTER_BITS } else { 0 };
     UNIT | key | counter
@@ -40,9 +39,9 @@ pub(super) fn unit_number(version: u8, key_id: u32, counter: u64) -> u64 {
 
 /// A group's unit as it came.
 pub(crate) struct GroupUnit {
-    /// By which way.
+    /// Its way.
     pub way: Reached,
-    /// Under which key, and its counter there.
+    /// Id of its key, and its counter there.
     pub key_id: u32,
     pub counter: u64,
     /// The codepoint in the outer header.
@@ -153,7 +152,7 @@ impl Peer {
         }
     }
 
-    /// What the group is told and asked, under the pairwise key.
+    /// Writes messages for the group, under the pairwise key.
     pub(super) fn write_group_control(
         &mut self,
         now: Duration,
@@ -203,7 +202,7 @@ impl Peer {
         }
     }
 
-    /// What the peer says of the group, under the pairwise key.
+    /// Takes the peer's messages about the group, under the pairwise key.
     pub(super) fn take_group_control(
         &mut self,
         now: Duration,

@@ -37,7 +37,7 @@ pub struct Codel {
     next_at: Duration,
     /// Signals since they began, or a later point of the same sequence.
     count: u32,
-    /// What `count` was when they began.
+    /// Value of `count` at the first of these signals.
     first_count: u32,
 }
 

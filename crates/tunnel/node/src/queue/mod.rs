@@ -8,9 +8,9 @@
 //! senders understand, and drops others'.
 //!
 //! When all flows together fill the queue's bytes, the longest of them loses its oldest packets (section
-//! 4.1), which tells its sender soonest, and spares whoever sent little. Only as many go as needed, where the
-//! RFC allows up to 64 at once: its reason is the search for the longest flow, which over the few that wait
-//! at a radio costs little, while many packets lost in a row cost TCP much.
+//! 4.1). Its sender learns of that soonest, and short flows are spared. Only as many go as needed, where the
+//! RFC allows up to 64 at once. Its reason is the search for the longest flow. That search costs little among
+//! the few flows at a radio, while many packets lost in a row cost TCP much.
 //!
 //! All this comes before everything else, so that what is dropped here never had a link sequence. CoDel
 //! decides when a packet is about to leave: [`Queue::next_bytes`] makes the choice, and keeps the chosen
@@ -35,13 +35,13 @@ use wire::natives::Name;
 
 /// Queues that flows are hashed into (RFC 8290, 5.2.5): a hundred flows at once seldom share one.
 const BUCKETS: usize = 1024;
-/// What a turn is worth (RFC 8290, 5.2.4): one packet of the usual largest size.
+/// Bytes of a turn (RFC 8290, 5.2.4): one packet of the usual largest size.
 const QUANTUM_BYTES: i64 = 1514;
 
 /// A queue of packets for one peer.
 #[derive(Debug)]
 pub struct Queue {
-    /// What may tell two flows apart is kept from whoever wants them to collide.
+    /// Secret input of the flows' hash, so that no attacker can make flows collide.
     salt: [u64; 4],
     /// One for each value of the hash; none before the first packet comes, for many peers never have one.
     buckets: Vec<Bucket>,
@@ -174,7 +174,7 @@ impl Queue {
         Some(((*name)?, packet.len()))
     }
 
-    /// Which of `count` lanes a flow keeps to.
+    /// The flow's lane, below `count`.
     pub fn lane_of(&mut self, flow: &Flow, count: usize) -> usize {
         self.bucket_of(flow) % count
     }
@@ -241,7 +241,7 @@ impl Queue {
         (hasher.finish() % BUCKETS as u64) as usize
     }
 
-    /// Nothing waits: whoever comes next is new.
+    /// Nothing waits: the next flow is new.
     fn end_turns(&mut self) {
         for index in self.new.drain(..).chain(self.old.drain(..)) {
             self.buckets[index].listed = false;
@@ -260,7 +260,7 @@ impl Queue {
         true
     }
 
-    /// Whose turn it is: RFC 8290, 4.2.
+    /// The packet of the next flow in turn (RFC 8290, 4.2).
     fn choose(&mut self, now: Duration) -> Option<(Vec<u8>, Option<Name>)> {
         loop {
             let is_new = !self.new.is_empty();

@@ -303,8 +303,8 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What must be left in the queue, by flow, in order. Popped packets are taken out together with what must
-/// have been dropped before them.
+/// Packets that must be in the queue, by flow, in order. A popped packet is removed together with the ones
+/// that must have been dropped before it.
 #[derive(Default)]
 struct Model {
     flows: BTreeMap<u8, VecDeque<u32>>,

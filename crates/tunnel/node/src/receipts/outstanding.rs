@@ -1,4 +1,4 @@
-//! The sender's account: what was sent and is still to be accounted for.
+//! The sender's account: sent sequences without a final state.
 
 use super::HISTORY;
 use crate::delay::Delay;
@@ -19,7 +19,7 @@ const REORDERING_MARGIN: u64 = 3;
 /// until then a retransmission may refer to the very packet that was lost.
 const REORDERING_SHARE: u32 = 2;
 
-/// What a receipt says of one sequence that was sent.
+/// A receipt's statement on one sent sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     /// The receiver holds it.
@@ -34,7 +34,7 @@ pub enum Fate {
 struct Sent {
     at: Duration,
     fate: Option<Fate>,
-    /// It was sent again at `at`: what came after it at first tells nothing of that.
+    /// It was retransmitted at `at`. Packets after the first transmission tell nothing about the second.
     again: bool,
 }
 
@@ -47,7 +47,7 @@ pub struct Outstanding {
     received_before: u32,
     window_sent: u64,
     window_received: u64,
-    /// What the round trips tell.
+    /// The delay from the round trips.
     pub delay: Delay,
 }
 
@@ -128,7 +128,7 @@ impl Outstanding {
                 State::Missing if overtaken_long_ago() => Fate::Lost,
                 State::Missing | State::Untold => continue,
             };
-            // what was held stays so for this account; what was taken for lost may still arrive
+            // a held sequence stays held for this account; a sequence taken for lost may still arrive
             if *known != Some(told) && *known != Some(Fate::Held) {
                 *known = Some(told);
                 fate(sequence, told);
@@ -139,7 +139,7 @@ impl Outstanding {
 
     fn measure(&mut self, now: Duration, newest: u64, first: u64, receipt: &Receipt<'_>) {
         let sent = newest.checked_sub(first).and_then(|index| self.sent.get(index as usize));
-        // of what was sent twice nobody knows which arrived (Karn)
+        // the round trip of a retransmitted packet is ambiguous (Karn)
         if let Some(sent) = sent.filter(|sent| !sent.again) {
             let delay = Duration::from_micros(u64::from(receipt.delay_64us) * 64);
             let sample = now.saturating_sub(sent.at).saturating_sub(delay);

@@ -1,4 +1,4 @@
-//! The receiver's account: what arrived and is still to be reported.
+//! The receiver's account: received sequences without a report.
 
 use super::HISTORY;
 use crate::recover::RECEIPT_DELAY;
@@ -10,7 +10,7 @@ use wire::receipt::{MAX_FRONT_BYTES, MAX_RUN_BYTES, Receipt, Runs, State};
 
 /// A receipt repeats what this many receipts before it said, in case they were lost.
 const REPEATS: usize = 3;
-/// Of a receipt's runs so many bytes tell of the newest; what is further back takes turns in the others.
+/// Bytes for the newest of a receipt's runs. Older runs take turns in the rest.
 const NEWEST_RUN_BYTES: usize = MAX_RUN_BYTES * 3 / 4;
 /// Bytes that may go unreported while traffic flows that could carry a receipt. Acknowledgments hardly count:
 /// nobody waits to refer to them.
@@ -33,7 +33,7 @@ const FRONT_BYTES: usize = 1 + 2 + MAX_FRONT_BYTES;
 #[derive(Debug)]
 pub struct Received {
     held: Box<[u64; HISTORY / 64]>,
-    /// What waits for what it refers to; few, and in order.
+    /// Sequences that wait for a referenced packet; few, in order.
     parked: BTreeSet<u64>,
     /// One past the newest sequence received.
     next: u64,
@@ -52,8 +52,8 @@ pub struct Received {
     late: Option<(u64, usize)>,
     /// Everything before is held, or so long ago that nothing is told of it any more.
     settled: u64,
-    /// Of what is before the newest runs, the last receipt told down to here; what is before that is next in
-    /// turn.
+    /// Of the sequences before the newest runs, the last receipt listed those down to here. Earlier ones are
+    /// next in turn.
     turn: u64,
     /// `next` when each of the last receipts was written, oldest first.
     reported: VecDeque<u64>,
@@ -157,7 +157,7 @@ impl Received {
         if held { *word |= bit } else { *word &= !bit }
     }
 
-    /// Moves on to the first gap that receipts still tell of, for a sender that fills it.
+    /// Moves on to the first gap that receipts still list, for a sender that fills it.
     fn move_to_gap(&mut self) {
         self.settled = self.settled.max(self.next.saturating_sub(HISTORY as u64));
         while self.settled < self.next && self.holds(self.settled) {
@@ -224,7 +224,7 @@ impl Received {
         since.max(self.next.saturating_sub(HISTORY as u64))
     }
 
-    /// What the next receipt tells: the newest, and of what has no room beside that another part each time.
+    /// The runs of the next receipt: the newest, and a further part of the rest each time.
     fn runs(&mut self) -> Runs {
         let (mut runs, from) = (Runs::default(), self.told_from());
         let told = self.tell(&mut runs, self.next, from, NEWEST_RUN_BYTES);
@@ -269,7 +269,7 @@ impl Received {
         row.min(limit)
     }
 
-    /// What the next receipt tells, if its frame takes at most `room` bytes.
+    /// The runs of the next receipt, if its frame takes at most `room` bytes.
     pub fn runs_within(&mut self, room: usize) -> Option<Runs> {
         if room < FRONT_BYTES {
             return None;

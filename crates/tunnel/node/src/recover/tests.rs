@@ -1,4 +1,4 @@
-//! What is sent again, how often, and within which bounds.
+//! The retransmissions, their number, and their bounds.
 
 use super::*;
 use proptest::prelude::*;
@@ -76,8 +76,8 @@ fn the_tail_is_probed_ever_more_slowly_and_then_given_up() {
 }
 
 proptest! {
-    /// Whatever is told, bounds hold, nothing is sent again more than so often, and what is confirmed is not
-    /// sent again.
+    /// After any reports, bounds hold, the number of retransmissions is bounded, and confirmed packets are
+    /// not retransmitted.
     #[test]
     fn bounds_hold(steps in proptest::collection::vec((0u8..6, 0u64..64, 0usize..3000), 1..600)) {
         let mut recover = Recover::default();

@@ -1,8 +1,8 @@
 //! A station's end: which of its gateways it is associated with.
 //!
-//! The one that it has stays the one as long as it answers; a better one is not looked for, since every move
-//! costs what the cache was worth. What has gone unanswered for [`MOVE_AFTER`] is reason enough if another
-//! gateway answers.
+//! A station keeps its gateway as long as it answers. It does not search for a better one, since every move
+//! costs the value of the cache. It moves when a message has no answer for [`MOVE_AFTER`] and another gateway
+//! answers.
 
 use crate::peer::Peer;
 use std::time::Duration;
@@ -37,17 +37,17 @@ impl Choice {
         self.gateways.contains(&peer)
     }
 
-    /// What this peer is told, if it is one of them: which association it is, or 0.
+    /// The association number for this peer, or 0 without one; `None` if it is no gateway of these.
     pub fn association(&self, peer: usize) -> Option<u8> {
         self.knows(peer).then_some(if peer == self.current { self.association } else { 0 })
     }
 
-    /// Which peer is used in the place of this one.
+    /// Index of the peer in use in place of this one.
     pub fn way(&self, peer: usize) -> usize {
         if self.knows(peer) { self.current } else { peer }
     }
 
-    /// Which one it was before, if it is another one now.
+    /// Index of the earlier peer after a change.
     pub fn follow(&mut self, now: Duration, peers: &mut [Peer]) -> Option<usize> {
         self.followed_at = now;
         let is_up = peers[self.current].reachability.is_up();

@@ -1,13 +1,13 @@
 //! Several gateways of one operator, and stations that move from one to another (REfactor, sections 2.2.2 and
 //! 3.3).
 //!
-//! A station has a session with each gateway that it knows and is *associated* with one: what it sends goes
-//! there ([`choice`]). It moves when that one does not answer and another does, and says of each ping to each
-//! gateway whether it is the one. Its inner address stays, so connections do.
+//! A station has a session with each gateway that it knows and is *associated* with one: its packets go there
+//! ([`choice`]). It moves when that one does not answer and another does. Each ping says whether its gateway
+//! is that one. The station's inner address stays, and so do its connections.
 //!
-//! A gateway takes a station's own word first ([`whereabouts`]), and beyond that what another gateway says,
-//! which has it; what comes for the station then goes there, through the tunnel that the gateways have
-//! between them. Who moves begins with an empty cache, and what the gateway knew of it is void.
+//! A gateway believes a station's own word first ([`whereabouts`]), and then a gateway that claims the
+//! station. Packets for the station then go there, through the tunnel between the two gateways. A station
+//! that moves begins with an empty cache, and the gateway's knowledge of it is void.
 
 mod choice;
 mod whereabouts;
@@ -30,7 +30,7 @@ pub(crate) enum Roaming {
     Relay(Vec<usize>),
 }
 
-/// What a peer said of it.
+/// A peer's message about associations.
 #[derive(Debug)]
 pub(crate) enum Told {
     /// A station, which of its associations is with this gateway; 0: none.
@@ -42,7 +42,7 @@ pub(crate) enum Told {
 }
 
 impl Roaming {
-    /// Through which peer a packet goes that its destination leads to `peer`.
+    /// Index of the peer that carries a packet with a destination behind `peer`.
     pub fn way(&self, peer: usize) -> usize {
         match self {
             Roaming::Alone | Roaming::Relay(_) => peer,
@@ -51,7 +51,7 @@ impl Roaming {
         }
     }
 
-    /// Whether a packet from `source` may come from `peer`. A gateway may hand on anybody's.
+    /// Whether a packet from `source` may come from `peer`. A gateway may pass on packets of any source.
     pub fn may_come(&self, routes: &Routes, source: IpAddr, peer: usize) -> bool {
         let owner = routes.peer(source);
         owner == Some(peer)

@@ -1,9 +1,8 @@
 //! A gateway's end: which of its stations are associated with it, and which with another gateway.
 //!
-//! What a station says itself, over the session that it has with every gateway, is believed for
-//! [`BELIEVED_FOR`] against all that gateways say: one that lies takes no station away that is there. A
-//! gateway's word counts where the station is silent, which is where it has gone out of reach; and for so
-//! long only as it is said again.
+//! A gateway believes a station's own word, over the session between them, for [`BELIEVED_FOR`] against all
+//! other gateways. So a gateway that lies cannot take a station that is here. The word of a gateway counts
+//! while the station is silent, which means out of reach. It counts only while it is repeated.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -35,13 +34,13 @@ pub(crate) struct Change {
     pub to: Place,
 }
 
-/// What is known of one.
+/// Knowledge of one station.
 #[derive(Debug, Default)]
 struct Station {
     name: StationName,
-    /// Which of its associations is with this gateway, 0 for none, as it said last, and when.
+    /// Its association with this gateway (0 for none) in its last message, and the time of that message.
     word: Option<(u8, Duration)>,
-    /// Who said last that it has it, and when.
+    /// The last gateway that claimed the station, and the time.
     hearsay: Option<(usize, Duration)>,
     /// The conclusion.
     place: Place,
@@ -91,7 +90,7 @@ impl Whereabouts {
         self.stations.get(&peer).map(|station| station.place)
     }
 
-    /// Through which peer this one is reached.
+    /// Index of the peer that reaches this one.
     pub fn way(&self, peer: usize) -> usize {
         match self.place(peer) {
             Some(Place::There(gateway)) => gateway,
@@ -161,7 +160,7 @@ impl Whereabouts {
         None
     }
 
-    /// What other gateways are to be told, if that is due: one message for each station that is here.
+    /// The due messages to other gateways: one for each station that is here.
     pub fn say(&mut self, now: Duration, is_up: impl Fn(usize) -> bool) -> Option<Vec<Vec<u8>>> {
         if now < self.say_at {
             return None;

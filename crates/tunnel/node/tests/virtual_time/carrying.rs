@@ -224,7 +224,7 @@ fn any_policy() -> impl Strategy<Value = Policy> {
     ]
 }
 
-/// What may happen between two packets.
+/// Events between two packets.
 #[derive(Debug, Clone)]
 enum Mishap {
     Reboot(usize),

@@ -1,4 +1,4 @@
-//! What the tunnel adds to packets in which nothing repeats.
+//! The tunnel's additional bytes for packets without repetition.
 
 use crate::pair::{GATEWAY, Pair, Road};
 use etherparse::{IpNumber, Ipv4Header, Ipv6Header, TcpHeader, TcpOptionElement, UdpHeader};
@@ -7,7 +7,7 @@ use rand_chacha::ChaCha12Rng;
 use re::{Parameters, Policy};
 use std::time::Duration;
 
-/// What IPv4 and UDP take around a datagram.
+/// Bytes of IPv4 and UDP around a datagram.
 const OUTER_BYTES: usize = 20 + 8;
 /// So often a full packet leaves on a link of 8 Mbit/s.
 const TURN: Duration = Duration::from_micros(1500);

@@ -40,14 +40,14 @@ enum Recipe {
 const RECIPES: [Recipe; 6] =
     [Recipe::AtEnd, Recipe::Followed, Recipe::Delimited, Recipe::Preceded, Recipe::Cut, Recipe::Many];
 
-/// What is seen of a guess.
+/// The attacker's observation of a guess.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Channel {
     /// How long the guess's datagrams are.
     Asked,
     /// How long those of the victim's next packet are.
     Planted,
-    /// What the encoder did for both: searches, matches that did not pay, regions, bytes.
+    /// The encoder's work for both: searches, matches that did not pay, regions, bytes.
     Work,
 }
 
@@ -301,8 +301,7 @@ fn an_adaptive_guesser_does_no_better_than_chance_by_lengths() {
     fails(LENGTHS, 60);
 }
 
-/// What the encoder decides, not how long the processor takes: a comparison ends at the first byte that
-/// differs.
+/// The encoder's decisions, and not the processor's time: a comparison ends at the first different byte.
 #[test]
 fn an_adaptive_guesser_does_no_better_than_chance_by_the_encoders_work() {
     fails(WORK, 60);

@@ -1,5 +1,5 @@
-//! Whoever has packets sent and sees how long datagrams become guesses a secret of another host at the same
-//! station: by whole nodes, under the defaults.
+//! An attacker has packets sent, sees the lengths of datagrams, and guesses a secret of another host at the
+//! same station. Whole nodes run, under the defaults.
 //!
 //! The statistic: over all guesses of a next letter, what datagrams weigh, and when they leave, by guess.
 //! Where no part of a guess gains anything, these are the same for the right letter and for every other one.
@@ -16,7 +16,7 @@ const MS: Duration = Duration::from_millis(1);
 pub const HEX: &[u8] = b"0123456789abcdef";
 const BASE64: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// What stands around a secret.
+/// The bytes around a secret.
 #[derive(Debug, Clone, Copy)]
 pub enum Around {
     Headers,
@@ -123,7 +123,7 @@ fn shows(
     differs && !by_itself
 }
 
-/// What is seen of one guess: what datagrams weigh, and that they leave at once.
+/// The observation of one guess: sizes of datagrams, which leave at once.
 fn question(sharing: Sharing, plants: bool, of_victim: &[u8], guess: &[u8]) -> Vec<usize> {
     let mut pair = pair(&Parameters { sharing, ..Parameters::default() }, 7);
     let (first, second) = if plants { (guess, of_victim) } else { (of_victim, guess) };

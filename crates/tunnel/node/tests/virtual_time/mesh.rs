@@ -178,7 +178,7 @@ impl Mesh {
         self.replace(index, node);
     }
 
-    /// What was delivered to a node, each packet once.
+    /// The packets that were delivered to a node, each once.
     pub fn got(&self, index: usize) -> BTreeSet<Vec<u8>> {
         self.delivered(index).iter().cloned().collect()
     }
@@ -201,7 +201,7 @@ pub fn contents(seed: u64, count: usize, bytes: usize, shared: usize) -> [Vec<Ve
     [one, other]
 }
 
-/// What no compressor and no earlier packet of the same station helps with.
+/// Packets that no compressor and no earlier packet of the same station shortens.
 pub fn random(seed: u64, count: usize) -> Vec<Vec<u8>> {
     let mut rng = ChaCha12Rng::seed_from_u64(seed);
     (0..count).map(|_| (0..1200).map(|_| rng.random()).collect()).collect()

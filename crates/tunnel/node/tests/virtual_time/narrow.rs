@@ -33,7 +33,7 @@ fn large(number: u32, bytes: usize, whole: bool) -> Vec<u8> {
     [&header.to_bytes(), rest].concat()
 }
 
-/// What the sender's side was told fits.
+/// The MTU that an ICMP message gave to the sender.
 fn told(pair: &mut Pair) -> Option<usize> {
     let message = pair.take_delivered(GATEWAY).pop()?;
     let Some(TransportSlice::Icmpv4(icmp)) = SlicedPacket::from_ip(&message).unwrap().transport else {

@@ -105,8 +105,8 @@ fn two_stations_and_a_relay_take_three_instead_of_four() {
     }
 }
 
-/// What did not arrive of what was sent, beyond what the relay's queue dropped to tell senders to slow down.
-/// All that arrived was sent.
+/// Number of sent packets that did not arrive, beyond the drops of the relay's queue. Every packet that
+/// arrived was sent.
 fn missing(mesh: &Nodes, sent: &[Vec<u8>], to: usize) -> usize {
     let (sent, delivered) = (all(sent), all(mesh.delivered(to)));
     assert!(delivered.is_subset(&sent), "only what was sent");

@@ -15,7 +15,7 @@ const OTHER: usize = 1;
 
 struct Net {
     mesh: Mesh,
-    /// Which gateways a station is in reach of.
+    /// For each station, the gateways in its reach.
     reach: Vec<[bool; GATEWAYS]>,
     /// Whether the wire between the gateways is in order.
     wire: bool,
@@ -250,9 +250,8 @@ fn a_move_begins_with_an_empty_cache_and_ends_what_the_old_gateway_knew() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
 
-    /// Whoever restarts, whatever is out of reach meanwhile, over an air that loses: when it is over,
-    /// everybody agrees on where each station is, all of its packets come, and what is overheard is saved
-    /// again.
+    /// Gateways restart and stations leave reach, over an air that loses. Afterwards all gateways agree on
+    /// the place of each station, all of its packets arrive, and overheard content saves bytes again.
     #[test]
     fn gateways_that_restart_at_any_moment_converge(
         seed: u64,

@@ -11,7 +11,7 @@ use std::time::Duration;
 pub const GATEWAY: usize = 0;
 pub const STATION: usize = 1;
 
-/// What the road does to datagrams.
+/// The path's effect on datagrams.
 #[derive(Debug, Clone, Copy)]
 pub struct Road {
     pub delay: Duration,
@@ -52,7 +52,7 @@ pub struct Between {
     pub ways: [Vec<(usize, SocketAddr)>; 2],
     /// Every datagram ever sent, for tests that look at or repeat them.
     pub recording: Option<Vec<(usize, Vec<u8>)>>,
-    /// What stands inside every seal.
+    /// The plaintext of every sealed unit.
     pub plaintexts: Option<Vec<Vec<u8>>>,
 }
 

@@ -250,7 +250,7 @@ fn another_version_another_network_and_noise_are_counted_and_change_nothing() {
     );
 }
 
-/// Whoever can seal nothing has a node look up 16 key ids a datagram at most.
+/// A stranger without a key makes a node look up 16 key ids a datagram at most.
 #[test]
 fn of_a_datagram_of_many_units_the_first_sixteen_are_looked_at() {
     let mut pair = pair();

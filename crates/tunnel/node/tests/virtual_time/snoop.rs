@@ -56,7 +56,7 @@ fn segment(from: usize, number: u32) -> Vec<u8> {
     packet
 }
 
-/// What this node's TCP says when it has these segments.
+/// The acknowledgment of this node's TCP with these segments.
 fn acknowledgment(from: usize, had: &BTreeMap<u32, Vec<u8>>) -> Vec<u8> {
     let first_missing = (0..).find(|number| !had.contains_key(number)).unwrap();
     let block = had.keys().rev().find(|&&number| number > first_missing).map(|&last| {

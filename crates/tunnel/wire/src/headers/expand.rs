@@ -247,7 +247,7 @@ fn patch_options(
     Ok(())
 }
 
-/// What seldom differs in the IP header.
+/// Applies changes of the seldom changed fields in the IP header.
 fn patch_ip(more: u8, delta: &mut &[u8], layout: Layout, header: &mut [u8]) -> Result<(), Malformed> {
     if more & second::CLASS != 0 {
         let [class] = take_array(delta, "header delta: traffic class")?;

@@ -1,4 +1,4 @@
-//! Which headers are compressed, and where their fields lie.
+//! The compressible headers, and the places of their fields.
 
 use crate::inner::{TCP, UDP};
 use etherparse::checksum::Sum16BitWords;

@@ -1,11 +1,11 @@
 //! Headers of the IP packets that are carried, as what differs from an earlier packet of the same flow.
 //!
-//! Of the 40 to 72 bytes of an IP and a TCP or UDP header, most repeat those of the flow's last packets or
-//! follow from the packet itself. The *context* is the header of an earlier packet that the receiver is known
-//! to hold, so that no loss can make another packet unreadable; which one, the caller says by means of its
-//! own. With it the caller says its *distance*: how many packets it left ago. If all of them were of this
-//! flow, identification and sequence have moved on by as many steps, and nothing need be said of them. Given
-//! the context, a header becomes a *delta*:
+//! An IP and a TCP or UDP header have 40 to 72 bytes. Most repeat those of the flow's last packets, or follow
+//! from the packet itself. The *context* is the header of an earlier packet that the receiver is known to
+//! hold, so that no loss makes another packet unreadable. The caller names it by its own means. With it the
+//! caller gives its *distance*: the number of packets since it left. If all of them were of this flow,
+//! identification and sequence have advanced by as many steps, and need no bytes. Given the context, a header
+//! becomes a *delta*:
 //!
 //! ```text
 //! +-+-+-+-+-+-+-+-+   +---------------------------+   +-+-+-+-+-+-+-+-+   +------------------------------
@@ -37,8 +37,7 @@
 //! -1, 1, -2 ... become 0, 1, 2, 3 ... Lengths, IPv4's checksum and a transport checksum that is right take
 //! nothing.
 //!
-//! What is restored is the header bit by bit, whatever its fields were: what cannot be coded is not
-//! compressed.
+//! Restoration is exact to the bit for any field values. A header that cannot be coded is not compressed.
 
 mod expand;
 mod layout;
@@ -86,7 +85,7 @@ const MAX_SACK_BLOCKS: usize = 4;
 /// An earlier packet of the flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Context<'a> {
-    /// Starts with its header; what follows does not matter.
+    /// Starts with its header; the following bytes do not matter.
     pub header: &'a [u8],
     /// How many packets ago it left, of this flow or any.
     pub distance: u32,

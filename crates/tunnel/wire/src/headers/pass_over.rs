@@ -1,4 +1,4 @@
-//! Deltas, for whoever has no context.
+//! Deltas, for a reader without the context.
 
 use super::{ALL_OPTIONS, first, second};
 use crate::{Malformed, take, take_array, varint};

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 const BEFORE: &[u8] = b"before";
 
-/// What does not change within a flow.
+/// Fields that are constant within a flow.
 #[derive(Debug, Clone, Copy)]
 struct Flow {
     is_ipv6: bool,
@@ -15,7 +15,7 @@ struct Flow {
     ports: (u16, u16),
 }
 
-/// What may change from packet to packet.
+/// Fields that may change from packet to packet.
 #[derive(Debug, Clone)]
 struct Fields {
     id: u16,
@@ -353,7 +353,7 @@ proptest! {
     }
 }
 
-/// Expands what may be anything; what comes out is a packet that could have been compressed.
+/// Expands any bytes; the result is a packet that could have been compressed.
 fn attack(context: &[u8], bytes: &[u8], payload: &[u8]) -> Result<(), TestCaseError> {
     let (mut rest, mut out) = (bytes, BEFORE.to_vec());
     if expand(&Context { header: context, distance: 3 }, &mut rest, payload, &mut out).is_err() {

@@ -19,7 +19,7 @@ pub(super) fn unpack(frame: &[u8], each: &mut dyn FnMut(&[u8])) -> Result<(), Sk
     payload(header.ether_type().0, &frame[header.slice().len()..], each)
 }
 
-/// What stands behind an EtherType.
+/// Passes the payload behind an EtherType to `each`.
 pub(super) fn payload(
     mut ether_type: u16,
     mut bytes: &[u8],

@@ -6,7 +6,7 @@
 //! +---------+-----+------------+--------------------------------+----------------------------
 //! ```
 //!
-//! Of the fields only `Flags` matters here: whether the frame's check failed, and whether there is padding
+//! Only the field `Flags` matters here: whether the frame's check failed, and whether there is padding
 //! between its header and its body.
 
 use super::Skipped;

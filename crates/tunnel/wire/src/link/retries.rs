@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// The most transmitters and traffic classes that are told apart.
 const MAX_TRANSMITTERS: usize = 4096;
 
-/// What the filter says of a frame.
+/// The filter's verdict on a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Repetition {
     /// It repeats the last one.

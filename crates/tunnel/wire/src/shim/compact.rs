@@ -67,7 +67,7 @@ impl<'a> Compact<'a> {
         Ok(&start[..start.len() - input.len()])
     }
 
-    /// Reads a shim; what follows it are the literals.
+    /// Reads a shim; the literals follow it.
     pub fn parse(mut input: &'a [u8]) -> Result<Self, Malformed> {
         let count = varint::parse(&mut input)?;
         let regions = input;

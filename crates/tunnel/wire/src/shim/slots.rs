@@ -46,10 +46,10 @@ pub struct Run {
     pub literal_bytes: u32,
     /// Chunks that stand in the receiver's cache; at least 1.
     pub slots: u32,
-    /// Of the first one only so many times [`PART_BYTES`] at its end; 0: all of it. One that is also the last
-    /// has either this or the next.
+    /// Used length of the first chunk, in [`PART_BYTES`] from its end; 0: all of it. A chunk that is first
+    /// and last has either this or the next.
     pub end: u8,
-    /// Of the last one only so many times [`PART_BYTES`] at its beginning; 0: all of it.
+    /// Used length of the last chunk, in [`PART_BYTES`] from its beginning; 0: all of it.
     pub beginning: u8,
 }
 
@@ -60,7 +60,7 @@ impl Run {
         Run { literal_bytes, slots, end: 0, beginning: 0 }
     }
 
-    /// Which part is meant of the chunk at `place`, counted from 0.
+    /// The used part of the chunk at `place`, counted from 0.
     fn part(self, place: u32) -> Part {
         if self.end > 0 && place == 0 {
             Part::End(self.end)
@@ -104,7 +104,7 @@ impl Run {
     }
 }
 
-/// Which bytes of a chunk are meant.
+/// The used bytes of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     /// All of them.
@@ -128,7 +128,7 @@ impl Part {
     }
 }
 
-/// What stands in front of the literals, to be written.
+/// The shim in front of the literals, before it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slots<'a> {
     /// How wide a slot is, from [`MIN_SLOT_BITS`] to [`MAX_SLOT_BITS`].
@@ -190,7 +190,7 @@ fn packed_bytes(count: usize, slot_bits: u8) -> usize {
 pub enum Stretch<'a> {
     /// Bytes as they were.
     Literals(&'a [u8]),
-    /// What is meant of the chunk that stands in this slot.
+    /// The used part of the chunk in this slot.
     Slot(u32, Part),
 }
 
