@@ -109,7 +109,7 @@ def check(vector: Value, count: Count) -> None:
     form = FORMATS[vector["format"]]
     try:
         opened = form.read(data, value)
-    except (Malformed, KeyError) as error:
+    except (Malformed, LookupError, ValueError) as error:
         print(f"{name}: {error!r}", file=sys.stderr)
         return
     wrong = {key: opened.get(key) for key in value if not says(opened.get(key), value[key])}
