@@ -4,7 +4,8 @@ from __future__ import annotations
 from ipaddress import ip_address
 from typing import Any
 
-from octets import Malformed, Reader, bits_of, bitmap_of, fold, number, unfold, varint
+from octets import Reader, bits_of, bitmap_of, fold, number, require, unfold, varint
+import headers
 
 Value = dict[str, Any]
 STATES = ["missing", "held", "parked", "untold"]
@@ -35,11 +36,12 @@ def read_receipt(data: bytes, _: Value) -> Value:
     reader = Reader(data)
     value: Value = {"newest": reader.number(24), "generation": reader.number(8), "received": reader.number(32),
                     "delay_64us": reader.varint(), "settled": reader.varint(), "runs": []}
+    require(reader.left() <= 512, "at most 512 bytes of runs")
     while reader.left():
         run = reader.varint()
-        if run < 4:
-            raise Malformed("an empty run")
+        require(run >= 4, "no run is empty")
         value["runs"].append([run // 4, STATES[run % 4]])
+    require(sum(length for length, _ in value["runs"]) <= 65536, "at most 65,536 sequences")
     return value
 
 
@@ -54,6 +56,7 @@ def read_request(data: bytes, _: Value) -> Value:
     sequences = []
     while reader.left():
         sequences.append(reader.number(24))
+    require(1 <= len(sequences) <= 64, "1 to 64 sequences")
     return {"sequences": sequences}
 
 
@@ -62,7 +65,9 @@ def write_request(value: Value) -> bytes:
 
 
 def read_regions(reader: Reader) -> list[list[int]]:
-    return [[reader.varint() for _ in range(4)] for _ in range(reader.varint())]
+    regions = [[reader.varint() for _ in range(4)] for _ in range(reader.varint())]
+    require(all(distance and length for _, distance, _, length in regions), "distance and length are at least 1")
+    return regions
 
 
 def write_regions(regions: list[list[int]]) -> bytes:
@@ -73,10 +78,11 @@ def read_reduced(data: bytes, _: Value) -> Value:
     reader = Reader(data)
     generation, mac, regions = reader.number(8), reader.take(8), read_regions(reader)
     literals = reader.rest()
-    if sum(region[0] for region in regions) > len(literals):
-        raise Malformed("more literals in the shim than behind it")
+    require(sum(region[0] for region in regions) <= len(literals), "the literals of all regions are there")
+    restored_bytes = len(literals) + sum(region[3] for region in regions)
+    require(restored_bytes <= 65535, "a restored packet has at most 65,535 bytes")
     return {"generation": generation, "mac": mac.hex(), "regions": regions, "literals": literals.hex(),
-            "restored_bytes": len(literals) + sum(region[3] for region in regions)}
+            "restored_bytes": restored_bytes}
 
 
 def write_reduced(value: Value) -> bytes:
@@ -99,12 +105,6 @@ def write_hashed(value: Value) -> bytes:
     return out + bytes.fromhex(value["literals"])
 
 
-def read_delta(reader: Reader) -> list[int]:
-    """A guess: a byte of flags, then a varint for each that is set."""
-    flags = reader.number(8)
-    return [flags] + [reader.varint() for _ in range(flags.bit_count())]
-
-
 def read_short(data: bytes, _: Value) -> Value:
     reader = Reader(data)
     first = reader.number(8)
@@ -113,7 +113,7 @@ def read_short(data: bytes, _: Value) -> Value:
     if first & 1:
         value["mac"] = reader.take(8).hex()
     if first & 2:
-        value["header_distance"], value["delta"] = reader.varint(), read_delta(reader)
+        value["header_distance"], value["delta"] = reader.varint(), headers.pass_over(reader).hex()
     if first & 1:
         value["regions"] = read_regions(reader)
     value["literals"] = reader.rest().hex()
@@ -127,7 +127,7 @@ def write_short(value: Value) -> bytes:
     if regions is not None:
         out += bytes.fromhex(value["mac"])
     if delta is not None:
-        out += varint(value["header_distance"]) + bytes(delta[:1]) + b"".join(varint(field) for field in delta[1:])
+        out += varint(value["header_distance"]) + bytes.fromhex(delta)
     if regions is not None:
         out += write_regions(regions)
     return out + bytes.fromhex(value["literals"])
@@ -136,11 +136,13 @@ def write_short(value: Value) -> bytes:
 def read_coded(data: bytes, _: Value) -> Value:
     reader = Reader(data)
     value: Value = {"digest": reader.take(8).hex()}
-    others = reader.number(8)
-    value["header"] = reader.take(reader.varint()).hex()
+    others, header_bytes = reader.number(8), reader.varint()
+    require(others & 0x7F <= 15 and header_bytes <= 160, "at most 15 others, and 160 bytes of headers")
+    value["header"] = reader.take(header_bytes).hex()
     value["offsets"] = [unfold(reader.varint()) for _ in range(others & 0x7F)]
     if others & 0x80:
         value["scales"] = list(reader.take(1 + (others & 0x7F)))
+        require(0 not in value["scales"], "no scale is 0")
     value["payload"] = reader.rest().hex()
     return value
 
@@ -155,13 +157,13 @@ def write_coded(value: Value) -> bytes:
 def read_notice(data: bytes, _: Value) -> Value:
     reader = Reader(data)
     family = reader.number(8)
-    if family not in (4, 6):
-        raise Malformed(f"family {family}")
+    require(family in (4, 6), "the family is 4 or 6")
     hosts = [ip_address(reader.take(4 if family == 4 else 16)) for _ in range(2)]
     ends = [f"{host}:{reader.number(16)}" if family == 4 else f"[{host}]:{reader.number(16)}" for host in hosts]
     stretches = []
     while reader.left():
         stretches.append([reader.number(32), reader.varint()])
+    require(len(stretches) <= 16 and all(length for _, length in stretches), "at most 16 stretches, none empty")
     return {"source": ends[0], "destination": ends[1], "stretches": stretches}
 
 
@@ -174,8 +176,14 @@ def write_notice(value: Value) -> bytes:
 
 
 def read_heard(data: bytes, _: Value) -> Value:
-    reader = Reader(data)
-    return {"newest": reader.number(24), "back": bits_of(reader.rest())[::-1]}
+    value = read_heard_bitmap(Reader(data))
+    return {"newest": value["newest"], "back": bits_of(bytes.fromhex(value["bitmap"]))[::-1]}
+
+
+def read_heard_bitmap(reader: Reader) -> Value:
+    newest = reader.number(24)
+    require(1 <= reader.left() <= 32, "a bitmap of 1 to 32 bytes")
+    return {"newest": newest, "bitmap": reader.rest().hex()}
 
 
 def write_heard(value: Value) -> bytes:
@@ -184,7 +192,7 @@ def write_heard(value: Value) -> bytes:
 
 def read_heard_of_other(data: bytes, _: Value) -> Value:
     reader = Reader(data)
-    return {"key_id": reader.number(24), "newest": reader.number(24), "bitmap": reader.rest().hex()}
+    return {"key_id": reader.number(24)} | read_heard_bitmap(reader)
 
 
 def write_heard_of_other(value: Value) -> bytes:

@@ -3,14 +3,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from octets import Malformed, Reader, bits_of, bitmap_of, number, varint
+from octets import Malformed, Reader, bits_of, bitmap_of, number, require, varint
 
 Value = dict[str, Any]
+PACKETS = (1, 2, 3, 15, 35)
 
 
 def read_slots_shim(reader: Reader) -> Value:
     first = reader.number(8)
     bits = (first & 15) + 14
+    require(bits <= 24, "slots have 14 to 24 bits")
     count = first >> 5
     if count == 7:
         count = reader.varint()
@@ -19,11 +21,21 @@ def read_slots_shim(reader: Reader) -> Value:
     for _ in range(count):
         before, slots = reader.varint(), reader.varint()
         parts = reader.number(8) if slots & 1 else 0
-        runs.append([before, slots >> 1, parts & 15, parts >> 4])
+        runs.append(run := [before, slots >> 1, parts & 15, parts >> 4])
+        check_run(run, bool(slots & 1))
     total = sum(run[1] for run in runs)
     packed = int.from_bytes(reader.take((total * bits + 7) // 8), "little")
+    require(packed >> total * bits == 0, "padding is 0")
     slots = [packed >> index * bits & (1 << bits) - 1 for index in range(total)]
     return {"slot_bits": bits, "mac": mac, "runs": runs, "slots": slots}
+
+
+def check_run(run: list[int], says_parts: bool) -> None:
+    _, slots, end, beginning = run
+    require(slots >= 1, "a run has at least one chunk")
+    require(end < 8 and beginning < 8, "parts are below 8")
+    require(says_parts == bool(end or beginning), "parts stand where they are not 0")
+    require(not (slots == 1 and end and beginning), "a run of one chunk has at most one part")
 
 
 def write_slots_shim(value: Value) -> bytes:
@@ -44,7 +56,9 @@ def write_slots_shim(value: Value) -> bytes:
 
 def read_slots(data: bytes, _: Value) -> Value:
     reader = Reader(data)
-    return read_slots_shim(reader) | {"literals": reader.rest().hex()}
+    value = read_slots_shim(reader)
+    require(sum(run[0] for run in value["runs"]) <= reader.left(), "the literals of all runs are there")
+    return value | {"literals": reader.rest().hex()}
 
 
 def write_slots(value: Value) -> bytes:
@@ -54,6 +68,7 @@ def write_slots(value: Value) -> bytes:
 def read_shared(data: bytes, _: Value) -> Value:
     reader = Reader(data)
     shared_number, frame = reader.number(24), reader.number(8)
+    require(frame & 0x7F in PACKETS, "a shared frame has a packet's")
     return {"number": shared_number, "frame": frame & 0x7F, "compressed": bool(frame & 0x80),
             "front": reader.take(reader.varint()).hex(), "rest": reader.rest().hex()}
 
@@ -102,7 +117,10 @@ def write_other_group(value: Value) -> bytes:
 
 def read_chunk_request(data: bytes, _: Value) -> Value:
     reader = Reader(data)
-    return {"number": reader.number(24), "missing": bits_of(reader.rest())}
+    value = {"number": reader.number(24)}
+    bitmap = reader.rest()
+    require(len(bitmap) <= 64 and bitmap[-1:] > b"\0", "a bitmap of at most 64 bytes, the last of them not 0")
+    return value | {"missing": bits_of(bitmap)}
 
 
 def write_chunk_request(value: Value) -> bytes:
@@ -129,22 +147,25 @@ def read_natives(data: bytes, given: Value) -> Value:
     if reader.number(8) != 34 | 0x80:
         raise Malformed("not a frame of natives to the end of its unit")
     components: list[Value] = []
-    for index in range(reader.number(8)):
-        member = reader.number(8) if index else given["components"][0]["member"]
+    require(2 <= (count := reader.number(8)) <= 4, "2 to 4 components")
+    for index in range(count):
+        member = reader.number(8) if index else given["components"][0]["member"] if given else 3
         component: Value = {"member": member, "sequence": reader.number(24) if index else sequence,
                             "from": reader.number(8), "its_sequence": reader.number(24)}
         what = reader.number(8)
+        require(what & 63 in PACKETS, "a native is of a packet's frame")
         component["overheard"] = [reader.number(24), reader.number(24)] if what & 128 else None
         component |= {"frame": what & 63, "number": reader.number(24), "front": reader.take(reader.varint()).hex(),
                       "bytes": reader.varint(), "removed": bool(what & 64)}
         if what & 64:
             component["shim"] = read_slots_shim(reader)
+            require(bool(component["shim"]["slots"]), "something was removed")
             component["left_out"] = [reader.varint() for _ in component["shim"]["runs"]]
         components.append(component)
+    require(len({component["member"] for component in components}) == count, "each component has another member")
     macs = [reader.take(8).hex() for _ in components[1:]]
     xor = reader.rest()
-    if len(xor) != max(component["bytes"] for component in components):
-        raise Malformed("the XOR is not as long as the longest")
+    require(len(xor) == max(component["bytes"] for component in components), "the XOR is as long as the longest")
     return {"components": components, "macs": macs, "xor": xor.hex()}
 
 
@@ -174,12 +195,14 @@ def read_neighbour(data: bytes, _: Value) -> Value:
         value["overhears_at_kilobits_per_second"] = reader.varint()
     elif what == 2:
         value |= {"heard_of_boot": reader.number(32), "newest": reader.number(64), "bitmap": reader.rest().hex()}
+        require(len(value["bitmap"]) <= 2 * 512, "a bitmap of at most 512 bytes")
     elif what == 3:
         value |= {"slot_bits": reader.number(8) + 14, "chunks": []}
         slot = -1
         for _ in range(reader.varint()):
             slot += reader.varint() + 1
             value["chunks"].append([slot, reader.number(32)])
+        require(value["slot_bits"] <= 24 and slot < 1 << value["slot_bits"], "slots are within their bits")
     elif what in (4, 5):
         value["is"] = "gone" if what == 4 else "here"
     elif what == 6:

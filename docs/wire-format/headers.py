@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from octets import Malformed, Reader, unfold
+from octets import Malformed, Reader, require, unfold
 
 Value = dict[str, Any]
 TCP, UDP = 6, 17
@@ -80,6 +80,7 @@ def read_options(header: Header, reader: Reader, is_sack: bool) -> None:
     kept = header.options + (12 if header.has_timestamps and not all_options else 0)
     options = bytearray()
     if is_sack:
+        require(1 <= length <= 4, "1 to 4 blocks")
         edge = header.get(header.ip_bytes + 8, 4)
         options += bytes([1, 1, 5, 2 + 8 * length])
         for _ in range(2 * length):
@@ -88,8 +89,7 @@ def read_options(header: Header, reader: Reader, is_sack: bool) -> None:
     else:
         options += reader.take(4 * (length & ~16))
     header.bytes[kept:] = options
-    if len(header.bytes) - header.options > 40:
-        raise Malformed("more options than TCP has room for")
+    require(len(header.bytes) - header.options <= 40, "at most 40 bytes of options")
     words = (len(header.bytes) - header.ip_bytes) // 4
     header.put(header.ip_bytes + 12, 1, words << 4 | header.get(header.ip_bytes + 12, 1) & 15)
 
@@ -97,12 +97,15 @@ def read_options(header: Header, reader: Reader, is_sack: bool) -> None:
 def read_second(header: Header, reader: Reader) -> bool:
     """The fields of the second byte; whether the checksum is among them."""
     more = reader.number(8)
+    require(more != 0 and (header.is_tcp or more & 0x78 == 0), "bits of these headers, and not none")
+    require(more & 0x18 != 0x18, "options or a selective acknowledgment")
     if more & CHECKSUM:
         header.put(header.checksum_at(), 2, reader.number(16))
     if more & PUSH:
         header.bytes[header.ip_bytes + 13] ^= 8
     if more & FLAGS:
         reserved, flags = reader.take(2)
+        require(reserved < 16 and not flags & 0x20, "four bits before the flags, and no URG")
         header.put(header.ip_bytes + 12, 1, header.get(header.ip_bytes + 12, 1) & 0xF0 | reserved)
         header.put(header.ip_bytes + 13, 1, flags)
     if more & (OPTIONS | SACK):
@@ -118,6 +121,24 @@ def read_second(header: Header, reader: Reader) -> bool:
     elif more & LABEL:
         header.put(6, 1, reader.number(8))
     return bool(more & CHECKSUM)
+
+
+def pass_over(reader: Reader) -> bytes:
+    """A delta of TCP over IPv4 whose context is unknown: its bytes."""
+    data = reader.peek()
+    bits = reader.number(8)
+    for _ in range((bits & 0x7F).bit_count()):
+        reader.varint()
+    if bits & 0x80:
+        more = reader.number(8)
+        reader.take(2 * bool(more & CHECKSUM) + 2 * bool(more & FLAGS))
+        if more & OPTIONS:
+            reader.take(4 * (reader.number(8) & ~16))
+        elif more & SACK:
+            for _ in range(2 * reader.number(8)):
+                reader.varint()
+        reader.take((more & (CLASS | TTL | LABEL)).bit_count())
+    return data[:len(data) - reader.left()]
 
 
 def finish(header: Header, steps: int, payload: bytes, checksum_is_right: bool) -> bytes:
@@ -147,6 +168,8 @@ def expand(context: bytes, distance: int, reader: Reader, payload: bytes) -> byt
     """The packet whose header the delta at the reader's place gives."""
     header = Header(context)
     bits = reader.number(8)
+    valid = (0xFF if header.is_tcp else 0x80 | NO_CHECKSUM | ID) & (~ID if header.is_ipv6 else 0xFF)
+    require(bits & ~valid == 0 and (not header.is_tcp or bits & 0x30 != 0x30), "bits of these headers")
     steps = read_first(header, reader, bits, distance)
     checksum_is_right = True
     if not header.is_tcp and bits & NO_CHECKSUM:

@@ -6,6 +6,11 @@ class Malformed(Exception):
     """The bytes are not of the format."""
 
 
+def require(condition: bool, rule: str) -> None:
+    if not condition:
+        raise Malformed(rule)
+
+
 class Reader:
     """A position in bytes; every method moves it forward, or raises `Malformed`."""
 

@@ -8,7 +8,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
 from hashes import highway
-from octets import Malformed, Reader, number, varint
+from octets import Malformed, Reader, number, require, varint
 
 Value = dict[str, Any]
 KINDS = ["sealed", "initiation", "response", "reset", "group", "initiation with a cookie", "challenge"]
@@ -26,8 +26,8 @@ def mark(key: bytes, data: bytes) -> bytes:
 def read_unit(reader: Reader) -> tuple[Value, bytes, bytes]:
     """The fields of the next unit of a datagram, the header, and what follows."""
     first = reader.number(8)
-    if first & 7 >= len(KINDS):
-        raise Malformed(f"kind {first & 7}")
+    require(first & 7 < len(KINDS), "kinds are 0 to 6")
+    require(first >> 4 <= 2 if first & 7 == 0 else first >> 4 == 1, "sealed units have version 0, 1 or 2, others 1")
     value: Value = {"kind": KINDS[first & 7], "version": first >> 4, "key_id": reader.number(24)}
     header = bytes([first]) + number(value["key_id"], 24)
     if first & 7 in COUNTED:
@@ -85,7 +85,7 @@ def read_hello(data: bytes, _: Value) -> Value:
     reader = Reader(data)
     value: Value = {name: reader.number(bits) for name, bits in HELLO}
     value["reset_token"] = reader.take(16).hex()
-    if value["newest_version"] >= 2:
+    if value["newest_version"] >= 2 and reader.left() >= 9:
         value |= {name: reader.number(bits) for name, bits in HELLO_2}
     return value
 
@@ -176,6 +176,7 @@ def read_challenge(data: bytes, given: Value) -> Value:
     if form == 1:
         return value | {"cookie": plaintext.hex()}
     if form == 2:
+        require(len(plaintext) == 8, "a number of 8 bytes")
         return value | {"number": int.from_bytes(plaintext, "big")}
     raise Malformed(f"form {form}")
 

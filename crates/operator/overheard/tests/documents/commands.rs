@@ -186,6 +186,9 @@ fn the_wire_formats_decoder_reads_every_vector_and_notices_each_changed_one() {
         changed["hex"] = format!("{first:02x}{rest}").into();
         changed
     };
+    let (vectors, refused): (Vec<_>, Vec<_>) =
+        vectors.into_iter().partition(|vector| !vector["value"].is_null());
+    assert!(vectors.len() > 80 && refused.len() > 30);
     let changed: Vec<_> = vectors.iter().map(change).collect();
     fs::write(&file, serde_json::to_string(&changed).unwrap()).unwrap();
     let mut decoder = Command::new("python3");
