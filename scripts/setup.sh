@@ -5,7 +5,7 @@
 #
 # build   the C compiler that some libraries are built with, and what the feature `boost` takes: clang, pkg-config, libelf, zlib
 # lab     the programs that the demonstration and the experiments run: namespaces, a web server, curl, a routing daemon
-# test    rustfmt, clippy, a cache of another kind as a neighbour, and who reads what we write: a browser, Wireshark's tshark, Python
+# test    rustfmt, clippy, a cache of another kind as a neighbour, and readers of what we write: a browser, tshark, Python
 # origins HTTP servers of other makes, behind which the web cache is attacked: nginx, Node, Go
 # kernel  what building the virtual-time kernel takes
 # qemu    QEMU for Debian's own kernel, which scripts/in-qemu fetches without installing it, and what simulated Wi-Fi takes

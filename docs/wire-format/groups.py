@@ -217,7 +217,8 @@ def write_neighbour(value: Value) -> bytes:
     if "overhears_at_kilobits_per_second" in value:
         what, body = 1, varint(value["overhears_at_kilobits_per_second"])
     elif "heard_of_boot" in value:
-        what, body = 2, number(value["heard_of_boot"], 32) + number(value["newest"], 64) + bytes.fromhex(value["bitmap"])
+        what, body = 2, number(value["heard_of_boot"], 32) + number(value["newest"], 64)
+        body += bytes.fromhex(value["bitmap"])
     elif "chunks" in value:
         what, body, before = 3, bytes([value["slot_bits"] - 14]) + varint(len(value["chunks"])), -1
         for slot, tag in value["chunks"]:
