@@ -8,6 +8,7 @@ from typing import Any
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 import units
 from octets import Malformed, Reader, number
@@ -21,7 +22,8 @@ def exchange(private_key: bytes, public_key: bytes) -> bytes:
 
 
 def public(private_key: bytes) -> bytes:
-    return X25519PrivateKey.from_private_bytes(private_key).public_key().public_bytes_raw()
+    key = X25519PrivateKey.from_private_bytes(private_key).public_key()
+    return key.public_bytes(Encoding.Raw, PublicFormat.Raw)
 
 
 def expand(chaining_key: bytes, material: bytes, outputs: int) -> list[bytes]:
