@@ -143,8 +143,9 @@ def respond(given: Value, state: Symmetric, ephemeral: bytes, static: bytes) -> 
     state.mix_preshared_key(preshared_key(given))
     noise = public(own) + state.encrypt(key_of(responder, "hello"))
     header = bytes([0x12]) + number(given["initiator"]["key_id"], 24)
-    key_id = number(responder["key_id"], 24)
-    return header + key_id + mark(given, header, key_id, noise) + noise, state.split()
+    key_id = responder["key_id"]
+    shown = mark(given, header, number(key_id, 32), noise)
+    return header + number(key_id, 24) + shown + noise, state.split()
 
 
 def initiate(given: Value) -> tuple[bytes, Symmetric]:
@@ -165,8 +166,8 @@ def read_response(given: Value) -> tuple[Value, bytes]:
     response = bytes.fromhex(given["response"])
     _, header, body = units.read_unit(Reader(response))
     reader = Reader(body)
-    key_id, shown, noise = reader.take(3), reader.take(16), reader.rest()
-    if shown != mark(given, header, key_id, noise):
+    key_id, shown, noise = reader.number(24), reader.take(16), reader.rest()
+    if shown != mark(given, header, number(key_id, 32), noise):
         raise Malformed("the response's mark")
     _, state = initiate(given)
     state.mix_ephemeral(ephemeral := noise[:32])
@@ -174,7 +175,7 @@ def read_response(given: Value) -> tuple[Value, bytes]:
     state.mix_key(exchange(key_of(initiator, "private_key"), ephemeral))
     state.mix_preshared_key(preshared_key(given))
     hello = state.decrypt(noise[32:])
-    return responder | {"key_id": int.from_bytes(key_id, "big"), "hello": hello.hex()}, response
+    return responder | {"key_id": key_id, "hello": hello.hex()}, response
 
 
 def write_handshake(value: Value) -> bytes:
