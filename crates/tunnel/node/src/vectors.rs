@@ -167,7 +167,10 @@ fn written(format: &str, value: &Value, expected: &[u8]) -> Option<Vec<u8>> {
         }
         "pair" => {
             let public_key = crate::PublicKey::from_bytes(key(&value["public_key"]));
-            identity(&value["private_key"], &value["private_key"], &[]).pair_key(&public_key).unwrap().to_vec()
+            identity(&value["private_key"], &value["private_key"], &[])
+                .pair_key(&public_key)
+                .unwrap()
+                .to_vec()
         }
         "handshake" => {
             let (initiation, stated) = shake_hands(value);

@@ -23,9 +23,9 @@ pub(crate) use natives::{Native, natives_mac};
 pub use packets::Overflow;
 use packets::Row;
 pub(crate) use shared::GroupUnit;
+pub use shared::SHARING_BYTES;
 #[cfg(test)]
 pub(crate) use shared::unit_number;
-pub use shared::SHARING_BYTES;
 
 use crate::encapsulation::OuterClass;
 use crate::group::Member;
