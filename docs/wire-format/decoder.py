@@ -15,8 +15,9 @@ import frames
 import groups
 import headers
 import noise
+import short
 import units
-import zstandard
+import compressed_block
 from octets import Malformed
 from units import Value
 
@@ -27,7 +28,7 @@ def inputs(_: bytes, given: Value) -> Value:
 
 
 def read_literals(data: bytes, _: Value) -> Value:
-    return {"literals": zstandard.expand(data).hex()}
+    return {"literals": compressed_block.expand(data).hex()}
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,7 @@ FORMATS: dict[str, Format] = {
     "reduced": Format(frames.read_reduced, frames.write_reduced),
     "hashed": Format(frames.read_hashed, frames.write_hashed),
     "short": Format(frames.read_short, frames.write_short),
+    "short packet": Format(short.read_short_packet, None),
     "coded": Format(frames.read_coded, frames.write_coded),
     "notice": Format(frames.read_notice, frames.write_notice),
     "heard": Format(frames.read_heard, frames.write_heard),

@@ -141,7 +141,7 @@ def pass_over(reader: Reader) -> bytes:
     return data[:len(data) - reader.left()]
 
 
-def finish(header: Header, steps: int, payload: bytes, checksum_is_right: bool) -> bytes:
+def finish(header: Header, steps: int, checksum_is_right: bool, payload: bytes) -> bytes:
     """The packet, with what follows from its payload."""
     length = len(header.bytes) + len(payload)
     if header.is_ipv6:
@@ -164,8 +164,8 @@ def finish(header: Header, steps: int, payload: bytes, checksum_is_right: bool) 
     return bytes(header.bytes) + payload
 
 
-def expand(context: bytes, distance: int, reader: Reader, payload: bytes) -> bytes:
-    """The packet whose header the delta at the reader's place gives."""
+def begin(context: bytes, distance: int, reader: Reader) -> tuple[Header, int, bool]:
+    """The header that the delta at the reader's place gives, and what `finish` needs beside it."""
     header = Header(context)
     bits = reader.number(8)
     valid = (0xFF if header.is_tcp else 0x80 | NO_CHECKSUM | ID) & (~ID if header.is_ipv6 else 0xFF)
@@ -177,12 +177,12 @@ def expand(context: bytes, distance: int, reader: Reader, payload: bytes) -> byt
         checksum_is_right = False
     if bits & 0x80 and read_second(header, reader):
         checksum_is_right = False
-    return finish(header, steps, payload, checksum_is_right)
+    return header, steps, checksum_is_right
 
 
 def read_header_delta(data: bytes, given: Value) -> Value:
     reader = Reader(data)
     context, payload = bytes.fromhex(given["context"]), bytes.fromhex(given["payload"])
-    packet = expand(context, given["distance"], reader, payload)
+    packet = finish(*begin(context, given["distance"], reader), payload)
     reader.end()
     return given | {"packet": packet.hex()}

@@ -27,7 +27,7 @@ use wire::unit::{self, Kind};
 use wire::varint;
 
 /// Those that this crate does not read: `node` reads those of cryptography, `published` those of experiments.
-const OF_OTHERS: [&str; 15] = [
+const OF_OTHERS: [&str; 16] = [
     "derive",
     "reset token",
     "preshared key",
@@ -42,6 +42,7 @@ const OF_OTHERS: [&str; 15] = [
     "digest",
     "chunks",
     "literals",
+    "short packet",
     "hashed",
 ];
 
