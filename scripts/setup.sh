@@ -5,7 +5,7 @@
 #
 # build   the C compiler that some libraries are built with, and what the feature `boost` takes: clang, pkg-config, libelf, zlib
 # lab     the programs that the demonstration and the experiments run: namespaces, a web server, curl, a routing daemon
-# test    rustfmt, clippy, a cache of another kind as a neighbour, and who reads what we write: a browser, and Wireshark's tshark
+# test    rustfmt, clippy, a cache of another kind as a neighbour, and readers of what we write: a browser, tshark, Python
 # origins HTTP servers of other makes, behind which the web cache is attacked: nginx, Node, Go
 # kernel  what building the virtual-time kernel takes
 # qemu    QEMU for Debian's own kernel, which scripts/in-qemu fetches without installing it, and what simulated Wi-Fi takes
@@ -71,6 +71,7 @@ test_group() {
     lacks squid && optional+=(squid)
     lacks tshark && optional+=(tshark)
     lacks chromium && optional+=(chromium)
+    python3 -c 'import cryptography' 2>/dev/null || optional+=(python3-cryptography)
     return 0
 }
 

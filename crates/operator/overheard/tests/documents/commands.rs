@@ -142,8 +142,63 @@ fn check(command: &str, words: &[&str]) -> Result<(), String> {
         "overheard" | "target/release/overheard" => check_given(command, arguments),
         "overheard-lab" | "target/release/overheard-lab" => check_laboratory(command, arguments),
         "scripts/in-qemu" => check(command, arguments),
+        "python3" => check_python(arguments),
         program if OF_THE_SYSTEM.contains(&program) => Ok(()),
         _ => Err(format!("{program} is no program that the documents know")),
+    }
+}
+
+/// Whether Python can run the decoder of the wire format; says so in a line where it cannot.
+fn has_cryptography() -> bool {
+    let asked = Command::new("python3").args(["-c", "import cryptography"]).output();
+    let found = asked.is_ok_and(|asked| asked.status.success());
+    if !found {
+        println!("left out: python3 has no cryptography (package python3-cryptography)");
+    }
+    found
+}
+
+/// A script runs to its end, in the workspace, and leaves no compiled files there.
+fn check_python(arguments: &[&str]) -> Result<(), String> {
+    if !has_cryptography() {
+        return Ok(());
+    }
+    let run = Command::new("python3").arg("-B").args(arguments).current_dir(workspace()).output();
+    let run = run.map_err(|why| why.to_string())?;
+    let said = || String::from_utf8_lossy(&run.stderr).into_owned();
+    run.status.success().then_some(()).ok_or_else(said)
+}
+
+#[test]
+fn the_wire_formats_decoder_reads_every_vector_and_notices_each_changed_one() {
+    if !has_cryptography() {
+        return;
+    }
+    let vectors: Vec<serde_json::Value> =
+        serde_json::from_str(&read("docs/wire-format-vectors.json")).unwrap();
+    let folder = tempfile::TempDir::new().unwrap();
+    let file = folder.path().join("changed.json");
+    // a bit of the first byte, of which every vector has the meaning
+    let change = |vector: &serde_json::Value| {
+        let mut changed = vector.clone();
+        let (first, rest) = vector["hex"].as_str().unwrap().split_at(2);
+        let first = u8::from_str_radix(first, 16).unwrap() ^ 1;
+        changed["hex"] = format!("{first:02x}{rest}").into();
+        changed
+    };
+    let (vectors, refused): (Vec<_>, Vec<_>) =
+        vectors.into_iter().partition(|vector| !vector["value"].is_null());
+    assert!(vectors.len() > 80 && refused.len() > 30);
+    let changed: Vec<_> = vectors.iter().map(change).collect();
+    fs::write(&file, serde_json::to_string(&changed).unwrap()).unwrap();
+    let mut decoder = Command::new("python3");
+    decoder.args(["-B", "docs/wire-format/decoder.py"]).arg(&file).current_dir(workspace());
+    let run = decoder.output().unwrap();
+    let said = String::from_utf8_lossy(&run.stderr);
+    assert_eq!(run.status.code(), Some(1), "{said}");
+    for vector in &vectors {
+        let name = format!("{}: {}: ", vector["format"].as_str().unwrap(), vector["about"].as_str().unwrap());
+        assert!(said.contains(&name), "changed, and not noticed: {name}\n{said}");
     }
 }
 

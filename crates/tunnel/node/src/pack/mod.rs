@@ -25,6 +25,8 @@ pub use packets::Overflow;
 use packets::Row;
 pub(crate) use shared::GroupUnit;
 pub use shared::SHARING_BYTES;
+#[cfg(test)]
+pub(crate) use shared::unit_number;
 
 use crate::encapsulation::OuterClass;
 use crate::group::Member;

@@ -32,7 +32,7 @@ const COUNTER_BITS: u32 = 38;
 
 /// The number in the MAC of a group's unit. From version 2 on it has the key's id, because counters restart
 /// under every key.
-pub(super) fn unit_number(version: u8, key_id: u32, counter: u64) -> u64 {
+pub(crate) fn unit_number(version: u8, key_id: u32, counter: u64) -> u64 {
     let key = if version >= 2 { u64::from(key_id) << COUNTER_BITS } else { 0 };
     UNIT | key | counter
 }

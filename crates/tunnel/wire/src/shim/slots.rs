@@ -1,12 +1,16 @@
 //! The shim of self-addressing chunks (REfactor, section 3.1.1).
 //!
 //! ```text
-//! +----------+-----+-----------+  +----------+  +------------------+----------------------+------------+  +--------------+  +---------
-//! | slot     | MAC | runs (3), |  | MAC (64) |  | literal bytes    | 2 x slots behind     | end (4),   |  | slots, each  |  | literals
-//! | bits less| (1) | 7: varint |  | if said  |  | before (varint)  | them, + 1 if parts   | beginning  |  | slot bits    |  | ...
-//! | 14 (4)   |     | follows   |  |          |  |                  | follow (varint)      | (4)        |  | wide, padded |  |
-//! +----------+-----+-----------+  +----------+  +------------------+----------------------+------------+  +--------------+  +---------
-//!                                                '--------------------- once a run --------------------'
+//! +----------------+---------+----------+   +----------------------+   +------------------+
+//! | slot bits less | MAC (1) | runs (3) |   | runs (varint), if    |   | MAC (64), if MAC |
+//! | 14 (4)         |         |          |   | the three bits are 7 |   |                  |
+//! +----------------+---------+----------+   +----------------------+   +------------------+
+//! +-----------------+-----------------+------------------+   +--------------------+   +---------
+//! | literal bytes   | 2 x slots, + 1  | end (4),         |   | slots, each slot   |   | literals
+//! | before (varint) | if parts follow | beginning (4),   |   | bits wide, padded  |   | ...
+//! |                 | (varint)        | if parts         |   |                    |   |
+//! +-----------------+-----------------+------------------+   +--------------------+   +---------
+//!  '------------------ once a run -----------------------'
 //! ```
 //!
 //! A packet is a row of *runs*: literals, then chunks that stand in the receiver's cache, each named by its
