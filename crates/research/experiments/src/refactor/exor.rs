@@ -33,6 +33,7 @@ pub const FIGURE: Figure = Figure {
 const RECORDINGS: [&str; 3] = ["rutgers_dbm-20", "rutgers_dbm-10", "rutgers_dbm0"];
 const ALL: &str = "all";
 const SHARE: &str = "share that repeats, one destination";
+const REORDERED: &str = "batches with a forwarder in an earlier turn, two destinations";
 
 /// What is carried.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -176,6 +177,14 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
             }
         }
     }
+    let reordered = cells.iter().zip(&taken).filter(|((.., with, _), _)| *with == Scheme::Reordered);
+    let counted = reordered
+        .fold((0, 0), |(all, changed), (_, taken)| (all + taken.batches, changed + taken.reordered_batches));
+    rows.push(
+        Row::new(FIGURE.id, REORDERED, ALL, "share")
+            .exactly(counted.1 as f64 / counted.0.max(1) as f64)
+            .note(format!("{} of {} batches", counted.1, counted.0)),
+    );
     for kind in Kind::ALL {
         let mut meter = Meter::default();
         Carried::OneDestination(kind).trace(&fresh, bytes, 1).for_each(|packet| meter.observe(&packet));
@@ -222,6 +231,12 @@ pub fn claims(rows: &[Row]) -> Vec<Claim> {
             both.is_some_and(|(ours, theirs)| ours > theirs),
         ));
     }
+    let changed = at(REORDERED, ALL);
+    claims.push(Claim::judged(
+        "ExOR to two destinations: what is held changes the order of forwarders in some batches",
+        changed.iter().map(|share| format!("in {:.1}%", 100.0 * share)).collect(),
+        changed > Some(0.0),
+    ));
     let unrepeated: Vec<f64> = of(rows, FIGURE.id)
         .filter(|row| row.series == series(Carried::Unrepeated, Scheme::Reduced))
         .filter_map(|row| row.value)
