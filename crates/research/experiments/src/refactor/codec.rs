@@ -20,7 +20,7 @@ use super::as_printed::{self, Cache};
 use super::medium::Medium;
 use super::overhearing::FULL_PACKET_BYTES;
 use super::run::Run;
-use super::scheme::{Estimates, Scheme};
+use super::scheme::{Additions, Estimates, Scheme};
 
 /// Keys of a run; nothing here is secret.
 const NETWORK_KEY: [u8; 32] = [7; 32];
@@ -302,7 +302,7 @@ fn estimate(run: &Run<'_>) -> Option<f64> {
 const FARTHER: Bitrate = Bitrate::from_megabits_per_second(36);
 
 fn settings(run: &Run<'_>, estimate: Option<f64>) -> Settings {
-    let additions = run.scheme.additions().unwrap_or_default();
+    let additions = run.scheme.additions().unwrap_or(Additions::NONE);
     let table_one = OverheardFractions::default();
     let fractions = match estimate {
         Some(share) => OverheardFractions { at_36_mbit: 1.0, at_54_mbit: share, ..table_one },

@@ -20,7 +20,8 @@ const REMARK: &str = "Air time of both clients relative to no RE. Goodput of C2 
     to no RE. Each with the paper's 290 µs a packet and with 802.11g's own times. Repeated are whole objects of 4 to 60 KB, \
     or pieces of 80 to 780 bytes. The first series is the paper's REfactor as printed: MAXP, whole chunks, marked slots, \
     three-phase flushes, Table 1's estimates, no MAC, and the paper's 512 MB scaled to the trace. Its comparators are \
-    printed ones, too. The text leaves a choice of estimates: the same with true ones follows. The paper prints its bars \
+    printed ones, too. The text leaves two choices. The traffic behind these figures decides how \
+    full the cache is: the same with a roomy cache follows. The estimates may be true ones: these follow, too. The paper prints its bars \
     without numbers, so that only values of its text stand beside. \
     \
     Ours follow. Receipts pay for their bytes, and may be lost. Ours have caches with room for the whole trace; the figure \

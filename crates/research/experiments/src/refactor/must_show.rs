@@ -20,6 +20,7 @@ pub fn claims(rows: &[Row]) -> Vec<Claim> {
         papers_air_time(rows),
         papers_goodput(rows),
         ceiling(rows),
+        papers_saving_is_beyond_the_ceiling(rows),
         standard_times(rows),
     ];
     claims.extend(table_3::slots_save_more_than_hashes(rows));
@@ -102,6 +103,19 @@ fn ceiling(rows: &[Row]) -> Claim {
         "high mix: no scheme without packing takes less air than max-match of what was heard",
         found,
         holds,
+    )
+}
+
+/// The paper's own saving against the ceiling under its own parameters.
+fn papers_saving_is_beyond_the_ceiling(rows: &[Row]) -> Claim {
+    let paper = papers::REFACTOR.value("section-5.3.1/airtime/overhearing-90");
+    let ceiling = air(rows, Mix::High, Kind::Whole, Clock::Paper, Scheme::MaxMatch, 90.0);
+    Claim::judged(
+        format!(
+            "high mix, whole, 290 µs: max-match of what was heard saves less than the paper's {paper} at 90%"
+        ),
+        ceiling.iter().map(|ceiling| format!("{ceiling:.3}")).collect(),
+        ceiling > Some(paper.number().left().get()),
     )
 }
 

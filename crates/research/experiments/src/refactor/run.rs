@@ -364,6 +364,26 @@ mod tests {
     }
 
     #[test]
+    fn the_papers_asks_less_often_than_the_greedy_one_and_has_no_receipts() {
+        let (printed, greedy) =
+            (tally(Scheme::PAPER, 2, Clock::Paper), tally(Scheme::GreedyAsPrinted, 2, Clock::Paper));
+        let [c1, c2] = &greedy.stations[..] else { panic!("two stations") };
+        assert!(c1.requests == 0 && c2.requests > 0, "{greedy:?}");
+        assert!(printed.stations[1].requests < c2.requests);
+        assert!(printed.stations.iter().all(|station| station.receipt_seconds == 0.0));
+    }
+
+    #[test]
+    fn a_receipt_is_lost_with_its_packet() {
+        let radios = Overhearing::PAPER[4].radios();
+        let mut medium = Medium::new(&radios, 3);
+        let lost =
+            (0..5000).filter(|number| !medium.once(1, *number, CARRIER_BYTES + receipt_bytes(32))).count();
+        assert!((5..60).contains(&lost), "{lost} of 5000");
+        assert!((0..5000).all(|number| medium.once(0, number, 1400)), "C1 loses nothing");
+    }
+
+    #[test]
     fn packed_packets_share_transmissions() {
         let tries = |scheme| -> u64 {
             tally(scheme, 0, Clock::Paper).stations.iter().map(|station| station.tries).sum()
