@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use published::comparators::{
     Counted, Cut, HashedChunks, HashedChunksReceiver, Hashes, Ideal, LongestMatch, MaxMatch,
 };
-use rand::{Rng as _, SeedableRng};
+use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 fn packets(count: usize) -> Vec<Vec<u8>> {
