@@ -8,7 +8,9 @@
 //! the run. Traffic is composed to the paper's mixes ([`crate::trace`]). There is no TCP; what has it stands
 //! beside ([`WITH_TCP`]).
 
+mod ablation;
 mod air_time;
+mod as_printed;
 mod captures;
 mod codec;
 mod detection;
@@ -17,12 +19,14 @@ mod figure_1d;
 mod figure_3;
 mod figure_4;
 mod figure_8;
+mod frame;
 mod medium;
 mod mixes;
 pub mod must_show;
 mod opportunistic;
 mod overhearing;
 mod receptions;
+mod reduction;
 mod relayed;
 mod roaming;
 mod robustness;
@@ -64,7 +68,7 @@ pub const WITH_TCP: Experiment = Experiment {
 };
 
 /// All figures and tables without TCP, in the paper's order, and what is added to them.
-const FIGURES: [Figure; 16] = [
+const FIGURES: [Figure; 17] = [
     figure_3::FIGURE,
     table_2::FIGURE,
     table_3::FIGURE,
@@ -72,6 +76,7 @@ const FIGURES: [Figure; 16] = [
     mixes::FIGURE_5,
     mixes::FIGURE_6,
     mixes::FIGURE_7,
+    ablation::FIGURE,
     mixes::AGGREGATED,
     table_4::FIGURE,
     figure_8::FIGURE,

@@ -49,6 +49,64 @@ impl Protocol {
     }
 }
 
+/// What of ours is in a router's cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Form {
+    /// Nothing: LRU, and the gateway itself where no copy is nearer. One shortcut of ours is in every form: a
+    /// search ends when a neighbour has answered.
+    AsPrinted,
+    /// S3-FIFO replaces content.
+    S3Fifo,
+    /// A copy counts as near though it is farther than the gateway, by what the uplink is worth in hops.
+    Uplink,
+    /// Both.
+    Ours,
+}
+
+impl Form {
+    /// The policy of `[store]`.
+    pub(super) fn policy(self) -> &'static str {
+        if matches!(self, Self::S3Fifo | Self::Ours) { "s3-fifo" } else { "lru" }
+    }
+
+    /// Whether the uplink counts.
+    pub(super) fn counts_uplink(self) -> bool {
+        matches!(self, Self::Uplink | Self::Ours)
+    }
+}
+
+/// A protocol in a form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Variant(pub Protocol, pub Form);
+
+impl Variant {
+    /// Ours: what PH-BCP gains by each addition, and searching where it pays beside PH-THCP.
+    pub(super) const OURS: [Self; 5] = [
+        Self(Protocol::PhBcp, Form::S3Fifo),
+        Self(Protocol::PhBcp, Form::Uplink),
+        Self(Protocol::PhBcp, Form::Ours),
+        Self(Protocol::PhThcp, Form::Ours),
+        Self(Protocol::Auto, Form::Ours),
+    ];
+
+    /// These protocols as printed, and ours.
+    pub(super) fn with_ours(printed: &[Protocol]) -> Vec<Self> {
+        printed.iter().map(|protocol| Self(*protocol, Form::AsPrinted)).chain(Self::OURS).collect()
+    }
+}
+
+impl fmt::Display for Variant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(protocol, form) = self;
+        match form {
+            Form::AsPrinted => protocol.fmt(f),
+            Form::S3Fifo => write!(f, "{protocol}, S3-FIFO"),
+            Form::Uplink => write!(f, "{protocol}, uplink"),
+            Form::Ours => write!(f, "{protocol}, ours"),
+        }
+    }
+}
+
 impl fmt::Display for Protocol {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -9,7 +9,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::log::Log;
 use super::network::{Network, Place};
-use super::protocol::Protocol;
+use super::protocol::{Form, Protocol, Variant};
 use super::workload::{self, Popular, Popularity, Recorded, Wants};
 use crate::figure::Setting;
 
@@ -42,6 +42,7 @@ pub(super) const SEARCH_MILLISECONDS: u64 = 25;
 pub(super) struct Trial {
     pub place: Place,
     pub protocol: Protocol,
+    pub form: Form,
     /// The exponent of popularity.
     pub zipf: f64,
     /// What clients ask for in place of that: a log, by file and name.
@@ -58,6 +59,7 @@ impl Trial {
         Self {
             place,
             protocol,
+            form: Form::AsPrinted,
             zipf: 0.8,
             log: None,
             search_milliseconds: SEARCH_MILLISECONDS,
@@ -66,11 +68,17 @@ impl Trial {
         }
     }
 
+    /// The same in another form.
+    pub(super) fn of(self, Variant(protocol, form): Variant) -> Self {
+        Self { protocol, form, ..self }
+    }
+
     pub(super) fn name(&self) -> String {
-        let Self { place, protocol, zipf, log, search_milliseconds, seconds, seed } = self;
+        let Self { place, protocol, form, zipf, log, search_milliseconds, seconds, seed } = self;
+        let variant = Variant(*protocol, *form);
         let wanted = log.map_or_else(|| format!("zipf {zipf}"), |(_, name)| name.to_owned());
         format!(
-            "meshcache: {place}, {protocol}, {wanted}, search {search_milliseconds} ms, {seconds} s, draw {seed}"
+            "meshcache: {place}, {variant}, {wanted}, search {search_milliseconds} ms, {seconds} s, draw {seed}"
         )
     }
 
@@ -145,8 +153,9 @@ impl Trial {
         let gateway = router == network.gateway;
         let mut config = format!(
             "[cache]\nname = \"{name}\"\nclients = [\"10.77.0.0/16\", \"10.78.0.0/16\"]\ngateway = {gateway}\n{}\
-             [store]\nmemory_mib = 2\n",
-            self.protocol.lines()
+             [store]\nmemory_mib = 2\npolicy = \"{}\"\n",
+            self.protocol.lines(),
+            self.form.policy()
         );
         let mut before = "";
         let taken_from = match self.protocol {
@@ -169,7 +178,7 @@ impl Trial {
                  [routing]\nsource = \"babeld\"\nsocket = \"{ROUTING_PORT}\"\nrefresh_seconds = {REFRESH_SECONDS}\ngateways = [\"{}\"]",
                 address(router),
                 self.search_milliseconds,
-                network.uplink_hops,
+                if self.form.counts_uplink() { network.uplink_hops } else { 0.0 },
                 positions.collect::<Vec<_>>().join(", "),
                 address(network.gateway),
             );

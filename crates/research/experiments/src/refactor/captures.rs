@@ -125,15 +125,21 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
                 })
             };
             let nothing = run(Scheme::Nothing, OVERHEARD)?;
-            for overheard in [OVERHEARD, 0.0] {
-                let tallies = run(Scheme::Receipts, overheard)?;
+            for (scheme, overheard) in
+                [(Scheme::PAPER, OVERHEARD), (Scheme::Receipts, OVERHEARD), (Scheme::Receipts, 0.0)]
+            {
+                let tallies = run(scheme, overheard)?;
                 let saved: Vec<f64> = tallies.iter().map(Tally::saved_share).collect();
                 let pairs: Vec<(f64, f64)> = tallies
                     .iter()
                     .zip(&nothing)
                     .map(|(ours, theirs)| (ours.air_seconds(), theirs.air_seconds()))
                     .collect();
-                let curve = format!("{}: overhearing {}%", taken.name(), 100.0 * overheard);
+                let overhearing = format!("overhearing {}%", 100.0 * overheard);
+                let curve = match scheme {
+                    Scheme::PAPER => format!("{}: as printed, {overhearing}", taken.name()),
+                    _ => format!("{}: {overhearing}", taken.name()),
+                };
                 let row = |what: &str, unit: &str, estimate: Option<Estimate>| {
                     Row::new(FIGURE.id, format!("{what}, {curve}"), name, unit)
                         .measured(estimate, Driver::Sim, seeds)

@@ -5,35 +5,34 @@ use std::time::Duration;
 use air::Bitrate;
 use anyhow::{Context as _, Result, bail, ensure};
 pub use overhear::PacketNumber;
-use overhear::boundaries::{Boundaries, MinChunk};
-use overhear::flush::FlushAfter;
+use overhear::boundaries::Boundaries;
 use overhear::knowledge::{KnowledgeKind, OverheardFractions};
-use overhear::removal::{Removal, Threshold};
-use overhear::{
-    AirTime, Answer, Association, Collisions, Gateway, MissBounds, Received, Settings, Station, StationId,
-};
+use overhear::removal::Removal;
+use overhear::{AirTime, Answer, Association, Gateway, MissBounds, Received, Settings, Station, StationId};
 use published::comparators::Ideal;
 
+use wire::chunk_reply::ChunkReply;
 use wire::named_chunks::{self, NamedChunks};
 use wire::shim::slots::{MIN_SLOT_BITS, Slots};
 
 use super::air_time::AirTimes;
+use super::as_printed::{self, Cache};
 use super::medium::Medium;
 use super::overhearing::FULL_PACKET_BYTES;
 use super::run::Run;
-use super::scheme::{Estimates, Scheme};
+use super::scheme::{Additions, Estimates, Scheme};
 
 /// Keys of a run; nothing here is secret.
 const NETWORK_KEY: [u8; 32] = [7; 32];
-/// Traffic after which the paper's caches are flushed, for caches of this many slots (section 5.2: 200 to 300
-/// MB).
-const FLUSH: (u64, u32) = (250_000_000, 22);
 
 /// A gateway and its stations.
 pub struct Codec {
     gateway: Gateway,
     stations: Vec<Station>,
     slot_bits: u8,
+    proves: bool,
+    /// By station.
+    wrong_packets: Vec<u64>,
 }
 
 /// A request for missing chunks, and what the gateway answered.
@@ -44,6 +43,17 @@ pub struct Exchange {
     pub reply: Vec<u8>,
     /// Its number.
     pub number: PacketNumber,
+}
+
+impl Exchange {
+    /// Bytes of the reply's chunks.
+    ///
+    /// # Errors
+    ///
+    /// When the reply is malformed.
+    pub fn chunks_bytes(&self) -> Result<usize> {
+        Ok(ChunkReply::parse(&self.reply)?.chunks().map(<[u8]>::len).sum())
+    }
 }
 
 impl Codec {
@@ -58,7 +68,8 @@ impl Codec {
         let mut gateway = Gateway::new(settings.clone())?;
         let mut stations = Vec::new();
         for (number, (radio, air_time)) in run.radios.iter().zip(air_times).enumerate() {
-            let (id, mac_key) = (StationId(number as u8), Some([number as u8; 32]));
+            let mac_key = run.scheme.has_mac().then_some([number as u8; 32]);
+            let id = StationId(number as u8);
             let association = Association {
                 slot_bits: run.slot_bits,
                 rate_bits_per_second: match estimate {
@@ -75,7 +86,30 @@ impl Codec {
             gateway.join(id, association, Duration::ZERO)?;
             stations.push(Station::new(settings.clone(), id, mac_key)?);
         }
-        Ok(Self { gateway, stations, slot_bits: run.slot_bits })
+        let proves = run.scheme.has_mac();
+        Ok(Self {
+            gateway,
+            stations,
+            slot_bits: run.slot_bits,
+            proves,
+            wrong_packets: vec![0; run.radios.len()],
+        })
+    }
+
+    /// Packets that each station restored to other bytes, where no MAC proves them.
+    pub fn wrong_packets(&self) -> &[u64] {
+        &self.wrong_packets
+    }
+
+    /// Counts a packet that came out wrong.
+    ///
+    /// # Errors
+    ///
+    /// When a MAC had proved it.
+    fn count_wrong(&mut self, is_wrong: bool, at: usize, number: PacketNumber) -> Result<()> {
+        ensure!(!(is_wrong && self.proves), "wrong bytes at station {at}, packet {number:?}");
+        self.wrong_packets[at] += u64::from(is_wrong);
+        Ok(())
     }
 
     /// Encodes a payload; returns under which number, and how many of its bytes are left out.
@@ -171,15 +205,13 @@ impl Codec {
         payload: &[u8],
         now: Duration,
     ) -> Result<bool> {
-        let waits = match self.stations[at].receive(number, number.0, encoded, now) {
-            Received::Restored(restored) => {
-                ensure!(restored == payload, "wrong bytes at station {at}, packet {number:?}");
-                false
-            }
-            Received::Held => true,
+        let (waits, is_wrong) = match self.stations[at].receive(number, number.0, encoded, now) {
+            Received::Restored(restored) => (false, restored != payload),
+            Received::Held => (true, false),
             Received::Queued => bail!("packet {number:?} waits behind another of a flow of its own"),
             Received::Refused(refusal) => bail!("packet {number:?} is refused: {refusal}"),
         };
+        self.count_wrong(is_wrong, at, number)?;
         self.gateway.record_acknowledgment(id(at), number, now);
         Ok(waits)
     }
@@ -217,19 +249,17 @@ impl Codec {
         let station = &mut self.stations[at];
         station.receive_reply(&exchange.reply, now).context("a reply is refused")?;
         let delivered = station.poll_deliver(now);
-        if let Some(delivered) = &delivered {
-            ensure!(delivered.packet == payload, "wrong bytes at station {at} after a chunk reply");
-        }
+        let is_wrong = delivered.as_ref().is_some_and(|delivered| delivered.packet != payload);
+        self.count_wrong(is_wrong, at, exchange.number)?;
         self.gateway.record_acknowledgment(id(at), exchange.number, now);
         Ok(delivered.is_none())
     }
 }
 
-/// The ceiling: chunks that nobody forgets, and that all have heard, and parts of them.
+/// The paper's perfect RE, or the chunks and parts of our codec: without bounds and collisions.
 #[must_use]
-pub fn ideal(min_chunk: MinChunk) -> Ideal {
-    let Settings { boundaries, slot_bits, .. } = Settings::new(NETWORK_KEY);
-    Ideal::new(Boundaries { min_chunk, ..boundaries }, slot_bits, &NETWORK_KEY, true)
+pub fn ideal(boundaries: Boundaries, with_parts: bool) -> Ideal {
+    Ideal::new(boundaries, Settings::new(NETWORK_KEY).slot_bits, &NETWORK_KEY, with_parts)
 }
 
 /// A payload from which nothing is removed.
@@ -250,7 +280,7 @@ fn id(station: usize) -> StationId {
 fn estimate(run: &Run<'_>) -> Option<f64> {
     /// Full packets by which it is learnt.
     const LEARNT_OF: u64 = 512;
-    let Scheme::Model(estimates) = run.scheme else { return None };
+    let Scheme::AsPrinted(estimates) = run.scheme else { return None };
     let farther = run.radios.get(1)?;
     let loss = farther.overhearing_loss.as_ref().unwrap_or(&farther.loss);
     let probability = match estimates {
@@ -272,38 +302,28 @@ fn estimate(run: &Run<'_>) -> Option<f64> {
 const FARTHER: Bitrate = Bitrate::from_megabits_per_second(36);
 
 fn settings(run: &Run<'_>, estimate: Option<f64>) -> Settings {
-    let mut settings = Settings { slot_bits: run.slot_bits, ..Settings::new(NETWORK_KEY) };
-    settings.boundaries.min_chunk = run.scheme.min_chunk();
-    settings.parts = run.scheme != Scheme::WholeChunks;
-    let model = |threshold| Removal::Model { others_load: 0.0, threshold };
-    match run.scheme {
-        Scheme::Greedy => settings.removal = Removal::Greedy,
-        Scheme::Model(_) => {
-            let table_one = OverheardFractions::default();
-            settings.knowledge = KnowledgeKind::ByRate(match estimate {
-                Some(share) => OverheardFractions { at_36_mbit: 1.0, at_54_mbit: share, ..table_one },
-                None => table_one,
-            });
-            // the paper's threshold is fixed; estimates beyond its own come with the default's
-            settings.removal =
-                model(if estimate.is_none() { Threshold::Seconds(0.0) } else { Threshold::Adaptive });
-        }
-        Scheme::PerfectOverhearing => {
-            let (traffic_bytes, slot_bits) = FLUSH;
-            settings.knowledge = KnowledgeKind::Everything;
-            settings.removal = Removal::Greedy;
-            settings.collisions = Collisions::Mark(FlushAfter {
-                traffic_bytes: traffic_bytes << run.slot_bits >> slot_bits,
-                ..FlushAfter::default()
-            });
-        }
-        Scheme::Nothing
-        | Scheme::Perfect
-        | Scheme::PerfectKnowledge
-        | Scheme::Receipts
-        | Scheme::WholeChunks
-        | Scheme::LongerChunks
-        | Scheme::Packed => {}
+    let additions = run.scheme.additions().unwrap_or(Additions::NONE);
+    let table_one = OverheardFractions::default();
+    let fractions = match estimate {
+        Some(share) => OverheardFractions { at_36_mbit: 1.0, at_54_mbit: share, ..table_one },
+        None => table_one,
+    };
+    let cache = Cache::of(run.slot_bits);
+    let (paper, ours) = (as_printed::settings(NETWORK_KEY, cache, fractions), Settings::new(NETWORK_KEY));
+    let choose = |ours_is_used: bool| if ours_is_used { &ours } else { &paper };
+    let min_chunk = run.scheme.min_chunk();
+    Settings {
+        boundaries: Boundaries { min_chunk, ..choose(additions.gear).boundaries },
+        collisions: choose(additions.replaces).collisions,
+        knowledge: match run.scheme {
+            Scheme::PerfectOverhearing => KnowledgeKind::Everything,
+            _ => choose(additions.receipts).knowledge,
+        },
+        removal: match run.scheme {
+            Scheme::Greedy | Scheme::GreedyAsPrinted | Scheme::PerfectOverhearing => Removal::Greedy,
+            _ => choose(additions.adapts).removal,
+        },
+        parts: additions.parts,
+        ..paper.clone()
     }
-    settings
 }

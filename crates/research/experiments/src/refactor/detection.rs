@@ -10,6 +10,7 @@ use overhear::removal::Removal;
 use overhear::{AirTime, Association, Collisions, Gateway, Settings, StationId};
 use published::comparators::{Counted, Cut, HashedChunks, Hashes, Ideal, MaxMatch};
 
+use super::as_printed;
 use crate::trace::TracePacket;
 
 const NETWORK_KEY: [u8; 32] = [9; 32];
@@ -29,15 +30,21 @@ pub enum Finder {
         /// Parts of chunks too.
         parts: bool,
     },
-    /// The same as the paper has it: chunks are whole, collided slots are marked until the next flush, and
-    /// there is no MAC.
+    /// The paper's as printed: MAXP, whole chunks, collided slots marked until the next flush, no MAC.
+    AsPrinted {
+        /// The cache has two to this many slots.
+        slot_bits: u8,
+        /// Traffic between flushes.
+        flush_bytes: u64,
+    },
+    /// The same with Gear.
     MarkedSlots {
         /// The cache has two to this many slots.
         slot_bits: u8,
         /// Traffic between flushes.
         flush_bytes: u64,
     },
-    /// Chunks by SHA-1, in a store of so many bytes.
+    /// The paper's chunks by SHA-1, in a store of so many bytes.
     Sha1(usize),
     /// The same, and the hash of every chunk is sent.
     ShippedSha1(usize),
@@ -45,7 +52,7 @@ pub enum Finder {
     WholePackets(usize),
     /// Stretches of any length, in a store of so many bytes.
     MaxMatch(usize),
-    /// Chunks in a cache without bounds or collisions.
+    /// The paper's chunks in a cache without bounds or collisions.
     Ideal,
 }
 
@@ -57,6 +64,7 @@ impl Finder {
     /// When settings make no sense.
     pub fn count(self, min_chunk: MinChunk, trace: impl Iterator<Item = TracePacket>) -> Result<Counted> {
         let boundaries = Boundaries { min_chunk, ..Boundaries::default() };
+        let printed = as_printed::boundaries(min_chunk);
         let hashed = |cut, hashes, bytes| {
             let mut encoder = HashedChunks::new(cut, hashes, bytes);
             let mut out = Vec::new();
@@ -70,14 +78,17 @@ impl Finder {
             Self::Slots { slot_bits, parts } => {
                 Box::new(slots(Settings { parts, ..settings(slot_bits) }, true)?)
             }
-            Self::MarkedSlots { slot_bits, flush_bytes } => {
+            Self::AsPrinted { slot_bits, flush_bytes } | Self::MarkedSlots { slot_bits, flush_bytes } => {
                 // by traffic alone, as figure 4 has it
                 let after = FlushAfter { traffic_bytes: flush_bytes, marked_share: 1.0 };
                 let collisions = Collisions::Mark(after);
-                Box::new(slots(Settings { collisions, parts: false, ..settings(slot_bits) }, false)?)
+                let is_printed = matches!(self, Self::AsPrinted { .. });
+                let boundaries = if is_printed { printed } else { boundaries };
+                let settings = Settings { boundaries, collisions, parts: false, ..settings(slot_bits) };
+                Box::new(slots(settings, false)?)
             }
-            Self::Sha1(bytes) => Box::new(hashed(Cut::Chunks(boundaries), Hashes::Reckoned, bytes)),
-            Self::ShippedSha1(bytes) => Box::new(hashed(Cut::Chunks(boundaries), Hashes::Shipped, bytes)),
+            Self::Sha1(bytes) => Box::new(hashed(Cut::Chunks(printed), Hashes::Reckoned, bytes)),
+            Self::ShippedSha1(bytes) => Box::new(hashed(Cut::Chunks(printed), Hashes::Shipped, bytes)),
             Self::WholePackets(bytes) => Box::new(hashed(Cut::Packets, Hashes::Reckoned, bytes)),
             Self::MaxMatch(bytes) => {
                 let mut encoder = MaxMatch::new(bytes);
@@ -85,7 +96,7 @@ impl Finder {
             }
             Self::Ideal => {
                 let mut encoder =
-                    Ideal::new(boundaries, Settings::new(NETWORK_KEY).slot_bits, &NETWORK_KEY, false);
+                    Ideal::new(printed, Settings::new(NETWORK_KEY).slot_bits, &NETWORK_KEY, false);
                 Box::new(move |packet| encoder.encode(packet, false))
             }
         };

@@ -41,6 +41,11 @@ impl Medium {
         Self { stations: radios.iter().enumerate().map(losses).collect() }
     }
 
+    /// Whether a station receives a frame that nobody sends again.
+    pub fn once(&mut self, to: usize, number: u64, bytes: usize) -> bool {
+        self.stations.get_mut(to).is_some_and(|losses| !losses.to_it.lose(number, 0, bytes as u64 * 8))
+    }
+
     /// Sends a frame until its station has it. Frames of one `number` meet the same air in every run, but for
     /// their lengths.
     pub fn send(&mut self, to: usize, number: u64, bytes: usize) -> Fate {

@@ -7,9 +7,10 @@ use anyhow::Result;
 use indicatif::ProgressBar;
 
 use super::air_time::Clock;
+use super::as_printed::Cache;
 use super::overhearing::Radio;
 use super::run::Run;
-use super::scheme::{Estimates, Scheme};
+use super::scheme::Scheme;
 use super::tally::Tally;
 use super::trial::fresh;
 use crate::estimate::Estimate;
@@ -40,8 +41,8 @@ const LEAST_DELIVERY: f64 = 0.3;
 const MIDDLING: std::ops::Range<f64> = 0.3..0.95;
 /// The most transmitters.
 const MOST: usize = 8;
-const SCHEMES: [Scheme; 4] =
-    [Scheme::Nothing, Scheme::Greedy, Scheme::Model(Estimates::TableOne), Scheme::Receipts];
+const SCHEMES: [Scheme; 5] =
+    [Scheme::PAPER, Scheme::GreedyAsPrinted, Scheme::Nothing, Scheme::Receipts, Scheme::Greedy];
 
 /// Transmitters with the paths to a nearer and a farther station.
 fn access_points(paths: &[RecordedPath]) -> Vec<(&str, [&RecordedPath; CLIENTS])> {
@@ -81,15 +82,18 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
         let radios = pair.map(radio);
         let runs = SCHEMES.iter().flat_map(|scheme| (1..=u64::from(seeds)).map(move |seed| (*scheme, seed)));
         let tallies = parallel::map(runs, &ProgressBar::hidden(), |(scheme, seed)| {
-            let run = Run { radios: &radios, scheme, clock: Clock::Standard, slot_bits: 18, seed };
+            let slot_bits = if scheme.has_scaled_cache() { Cache::for_trace(bytes).slot_bits() } else { 18 };
+            let run = Run { radios: &radios, scheme, clock: Clock::Standard, slot_bits, seed };
             run.of(Composer::new(fresh.clone(), Mix::High, Kind::Whole, bytes, seed))
         })?;
         let of_schemes: Vec<&[Tally]> = tallies.chunks(seeds as usize).collect();
         let [near, far] = pair.map(|path| 100.0 * path.receptions.delivery());
+        let nothing = SCHEMES.iter().position(|scheme| *scheme == Scheme::Nothing);
+        let baseline = nothing.map_or(&[][..], |place| of_schemes[place]);
         for (scheme, tallies) in SCHEMES.iter().zip(&of_schemes) {
             let pairs: Vec<(f64, f64)> = tallies
                 .iter()
-                .zip(of_schemes[0])
+                .zip(baseline)
                 .map(|(ours, theirs)| (ours.air_seconds(), theirs.air_seconds()))
                 .collect();
             rows.push(

@@ -21,13 +21,22 @@ pub enum Known {
     ByReports,
 }
 
+/// How the relay removes what receivers have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reduces {
+    /// As printed: MAXP, whole chunks, marked slots and flushes, no MAC.
+    AsPrinted,
+    /// By our codec.
+    Ours,
+}
+
 /// One run.
 #[derive(Debug, Clone, Copy)]
 pub struct Relayed {
     /// Of full packets, how many C3 overhears of C1 and C4 of C2.
     pub overheard: f64,
-    /// Whether the relay removes what receivers have.
-    pub reduces: bool,
+    /// By which codec the relay removes what receivers have.
+    pub reduces: Option<Reduces>,
     /// Whether a receiver hears what the relay sends to the other alone.
     pub hears_relay: bool,
     /// How the relay knows.
@@ -81,7 +90,9 @@ mod tests {
     use super::*;
     use crate::trace::{Composer, Fresh, Kind, Mix};
 
-    fn run(reduces: bool, overheard: f64, known: Known) -> AirSeconds {
+    const OURS: Option<Reduces> = Some(Reduces::Ours);
+
+    fn run(reduces: Option<Reduces>, overheard: f64, known: Known) -> AirSeconds {
         let trace = Composer::new(Arc::new(Fresh::random(1)), Mix::High, Kind::Whole, 2 << 20, 3);
         let rate = Bitrate::from_megabits_per_second(11);
         let run = Relayed { overheard, reduces, hears_relay: true, known, rate, slot_bits: 17, seed: 5 };
@@ -92,15 +103,22 @@ mod tests {
     fn what_is_reduced_and_coded_takes_less_air_than_what_is_coded_alone() {
         for (overheard, known) in [(0.9, Known::Perfectly), (0.1, Known::Perfectly), (0.9, Known::ByReports)]
         {
-            let (plain, reduced) = (run(false, overheard, known), run(true, overheard, known));
+            let (plain, reduced) = (run(None, overheard, known), run(OURS, overheard, known));
             assert!(reduced.from_relay < 0.9 * plain.from_relay, "{reduced:?} {plain:?}");
             assert!(reduced.all() < plain.all());
         }
     }
 
     #[test]
+    fn the_papers_codec_saves_at_the_relay_and_ours_saves_more() {
+        let of = |reduces| run(reduces, 0.9, Known::Perfectly).from_relay;
+        let (plain, printed, ours) = (of(None), of(Some(Reduces::AsPrinted)), of(OURS));
+        assert!(ours < printed && printed < plain, "{ours} {printed} {plain}");
+    }
+
+    #[test]
     fn where_everything_is_overheard_three_transmissions_do_for_four() {
-        let air = run(false, 1.0, Known::Perfectly);
+        let air = run(None, 1.0, Known::Perfectly);
         assert!((air.from_relay / air.to_relay - 0.5).abs() < 0.03, "{air:?}");
     }
 }

@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use air::LossConfig;
 use anyhow::{Result, ensure};
-use published::comparators::Ideal;
 
 use super::air_time::{AirTimes, Clock};
-use super::codec::{self, Codec, PacketNumber};
+use super::codec::{self, Exchange, PacketNumber};
+use super::frame::{Coded, Frame};
 use super::medium::{Fate, Medium};
 use super::overhearing::Radio;
+use super::reduction::Reduction;
 use super::scheme::Scheme;
 use super::tally::{StationTally, Tally};
 use crate::trace::TracePacket;
@@ -18,18 +19,21 @@ use crate::trace::TracePacket;
 /// What the network carries of a packet with removable payload beside it: the link sequence, by which
 /// receivers and receipts name it.
 pub const SEQUENCE_BYTES: usize = 3;
-/// The length of each of several packets in a datagram.
-const LENGTH_BYTES: usize = 2;
 /// A datagram's most bytes.
 const MTU_BYTES: usize = 1500;
 /// Packets that wait at the access point, so that there is something to pack.
 const BACKLOG_PACKETS: usize = 64;
 /// IP and UDP headers of what gateway and stations say to each other.
 pub const CONTROL_BYTES: usize = 28;
-/// Stations tell after so many frames which of them they overheard: four bytes and a bit a frame, on packets
-/// that they send anyway.
+/// Frames between two receipts of a station. A receipt takes four bytes and a bit a frame, on a packet that the
+/// station sends anyway, and is lost with it; the next one then tells of the frames of both.
 pub const RECEIPT_FRAMES: usize = 32;
-pub const RECEIPT_BYTES: usize = 4 + RECEIPT_FRAMES / 8;
+/// Bytes of a receipt of so many frames.
+pub const fn receipt_bytes(frames: usize) -> usize {
+    4 + frames.div_ceil(8)
+}
+/// Bytes of the packet that carries a receipt: an acknowledgment of TCP.
+const CARRIER_BYTES: usize = 52;
 
 /// What is run.
 #[derive(Debug, Clone)]
@@ -62,9 +66,9 @@ impl Run<'_> {
                 backlog.push_back((number as u64, packet));
             }
             let Some((number, packet)) = backlog.pop_front() else { break };
-            let mut frame = access_point.begin_frame(number, packet)?;
+            let mut frame = access_point.begin_frame(number, packet);
             if self.scheme.packs() {
-                access_point.pack(&mut frame, &mut backlog)?;
+                access_point.pack(&mut frame, &mut backlog);
             }
             access_point.send(&frame)?;
         }
@@ -74,53 +78,18 @@ impl Run<'_> {
                 access_point.send(&frame)?;
             }
         }
+        if let Some(codec) = access_point.reduction.codec() {
+            for (tally, wrong) in access_point.tally.stations.iter_mut().zip(codec.wrong_packets()) {
+                tally.wrong = *wrong;
+            }
+        }
         Ok(access_point.tally)
-    }
-}
-
-/// A packet as it is sent.
-struct Coded {
-    trace_number: u64,
-    packet: TracePacket,
-    /// The codec's; none where there is none.
-    number: Option<PacketNumber>,
-    encoded: Vec<u8>,
-    removed_bytes: usize,
-}
-
-impl Coded {
-    /// Its headers, its number and what is left of its payload.
-    fn bytes(&self) -> usize {
-        let sequence = if self.number.is_some() { SEQUENCE_BYTES } else { 0 };
-        self.packet.payload_offset + sequence + self.encoded.len()
-    }
-}
-
-struct Frame {
-    /// By which the medium decides about it.
-    number: u64,
-    to: usize,
-    packets: Vec<Coded>,
-}
-
-impl Frame {
-    fn bytes(&self) -> usize {
-        let lengths = if self.packets.len() > 1 { self.packets.len() * LENGTH_BYTES } else { 0 };
-        self.packets.iter().map(Coded::bytes).sum::<usize>() + lengths
     }
 }
 
 /// Those of `count` stations whose bits are set.
 fn stations(bits: u64, count: usize) -> impl Iterator<Item = usize> {
     (0..count).filter(move |station| bits >> station & 1 == 1)
-}
-
-enum Reduction {
-    Nothing,
-    Ideal(Box<Ideal>),
-    /// One for each station, of what it has heard.
-    Heard(Vec<Ideal>),
-    Codec(Box<Codec>),
 }
 
 struct AccessPoint {
@@ -131,10 +100,11 @@ struct AccessPoint {
     now: f64,
     /// A packet for each station that did not fit into its last datagram.
     carried: Vec<Option<Coded>>,
-    /// What each overheard and has not told yet.
-    untold: Vec<Vec<PacketNumber>>,
+    /// What each overheard and has not told yet, and of how many frames.
+    untold: Vec<(Vec<PacketNumber>, usize)>,
     frames: usize,
     tells: bool,
+    proves: bool,
 }
 
 impl AccessPoint {
@@ -148,73 +118,52 @@ impl AccessPoint {
             run.radios.iter().map(|radio| AirTimes::new(run.clock, radio)).collect::<Result<Vec<_>>>()?;
         Ok(Self {
             medium: Medium::new(&radios, run.seed),
-            reduction: match run.scheme {
-                Scheme::Nothing => Reduction::Nothing,
-                Scheme::Perfect => Reduction::Ideal(Box::new(codec::ideal(run.scheme.min_chunk()))),
-                Scheme::PerfectKnowledge => {
-                    Reduction::Heard((0..count).map(|_| codec::ideal(run.scheme.min_chunk())).collect())
-                }
-                _ => Reduction::Codec(Box::new(Codec::new(run, &air_times)?)),
-            },
+            reduction: Reduction::new(run, &air_times)?,
             air_times,
             tally: Tally { stations: vec![StationTally::default(); count] },
             now: 0.0,
             carried: (0..count).map(|_| None).collect(),
-            untold: vec![Vec::new(); count],
+            untold: vec![Default::default(); count],
             frames: 0,
             tells: run.scheme.needs_receipts(),
+            proves: run.scheme.has_mac(),
         })
     }
 
-    fn encode(&mut self, trace_number: u64, packet: TracePacket) -> Result<Coded> {
-        let mut encoded = Vec::with_capacity(packet.bytes.len());
-        let now = Duration::from_secs_f64(self.now);
-        let mut count = |ideal: &mut Ideal| {
-            let counted = ideal.encode(packet.payload(), true);
-            // nobody has to decode it, so that only its length is made
-            encoded.resize(counted.sent_bytes as usize, 0);
-            (None, counted.found_bytes as usize)
-        };
-        let (number, removed_bytes) = match &mut self.reduction {
-            Reduction::Nothing => {
-                encoded.extend_from_slice(packet.payload());
-                (None, 0)
-            }
-            Reduction::Ideal(ideal) => count(ideal),
-            Reduction::Heard(ideals) => count(&mut ideals[packet.client]),
-            Reduction::Codec(codec) => {
-                let (number, removed_bytes) =
-                    codec.encode(packet.client, packet.payload(), now, &mut encoded);
-                (Some(number), removed_bytes)
-            }
-        };
-        Ok(Coded { trace_number, packet, number, encoded, removed_bytes })
+    fn now(&self) -> Duration {
+        Duration::from_secs_f64(self.now)
     }
 
-    fn begin_frame(&mut self, number: u64, packet: TracePacket) -> Result<Frame> {
+    fn encode(&mut self, trace_number: u64, packet: TracePacket) -> Coded {
+        let now = self.now();
+        let encoded = self.reduction.encode(packet.client, packet.payload(), now);
+        let is_numbered = encoded.number.is_some() && (self.proves || self.tells);
+        Coded { trace_number, packet, encoded, sequence_bytes: if is_numbered { SEQUENCE_BYTES } else { 0 } }
+    }
+
+    fn begin_frame(&mut self, number: u64, packet: TracePacket) -> Frame {
         let to = packet.client;
         let mut packets = Vec::new();
         packets.extend(self.carried[to].take());
-        packets.push(self.encode(number, packet)?);
+        packets.push(self.encode(number, packet));
         let mut frame = Frame { number, to, packets };
         if frame.bytes() > MTU_BYTES && frame.packets.len() > 1 {
             self.carried[to] = frame.packets.pop();
         }
-        Ok(frame)
+        frame
     }
 
     /// Fills a datagram with what waits for its station.
-    fn pack(&mut self, frame: &mut Frame, backlog: &mut VecDeque<(u64, TracePacket)>) -> Result<()> {
+    fn pack(&mut self, frame: &mut Frame, backlog: &mut VecDeque<(u64, TracePacket)>) {
         while self.carried[frame.to].is_none() {
             let next = backlog.iter().position(|(_, packet)| packet.client == frame.to);
-            let Some((number, packet)) = next.and_then(|next| backlog.remove(next)) else { return Ok(()) };
-            let coded = self.encode(number, packet)?;
+            let Some((number, packet)) = next.and_then(|next| backlog.remove(next)) else { return };
+            let coded = self.encode(number, packet);
             frame.packets.push(coded);
             if frame.bytes() > MTU_BYTES {
                 self.carried[frame.to] = frame.packets.pop();
             }
         }
-        Ok(())
     }
 
     /// Sends to a station until it has it, and reckons the air.
@@ -241,8 +190,8 @@ impl AccessPoint {
             tally.packets += 1;
             tally.packet_bytes += coded.packet.bytes.len() as u64;
             tally.payload_bytes += coded.packet.payload().len() as u64;
-            tally.encoded_bytes += coded.encoded.len() as u64;
-            tally.removed_bytes += coded.removed_bytes as u64;
+            tally.encoded_bytes += coded.encoded.bytes.len() as u64;
+            tally.removed_bytes += coded.encoded.removed_bytes as u64;
         }
         for coded in &frame.packets {
             self.arrive(frame.to, coded, fate.overheard_by)?;
@@ -257,56 +206,63 @@ impl AccessPoint {
 
     /// A packet is at its station, and at those that overheard it.
     fn arrive(&mut self, to: usize, coded: &Coded, overheard_by: u64) -> Result<()> {
-        if let Reduction::Heard(ideals) = &mut self.reduction {
-            for station in stations(overheard_by, ideals.len()) {
-                // kept as if it were sent there
-                ideals[station].encode(coded.packet.payload(), true);
-            }
+        for station in stations(overheard_by, self.untold.len()) {
+            self.reduction.note_overheard(station, coded.packet.payload());
         }
-        let (Reduction::Codec(codec), Some(number)) = (&mut self.reduction, coded.number) else {
+        let (now, payload) = (self.now(), coded.packet.payload());
+        let (Some(codec), Some(number)) = (self.reduction.codec(), coded.encoded.number) else {
             return Ok(());
         };
         for station in stations(overheard_by, self.untold.len()) {
-            codec.overhear(station, &coded.encoded)?;
-            self.untold[station].push(number);
+            codec.overhear(station, &coded.encoded.bytes)?;
+            self.untold[station].0.push(number);
         }
-        let now = Duration::from_secs_f64(self.now);
-        let mut waits = codec.receive(to, number, &coded.encoded, coded.packet.payload(), now)?;
+        let mut waits = codec.receive(to, number, &coded.encoded.bytes, payload, now)?;
         let mut exchanges = 0;
         while waits {
-            let now = Duration::from_secs_f64(self.now);
-            let Reduction::Codec(codec) = &mut self.reduction else { return Ok(()) };
+            let now = self.now();
+            let Some(codec) = self.reduction.codec() else { return Ok(()) };
             let Some(exchange) = codec.ask(to, number, now)? else {
                 return self.send_whole(to, coded, number);
             };
+            let [request_bytes, reply_bytes] = self.exchange_bytes(coded, &exchange)?;
             // A place of its own for each, behind all packets of any trace.
             let place = coded.trace_number | (2 * exchanges + 1) << 40;
-            self.transmit(to, place, CONTROL_BYTES + exchange.request_bytes);
-            let fate = self.transmit(to, place + (1 << 40), CONTROL_BYTES + exchange.reply.len());
-            let now = Duration::from_secs_f64(self.now);
-            let Reduction::Codec(codec) = &mut self.reduction else { return Ok(()) };
+            self.transmit(to, place, CONTROL_BYTES + request_bytes);
+            let fate = self.transmit(to, place + (1 << 40), CONTROL_BYTES + reply_bytes);
+            let now = self.now();
+            let Some(codec) = self.reduction.codec() else { return Ok(()) };
             for station in stations(fate.overheard_by, self.untold.len()) {
                 codec.overhear_reply(station, &exchange.reply)?;
-                self.untold[station].push(exchange.number);
+                self.untold[station].0.push(exchange.number);
             }
-            waits = codec.supply(to, &exchange, coded.packet.payload(), now)?;
+            waits = codec.supply(to, &exchange, payload, now)?;
             exchanges += 1;
         }
         self.tally.stations[to].requests += u64::from(exchanges > 0);
         Ok(())
     }
 
+    /// Bytes of a request and of its reply. The paper's name chunks by the packet's shim, both times.
+    fn exchange_bytes(&self, coded: &Coded, exchange: &Exchange) -> Result<[usize; 2]> {
+        if self.proves {
+            return Ok([exchange.request_bytes, exchange.reply.len()]);
+        }
+        let shim_bytes = coded.shim_bytes();
+        Ok([shim_bytes, shim_bytes + exchange.chunks_bytes()?])
+    }
+
     /// What a packet lacks has been displaced meanwhile: it is sent again as it was.
     fn send_whole(&mut self, to: usize, coded: &Coded, number: PacketNumber) -> Result<()> {
         let whole = codec::whole(coded.packet.payload());
-        let bytes = coded.packet.payload_offset + SEQUENCE_BYTES + whole.len();
+        let bytes = coded.packet.payload_offset + coded.sequence_bytes + whole.len();
         // it meets other air than the first time
         let fate = self.transmit(to, coded.trace_number | 1 << 50, bytes);
         let tally = &mut self.tally.stations[to];
         tally.requests += 1;
         tally.encoded_bytes += whole.len() as u64;
-        let now = Duration::from_secs_f64(self.now);
-        let Reduction::Codec(codec) = &mut self.reduction else { return Ok(()) };
+        let now = self.now();
+        let Some(codec) = self.reduction.codec() else { return Ok(()) };
         for station in stations(fate.overheard_by, self.untold.len()) {
             codec.overhear(station, &whole)?;
         }
@@ -315,30 +271,45 @@ impl AccessPoint {
         Ok(())
     }
 
-    /// Caches are flushed if it is time to (section 3.3): every station is asked, and acknowledges.
+    /// The three phases of a flush, if it is time for one (section 3.3): a broadcast that each station may lose,
+    /// an acknowledgment of each that has emptied its cache, and the gateway's own cache.
     fn flush(&mut self) {
-        let now = Duration::from_secs_f64(self.now);
-        let Reduction::Codec(codec) = &mut self.reduction else { return };
-        let Some(flush) = codec.flush_wanted(now) else { return };
+        let now = self.now();
+        let Some(flush) = self.reduction.codec().and_then(|codec| codec.flush_wanted(now)) else { return };
+        let (bytes, place) = (CONTROL_BYTES + size_of_val(&flush), 1 << 60 | u64::from(flush) << 32);
+        let place = place | (self.frames as u64 & u64::from(u32::MAX));
+        let seconds = |station: &usize| self.air_times[*station].try_seconds(bytes, 0, false);
+        let slowest = (0..self.untold.len()).max_by(|one, other| seconds(one).total_cmp(&seconds(other)));
+        let Some(slowest) = slowest else { return };
+        let broadcast_seconds = seconds(&slowest);
+        self.spend(slowest, broadcast_seconds);
         for station in 0..self.untold.len() {
-            let place = u64::from(flush) | 1 << 60;
-            for place in [place, place | 1 << 59] {
-                self.transmit(station, place, CONTROL_BYTES + size_of_val(&flush));
+            if !self.medium.once(station, place, bytes) {
+                continue;
             }
-            let now = Duration::from_secs_f64(self.now);
-            let Reduction::Codec(codec) = &mut self.reduction else { return };
-            codec.flush(station, flush, now);
+            self.transmit(station, place | 1 << 59, bytes);
+            let now = self.now();
+            if let Some(codec) = self.reduction.codec() {
+                codec.flush(station, flush, now);
+            }
         }
     }
 
-    /// Stations say what they overheard.
+    /// Stations report what they overheard. A report that is lost comes with the next one.
     fn tell(&mut self) {
         for station in 0..self.untold.len() {
-            let seconds = RECEIPT_BYTES as f64 * self.air_times[station].per_byte_seconds();
+            let (overheard, frames) = &mut self.untold[station];
+            *frames += RECEIPT_FRAMES;
+            let bytes = receipt_bytes(*frames);
+            let place = 1 << 61 | self.frames as u64;
+            let arrives = self.medium.once(station, place, CARRIER_BYTES + bytes);
+            if let Some(codec) = self.reduction.codec().filter(|_| arrives) {
+                codec.told(station, overheard.drain(..));
+                *frames = 0;
+            }
+            let seconds = bytes as f64 * self.air_times[station].per_byte_seconds();
             self.spend(station, seconds);
             self.tally.stations[station].receipt_seconds += seconds;
-            let Reduction::Codec(codec) = &mut self.reduction else { return };
-            codec.told(station, self.untold[station].drain(..));
         }
     }
 }
@@ -349,7 +320,7 @@ mod tests {
 
     use super::*;
     use crate::refactor::overhearing::Overhearing;
-    use crate::refactor::scheme::Estimates;
+    use crate::refactor::scheme::{Additions, Estimates};
     use crate::trace::{Composer, Fresh, Kind, Mix};
 
     fn tally(scheme: Scheme, setting: usize, clock: Clock) -> Tally {
@@ -363,7 +334,8 @@ mod tests {
     fn every_packet_comes_out_as_it_was_under_every_scheme() {
         let whole = tally(Scheme::Nothing, 2, Clock::Paper);
         let mut schemes = Scheme::OF_FIGURES.to_vec();
-        schemes.push(Scheme::Model(Estimates::TrueAnd(-20.0)));
+        schemes.push(Scheme::AsPrinted(Estimates::TrueAnd(-20.0)));
+        schemes.extend((0..Additions::COUNT).map(|number| Scheme::With(Additions::ALL.switched(number))));
         for scheme in schemes {
             let tally = tally(scheme, 2, Clock::Paper);
             for (ours, plain) in tally.stations.iter().zip(&whole.stations) {
@@ -374,20 +346,41 @@ mod tests {
                 );
             }
             assert_eq!(scheme == Scheme::Nothing, tally.saved_share() <= 0.0, "{scheme}");
+            assert_eq!(tally.stations.iter().map(|station| station.wrong).sum::<u64>(), 0, "{scheme}");
         }
     }
 
     #[test]
-    fn air_time_is_never_less_than_the_ceilings_and_with_receipts_less_than_without_re() {
+    fn air_time_is_never_less_than_the_ceilings_and_less_with_receipts_than_without_re() {
         for setting in [0, 4] {
             let air = |scheme| tally(scheme, setting, Clock::Standard).air_seconds();
             let (nothing, receipts) = (air(Scheme::Nothing), air(Scheme::Receipts));
-            let (heard, perfect) = (air(Scheme::PerfectKnowledge), air(Scheme::Perfect));
+            let (knowing, ceiling) = (air(Scheme::PerfectKnowledge), air(Scheme::MaxMatch));
             assert!(
-                perfect < heard && heard < receipts && receipts < nothing,
-                "{perfect} {heard} {receipts} {nothing}"
+                ceiling < knowing && knowing < receipts && receipts < nothing,
+                "{ceiling} {knowing} {receipts} {nothing}"
             );
         }
+    }
+
+    #[test]
+    fn the_papers_asks_less_often_than_the_greedy_one_and_has_no_receipts() {
+        let (printed, greedy) =
+            (tally(Scheme::PAPER, 2, Clock::Paper), tally(Scheme::GreedyAsPrinted, 2, Clock::Paper));
+        let [c1, c2] = &greedy.stations[..] else { panic!("two stations") };
+        assert!(c1.requests == 0 && c2.requests > 0, "{greedy:?}");
+        assert!(printed.stations[1].requests < c2.requests);
+        assert!(printed.stations.iter().all(|station| station.receipt_seconds == 0.0));
+    }
+
+    #[test]
+    fn a_receipt_is_lost_with_its_packet() {
+        let radios = Overhearing::PAPER[4].radios();
+        let mut medium = Medium::new(&radios, 3);
+        let lost =
+            (0..5000).filter(|number| !medium.once(1, *number, CARRIER_BYTES + receipt_bytes(32))).count();
+        assert!((5..60).contains(&lost), "{lost} of 5000");
+        assert!((0..5000).all(|number| medium.once(0, number, 1400)), "C1 loses nothing");
     }
 
     #[test]

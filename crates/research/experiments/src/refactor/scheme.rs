@@ -1,4 +1,4 @@
-//! What is done about redundancy: REfactor, and what the paper compares it with.
+//! Ways to treat redundancy: the paper's REfactor as printed, its comparators, and ours.
 
 use std::fmt;
 
@@ -7,61 +7,157 @@ use overhear::boundaries::MinChunk;
 /// A bar of the paper's figures 5 to 7, or one beyond them.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub enum Scheme {
+    /// The paper's system as printed ([`as_printed`](super::as_printed)), with these estimates.
+    AsPrinted(Estimates),
+    /// The same, which removes all that the gateway's cache holds (*greedy RE*).
+    GreedyAsPrinted,
+    /// The same, in which everybody overhears everything (*perfect overhearing with collisions*).
+    PerfectOverhearing,
+    /// Whole chunks in caches without bounds, which everybody overhears (*perfect RE*).
+    Perfect,
     /// Nothing (*no RE*).
     Nothing,
-    /// All that the gateway's cache holds is removed (*greedy RE*).
-    Greedy,
-    /// By the model of section 3.2.2, on what is taken to be overheard.
-    Model(Estimates),
-    /// The default: stations say what they overheard, and the threshold adapts.
+    /// Ours: exact receipts and an adaptive threshold.
     Receipts,
-    /// The same without parts of chunks, as the paper has it.
+    /// Ours with whole chunks only.
     WholeChunks,
-    /// Receipts with the default's smallest chunk of 64 bytes. All others here cut chunks of 32 bytes and
-    /// more, 64 in the mean as the paper's are.
+    /// Ours with the product's smallest chunk of 64 bytes. All others cut chunks of at least 32 bytes.
     LongerChunks,
-    /// Receipts, and packets to the same station share a datagram.
+    /// Ours, with several packets to one station in a datagram.
     Packed,
-    /// Everybody overhears everything, in caches that are too small (*perfect overhearing with collisions*).
-    PerfectOverhearing,
-    /// Everybody overhears everything, and keeps it (*perfect RE*).
-    Perfect,
-    /// The same of what each was sent and did overhear, which the access point knows at once and for nothing:
-    /// what no knowledge of receptions can surpass.
+    /// Our codec, which removes all that the gateway's cache holds.
+    Greedy,
+    /// Our chunks and parts, with knowledge of each reception at once and at no cost.
     PerfectKnowledge,
+    /// The ceiling: the longest match against all that the station has heard, with knowledge at no cost.
+    MaxMatch,
+    /// The paper's system with these additions.
+    With(Additions),
 }
 
-/// How likely a station is taken to overhear what is sent to another.
+/// The probability with which the gateway expects a station to overhear another's packet.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub enum Estimates {
-    /// Section 3.2.1: by the rates of both and the paper's Table 1.
+    /// Section 3.2.1: by both stations' rates and the paper's Table 1.
     TableOne,
-    /// What is true of full packets, and so many percentage points more.
+    /// The true probability for full packets, and so many percentage points more.
     TrueAnd(f64),
-    /// What was overheard of some full packets before.
+    /// The share of 512 earlier full packets that was overheard.
     Learnt,
 }
 
+/// What is added to the paper's system, one by one. All of them together are [`Scheme::Receipts`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
+pub struct Additions {
+    /// Gear finds boundaries, not MAXP.
+    pub gear: bool,
+    /// The newer of two chunks takes the slot, and a MAC proves restored packets.
+    pub replaces: bool,
+    /// Parts of chunks are removed.
+    pub parts: bool,
+    /// Stations report what they overheard.
+    pub receipts: bool,
+    /// The threshold of the model adapts.
+    pub adapts: bool,
+    /// The cache has at least four slots for each chunk of the trace.
+    pub roomy: bool,
+}
+
+impl Additions {
+    /// No addition: the paper's system.
+    pub const NONE: Self =
+        Self { gear: false, replaces: false, parts: false, receipts: false, adapts: false, roomy: false };
+    /// All additions.
+    pub const ALL: Self =
+        Self { gear: true, replaces: true, parts: true, receipts: true, adapts: true, roomy: true };
+    /// How many there are.
+    pub const COUNT: usize = 6;
+
+    /// The additions by name.
+    #[must_use]
+    pub fn named(self) -> [(&'static str, bool); Self::COUNT] {
+        let Self { gear, replaces, parts, receipts, adapts, roomy } = self;
+        [
+            ("Gear", gear),
+            ("replacement and MAC", replaces),
+            ("parts", parts),
+            ("receipts", receipts),
+            ("adaptive threshold", adapts),
+            ("roomy cache", roomy),
+        ]
+    }
+
+    /// The same with addition `number` (from 0) switched.
+    #[must_use]
+    pub fn switched(mut self, number: usize) -> Self {
+        let additions = [
+            &mut self.gear,
+            &mut self.replaces,
+            &mut self.parts,
+            &mut self.receipts,
+            &mut self.adapts,
+            &mut self.roomy,
+        ];
+        if let Some(addition) = additions.into_iter().nth(number) {
+            *addition = !*addition;
+        }
+        self
+    }
+}
+
 impl Scheme {
-    /// Those of figures 5 to 7, in the order of a legend.
-    pub const OF_FIGURES: [Self; 11] = [
+    /// The paper's REfactor, on which the paper's claims are judged.
+    pub const PAPER: Self = Self::AsPrinted(Estimates::TableOne);
+
+    /// The paper's with the other reading of its cache: the trace does not fill it.
+    pub const PAPER_ROOMY: Self = Self::With(Additions { roomy: true, ..Additions::NONE });
+
+    /// Those of figures 5 to 7, in the order of a legend: the paper's five, its other readings, ours.
+    pub const OF_FIGURES: [Self; 14] = [
+        Self::PAPER,
+        Self::GreedyAsPrinted,
+        Self::PerfectOverhearing,
+        Self::Perfect,
         Self::Nothing,
-        Self::Greedy,
-        Self::Model(Estimates::TableOne),
-        Self::Model(Estimates::Learnt),
+        Self::PAPER_ROOMY,
+        Self::AsPrinted(Estimates::TrueAnd(0.0)),
         Self::Receipts,
         Self::WholeChunks,
         Self::LongerChunks,
         Self::Packed,
+        Self::Greedy,
         Self::PerfectKnowledge,
-        Self::PerfectOverhearing,
-        Self::Perfect,
+        Self::MaxMatch,
     ];
 
-    /// Whether stations have to say what they overheard.
+    /// The additions to the paper's system; none where there is no codec.
+    #[must_use]
+    pub fn additions(self) -> Option<Additions> {
+        match self {
+            Self::AsPrinted(_) | Self::GreedyAsPrinted | Self::PerfectOverhearing => Some(Additions::NONE),
+            Self::With(additions) => Some(additions),
+            Self::Receipts | Self::LongerChunks | Self::Packed | Self::Greedy => Some(Additions::ALL),
+            Self::WholeChunks => Some(Additions { parts: false, ..Additions::ALL }),
+            Self::Perfect | Self::Nothing | Self::PerfectKnowledge | Self::MaxMatch => None,
+        }
+    }
+
+    /// Whether stations report what they overheard.
     #[must_use]
     pub fn needs_receipts(self) -> bool {
-        matches!(self, Self::Receipts | Self::WholeChunks | Self::LongerChunks | Self::Packed)
+        self != Self::Greedy && self.additions().is_some_and(|additions| additions.receipts)
+    }
+
+    /// Whether a MAC proves restored packets.
+    #[must_use]
+    pub fn has_mac(self) -> bool {
+        self.additions().is_some_and(|additions| additions.replaces)
+    }
+
+    /// Whether the cache is the paper's, scaled, and not one with room for the whole trace.
+    #[must_use]
+    pub fn has_scaled_cache(self) -> bool {
+        self.additions().is_some_and(|additions| !additions.roomy)
     }
 
     /// The smallest chunk.
@@ -80,16 +176,19 @@ impl Scheme {
 impl fmt::Display for Scheme {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::AsPrinted(estimates) => write!(f, "as printed, {estimates}"),
+            Self::GreedyAsPrinted => f.write_str("as printed, greedy RE"),
+            Self::PerfectOverhearing => f.write_str("as printed, perfect overhearing with collisions"),
+            Self::Perfect => f.write_str("as printed, perfect RE"),
             Self::Nothing => f.write_str("no RE"),
-            Self::Greedy => f.write_str("greedy RE"),
-            Self::Model(estimates) => write!(f, "{estimates}"),
             Self::Receipts => f.write_str("receipts"),
             Self::WholeChunks => f.write_str("receipts, whole chunks"),
             Self::LongerChunks => f.write_str("receipts, chunks from 64 B on"),
             Self::Packed => f.write_str("receipts, packed"),
-            Self::PerfectOverhearing => f.write_str("perfect overhearing with collisions"),
-            Self::Perfect => f.write_str("perfect RE"),
-            Self::PerfectKnowledge => f.write_str("perfect RE of what was heard"),
+            Self::Greedy => f.write_str("our codec, greedy RE"),
+            Self::PerfectKnowledge => f.write_str("our codec, perfect knowledge"),
+            Self::MaxMatch => f.write_str("ceiling, max-match of what was heard"),
+            Self::With(additions) => additions.fmt(f),
         }
     }
 }
@@ -102,5 +201,47 @@ impl fmt::Display for Estimates {
             Self::TrueAnd(points) => write!(f, "estimates {points:+} points"),
             Self::Learnt => f.write_str("learnt estimates"),
         }
+    }
+}
+
+impl fmt::Display for Additions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let of = |wanted: bool| {
+            let named = self.named().into_iter().filter(move |(_, is)| *is == wanted);
+            named.map(|(name, _)| name).collect::<Vec<_>>()
+        };
+        match (of(true), of(false)) {
+            (with, _) if with.is_empty() => f.write_str("as printed"),
+            (_, without) if without.is_empty() => f.write_str("ours"),
+            (with, without) if with.len() <= without.len() => {
+                write!(f, "as printed with {}", with.join(", "))
+            }
+            (_, without) => write!(f, "ours without {}", without.join(", ")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_addition_is_switched_by_itself_and_has_a_name() {
+        for number in 0..Additions::COUNT {
+            let (alone, without) = (Additions::NONE.switched(number), Additions::ALL.switched(number));
+            let name = alone.named()[number].0;
+            assert_eq!(alone.to_string(), format!("as printed with {name}"));
+            assert_eq!(without.to_string(), format!("ours without {name}"));
+            assert_eq!(alone.named().iter().filter(|(_, is)| *is).count(), 1);
+        }
+    }
+
+    #[test]
+    fn the_papers_schemes_have_nothing_of_ours_and_stand_first() {
+        for scheme in &Scheme::OF_FIGURES[..5] {
+            assert!(scheme.additions().is_none_or(|additions| additions == Additions::NONE), "{scheme}");
+            assert!(!scheme.needs_receipts() && !scheme.has_mac() && !scheme.packs(), "{scheme}");
+        }
+        assert_eq!(Scheme::OF_FIGURES[0], Scheme::PAPER);
     }
 }

@@ -19,13 +19,10 @@ pub const FIGURE: Figure = Figure {
     x: "overhearing, %",
     remark: "The share of transmissions to C2 that it loses, and by how much it is lower than without RE. The bit error \
              rate is such that {refactor/section-5.3/full-loss} of packets of {refactor/section-5.3/full-packet} are lost (the \
-             paper's printed rate gives 9.4%); traces \
-             hold shorter packets too, so that no RE loses less than that. Packing is off. How many fewer are lost follows from \
-             how many bytes fewer C2 is sent: with parts of chunks more is found than the paper finds, and fewer packets \
-             are lost: at 90% nearly as many fewer as with perfect RE, which the paper's does not come near. Whole chunks are \
-             what it had. No knowledge of what C2 overheard surpasses perfect RE of what was heard, which at 10% and of \
-             whole objects is less than the paper's. By Table 1 nothing is taken to be overheard at 36 Mbit/s and below, \
-             where one in two is too few for the model, so that the paper's figures there cannot be of Table 1.",
+             paper's printed rate gives 9.4%). Traces hold shorter packets too, so that no RE loses less than that. Packing is \
+             off. By Table 1 the model expects too little at 36 Mbit/s and below to remove what was overheard, so that the \
+             paper's values there cannot be of Table 1. With true estimates they can be nearer. No knowledge of what C2 \
+             overheard surpasses the ceiling.",
     needs: |_| Vec::new(),
     rows,
 };
@@ -43,13 +40,15 @@ pub(super) const PAPER: [(u32, &str, &str); 5] = [
 const PAPER_BOUNDS: [(Scheme, &str); 2] =
     [(Scheme::Nothing, "table-4/no-re"), (Scheme::Perfect, "table-4/perfect-re")];
 
-const SCHEMES: [Scheme; 6] = [
+const SCHEMES: [Scheme; 8] = [
+    Scheme::PAPER,
+    Scheme::Perfect,
     Scheme::Nothing,
-    Scheme::Model(Estimates::TableOne),
+    Scheme::AsPrinted(Estimates::TrueAnd(0.0)),
     Scheme::Receipts,
     Scheme::WholeChunks,
     Scheme::PerfectKnowledge,
-    Scheme::Perfect,
+    Scheme::MaxMatch,
 ];
 
 /// What the series of how many fewer are lost is called.
@@ -74,7 +73,7 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
     for trial in &trials {
         let stated = |id| papers::REFACTOR.value(id).number();
         let printed = PAPER.iter().find(|(percent, ..)| *percent == trial.overhearing.percent);
-        let printed = printed.filter(|_| trial.scheme == SCHEMES[1]);
+        let printed = printed.filter(|_| trial.scheme == Scheme::PAPER);
         let bound =
             PAPER_BOUNDS.iter().find(|(scheme, _)| *scheme == trial.scheme).map(|(_, loss)| stated(loss));
         let losses: Vec<f64> =
@@ -84,7 +83,7 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
             row(format!("lost, {}: {}", trial.kind, trial.scheme))
                 .measured(Estimate::mean(&losses), Driver::Sim, traffic.seeds())
                 .paper(printed.map(|(_, loss, _)| stated(loss)).or(bound))
-                .note(traffic.note()),
+                .note(traffic.note_of(trial.scheme)),
         );
         if trial.scheme == Scheme::Nothing {
             continue;

@@ -30,6 +30,8 @@ pub struct StationTally {
     pub lost: u64,
     /// Packets that it could not restore without asking.
     pub requests: u64,
+    /// Packets that it restored to other bytes, where no MAC proves them.
+    pub wrong: u64,
 }
 
 impl Tally {

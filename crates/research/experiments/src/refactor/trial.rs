@@ -7,6 +7,7 @@ use anyhow::{Context as _, Result};
 use indicatif::ProgressBar;
 
 use super::air_time::Clock;
+use super::as_printed::Cache;
 use super::overhearing::Overhearing;
 use super::run::Run;
 use super::scheme::Scheme;
@@ -38,6 +39,8 @@ pub struct Traffic {
     /// Caches of two to this many slots: eight for each chunk of the trace that is no repetition, so that the
     /// ways in which collisions are met do not decide figures that are about something else.
     slot_bits: u8,
+    /// The paper's cache, scaled to a trace.
+    scaled: Cache,
     seeds: u64,
     note: String,
 }
@@ -59,7 +62,8 @@ impl Traffic {
         let slot_bits = slots.trailing_zeros().clamp(14, 24) as u8;
         let megabytes = bytes >> 20;
         let note = format!("{megabytes} MiB of payload a trace, caches of 2^{slot_bits} slots");
-        Ok(Self { fresh, bytes, slot_bits, seeds: seeds.into(), note })
+        let scaled = Cache::for_trace(bytes);
+        Ok(Self { fresh, bytes, slot_bits, scaled, seeds: seeds.into(), note })
     }
 
     /// What traces are composed of.
@@ -80,10 +84,18 @@ impl Traffic {
         self.slot_bits
     }
 
-    /// What a reader must know of it.
+    /// What a reader must know of a scheme's runs.
     #[must_use]
-    pub fn note(&self) -> &str {
-        &self.note
+    pub fn note_of(&self, scheme: Scheme) -> String {
+        if !scheme.has_scaled_cache() {
+            return self.note.clone();
+        }
+        let (scale, slot_bits) = (self.scaled.scale(), self.scaled.slot_bits());
+        let (megabytes, flush_kilobytes) = (self.bytes >> 20, self.scaled.flush_bytes() / 1000);
+        format!(
+            "{megabytes} MiB of payload a trace, 512 MB scaled 1:{scale} to 2^{slot_bits} slots, flushed every \
+             {flush_kilobytes} kB"
+        )
     }
 
     /// How many seeds every trial has.
@@ -115,7 +127,7 @@ impl Traffic {
             radios: &trial.overhearing.radios(),
             scheme: trial.scheme,
             clock: trial.clock,
-            slot_bits: self.slot_bits,
+            slot_bits: if trial.scheme.has_scaled_cache() { self.scaled.slot_bits() } else { self.slot_bits },
             seed,
         };
         run.of(trace).with_context(|| format!("{}, seed {seed}", trial.key()))

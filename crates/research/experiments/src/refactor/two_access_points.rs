@@ -8,13 +8,14 @@ use std::time::Duration;
 
 use air::loss::LossProcess;
 use anyhow::{Result, ensure};
+use overhear::knowledge::OverheardFractions;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 
 use super::air_time::{AirTimes, Clock};
 use super::codec::{self, Codec, PacketNumber};
 use super::overhearing::{Overhearing, Radio};
-use super::run::{CONTROL_BYTES, RECEIPT_BYTES, RECEIPT_FRAMES, Run, SEQUENCE_BYTES};
+use super::run::{CONTROL_BYTES, RECEIPT_FRAMES, Run, SEQUENCE_BYTES, receipt_bytes};
 use super::scheme::Scheme;
 use super::tally::{StationTally, Tally};
 use crate::trace::TracePacket;
@@ -49,6 +50,8 @@ pub struct TwoAccessPoints {
     pub overhearing: Overhearing,
     /// What is made of what it hears.
     pub heard: Heard,
+    /// The paper's codec as printed, or ours by receipts.
+    pub scheme: Scheme,
     /// Whether the access points are hidden from each other.
     pub hidden: bool,
     /// The caches have two to this many slots.
@@ -68,6 +71,8 @@ impl TwoAccessPoints {
         for (number, packet) in trace.enumerate() {
             network.carry(number as u64, &packet)?;
         }
+        let wrong = network.codecs[0].wrong_packets();
+        network.tally.stations[C2].wrong = wrong[PLACE_OF_C2];
         Ok(network.tally)
     }
 }
@@ -81,7 +86,10 @@ struct Activity {
 
 struct Network {
     heard: Heard,
+    scheme: Scheme,
     hidden: bool,
+    /// By Table 1, whether C2 more likely overhears the other access point's frames than not.
+    overhears_likely: bool,
     codecs: [Codec; 2],
     /// By client.
     air_times: Vec<AirTimes>,
@@ -111,7 +119,7 @@ impl Network {
             let air_times = air_times(&radios)?;
             let run = Run {
                 radios: &radios,
-                scheme: Scheme::Receipts,
+                scheme: run.scheme,
                 clock: Clock::Paper,
                 slot_bits: run.slot_bits,
                 seed: run.seed,
@@ -119,10 +127,14 @@ impl Network {
             Codec::new(&run, &air_times)
         };
         let seed = run.seed << 16;
+        let [own, sent] = [&far, &near].map(|radio| radio.rate.bits_per_second());
+        let by_table = OverheardFractions::default().probability(own, sent);
         let overhears = far.overhearing_loss.clone().unwrap_or_default();
         Ok(Self {
             heard: run.heard,
+            scheme: run.scheme,
             hidden: run.hidden,
+            overhears_likely: by_table > 0.5,
             codecs: [codec()?, codec()?],
             air_times: air_times(&[near.clone(), far.clone(), near])?,
             to_c2: LossProcess::new(&far.loss, seed),
@@ -189,7 +201,8 @@ impl Network {
             }
             _ => Some(self.codecs[from].encode(place, packet.payload(), now, &mut encoded)),
         };
-        let sequence = if sent.is_some() { SEQUENCE_BYTES } else { 0 };
+        let is_numbered = sent.is_some() && self.scheme.has_mac();
+        let sequence = if is_numbered { SEQUENCE_BYTES } else { 0 };
         let bytes = packet.payload_offset + sequence + encoded.len();
         let fate = self.transmit(from, client, number, bytes);
         let tally = &mut self.tally.stations[client];
@@ -204,8 +217,9 @@ impl Network {
         if self.codecs[from].receive(place, sent, &encoded, packet.payload(), now)? {
             self.supply(from, client, number, sent, packet.payload())?;
         }
+        self.flush();
         self.frames += 1;
-        if self.frames.is_multiple_of(RECEIPT_FRAMES) {
+        if self.scheme.needs_receipts() && self.frames.is_multiple_of(RECEIPT_FRAMES) {
             self.tell()?;
         }
         Ok(())
@@ -225,6 +239,9 @@ impl Network {
             _ => None,
         };
         self.last_heard = of_other.or(self.last_heard);
+        if let Some(of_other) = of_other.filter(|_| self.overhears_likely && !self.scheme.needs_receipts()) {
+            self.codecs[0].told(PLACE_OF_C2, std::iter::once(of_other));
+        }
         let listens = from == 0 || matches!(self.heard, Heard::Both | Heard::BothByName);
         if fate.overheard && listens {
             self.codecs[0].overhear(PLACE_OF_C2, encoded)?;
@@ -235,7 +252,9 @@ impl Network {
         if client == C2 {
             // C1 hears all of its access point
             self.codecs[0].overhear(0, encoded)?;
-            self.codecs[0].told(0, std::iter::once(sent));
+            if self.scheme.needs_receipts() {
+                self.codecs[0].told(0, std::iter::once(sent));
+            }
         }
         Ok(())
     }
@@ -274,9 +293,26 @@ impl Network {
         Ok(())
     }
 
+    /// Either access point's flush, if it is time for one: each of its stations is asked, and acknowledges.
+    fn flush(&mut self) {
+        for from in 0..2 {
+            let now = self.now();
+            let Some(flush) = self.codecs[from].flush_wanted(now) else { continue };
+            let clients = if from == 0 { 0..2 } else { 2..CLIENTS };
+            for (place, client) in clients.enumerate() {
+                let number = 1 << 60 | u64::from(flush) << 32 | self.frames as u64;
+                for number in [number, number | 1 << 59] {
+                    self.transmit(from, client, number, CONTROL_BYTES + size_of_val(&flush));
+                }
+                let now = self.now();
+                self.codecs[from].flush(place, flush, now);
+            }
+        }
+    }
+
     /// C2 says what it overheard of either.
     fn tell(&mut self) -> Result<()> {
-        let seconds = RECEIPT_BYTES as f64 * self.air_times[C2].per_byte_seconds();
+        let seconds = receipt_bytes(RECEIPT_FRAMES) as f64 * self.air_times[C2].per_byte_seconds();
         let tally = &mut self.tally.stations[C2];
         tally.air_seconds += seconds;
         tally.receipt_seconds += seconds;
@@ -302,11 +338,15 @@ mod tests {
     use crate::trace::{Composer, Fresh, Kind, Mix};
 
     fn goodput(heard: Heard, hidden: bool, place: usize) -> f64 {
+        of(Scheme::Receipts, heard, hidden, place).goodput()
+    }
+
+    fn of(scheme: Scheme, heard: Heard, hidden: bool, place: usize) -> StationTally {
         let fresh = Arc::new(Fresh::random(1));
         let trace = Composer::among(CLIENTS, fresh, Mix::High, Kind::Whole, 3 << 20, 3);
         let overhearing = Overhearing::PAPER[place];
-        let run = TwoAccessPoints { overhearing, heard, hidden, slot_bits: 17, seed: 5 };
-        run.of(trace).unwrap().stations[C2].goodput()
+        let run = TwoAccessPoints { overhearing, heard, scheme, hidden, slot_bits: 17, seed: 5 };
+        run.of(trace).unwrap().stations[C2]
     }
 
     #[test]
@@ -316,6 +356,14 @@ mod tests {
         assert!(nothing < own && own < by_name && own < both, "{nothing} {own} {by_name} {both}");
         // of what is only named nothing can be removed beside a chunk
         assert!(both / by_name < 1.12, "{by_name} {both}");
+    }
+
+    #[test]
+    fn the_papers_gains_from_the_other_access_point_and_restores_nothing_wrong() {
+        let of = |heard| of(Scheme::PAPER, heard, false, 0);
+        let (own, both) = (of(Heard::OwnAccessPoint), of(Heard::Both));
+        assert!(own.goodput() < both.goodput(), "{own:?} {both:?}");
+        assert_eq!((own.wrong, both.wrong), (0, 0));
     }
 
     #[test]

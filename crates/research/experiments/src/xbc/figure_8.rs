@@ -25,8 +25,9 @@ pub const FIGURE: Figure = Figure {
     rows,
 };
 
-const CODED: [Repair; 5] =
-    [Repair::Xbc(2, 1), Repair::Xbc(3, 1), Repair::Xbc(4, 1), Repair::ReedSolomon, Repair::Adaptive];
+/// The paper's XBC.
+const XBC: [Repair; 3] = [Repair::Xbc(2, 1), Repair::Xbc(3, 1), Repair::Xbc(4, 1)];
+const OURS: [Repair; 2] = [Repair::ReedSolomon, Repair::Adaptive];
 
 fn losses(plan: &Plan) -> &'static [u32] {
     plan.choose(&[64, 256, 1024], &[256], &[256])
@@ -47,7 +48,7 @@ fn seconds(plan: &Plan) -> u32 {
 fn grids(plan: &Plan) -> Vec<Grid> {
     let mut grids = Vec::new();
     for &kilobits in losses(plan) {
-        for repair in SNOOP.into_iter().chain(CODED) {
+        for repair in XBC.into_iter().chain(SNOOP).chain(OURS) {
             let losses = Losses::Random(kilobits);
             let grid = |&buffer_packets| Grid { repair, buffer_packets, losses, seconds: seconds(plan) };
             grids.extend(buffers(plan).iter().map(grid));

@@ -6,14 +6,17 @@
 //! | [`MaxMatch`] | stretches of any length around equal windows | place in a stored packet |
 //! | [`HashedChunks`] | chunks, or whole packets (Santos and Wetherall 1998) | SHA-1 |
 //! | the same, shipping hashes | the same | SHA-1, sent with every chunk, so that receivers reckon none |
+//! | [`LongestMatch`] | the longest stretch at each place, in all that was heard | a fixed cost |
 //! | [`Ideal`] | chunks, and parts of them or not, however long ago (the paper's "perfect RE") | slot |
 
 mod hashed_chunks;
 mod ideal;
+mod longest_match;
 mod max_match;
 
 pub use hashed_chunks::{Cut, HashedChunks, HashedChunksReceiver, Hashes};
 pub use ideal::Ideal;
+pub use longest_match::LongestMatch;
 pub use max_match::MaxMatch;
 
 /// What became of packets.

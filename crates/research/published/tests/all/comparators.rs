@@ -9,7 +9,9 @@ mod content;
 use content::Content;
 use overhear::boundaries::{Boundaries, Method, MinChunk};
 use proptest::prelude::*;
-use published::comparators::{Counted, Cut, HashedChunks, HashedChunksReceiver, Hashes, Ideal, MaxMatch};
+use published::comparators::{
+    Counted, Cut, HashedChunks, HashedChunksReceiver, Hashes, Ideal, LongestMatch, MaxMatch,
+};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
@@ -65,6 +67,43 @@ fn each_finds_what_the_paper_says_it_finds() {
     assert!(detected("with parts") > detected("ideal") + 0.05, "{found:?}");
     assert!(detected("whole") < 0.01, "pieces at other offsets make no whole packets");
     assert!(effective("ideal") > effective("reckoned") && effective("reckoned") > effective("shipped"));
+}
+
+#[test]
+fn the_ceiling_finds_more_than_any_other_and_nothing_in_fresh_bytes() {
+    let boundaries = Boundaries { method: Method::Maxp, min_chunk: MinChunk::Bytes32 };
+    let (mut ceiling, mut max_match) = (LongestMatch::new(20), MaxMatch::new(64 << 20));
+    let mut ideal = Ideal::new(boundaries, 20, &[1; 32], true);
+    let mut found = [Counted::default(); 3];
+    for packet in packets(2000) {
+        found[0] += ceiling.encode(&packet);
+        found[1] += max_match.encode(&packet);
+        found[2] += ideal.encode(&packet, false);
+    }
+    assert!(found[0].detected() > found[1].detected().max(found[2].detected()), "{found:?}");
+    assert!(found[0].effective() > found[1].effective().max(found[2].effective()), "{found:?}");
+    let mut fresh = vec![0; 1400];
+    ChaCha8Rng::seed_from_u64(9).fill_bytes(&mut fresh);
+    assert_eq!(ceiling.encode(&fresh).found_bytes, 0);
+}
+
+#[test]
+fn the_ceiling_finds_each_stretch_of_32_bytes_wherever_it_stood_and_no_shorter_one() {
+    let mut heard = vec![0; 1000];
+    ChaCha8Rng::seed_from_u64(10).fill_bytes(&mut heard);
+    for start in 0..20 {
+        for length in [31, 32, 33, 200] {
+            let mut ceiling = LongestMatch::new(20);
+            ceiling.keep(&heard);
+            let packet = [&[1; 50], &heard[start..start + length], &[2; 50]].concat();
+            let found = ceiling.encode(&packet).found_bytes as usize;
+            // one more where the byte beside it happens to be the same
+            assert!(
+                if length < 32 { found <= 33 && found != 31 } else { found >= length },
+                "{start} {length}"
+            );
+        }
+    }
 }
 
 proptest! {

@@ -97,25 +97,6 @@ impl Gateway {
             let there = missing.binary_search(&index).is_err();
             if self.cache.head(chunk.slot()).tag() == chunk.tag() {
                 self.knowledge.set(&mut self.cache, chunk.slot(), column, there);
-                if !there {
-                    self.note_missed_carrier(column, chunk.slot());
-                }
-            }
-        }
-    }
-
-    /// Whoever was taken to have overheard a packet and lacks a chunk of it lacks the others, too (beyond the
-    /// paper, which would have each of them asked for).
-    fn note_missed_carrier(&mut self, column: u8, slot: u32) {
-        let next = self.sent.next().0;
-        let Gateway { knowledge, cache, sent, .. } = self;
-        let carrier = knowledge.carrier(cache, slot, next);
-        let packet = carrier.and_then(|number| sent.packet(PacketNumber(number)));
-        let Some(packet) = packet.filter(|packet| packet.column != column) else { return };
-        for chunk in sent.chunks(packet).filter(|chunk| !chunk.was_removed()) {
-            let is_there = cache.head(chunk.slot()).tag() == chunk.tag();
-            if is_there && knowledge.carrier(cache, chunk.slot(), next) == carrier {
-                knowledge.set(cache, chunk.slot(), column, false);
             }
         }
     }

@@ -137,26 +137,12 @@ impl Knowledge {
         match self {
             Knowledge::Receipts => receipts::record_transmission(cache.notes_mut(slot), number),
             Knowledge::ByRate { vectors, heard, .. } => {
-                receipts::record_transmission(cache.notes_mut(slot), number);
                 if let Some(heard) = heard.get(usize::from(to)) {
                     vectors.record_transmission(slot, heard);
                 }
             }
             Knowledge::Everything => {}
         }
-    }
-
-    /// The last packet that carried the slot's chunk, where a station's lack of the chunk tells that it has
-    /// not heard that packet. `next` is the number of the packet that is sent next.
-    pub(crate) fn carrier<const BYTES: usize>(
-        &self,
-        cache: &SlotCache<BYTES>,
-        slot: u32,
-        next: u64,
-    ) -> Option<u64> {
-        let Knowledge::ByRate { .. } = self else { return None };
-        let (_, carrier) = receipts::has(cache.notes(slot), 0);
-        next.checked_sub((next as u32).wrapping_sub(carrier).into())
     }
 
     /// A station has the slot's chunk for certain, or has it not.

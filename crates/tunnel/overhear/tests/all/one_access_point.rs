@@ -397,7 +397,7 @@ fn until_a_station_says_something_the_rates_tell_what_it_overhears_and_its_silen
 }
 
 #[test]
-fn by_rates_whoever_lacks_a_chunk_of_a_packet_is_not_asked_to_miss_the_others() {
+fn by_rates_a_miss_tells_of_the_chunks_that_were_missed_alone() {
     let by_rate = Settings {
         knowledge: KnowledgeKind::ByRate(Default::default()),
         removal: Removal::Model { others_load: 0.0, threshold: Threshold::Seconds(0.0) },
@@ -424,7 +424,7 @@ fn by_rates_whoever_lacks_a_chunk_of_a_packet_is_not_asked_to_miss_the_others() 
     let removed = |gateway: &mut Gateway, packet: &[u8]| {
         gateway.encode(SECOND, packet, at(2), &mut Vec::new()).removed_bytes
     };
-    assert_eq!(removed(&mut gateway, &missed[700..]), 0, "it was in the packet that was missed");
+    assert!(removed(&mut gateway, &missed[700..]) > 600, "as the paper has it");
     assert!(removed(&mut gateway, &heard) > 1300);
 }
 

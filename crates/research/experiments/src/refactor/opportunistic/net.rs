@@ -333,7 +333,9 @@ impl<'a> Net<'a> {
         if let Some(hint) = hint.as_ref().filter(|_| self.run.scheme == Scheme::Reordered) {
             let distances = mesh.delivery.distances(destination);
             let share = |node| if node == hint.forwarder { hint.share } else { 0.0 };
-            list = reordered(&list, &distances, share);
+            let earlier = reordered(&list, &distances, share);
+            self.taken.reordered_batches += u64::from(earlier != list);
+            list = earlier;
         }
         self.batch += 1;
         self.taken.batches += 1;

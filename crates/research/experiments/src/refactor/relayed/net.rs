@@ -8,15 +8,17 @@ use air::loss::LossProcess;
 use anyhow::{Context as _, Result, ensure};
 use mesh::cope::PacketId;
 use mesh::cope::window::Window;
+use overhear::knowledge::OverheardFractions;
 use overhear::{AirTime, Answer, Association, Gateway, PacketNumber, Received, Settings, Station, StationId};
 use published::cope::frame::{Beside, Frame};
 use published::cope::{Cope, Event, Form, Settings as CopeSettings};
 
 use super::super::air_time::HEADER_SECONDS;
+use super::super::as_printed::{self, Cache};
 use super::super::codec::whole;
 use super::super::overhearing::{FULL_PACKET_LOSS, bit_errors};
 use super::super::run::CONTROL_BYTES;
-use super::{AirSeconds, Known, Relayed};
+use super::{AirSeconds, Known, Reduces, Relayed};
 use crate::trace::{HEADER_BYTES, TracePacket};
 
 const NETWORK_KEY: [u8; 32] = [7; 32];
@@ -73,12 +75,23 @@ pub(super) struct Net<T> {
     idle: u32,
 }
 
-fn settings(slot_bits: u8) -> Settings {
-    Settings { slot_bits, ..Settings::new(NETWORK_KEY) }
+/// The codec's; what receivers have is known or told, not guessed by rates.
+fn settings(run: &Relayed) -> Settings {
+    let ours = Settings { slot_bits: run.slot_bits, ..Settings::new(NETWORK_KEY) };
+    if run.reduces != Some(Reduces::AsPrinted) {
+        return ours;
+    }
+    let printed = as_printed::settings(NETWORK_KEY, Cache::of(run.slot_bits), OverheardFractions::default());
+    Settings { knowledge: ours.knowledge, ..printed }
 }
 
 fn key(of: u16) -> [u8; 32] {
     [of as u8; 32]
+}
+
+/// The key of the MAC, which the paper's codec has not.
+fn mac_key(run: &Relayed, of: u16) -> Option<[u8; 32]> {
+    (run.reduces != Some(Reduces::AsPrinted)).then(|| key(of))
 }
 
 impl<T: Iterator<Item = TracePacket>> Net<T> {
@@ -94,7 +107,7 @@ impl<T: Iterator<Item = TracePacket>> Net<T> {
         };
         let cope = |name| Cope::new(cope_settings, name, 1);
         let mut relay = cope(RELAY);
-        let mut gateway = Gateway::new(settings(run.slot_bits))?;
+        let mut gateway = Gateway::new(settings(run))?;
         let rate_bits_per_second = run.rate.bits_per_second();
         let seed = run.seed << 16;
         let links = match run.known {
@@ -114,14 +127,14 @@ impl<T: Iterator<Item = TracePacket>> Net<T> {
                 // what was not overheard is known: nothing is taken to be, by rates
                 rate_is_known: false,
                 air_time: AirTime::of_rate(rate_bits_per_second),
-                mac_key: Some(key(name)),
+                mac_key: mac_key(run, name),
             };
             gateway.join(StationId(name as u8), association, Duration::ZERO)?;
             let mut its_cope = cope(name);
             its_cope.set_key(RELAY, &key(name));
             receivers.push(Receiver {
                 cope: its_cope,
-                station: Station::new(settings(run.slot_bits), StationId(name as u8), Some(key(name)))?,
+                station: Station::new(settings(run), StationId(name as u8), mac_key(run, name))?,
                 overheard: None,
                 from_source: LossProcess::new(&bit_errors(1.0 - run.overheard), seed | at),
                 from_relay: link(2 + at),
@@ -205,6 +218,7 @@ impl<T: Iterator<Item = TracePacket>> Net<T> {
         if (self.relay.waiting() >= BACKLOG || !sent) && self.relay_transmits(&mut frame) {
             sent = true;
             self.relay_sends(&frame)?;
+            self.flush();
         }
         for at in 0..2 {
             let mut frame = Vec::new();
@@ -288,6 +302,20 @@ impl<T: Iterator<Item = TracePacket>> Net<T> {
         Ok(())
     }
 
+    /// The relay's flush, if it is time for one: a broadcast, and an acknowledgment of each receiver.
+    fn flush(&mut self) {
+        let now = self.now();
+        let Some(flush) = self.gateway.poll_flush(now) else { return };
+        let bytes = CONTROL_BYTES + size_of_val(&flush);
+        self.air.from_relay += self.spend(bytes);
+        for at in 0..2 {
+            self.air.from_relay += self.spend(bytes);
+            let (now, station) = (self.now(), &mut self.receivers[at].station);
+            station.flush(flush);
+            self.gateway.record_flush(station.id(), flush, now);
+        }
+    }
+
     fn take_at_relay(&mut self) -> Result<()> {
         while let Some(event) = self.relay.poll_event() {
             match event {
@@ -322,7 +350,7 @@ impl<T: Iterator<Item = TracePacket>> Net<T> {
         let payload = &native[HEADER_BYTES..];
         let to = RECEIVERS[usize::from(from) - 1].0;
         let (now, mut expected_bytes) = (self.now(), native.len());
-        if self.run.reduces {
+        if self.run.reduces.is_some() {
             let before = id.number.checked_sub(1).map(|number| PacketId { number, ..id });
             let before = before.and_then(|before| self.passed.get(&before)).map(|passed| passed.heard);
             let heard = self.gateway.hear(&whole(payload), before)?;
@@ -339,7 +367,7 @@ impl<T: Iterator<Item = TracePacket>> Net<T> {
 
     /// The relay's next frame, if there is one: what leaves is reduced then.
     fn relay_transmits(&mut self, frame: &mut Vec<u8>) -> bool {
-        let (now, reduces) = (self.now(), self.run.reduces);
+        let (now, reduces) = (self.now(), self.run.reduces.is_some());
         let Self { relay, gateway, passed, .. } = self;
         let reduce = |id: PacketId, native: &[u8], to: u16| {
             if !reduces {
@@ -394,7 +422,7 @@ impl<T: Iterator<Item = TracePacket>> Net<T> {
 
     /// A receiver keeps the chunks of a native that it heard whole.
     fn keep(&mut self, at: usize, native: &[u8]) {
-        if self.run.reduces {
+        if self.run.reduces.is_some() {
             self.receivers[at].station.keep_sent(&native[HEADER_BYTES..]);
         }
     }
