@@ -144,7 +144,7 @@ fn undoes(capabilities: u32) -> Undoes {
 /// Whether this node sends again what is lost; a packet in another form than the compact one may refer to
 /// nothing by name, so that nobody knows what it waits for.
 pub(crate) fn sends_again(parameters: &Parameters) -> bool {
-    parameters.policy == Policy::Adaptive && parameters.form == Form::Compact
+    parameters.policy.repairs_losses() && parameters.form == Form::Compact
 }
 
 /// Bytes that this node stores for a direction, as it says in its hello.

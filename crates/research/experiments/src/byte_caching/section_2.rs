@@ -27,6 +27,10 @@ pub const FIGURE: Figure = Figure {
     rows,
 };
 
+/// The series of connections that survived both moves.
+pub(super) const SURVIVED: &str = "survived: connections";
+/// The series of stations that were moved to the last path while the download went on.
+pub(super) const MOVED: &str = "moved: stations";
 const FILE: File = File::Two;
 /// Where the server and the station are at home.
 const SERVER: &str = "10.98.0.1";
@@ -37,7 +41,7 @@ const MOVES_SECONDS: [f64; 2] = [5.25, 5.5];
 
 /// What carries TCP's packets over the air.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+pub(super) enum Way {
     /// Tunnels that cache bytes of IP packets.
     Packets,
     /// A proxy at the first gateway that ends TCP.
@@ -47,7 +51,7 @@ enum Way {
 impl Way {
     const BOTH: [Self; 2] = [Self::Packets, Self::Proxy];
 
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::Packets => "byte caching on IP packets",
             Self::Proxy => "a proxy that ends TCP",
@@ -245,7 +249,8 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
                 .measured(estimate, setting.driver, seeds)
                 .note(&note)
         };
-        rows.push(row("survived: connections", Estimate::share(survived as u64, downloads.len() as u64)));
+        rows.push(row(SURVIVED, Estimate::share(survived as u64, downloads.len() as u64)));
+        rows.push(row(MOVED, Estimate::share(moved as u64, downloads.len() as u64)));
         rows.push(row("arrived: share of the file", Estimate::mean(&shares)));
     }
     Ok(rows)
