@@ -134,9 +134,10 @@ mod tests {
     use super::*;
 
     fn run(claims: &[(&str, Option<bool>)]) -> [Judged; 1] {
-        let claim = |(claim, holds): &(&str, Option<bool>)| Claim {
-            holds: *holds,
-            ..Claim::judged(*claim, vec!["0.7".to_owned()], true)
+        let claim = |(claim, holds): &(&str, Option<bool>)| {
+            let mut judged = Claim::judged(*claim, vec!["0.7".to_owned()], true);
+            judged.holds = *holds;
+            judged
         };
         [Judged { experiment: "xbc", driver: Driver::Sim, claims: claims.iter().map(claim).collect() }]
     }

@@ -29,7 +29,7 @@ pub const FIGURE: Figure = Figure {
 
 /// The series of connections that survived both moves.
 pub(super) const SURVIVED: &str = "survived: connections";
-/// The series of stations that were moved to the last path while the download went on.
+/// The series of stations that moved while the download went on.
 pub(super) const MOVED: &str = "moved: stations";
 const FILE: File = File::Two;
 /// Where the server and the station are at home.
@@ -49,6 +49,14 @@ pub(super) enum Way {
 }
 
 impl Way {
+    /// A download that ended before this move proves nothing. Through the proxy the first move is to end it.
+    fn proving_move_seconds(self) -> f64 {
+        match self {
+            Self::Packets => MOVES_SECONDS[1],
+            Self::Proxy => MOVES_SECONDS[0],
+        }
+    }
+
     const BOTH: [Self; 2] = [Self::Packets, Self::Proxy];
 
     pub(super) fn name(self) -> &'static str {
@@ -238,12 +246,11 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
         let outcomes = results.outcomes(&scenario(setting, way).name)?;
         let downloads: Vec<_> = outcomes.iter().flat_map(|outcome| &outcome.downloads).collect();
         let survived = downloads.iter().filter(|it| it.came_whole()).count();
-        // a download that ended before the last move proves nothing
-        let last_move = MOVES_SECONDS[1] - START_SECONDS;
-        let moved = downloads.iter().filter(|it| it.seconds > last_move).count();
+        let proving = way.proving_move_seconds() - START_SECONDS;
+        let moved = downloads.iter().filter(|it| it.bytes > 0 && it.seconds > proving).count();
         let shares: Vec<f64> = downloads.iter().map(|it| it.bytes as f64 / it.whole_bytes as f64).collect();
         let note =
-            format!("{survived} of {} survived; {moved} were under way at the last move", downloads.len());
+            format!("{survived} of {} survived; {moved} moved while they were under way", downloads.len());
         let row = |series: &str, estimate| {
             Row::new(FIGURE.id, series, way.name(), "share")
                 .measured(estimate, setting.driver, seeds)
