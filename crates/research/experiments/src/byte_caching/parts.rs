@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::cell::{Cell, File};
 use crate::figure::{Figure, Need, Results, Setting, bytes_both_ways, bytes_down, seconds};
 use crate::plan::Plan;
-use crate::row::Row;
+use crate::row::{Driver, Row};
 use crate::scheme::{Part, Parts, Scheme};
 
 /// The parts.
@@ -49,6 +49,9 @@ pub(super) fn series(quantity: &str, parts: Parts) -> String {
 }
 
 fn needs(setting: &Setting<'_>) -> Vec<Need> {
+    if setting.driver == Driver::Sim {
+        return Vec::new(); // its nodes shorten nothing
+    }
     let seeds = seeds(&setting.plan);
     combinations().flat_map(|parts| LOSSES.map(|loss| Need::Cell(cell(parts, loss), seeds))).collect()
 }
@@ -56,6 +59,9 @@ fn needs(setting: &Setting<'_>) -> Vec<Need> {
 fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
     let seeds = seeds(&results.setting.plan);
     let mut rows = Vec::new();
+    if results.setting.driver == Driver::Sim {
+        return Ok(rows);
+    }
     for parts in combinations() {
         for loss in LOSSES {
             let (cell, off) = (cell(parts, loss), cell(Parts::NONE, loss));
