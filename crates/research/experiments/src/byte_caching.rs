@@ -16,6 +16,7 @@ mod figure_6;
 mod grid;
 mod impairments;
 pub mod must_show;
+mod parts;
 mod section_2;
 mod section_7;
 mod table_1;
@@ -37,7 +38,7 @@ pub const EXPERIMENT: Experiment = Experiment {
 };
 
 /// All figures and tables, in the paper's order, and what is added to them.
-const FIGURES: [Figure; 13] = [
+const FIGURES: [Figure; 14] = [
     section_2::FIGURE,
     table_1::FIGURE,
     figure_6::FIGURE,
@@ -51,4 +52,5 @@ const FIGURES: [Figure; 13] = [
     figure_13::FIGURE,
     figure_14::FIGURE,
     impairments::FIGURE,
+    parts::FIGURE,
 ];

@@ -6,12 +6,13 @@ use anyhow::{Result, bail};
 use indicatif::ProgressBar;
 
 use crate::cell::Cell;
+use crate::claim::{Asked, Claim};
 use crate::contents::Contents;
 use crate::figure::{Figure, Results, Setting};
 use crate::papers::told;
 use crate::plan::{Extent, Plan};
 use crate::reading::Reading;
-use crate::report::{Claim, Heading, Section};
+use crate::report::{Heading, Section};
 use crate::row::{Driver, Row};
 use crate::run::{Outcomes, Runner};
 use crate::simulate;
@@ -67,6 +68,19 @@ impl Experiment {
         } else {
             Extent::Whole
         }
+    }
+
+    /// How much a run was asked for, by its plan and driver, and by the ids and words that were given.
+    #[must_use]
+    pub fn asked(&self, plan: Plan, driver: Driver, figures: &[String], only: &[String]) -> Asked {
+        let is_everything = plan.extent == Extent::Whole && self.drivers.first() == Some(&driver);
+        if is_everything && figures.is_empty() && only.is_empty() { Asked::Everything } else { Asked::Part }
+    }
+
+    /// The claims, held against the rows of a run that was asked for so much.
+    #[must_use]
+    pub fn judge(&self, rows: &[Row], asked: Asked) -> Vec<Claim> {
+        (self.claims)(rows).into_iter().map(|claim| claim.asked(asked)).collect()
     }
 
     /// The report on rows that [`run`] gave, and what holds by them.
@@ -190,6 +204,39 @@ mod tests {
         mesh_cache::EXPERIMENT,
         together::EXPERIMENT,
     ];
+
+    fn plan(extent: Extent) -> Plan {
+        Plan { extent, seeds: None, trace: Traced::default() }
+    }
+
+    #[test]
+    fn a_whole_run_without_rows_passes_no_claim_and_a_part_fails_none() {
+        for experiment in EXPERIMENTS {
+            let of = |asked| experiment.judge(&[], asked);
+            assert!(
+                of(Asked::Everything).iter().all(|claim| claim.holds == Some(false)),
+                "{}",
+                experiment.id
+            );
+            assert!(of(Asked::Part).iter().all(|claim| claim.holds.is_none()), "{}", experiment.id);
+        }
+    }
+
+    #[test]
+    fn everything_is_asked_for_by_the_first_driver_without_words() {
+        let experiment = byte_caching::EXPERIMENT;
+        let (none, one) = (&[][..], &["6".to_owned()][..]);
+        let (whole, quick) = (plan(Extent::Whole), plan(Extent::Quick));
+        assert_eq!(experiment.asked(whole, Driver::Virtual, none, none), Asked::Everything);
+        for (plan, driver, figures, only) in [
+            (whole, Driver::Sim, none, none),
+            (quick, Driver::Virtual, none, none),
+            (whole, Driver::Virtual, one, none),
+            (whole, Driver::Virtual, none, one),
+        ] {
+            assert_eq!(experiment.asked(plan, driver, figures, only), Asked::Part);
+        }
+    }
 
     #[test]
     fn every_figure_makes_do_with_what_was_wanted_of_it_and_only_then() {

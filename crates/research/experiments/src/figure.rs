@@ -12,6 +12,7 @@ use crate::plan::Plan;
 use crate::reading::Reading;
 use crate::row::{Driver, Row};
 use crate::run::Outcomes;
+use crate::scheme::Scheme;
 use crate::testbed::Testbed;
 
 /// One figure or table.
@@ -122,6 +123,11 @@ impl Results<'_> {
     pub fn row(&self, row: Row, cell: &Cell, estimate: Option<Estimate>, seeds: u32) -> Row {
         let (Traffic::Download(file) | Traffic::Stream(file)) = cell.traffic;
         let row = row.measured(estimate, self.setting.driver, seeds).note(self.content_note(file));
+        let shortens = matches!(cell.scheme, Scheme::Parts(_));
+        let row = match self.setting.driver {
+            Driver::Sim if shortens => row.note("the simulation's nodes shorten nothing"),
+            _ => row,
+        };
         match (self.setting.driver, cell.traffic) {
             (Driver::Sim, Traffic::Download(_)) => {
                 row.note("segments at a constant rate, retransmitted after a fixed time: no TCP")

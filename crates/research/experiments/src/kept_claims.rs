@@ -7,8 +7,8 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 
+use crate::claim::Claim;
 use crate::contents::Contents;
-use crate::report::Claim;
 use crate::row::Driver;
 
 /// What stands above the list in its file.
@@ -46,7 +46,7 @@ pub struct KeptClaims {
 /// What differs between a list and a run, in lines that name experiment, driver and claim.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Differences {
-    /// Claims on the list that do not hold, or that the run did not measure.
+    /// Claims on the list that do not hold, or that the run was not asked for.
     pub lost: Vec<String>,
     /// Claims that hold and are not on the list.
     pub gained: Vec<String>,
@@ -134,10 +134,10 @@ mod tests {
     use super::*;
 
     fn run(claims: &[(&str, Option<bool>)]) -> [Judged; 1] {
-        let claim = |(claim, holds): &(&str, Option<bool>)| Claim {
-            claim: (*claim).to_owned(),
-            found: "0.7".to_owned(),
-            holds: *holds,
+        let claim = |(claim, holds): &(&str, Option<bool>)| {
+            let mut judged = Claim::judged(*claim, vec!["0.7".to_owned()], true);
+            judged.holds = *holds;
+            judged
         };
         [Judged { experiment: "xbc", driver: Driver::Sim, claims: claims.iter().map(claim).collect() }]
     }

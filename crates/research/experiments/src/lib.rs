@@ -16,6 +16,7 @@
 
 pub mod byte_caching;
 pub mod cell;
+pub mod claim;
 pub mod contents;
 pub mod estimate;
 pub mod experiment;

@@ -1,5 +1,6 @@
 //! Nodes of a network of several, whose keys follow from their names.
 
+use crate::pair::Program;
 use lab::{Daemon, Ready};
 use node::{NetworkKey, PrivateKey};
 use rand::SeedableRng as _;
@@ -48,15 +49,22 @@ fn table(kind: &str, name: &str, endpoint: Option<&str>, allowed_ips: &str) -> S
 }
 
 impl NamedNode<'_> {
-    /// The daemon, which writes its own keys first.
+    /// The daemon that runs the shipped program, and writes its own keys first.
     #[must_use]
     pub fn daemon(self) -> Daemon {
+        self.run_by(Program::Shipped)
+    }
+
+    /// The same with another program.
+    #[must_use]
+    pub fn run_by(self, program: Program) -> Daemon {
         let Self { name, place, config } = self;
         let command = format!(
             "umask 077; echo '{}' > {{folder}}/{name}.key; echo '{}' > {{folder}}/{name}.network; \
-             exec {{overheard}} up {{config}}",
+             exec {}",
             key(name),
             NetworkKey::generate(&mut ChaCha12Rng::seed_from_u64(0)),
+            program.runs("{config}").join(" "),
         );
         Daemon {
             name: name.to_owned(),

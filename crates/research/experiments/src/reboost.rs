@@ -38,8 +38,8 @@ pub const EXPERIMENT: Experiment = Experiment {
 };
 
 const FIGURES: [Figure; 9] = [
-    headline::FIGURE,
     chunk_match::FIGURE,
+    headline::FIGURE,
     table_1::FIGURE,
     figure_2::FIGURE,
     figure_3::FIGURE,

@@ -3,6 +3,7 @@
 mod chart;
 mod page;
 
+pub use crate::claim::Claim;
 pub use page::STYLE;
 
 use serde::{Deserialize, Serialize};
@@ -47,26 +48,6 @@ pub struct Section {
     pub x: String,
     /// The rows.
     pub rows: Vec<Row>,
-}
-
-/// One claim and whether it holds.
-#[derive(Debug, Clone)]
-pub struct Claim {
-    /// What must show.
-    pub claim: String,
-    /// What showed.
-    pub found: String,
-    /// Whether that is enough; none when it was not measured.
-    pub holds: Option<bool>,
-}
-
-impl Claim {
-    /// A claim with what was found, unless nothing was.
-    pub fn judged(claim: impl Into<String>, found: Vec<String>, holds: bool) -> Self {
-        let holds = (!found.is_empty()).then_some(holds);
-        let found = if found.is_empty() { "not measured".to_owned() } else { found.join(", ") };
-        Claim { claim: claim.into(), found, holds }
-    }
 }
 
 /// Writes the report.
@@ -244,7 +225,7 @@ mod tests {
             ran: vec![Ran { driver: Driver::Virtual, kernel: "a kernel".to_owned(), took_seconds: 61.0 }],
             commit: "abc".to_owned(),
         };
-        let claim = Claim { claim: "it works".to_owned(), found: "0.6 < 0.7".to_owned(), holds: Some(true) };
+        let claim = Claim::judged("it works", vec!["0.6 < 0.7".to_owned()], true);
         let html = html(&heading, &[claim], &[section()]);
         for wanted in [
             "<svg",

@@ -1,5 +1,9 @@
 //! What is compared: no tunnel, a tunnel without redundancy elimination, and a tunnel with each policy.
 
+mod parts;
+
+pub use parts::{Part, Parts};
+
 use std::fmt;
 use std::str::FromStr;
 
@@ -14,8 +18,8 @@ use crate::pair::Carrier;
 pub enum Scheme {
     /// No tunnel at all.
     Bare,
-    /// The tunnel as it is with [`Scheme::ADAPTIVE`], but for the compression of literals.
-    AdaptiveWithoutLiterals,
+    /// The tunnel with some parts of [`Scheme::ADAPTIVE`].
+    Parts(Parts),
     /// The tunnel, with this policy and this way of writing references.
     Tunnel {
         /// Which packets may be referred to.
@@ -26,28 +30,42 @@ pub enum Scheme {
 }
 
 impl Scheme {
-    /// The tunnel with redundancy elimination off: what everything is measured against.
+    /// The tunnel with redundancy elimination and all else off: what the papers are measured against.
     pub const OFF: Self = Self::Tunnel { policy: Policy::Off, form: Form::Compact };
     /// References to what is confirmed, and nothing beside.
     pub const ACKED: Self = Self::Tunnel { policy: Policy::Acked, form: Form::Compact };
     /// The default of the project: references to what is on its way, since the hop repairs its losses.
     pub const ADAPTIVE: Self = Self::Tunnel { policy: Policy::Adaptive, form: Form::Compact };
+    /// What needs no redundancy elimination of it: zstd of each packet, and the hop's repair of its losses.
+    pub const OFF_ZSTD_ARQ: Self = Self::Parts(Parts::NONE.with(Part::Literals).with(Part::Repair));
+    /// The default without the compression of literals.
+    pub const ADAPTIVE_WITHOUT_LITERALS: Self = Self::Parts(Parts::ALL.without(Part::Literals));
     /// Of the byte-caching paper, section V-A.
     pub const CACHE_FLUSH: Self = Self::paper(CACHE_FLUSH);
-    /// Section V-B.
+    /// Section V-B as printed: references reach every flow.
     pub const TCP_SEQ: Self = Self::paper(TCP_SEQ);
-    /// Section V-C, with the k of Table II.
+    /// The same within a flow: our change.
+    pub const TCP_SEQ_IN_FLOW: Self = Self::paper(policy::TCP_SEQ_IN_FLOW);
+    /// Section V-C as printed, with the k of Table II.
     pub const K_DISTANCE: Self = Self::paper(policy::K_DISTANCE);
+    /// The same with tcp-seq-in-flow's rule for segments: our change.
+    pub const K_DISTANCE_IN_FLOW: Self = Self::paper(policy::K_DISTANCE_IN_FLOW);
     /// Section IV: no policy at all.
     pub const NAIVE: Self = Self::paper(NAIVE);
 
-    /// Everything that ends a download whatever the loss, the two baselines first.
-    pub const SOUND: [Self; 9] = [
+    /// The paper's three policies as printed, which its claims are judged on.
+    pub const PAPERS: [Self; 3] = [Self::CACHE_FLUSH, Self::TCP_SEQ, Self::K_DISTANCE];
+
+    /// All that the grid compares but for naive: the three baselines, the paper's policies, and others.
+    pub const COMPARED: [Self; 12] = [
         Self::OFF,
         Self::Bare,
+        Self::OFF_ZSTD_ARQ,
         Self::CACHE_FLUSH,
         Self::TCP_SEQ,
         Self::K_DISTANCE,
+        Self::TCP_SEQ_IN_FLOW,
+        Self::K_DISTANCE_IN_FLOW,
         Self::paper(INFORMED_MARKING),
         // It asks for packets by number, which the paper's fields do not tell.
         Self::Tunnel { policy: RETRIEVE_ON_MISS, form: Form::Compact },
@@ -70,7 +88,18 @@ impl Scheme {
     /// Whether it is a baseline, not something to be judged by one.
     #[must_use]
     pub fn is_baseline(self) -> bool {
-        matches!(self, Self::Bare | Self::Tunnel { policy: Policy::Off, .. })
+        self == Self::OFF_ZSTD_ARQ || matches!(self, Self::Bare | Self::Tunnel { policy: Policy::Off, .. })
+    }
+}
+
+impl From<Parts> for Scheme {
+    /// All and none are the default and off.
+    fn from(parts: Parts) -> Self {
+        match parts {
+            Parts::ALL => Self::ADAPTIVE,
+            Parts::NONE => Self::OFF,
+            _ => Self::Parts(parts),
+        }
     }
 }
 
@@ -78,10 +107,9 @@ impl From<Scheme> for Carrier {
     fn from(scheme: Scheme) -> Self {
         match scheme {
             Scheme::Bare => Self::Bare,
-            Scheme::AdaptiveWithoutLiterals => Self::Tunnel {
-                policy: Policy::Adaptive.to_string(),
-                settings: "[shorten]\nliterals = false".to_owned(),
-            },
+            Scheme::Parts(parts) => {
+                Self::Tunnel { policy: parts.policy().to_string(), settings: parts.settings() }
+            }
             Scheme::Tunnel { policy, form } => match (distance(policy), form) {
                 (Some(k), form) => Self::Tunnel {
                     policy: policy::K_DISTANCE.to_string(),
@@ -101,8 +129,10 @@ impl FromStr for Scheme {
 
     /// Reads the name of a scheme, or a policy with any k.
     fn from_str(name: &str) -> Result<Self, String> {
-        let known =
-            Self::SOUND.into_iter().chain([Self::NAIVE, Self::ADAPTIVE, Self::AdaptiveWithoutLiterals]);
+        let known = Self::COMPARED
+            .into_iter()
+            .chain([Self::NAIVE, Self::ADAPTIVE])
+            .chain(Parts::one_by_one().map(Self::from));
         if let Some(scheme) = known.clone().find(|scheme| scheme.to_string() == name) {
             return Ok(scheme);
         }
@@ -120,7 +150,7 @@ impl fmt::Display for Scheme {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Bare => f.write_str("bare"),
-            Self::AdaptiveWithoutLiterals => f.write_str("adaptive without literals"),
+            Self::Parts(parts) => parts.fmt(f),
             Self::Tunnel { policy: Policy::Acked, form } if *form == PAPER => {
                 f.write_str("acked (paper form)")
             }
@@ -136,15 +166,25 @@ mod tests {
 
     #[test]
     fn no_two_schemes_bear_one_name() {
-        let schemes = Scheme::SOUND.into_iter().chain([Scheme::NAIVE, Scheme::k_distance(50)]);
+        let schemes = Scheme::COMPARED.into_iter().chain([Scheme::NAIVE, Scheme::k_distance(50)]);
         let names: HashSet<String> = schemes.map(|scheme| scheme.to_string()).collect();
-        assert_eq!(names.len(), Scheme::SOUND.len() + 2);
+        assert_eq!(names.len(), Scheme::COMPARED.len() + 2);
         assert!(names.contains("k-distance") && names.contains("k-distance=50"));
     }
 
     #[test]
+    fn the_fair_baseline_compresses_and_repairs_and_removes_nothing() {
+        let Carrier::Tunnel { policy, settings } = Carrier::from(Scheme::OFF_ZSTD_ARQ) else {
+            panic!("a tunnel");
+        };
+        assert_eq!(policy, "arq-only");
+        assert_eq!(settings, "[shorten]\nheaders = false\nliterals = true\npacking = false");
+        assert!(Scheme::OFF_ZSTD_ARQ.is_baseline());
+    }
+
+    #[test]
     fn every_scheme_reads_back_its_own_name() {
-        for scheme in Scheme::SOUND.into_iter().chain([Scheme::NAIVE, Scheme::k_distance(50)]) {
+        for scheme in Scheme::COMPARED.into_iter().chain([Scheme::NAIVE, Scheme::k_distance(50)]) {
             assert_eq!(scheme.to_string().parse(), Ok(scheme));
         }
         assert!("k-distance=x".parse::<Scheme>().unwrap_err().contains("cache-flush"));
@@ -152,7 +192,7 @@ mod tests {
 
     #[test]
     fn every_scheme_is_one_that_a_node_accepts() {
-        for scheme in Scheme::SOUND.into_iter().chain([Scheme::NAIVE]) {
+        for scheme in Scheme::COMPARED.into_iter().chain([Scheme::NAIVE]) {
             if let Scheme::Tunnel { policy, form } = scheme {
                 re::Parameters { policy, form, ..re::Parameters::default() }.validate().unwrap();
             }

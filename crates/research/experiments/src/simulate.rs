@@ -45,9 +45,8 @@ fn trial(cell: &Cell, testbed: &Testbed) -> Trial {
     };
     let tunnel = match cell.scheme {
         Scheme::Bare => None,
-        Scheme::AdaptiveWithoutLiterals => {
-            Some(re::Parameters { policy: re::Policy::Adaptive, ..re::Parameters::default() }.into())
-        }
+        // the simulation's nodes shorten nothing, whatever the parts
+        Scheme::Parts(parts) => Some(parts.policy().into()),
         Scheme::Tunnel { policy, form } => {
             Some(re::Parameters { policy, form, ..re::Parameters::default() }.into())
         }

@@ -12,11 +12,12 @@ use anyhow::{Context as _, Result, bail};
 use indicatif::ProgressBar;
 use serde::{Deserialize, Serialize};
 
+use crate::claim::{Asked, Claim};
 use crate::contents::Contents;
 use crate::experiment::{self, Experiment};
 use crate::kept_claims::Judged;
 use crate::plan::{Extent, Plan, Traced};
-use crate::report::{Claim, Heading, Ran};
+use crate::report::{Heading, Ran};
 use crate::row::{Driver, Row};
 use crate::run::{Kept, Runner};
 
@@ -132,7 +133,7 @@ impl Site {
             all.ran.took_seconds += pass.ran.took_seconds;
             all.rows.extend(pass.rows);
         }
-        part.add(all);
+        part.add(all, experiment.asked(plan, driver, &[], &[]));
         Ok(())
     }
 
@@ -189,8 +190,8 @@ impl Part {
     }
 
     /// Adds what a driver made of it.
-    fn add(&mut self, pass: Pass) {
-        let claims = (self.experiment.claims)(&pass.rows);
+    fn add(&mut self, pass: Pass, asked: Asked) {
+        let claims = self.experiment.judge(&pass.rows, asked);
         self.judged.push(Judged {
             experiment: self.experiment.id,
             driver: pass.ran.driver,
@@ -239,8 +240,8 @@ mod tests {
     #[test]
     fn what_a_second_driver_found_stands_beside_the_first_and_arithmetic_stands_once() {
         let mut part = Part::new(&byte_caching::EXPERIMENT);
-        part.add(pass(Driver::Virtual, 0.5));
-        part.add(pass(Driver::Sim, 0.6));
+        part.add(pass(Driver::Virtual, 0.5), Asked::Part);
+        part.add(pass(Driver::Sim, 0.6), Asked::Part);
         let series: Vec<&str> = part.rows.iter().map(|row| row.series.as_str()).collect();
         assert_eq!(series, ["file 1: acked", "ebook", "file 1: acked (sim)"]);
     }
@@ -262,7 +263,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let site = Site::in_folder(folder.path().to_owned(), "abc".to_owned(), true, Some(2)).unwrap();
         let mut part = Part::new(&byte_caching::EXPERIMENT);
-        part.add(pass(Driver::Virtual, 0.5));
+        part.add(pass(Driver::Virtual, 0.5), Asked::Part);
         part.left_out.push((Driver::Lab, "needs root".to_owned()));
         site.write_part(&part).unwrap();
         let index = fs::read_to_string(site.write_index(&[part]).unwrap()).unwrap();

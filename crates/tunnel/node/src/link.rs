@@ -145,7 +145,7 @@ fn undoes(capabilities: u32) -> Undoes {
 /// Whether this node retransmits lost packets. Packets in another form than the compact one may refer to
 /// packets without a name, so that the sender does not know their references.
 pub(crate) fn sends_again(parameters: &Parameters) -> bool {
-    parameters.policy == Policy::Adaptive && parameters.form == Form::Compact
+    parameters.policy.repairs_losses() && parameters.form == Form::Compact
 }
 
 /// Bytes that this node stores for a direction, as it says in its hello.

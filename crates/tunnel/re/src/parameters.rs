@@ -54,6 +54,16 @@ impl Policy {
     pub fn answers_requests(self) -> bool {
         matches!(self, Policy::Injected(injected) if injected.answers_requests)
     }
+
+    /// Whether the hop sends again what it lost.
+    #[must_use]
+    pub fn repairs_losses(self) -> bool {
+        match self {
+            Policy::Off | Policy::Acked => false,
+            Policy::Adaptive => true,
+            Policy::Injected(injected) => injected.repairs_losses,
+        }
+    }
 }
 
 impl fmt::Display for Policy {
@@ -219,6 +229,7 @@ mod tests {
             k: Some(0),
             describe: |_| "nothing".to_owned(),
             answers_requests: false,
+            repairs_losses: false,
             make: |_| Box::new(policy::Off),
         };
         let no_distance = Parameters { policy: Policy::Injected(injected), ..good };

@@ -33,8 +33,14 @@ pub(crate) struct Component {
 }
 
 impl Block {
+    /// Bytes of rows, headers and records.
     pub fn bytes(&self) -> usize {
-        self.headers.len() + self.rows.iter().map(Vec::len).sum::<usize>()
+        self.names_bytes() + self.rows.iter().map(Vec::len).sum::<usize>()
+    }
+
+    /// Bytes of headers and records, of which a sum keeps one for each of its packets.
+    pub fn names_bytes(&self) -> usize {
+        self.headers.len() + self.components.len() * size_of::<Component>()
     }
 
     /// The numbers of the packets in it that are not known to have arrived.

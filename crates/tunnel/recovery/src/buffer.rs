@@ -98,7 +98,7 @@ impl Buffer {
         }
     }
 
-    /// Bytes of packets, coded or not, and of their headers.
+    /// Bytes of packets, coded or not, and of every packet's headers and record.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes
@@ -182,7 +182,7 @@ impl Buffer {
             self.drop_row(index);
         }
         let block = &mut self.blocks[index];
-        self.bytes -= block.headers.len();
+        self.bytes -= block.names_bytes();
         (block.group, block.turn) = (None, 0);
         block.components.clear();
         block.headers.clear();
@@ -290,6 +290,16 @@ mod tests {
         let slots: Vec<_> = (0..5).map(|number| keep(&mut buffer, number, &[number as u8; 9])).collect();
         assert!(buffer.get(slots[0].unwrap(), 0).is_none() && buffer.get(slots[2].unwrap(), 200).is_none());
         assert!(buffer.get(slots[1].unwrap(), 100).is_some() && buffer.get(slots[4].unwrap(), 400).is_some());
+    }
+
+    #[test]
+    fn a_sum_counts_the_headers_and_records_of_all_its_packets() {
+        let mut buffer = Buffer::new(1, Replacement::None);
+        // the numbers 0 and 2 are of one group
+        for number in [0, 2] {
+            keep(&mut buffer, number, &[7; 9]).expect("there is room");
+        }
+        assert_eq!(buffer.bytes(), 9 + 2 * (1 + size_of::<crate::block::Component>()));
     }
 
     proptest! {

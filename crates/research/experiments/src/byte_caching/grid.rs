@@ -51,7 +51,7 @@ pub fn downloads(plan: &Plan) -> Vec<Download> {
     let mut downloads = Vec::new();
     for &file in files(plan) {
         for &loss in losses(plan) {
-            downloads.extend(Scheme::SOUND.map(|scheme| {
+            downloads.extend(Scheme::COMPARED.map(|scheme| {
                 let cell = Cell::download(file, scheme, loss);
                 Download { file, loss, scheme, cell, seeds: seeds(plan, &cell) }
             }));

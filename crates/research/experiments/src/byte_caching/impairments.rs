@@ -23,11 +23,11 @@ pub const FIGURE: Figure = Figure {
     rows,
 };
 
-const SCHEMES: [Scheme; 10] = {
-    let mut schemes = [Scheme::NAIVE; 10];
+const SCHEMES: [Scheme; 13] = {
+    let mut schemes = [Scheme::NAIVE; 13];
     let mut index = 0;
-    while index < Scheme::SOUND.len() {
-        schemes[index] = Scheme::SOUND[index];
+    while index < Scheme::COMPARED.len() {
+        schemes[index] = Scheme::COMPARED[index];
         index += 1;
     }
     schemes

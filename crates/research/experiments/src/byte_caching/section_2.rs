@@ -27,6 +27,10 @@ pub const FIGURE: Figure = Figure {
     rows,
 };
 
+/// The series of connections that survived both moves.
+pub(super) const SURVIVED: &str = "survived: connections";
+/// The series of stations that moved while the download went on.
+pub(super) const MOVED: &str = "moved: stations";
 const FILE: File = File::Two;
 /// Where the server and the station are at home.
 const SERVER: &str = "10.98.0.1";
@@ -37,7 +41,7 @@ const MOVES_SECONDS: [f64; 2] = [5.25, 5.5];
 
 /// What carries TCP's packets over the air.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+pub(super) enum Way {
     /// Tunnels that cache bytes of IP packets.
     Packets,
     /// A proxy at the first gateway that ends TCP.
@@ -45,9 +49,17 @@ enum Way {
 }
 
 impl Way {
+    /// A download that ended before this move proves nothing. Through the proxy the first move is to end it.
+    fn proving_move_seconds(self) -> f64 {
+        match self {
+            Self::Packets => MOVES_SECONDS[1],
+            Self::Proxy => MOVES_SECONDS[0],
+        }
+    }
+
     const BOTH: [Self; 2] = [Self::Packets, Self::Proxy];
 
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::Packets => "byte caching on IP packets",
             Self::Proxy => "a proxy that ends TCP",
@@ -234,18 +246,18 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
         let outcomes = results.outcomes(&scenario(setting, way).name)?;
         let downloads: Vec<_> = outcomes.iter().flat_map(|outcome| &outcome.downloads).collect();
         let survived = downloads.iter().filter(|it| it.came_whole()).count();
-        // a download that ended before the last move proves nothing
-        let last_move = MOVES_SECONDS[1] - START_SECONDS;
-        let moved = downloads.iter().filter(|it| it.seconds > last_move).count();
+        let proving = way.proving_move_seconds() - START_SECONDS;
+        let moved = downloads.iter().filter(|it| it.bytes > 0 && it.seconds > proving).count();
         let shares: Vec<f64> = downloads.iter().map(|it| it.bytes as f64 / it.whole_bytes as f64).collect();
         let note =
-            format!("{survived} of {} survived; {moved} were under way at the last move", downloads.len());
+            format!("{survived} of {} survived; {moved} moved while they were under way", downloads.len());
         let row = |series: &str, estimate| {
             Row::new(FIGURE.id, series, way.name(), "share")
                 .measured(estimate, setting.driver, seeds)
                 .note(&note)
         };
-        rows.push(row("survived: connections", Estimate::share(survived as u64, downloads.len() as u64)));
+        rows.push(row(SURVIVED, Estimate::share(survived as u64, downloads.len() as u64)));
+        rows.push(row(MOVED, Estimate::share(moved as u64, downloads.len() as u64)));
         rows.push(row("arrived: share of the file", Estimate::mean(&shares)));
     }
     Ok(rows)

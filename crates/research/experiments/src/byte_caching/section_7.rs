@@ -21,13 +21,16 @@ pub const FIGURE: Figure = Figure {
              {byte-caching/section-7/packet-size-cf} are .55 of its file, where its Table II has \
              {byte-caching/table-2/cache-flush/bytes/loss-5} to {byte-caching/table-2/cache-flush/bytes/loss-10} for the same \
              scheme at 5% and 10%, and the file alone is 403 packets. The \
-             order is what can be compared: k = 8 makes larger packets than cache-flush, k = 50 smaller \
-             ones and more of them.",
+             order is what can be compared; a claim does.",
     needs,
     rows,
 };
 
 const LOSS_PERCENT: f64 = 9.0;
+/// The series of mean sizes.
+pub(super) const SIZE: &str = "mean size: on the link";
+/// The series of numbers of packets.
+pub(super) const COUNT: &str = "packets: on the link";
 /// Each scheme with the ids of the paper's mean size and number of packets.
 const SCHEMES: [(Scheme, Option<[&str; 2]>); 6] = [
     (Scheme::OFF, None),
@@ -61,9 +64,7 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
         };
         let size = mean(|it| it.bytes_down as f64 / it.packets_down.max(1) as f64);
         let count = mean(|it| it.packets_down as f64);
-        for (index, series, estimate, unit) in
-            [(0, "mean size: on the link", size, "bytes"), (1, "packets: on the link", count, "packets")]
-        {
+        for (index, series, estimate, unit) in [(0, SIZE, size, "bytes"), (1, COUNT, count, "packets")] {
             let row = Row::new(FIGURE.id, series, scheme.to_string().as_str(), unit);
             let paper = paper.map(|ids| papers::BYTE_CACHING.value(ids[index]).number());
             rows.push(results.row(row.paper(paper), &cell, estimate, seeds));

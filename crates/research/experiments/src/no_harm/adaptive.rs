@@ -22,12 +22,13 @@ pub const FIGURE: Figure = Figure {
     rows,
 };
 
-const SCHEMES: [Scheme; 4] = [Scheme::ADAPTIVE, Scheme::AdaptiveWithoutLiterals, Scheme::ACKED, Scheme::Bare];
+const SCHEMES: [Scheme; 5] =
+    [Scheme::ADAPTIVE, Scheme::ADAPTIVE_WITHOUT_LITERALS, Scheme::ACKED, Scheme::OFF_ZSTD_ARQ, Scheme::Bare];
 const LOSSES: [f64; 5] = [0.0, 1.0, 5.0, 10.0, 20.0];
 
 fn seeds(plan: &Plan, scheme: Scheme) -> u32 {
     // the others' cells are the grid's
-    let ours = [Scheme::ADAPTIVE, Scheme::AdaptiveWithoutLiterals].contains(&scheme);
+    let ours = [Scheme::ADAPTIVE, Scheme::ADAPTIVE_WITHOUT_LITERALS].contains(&scheme);
     plan.seeds(if ours { 30 } else { 8 }, 2, 2)
 }
 

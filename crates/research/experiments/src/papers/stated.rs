@@ -10,17 +10,24 @@ use serde::{Deserialize, Serialize};
 pub struct Stated {
     number: f64,
     is_percent: bool,
+    tolerance: f64,
 }
 
 impl Stated {
-    pub(super) fn new(number: f64, is_percent: bool) -> Self {
-        Stated { number, is_percent }
+    pub(super) fn new(number: f64, is_percent: bool, tolerance: f64) -> Self {
+        Stated { number, is_percent, tolerance }
     }
 
     /// The number.
     #[must_use]
     pub fn get(self) -> f64 {
         self.number
+    }
+
+    /// How far the number may be off, in its unit: 0 where it is printed.
+    #[must_use]
+    pub fn tolerance(self) -> f64 {
+        self.tolerance
     }
 
     /// A percentage as a share of one.
@@ -30,31 +37,37 @@ impl Stated {
     /// When it is none; so the other two.
     #[must_use]
     pub fn share(self) -> Self {
-        Stated::new(hundredths(self.percent()), false)
+        Stated::new(hundredths(self.percent()), false, self.tolerance / 100.0)
     }
 
     /// The share that a reduction by this percentage leaves, from 0 to 1.
     #[must_use]
     pub fn left(self) -> Self {
-        Stated::new(hundredths(100.0 - self.percent()), false)
+        Stated::new(hundredths(100.0 - self.percent()), false, self.tolerance / 100.0)
     }
 
     /// What one becomes by an increase by a percentage.
     #[must_use]
     pub fn grown(self) -> Self {
-        Stated::new(hundredths(100.0 + self.percent()), false)
+        Stated::new(hundredths(100.0 + self.percent()), false, self.tolerance / 100.0)
     }
 
     /// Its quotient and another.
     #[must_use]
     pub fn over(self, other: Self) -> Self {
-        Stated::new(self.number / other.number, false)
+        let quotient = self.number / other.number;
+        let tolerance = quotient.abs() * (self.relative_tolerance() + other.relative_tolerance());
+        Stated::new(quotient, false, tolerance)
     }
 
     /// The same in a unit of which there are a thousand times as many.
     #[must_use]
     pub fn thousands(self) -> Self {
-        Stated::new(self.number * 1000.0, false)
+        Stated::new(self.number * 1000.0, false, self.tolerance * 1000.0)
+    }
+
+    fn relative_tolerance(self) -> f64 {
+        if self.tolerance == 0.0 { 0.0 } else { self.tolerance / self.number.abs() }
     }
 
     fn percent(self) -> f64 {
@@ -89,7 +102,7 @@ impl Serialize for Stated {
 /// Of rows that were written.
 impl<'de> Deserialize<'de> for Stated {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(Stated::new(f64::deserialize(deserializer)?, false))
+        Ok(Stated::new(f64::deserialize(deserializer)?, false, 0.0))
     }
 }
 
@@ -99,15 +112,24 @@ mod tests {
 
     #[test]
     fn percentages_become_shares_to_the_digit() {
-        let percent = |number| Stated::new(number, true);
+        let percent = |number| Stated::new(number, true, 1.0);
         assert_eq!(percent(14.4).share().to_string(), "0.144");
         assert_eq!(percent(7.0).left().to_string(), "0.93");
         assert_eq!(percent(170.0).grown().to_string(), "2.7");
+        assert_eq!(percent(7.0).left().tolerance(), 0.01);
+    }
+
+    #[test]
+    fn a_quotient_is_off_by_as_much_as_both_of_its_members() {
+        let stated = |number, tolerance| Stated::new(number, false, tolerance);
+        let quotient = stated(2.0, 0.2).over(stated(4.0, 0.2));
+        assert_eq!((quotient.get(), quotient.tolerance()), (0.5, 0.5 * (0.1 + 0.05)));
+        assert_eq!(stated(0.0, 0.0).over(stated(4.0, 0.0)).tolerance(), 0.0);
     }
 
     #[test]
     #[should_panic(expected = "no percentage")]
     fn what_is_no_percentage_is_no_share() {
-        let _ = Stated::new(2.0, false).share();
+        let _ = Stated::new(2.0, false, 0.0).share();
     }
 }

@@ -199,7 +199,7 @@ impl Value {
     }
 
     fn stated(&self, number: f64) -> Stated {
-        Stated::new(number, self.unit() == "%")
+        Stated::new(number, self.unit() == "%", self.tolerance().unwrap_or(0.0))
     }
 }
 

@@ -10,7 +10,7 @@ use crate::estimate::Estimate;
 use crate::figure::{Figure, Need, Results, Setting};
 use crate::row::Row;
 
-/// The second series.
+/// The letter's system as printed, which its claims are judged on.
 pub const FIGURE: Figure = Figure {
     id: "chunk-match",
     title: "The letter's codec: MODP, chunk-match, SHA-1",
@@ -21,7 +21,10 @@ pub const FIGURE: Figure = Figure {
     rows,
 };
 
-const SYSTEMS: [System; 2] = [System::IpReChunks, System::ReboostChunks];
+/// The series of times by those without redundancy elimination.
+pub(super) const TIME: &str = "time to no RE";
+/// The series of bytes on the link by the same.
+pub(super) const BYTES: &str = "bytes to no RE";
 
 fn all() -> [Trial; 3] {
     [System::NoRe, System::IpReChunks, System::ReboostChunks].map(|system| trial(File::Pages, system))
@@ -34,14 +37,14 @@ fn needs(setting: &Setting<'_>) -> Vec<Need> {
 fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     let plain = trial(File::Pages, System::NoRe);
-    for system in SYSTEMS {
+    for system in System::PRINTED {
         let carried = trial(File::Pages, system);
         let row = |series: &str, unit| Row::new(FIGURE.id, series, system.name(), unit);
         rows.push(time(results, row("time", "s"), &carried)?);
-        rows.push(quotient(results, row("time to no RE", "ratio"), &carried, &plain)?);
+        rows.push(quotient(results, row(TIME, "ratio"), &carried, &plain)?);
         let bytes = Estimate::paired_ratio(&pairs(results, &carried, &plain, link_bytes)?);
         let seeds = seeds(&results.setting.plan);
-        rows.push(row("bytes to no RE", "ratio").measured(bytes, results.setting.driver, seeds));
+        rows.push(row(BYTES, "ratio").measured(bytes, results.setting.driver, seeds));
     }
     Ok(rows)
 }

@@ -23,7 +23,8 @@ pub const FIGURE: Figure = Figure {
 };
 
 /// What is carried by whom.
-const SYSTEMS: [System; 3] = [System::NoRe, System::IpRe, System::Reboost];
+const SYSTEMS: [System; 5] =
+    [System::NoRe, System::IpReChunks, System::ReboostChunks, System::IpRe, System::Reboost];
 
 fn seeds(plan: &Plan) -> u32 {
     plan.seeds(30, 1, 3)
@@ -70,10 +71,12 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
             let series = format!("{}: {}", panel(cell), system.name());
             rows.push(time(results, row(series, "s"), &trial(cell, system))?);
         }
-        for other in [System::NoRe, System::IpRe] {
-            let series = format!("{}: REboost to {}", panel(cell), other.name());
-            let (one, other) = (trial(cell, System::Reboost), trial(cell, other));
-            rows.push(quotient(results, row(series, "ratio"), &one, &other)?);
+        for [ip_re, boosted] in [System::PRINTED, System::OURS] {
+            for other in [System::NoRe, ip_re] {
+                let series = format!("{}: {} to {}", panel(cell), boosted.name(), other.name());
+                let (one, other) = (trial(cell, boosted), trial(cell, other));
+                rows.push(quotient(results, row(series, "ratio"), &one, &other)?);
+            }
         }
     }
     Ok(rows)

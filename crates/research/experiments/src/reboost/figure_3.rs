@@ -25,7 +25,8 @@ pub const FIGURE: Figure = Figure {
     rows,
 };
 
-const SYSTEMS: [System; 3] = [System::NoRe, System::IpRe, System::Reboost];
+const SYSTEMS: [System; 5] =
+    [System::NoRe, System::IpReChunks, System::ReboostChunks, System::IpRe, System::Reboost];
 /// For how long the rate is shown: longer than any transfer takes.
 const SHOWN_SECONDS: u32 = 70;
 /// The quotient's series.

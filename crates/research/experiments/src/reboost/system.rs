@@ -32,6 +32,11 @@ const REDUCE: &str = "window_bytes = 32\nsample_bits = 4";
 const CHUNKS: &str = "form = \"hashed\"\nwindow_bytes = 32\nsample_bits = 4";
 
 impl System {
+    /// IP RE and REboost as printed, in the letter's codec, which its claims are judged on.
+    pub const PRINTED: [Self; 2] = [Self::IpReChunks, Self::ReboostChunks];
+    /// The same in our codec.
+    pub const OURS: [Self; 2] = [Self::IpRe, Self::Reboost];
+
     /// What series call it.
     pub fn name(self) -> &'static str {
         match self {

@@ -27,7 +27,8 @@ pub const FIGURE: Figure = Figure {
     rows,
 };
 
-const SYSTEMS: [System; 3] = [System::NoRe, System::IpRe, System::Reboost];
+const SYSTEMS: [System; 5] =
+    [System::NoRe, System::IpReChunks, System::ReboostChunks, System::IpRe, System::Reboost];
 /// A plain segment and its headers: 1448 bytes in 1500.
 const HEADERS: f64 = 1500.0 / 1448.0;
 /// The series.

@@ -51,12 +51,15 @@ fn summary(claims: &[Claim]) -> Markup {
             tr { th { "Claim" } th { "Found" } th {} }
             @for claim in claims {
                 tr {
-                    td { (claim.claim) }
+                    td {
+                        (claim.claim)
+                        @if !claim.series.is_empty() { br; span.about { (claim.series.join("; ")) } }
+                    }
                     td { (claim.found) }
                     @match claim.holds {
                         Some(true) => { td.passed { "passed" } }
                         Some(false) => { td.short { "short" } }
-                        None => { td.unmeasured { "not measured" } }
+                        None => { td.unmeasured { "not asked for" } }
                     }
                 }
             }

@@ -59,7 +59,7 @@ fn line(part: &Part) -> Markup {
             td.narrow {
                 span.passed { (count(Some(true))) " pass" } br;
                 span.short { (count(Some(false))) " fall short" } br;
-                span.unmeasured { (count(None)) " not measured" }
+                span.unmeasured { (count(None)) " not asked for" }
             }
             td.narrow { a href=(format!("{id}.json")) { "JSON" } " " a href=(format!("{id}.csv")) { "CSV" } }
         }

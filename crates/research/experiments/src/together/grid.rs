@@ -41,10 +41,14 @@ pub const ADDED: Figure = Figure {
     title: "What each mechanism adds",
     x: "% of tries lost",
     remark: "The median over seeds of what users waited with a mechanism on, by the same with it off: alone, where nothing \
-             else is on, and last, where everything else is.",
+             else is on, and last, where everything else is. \"by zstd and ARQ\" is everything, and RE alone, by a tunnel that \
+             compresses each packet and repairs the hop's losses, and does nothing else.",
     needs,
     rows: added,
 };
+
+/// How series against the fair baseline begin.
+pub(super) const BY_BASELINE: &str = "by zstd and ARQ";
 
 /// Which mechanisms this driver can switch: the kernel of virtual time has no BPF.
 fn switched(setting: &Setting<'_>) -> usize {
@@ -62,12 +66,18 @@ fn cells(setting: &Setting<'_>) -> Vec<(u32, u32)> {
 }
 
 fn trial((loss_percent, wire_milliseconds): (u32, u32), combination: Combination) -> Trial {
-    Trial { loss_percent, wire_milliseconds, combination }
+    Trial { loss_percent, wire_milliseconds, combination, is_repaired: false }
+}
+
+/// The fair baseline: nothing but compression of each packet and the hop's repair.
+fn baseline(cell: (u32, u32)) -> Trial {
+    Trial { is_repaired: true, ..trial(cell, Combination::NOTHING) }
 }
 
 fn needs(setting: &Setting<'_>) -> Vec<Need> {
     let trials = cells(setting).into_iter().flat_map(|cell| {
-        Combination::of_first(switched(setting)).map(move |combination| trial(cell, combination))
+        let combinations = Combination::of_first(switched(setting));
+        combinations.map(move |combination| trial(cell, combination)).chain([baseline(cell)])
     });
     trials.map(|trial| Need::Scenario(Box::new(trial.scenario(setting, seeds(setting))))).collect()
 }
@@ -162,6 +172,11 @@ impl AgainstBest {
     }
 }
 
+/// The name of a series of what users waited by the fair baseline.
+pub(super) fn by_baseline(wire_milliseconds: u32, name: &str) -> String {
+    format!("{BY_BASELINE}: wire of {wire_milliseconds} ms, {name}")
+}
+
 fn added(results: &Results<'_>) -> Result<Vec<Row>> {
     let setting = &results.setting;
     let count = switched(setting);
@@ -176,6 +191,12 @@ fn added(results: &Results<'_>) -> Result<Vec<Row>> {
                 let row = Row::new(ADDED.id, series, cell.0, "ratio");
                 rows.push(row.measured(estimate, setting.driver, seeds(setting)));
             }
+        }
+        let reduced = Combination::NOTHING.switched(Mechanism::Reduce);
+        for (name, combination) in [("everything", Combination::all_of_first(count)), ("RE", reduced)] {
+            let estimate = quotient(results, trial(cell, combination), baseline(cell))?;
+            let row = Row::new(ADDED.id, by_baseline(cell.1, name), cell.0, "ratio");
+            rows.push(row.measured(estimate, setting.driver, seeds(setting)));
         }
     }
     Ok(rows)

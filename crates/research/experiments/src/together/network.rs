@@ -13,6 +13,8 @@ use super::combination::{Combination, Mechanism};
 use crate::cell::File;
 use crate::figure::Setting;
 use crate::named_node::{self, NamedNode, peer};
+use crate::pair::Carrier;
+use crate::scheme::Scheme;
 
 const CELL: &str = "cell";
 const WIRE: &str = "wire";
@@ -51,13 +53,16 @@ pub struct Trial {
     pub wire_milliseconds: u32,
     /// What is on.
     pub combination: Combination,
+    /// Whether nodes without redundancy elimination compress each packet and repair the hop's losses.
+    pub is_repaired: bool,
 }
 
 impl Trial {
     /// Its scenario's name.
     pub fn name(&self) -> String {
-        let Self { loss_percent, wire_milliseconds, combination } = self;
-        format!("together, {loss_percent}% of tries, {wire_milliseconds} ms, {combination}")
+        let Self { loss_percent, wire_milliseconds, combination, is_repaired } = self;
+        let repaired = if *is_repaired { ", zstd and ARQ" } else { "" };
+        format!("together, {loss_percent}% of tries, {wire_milliseconds} ms, {combination}{repaired}")
     }
 
     /// The scenario, with the seeds from 1 on.
@@ -190,8 +195,15 @@ impl Trial {
             config.push_str("boost = true\n");
         }
         config.push_str(peers);
-        let policy = if has(Mechanism::Reduce) { "adaptive" } else { "off" };
-        let _ = writeln!(config, "[reduce]\npolicy = \"{policy}\"");
+        let scheme = match (has(Mechanism::Reduce), self.is_repaired) {
+            (true, _) => Scheme::ADAPTIVE,
+            (false, false) => Scheme::OFF,
+            (false, true) => Scheme::OFF_ZSTD_ARQ,
+        };
+        let carrier = Carrier::from(scheme);
+        if let Carrier::Tunnel { policy, settings } = &carrier {
+            let _ = writeln!(config, "[reduce]\npolicy = \"{policy}\"\n{settings}");
+        }
         if has(Mechanism::Recover) {
             config.push_str("[snoop]\n");
         }
@@ -201,7 +213,7 @@ impl Trial {
                 let _ = writeln!(config, "interface = \"{CELL}\"");
             }
         }
-        NamedNode { name, place, config }.daemon()
+        NamedNode { name, place, config }.run_by(carrier.program())
     }
 }
 
@@ -250,7 +262,8 @@ mod tests {
 
     #[test]
     fn trials_that_differ_have_names_that_differ_and_nodes_that_say_so() {
-        let trial = |combination| Trial { loss_percent: 10, wire_milliseconds: 20, combination };
+        let trial =
+            |combination| Trial { loss_percent: 10, wire_milliseconds: 20, combination, is_repaired: false };
         let (none, all) = (trial(Combination::NOTHING), trial(Combination::all_of_first(5)));
         assert_ne!(none.name(), all.name());
         let config = |trial: Trial| trial.daemons()[0].config.clone();
@@ -264,5 +277,8 @@ mod tests {
             assert!(!config(trial(all.combination.switched(mechanism))).contains(line), "{line}");
         }
         assert_eq!(all.daemons().len(), none.daemons().len() + 1, "the cache");
+        let repaired = Trial { is_repaired: true, ..none };
+        assert_ne!(repaired.name(), none.name());
+        assert!(config(repaired).contains("arq-only") && config(repaired).contains("literals = true"));
     }
 }

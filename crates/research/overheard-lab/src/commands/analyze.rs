@@ -13,7 +13,7 @@ const METHODS: &str = "\
 The methods of `overheard analyze --help`, and its encoder by the papers' reference policies:
   naive         any earlier packet
   k-distance    packets since the last reference, one in 8
-  tcp-seq       earlier segments of the same flow
+  tcp-seq       segments with a lower sequence
   cache-flush   packets since the last retransmission
 
 Policies are compared without losses. Informed marking and retrieve-on-miss then do what naive does, and are left out.";

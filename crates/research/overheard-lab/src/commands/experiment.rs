@@ -1,16 +1,18 @@
 //! `overheard-lab experiment`: runs a paper again and sets our figures beside its own.
 
 mod all;
+mod claims;
 
 use crate::programs::runner;
-use anyhow::{Context, bail};
+use anyhow::Context;
 use console::Table;
 use daemon::config::Mistake;
 use experiments::cell::File;
 use experiments::contents::Contents;
 use experiments::experiment::{self, Experiment};
+use experiments::kept_claims::Judged;
 use experiments::plan::{Extent, Plan, Traced};
-use experiments::report::{Claim, Heading, Ran};
+use experiments::report::{Heading, Ran};
 use experiments::row::{Driver, Row};
 use experiments::run::{self, Kept, LAB_LANES, Runner};
 use experiments::scheme::Scheme;
@@ -111,11 +113,11 @@ struct Options {
 #[derive(clap::Args)]
 struct Wanted {
     /// Only this figure or table (may be given several times): table-1, 6, grid and so on
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", conflicts_with_all = ["keep", "kept"])]
     figure: Vec<String>,
     /// Only runs with these words in their names (may be given several times); `--list` prints names:
     /// `scenario 1, PH-`, `1 error in 64 Kb`
-    #[arg(long, value_name = "WORDS")]
+    #[arg(long, value_name = "WORDS", conflicts_with_all = ["keep", "kept"])]
     only: Vec<String>,
     /// The number of seeds in every cell, in place of each figure's own number
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100_000))]
@@ -135,6 +137,8 @@ struct Wanted {
     /// Check the claims against the rows, and fail if one does not hold
     #[arg(long)]
     check: bool,
+    #[command(flatten)]
+    claims: claims::List,
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
@@ -199,9 +203,12 @@ fn run_experiment(
             .context("the progress bar")?,
     );
     let started = Instant::now();
-    let rows = experiment::run(&figures, plan, &args.only, &Contents::find(), runner, &progress)
+    let contents = Contents::find();
+    let rows = experiment::run(&figures, plan, &args.only, &contents, runner, &progress)
         .map_err(mistake_if_nothing_is_meant)?;
     progress.finish_and_clear();
+    let asked = experiment.asked(plan, runner.driver, &args.figure, &args.only);
+    let claims = experiment.judge(&rows, asked);
     if let Some(path) = &args.report {
         let heading = Heading {
             title: experiment.title.to_owned(),
@@ -213,11 +220,13 @@ fn run_experiment(
             }],
             commit: run::commit(),
         };
-        let html = experiment.report(&figures, &rows, &(experiment.claims)(&rows), &heading);
+        let html = experiment.report(&figures, &rows, &claims, &heading);
         std::fs::write(path, html).with_context(|| format!("cannot write {}", path.display()))?;
     }
     print(&rows, args.json)?;
-    if args.check { check(&(experiment.claims)(&rows)) } else { Ok(()) }
+    let checked = if args.check { claims::check(&claims) } else { Ok(()) };
+    args.claims.hold(&contents, Judged { experiment: experiment.id, driver: runner.driver, claims })?;
+    checked
 }
 
 /// Words that no run has in its name are a mistake in the command.
@@ -285,21 +294,4 @@ fn table(rows: &[Row]) -> Table {
         ]);
     }
     table
-}
-
-/// Prints every claim to standard error; an error if one falls short.
-fn check(claims: &[Claim]) -> anyhow::Result<()> {
-    for claim in claims {
-        let holds = match claim.holds {
-            Some(true) => "passed",
-            Some(false) => "SHORT",
-            None => "-",
-        };
-        console::hint!("{holds:7} {}: {}", claim.claim, claim.found);
-    }
-    let short = claims.iter().filter(|claim| claim.holds == Some(false)).count();
-    if short > 0 {
-        bail!("{short} of {} claims fall short", claims.len());
-    }
-    Ok(())
 }

@@ -4,11 +4,11 @@
 //! A lost packet makes at most k - 1 others undecodable, of whatever protocol. Packets without enough payload
 //! to be stored are not counted.
 //!
-//! A TCP segment moreover refers to nothing but segments of its flow with strictly lower sequences. Section
-//! V-C does not say so, but section VII has the policy match TCP sequence number encoding for large k, and
-//! without the rule it would match naive encoding: a segment repeated after its reference was lost would be
-//! encoded by means of itself until the next reference is due, which TCP's doubling timeouts put off for
-//! minutes.
+//! That is [`KDistance::printed`]. Under it a segment that is repeated after its reference was lost may be
+//! encoded by means of itself until the next reference is due. [`KDistance::in_flow`] adds the rule of TCP
+//! sequence number encoding: a segment refers to segments of its flow with strictly lower sequences only.
+//! Section V-C does not say so, but section VII has the policy match that encoding for large k. This is our
+//! change.
 
 use super::TcpSeq;
 use re::policy::ReferencePolicy;
@@ -22,16 +22,24 @@ pub struct KDistance {
     /// Packets since the last reference, itself included; `k` when the next one is due.
     since_reference: u32,
     reference: u64,
-    /// The segment that is to refer; `None` for packets without TCP's sequence.
+    /// Whether segments refer to earlier ones of their flow only.
+    is_in_flow: bool,
+    /// The segment that is to refer under that rule; `None` without it, and for packets without TCP's sequence.
     segment: Option<TcpSeq>,
 }
 
 impl KDistance {
-    /// One reference in `k` packets; a k of 0 is taken as 1.
+    /// As section V-C has it, with one reference in `k` packets; a k of 0 is taken as 1.
     #[must_use]
-    pub fn new(k: u32) -> Self {
+    pub fn printed(k: u32) -> Self {
         let k = k.max(1);
-        KDistance { k, since_reference: k, reference: 0, segment: None }
+        KDistance { k, since_reference: k, reference: 0, is_in_flow: false, segment: None }
+    }
+
+    /// With our change: a segment refers to earlier ones of its flow only.
+    #[must_use]
+    pub fn in_flow(k: u32) -> Self {
+        KDistance { is_in_flow: true, ..Self::printed(k) }
     }
 }
 
@@ -43,8 +51,10 @@ impl ReferencePolicy for KDistance {
             self.since_reference = 0;
         }
         self.since_reference += 1;
-        let mut segment = TcpSeq::default();
-        self.segment = segment.admit(sequence, inner).then_some(segment);
+        if self.is_in_flow {
+            let mut segment = TcpSeq::in_flow();
+            self.segment = segment.admit(sequence, inner).then_some(segment);
+        }
         !due
     }
 
@@ -60,7 +70,7 @@ mod tests {
 
     #[test]
     fn every_kth_packet_is_a_reference_and_the_others_reach_back_to_it() {
-        let mut policy = KDistance::new(3);
+        let mut policy = KDistance::printed(3);
         let (packet, inner) = datagram();
         // Link sequences have gaps: packets that the store does not keep take some.
         for (number, sequence) in (100..).step_by(2).take(12).enumerate() {
@@ -74,14 +84,22 @@ mod tests {
     #[test]
     fn a_distance_of_one_refers_to_nothing() {
         for k in [0, 1] {
-            let mut policy = KDistance::new(k);
+            let mut policy = KDistance::printed(k);
             assert!((0..10).all(|sequence| !policy.admit(sequence, &datagram().1)));
         }
     }
 
     #[test]
+    fn a_repeated_segment_may_refer_to_itself_as_printed() {
+        let mut policy = KDistance::printed(8);
+        policy.admit(1, &segment(80, 10).1);
+        assert!(policy.admit(2, &segment(80, 10).1));
+        assert!(policy.may_refer(&stored(1, &segment(80, 10).0)));
+    }
+
+    #[test]
     fn a_repeated_segment_refers_neither_to_itself_nor_to_later_ones() {
-        let mut policy = KDistance::new(8);
+        let mut policy = KDistance::in_flow(8);
         policy.admit(1, &segment(80, 10).1);
         assert!(policy.admit(2, &segment(80, 10).1));
         assert!(!policy.may_refer(&stored(1, &segment(80, 10).0)));

@@ -9,9 +9,12 @@
 //! | [`NAIVE`] | Spring and Wetherall, SIGCOMM 2000 |
 //! | [`CACHE_FLUSH`] | byte-caching paper, section V-A |
 //! | [`TCP_SEQ`] | byte-caching paper, section V-B |
+//! | [`TCP_SEQ_IN_FLOW`] | the same, within a flow: our change |
 //! | [`K_DISTANCE`], [`k_distance()`] | byte-caching paper, section V-C |
+//! | [`K_DISTANCE_IN_FLOW`] | the same with tcp-seq's rule: our change |
 //! | [`INFORMED_MARKING`] | Lumezanu et al., IMC 2010 |
 //! | [`RETRIEVE_ON_MISS`] | byte-caching paper, section VIII |
+//! | [`ARQ_ONLY`] | nothing: a baseline that repairs and does not remove |
 
 mod cache_flush;
 mod informed_marking;
@@ -27,8 +30,9 @@ pub use informed_marking::InformedMarking;
 pub use k_distance::KDistance;
 pub use naive::Naive;
 pub use named::{
-    ALL, CACHE_FLUSH, INFORMED_MARKING, K_DISTANCE, NAIVE, ON_CAPTURES, PAPER_K, PUBLISHED, RETRIEVE_ON_MISS,
-    TCP_SEQ, UnknownPolicy, distance, k_distance, named,
+    ALL, ARQ_ONLY, CACHE_FLUSH, CHANGED, INFORMED_MARKING, K_DISTANCE, K_DISTANCE_IN_FLOW, NAIVE,
+    ON_CAPTURES, PAPER_K, PUBLISHED, RETRIEVE_ON_MISS, TCP_SEQ, TCP_SEQ_IN_FLOW, UnknownPolicy, distance,
+    k_distance, named,
 };
 pub use retrieve_on_miss::RetrieveOnMiss;
 pub use tcp_seq::TcpSeq;

@@ -12,13 +12,13 @@ const fn published(
     describe: fn(Option<u32>) -> String,
     make: fn(Option<u32>) -> Box<dyn ReferencePolicy>,
 ) -> InjectedPolicy {
-    InjectedPolicy { name, k: None, describe, answers_requests: false, make }
+    InjectedPolicy { name, k: None, describe, answers_requests: false, repairs_losses: false, make }
 }
 
 const DISTANCE: InjectedPolicy = published(
     "k-distance",
     |k| format!("packets since the last reference, one in {}", k.unwrap_or(PAPER_K)),
-    |k| Box::new(KDistance::new(k.unwrap_or(PAPER_K))),
+    |k| Box::new(KDistance::printed(k.unwrap_or(PAPER_K))),
 );
 
 /// Any packet sent before. One loss stalls TCP for good.
@@ -32,15 +32,40 @@ pub const CACHE_FLUSH: Policy = Policy::Injected(published(
     |_| Box::new(CacheFlush::default()),
 ));
 
-/// Packets of the same flow with a strictly lower TCP sequence.
+/// Packets with a strictly lower TCP sequence, of whatever flow: the paper's Figure 7 as printed.
 pub const TCP_SEQ: Policy = Policy::Injected(published(
     "tcp-seq",
-    |_| "earlier segments of the same flow".to_owned(),
-    |_| Box::new(TcpSeq::default()),
+    |_| "segments with a lower sequence".to_owned(),
+    |_| Box::new(TcpSeq::printed()),
 ));
 
-/// Packets since the last reference, every k-th being one, with the paper's k.
+/// Packets of the same flow with a strictly lower TCP sequence: tcp-seq with our change.
+pub const TCP_SEQ_IN_FLOW: Policy = Policy::Injected(published(
+    "tcp-seq-in-flow",
+    |_| "earlier segments of the same flow".to_owned(),
+    |_| Box::new(TcpSeq::in_flow()),
+));
+
+/// Packets since the last reference, every k-th being one, with the paper's k: section V-C as printed.
 pub const K_DISTANCE: Policy = Policy::Injected(DISTANCE);
+
+/// The same, where a segment refers to earlier segments of its flow only: k-distance with our change.
+pub const K_DISTANCE_IN_FLOW: Policy = Policy::Injected(published(
+    "k-distance-in-flow",
+    |_| format!("earlier segments of the same flow since the last reference, one in {PAPER_K}"),
+    |_| Box::new(KDistance::in_flow(PAPER_K)),
+));
+
+/// No packet, and the hop sends again what it lost: the repair of the default without its redundancy
+/// elimination.
+pub const ARQ_ONLY: Policy = Policy::Injected(InjectedPolicy {
+    repairs_losses: true,
+    ..published(
+        "arq-only",
+        |_| "nothing; the hop repairs its losses".to_owned(),
+        |_| Box::new(re::policy::Off),
+    )
+});
 
 /// Any packet that the receiver has not reported lost.
 pub const INFORMED_MARKING: Policy = Policy::Injected(published(
@@ -72,6 +97,9 @@ pub const ALL: [Policy; 9] = [
     Policy::Adaptive,
 ];
 
+/// What was changed of the papers' policies, and a baseline.
+pub const CHANGED: [Policy; 3] = [TCP_SEQ_IN_FLOW, K_DISTANCE_IN_FLOW, ARQ_ONLY];
+
 /// The policies that differ where nothing is lost, as on a capture, in the order of a report.
 pub const ON_CAPTURES: [Policy; 5] = [NAIVE, K_DISTANCE, TCP_SEQ, CACHE_FLUSH, Policy::Acked];
 
@@ -96,14 +124,14 @@ pub fn named(name: &str) -> Result<Policy, UnknownPolicy> {
     if let Some(k) = name.strip_prefix("k-distance=") {
         return Ok(k_distance(k.parse().map_err(|_| unknown())?));
     }
-    ALL.into_iter().find(|policy| policy.to_string() == name).ok_or_else(unknown)
+    ALL.into_iter().chain(CHANGED).find(|policy| policy.to_string() == name).ok_or_else(unknown)
 }
 
 /// No policy has this name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "no policy is called {0:?}; there are off, naive, cache-flush, tcp-seq, k-distance, k-distance=K, \
-     informed-marking, retrieve-on-miss, acked and adaptive"
+    "no policy is called {0:?}; there are off, arq-only, naive, cache-flush, tcp-seq, tcp-seq-in-flow, \
+     k-distance, k-distance=K, k-distance-in-flow, informed-marking, retrieve-on-miss, acked and adaptive"
 )]
 pub struct UnknownPolicy(String);
 
@@ -112,9 +140,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_hop_repairs_its_losses_under_two_policies() {
+        let policies = ALL.into_iter().chain(CHANGED);
+        let repaired: Vec<Policy> = policies.filter(|policy| policy.repairs_losses()).collect();
+        assert_eq!(repaired, [Policy::Adaptive, ARQ_ONLY]);
+    }
+
+    #[test]
     fn a_distance_of_the_papers_k_is_the_papers() {
         assert_eq!(k_distance(PAPER_K), K_DISTANCE);
         assert_eq!([K_DISTANCE, k_distance(3), NAIVE].map(distance), [Some(PAPER_K), Some(3), None]);
         assert_ne!(k_distance(3), k_distance(4));
+        assert_eq!(distance(K_DISTANCE_IN_FLOW), None);
     }
 }

@@ -17,6 +17,11 @@ impl Segment {
         inner.tcp_sequence.map(|sequence| Segment { flow: inner.flow, sequence })
     }
 
+    /// Where it starts.
+    pub(super) fn sequence(&self) -> u32 {
+        self.sequence
+    }
+
     /// Whether a stored packet is of the same flow, and if so, whether it starts strictly before this
     /// segment. The packet's own headers say what it was; a comparator can afford to read them again.
     pub(super) fn follows(&self, stored: &Stored<'_>) -> Option<bool> {

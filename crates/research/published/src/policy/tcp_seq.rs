@@ -1,19 +1,36 @@
-//! Packets of the same flow whose TCP sequence is strictly lower (byte-caching paper, section V-B and Figure
-//! 7).
+//! Packets whose TCP sequence is strictly lower (byte-caching paper, section V-B and Figure 7).
 //!
-//! A segment is never encoded by means of a later one or of itself. The paper compares sequences without
-//! saying whose; those of different connections have nothing to do with each other, so other flows are not
-//! referred to. Packets that are not TCP have no sequence and refer to nothing.
+//! A segment is never encoded by means of a later one or of itself. The paper compares the sequences of stored
+//! packets without their flows: [`TcpSeq::printed`]. The sequences of different connections have no order.
+//! [`TcpSeq::in_flow`] therefore refers to packets of the same flow only; this is our change. Packets that are
+//! not TCP have no sequence and refer to nothing.
 
+use super::precedes;
 use super::segment::Segment;
 use re::policy::ReferencePolicy;
 use re::store::Stored;
 use wire::inner::Inner;
 
-/// Refers to earlier segments of the same flow.
-#[derive(Debug, Clone, Copy, Default)]
+/// Refers to segments with a lower sequence.
+#[derive(Debug, Clone, Copy)]
 pub struct TcpSeq {
+    /// Whether packets of other flows are left alone.
+    is_in_flow: bool,
     newest: Option<Segment>,
+}
+
+impl TcpSeq {
+    /// As Figure 7 has it: any packet with a lower sequence.
+    #[must_use]
+    pub fn printed() -> Self {
+        TcpSeq { is_in_flow: false, newest: None }
+    }
+
+    /// With our change: packets of the same flow with a lower sequence.
+    #[must_use]
+    pub fn in_flow() -> Self {
+        TcpSeq { is_in_flow: true, newest: None }
+    }
 }
 
 impl ReferencePolicy for TcpSeq {
@@ -23,7 +40,12 @@ impl ReferencePolicy for TcpSeq {
     }
 
     fn may_refer(&self, stored: &Stored<'_>) -> bool {
-        self.newest.and_then(|segment| segment.follows(stored)) == Some(true)
+        let Some(newest) = self.newest else { return false };
+        if self.is_in_flow {
+            return newest.follows(stored) == Some(true);
+        }
+        let other = Inner::parse(stored.packet).ok().and_then(|other| other.tcp_sequence);
+        other.is_some_and(|other| precedes(other, newest.sequence()))
     }
 }
 
@@ -32,22 +54,34 @@ mod tests {
     use super::*;
     use crate::policy::tests::{datagram, segment, stored};
 
+    fn refers_to(policy: &TcpSeq, port: u16, sequence: u32) -> bool {
+        policy.may_refer(&stored(1, &segment(port, sequence).0))
+    }
+
     #[test]
-    fn only_strictly_earlier_segments_of_the_same_flow_are_referred_to() {
-        let mut policy = TcpSeq::default();
-        assert!(policy.admit(9, &segment(80, 10).1));
-        let refers_to =
-            |policy: &TcpSeq, port, sequence| policy.may_refer(&stored(1, &segment(port, sequence).0));
-        assert!(refers_to(&policy, 80, 9));
-        assert!(!refers_to(&policy, 80, 10), "itself");
-        assert!(!refers_to(&policy, 80, 11), "a later one");
-        assert!(!refers_to(&policy, 81, 9), "another flow");
-        assert!(!policy.may_refer(&stored(1, &datagram().0)));
-        // The sequence has gone round.
-        assert!(refers_to(&policy, 80, u32::MAX - 100));
-        policy.admit(10, &segment(80, u32::MAX - 100).1);
-        assert!(!refers_to(&policy, 80, 10));
-        assert!(!policy.admit(11, &datagram().1));
-        assert!(!refers_to(&policy, 80, 9));
+    fn only_strictly_earlier_segments_are_referred_to() {
+        for mut policy in [TcpSeq::printed(), TcpSeq::in_flow()] {
+            assert!(policy.admit(9, &segment(80, 10).1));
+            assert!(refers_to(&policy, 80, 9));
+            assert!(!refers_to(&policy, 80, 10), "itself");
+            assert!(!refers_to(&policy, 80, 11), "a later one");
+            assert!(!policy.may_refer(&stored(1, &datagram().0)));
+            // The sequence has gone round.
+            assert!(refers_to(&policy, 80, u32::MAX - 100));
+            policy.admit(10, &segment(80, u32::MAX - 100).1);
+            assert!(!refers_to(&policy, 80, 10));
+            assert!(!policy.admit(11, &datagram().1));
+            assert!(!refers_to(&policy, 80, 9));
+        }
+    }
+
+    #[test]
+    fn the_printed_rule_takes_other_flows_and_ours_does_not() {
+        let refers = |mut policy: TcpSeq| {
+            policy.admit(9, &segment(80, 10).1);
+            [9, 10].map(|sequence| refers_to(&policy, 81, sequence))
+        };
+        assert_eq!(refers(TcpSeq::printed()), [true, false]);
+        assert_eq!(refers(TcpSeq::in_flow()), [false, false]);
     }
 }

@@ -165,7 +165,7 @@ impl Buffer {
         for &from in others {
             let taken = std::mem::take(&mut self.blocks[from]);
             self.blocks[into].take_components(&taken);
-            self.bytes += taken.headers.len();
+            self.bytes += taken.names_bytes();
             self.blocks[from] = taken;
             self.clear_block(from);
         }

@@ -1,5 +1,6 @@
 //! `overheard-lab experiment all`: every experiment by everything that runs it, into one folder of pages.
 
+use super::claims;
 use crate::programs::runner;
 use anyhow::bail;
 use console::doctor::{self, State};
@@ -13,7 +14,7 @@ use experiments::site::{Part, Site};
 use experiments::{byte_caching, mesh_cache, no_harm, reboost, refactor, together, xbc};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use lab::virtual_time::Kernel;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 const EXPERIMENTS: [&Experiment; 8] = [
@@ -47,12 +48,8 @@ pub struct All {
     /// 26 in a quick run
     #[arg(long)]
     lanes: Option<usize>,
-    /// Fail if a claim on this list does not hold, and name claims that hold and are not on it
-    #[arg(long, value_name = "FILE")]
-    kept: Option<PathBuf>,
-    /// Put the claims that hold on this list; of what does not run now, the list keeps what it has
-    #[arg(long, value_name = "FILE", conflicts_with = "kept")]
-    keep: Option<PathBuf>,
+    #[command(flatten)]
+    list: claims::List,
 }
 
 impl All {
@@ -64,7 +61,7 @@ impl All {
 /// Runs what can be run; what cannot is named, on the page and here. An error if something failed that could
 /// be run.
 pub fn run(args: &All) -> anyhow::Result<()> {
-    let kept = args.kept.as_deref().map(KeptClaims::read).transpose()?;
+    let kept = args.list.kept.as_deref().map(KeptClaims::read).transpose()?;
     let site = Site::in_folder(args.report.clone(), run::commit(), args.quick, args.seeds)?;
     let contents = Contents::find();
     let passes: Vec<(&Experiment, Driver)> = EXPERIMENTS
@@ -113,39 +110,19 @@ pub fn run(args: &All) -> anyhow::Result<()> {
     whole.finish_and_clear();
     say!("{}", index.display())?;
     let judged: Vec<Judged> = parts.iter().flat_map(|part| part.judged.clone()).collect();
-    if let Some(path) = &args.keep {
-        keep(path, &contents, &judged)?;
+    if let Some(path) = &args.list.keep {
+        claims::keep(path, &contents, &judged)?;
     }
-    let lost = kept.map_or(Ok(0), |kept| compare(&kept, &contents, &judged))?;
-    if failed > 0 {
-        bail!("{failed} experiments could not be run to their end; the page says why")
-    } else if lost > 0 {
-        bail!("{lost} claims on the list do not hold")
-    } else {
-        Ok(())
-    }
-}
-
-/// Puts the claims that hold on a list, which may be there already.
-fn keep(path: &Path, contents: &Contents, judged: &[Judged]) -> anyhow::Result<()> {
-    let mut list = if path.exists() { KeptClaims::read(path)? } else { KeptClaims::default() };
-    list.keep(contents, judged);
-    list.write(path)
-}
-
-/// Tells what differs from a list: how many of its claims do not hold.
-fn compare(list: &KeptClaims, contents: &Contents, judged: &[Judged]) -> anyhow::Result<usize> {
-    let differences = list.compare(contents, judged);
+    let differences = kept.map(|kept| kept.compare(&contents, &judged)).unwrap_or_default();
     for experiment in &differences.not_run {
         say!("not held against the list, since it did not run: {experiment}")?;
     }
-    for claim in &differences.gained {
-        say!("holds and is not on the list: {claim}")?;
+    let held = claims::tell(&differences);
+    if failed > 0 {
+        bail!("{failed} experiments could not be run to their end; the page says why")
+    } else {
+        held
     }
-    for claim in &differences.lost {
-        say!("does not hold and is on the list: {claim}")?;
-    }
-    Ok(differences.lost.len())
 }
 
 /// What runs an experiment; in the quick form not also this machine's kernel, whose seconds are seconds.
