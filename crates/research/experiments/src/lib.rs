@@ -21,6 +21,7 @@ pub mod estimate;
 pub mod experiment;
 pub mod figure;
 pub mod kept_claims;
+pub mod kept_rows;
 pub mod mesh_cache;
 mod named_node;
 pub mod no_harm;

@@ -196,6 +196,12 @@ pub fn commit() -> String {
     said(&mut git).unwrap_or_else(|| format!("version {}", env!("CARGO_PKG_VERSION")))
 }
 
+/// Today, as in 2012-06-18; empty where the system cannot say it.
+#[must_use]
+pub fn date() -> String {
+    said(std::process::Command::new("date").args(["-u", "+%F"])).unwrap_or_default()
+}
+
 /// What a command prints, if it succeeds.
 fn said(command: &mut std::process::Command) -> Option<String> {
     let output = command.output().ok().filter(|output| output.status.success())?;

@@ -10,11 +10,27 @@ use serde::{Deserialize, Serialize};
 pub struct Stated {
     number: f64,
     is_percent: bool,
+    /// The values that it follows from, two of them for a quotient.
+    sources: [Option<Source>; 2],
+}
+
+/// A value of the register: its paper and its number in the order of the text.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Source {
+    pub paper: &'static str,
+    pub index: usize,
 }
 
 impl Stated {
-    pub(super) fn new(number: f64, is_percent: bool) -> Self {
-        Stated { number, is_percent }
+    pub(super) fn new(number: f64, is_percent: bool, source: Option<Source>) -> Self {
+        Stated { number, is_percent, sources: [source, None] }
+    }
+
+    /// The ids of the values that it follows from, each behind its paper's name and a slash.
+    #[must_use]
+    pub fn sources(self) -> Vec<String> {
+        let id = |source: Source| Some(format!("{}/{}", source.paper, id_of(source)?));
+        self.sources.into_iter().flatten().filter_map(id).collect()
     }
 
     /// The number.
@@ -30,37 +46,46 @@ impl Stated {
     /// When it is none; so the other two.
     #[must_use]
     pub fn share(self) -> Self {
-        Stated::new(hundredths(self.percent()), false)
+        self.becomes(hundredths(self.percent()))
     }
 
     /// The share that a reduction by this percentage leaves, from 0 to 1.
     #[must_use]
     pub fn left(self) -> Self {
-        Stated::new(hundredths(100.0 - self.percent()), false)
+        self.becomes(hundredths(100.0 - self.percent()))
     }
 
     /// What one becomes by an increase by a percentage.
     #[must_use]
     pub fn grown(self) -> Self {
-        Stated::new(hundredths(100.0 + self.percent()), false)
+        self.becomes(hundredths(100.0 + self.percent()))
     }
 
     /// Its quotient and another.
     #[must_use]
     pub fn over(self, other: Self) -> Self {
-        Stated::new(self.number / other.number, false)
+        let sources = [self.sources[0], other.sources[0]];
+        Stated { sources, ..self.becomes(self.number / other.number) }
     }
 
     /// The same in a unit of which there are a thousand times as many.
     #[must_use]
     pub fn thousands(self) -> Self {
-        Stated::new(self.number * 1000.0, false)
+        self.becomes(self.number * 1000.0)
+    }
+
+    fn becomes(self, number: f64) -> Self {
+        Stated { number, is_percent: false, ..self }
     }
 
     fn percent(self) -> f64 {
         assert!(self.is_percent, "{self} is no percentage");
         self.number
     }
+}
+
+fn id_of(source: Source) -> Option<&'static str> {
+    Some(super::named(source.paper)?.values().get(source.index)?.id())
 }
 
 /// So many hundredths, as near as can be to what the decimal digits say.
@@ -89,7 +114,7 @@ impl Serialize for Stated {
 /// Of rows that were written.
 impl<'de> Deserialize<'de> for Stated {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(Stated::new(f64::deserialize(deserializer)?, false))
+        Ok(Stated::new(f64::deserialize(deserializer)?, false, None))
     }
 }
 
@@ -99,7 +124,7 @@ mod tests {
 
     #[test]
     fn percentages_become_shares_to_the_digit() {
-        let percent = |number| Stated::new(number, true);
+        let percent = |number| Stated::new(number, true, None);
         assert_eq!(percent(14.4).share().to_string(), "0.144");
         assert_eq!(percent(7.0).left().to_string(), "0.93");
         assert_eq!(percent(170.0).grown().to_string(), "2.7");
@@ -108,6 +133,15 @@ mod tests {
     #[test]
     #[should_panic(expected = "no percentage")]
     fn what_is_no_percentage_is_no_share() {
-        let _ = Stated::new(2.0, false).share();
+        let _ = Stated::new(2.0, false, None).share();
+    }
+
+    #[test]
+    fn what_follows_from_values_names_them() {
+        let value = |id| super::super::BYTE_CACHING.value(id).number();
+        let saved = value("section-6/bytes-saved-no-loss");
+        assert_eq!(saved.left().sources(), ["byte-caching/section-6/bytes-saved-no-loss"]);
+        let quotient = saved.over(value("section-1/cited-utilization"));
+        assert_eq!(quotient.sources()[1], "byte-caching/section-1/cited-utilization");
     }
 }

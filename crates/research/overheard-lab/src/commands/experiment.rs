@@ -1,6 +1,7 @@
 //! `overheard-lab experiment`: runs a paper again and sets our figures beside its own.
 
 mod all;
+mod keep;
 
 use crate::programs::runner;
 use anyhow::{Context, bail};
@@ -17,6 +18,7 @@ use experiments::scheme::Scheme;
 use experiments::wanted::{Named, NothingMeant};
 use experiments::{byte_caching, mesh_cache, no_harm, reboost, refactor, together, xbc};
 use indicatif::{ProgressBar, ProgressStyle};
+use keep::Keeping;
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -135,6 +137,9 @@ struct Wanted {
     /// Check the claims against the rows, and fail if one does not hold
     #[arg(long)]
     check: bool,
+    /// Keep the rows in this folder, in the place of older rows of the same figures; documents are made from docs/rows
+    #[arg(long, value_name = "DIR", conflicts_with = "list")]
+    keep_rows: Option<PathBuf>,
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
@@ -194,14 +199,23 @@ fn run_experiment(
             .map_err(mistake_if_nothing_is_meant)?;
         return list(&runs, args.json);
     }
+    let keeping = args
+        .keep_rows
+        .as_deref()
+        .map(|folder| Keeping::in_folder(folder, experiment, &figures, (plan, &args.only), runner));
+    let keeping = keeping.transpose()?;
+    let contents = Contents::find();
     let progress = ProgressBar::new(0).with_style(
         ProgressStyle::with_template("{wide_bar} {pos}/{len} runs, {elapsed} of {duration}  {msg:40!}")
             .context("the progress bar")?,
     );
     let started = Instant::now();
-    let rows = experiment::run(&figures, plan, &args.only, &Contents::find(), runner, &progress)
+    let rows = experiment::run(&figures, plan, &args.only, &contents, runner, &progress)
         .map_err(mistake_if_nothing_is_meant)?;
     progress.finish_and_clear();
+    if let Some(keeping) = keeping {
+        keeping.keep(&rows, &contents, started.elapsed())?;
+    }
     if let Some(path) = &args.report {
         let heading = Heading {
             title: experiment.title.to_owned(),
