@@ -178,18 +178,6 @@ fn simulate_cells(
 mod tests {
     use super::*;
     use crate::plan::Traced;
-    use crate::{byte_caching, mesh_cache, no_harm, reboost, refactor, together, xbc};
-
-    const EXPERIMENTS: [Experiment; 8] = [
-        refactor::EXPERIMENT,
-        byte_caching::EXPERIMENT,
-        no_harm::EXPERIMENT,
-        refactor::WITH_TCP,
-        reboost::EXPERIMENT,
-        xbc::EXPERIMENT,
-        mesh_cache::EXPERIMENT,
-        together::EXPERIMENT,
-    ];
 
     #[test]
     fn every_figure_makes_do_with_what_was_wanted_of_it_and_only_then() {
@@ -198,7 +186,7 @@ mod tests {
         let plan = Plan { extent: Extent::Quick, seeds: None, trace: Traced::default() };
         let setting = Setting { plan, testbed: &testbed, contents: &contents, driver: Driver::Virtual };
         let (readings, outcomes) = (Readings::new(), Outcomes::new());
-        for figure in EXPERIMENTS.iter().flat_map(|experiment| experiment.figures) {
+        for figure in crate::ALL.iter().flat_map(|experiment| experiment.figures) {
             let needs = (figure.needs)(&setting);
             if needs.is_empty() {
                 continue;
@@ -219,7 +207,7 @@ mod tests {
         let contents = Contents::substitutes();
         let testbed = Testbed::new(&contents).unwrap();
         let (readings, outcomes) = (Readings::new(), Outcomes::new());
-        for figure in EXPERIMENTS.iter().flat_map(|experiment| experiment.figures) {
+        for figure in crate::ALL.iter().flat_map(|experiment| experiment.figures) {
             assert!(!told(figure.remark).contains(['{', '}']), "{}", figure.id);
             for extent in [Extent::Whole, Extent::Quick, Extent::Corner] {
                 let plan = Plan { extent, seeds: None, trace: Traced::default() };
