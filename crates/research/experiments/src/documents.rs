@@ -3,8 +3,10 @@
 //! A document has blocks between `<!-- rows: BEGIN KIND ... -->` and `<!-- rows: END -->`:
 //!
 //! - `figure EXPERIMENT DRIVER FIGURE`: all rows of a figure, or the command that gives them;
+//! - `bench NAME`: the rows of a benchmark;
 //! - `table NAME`: the lines of a table that `tables.toml` beside the rows chooses.
 
+mod bench;
 mod chosen;
 mod extent;
 mod figure;
@@ -67,8 +69,9 @@ impl Source {
             ["figure", experiment, driver, figure] => {
                 figure::block(self, experiment, driver.parse().map_err(anyhow::Error::msg)?, figure)
             }
+            ["bench", name] => Ok(bench::block(&self.rows, name)),
             ["table", name] => self.tables.block(name, &self.rows),
-            _ => bail!("there are blocks `figure EXPERIMENT DRIVER FIGURE` and `table NAME`"),
+            _ => bail!("there are blocks `figure EXPERIMENT DRIVER FIGURE`, `bench NAME` and `table NAME`"),
         }
     }
 }
@@ -118,17 +121,13 @@ pub fn blocks(document: &str) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kept_rows::{KeptRun, Origin};
+    use crate::kept_rows::{BENCH, KeptRun, Origin};
     use crate::papers;
     use crate::row::{Driver, Row};
 
-    fn source(value: f64) -> (tempfile::TempDir, Source) {
-        let folder = tempfile::tempdir().unwrap();
-        let mut kept = KeptRows::read(folder.path()).unwrap();
-        let paper = papers::BYTE_CACHING.value("table-2/tcp-seq/bytes/loss-5").number();
-        let row = Row::new("table-2", "bytes: tcp-seq", 5.0, "ratio").exactly(value).paper(paper);
-        let plain = Row::new("table-2", "bytes: acked", 5.0, "ratio").exactly(0.25);
-        let run = KeptRun {
+    /// A run of Table II without rows.
+    fn run() -> KeptRun {
+        KeptRun {
             figure: "table-2".to_owned(),
             command: "overheard-lab experiment byte-caching --figure table-2 --quick".to_owned(),
             quick: true,
@@ -139,8 +138,17 @@ mod tests {
             contents: Origin::Made,
             inputs: "00".to_owned(),
             core_seconds_each: Some(2.0),
-            rows: vec![row, plain],
-        };
+            rows: Vec::new(),
+        }
+    }
+
+    fn source(value: f64) -> (tempfile::TempDir, Source) {
+        let folder = tempfile::tempdir().unwrap();
+        let mut kept = KeptRows::read(folder.path()).unwrap();
+        let paper = papers::BYTE_CACHING.value("table-2/tcp-seq/bytes/loss-5").number();
+        let row = Row::new("table-2", "bytes: tcp-seq", 5.0, "ratio").exactly(value).paper(paper);
+        let plain = Row::new("table-2", "bytes: acked", 5.0, "ratio").exactly(0.25);
+        let run = KeptRun { rows: vec![row, plain], ..run() };
         kept.keep("byte-caching", Driver::Virtual, vec![run]).unwrap();
         fs::write(folder.path().join("tables.toml"), TABLES).unwrap();
         let source = Source::in_folder(folder.path()).unwrap();
@@ -205,6 +213,37 @@ Before.\n<!-- rows: BEGIN figure byte-caching virtual table-2 -->\nold\n<!-- row
         assert!(made.contains("**Not run.**"), "{made}");
         assert!(made.contains("`overheard-lab experiment byte-caching --figure 10`"), "{made}");
         assert!(made.contains("core-hours"), "{made}");
+    }
+
+    #[test]
+    fn a_benchmark_has_its_rows_and_the_machine() {
+        let (folder, source) = source(1.0);
+        assert!(source.block("bench codec").unwrap().contains("**Not run.**"));
+        let row = Row::new("codec", "encode", "median", "Gbit/s").exactly(2.5);
+        let mut kept = source.rows;
+        let run = KeptRun { figure: "codec".to_owned(), rows: vec![row], ..run() };
+        kept.keep(BENCH, Driver::Lab, vec![run]).unwrap();
+        let made = Source::in_folder(folder.path()).unwrap().block("bench codec").unwrap();
+        for wanted in ["by the clock of one machine", "a kernel", "| encode (Gbit/s) | 2.5 |"] {
+            assert!(made.contains(wanted), "{wanted}\n{made}");
+        }
+    }
+
+    #[test]
+    fn rows_of_contents_that_not_everybody_has_are_marked() {
+        let (folder, source) = source(1.0);
+        let mut kept = source.rows;
+        let row = Row::new("10", "a", 1.0, "s").exactly(2.5);
+        let run = KeptRun { figure: "10".to_owned(), contents: Origin::DataFolder, rows: vec![row], ..run() };
+        kept.keep("byte-caching", Driver::Virtual, vec![run]).unwrap();
+        let source = Source::in_folder(folder.path()).unwrap();
+        let marked = |figure: &str| {
+            source
+                .block(&format!("figure byte-caching virtual {figure}"))
+                .unwrap()
+                .contains("not everybody has")
+        };
+        assert!(marked("10") && !marked("table-2"));
     }
 
     #[test]

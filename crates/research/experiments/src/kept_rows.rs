@@ -3,10 +3,12 @@
 //! A folder has a file for each experiment and driver, `EXPERIMENT-DRIVER.jsonl`. A line is a run or a row of the run
 //! above it. A run names the commit, kernel, date and contents, and the command that gives its rows again.
 
+mod again;
 mod command;
 mod file;
 mod inputs;
 
+pub use again::differences;
 pub use command::command;
 pub use inputs::digest;
 
@@ -58,6 +60,9 @@ pub enum Origin {
     /// The folder in `OVERHEARD_DATA`.
     DataFolder,
 }
+
+/// In the place of an experiment's id: benchmarks of one machine.
+pub const BENCH: &str = "bench";
 
 /// The experiment and the driver of a file.
 pub type Key = (String, Driver);

@@ -59,7 +59,7 @@ fn whole(
 }
 
 /// What gave rows, as an item of a list.
-fn provenance(run: &KeptRun, driver: Driver) -> String {
+pub(super) fn provenance(run: &KeptRun, driver: Driver) -> String {
     let extent = match (run.quick, run.partial) {
         (true, _) => "quick form: a few cells and seeds",
         (false, true) => "some runs of the figure",
@@ -135,7 +135,7 @@ pub(super) fn interval(row: &Row) -> String {
 }
 
 /// Rows without values to compare: a line for each series, or for each place where there are many.
-fn matrix(rows: &[&Row], x: &str) -> Table {
+pub(super) fn matrix(rows: &[&Row], x: &str) -> Table {
     let series = distinct(rows.iter().map(|row| (&row.series, &row.unit)));
     let places = distinct(rows.iter().map(|row| &row.x));
     let value = |series: &(&String, &String), x: &X| {

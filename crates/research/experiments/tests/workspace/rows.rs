@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use experiments::ALL;
 use experiments::documents::{self, Source};
-use experiments::kept_rows::{KeptRows, Origin};
+use experiments::kept_rows::{BENCH, KeptRows};
 use experiments::papers;
 
 use crate::workspace;
@@ -19,21 +19,36 @@ const PAGES: [&str; 5] =
 const NAMES: [&str; 7] =
     ["the paper", "the letter", "REfactor", "REboost", "XBC", "MeshCache", "yte caching"];
 
+/// Words before a number that is a name.
+const BEFORE_NAMES: [&str; 5] = ["section", "sections", "version", "Linux", "uPlot"];
+
 fn pages_in(folder: &str) -> Vec<PathBuf> {
     let folder = workspace().join(folder);
     let pages = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     pages.filter(|path| path.extension().is_some_and(|ending| ending == "md")).collect()
 }
 
+/// The paragraphs, items and lines of tables, each line with the heads of its table; without fenced blocks.
 fn paragraphs(text: &str) -> Vec<String> {
-    let mut is_code = false;
-    let kept = text.lines().filter(|line| {
+    let (mut is_code, mut heads) = (false, None);
+    let mut kept = String::new();
+    for line in text.lines() {
         let is_fence = line.trim_start().starts_with("```");
         is_code ^= is_fence;
-        !is_code && !is_fence
-    });
-    let text = kept.map(|line| if line.starts_with("- ") { format!("\n{line}") } else { line.to_owned() });
-    text.collect::<Vec<_>>().join("\n").split("\n\n").map(str::to_owned).collect()
+        if is_code || is_fence {
+            continue;
+        }
+        if line.starts_with('|') {
+            let heads = heads.get_or_insert(line);
+            kept.push_str(&format!("\n{heads}\n{line}\n"));
+        } else {
+            heads = None;
+            kept.push_str(if line.starts_with("- ") { "\n" } else { "" });
+            kept.push_str(line);
+            kept.push('\n');
+        }
+    }
+    kept.split("\n\n").map(str::to_owned).collect()
 }
 
 /// The percentages, ratios and multiples in a text, outside of code: 12%, .81, 0.8, 2.5 times, +14.
@@ -115,13 +130,15 @@ fn the_results_have_every_figure_of_every_experiment() {
 }
 
 #[test]
-fn kept_rows_are_of_contents_that_anybody_has_and_of_figures_that_there_are() {
+fn kept_rows_name_a_commit_and_figures_that_there_are() {
     let kept = KeptRows::read(&workspace().join("docs/rows")).unwrap();
     for ((experiment, driver), run) in kept.all() {
         let place = format!("{experiment} by {driver}, figure {}", run.figure);
-        assert_eq!(run.contents, Origin::Made, "{place}");
         assert!(!run.commit.ends_with("-dirty") && !run.date.is_empty(), "{place}: {run:?}");
         assert!(!run.rows.is_empty(), "{place}");
+        if experiment == BENCH {
+            continue;
+        }
         let experiment = ALL.iter().find(|it| it.id == experiment).expect(&place);
         assert!(experiment.figures.iter().any(|figure| figure.id == run.figure), "{place}");
     }
@@ -170,6 +187,8 @@ fn the_papers_values_in_kept_rows_are_those_of_the_register() {
 #[test]
 fn figures_are_found_where_they_stand() {
     assert_eq!(figures("saves 12% and (.81), 2.5 times, +14%."), ["12%", "(.81),", "2.5", "+14%."]);
-    assert!(figures("`.81` of section 5.3.1, 32 MiB in 2017, RFC 8290").is_empty());
+    assert!(figures("`.81` of section 5.3.1, 32 MiB in 2017, RFC 8290, 802.11 of Linux 6.4").is_empty());
     assert_eq!(paragraphs("a\n```\n.5\n```\nb\n- c\n- d").len(), 3);
+    let table = paragraphs("| | the paper |\n|---|---|\n| a | 12% |");
+    assert!(table.iter().any(|line| line.contains("the paper") && line.contains("12%")));
 }
