@@ -3,7 +3,6 @@
 use anyhow::Result;
 
 use crate::contents::Contents;
-use crate::experiment::Experiment;
 use crate::figure::{Figure, Setting};
 use crate::kept_rows::KeptRun;
 use crate::plan::{Extent, Plan, Traced};
@@ -33,15 +32,9 @@ impl Extents {
     }
 
     /// A sentence on how long a whole figure takes, by what runs of the same experiment took.
-    pub fn cost(
-        &self,
-        experiment: &Experiment,
-        figure: Figure,
-        driver: Driver,
-        kept: &[KeptRun],
-    ) -> Result<String> {
+    pub fn cost(&self, figure: Figure, driver: Driver, kept: &[KeptRun]) -> Result<String> {
         let Some(runs) = self.runs(figure, driver)? else {
-            return Ok(format!("It is computed in one process, by {}.", experiment.id));
+            return Ok("It is computed in one process.".to_owned());
         };
         let of_figure = kept.iter().filter(|run| run.figure == figure.id);
         let mut seconds: Vec<f64> = of_figure.filter_map(|run| run.core_seconds_each).collect();
@@ -53,6 +46,8 @@ impl Extents {
         }
         let each = seconds.iter().sum::<f64>() / seconds.len() as f64;
         let hours = super::number::number(f64::from(runs) * each / 3600.0);
-        Ok(format!("It has {runs} runs, about {hours} core-hours by the runs that are kept."))
+        Ok(format!(
+            "It has {runs} runs, at most about {hours} core-hours by the kept runs, on a busy machine."
+        ))
     }
 }

@@ -37,6 +37,9 @@ pub(super) fn block(source: &Source, experiment: &str, driver: Driver, figure: &
     let rows: Vec<&Row> = runs.iter().flat_map(|run| &run.rows).collect();
     let (compared, others): (Vec<&Row>, Vec<&Row>) =
         rows.into_iter().partition(|row| row.paper.is_some() || row.goal.is_some());
+    if compared.is_empty() {
+        text.push_str("- No row is the same quantity as a value that a paper prints, and none has a goal.\n");
+    }
     for table in [beside(&compared, figure.x), matrix(&others, figure.x)] {
         if !table.is_empty() {
             text.push('\n');
@@ -55,7 +58,7 @@ fn whole(
     kept: &[KeptRun],
 ) -> Result<String> {
     let command = kept_rows::command(experiment, driver, figure.id);
-    Ok(format!("`{command}`. {}", source.extents.cost(experiment, figure, driver, kept)?))
+    Ok(format!("`{command}`. {}", source.extents.cost(figure, driver, kept)?))
 }
 
 /// What gave rows, as an item of a list.
