@@ -247,6 +247,15 @@ Before.\n<!-- rows: BEGIN figure byte-caching virtual table-2 -->\nold\n<!-- row
     }
 
     #[test]
+    fn a_line_of_a_series_that_no_row_has_is_refused() {
+        let (folder, _) = source(1.0);
+        let tables = TABLES.replace("bytes: tcp-seq", "bytes: tcp-sea");
+        fs::write(folder.path().join("tables.toml"), tables).unwrap();
+        let why = Source::in_folder(folder.path()).unwrap().block("table summary").unwrap_err();
+        assert!(why.to_string().contains("tcp-sea"), "{why}");
+    }
+
+    #[test]
     fn a_block_of_nothing_is_refused() {
         let (_folder, source) = source(1.0);
         for wrong in ["figure byte-caching virtual 99", "figure nobody sim 1", "table nothing", "rows"] {

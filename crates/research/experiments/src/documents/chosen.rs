@@ -48,9 +48,13 @@ impl Tables {
             let [said, place] = line.said()?;
             let [experiment, driver, figure] = line.place()?;
             let driver: Driver = driver.parse().map_err(anyhow::Error::msg)?;
-            let found = kept.of(experiment, driver).iter().filter(|run| run.figure == figure);
-            let mut found = found.flat_map(|run| run.rows.iter().map(move |row| (run, row)));
-            let of_row = match found.find(|(_, row)| row.series == line.series && row.x == line.x) {
+            let runs = kept.of(experiment, driver).iter().filter(|run| run.figure == figure);
+            let rows: Vec<(&KeptRun, &Row)> =
+                runs.flat_map(|run| run.rows.iter().map(move |row| (run, row))).collect();
+            let is_known = rows.is_empty() || rows.iter().any(|(_, row)| row.series == line.series);
+            ensure!(is_known, "no kept row of {} has the series {:?}", line.rows, line.series);
+            let found = rows.iter().find(|(_, row)| row.series == line.series && row.x == line.x);
+            let of_row = match found {
                 Some((run, row)) => ours(run, row, &said, &place),
                 None => [said, place, String::new(), "not run".to_owned(), String::new(), String::new()],
             };

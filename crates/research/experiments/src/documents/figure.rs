@@ -35,8 +35,11 @@ pub(super) fn block(source: &Source, experiment: &str, driver: Driver, figure: &
         text.push_str(&format!("- The whole figure: {whole}\n"));
     }
     let rows: Vec<&Row> = runs.iter().flat_map(|run| &run.rows).collect();
-    let (compared, others): (Vec<&Row>, Vec<&Row>) =
-        rows.into_iter().partition(|row| row.paper.is_some() || row.goal.is_some());
+    let is_compared = |row: &Row| row.paper.is_some() || row.goal.is_some();
+    let compared: Vec<&Row> = rows.iter().copied().filter(|row| is_compared(row)).collect();
+    // a series of which some is not compared stands whole in the second table
+    let is_beyond = |row: &Row| rows.iter().any(|it| it.series == row.series && !is_compared(it));
+    let others: Vec<&Row> = rows.iter().copied().filter(|row| is_beyond(row)).collect();
     if compared.is_empty() {
         text.push_str("- No row is the same quantity as a value that a paper prints, and none has a goal.\n");
     }

@@ -63,10 +63,9 @@ fn figures(text: &str) -> Vec<String> {
             has_digits && digits.chars().all(|letter| letter.is_ascii_digit() || ".,–".contains(letter));
         let is_ratio = digits.split_once('.').is_some_and(|(_, rest)| !rest.is_empty());
         let is_multiple = words.get(index + 1).is_some_and(|next| next.starts_with("times"));
-        // a section of a paper or an RFC is named by its number
-        let is_place =
-            index > 0 && ["section", "sections", "Section", "version", "and"].contains(&words[index - 1]);
-        is_number && !is_place && (word.contains('%') || is_ratio || is_multiple)
+        // a section of a paper, a version and a standard are named by their number
+        let is_name = index > 0 && BEFORE_NAMES.contains(&words[index - 1]) || digits.starts_with("802.11");
+        is_number && !is_name && (word.contains('%') || is_ratio || is_multiple)
     };
     (0..words.len()).filter(|index| is_figure(*index)).map(|index| words[index].to_owned()).collect()
 }
