@@ -167,6 +167,13 @@ rows = \"xbc virtual 6\"
 series = \"mean\"
 x = 2
 paper = \"xbc/section-5.d/gain\"
+[[summary]]
+what = \"load\"
+rows = \"meshcache virtual 14\"
+series = \"gateway load\"
+x = \"PH-BCP\"
+paper = \"meshcache/section-1/testbed-gateway\"
+paper_as = \"left\"
 ";
 
     const DOCUMENT: &str = "\
@@ -188,6 +195,7 @@ Before.\n<!-- rows: BEGIN figure byte-caching virtual table-2 -->\nold\n<!-- row
             "| bytes by those of no removal | ",
             "not run",
             "5 to 20%",
+            "| load | 0.62 | Section 1",
             "After.\n",
         ] {
             assert!(filled.contains(wanted), "{wanted}\n{filled}");

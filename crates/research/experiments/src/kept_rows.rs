@@ -10,7 +10,7 @@ mod inputs;
 
 pub use again::differences;
 pub use command::command;
-pub use inputs::digest;
+pub use inputs::Inputs;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -41,7 +41,7 @@ pub struct KeptRun {
     pub date: String,
     /// Where the contents come from.
     pub contents: Origin,
-    /// A hash of the contents, and of the scenarios and seeds where the figure has any ([`digest`]).
+    /// A hash of the contents, and of the scenarios and seeds where the figure has any ([`Inputs`]).
     pub inputs: String,
     /// Processor seconds that one run of one seed took, on average over the command; none where nothing counted them.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -11,7 +11,7 @@ use super::figure::{interval, place};
 use super::markdown::Table;
 use super::number::number;
 use crate::kept_rows::{KeptRows, KeptRun};
-use crate::papers;
+use crate::papers::{self, Content};
 use crate::row::{Driver, Row, X};
 
 /// All tables, by name.
@@ -32,6 +32,22 @@ struct Line {
     x: X,
     /// The paper's value, by paper and id, where the row has none.
     paper: Option<String>,
+    /// What the row has of the paper's percentage; the percentage itself where this is not said.
+    #[serde(default)]
+    paper_as: As,
+}
+
+/// What becomes of a percentage.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum As {
+    /// It stays.
+    #[default]
+    Stated,
+    /// The share that a reduction by it leaves.
+    Left,
+    /// What one becomes by an increase by it.
+    Grown,
 }
 
 impl Tables {
@@ -77,7 +93,14 @@ impl Line {
         let value = papers::named(paper).and_then(|paper| paper.find(id));
         let value = value.with_context(|| format!("no paper says {name}"))?;
         ensure!(!place(name).is_empty(), "{name} has no place");
-        Ok([value.to_string(), place(name)])
+        let is_number = matches!(value.content(), Content::Number(_)) && value.unit() == "%";
+        ensure!(self.paper_as == As::Stated || is_number, "{name} is no percentage");
+        let said = match self.paper_as {
+            As::Stated => value.to_string(),
+            As::Left => number(value.number().left().get()),
+            As::Grown => number(value.number().grown().get()),
+        };
+        Ok([said, place(name)])
     }
 }
 

@@ -7,31 +7,45 @@ use blake2::{Blake2b, Digest as _};
 use crate::figure::{Figure, Need, Setting};
 use crate::testbed::Testbed;
 
-/// A hash of the contents and, where the figure needs runs, of their scenarios and seeds: sixteen hexadecimal digits.
-/// Figures without runs of their own follow from the contents, the extent and the commit.
-///
-/// # Errors
-///
-/// When contents cannot be read.
-pub fn digest(figure: &Figure, setting: &Setting<'_>, only: &[String]) -> Result<String> {
-    let mut hash = Blake2b::<U8>::new();
-    let all = setting.contents.all()?;
-    let pages = setting.contents.web_pages(0)?;
-    let mut add = |bytes: &[u8]| {
-        hash.update((bytes.len() as u64).to_le_bytes());
-        hash.update(bytes);
-    };
-    for content in all.iter().chain(&pages) {
-        add(&content.bytes);
+/// A hash of all contents, from which those of figures go on.
+pub struct Inputs(Blake2b<U8>);
+
+impl Inputs {
+    /// Of the contents of a setting.
+    ///
+    /// # Errors
+    ///
+    /// When they cannot be read.
+    pub fn of(setting: &Setting<'_>) -> Result<Self> {
+        let mut hash = Self(Blake2b::new());
+        for content in setting.contents.all()?.iter().chain(&setting.contents.web_pages(0)?) {
+            hash.add(&content.bytes);
+        }
+        for file in crate::cell::File::ALL {
+            hash.add(&setting.testbed.content(file).bytes);
+        }
+        Ok(hash)
     }
-    for file in crate::cell::File::ALL {
-        add(&setting.testbed.content(file).bytes);
+
+    /// A hash of the contents and, where the figure needs runs, of their scenarios and seeds: sixteen hexadecimal
+    /// digits. Figures without runs of their own follow from the contents, the extent and the commit.
+    ///
+    /// # Errors
+    ///
+    /// When a scenario cannot be written.
+    pub fn digest(&self, figure: &Figure, setting: &Setting<'_>, only: &[String]) -> Result<String> {
+        let mut hash = Self(self.0.clone());
+        hash.add(format!("{} {:?} {}", figure.id, setting.plan, setting.driver).as_bytes());
+        for need in (figure.needs)(setting).into_iter().filter(|need| need.is_among(only)) {
+            hash.add(described(&need, setting.testbed)?.as_bytes());
+        }
+        Ok(hash.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
     }
-    add(format!("{} {:?} {}", figure.id, setting.plan, setting.driver).as_bytes());
-    for need in (figure.needs)(setting).into_iter().filter(|need| need.is_among(only)) {
-        add(described(&need, setting.testbed)?.as_bytes());
+
+    fn add(&mut self, bytes: &[u8]) {
+        self.0.update((bytes.len() as u64).to_le_bytes());
+        self.0.update(bytes);
     }
-    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// What a need is: scenarios as JSON, without the names of temporary folders.
@@ -82,7 +96,7 @@ mod tests {
             let testbed = Testbed::new(&contents).unwrap();
             let plan = Plan { extent: Extent::Quick, seeds: Some(seeds), trace: Traced::default() };
             let setting = Setting { plan, testbed: &testbed, contents: &contents, driver: Driver::Virtual };
-            digest(figure, &setting, &[]).unwrap()
+            Inputs::of(&setting).unwrap().digest(figure, &setting, &[]).unwrap()
         };
         for experiment in [byte_caching::EXPERIMENT, xbc::EXPERIMENT] {
             let figure = experiment.figures.iter().find(|figure| figure.id.starts_with('6')).unwrap();

@@ -5,7 +5,7 @@ use daemon::config::Mistake;
 use experiments::contents::Contents;
 use experiments::experiment::{self, Experiment};
 use experiments::figure::{Figure, Setting};
-use experiments::kept_rows::{self, KeptRows, KeptRun, Origin, digest};
+use experiments::kept_rows::{self, Inputs, KeptRows, KeptRun, Origin};
 use experiments::plan::{Extent, Plan};
 use experiments::row::Row;
 use experiments::run::{self, Runner};
@@ -59,6 +59,7 @@ impl<'a> Keeping<'a> {
         let driver = self.runner.driver;
         let testbed = Testbed::new(contents)?;
         let setting = Setting { plan: self.plan, testbed: &testbed, contents, driver };
+        let inputs = Inputs::of(&setting)?;
         let named = experiment::list(self.figures, self.plan, self.only, contents, driver)?;
         let runs: u32 = named.iter().map(|named| named.seeds).sum();
         let cores = std::thread::available_parallelism().map_or(1.0, |cores| cores.get() as f64);
@@ -73,7 +74,7 @@ impl<'a> Keeping<'a> {
                 kernel: self.runner.kernel(),
                 date: run::date(),
                 contents: if contents.has_data() { Origin::DataFolder } else { Origin::Made },
-                inputs: digest(figure, &setting, self.only)?,
+                inputs: inputs.digest(figure, &setting, self.only)?,
                 core_seconds_each: core_seconds_each.map(|seconds| (seconds * 100.0).round() / 100.0),
                 rows: rows.iter().filter(|row| row.figure == figure.id).cloned().collect(),
             })
