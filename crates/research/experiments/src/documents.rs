@@ -191,7 +191,7 @@ Before.\n<!-- rows: BEGIN figure byte-caching virtual table-2 -->\nold\n<!-- row
             "| 0.123 |",
             "commit abc1234",
             "--figure table-2 --quick`",
-            "| bytes: acked |",
+            "| bytes: acked (ratio) | 0.25 |",
             "| bytes by those of no removal | ",
             "not run",
             "5 to 20%",

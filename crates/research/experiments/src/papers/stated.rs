@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn what_follows_from_values_names_them() {
-        let value = |id| super::super::BYTE_CACHING.value(id).number();
+        let value = |id| crate::papers::BYTE_CACHING.value(id).number();
         let saved = value("section-6/bytes-saved-no-loss");
         assert_eq!(saved.left().sources(), ["byte-caching/section-6/bytes-saved-no-loss"]);
         let quotient = saved.over(value("section-1/cited-utilization"));
