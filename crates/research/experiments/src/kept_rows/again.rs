@@ -83,7 +83,7 @@ mod tests {
         let row = Row::new("6", "a", 1.0, "s");
         let valued = kept(vec![row.clone().exactly(1.0)]);
         assert!(differences(&valued, &[])[0].contains("no such row"));
-        assert!(differences(&valued, &[row.clone()])[0].contains("now none"));
+        assert!(differences(&valued, std::slice::from_ref(&row))[0].contains("now none"));
         assert!(differences(&kept(vec![row.clone()]), &[row]).is_empty());
     }
 }
