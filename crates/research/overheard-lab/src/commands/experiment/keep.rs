@@ -20,7 +20,7 @@ pub struct Keeping<'a> {
     pub plan: Plan,
     pub only: &'a [String],
     pub runner: &'a Runner,
-    rows: KeptRows,
+    folder: &'a Path,
     commit: String,
 }
 
@@ -31,7 +31,7 @@ impl<'a> Keeping<'a> {
     ///
     /// When rows that would be lost are kept there, or this state of the project has no name.
     pub fn in_folder(
-        folder: &Path,
+        folder: &'a Path,
         experiment: &'a Experiment,
         figures: &'a [Figure],
         (plan, only): (Plan, &'a [String]),
@@ -47,7 +47,7 @@ impl<'a> Keeping<'a> {
             rows.check_extent(experiment.id, runner.driver, figure.id, is_quick)
                 .map_err(|why| Mistake::new(why.to_string()))?;
         }
-        Ok(Self { experiment, figures, plan, only, runner, rows, commit })
+        Ok(Self { experiment, figures, plan, only, runner, folder, commit })
     }
 
     /// Keeps rows that the experiment gave after this time.
@@ -55,7 +55,7 @@ impl<'a> Keeping<'a> {
     /// # Errors
     ///
     /// When they cannot be written.
-    pub fn keep(mut self, rows: &[Row], contents: &Contents, took: Duration) -> Result<()> {
+    pub fn keep(self, rows: &[Row], contents: &Contents, took: Duration) -> Result<()> {
         let driver = self.runner.driver;
         let testbed = Testbed::new(contents)?;
         let setting = Setting { plan: self.plan, testbed: &testbed, contents, driver };
@@ -80,7 +80,8 @@ impl<'a> Keeping<'a> {
             })
         };
         let new = self.figures.iter().map(run).collect::<Result<Vec<_>>>()?;
-        self.rows.keep(self.experiment.id, driver, new)
+        // read again, since other commands may have kept rows meanwhile
+        KeptRows::read(self.folder)?.keep(self.experiment.id, driver, new)
     }
 
     /// The command that runs a figure so.
