@@ -7,7 +7,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 OVERHEARD := $(TARGET)/release/overheard
 LABORATORY := $(TARGET)/release/overheard-lab
 
-.PHONY: help demo build build-lab test check experiments bench lab-kernel fuzz executions days seeds faults audit setup model docs reference deb static package-test
+.PHONY: help demo build build-lab test check experiments bench lab-kernel fuzz executions days seeds faults audit setup model docs results reference deb static package-test
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -60,6 +60,9 @@ model: ## Check the model of the handshake with spin, in every state that its bo
 docs: ## Make the documents a site with search, in target/book
 	@scripts/setup.sh docs
 	mdbook build
+
+results: ## Make the tables of the documents anew from the rows in docs/rows
+	cargo run --locked -p overheard-lab -- results .
 
 reference: ## Make docs/reference anew from the code
 	OVERHEARD_DRAW=1 cargo test --locked --workspace --test documents --test trace -- reference::

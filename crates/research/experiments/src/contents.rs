@@ -64,15 +64,19 @@ const VIDEO: Slice = Slice { file: "content/video-bigbuckbunny.mp4", skip_bytes:
 const WEB_PAGES: Slice = Slice { file: "content/webpages-150.tar", skip_bytes: 0, length_bytes: None };
 
 impl Contents {
-    /// The evaluation data named by `OVERHEARD_DATA`, or beside the project, or none.
+    /// The evaluation data in the folder that `OVERHEARD_DATA` names; without that variable, beside the project. None
+    /// where the folder has no `content`, as with an empty variable.
     #[must_use]
     pub fn find() -> Self {
-        let named = std::env::var_os(VARIABLE).map(PathBuf::from);
-        let beside = [Path::new("../shared/data"), Path::new(env!("CARGO_MANIFEST_DIR"))]
-            .map(Path::to_path_buf)
-            .map(|path| if path.is_absolute() { path.join("../../../../shared/data") } else { path });
-        let data = named.into_iter().chain(beside).find(|folder| folder.join("content").is_dir());
-        Self { data }
+        let folders = match std::env::var_os(VARIABLE) {
+            Some(named) => vec![PathBuf::from(named)],
+            None => {
+                let project = Path::new(env!("CARGO_MANIFEST_DIR"));
+                vec![PathBuf::from("../shared/data"), project.join("../../../../shared/data")]
+            }
+        };
+        let is_there = |folder: &PathBuf| !folder.as_os_str().is_empty() && folder.join("content").is_dir();
+        Self { data: folders.into_iter().find(is_there) }
     }
 
     /// As where there is no evaluation data.

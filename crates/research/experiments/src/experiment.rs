@@ -191,19 +191,8 @@ fn simulate_cells(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::byte_caching;
     use crate::plan::Traced;
-    use crate::{byte_caching, mesh_cache, no_harm, reboost, refactor, together, xbc};
-
-    const EXPERIMENTS: [Experiment; 8] = [
-        refactor::EXPERIMENT,
-        byte_caching::EXPERIMENT,
-        no_harm::EXPERIMENT,
-        refactor::WITH_TCP,
-        reboost::EXPERIMENT,
-        xbc::EXPERIMENT,
-        mesh_cache::EXPERIMENT,
-        together::EXPERIMENT,
-    ];
 
     fn plan(extent: Extent) -> Plan {
         Plan { extent, seeds: None, trace: Traced::default() }
@@ -211,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_whole_run_without_rows_passes_no_claim_and_a_part_fails_none() {
-        for experiment in EXPERIMENTS {
+        for experiment in crate::ALL {
             let of = |asked| experiment.judge(&[], asked);
             assert!(
                 of(Asked::Everything).iter().all(|claim| claim.holds == Some(false)),
@@ -245,7 +234,7 @@ mod tests {
         let plan = Plan { extent: Extent::Quick, seeds: None, trace: Traced::default() };
         let setting = Setting { plan, testbed: &testbed, contents: &contents, driver: Driver::Virtual };
         let (readings, outcomes) = (Readings::new(), Outcomes::new());
-        for figure in EXPERIMENTS.iter().flat_map(|experiment| experiment.figures) {
+        for figure in crate::ALL.iter().flat_map(|experiment| experiment.figures) {
             let needs = (figure.needs)(&setting);
             if needs.is_empty() {
                 continue;
@@ -266,7 +255,7 @@ mod tests {
         let contents = Contents::substitutes();
         let testbed = Testbed::new(&contents).unwrap();
         let (readings, outcomes) = (Readings::new(), Outcomes::new());
-        for figure in EXPERIMENTS.iter().flat_map(|experiment| experiment.figures) {
+        for figure in crate::ALL.iter().flat_map(|experiment| experiment.figures) {
             assert!(!told(figure.remark).contains(['{', '}']), "{}", figure.id);
             for extent in [Extent::Whole, Extent::Quick, Extent::Corner] {
                 let plan = Plan { extent, seeds: None, trace: Traced::default() };

@@ -18,10 +18,12 @@ pub mod byte_caching;
 pub mod cell;
 pub mod claim;
 pub mod contents;
+pub mod documents;
 pub mod estimate;
 pub mod experiment;
 pub mod figure;
 pub mod kept_claims;
+pub mod kept_rows;
 pub mod mesh_cache;
 mod named_node;
 pub mod no_harm;
@@ -43,3 +45,15 @@ pub mod together;
 pub mod trace;
 pub mod wanted;
 pub mod xbc;
+
+/// All experiments, in the order of a report on everything.
+pub const ALL: [&experiment::Experiment; 8] = [
+    &byte_caching::EXPERIMENT,
+    &no_harm::EXPERIMENT,
+    &refactor::EXPERIMENT,
+    &refactor::WITH_TCP,
+    &reboost::EXPERIMENT,
+    &xbc::EXPERIMENT,
+    &mesh_cache::EXPERIMENT,
+    &together::EXPERIMENT,
+];

@@ -36,6 +36,9 @@ pub struct Row {
     pub high: Option<f64>,
     /// What a reader must know of this row; empty when nothing.
     pub note: String,
+    /// The register's values from which `paper` follows: paper, slash, id; two are joined by "; ".
+    #[serde(default)]
+    pub paper_source: String,
 }
 
 /// Rows of a figure.
@@ -66,6 +69,7 @@ impl Row {
             low: None,
             high: None,
             note: String::new(),
+            paper_source: String::new(),
         }
     }
 
@@ -92,7 +96,9 @@ impl Row {
     /// With the paper's value.
     #[must_use]
     pub fn paper(self, value: impl Into<Option<Stated>>) -> Self {
-        Self { paper: value.into(), ..self }
+        let paper = value.into();
+        let paper_source = paper.map_or_else(String::new, |paper| paper.sources().join("; "));
+        Self { paper, paper_source, ..self }
     }
 
     /// With a bound of our own.
@@ -196,8 +202,19 @@ mod tests {
         let row = Row::new("10", "acked", 5.0, "ratio").measured(Some(estimate), Driver::Virtual, 20);
         let written = serde_json::to_value(&row).unwrap();
         for name in [
-            "figure", "series", "x", "value", "unit", "paper", "goal", "driver", "seeds", "low", "high",
+            "figure",
+            "series",
+            "x",
+            "value",
+            "unit",
+            "paper",
+            "goal",
+            "driver",
+            "seeds",
+            "low",
+            "high",
             "note",
+            "paper_source",
         ] {
             assert!(written.get(name).is_some(), "{name}");
         }

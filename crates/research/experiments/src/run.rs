@@ -196,6 +196,23 @@ pub fn commit() -> String {
     said(&mut git).unwrap_or_else(|| format!("version {}", env!("CARGO_PKG_VERSION")))
 }
 
+/// This machine: its kernel, how many cores it has, and of what.
+#[must_use]
+pub fn machine() -> String {
+    let kernel = said(std::process::Command::new("uname").arg("-sr")).unwrap_or_default();
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let processors = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = processors.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let model = model.map_or("an unnamed processor", |(_, model)| model);
+    format!("{kernel}, {cores} cores of {model}")
+}
+
+/// Today, as in 2012-06-18; empty where the system cannot say it.
+#[must_use]
+pub fn date() -> String {
+    said(std::process::Command::new("date").args(["-u", "+%F"])).unwrap_or_default()
+}
+
 /// What a command prints, if it succeeds.
 fn said(command: &mut std::process::Command) -> Option<String> {
     let output = command.output().ok().filter(|output| output.status.success())?;

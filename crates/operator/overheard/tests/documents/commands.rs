@@ -293,7 +293,7 @@ fn has_something_to_run(arguments: &[&str]) -> Result<(), String> {
     while let Some(word) = rest.next() {
         match *word {
             "--check" | "--list" => {}
-            "--report" | "--resume" => drop(rest.next()),
+            "--report" | "--resume" | "--keep-rows" => drop(rest.next()),
             _ => asked.push(*word),
         }
     }

@@ -126,6 +126,7 @@ fn the_summary_names_each_page_of_the_site_once() {
     named.sort();
     let pages = markdown_files(Path::new("docs"));
     let pages = pages.iter().map(|page| page.strip_prefix("docs").unwrap().to_str().unwrap().to_owned());
-    let pages: Vec<String> = pages.filter(|page| page != "SUMMARY.md").collect();
+    let mut pages: Vec<String> = pages.filter(|page| page != "SUMMARY.md").collect();
+    pages.sort();
     assert_eq!(named, pages);
 }

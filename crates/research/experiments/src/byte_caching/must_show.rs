@@ -28,7 +28,7 @@ const LOSSES: [f64; 2] = [5.0, 10.0];
 pub fn claims(rows: &[Row]) -> Vec<Claim> {
     let mut claims = vec![
         naive_stalls(rows),
-        complete(rows, "the paper's policies as printed", |series| is_of_paper(series)),
+        complete(rows, "the paper's policies as printed", is_of_paper),
         complete(rows, "every other policy", |series| !is_of_paper(series) && !series.ends_with(": naive")),
     ];
     claims.extend([0.0, 5.0, 10.0].map(|loss| bytes_are_near(rows, loss)));

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use serde::{Deserialize, Serialize};
 
 use super::Value;
+use super::stated::Source;
 
 /// A paper, with what it says.
 #[derive(Debug)]
@@ -50,7 +51,12 @@ impl Paper {
 
     fn register(&self) -> &Register {
         self.register.get_or_init(|| {
-            toml::from_str(self.written).unwrap_or_else(|error| panic!("papers/{}.toml: {error}", self.name))
+            let register: Register = toml::from_str(self.written)
+                .unwrap_or_else(|error| panic!("papers/{}.toml: {error}", self.name));
+            let values = register.value.into_iter().enumerate();
+            let value =
+                values.map(|(index, value)| value.registered(Source { paper: self.name, index })).collect();
+            Register { value, ..register }
         })
     }
 

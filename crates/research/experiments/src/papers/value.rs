@@ -5,13 +5,15 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::Stated;
+use super::stated::Source;
 
 /// What a paper says of one quantity at one place.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "Entry")]
 pub struct Value {
     entry: Entry,
     content: Content,
+    source: Option<Source>,
 }
 
 /// A value's number, range or words.
@@ -75,7 +77,7 @@ impl TryFrom<Entry> for Value {
         if (entry.read == Read::Printed) != entry.tolerance.is_none() {
             return Err(format!("{} has a tolerance if and only if it is not printed", entry.id));
         }
-        Ok(Value { entry, content })
+        Ok(Value { entry, content, source: None })
     }
 }
 
@@ -86,6 +88,11 @@ impl Serialize for Value {
 }
 
 impl Value {
+    /// At its place in the register.
+    pub(super) fn registered(self, source: Source) -> Self {
+        Value { source: Some(source), ..self }
+    }
+
     /// Its id: place, series, x.
     #[must_use]
     pub fn id(&self) -> &str {
@@ -199,7 +206,7 @@ impl Value {
     }
 
     fn stated(&self, number: f64) -> Stated {
-        Stated::new(number, self.unit() == "%", self.tolerance().unwrap_or(0.0))
+        Stated::new(number, self.unit() == "%", self.tolerance().unwrap_or(0.0), self.source)
     }
 }
 

@@ -6,6 +6,7 @@ mod clocks;
 mod drawing;
 mod folders;
 mod graph;
+mod rows;
 
 use std::path::{Path, PathBuf};
 

@@ -7,15 +7,19 @@
 mod cache;
 mod chunks;
 mod codec;
+mod kept;
 mod node;
 mod recovery;
 mod scaling;
 mod tunnel;
 
+use clap::ValueEnum as _;
 use indicatif::{ProgressBar, ProgressStyle};
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
+use std::fmt;
 use std::io::Write;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Measure the speed of a node's work on this machine
@@ -29,6 +33,9 @@ pub struct Args {
     /// Print the rows as a JSON array
     #[arg(long)]
     json: bool,
+    /// Keep the rows in this folder, in the place of older rows of the same benchmark; documents are made from docs/rows
+    #[arg(long, value_name = "DIR")]
+    keep_rows: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -47,6 +54,12 @@ enum Name {
     Cache,
 }
 
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.to_possible_value().map_or(Ok(()), |value| f.write_str(value.get_name()))
+    }
+}
+
 /// One figure.
 #[derive(Debug, Serialize)]
 struct Row {
@@ -62,6 +75,12 @@ impl Row {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
+    if args.keep_rows.is_some() {
+        kept::check()?;
+    }
+    let name = args.name.to_string();
+    let keep =
+        |rows| args.keep_rows.as_ref().map_or(Ok(()), |folder| kept::keep(folder, &name, args.runs, rows));
     let rows = match args.name {
         Name::Codec => {
             let mut rows = codec::measure(args.runs)?;
@@ -71,9 +90,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Name::Node => node::measure(args.runs)?,
         Name::Recovery => recovery::measure(args.runs)?,
         Name::Scaling => scaling::measure(args.runs)?,
-        Name::Tunnel => return tunnel::run(args.runs, args.json),
+        Name::Tunnel => return keep(tunnel::run(args.runs, args.json)?),
         Name::Cache => cache::measure(args.runs)?,
     };
+    keep(kept::medians(&name, &rows))?;
     let mut out = std::io::stdout().lock();
     if args.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;

@@ -2,6 +2,7 @@
 
 mod all;
 mod claims;
+mod keep;
 
 use crate::programs::runner;
 use anyhow::Context;
@@ -19,6 +20,7 @@ use experiments::scheme::Scheme;
 use experiments::wanted::{Named, NothingMeant};
 use experiments::{byte_caching, mesh_cache, no_harm, reboost, refactor, together, xbc};
 use indicatif::{ProgressBar, ProgressStyle};
+use keep::Keeping;
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -139,6 +141,9 @@ struct Wanted {
     check: bool,
     #[command(flatten)]
     claims: claims::List,
+    /// Keep the rows in this folder, in the place of older rows of the same figures; documents are made from docs/rows
+    #[arg(long, value_name = "DIR", conflicts_with = "list")]
+    keep_rows: Option<PathBuf>,
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
@@ -198,15 +203,23 @@ fn run_experiment(
             .map_err(mistake_if_nothing_is_meant)?;
         return list(&runs, args.json);
     }
+    let keeping = args
+        .keep_rows
+        .as_deref()
+        .map(|folder| Keeping::in_folder(folder, experiment, &figures, (plan, &args.only), runner));
+    let keeping = keeping.transpose()?;
+    let contents = Contents::find();
     let progress = ProgressBar::new(0).with_style(
         ProgressStyle::with_template("{wide_bar} {pos}/{len} runs, {elapsed} of {duration}  {msg:40!}")
             .context("the progress bar")?,
     );
     let started = Instant::now();
-    let contents = Contents::find();
     let rows = experiment::run(&figures, plan, &args.only, &contents, runner, &progress)
         .map_err(mistake_if_nothing_is_meant)?;
     progress.finish_and_clear();
+    if let Some(keeping) = keeping {
+        keeping.keep(&rows, &contents, started.elapsed())?;
+    }
     let asked = experiment.asked(plan, runner.driver, &args.figure, &args.only);
     let claims = experiment.judge(&rows, asked);
     if let Some(path) = &args.report {

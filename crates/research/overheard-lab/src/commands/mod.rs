@@ -12,6 +12,7 @@ mod keep;
 mod man;
 mod node;
 mod papers;
+mod results;
 mod run;
 mod trace;
 
@@ -19,6 +20,7 @@ console::commands! {
     Demo in demo,
     Experiment in experiment,
     Papers in papers,
+    Results in results,
     Bench in bench,
     Trace in trace,
     Analyze in analyze,

@@ -10,8 +10,9 @@ mod echo;
 mod ground;
 mod relay;
 
-use super::Progress;
+use super::{Progress, kept};
 use console::Table;
+use experiments::row::Row;
 use ground::{Ground, Way};
 use serde::Serialize;
 use std::io::Write;
@@ -50,6 +51,11 @@ impl Figure {
         }
     }
 
+    fn rows(&self) -> [Row; 3] {
+        let of_rounds = [("median", self.median), ("lowest", self.lowest), ("highest", self.highest)];
+        of_rounds.map(|(name, value)| kept::row("tunnel", &self.name, name, value, self.unit))
+    }
+
     fn wanted(mut self, wanted: &str) -> Self {
         self.wanted = Some(wanted.to_owned());
         self
@@ -70,7 +76,8 @@ struct Round {
     echo_empty: f64,
 }
 
-pub fn run(rounds: u32, json: bool) -> anyhow::Result<()> {
+/// Shows the figures and returns them as rows.
+pub fn run(rounds: u32, json: bool) -> anyhow::Result<Vec<Row>> {
     let progress = Progress::new(json, u64::from(rounds), "standing up two namespaces");
     let ground = Ground::lay()?;
     let ways = ground.ways();
@@ -109,7 +116,9 @@ pub fn run(rounds: u32, json: bool) -> anyhow::Result<()> {
         progress.step();
     }
     progress.finish();
-    show(&figures(&all), ground.wireguard_absent(), json)
+    let figures = figures(&all);
+    show(&figures, ground.wireguard_absent(), json)?;
+    Ok(figures.iter().flat_map(Figure::rows).collect())
 }
 
 fn figures(all: &[Round]) -> Vec<Figure> {

@@ -11,22 +11,11 @@ use experiments::kept_claims::{Judged, KeptClaims};
 use experiments::row::Driver;
 use experiments::run::{self, Runner};
 use experiments::site::{Part, Site};
-use experiments::{byte_caching, mesh_cache, no_harm, reboost, refactor, together, xbc};
+use experiments::{reboost, together};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use lab::virtual_time::Kernel;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-
-const EXPERIMENTS: [&Experiment; 8] = [
-    &byte_caching::EXPERIMENT,
-    &no_harm::EXPERIMENT,
-    &refactor::EXPERIMENT,
-    &refactor::WITH_TCP,
-    &reboost::EXPERIMENT,
-    &xbc::EXPERIMENT,
-    &mesh_cache::EXPERIMENT,
-    &together::EXPERIMENT,
-];
 
 const LANES: usize = 16;
 /// A quick run has so few downloads that more of them can wait for their links side by side.
@@ -64,7 +53,7 @@ pub fn run(args: &All) -> anyhow::Result<()> {
     let kept = args.list.kept.as_deref().map(KeptClaims::read).transpose()?;
     let site = Site::in_folder(args.report.clone(), run::commit(), args.quick, args.seeds)?;
     let contents = Contents::find();
-    let passes: Vec<(&Experiment, Driver)> = EXPERIMENTS
+    let passes: Vec<(&Experiment, Driver)> = experiments::ALL
         .iter()
         .flat_map(|experiment| {
             drivers(experiment, args.quick).iter().map(move |driver| (*experiment, *driver))

@@ -1,0 +1,22 @@
+//! The block of a benchmark: figures of one machine.
+
+use super::figure::{matrix, provenance};
+use crate::kept_rows::{BENCH, KeptRows, KeptRun};
+use crate::row::Driver;
+
+/// The rows of a benchmark as a table, or the command that gives them.
+pub(super) fn block(kept: &KeptRows, bench: &str) -> String {
+    let runs = kept.of(BENCH, Driver::Lab).iter().filter(|run| run.figure == bench);
+    let tables: Vec<String> = runs.map(of_run).collect();
+    if tables.is_empty() {
+        return format!(
+            "**Not run.** `overheard-lab bench {bench} --keep-rows docs/rows`, on a quiet machine."
+        );
+    }
+    tables.join("\n")
+}
+
+fn of_run(run: &KeptRun) -> String {
+    let rows: Vec<_> = run.rows.iter().collect();
+    format!("{}\n{}", provenance(run, Driver::Lab), matrix(&rows, "rounds").text())
+}

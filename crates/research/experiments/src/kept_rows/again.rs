@@ -1,0 +1,89 @@
+//! Kept rows beside those that the same command gives now.
+
+use super::KeptRun;
+use crate::row::Row;
+
+/// By how much a value without an interval may differ, of itself: what three printed digits do not show.
+const UNSEEN: f64 = 0.005;
+
+/// Kept values that the rows of a later run leave: outside the kept interval, or not there. A line for each.
+#[must_use]
+pub fn differences(kept: &KeptRun, again: &[Row]) -> Vec<String> {
+    let place = |row: &Row| format!("figure {}, {}, {}", row.figure, row.series, row.x);
+    let mut differences = Vec::new();
+    for row in &kept.rows {
+        let same = |it: &&Row| it.figure == row.figure && it.series == row.series && it.x == row.x;
+        let Some(found) = again.iter().find(same) else {
+            differences.push(format!("{}: there is no such row any more", place(row)));
+            continue;
+        };
+        let is_within = match (row.value, found.value) {
+            (None, None) => true,
+            (Some(before), Some(now)) => {
+                let [low, high] = bounds(row, before);
+                (low..=high).contains(&now)
+            }
+            _ => false,
+        };
+        if !is_within {
+            let text =
+                |value: Option<f64>| value.map_or_else(|| "none".to_owned(), |value| value.to_string());
+            differences.push(format!(
+                "{}: {} was kept, now {}",
+                place(row),
+                text(row.value),
+                text(found.value)
+            ));
+        }
+    }
+    differences
+}
+
+/// The kept interval, or what rounding allows.
+fn bounds(row: &Row, value: f64) -> [f64; 2] {
+    let unseen = UNSEEN * value.abs();
+    let (low, high) = (row.low.unwrap_or(value), row.high.unwrap_or(value));
+    [low.min(value - unseen), high.max(value + unseen)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kept_rows::Origin;
+
+    fn kept(rows: Vec<Row>) -> KeptRun {
+        KeptRun {
+            figure: "6".to_owned(),
+            command: String::new(),
+            quick: true,
+            partial: false,
+            commit: String::new(),
+            kernel: String::new(),
+            date: String::new(),
+            contents: Origin::Made,
+            inputs: String::new(),
+            core_seconds_each: None,
+            rows,
+        }
+    }
+
+    #[test]
+    fn a_value_outside_the_kept_interval_is_named() {
+        let row = |value| Row::new("6", "a", 1.0, "s").exactly(value);
+        let with_interval = kept(vec![Row { low: Some(0.8), high: Some(1.2), ..row(1.0) }]);
+        assert!(differences(&with_interval, &[row(1.2)]).is_empty());
+        assert!(differences(&with_interval, &[row(1.21)])[0].contains("1 was kept, now 1.21"));
+        let without = kept(vec![row(1.0)]);
+        assert!(differences(&without, &[row(1.004)]).is_empty());
+        assert_eq!(differences(&without, &[row(1.006)]).len(), 1);
+    }
+
+    #[test]
+    fn a_row_that_is_gone_or_has_lost_its_value_is_named() {
+        let row = Row::new("6", "a", 1.0, "s");
+        let valued = kept(vec![row.clone().exactly(1.0)]);
+        assert!(differences(&valued, &[])[0].contains("no such row"));
+        assert!(differences(&valued, std::slice::from_ref(&row))[0].contains("now none"));
+        assert!(differences(&kept(vec![row.clone()]), &[row]).is_empty());
+    }
+}

@@ -1,0 +1,58 @@
+//! `bench --keep-rows`: figures of this machine into the folder from which documents are made.
+
+use super::Row as Measured;
+use anyhow::ensure;
+use daemon::config::Mistake;
+use experiments::kept_rows::{BENCH, KeptRows, KeptRun, Origin};
+use experiments::row::{Driver, Row};
+use experiments::run;
+use std::path::Path;
+
+/// Where on the axis a figure stands that is a median.
+const MEDIAN: &str = "median";
+
+/// The rows of figures that are medians.
+pub fn medians(bench: &str, measured: &[Measured]) -> Vec<Row> {
+    let row = |it: &Measured| row(bench, &it.name, MEDIAN, it.value, it.unit);
+    measured.iter().map(row).collect()
+}
+
+/// The row of one figure.
+pub fn row(bench: &str, series: &str, of_rounds: &str, value: f64, unit: &str) -> Row {
+    Row { driver: Driver::Lab, ..Row::new(bench, series, of_rounds, unit).exactly(value) }
+}
+
+/// Refuses before anything is measured: an unoptimised program, and a state of the project without a name.
+///
+/// # Errors
+///
+/// When it refuses.
+pub fn check() -> anyhow::Result<()> {
+    let why = "an unoptimised program measures nothing of use: build it by `make build-lab`";
+    ensure!(!cfg!(debug_assertions), Mistake::new(why.to_owned()));
+    let why = "kept rows name the commit that gave them: commit your changes first";
+    ensure!(!run::commit().ends_with("-dirty"), Mistake::new(why.to_owned()));
+    Ok(())
+}
+
+/// Puts rows in the place of those that are kept of the same benchmark.
+///
+/// # Errors
+///
+/// When they cannot be written.
+pub fn keep(folder: &Path, bench: &str, runs: u32, rows: Vec<Row>) -> anyhow::Result<()> {
+    let run = KeptRun {
+        figure: bench.to_owned(),
+        command: format!("overheard-lab bench {bench} --runs {runs}"),
+        quick: false,
+        partial: false,
+        commit: run::commit(),
+        kernel: run::machine(),
+        date: run::date(),
+        contents: Origin::Made,
+        inputs: String::new(),
+        core_seconds_each: None,
+        rows,
+    };
+    KeptRows::read(folder)?.keep(BENCH, Driver::Lab, vec![run])
+}
