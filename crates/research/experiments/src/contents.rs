@@ -64,8 +64,8 @@ const VIDEO: Slice = Slice { file: "content/video-bigbuckbunny.mp4", skip_bytes:
 const WEB_PAGES: Slice = Slice { file: "content/webpages-150.tar", skip_bytes: 0, length_bytes: None };
 
 impl Contents {
-    /// The evaluation data in the folder that `OVERHEARD_DATA` names; without that variable, beside the project. None
-    /// where the folder has no `content`, as with an empty variable.
+    /// The evaluation data in the folder that `OVERHEARD_DATA` names; without that variable, beside the
+    /// project. None where the folder has no `content`, as with an empty variable.
     #[must_use]
     pub fn find() -> Self {
         let folders = match std::env::var_os(VARIABLE) {

@@ -1,7 +1,8 @@
 //! Rows that are kept in the repository. Documents are made from them ([`crate::documents`]).
 //!
-//! A folder has a file for each experiment and driver, `EXPERIMENT-DRIVER.jsonl`. A line is a run or a row of the run
-//! above it. A run names the commit, kernel, date and contents, and the command that gives its rows again.
+//! A folder has a file for each experiment and driver, `EXPERIMENT-DRIVER.jsonl`. A line is a run or a row of
+//! the run above it. A run names the commit, kernel, date and contents, and the command that gives its rows
+//! again.
 
 mod again;
 mod command;
@@ -43,7 +44,8 @@ pub struct KeptRun {
     pub contents: Origin,
     /// A hash of the contents, and of the scenarios and seeds where the figure has any ([`Inputs`]).
     pub inputs: String,
-    /// Processor seconds that one run of one seed took, on average over the command; none where nothing counted them.
+    /// Processor seconds that one run of one seed took, on average over the command; none where nothing
+    /// counted them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_seconds_each: Option<f64>,
     /// The rows.
@@ -123,8 +125,8 @@ impl KeptRows {
         Ok(())
     }
 
-    /// Puts runs in the place of older rows of the same figures; a partial run replaces only rows of the same series
-    /// and place.
+    /// Puts runs in the place of older rows of the same figures; a partial run replaces only rows of the same
+    /// series and place.
     ///
     /// # Errors
     ///

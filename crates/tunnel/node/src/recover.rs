@@ -3,15 +3,15 @@
 //!
 //! Any protocol inside gains: the end hosts never see most losses. Four rules keep that fair.
 //!
-//! - *A parked packet is not lost.* A packet that arrived before its references waits at the receiver, and the
-//!   receipt says so.
+//! - *A parked packet is not lost.* A packet that arrived before its references waits at the receiver, and
+//!   the receipt says so.
 //! - *Congestion is not hidden.* A packet that a full queue lost ([`crate::losses`]) is not retransmitted, or
 //!   for the receiver's store alone if later packets refer to it. The end hosts see the loss and slow down.
 //!   Their own retransmission then costs a reference.
 //! - *The tail is not forgotten.* After a silence the newest packet is retransmitted, like TCP's tail loss
 //!   probe (RFC 8985, section 7). The receipt for it shows the other losses.
-//! - *A packet that is given up takes no other along.* Later unconfirmed packets may depend on it. New packets
-//!   do not refer to those, and they are retransmitted unreduced.
+//! - *A packet that is given up takes no other along.* Later unconfirmed packets may depend on it. New
+//!   packets do not refer to those, and they are retransmitted unreduced.
 //!
 //! Bounded in packets, bytes and tries. Packets that are given up are left to the end hosts.
 

@@ -1,4 +1,5 @@
-//! Measures whether the encoder's processor time tells a right guess of another host's secret from a wrong one.
+//! Measures whether the encoder's processor time tells a right guess of another host's secret from a wrong
+//! one.
 //!
 //! ```text
 //! cargo run --release --example guess_times [PAIRS]

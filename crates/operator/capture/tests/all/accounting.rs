@@ -80,8 +80,8 @@ fn what_a_client_had_is_intra_and_what_only_another_had_is_inter() {
     assert!(acked.intra_bytes > 900 && acked.inter_bytes == 0, "{acked:?}");
     assert_eq!(
         redundant_bytes(&report, "tcp-seq"),
-        0,
-        "the newest copy, of another flow, hides the older one"
+        1000,
+        "the newest copy has a lower sequence, in another flow"
     );
 }
 

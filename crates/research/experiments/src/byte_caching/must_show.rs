@@ -1,7 +1,7 @@
 //! What must come out, held against the rows.
 //!
-//! The paper's claims are judged on its policies as printed ([`Scheme::PAPERS`]), and have two sides. Ours have
-//! one.
+//! The paper's claims are judged on its policies as printed ([`Scheme::PAPERS`]), and have two sides. Ours
+//! have one.
 
 use super::{figure_13, parts, section_7, table_2};
 use crate::cell::{File, Stack};
@@ -72,8 +72,8 @@ fn complete(rows: &[Row], who: &str, chosen: impl Fn(&str) -> bool) -> Claim {
         "{who}: all downloads complete, byte for byte, at every loss and under reordering, duplication and corruption"
     );
     let mut judging = Judging::new(rows, claim);
-    // A burst is counted in bits: on a link that carries one repetition a timeout it can last for minutes, and
-    // TCP gives up whatever the tunnel does.
+    // A burst is counted in bits: on a link that carries one repetition a timeout it can last for minutes,
+    // and TCP gives up whatever the tunnel does.
     let counts = |row: &Row| chosen(&row.series) && !row.x.to_string().contains("bursts");
     let mut shares = judging.all("completion", "file ", counts);
     shares.extend(judging.all("impairments", "complete: ", counts));

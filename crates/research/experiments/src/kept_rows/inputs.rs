@@ -27,8 +27,9 @@ impl Inputs {
         Ok(hash)
     }
 
-    /// A hash of the contents and, where the figure needs runs, of their scenarios and seeds: sixteen hexadecimal
-    /// digits. Figures without runs of their own follow from the contents, the extent and the commit.
+    /// A hash of the contents and, where the figure needs runs, of their scenarios and seeds: sixteen
+    /// hexadecimal digits. Figures without runs of their own follow from the contents, the extent and the
+    /// commit.
     ///
     /// # Errors
     ///

@@ -21,8 +21,8 @@ pub(super) struct Reading {
     /// Average aggregate throughput, in kbit/s: what a client got by the time that it waited for it, on
     /// average over clients.
     pub aggregate: f64,
-    /// Bytes of all clients by the time that all waited, as measured, in kbit/s. Hits in a client's own router
-    /// add bytes and next to no time.
+    /// Bytes of all clients by the time that all waited, as measured, in kbit/s. Hits in a client's own
+    /// router add bytes and next to no time.
     pub together: f64,
     /// What the gateway sent of contents, in KB (of 1000 bytes).
     pub gateway_kilobytes: f64,

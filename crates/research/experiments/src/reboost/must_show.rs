@@ -1,7 +1,7 @@
 //! What must come out, held against the rows.
 //!
-//! The letter's claims are judged on its system as printed: the codec of whole chunks, REboost above it. Where
-//! the letter states no number, its order is the claim. Goals are ours and are judged on our codec.
+//! The letter's claims are judged on its system as printed: the codec of whole chunks, REboost above it.
+//! Where the letter states no number, its order is the claim. Goals are ours and are judged on our codec.
 
 use super::content::File;
 use super::system::System;

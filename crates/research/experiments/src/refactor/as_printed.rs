@@ -13,9 +13,9 @@
 //! | proof | none | none: wrong packets are counted |
 //!
 //! Choices that the text leaves: the threshold; the amount of traffic behind figures 5 to 7, for which Figure
-//! 4's 3 GB stand (a cache with room for the whole trace runs, too); the estimates, since section 5.3.1 judges errors of true ones (both run); and a packet with
-//! a collision, which section 3 does not encode at all and section 3.3 encodes but for the collided chunk (the
-//! latter runs).
+//! 4's 3 GB stand (a cache with room for the whole trace runs, too); the estimates, since section 5.3.1
+//! judges errors of true ones (both run); and a packet with a collision, which section 3 does not encode at
+//! all and section 3.3 encodes but for the collided chunk (the latter runs).
 
 use overhear::boundaries::{Boundaries, Method, MinChunk};
 use overhear::flush::FlushAfter;

@@ -131,8 +131,8 @@ fn gains(rows: &[Row], kind: Kind, hidden: bool, curve: Curve) -> Vec<(f64, f64)
     PERCENT.into_iter().filter_map(gain).collect()
 }
 
-/// C2's goodput above hearing only its own at 90%: as printed and ours by at least what the paper has, by name
-/// by our goal. It shrinks with overhearing and is never negative.
+/// C2's goodput above hearing only its own at 90%: as printed and ours by at least what the paper has, by
+/// name by our goal. It shrinks with overhearing and is never negative.
 #[must_use]
 pub fn claims(rows: &[Row]) -> Vec<Claim> {
     let found = |gains: &[(f64, f64)]| -> Vec<String> {

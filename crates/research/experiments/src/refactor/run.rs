@@ -25,8 +25,8 @@ const MTU_BYTES: usize = 1500;
 const BACKLOG_PACKETS: usize = 64;
 /// IP and UDP headers of what gateway and stations say to each other.
 pub const CONTROL_BYTES: usize = 28;
-/// Frames between two receipts of a station. A receipt takes four bytes and a bit a frame, on a packet that the
-/// station sends anyway, and is lost with it; the next one then tells of the frames of both.
+/// Frames between two receipts of a station. A receipt takes four bytes and a bit a frame, on a packet that
+/// the station sends anyway, and is lost with it; the next one then tells of the frames of both.
 pub const RECEIPT_FRAMES: usize = 32;
 /// Bytes of a receipt of so many frames.
 pub const fn receipt_bytes(frames: usize) -> usize {
@@ -271,8 +271,8 @@ impl AccessPoint {
         Ok(())
     }
 
-    /// The three phases of a flush, if it is time for one (section 3.3): a broadcast that each station may lose,
-    /// an acknowledgment of each that has emptied its cache, and the gateway's own cache.
+    /// The three phases of a flush, if it is time for one (section 3.3): a broadcast that each station may
+    /// lose, an acknowledgment of each that has emptied its cache, and the gateway's own cache.
     fn flush(&mut self) {
         let now = self.now();
         let Some(flush) = self.reduction.codec().and_then(|codec| codec.flush_wanted(now)) else { return };

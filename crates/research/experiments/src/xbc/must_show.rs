@@ -109,7 +109,8 @@ fn best(point: &Point<'_>) -> Option<(f64, f64)> {
     Some((of(false)?, of(true)?))
 }
 
-/// By how much XBC's best fixed pattern is above the better Snoop, in each cell; losing cells count as they are.
+/// By how much XBC's best fixed pattern is above the better Snoop, in each cell; losing cells count as they
+/// are.
 fn gains(rows: &[Row], figure: &str, buffers: impl Fn(f64) -> bool) -> Vec<f64> {
     let points = points(rows, figure).into_iter().filter(|point| buffers(point.1));
     points.filter_map(|(.., point)| best(&point)).map(|(snoop, xbc)| xbc / snoop - 1.0).collect()

@@ -11,7 +11,8 @@ use experiments::papers;
 
 use crate::workspace;
 
-/// Pages whose own text has no figure beside a paper's name, apart from those below `docs/features` and `docs/results`.
+/// Pages whose own text has no figure beside a paper's name, apart from those below `docs/features` and
+/// `docs/results`.
 const PAGES: [&str; 5] =
     ["README.md", "ARCHITECTURE.md", "docs/results.md", "docs/experiments.md", "docs/performance.md"];
 
@@ -143,8 +144,8 @@ fn kept_rows_name_a_commit_and_figures_that_there_are() {
     }
 }
 
-/// A kept value of a paper is the register's, as it is, as a share, as what is left, grown, in thousands, as its whole
-/// range's ends or the quotient of two.
+/// A kept value of a paper is the register's, as it is, as a share, as what is left, grown, in thousands, as
+/// its whole range's ends or the quotient of two.
 #[test]
 fn the_papers_values_in_kept_rows_are_those_of_the_register() {
     let kept = KeptRows::read(&workspace().join("docs/rows")).unwrap();

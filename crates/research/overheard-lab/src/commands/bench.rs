@@ -33,7 +33,8 @@ pub struct Args {
     /// Print the rows as a JSON array
     #[arg(long)]
     json: bool,
-    /// Keep the rows in this folder, in the place of older rows of the same benchmark; documents are made from docs/rows
+    /// Keep the rows in this folder, in the place of older rows of the same benchmark; documents are made
+    /// from docs/rows
     #[arg(long, value_name = "DIR")]
     keep_rows: Option<PathBuf>,
 }

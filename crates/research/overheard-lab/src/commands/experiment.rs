@@ -141,7 +141,8 @@ struct Wanted {
     check: bool,
     #[command(flatten)]
     claims: claims::List,
-    /// Keep the rows in this folder, in the place of older rows of the same figures; documents are made from docs/rows
+    /// Keep the rows in this folder, in the place of older rows of the same figures; documents are made from
+    /// docs/rows
     #[arg(long, value_name = "DIR", conflicts_with = "list")]
     keep_rows: Option<PathBuf>,
 }

@@ -107,7 +107,7 @@ mod tests {
     fn a_kept_command_is_parted_as_a_shell_does() {
         let command = "sudo overheard-lab experiment xbc --figure 6 --only '1 error in 16 Kb'";
         let parted = words(command);
-        assert_eq!(parted.len(), 7);
-        assert_eq!(parted[6], "1 error in 16 Kb");
+        assert_eq!(parted.len(), 8);
+        assert_eq!(parted[7], "1 error in 16 Kb");
     }
 }

@@ -1,8 +1,8 @@
 //! The ceiling of Max-Match (section 3.1): at each place of a packet the longest stretch that stands in what
 //! was heard before, however long ago.
 //!
-//! Every stretch of at least 32 bytes is found, since each holds one of the 16-byte blocks by which the history
-//! is indexed. Of equal blocks the 64 latest are compared. A stretch may span packets.
+//! Every stretch of at least 32 bytes is found, since each holds one of the 16-byte blocks by which the
+//! history is indexed. Of equal blocks the 64 latest are compared. A stretch may span packets.
 
 use super::Counted;
 use foldhash::fast::FixedState;

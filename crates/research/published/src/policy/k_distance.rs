@@ -24,7 +24,8 @@ pub struct KDistance {
     reference: u64,
     /// Whether segments refer to earlier ones of their flow only.
     is_in_flow: bool,
-    /// The segment that is to refer under that rule; `None` without it, and for packets without TCP's sequence.
+    /// The segment that is to refer under that rule; `None` without it, and for packets without TCP's
+    /// sequence.
     segment: Option<TcpSeq>,
 }
 

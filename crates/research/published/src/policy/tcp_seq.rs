@@ -1,9 +1,9 @@
 //! Packets whose TCP sequence is strictly lower (byte-caching paper, section V-B and Figure 7).
 //!
-//! A segment is never encoded by means of a later one or of itself. The paper compares the sequences of stored
-//! packets without their flows: [`TcpSeq::printed`]. The sequences of different connections have no order.
-//! [`TcpSeq::in_flow`] therefore refers to packets of the same flow only; this is our change. Packets that are
-//! not TCP have no sequence and refer to nothing.
+//! A segment is never encoded by means of a later one or of itself. The paper compares the sequences of
+//! stored packets without their flows: [`TcpSeq::printed`]. The sequences of different connections have no
+//! order. [`TcpSeq::in_flow`] therefore refers to packets of the same flow only; this is our change. Packets
+//! that are not TCP have no sequence and refer to nothing.
 
 use super::precedes;
 use super::segment::Segment;

@@ -16,7 +16,8 @@ pub struct InjectedPolicy {
     pub describe: fn(Option<u32>) -> String,
     /// Whether it works only if the sender answers requests for packets that the receiver lacks.
     pub answers_requests: bool,
-    /// Whether the hop sends again what it lost, as it does under [`Policy::Adaptive`](crate::Policy::Adaptive).
+    /// Whether the hop sends again what it lost, as it does under
+    /// [`Policy::Adaptive`](crate::Policy::Adaptive).
     pub repairs_losses: bool,
     /// Makes the policy, with its parameter.
     pub make: fn(Option<u32>) -> Box<dyn ReferencePolicy>,
