@@ -1,7 +1,7 @@
 //! Where a peer is.
 //!
 //! An attacker on the path can let any unit arrive first from its own address. So a node believes an address
-//! only when the peer heard a message that was sent *there*: a ping with a token that went to no other
+//! only when the peer heard a message that was sent *there*: a probe with a token that went to no other
 //! address (as QUIC validates paths, RFC 9000, section 8.2), or the response that made a session. It uses the
 //! earlier address until then.
 
@@ -20,7 +20,7 @@ const FRONT: [u8; 2] = [0xff; 2];
 /// How new a unit is: when its session was established here, and its counter in that.
 pub type Age = (Duration, u64);
 
-/// Token of a ping to an address, which the answer repeats.
+/// Token of a probe to an address, which the answer repeats.
 pub type Token = [u8; 8];
 
 /// The address of one peer.

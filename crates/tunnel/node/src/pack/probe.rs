@@ -25,7 +25,7 @@ pub(super) fn read_token(token: [u8; 8]) -> (Duration, usize) {
 }
 
 impl Peer {
-    /// A ping to an address where the peer may be, if one is to be asked, and that address.
+    /// A probe to an address where the peer may be, if one is to be asked, and that address.
     pub(crate) fn pack_question(
         &mut self,
         now: Duration,
@@ -39,7 +39,8 @@ impl Peer {
         out.clear();
         emit_header(session.unit_kind(&seal), session.remote_id, None, out);
         frame::emit_sequence(0, out);
-        frame::emit(FrameType::Ping, &token, out);
+        // a ping's unit would take the sequence in front of it
+        frame::emit(FrameType::Probe, &token, out);
         Some((to, Packed { seal, class: 0, lane: 0 }))
     }
 

@@ -210,6 +210,39 @@ fn the_same_seed_gives_the_same_events() {
     assert_eq!(first, second);
 }
 
+/// The link's first packet is lost. The node then asks the station at its new address. The question has no
+/// link sequence, so the station does not report the lost packet as held.
+#[test]
+fn the_question_of_an_address_takes_no_link_sequence() {
+    let mut pair = Pair::new(8, Road::default(), &parameters(Policy::Acked, Form::Compact));
+    let payload = &repetitive(8, 1)[0];
+    let first = tcp(STATION, 0, payload);
+    // it waits for the session, and leaves with it
+    pair.send(GATEWAY, &first);
+    pair.run(25 * MS);
+    assert!(pair.status(GATEWAY).peers[0].session_age_seconds.is_none());
+    pair.medium.cut = true;
+    pair.run(10 * MS);
+    assert!(pair.status(GATEWAY).peers[0].session_age_seconds.is_some());
+    pair.medium.cut = false;
+    pair.run(SECOND);
+    let ip = pair.address(STATION).ip();
+    pair.move_to(STATION, SocketAddr::new(ip, 1024));
+    let mut sent = Vec::new();
+    for number in 1..200 {
+        pair.send(STATION, &tcp(GATEWAY, number, b"here"));
+        let packet = tcp(STATION, number * 2000, payload);
+        pair.send(GATEWAY, &packet);
+        sent.push(packet);
+        pair.run(5 * MS);
+    }
+    let counters = pair.status(STATION).peers[0].counters;
+    assert_eq!((counters.missed, counters.bad_frames), (0, 0));
+    assert!(!pair.delivered(STATION).contains(&first));
+    assert!(pair.delivered(STATION).len() > 150, "{} of {}", pair.delivered(STATION).len(), sent.len());
+    assert_eq!(pair.status(GATEWAY).peers[0].endpoint.unwrap().port(), 1024);
+}
+
 fn any_policy() -> impl Strategy<Value = Policy> {
     prop_oneof![
         Just(Policy::Off),
