@@ -68,6 +68,12 @@ fn listed(names: &[String]) -> String {
     }
 }
 
+/// Whether the claim that begins so holds.
+#[cfg(test)]
+pub(crate) fn holds(claims: &[Claim], beginning: &str) -> Option<bool> {
+    claims.iter().find(|claim| claim.claim.starts_with(beginning)).expect("there is the claim").holds
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -127,19 +127,8 @@ mod tests {
 
     /// A run of Table II without rows.
     fn run() -> KeptRun {
-        KeptRun {
-            figure: "table-2".to_owned(),
-            command: "overheard-lab experiment byte-caching --figure table-2 --quick".to_owned(),
-            quick: true,
-            partial: false,
-            commit: "abc1234".to_owned(),
-            kernel: "a kernel".to_owned(),
-            date: "2012-06-18".to_owned(),
-            contents: Origin::Made,
-            inputs: "00".to_owned(),
-            core_seconds_each: Some(2.0),
-            rows: Vec::new(),
-        }
+        let command = "overheard-lab experiment byte-caching --figure table-2 --quick".to_owned();
+        KeptRun { command, ..KeptRun::sample("table-2", Vec::new()) }
     }
 
     fn source(value: f64) -> (tempfile::TempDir, Source) {

@@ -21,6 +21,7 @@ use anyhow::{Context as _, Result, ensure};
 use serde::{Deserialize, Serialize};
 
 use crate::row::{Driver, Row};
+use crate::run;
 
 /// One figure, as one command ran it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -105,6 +106,16 @@ impl KeptRows {
         self.runs.get(&(experiment.to_owned(), driver)).map_or(&[], Vec::as_slice)
     }
 
+    /// The runs of one figure of them.
+    pub fn of_figure(
+        &self,
+        experiment: &str,
+        driver: Driver,
+        figure: &str,
+    ) -> impl Iterator<Item = &KeptRun> {
+        self.of(experiment, driver).iter().filter(move |run| run.figure == figure)
+    }
+
     /// All runs, by experiment and driver.
     pub fn all(&self) -> impl Iterator<Item = (&Key, &KeptRun)> {
         self.runs.iter().flat_map(|(key, runs)| runs.iter().map(move |run| (key, run)))
@@ -116,9 +127,8 @@ impl KeptRows {
     ///
     /// When one is kept.
     pub fn check_extent(&self, experiment: &str, driver: Driver, figure: &str, is_quick: bool) -> Result<()> {
-        let is_whole = |run: &KeptRun| run.figure == figure && !run.quick;
         ensure!(
-            !is_quick || !self.of(experiment, driver).iter().any(is_whole),
+            !is_quick || self.of_figure(experiment, driver, figure).all(|run| run.quick),
             "{} keeps a whole run of figure {figure} of {experiment} by {driver}; a quick one does not replace it",
             self.folder.display()
         );
@@ -153,10 +163,42 @@ impl KeptRows {
     }
 }
 
+/// The commit that rows to be kept name.
+///
+/// # Errors
+///
+/// When there are changes that no commit has.
+pub fn commit() -> Result<String> {
+    let commit = run::commit();
+    let why = "kept rows name the commit that gave them: commit your changes first";
+    ensure!(!commit.ends_with("-dirty"), why);
+    Ok(commit)
+}
+
 /// The experiment and driver in a file's name.
 fn key_of(path: &Path) -> Option<Key> {
     let (experiment, driver) = path.file_stem()?.to_str()?.rsplit_once('-')?;
     Some((experiment.to_owned(), driver.parse().ok()?))
+}
+
+#[cfg(test)]
+impl KeptRun {
+    /// A quick run of made contents.
+    pub(crate) fn sample(figure: &str, rows: Vec<Row>) -> Self {
+        KeptRun {
+            figure: figure.to_owned(),
+            command: "overheard-lab experiment xbc".to_owned(),
+            quick: true,
+            partial: false,
+            commit: "abc1234".to_owned(),
+            kernel: "a kernel".to_owned(),
+            date: "2012-06-18".to_owned(),
+            contents: Origin::Made,
+            inputs: "00".to_owned(),
+            core_seconds_each: Some(2.5),
+            rows,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -167,19 +209,7 @@ mod tests {
     fn run(figure: &str, quick: bool, partial: bool, rows: &[(&str, f64, f64)]) -> KeptRun {
         let row =
             |(series, x, value): &(&str, f64, f64)| Row::new(figure, *series, *x, "ratio").exactly(*value);
-        KeptRun {
-            figure: figure.to_owned(),
-            command: "overheard-lab experiment xbc".to_owned(),
-            quick,
-            partial,
-            commit: "abc".to_owned(),
-            kernel: "none".to_owned(),
-            date: "2012-06-18".to_owned(),
-            contents: Origin::Made,
-            inputs: "00".to_owned(),
-            core_seconds_each: Some(2.5),
-            rows: rows.iter().map(row).collect(),
-        }
+        KeptRun { quick, partial, ..KeptRun::sample(figure, rows.iter().map(row).collect()) }
     }
 
     fn values(kept: &KeptRows) -> Vec<f64> {

@@ -1,13 +1,11 @@
 //! The handshake's cryptography: Noise IKpsk2, the mark that members make, the reset tokens.
 
 mod network;
-#[cfg(fuzzing)]
-mod remembered;
 
 pub use network::Network;
 
 use crate::config::Config;
-use crate::keys::{PresharedKey, PrivateKey, PublicKey};
+use crate::keys::{PresharedKey, PrivateKey, PublicKey, curve25519};
 use blake2::Blake2sMac;
 use blake2::digest::consts::{U16, U32};
 use blake2::digest::{KeyInit, Mac};
@@ -287,18 +285,6 @@ fn read_message(state: &mut HandshakeState, message: &[u8]) -> Result<Hello, Ref
     }
     let length = state.read_message(message, &mut payload)?;
     Ok(Hello::parse(&payload[..length])?)
-}
-
-/// Noise's key agreement.
-#[cfg(not(fuzzing))]
-pub fn curve25519() -> Box<dyn Dh> {
-    DefaultResolver.resolve_dh(&DHChoice::Curve25519).expect("snow is built with Curve25519")
-}
-
-/// Noise's key agreement, with a memory.
-#[cfg(fuzzing)]
-pub fn curve25519() -> Box<dyn Dh> {
-    Box::new(remembered::Curve25519::default())
 }
 
 /// Snow's own primitives, with randomness from the node's generator instead of the system's.

@@ -1,9 +1,12 @@
 //! The keys a person handles: a node's private and public key (Curve25519) and the network's shared key.
 
-use crate::handshake::curve25519;
+#[cfg(fuzzing)]
+mod remembered;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rand::Rng;
+use snow::types::Dh;
 use std::fmt;
 use std::str::FromStr;
 use zeroize::Zeroize;
@@ -12,6 +15,19 @@ use zeroize::Zeroize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a key: 44 characters of base64 (32 bytes) are expected")]
 pub struct NotAKey;
+
+/// The key agreement of handshakes.
+#[cfg(not(fuzzing))]
+pub(crate) fn curve25519() -> Box<dyn Dh> {
+    use snow::resolvers::{CryptoResolver, DefaultResolver};
+    DefaultResolver.resolve_dh(&snow::params::DHChoice::Curve25519).expect("snow is built with Curve25519")
+}
+
+/// The key agreement of handshakes, with a memory.
+#[cfg(fuzzing)]
+pub(crate) fn curve25519() -> Box<dyn Dh> {
+    Box::new(remembered::Curve25519::default())
+}
 
 fn decode(text: &str) -> Result<[u8; 32], NotAKey> {
     let mut bytes = [0; 32];

@@ -17,6 +17,11 @@ pub const REKEY_AFTER: Duration = Duration::from_secs(120);
 /// Keys older than this are not used, neither to send nor to receive.
 pub const REJECT_AFTER: Duration = Duration::from_secs(180);
 
+/// The key of the MACs that prove packets under this traffic key.
+pub fn mac_key(traffic_key: &[u8; 32]) -> [u8; 32] {
+    derive(traffic_key, b"overheard 1 packet mac")
+}
+
 /// One session with a peer.
 pub struct Session {
     /// Id of this session in the peer's units to us.
@@ -89,8 +94,8 @@ impl Session {
             answered_to: Vec::new(),
             network,
             hello,
-            send_mac: PacketMac::new(&derive(&keys.send, b"overheard 1 packet mac")),
-            receive_mac: PacketMac::new(&derive(&keys.receive, b"overheard 1 packet mac")),
+            send_mac: PacketMac::new(&mac_key(&keys.send)),
+            receive_mac: PacketMac::new(&mac_key(&keys.receive)),
             send_key: Arc::new(TrafficKey::new(&keys.send)),
             receive_key: TrafficKey::new(&keys.receive),
             next_counter: 0,

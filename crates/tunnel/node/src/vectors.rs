@@ -6,6 +6,7 @@ use crate::handshake::{Identity, Keys, Network, derive, keyed_mark};
 use crate::pack::unit_number;
 use crate::reduce::{Restore, Shape};
 use crate::seal::{Seal, TrafficKey};
+use crate::session::mac_key;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use overhear::address::Addresses;
@@ -98,8 +99,7 @@ fn shake_hands(value: &Value) -> (Vec<u8>, Value) {
     let mut stated = value.clone();
     stated["response"] = hex(&second).into();
     stated["traffic_keys"] = json!([hex(&send), hex(&receive)]);
-    let mac_key = |key: &[u8; 32]| hex(&derive(key, b"overheard 1 packet mac"));
-    stated["mac_keys"] = json!([mac_key(&send), mac_key(&receive)]);
+    stated["mac_keys"] = json!([hex(&mac_key(&send)), hex(&mac_key(&receive))]);
     (first, stated)
 }
 
@@ -129,7 +129,7 @@ fn group_unit(value: &Value) -> Vec<u8> {
     let [key_id, counter] = ["key_id", "counter"].map(|name| number(&value[name]));
     let version = number(&value["session_version"]) as u8;
     let plaintext = bytes(&value["plaintext"]);
-    let mac = PacketMac::new(&derive(&key(&value["session_key"]), b"overheard 1 packet mac"));
+    let mac = PacketMac::new(&mac_key(&key(&value["session_key"])));
     let mut datagram = Vec::new();
     emit_header(Kind::Group { counter: counter as u32 }, key_id as u32, None, &mut datagram);
     datagram.push(number(&value["member"]) as u8);
@@ -160,7 +160,7 @@ fn lengthened(value: &Value, body: &[u8]) -> Vec<u8> {
         let packet = bytes(packet);
         restore.store(sequence.parse().unwrap(), &packet, &Inner::parse(&packet).unwrap());
     }
-    let mac = PacketMac::new(&derive(&key(&value["traffic_key"]), b"overheard 1 packet mac"));
+    let mac = PacketMac::new(&mac_key(&key(&value["traffic_key"])));
     let mut packet = Vec::new();
     restore.restore(number(&value["sequence"]), Shape::Short, body, &mac, &mut packet).unwrap();
     packet
@@ -217,7 +217,7 @@ fn written(format: &str, value: &Value, expected: &[u8]) -> Option<Vec<u8>> {
         "sealed" => sealed(value, expected),
         "group unit" => group_unit(value),
         "packet mac" => {
-            let mac = PacketMac::new(&derive(&key(&value["traffic_key"]), b"overheard 1 packet mac"));
+            let mac = PacketMac::new(&mac_key(&key(&value["traffic_key"])));
             mac.of(number(&value["sequence"]), &bytes(&value["packet"])).to_vec()
         }
         "digest" => digest(&bytes(&value["packet"]), &[]).to_vec(),

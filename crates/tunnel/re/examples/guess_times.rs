@@ -8,7 +8,7 @@
 //! A station's packet has a secret of 24 letters behind known headers. A guess repeats the headers and the
 //! secret's first letters; the next letter is right or wrong, in random order. Welch's t compares the times
 //! (dudect: Reparaz, Balasch, Verbauwhede, DATE 2017); |t| below 4.5 shows no difference. Times above the
-//! 90th percentile are left out of both, as there. What a letter costs is the difference of the means.
+//! 90th percentile are left out of both, as there. The difference of the means is the time of a right letter.
 #![allow(clippy::disallowed_methods, reason = "it measures its own time")]
 
 use etherparse::PacketBuilder;

@@ -6,7 +6,7 @@ use crate::row::Driver;
 
 /// The rows of a benchmark as a table, or the command that gives them.
 pub(super) fn block(kept: &KeptRows, bench: &str) -> String {
-    let runs = kept.of(BENCH, Driver::Lab).iter().filter(|run| run.figure == bench);
+    let runs = kept.of_figure(BENCH, Driver::Lab, bench);
     let tables: Vec<String> = runs.map(of_run).collect();
     if tables.is_empty() {
         return format!(

@@ -22,7 +22,7 @@ pub(super) struct Tables(BTreeMap<String, Vec<Line>>);
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {
-    /// What is compared.
+    /// Name of the comparison.
     what: String,
     /// Experiment, driver and figure of the row.
     rows: String,
@@ -64,7 +64,7 @@ impl Tables {
             let [said, place] = line.said()?;
             let [experiment, driver, figure] = line.place()?;
             let driver: Driver = driver.parse().map_err(anyhow::Error::msg)?;
-            let runs = kept.of(experiment, driver).iter().filter(|run| run.figure == figure);
+            let runs = kept.of_figure(experiment, driver, figure);
             let rows: Vec<(&KeptRun, &Row)> =
                 runs.flat_map(|run| run.rows.iter().map(move |row| (run, row))).collect();
             let is_known = rows.is_empty() || rows.iter().any(|(_, row)| row.series == line.series);

@@ -22,7 +22,7 @@ pub(super) fn block(source: &Source, experiment: &str, driver: Driver, figure: &
     let experiment = crate::ALL.into_iter().find(|it| it.id == experiment).context("no such experiment")?;
     let figure = *experiment.chosen(&[figure.to_owned()])?.first().context("no such figure")?;
     let kept = source.rows.of(experiment.id, driver);
-    let runs: Vec<&KeptRun> = kept.iter().filter(|run| run.figure == figure.id).collect();
+    let runs: Vec<&KeptRun> = source.rows.of_figure(experiment.id, driver, figure.id).collect();
     let whole = whole(source, experiment, driver, figure, kept)?;
     if runs.is_empty() {
         return Ok(format!("*{}.* **Not run.** {whole}", figure.title));

@@ -49,22 +49,9 @@ fn bounds(row: &Row, value: f64) -> [f64; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kept_rows::Origin;
 
     fn kept(rows: Vec<Row>) -> KeptRun {
-        KeptRun {
-            figure: "6".to_owned(),
-            command: String::new(),
-            quick: true,
-            partial: false,
-            commit: String::new(),
-            kernel: String::new(),
-            date: String::new(),
-            contents: Origin::Made,
-            inputs: String::new(),
-            core_seconds_each: None,
-            rows,
-        }
+        KeptRun::sample("6", rows)
     }
 
     #[test]

@@ -186,8 +186,7 @@ mod tests {
     use super::*;
 
     fn holds(rows: &[Row], beginning: &str) -> Option<bool> {
-        let claims = claims(rows);
-        claims.iter().find(|claim| claim.claim.starts_with(beginning)).expect("there is the claim").holds
+        crate::claim::holds(&claims(rows), beginning)
     }
 
     #[test]

@@ -36,7 +36,7 @@ pub(super) const OURS: &str = "to IP RE: REboost";
 pub(super) const CONTROL: &str = "ratio 1, to IP RE: REboost";
 /// The kernel's list of those that connections may choose.
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
-/// What is compared, by series.
+/// The compared systems, by series.
 const QUOTIENTS: [(&str, File, [System; 2]); 3] = [
     (PRINTED, File::Pages, System::PRINTED),
     (OURS, File::Pages, System::OURS),

@@ -1,4 +1,4 @@
-//! What the access point sends at once.
+//! Packets that the access point sends at once.
 
 use super::reduction::Encoded;
 use crate::trace::TracePacket;
@@ -32,7 +32,7 @@ impl Coded {
 
 /// Packets to one station that share a frame.
 pub struct Frame {
-    /// By which the medium decides about it.
+    /// Number by which the medium draws its loss.
     pub number: u64,
     /// Its station.
     pub to: usize,

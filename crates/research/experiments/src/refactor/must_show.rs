@@ -331,7 +331,7 @@ mod tests {
     }
 
     fn holds(rows: &[Row], beginning: &str) -> Option<bool> {
-        claims(rows).iter().find(|claim| claim.claim.starts_with(beginning)).unwrap().holds
+        crate::claim::holds(&claims(rows), beginning)
     }
 
     #[test]

@@ -35,7 +35,7 @@ pub enum Reduces {
 pub struct Relayed {
     /// Of full packets, how many C3 overhears of C1 and C4 of C2.
     pub overheard: f64,
-    /// By which codec the relay removes what receivers have.
+    /// The relay's codec, which removes bytes that receivers have.
     pub reduces: Option<Reduces>,
     /// Whether a receiver hears what the relay sends to the other alone.
     pub hears_relay: bool,

@@ -46,7 +46,7 @@ pub enum Estimates {
     Learnt,
 }
 
-/// What is added to the paper's system, one by one. All of them together are [`Scheme::Receipts`].
+/// Additions to the paper's system, one by one. All of them together are [`Scheme::Receipts`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
 pub struct Additions {
     /// Gear finds boundaries, not MAXP.

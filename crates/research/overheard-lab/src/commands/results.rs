@@ -57,8 +57,7 @@ fn run_again(args: &Args) -> anyhow::Result<()> {
             return Err(Mistake::new(format!("{wanted:?} is not experiment, driver and figure")).into());
         };
         let driver = driver.parse().map_err(Mistake::new)?;
-        let runs: Vec<&KeptRun> =
-            kept.of(experiment, driver).iter().filter(|run| run.figure == figure).collect();
+        let runs: Vec<&KeptRun> = kept.of_figure(experiment, driver, figure).collect();
         ensure!(!runs.is_empty(), Mistake::new(format!("no rows are kept of {wanted}")));
         for run in runs {
             let differences = differences(run, &rows_now(run)?);

@@ -97,7 +97,7 @@ pub const ALL: [Policy; 9] = [
     Policy::Adaptive,
 ];
 
-/// What was changed of the papers' policies, and a baseline.
+/// Our changes of the papers' policies, and a baseline.
 pub const CHANGED: [Policy; 3] = [TCP_SEQ_IN_FLOW, K_DISTANCE_IN_FLOW, ARQ_ONLY];
 
 /// The policies that differ where nothing is lost, as on a capture, in the order of a report.

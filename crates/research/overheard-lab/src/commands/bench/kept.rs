@@ -3,7 +3,7 @@
 use super::Row as Measured;
 use anyhow::ensure;
 use daemon::config::Mistake;
-use experiments::kept_rows::{BENCH, KeptRows, KeptRun, Origin};
+use experiments::kept_rows::{self, BENCH, KeptRows, KeptRun, Origin};
 use experiments::row::{Driver, Row};
 use experiments::run;
 use std::path::Path;
@@ -30,8 +30,7 @@ pub fn row(bench: &str, series: &str, of_rounds: &str, value: f64, unit: &str) -
 pub fn check() -> anyhow::Result<()> {
     let why = "an unoptimised program measures nothing of use: build it by `make build-lab`";
     ensure!(!cfg!(debug_assertions), Mistake::new(why.to_owned()));
-    let why = "kept rows name the commit that gave them: commit your changes first";
-    ensure!(!run::commit().ends_with("-dirty"), Mistake::new(why.to_owned()));
+    kept_rows::commit().map_err(|why| Mistake::new(why.to_string()))?;
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! `--keep-rows`: rows into the folder from which documents are made.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use daemon::config::Mistake;
 use experiments::contents::Contents;
 use experiments::experiment::{self, Experiment};
@@ -13,13 +13,13 @@ use experiments::testbed::Testbed;
 use std::path::Path;
 use std::time::Duration;
 
-/// What is kept, with what each of its runs says.
+/// Rows to be kept, with the statements of each of their runs.
 pub struct Keeping<'a> {
-    pub experiment: &'a Experiment,
-    pub figures: &'a [Figure],
-    pub plan: Plan,
-    pub only: &'a [String],
-    pub runner: &'a Runner,
+    experiment: &'a Experiment,
+    figures: &'a [Figure],
+    plan: Plan,
+    only: &'a [String],
+    runner: &'a Runner,
     folder: &'a Path,
     commit: String,
 }
@@ -37,10 +37,7 @@ impl<'a> Keeping<'a> {
         (plan, only): (Plan, &'a [String]),
         runner: &'a Runner,
     ) -> Result<Self> {
-        let commit = run::commit();
-        let is_named = !commit.ends_with("-dirty");
-        let why = "kept rows name the commit that gave them: commit your changes first";
-        ensure!(is_named, Mistake::new(why.to_owned()));
+        let commit = kept_rows::commit().map_err(|why| Mistake::new(why.to_string()))?;
         let rows = KeptRows::read(folder)?;
         let is_quick = plan.extent != Extent::Whole;
         for figure in figures {
