@@ -135,7 +135,7 @@ for group in "${groups[@]}"; do
     esac
 done
 
-missing=("${essential[@]}" "${optional[@]}")
+mapfile -t missing < <(printf "%s\n" "${essential[@]}" "${optional[@]}" | awk 'NF && !seen[$0]++') # two groups may name one package
 if [ ${#missing[@]} -eq 0 ]; then
     echo "setup: nothing is missing (${groups[*]})"
     exit 0
