@@ -12,6 +12,7 @@ mod fast;
 mod grid;
 mod hop;
 mod must_show;
+mod parts;
 mod udp;
 
 use crate::experiment::Experiment;
@@ -28,5 +29,5 @@ pub const EXPERIMENT: Experiment = Experiment {
     claims: must_show::claims,
 };
 
-const FIGURES: [Figure; 6] =
-    [adaptive::FIGURE, grid::FIGURE, hop::FIGURE, fast::FIGURE, udp::FIGURE, fairness::FIGURE];
+const FIGURES: [Figure; 7] =
+    [adaptive::FIGURE, grid::FIGURE, parts::FIGURE, hop::FIGURE, fast::FIGURE, udp::FIGURE, fairness::FIGURE];
