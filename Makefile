@@ -64,8 +64,8 @@ docs: ## Make the documents a site with search, in target/book
 results: ## Make the tables of the documents anew from the rows in docs/rows
 	cargo run --locked -p overheard-lab -- results .
 
-reference: ## Make docs/reference anew from the code
-	OVERHEARD_DRAW=1 cargo test --locked --workspace --test documents --test trace -- reference::
+reference: ## Make docs/reference and the sizes in docs/operations.md anew from the code
+	OVERHEARD_DRAW=1 cargo test --locked --workspace --test documents --test trace -- reference:: sizes::
 
 faults: ## Put the faults of a security review back in, one by one, and expect that tests find them (FAULT=1-replay for one)
 	scripts/faults.sh $(FAULT)

@@ -9,5 +9,6 @@ mod defaults;
 mod guides;
 mod links;
 mod reference;
+mod sizes;
 mod statements;
 mod status;
