@@ -114,13 +114,21 @@ fn memory_of_stores_and_caches() {
     let station = overhear::Station::new(settings, overhear::StationId(0), None).unwrap().cache_bytes();
     let of_peers = STATIONS * (sender + receiver);
     let rows = [
-        ("sender's store and index, for each peer", mib(sender), format!("`[reduce] store_mib`, {}", mib(store_bytes))),
+        (
+            "sender's store and index, for each peer",
+            mib(sender),
+            format!("`[reduce] store_mib`, {}", mib(store_bytes)),
+        ),
         (
             "receiver's store, for each peer: an eighth more than the sender's",
             mib(receiver),
             format!("`[reduce] store_mib`, {}", mib(store_bytes)),
         ),
-        ("`[overhear]` on a gateway or relay: one cache for all stations", mib(gateway), format!("`[overhear] slot_bits`, {slot_bits}")),
+        (
+            "`[overhear]` on a gateway or relay: one cache for all stations",
+            mib(gateway),
+            format!("`[overhear] slot_bits`, {slot_bits}"),
+        ),
         (
             "`[overhear]` on a station: one cache for each group that it is a member of",
             mib(station),

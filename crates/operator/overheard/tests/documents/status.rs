@@ -110,8 +110,16 @@ const LINES: [Line; 10] = [
         "collisions in the cache: NUMBER",
         "Chunks that replaced another chunk in the gateway's cache.",
     ),
-    ("{station} is with {gateway}", "PEER is with GATEWAY", "The station is associated with another gateway."),
-    ("associated with: {}", "associated with: GATEWAY", "This node, a station, is associated with that gateway."),
+    (
+        "{station} is with {gateway}",
+        "PEER is with GATEWAY",
+        "The station is associated with another gateway.",
+    ),
+    (
+        "associated with: {}",
+        "associated with: GATEWAY",
+        "This node, a station, is associated with that gateway.",
+    ),
     (
         "boost:           {}",
         "boost: NAME; NUMBER flows, RATIO segments a wire packet",
@@ -220,7 +228,8 @@ fn row_types(source: &str) -> Vec<syn::ItemStruct> {
 
 /// A row for each column of a printed table. Its first heading is the table's name.
 fn columns(row: &syn::ItemStruct, page: &mut String) {
-    let heading = |field: &syn::Field| field.ident.as_ref().unwrap().to_string().replace('_', " ").to_uppercase();
+    let heading =
+        |field: &syn::Field| field.ident.as_ref().unwrap().to_string().replace('_', " ").to_uppercase();
     let introduction = said(&row.attrs, &row.ident.to_string());
     let first = heading(row.fields.iter().next().unwrap());
     let _ = write!(page, "\n### Table {first}\n\n{introduction}\n\n| column | |\n|---|---|\n");
@@ -253,13 +262,17 @@ fn lines(heading: &str, lines: &[Line], page: &mut String) {
 /// The formats of the lines that a source writes, each as its source has it.
 fn formats(source: &str) -> Vec<String> {
     let text = read(source);
-    let calls = text.split("writeln!(").skip(1).filter_map(|call| call.split_once("out,")?.1.trim_start().strip_prefix('"'));
+    let calls = text
+        .split("writeln!(")
+        .skip(1)
+        .filter_map(|call| call.split_once("out,")?.1.trim_start().strip_prefix('"'));
     calls.filter_map(|rest| Some(rest.split_once('"')?.0.to_owned())).collect()
 }
 
 #[test]
 fn every_line_of_the_printout_has_a_meaning() {
-    let plain = |format: &str| format.split_whitespace().filter(|word| *word != "\\").collect::<Vec<_>>().join(" ");
+    let plain =
+        |format: &str| format.split_whitespace().filter(|word| *word != "\\").collect::<Vec<_>>().join(" ");
     let written = |sources: &[&str]| -> BTreeSet<String> {
         let formats = sources.iter().flat_map(|source| formats(source)).map(|format| plain(&format));
         formats.filter(|format| !NO_LINES.contains(&format.as_str())).collect()
@@ -293,7 +306,8 @@ fn every_field_of_a_nodes_json_is_in_the_reference() {
     let mut found = BTreeSet::new();
     names(&serde_json::to_value(everything()).unwrap(), &mut found);
     let page = read("docs/reference/status.md");
-    let absent: Vec<&String> = found.iter().filter(|name| !page.contains(&format!("\n| `{name}` | "))).collect();
+    let absent: Vec<&String> =
+        found.iter().filter(|name| !page.contains(&format!("\n| `{name}` | "))).collect();
     assert!(absent.is_empty() && found.len() > 100, "{absent:?} of {}", found.len());
 }
 
