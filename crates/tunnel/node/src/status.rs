@@ -82,8 +82,8 @@ pub struct PeerStatus {
     /// The bitrate of this machine's radio towards the peer, in bits a second. None without a radio.
     #[serde(default)]
     pub radio_bits_per_second: Option<u64>,
-    /// The share of recent packets for other members that the peer overheard, from 0 to 1. None if the peer is
-    /// no member of the group.
+    /// The share of recent packets for other members that the peer overheard, from 0 to 1. None if the peer
+    /// is no member of the group.
     #[serde(default)]
     pub overheard_share: Option<f64>,
     /// The same share for each bitrate, since the peer became a member.

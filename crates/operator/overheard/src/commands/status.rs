@@ -114,9 +114,9 @@ console::row! {
         peer: String,
         /// The present address and UDP port of the peer.
         endpoint: String,
-        /// The time since the handshake of the session. `plain`: the two ends have no version of the formats in
-        /// common. `silent`: the peer does not answer. `previous network key`: the session depends on that key.
-        /// In place of the time, `revoked`: the key of the peer is revoked.
+        /// The time since the handshake of the session. `plain`: the two ends have no version of the formats
+        /// in common. `silent`: the peer does not answer. `previous network key`: the session depends on that
+        /// key. In place of the time, `revoked`: the key of the peer is revoked.
         session: String,
         /// The size of the largest outer IP packet to the peer, in bytes.
         path_mtu: String,
@@ -299,7 +299,8 @@ console::row! {
         shared: String,
         /// Bytes of chunks that the node did not send because the peer had them.
         not_sent_again: String,
-        /// The air time of those bytes, less that of chunks sent later because the peer lacked them, in seconds.
+        /// The air time of those bytes, less that of chunks sent later because the peer lacked them, in
+        /// seconds.
         air_time_saved: String,
         /// Answers to requests for chunks that the peer lacked.
         chunks_sent_after_all: String,
