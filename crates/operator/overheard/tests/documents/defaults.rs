@@ -100,8 +100,8 @@ fn defaults_in_comments_are_those_of_the_code() {
     }
 }
 
-/// Numbers of the handshake and of sessions in docs/wire-format.md: the source, the text before the value there,
-/// and the words of the page, with `N` for the value.
+/// Numbers of the handshake and of sessions in docs/wire-format.md: the source, the text before the value
+/// there, and the words of the page, with `N` for the value.
 const OF_SESSIONS: [(&str, &str, &str); 9] = [
     (
         "session.rs",
