@@ -89,9 +89,9 @@ impl Answered {
 /// One site.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Site {
-    /// Requests.
+    /// Requests of clients.
     pub requests: Answered,
-    /// Octets of contents.
+    /// Bytes of content sent to clients and neighbours.
     pub bytes: Answered,
 }
 

@@ -21,7 +21,7 @@ pub mod output;
 pub mod reference;
 mod table;
 
-pub use table::{Table, bytes, duration};
+pub use table::{Row, Table, bytes, duration};
 
 use daemon::config::Mistake;
 use std::path::PathBuf;

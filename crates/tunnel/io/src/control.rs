@@ -50,11 +50,11 @@ impl std::ops::AddAssign for Counters {
 /// The state of a running node.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Snapshot {
-    /// What the node says.
+    /// The state of the node and its peers.
     pub node: node::Status,
-    /// What the system refused.
+    /// Packets that the system refused, or that the node changed at its edge.
     pub io: Counters,
-    /// What was sent to others and heard, where the node listens.
+    /// Received frames for other nodes. None without `[overhear] interface`.
     pub overheard: Option<Heard>,
 }
 

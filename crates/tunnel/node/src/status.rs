@@ -77,13 +77,13 @@ pub struct PeerStatus {
     pub path_mtu_bytes: Option<u64>,
     /// The path has carried a packet of that size.
     pub path_mtu_confirmed: bool,
-    /// The share of recently sent packets that the air lost.
+    /// The share of recently sent packets that the air lost, from 0 to 1.
     pub loss: Option<f64>,
     /// The bitrate of this machine's radio towards the peer, in bits a second. None without a radio.
     #[serde(default)]
     pub radio_bits_per_second: Option<u64>,
-    /// The share of recent packets for other members that the peer overheard. None if the peer is no member
-    /// of the group.
+    /// The share of recent packets for other members that the peer overheard, from 0 to 1. None if the peer
+    /// is no member of the group.
     #[serde(default)]
     pub overheard_share: Option<f64>,
     /// The same share for each bitrate, since the peer became a member.
@@ -150,7 +150,7 @@ pub struct RecoverStatus {
     pub packets: usize,
     /// The number of slots with these segments. Combined segments share a slot.
     pub slots: usize,
-    /// The share of segments that the hop lost, for the most recent flow.
+    /// The share of segments that the hop lost, from 0 to 1, for the most recent flow.
     pub loss: Option<f32>,
 }
 

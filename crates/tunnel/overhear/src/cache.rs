@@ -105,6 +105,12 @@ impl<const RECORD_BYTES: usize> SlotCache<RECORD_BYTES> {
         self.slot_bits
     }
 
+    /// Bytes of memory of a full cache.
+    #[must_use]
+    pub fn size_bytes(&self) -> usize {
+        self.records.len() + self.contents.len()
+    }
+
     #[inline]
     fn record(&self, slot: u32) -> &[u8; RECORD_BYTES] {
         &self.records.as_chunks().0[slot as usize]

@@ -33,6 +33,12 @@ impl Decoder {
         }
     }
 
+    /// Bytes of memory of the store, once it has been full.
+    #[must_use]
+    pub fn size_bytes(&self) -> usize {
+        self.store.size_bytes()
+    }
+
     /// Appends the restored packet to `out`; on a miss leaves `out` as it was.
     ///
     /// What is restored is not proved to be what was sent: compare its MAC.

@@ -129,6 +129,12 @@ impl Encoder {
         self
     }
 
+    /// Bytes of memory of the store and the index, once the store has been full.
+    #[must_use]
+    pub fn size_bytes(&self) -> usize {
+        self.store.size_bytes() + self.index.size_bytes()
+    }
+
     /// Appends shim and literals to `out` when it returns [`Encoded::Reduced`]; otherwise leaves `out` as it
     /// was. Remembers the packet under `sequence`, which must be higher than any before, if it is one that
     /// stores keep.

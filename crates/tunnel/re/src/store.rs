@@ -99,6 +99,12 @@ impl PacketStore {
         }
     }
 
+    /// Bytes of memory of a store that has been full.
+    #[must_use]
+    pub fn size_bytes(&self) -> usize {
+        self.ring.len() + self.slots.len() * size_of::<Slot>()
+    }
+
     fn slot_of(&self, sequence: u64) -> usize {
         sequence as usize & (self.slots.len() - 1)
     }

@@ -57,25 +57,25 @@ pub struct Found {
 /// What was sent and heard.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Traffic {
-    /// Searches begun.
+    /// Searches of this router.
     pub searches: u64,
     /// Datagrams sent.
     pub sent: u64,
-    /// Answers to our searches that came after the timeout.
+    /// Answers to this router's searches that came after the timeout.
     pub late: u64,
-    /// Searches of others passed on.
+    /// Forwarded searches of other routers.
     pub rebroadcast: u64,
-    /// Searches of others answered.
+    /// Answered searches of other routers.
     pub answered: u64,
-    /// Mappings that others set up here.
+    /// Mappings that other routers set up here.
     pub set_up: u64,
-    /// Datagrams without the network's key.
+    /// Datagrams that failed authentication.
     pub forged: u64,
-    /// Datagrams that are no messages.
+    /// Malformed datagrams.
     pub malformed: u64,
-    /// Messages heard before.
+    /// Messages received before.
     pub repeated: u64,
-    /// Messages over their router's allowance, or a bound of ours.
+    /// Messages beyond the rate of their router, or beyond a limit of this router.
     pub over_allowance: u64,
 }
 

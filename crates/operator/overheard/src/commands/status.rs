@@ -80,46 +80,7 @@ fn print(out: &mut impl Write, report: &Report) -> std::io::Result<()> {
         about.version
     )?;
     writeln!(out, "public key {}\n", node.public_key)?;
-    let mut table = Table::new(&[
-        "peer",
-        "endpoint",
-        "session",
-        "path mtu",
-        "rtt",
-        "loss",
-        "offered",
-        "sent",
-        "saved",
-        "received",
-        "delivered",
-        "misses",
-    ]);
-    for peer in &node.peers {
-        let it = &peer.counters;
-        table.row([
-            peer.name.clone(),
-            peer.endpoint.map_or_else(nothing, |endpoint| endpoint.to_string()),
-            peer.session_age_seconds.map_or_else(
-                || without_session(peer),
-                |age| {
-                    let plain = if peer.version == Some(0) { ", plain" } else { "" };
-                    let silent = if peer.reachable { "" } else { ", silent" };
-                    let previous = if peer.previous_network_key { ", previous network key" } else { "" };
-                    format!("{}{plain}{silent}{previous}", duration(Duration::from_secs_f64(age.max(0.0))))
-                },
-            ),
-            peer.path_mtu_bytes.map_or_else(nothing, |bytes| bytes.to_string()),
-            peer.srtt_seconds.map_or_else(nothing, |rtt| format!("{:.1} ms", rtt * 1e3)),
-            peer.loss.map_or_else(nothing, |loss| format!("{:.1}%", loss * 100.0)),
-            bytes(it.inner_sent_bytes),
-            bytes(it.outer_sent_bytes),
-            saved(it.inner_sent_bytes, it.outer_sent_bytes),
-            bytes(it.outer_received_bytes),
-            bytes(it.inner_received_bytes),
-            it.missed.to_string(),
-        ]);
-    }
-    table.write(out)?;
+    Table::of(node.peers.iter().map(PeerRow::of)).write(out)?;
     writeln!(out)?;
     print_recovery(out, node)?;
     print_group(out, node)?;
@@ -143,6 +104,66 @@ fn print(out: &mut impl Write, report: &Report) -> std::io::Result<()> {
     match &report.snapshot.overheard {
         Some(heard) => writeln!(out, "overheard:       {}", overheard(heard)),
         None => Ok(()),
+    }
+}
+
+console::row! {
+    /// One row for each peer of the configuration.
+    struct PeerRow {
+        /// The name of the peer in the configuration.
+        peer: String,
+        /// The present address and UDP port of the peer.
+        endpoint: String,
+        /// The time since the handshake of the session. `plain`: the two ends have no version of the formats
+        /// in common. `silent`: the peer does not answer. `previous network key`: the session depends on that
+        /// key. In place of the time, `revoked`: the key of the peer is revoked.
+        session: String,
+        /// The size of the largest outer IP packet to the peer, in bytes.
+        path_mtu: String,
+        /// The smoothed round-trip time of the hop, in milliseconds.
+        rtt: String,
+        /// The share of recently sent packets that the air lost, in percent.
+        loss: String,
+        /// Bytes of inner packets sent to the peer.
+        offered: String,
+        /// Bytes of datagrams sent to the peer, with outer IP and UDP headers, receipts and retransmissions.
+        sent: String,
+        /// The share by which SENT is smaller than OFFERED, in percent. It is negative if SENT is larger.
+        saved: String,
+        /// Bytes of authenticated datagrams from the peer, with outer IP and UDP headers.
+        received: String,
+        /// Bytes of inner packets delivered from the peer.
+        delivered: String,
+        /// Received packets that the node could not restore at once.
+        misses: String,
+    }
+}
+
+impl PeerRow {
+    fn of(peer: &node::PeerStatus) -> Self {
+        let it = &peer.counters;
+        PeerRow {
+            peer: peer.name.clone(),
+            endpoint: peer.endpoint.map_or_else(nothing, |endpoint| endpoint.to_string()),
+            session: peer.session_age_seconds.map_or_else(
+                || without_session(peer),
+                |age| {
+                    let plain = if peer.version == Some(0) { ", plain" } else { "" };
+                    let silent = if peer.reachable { "" } else { ", silent" };
+                    let previous = if peer.previous_network_key { ", previous network key" } else { "" };
+                    format!("{}{plain}{silent}{previous}", duration(Duration::from_secs_f64(age.max(0.0))))
+                },
+            ),
+            path_mtu: peer.path_mtu_bytes.map_or_else(nothing, |bytes| bytes.to_string()),
+            rtt: peer.srtt_seconds.map_or_else(nothing, |rtt| format!("{:.1} ms", rtt * 1e3)),
+            loss: peer.loss.map_or_else(nothing, |loss| format!("{:.1}%", loss * 100.0)),
+            offered: bytes(it.inner_sent_bytes),
+            sent: bytes(it.outer_sent_bytes),
+            saved: saved(it.inner_sent_bytes, it.outer_sent_bytes),
+            received: bytes(it.outer_received_bytes),
+            delivered: bytes(it.inner_received_bytes),
+            misses: it.missed.to_string(),
+        }
     }
 }
 
@@ -182,47 +203,69 @@ fn print_recovery(out: &mut impl Write, node: &node::Status) -> std::io::Result<
     if peers.is_empty() {
         return Ok(());
     }
-    let mut table = Table::new(&[
-        "repair",
-        "by the hop",
-        "TCP segments",
-        "coded",
-        "by timeout",
-        "ACKs kept back",
-        "stripped",
-        "left to senders",
-        "unsent",
-        "notices",
-        "flows",
-        "memory",
-        "kept",
-        "undone",
-        "not undone",
-    ]);
-    for peer in peers {
+    Table::of(peers.into_iter().map(RepairRow::of)).write(out)?;
+    writeln!(out)
+}
+
+console::row! {
+    /// One row for each peer with a repair. FLOWS, MEMORY and KEPT have values where `[snoop]` is on.
+    struct RepairRow {
+        /// The name of the peer.
+        repair: String,
+        /// Retransmissions of packets that receipts showed as missing.
+        by_the_hop: String,
+        /// Retransmissions of lost TCP segments.
+        tcp_segments: String,
+        /// Those of TCP SEGMENTS that were combined with others.
+        coded: String,
+        /// Retransmissions of TCP segments after a timeout.
+        by_timeout: String,
+        /// Duplicate acknowledgments that the node dropped during a repair.
+        acks_kept_back: String,
+        /// Acknowledgments forwarded without their report of missing segments.
+        stripped: String,
+        /// Missing segments left to the TCP sender.
+        left_to_senders: String,
+        /// Repairs not sent: too many waited, or the path became too narrow.
+        unsent: String,
+        /// Notices about lost TCP segments, sent and received.
+        notices: String,
+        /// Observed TCP flows.
+        flows: String,
+        /// Bytes of their stored segments.
+        memory: String,
+        /// Stored segments, and the slots that have them. Combined segments share a slot.
+        kept: String,
+        /// Combined repairs from the peer that the node decoded and delivered.
+        undone: String,
+        /// Combined repairs from the peer that the node could not decode.
+        not_undone: String,
+    }
+}
+
+impl RepairRow {
+    fn of(peer: &node::PeerStatus) -> Self {
         let it = &peer.counters;
         let kept =
             |of: &dyn Fn(&node::RecoverStatus) -> String| peer.recover.as_ref().map_or_else(nothing, of);
-        table.row([
-            peer.name.clone(),
-            it.recovered.to_string(),
-            (it.segments_repaired + it.segments_repaired_coded).to_string(),
-            it.segments_repaired_coded.to_string(),
-            it.segment_timeouts.to_string(),
-            it.acks_suppressed.to_string(),
-            it.acks_stripped.to_string(),
-            it.segment_failures.to_string(),
-            it.segment_repairs_dropped.to_string(),
-            (it.notices_sent + it.notices_received).to_string(),
-            kept(&|kept| kept.flows.to_string()),
-            kept(&|kept| bytes(kept.bytes as u64)),
-            kept(&|kept| format!("{} in {}", kept.packets, kept.slots)),
-            it.coded_restored.to_string(),
-            it.coded_not_restored.to_string(),
-        ]);
+        RepairRow {
+            repair: peer.name.clone(),
+            by_the_hop: it.recovered.to_string(),
+            tcp_segments: (it.segments_repaired + it.segments_repaired_coded).to_string(),
+            coded: it.segments_repaired_coded.to_string(),
+            by_timeout: it.segment_timeouts.to_string(),
+            acks_kept_back: it.acks_suppressed.to_string(),
+            stripped: it.acks_stripped.to_string(),
+            left_to_senders: it.segment_failures.to_string(),
+            unsent: it.segment_repairs_dropped.to_string(),
+            notices: (it.notices_sent + it.notices_received).to_string(),
+            flows: kept(&|kept| kept.flows.to_string()),
+            memory: kept(&|kept| bytes(kept.bytes as u64)),
+            kept: kept(&|kept| format!("{} in {}", kept.packets, kept.slots)),
+            undone: it.coded_restored.to_string(),
+            not_undone: it.coded_not_restored.to_string(),
+        }
     }
-    table.write(out)?;
-    writeln!(out)
 }
 
 /// What stations overhear of each other, where they do: what a gateway does not send them therefore, and what
@@ -236,40 +279,59 @@ fn print_group(out: &mut impl Write, node: &node::Status) -> std::io::Result<()>
     if peers.is_empty() {
         return Ok(());
     }
-    let mut table = Table::new(&[
-        "group",
-        "overhears",
-        "radio",
-        "shared",
-        "not sent again",
-        "air time saved",
-        "chunks sent after all",
-        "overheard",
-        "chunks hit",
-        "missed",
-        "asked for",
-    ]);
-    for peer in peers {
-        let it = &peer.counters;
-        table.row([
-            peer.name.clone(),
-            peer.overheard_share.map_or_else(nothing, |share| format!("{:.0}%", share * 100.0)),
-            peer.radio_bits_per_second.map_or_else(nothing, mbit_per_second),
-            it.shared_packets.to_string(),
-            bytes(it.overheard_removed_bytes),
-            format!("{:.1} s", it.air_saved_seconds()),
-            it.chunk_replies.to_string(),
-            it.overheard_datagrams.to_string(),
-            it.chunks_hit.to_string(),
-            it.chunks_missed.to_string(),
-            it.chunk_requests.to_string(),
-        ]);
-    }
-    table.write(out)?;
+    Table::of(peers.into_iter().map(GroupRow::of)).write(out)?;
     for peer in node.peers.iter().filter(|peer| !peer.overheard_by_rate.is_empty()) {
         writeln!(out, "{} overhears: {}", peer.name, by_rate(&peer.overheard_by_rate))?;
     }
     writeln!(out, "collisions in the cache: {}\n", node.collisions)
+}
+
+console::row! {
+    /// One row for each peer with traffic of a group: a member, or the gateway of this node.
+    struct GroupRow {
+        /// The name of the peer.
+        group: String,
+        /// The share of recent packets for other members that the peer overheard, in percent.
+        overhears: String,
+        /// The bitrate of this machine's radio towards the peer, in Mbit/s.
+        radio: String,
+        /// Packets sent in a form that other stations can overhear.
+        shared: String,
+        /// Bytes of chunks that the node did not send because the peer had them.
+        not_sent_again: String,
+        /// The air time of those bytes, less that of chunks sent later because the peer lacked them, in
+        /// seconds.
+        air_time_saved: String,
+        /// Answers to requests for chunks that the peer lacked.
+        chunks_sent_after_all: String,
+        /// Overheard datagrams for other nodes.
+        overheard: String,
+        /// Chunks restored from overheard datagrams.
+        chunks_hit: String,
+        /// Chunks that this node lacked.
+        missed: String,
+        /// Requests of this node for chunks that it lacked.
+        asked_for: String,
+    }
+}
+
+impl GroupRow {
+    fn of(peer: &node::PeerStatus) -> Self {
+        let it = &peer.counters;
+        GroupRow {
+            group: peer.name.clone(),
+            overhears: peer.overheard_share.map_or_else(nothing, |share| format!("{:.0}%", share * 100.0)),
+            radio: peer.radio_bits_per_second.map_or_else(nothing, mbit_per_second),
+            shared: it.shared_packets.to_string(),
+            not_sent_again: bytes(it.overheard_removed_bytes),
+            air_time_saved: format!("{:.1} s", it.air_saved_seconds()),
+            chunks_sent_after_all: it.chunk_replies.to_string(),
+            overheard: it.overheard_datagrams.to_string(),
+            chunks_hit: it.chunks_hit.to_string(),
+            missed: it.chunks_missed.to_string(),
+            asked_for: it.chunk_requests.to_string(),
+        }
+    }
 }
 
 /// How much of what was sent at each rate was overheard.

@@ -8,6 +8,8 @@ mod configuration;
 mod defaults;
 mod guides;
 mod links;
+mod pictures;
 mod reference;
+mod sizes;
 mod statements;
 mod status;

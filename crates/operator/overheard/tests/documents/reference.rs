@@ -9,6 +9,7 @@ use crate::support::{PROGRAM, laboratory};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 
 /// Set to write the pages anew.
 const VARIABLE: &str = "OVERHEARD_DRAW";
@@ -63,6 +64,19 @@ pub fn configuration(chapter: usize) -> Configuration {
     Configuration::parse(&read(CHAPTERS[chapter].0), &values)
 }
 
+/// Compares a block of a page with what the code makes of it, or writes it. Two comments enclose the block:
+/// `<!-- made: BEGIN name -->` and `<!-- made: END -->`.
+pub fn hold_block(page: &str, name: &str, made: &str) {
+    // blocks of one page are written one after the other
+    static WRITES: Mutex<()> = Mutex::new(());
+    let _alone = WRITES.lock().unwrap_or_else(PoisonError::into_inner);
+    let text = read(page);
+    let begin = format!("<!-- made: BEGIN {name} -->\n");
+    let (before, rest) = text.split_once(&begin).unwrap_or_else(|| panic!("{page} has no block {name}"));
+    let (_, behind) = rest.split_once("<!-- made: END -->").expect("the block ends");
+    hold(page, &format!("{before}{begin}\n{made}\n<!-- made: END -->{behind}"));
+}
+
 /// Compares a page with what the code makes of it, or writes it.
 fn hold(page: &str, made: &str) {
     let path = workspace().join(page);
@@ -102,6 +116,11 @@ fn the_reference_of_commands_says_what_the_programs_say() {
 }
 
 #[test]
-fn the_reference_of_metrics_and_status_says_what_the_code_says() {
-    hold("docs/reference/metrics.md", &crate::status::page());
+fn the_reference_of_metrics_says_what_the_code_says() {
+    hold("docs/reference/metrics.md", &crate::status::metrics_page());
+}
+
+#[test]
+fn the_reference_of_status_says_what_the_code_says() {
+    hold("docs/reference/status.md", &crate::status::status_page());
 }

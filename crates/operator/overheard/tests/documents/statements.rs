@@ -276,6 +276,32 @@ fn a_cache_takes_every_key_of_the_reference() {
 }
 
 #[test]
+fn the_files_of_overhearing_are_whole_and_those_of_the_examples() {
+    let site = Site::new();
+    let configurations = blocks("docs/features/overhearing.md", "toml");
+    for name in ["gateway", "station"] {
+        let head = format!("# {name}.toml\n");
+        let text = configurations.iter().find(|text| text.starts_with(&head)).expect("a whole file");
+        let example = read(&format!("packaging/examples/access-point/{name}.toml"));
+        let [shown, example] =
+            [text, &example].map(|text| toml::from_str::<toml::Table>(text).expect("a configuration"));
+        assert_eq!(shown, example, "{name}");
+        let keys = [&site.station_public, &site.gateway_public].into_iter();
+        let names = text.split('"').filter(|value| value.ends_with("PUBLIC KEY"));
+        let whole = names.zip(keys).fold(text.clone(), |text, (name, key)| text.replace(name, key));
+        site.write(
+            &format!("{name}.toml"),
+            &whole
+                .replace("keys/private.key", &format!("{name}/private.key"))
+                .replace("keys/network.key", "network.key"),
+        );
+        let asked = site.run(&["status", &format!("{name}.toml")]);
+        // 1: the configuration is read and no node runs; 2: the configuration is wrong.
+        assert_eq!(asked.status.code(), Some(1), "{}", String::from_utf8_lossy(&asked.stderr));
+    }
+}
+
+#[test]
 fn the_tunnel_of_the_readme_carries_packets() {
     if !possible() {
         return;

@@ -61,9 +61,9 @@ pub struct Counters {
 /// What was heard, and where.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Heard {
-    /// The interface.
+    /// The name of the interface.
     pub interface: String,
-    /// What kind of frames it has.
+    /// The type of its frames.
     pub link: String,
     /// How much of what.
     #[serde(flatten)]

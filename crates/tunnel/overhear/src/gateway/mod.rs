@@ -149,6 +149,12 @@ impl Gateway {
         })
     }
 
+    /// Bytes of memory of the cache, once it is full.
+    #[must_use]
+    pub fn cache_bytes(&self) -> usize {
+        self.cache.size_bytes()
+    }
+
     /// What was counted.
     #[must_use]
     pub fn statistics(&self) -> &GatewayStatistics {

@@ -12,26 +12,7 @@ pub fn print(out: &mut impl Write, node: &node::Status) -> std::io::Result<()> {
     };
     let gateways: Vec<_> = node.peers.iter().filter(speaks).collect();
     if !gateways.is_empty() {
-        let mut table = Table::new(&[
-            "gateway",
-            "told",
-            "heard",
-            "its stations hear us",
-            "chunks named",
-            "sent on to us",
-        ]);
-        for gateway in gateways {
-            let it = &gateway.counters;
-            table.row([
-                gateway.name.clone(),
-                it.neighbour_messages_sent.to_string(),
-                it.neighbour_messages_received.to_string(),
-                gateway.overheard_by.map_or_else(nothing, |stations| stations.to_string()),
-                it.chunks_named.to_string(),
-                it.forwarded_packets.to_string(),
-            ]);
-        }
-        table.write(out)?;
+        Table::of(gateways.into_iter().map(GatewayRow::of)).write(out)?;
         for (station, gateway) in
             node.peers.iter().filter_map(|peer| Some((&peer.name, peer.associated_with.as_ref()?)))
         {
@@ -42,5 +23,37 @@ pub fn print(out: &mut impl Write, node: &node::Status) -> std::io::Result<()> {
     match node.peers.iter().find(|peer| peer.associated == Some(true)) {
         Some(gateway) => writeln!(out, "associated with: {}", gateway.name),
         None => Ok(()),
+    }
+}
+
+console::row! {
+    /// One row for each other gateway of the operator.
+    struct GatewayRow {
+        /// The name of the gateway.
+        gateway: String,
+        /// Messages to it.
+        told: String,
+        /// Messages from it.
+        heard: String,
+        /// The number of its stations that overhear this gateway.
+        its_stations_hear_us: String,
+        /// Chunks that it named, and that stations of this gateway overheard there.
+        chunks_named: String,
+        /// Packets that it forwarded for stations of this node.
+        sent_on_to_us: String,
+    }
+}
+
+impl GatewayRow {
+    fn of(gateway: &node::PeerStatus) -> Self {
+        let it = &gateway.counters;
+        GatewayRow {
+            gateway: gateway.name.clone(),
+            told: it.neighbour_messages_sent.to_string(),
+            heard: it.neighbour_messages_received.to_string(),
+            its_stations_hear_us: gateway.overheard_by.map_or_else(nothing, |stations| stations.to_string()),
+            chunks_named: it.chunks_named.to_string(),
+            sent_on_to_us: it.forwarded_packets.to_string(),
+        }
     }
 }
