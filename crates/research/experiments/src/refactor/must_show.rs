@@ -3,7 +3,9 @@
 use super::air_time::Clock;
 use super::mixes::{Goal, Metric, series};
 use super::scheme::{Estimates, Scheme};
-use super::{captures, exor, figure_3, figure_8, robustness, safety, table_3, table_4, table_6};
+use super::{
+    captures, exor, figure_3, figure_8, relay_frames, robustness, safety, table_3, table_4, table_6,
+};
 use crate::papers;
 use crate::report::Claim;
 use crate::row::{Row, X, of, value};
@@ -40,6 +42,8 @@ pub fn claims(rows: &[Row]) -> Vec<Claim> {
     claims.extend(figure_8::claims(rows));
     claims.extend(table_6::claims(rows));
     claims.extend(exor::claims(rows));
+    claims.extend(relay_frames::claims(rows));
+    claims.extend(relay_frames::claims_in_process(rows));
     claims.extend([devices(rows), nothing_to_save(rows), safety::claim(rows)]);
     claims
 }
