@@ -24,7 +24,8 @@ pub const FIGURE: Figure = Figure {
              as one frame, addressed to one of them and heard by the other, each of which takes out what it sent itself (COPE). In \
              packets that all meet it is three transmissions instead of four. TCP's acknowledgments go both ways besides, are too \
              short to be combined, and packets meet only where both wait: in the relay, whose interface sends 1.8 Mbit/s at most, about its \
-             share of the channel, as a radio's driver takes no more than it can send soon. Ratios of what all stations were on the air, and of when \
+             share of the channel, as a radio's driver takes no more than it can send soon. This is the product's coding and its codec: \
+             REfactor as printed, with COPE, runs in Table 6, without TCP. Ratios of what all stations were on the air, and of when \
              the last byte of both downloads came.",
     needs,
     rows,
