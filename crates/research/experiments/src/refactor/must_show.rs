@@ -6,6 +6,7 @@ use super::scheme::{Estimates, Scheme};
 use super::{
     captures, exor, figure_3, figure_8, relay_frames, robustness, safety, table_3, table_4, table_6,
 };
+use crate::claim::Band;
 use crate::papers;
 use crate::report::Claim;
 use crate::row::{Row, X, of, value};
@@ -290,15 +291,15 @@ const WITHIN_POINTS: f64 = 3.0;
 
 fn fewer_losses(rows: &[Row], kind: Kind, scheme: Scheme) -> Claim {
     let at = |place| value(rows, table_4::FIGURE.id, &table_4::fewer(kind, scheme), place);
-    let papers = table_4::PAPER
-        .map(|(place, _, fewer)| (f64::from(place), papers::REFACTOR.value(fewer).number().get()));
+    let papers =
+        table_4::PAPER.map(|(place, _, fewer)| (f64::from(place), papers::REFACTOR.value(fewer).number()));
     let found: Vec<String> = papers
         .iter()
         .filter_map(|(place, paper)| Some(format!("{:.1} at {place}% ({paper})", at(*place)?)))
         .collect();
     let holds = papers
         .iter()
-        .all(|(place, paper)| at(*place).is_some_and(|ours| (ours - paper).abs() <= WITHIN_POINTS));
+        .all(|(place, paper)| at(*place).is_some_and(|ours| Band::around(*paper, WITHIN_POINTS).has(ours)));
     let claim =
         format!("table 4, {kind}, {scheme}: as many percent fewer losses as the paper's, within 3 points");
     Claim::judged(claim, found, holds)
