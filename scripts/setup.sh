@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what Overheard needs on Debian 12 and this machine lacks, and says in one line what it did.
 #
-#   scripts/setup.sh [build] [lab] [test] [origins] [kernel] [qemu] [model] [bench] [static] [docs]      (no name: build and lab)
+#   scripts/setup.sh [build] [lab] [test] [origins] [kernel] [qemu] [model] [bench] [static] [docs] [ns2]      (no name: build and lab)
 #
 # build   the C compiler that some libraries are built with, and what the feature `boost` takes: clang, pkg-config, libelf, zlib
 # lab     the programs that the demonstration and the experiments run: namespaces, a web server, curl, a routing daemon
@@ -13,6 +13,7 @@
 # bench   what tunnels and caches are compared with
 # static  the C compiler and the Rust target of a program that needs nothing of its system
 # docs    mdBook, which makes the documents a site
+# ns2     ns-2, the simulator of the XBC paper, which scripts/ns2-control runs
 #
 # Nothing is asked of the network, and no rights are needed, when nothing is missing. No service is started:
 # the lab starts its own nginx and babeld inside its namespaces.
@@ -126,12 +127,17 @@ docs_group() {
     cargo install --locked mdbook
 }
 
+ns2_group() {
+    lacks ns && optional+=(ns2)
+    return 0
+}
+
 groups=("$@")
 [ $# -gt 0 ] || groups=(build lab)
 for group in "${groups[@]}"; do
     case "$group" in
-    build | lab | test | origins | kernel | qemu | model | bench | static | docs) "${group}_group" ;;
-    *) fail "there is no group \`$group\`: build, lab, test, origins, kernel, qemu, model, bench, static, docs" ;;
+    build | lab | test | origins | kernel | qemu | model | bench | static | docs | ns2) "${group}_group" ;;
+    *) fail "there is no group \`$group\`: build, lab, test, origins, kernel, qemu, model, bench, static, docs, ns2" ;;
     esac
 done
 
