@@ -319,8 +319,8 @@ pub struct PeerCounters {
     /// Packets that could share a coded frame and left alone: no packet for another peer waited.
     #[serde(default)]
     pub natives_without_partner: u64,
-    /// Packets that could share a coded frame and left alone: the next packets for other peers could not share
-    /// it, because they are too short or their receivers lack this one.
+    /// Packets that could share a coded frame and left alone: the next packets for other peers could not
+    /// share it, because they are too short or their receivers lack this one.
     #[serde(default)]
     pub natives_with_unfit_partner: u64,
     /// Packets from the peer decoded from coded frames.

@@ -2,8 +2,8 @@
 //!
 //! A search is a *content locate* message with a TTL. Each router rebroadcasts it once; a router that has the
 //! content answers the searcher alone, and rebroadcasts only if searches are [whole](Search::Whole). The
-//! searcher collects for the search timeout and then has the list of routers that answered. A *setup* message goes to the next router on the way to the one chosen, which
-//! notes the mapping and passes it on.
+//! searcher collects for the search timeout and then has the list of routers that answered. A *setup* message
+//! goes to the next router on the way to the one chosen, which notes the mapping and passes it on.
 //!
 //! Whatever does not bear the network's key changes nothing. A router that floods is held to an allowance.
 

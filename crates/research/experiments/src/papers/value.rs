@@ -58,8 +58,8 @@ impl Axis {
         self.low < self.high && self.ticks > 0.0 && self.ticks <= self.high - self.low
     }
 
-    /// Half the smallest distance that a reader can tell: a hundredth of the axis or a tenth of the way between
-    /// ticks, whichever is larger.
+    /// Half the smallest distance that a reader can tell: a hundredth of the axis or a tenth of the way
+    /// between ticks, whichever is larger.
     fn tolerance(self) -> f64 {
         let of_axis = (self.high - self.low) / Self::PLACES_OF_AXIS;
         of_axis.max(self.ticks / Self::PLACES_OF_TICK) / 2.0

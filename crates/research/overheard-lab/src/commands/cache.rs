@@ -7,7 +7,8 @@ use webcache::config::Search;
 
 /// Run a web cache in an experiment, as `overheard cache` does; searches end as in the MeshCache paper
 ///
-/// Every router passes a search on, and the searcher waits for the whole search timeout (sections 4.2.2 and 7.3).
+/// Every router passes a search on, and the searcher waits for the whole search timeout (sections 4.2.2 and
+/// 7.3).
 #[derive(clap::Args)]
 pub struct Args {
     /// The cache's configuration
