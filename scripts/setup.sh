@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what Overheard needs on Debian 12 and this machine lacks, and says in one line what it did.
 #
-#   scripts/setup.sh [build] [lab] [test] [origins] [kernel] [qemu] [model] [bench] [static] [docs] [pictures]      (no name: build and lab)
+#   scripts/setup.sh [build] [lab] [test] [origins] [kernel] [qemu] [model] [bench] [static] [docs] [pictures] [ns2]      (no name: build and lab)
 #
 # build   the C compiler that some libraries are built with, and what the feature `boost` takes: clang, pkg-config, libelf, zlib
 # lab     the programs that the demonstration and the experiments run: namespaces, a web server, curl, a routing daemon
@@ -14,6 +14,7 @@
 # static  the C compiler and the Rust target of a program that needs nothing of its system
 # docs    mdBook, which makes the documents a site
 # pictures  Graphviz, which draws the documents' pictures
+# ns2     ns-2, the simulator of the XBC paper, which scripts/ns2-control runs
 #
 # Nothing is asked of the network, and no rights are needed, when nothing is missing. No service is started:
 # the lab starts its own nginx and babeld inside its namespaces.
@@ -132,12 +133,17 @@ pictures_group() {
     return 0
 }
 
+ns2_group() {
+    lacks ns && optional+=(ns2)
+    return 0
+}
+
 groups=("$@")
 [ $# -gt 0 ] || groups=(build lab)
 for group in "${groups[@]}"; do
     case "$group" in
-    build | lab | test | origins | kernel | qemu | model | bench | static | docs | pictures) "${group}_group" ;;
-    *) fail "there is no group \`$group\`: build, lab, test, origins, kernel, qemu, model, bench, static, docs, pictures" ;;
+    build | lab | test | origins | kernel | qemu | model | bench | static | docs | pictures | ns2) "${group}_group" ;;
+    *) fail "there is no group \`$group\`: build, lab, test, origins, kernel, qemu, model, bench, static, docs, pictures, ns2" ;;
     esac
 done
 

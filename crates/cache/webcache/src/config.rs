@@ -61,6 +61,8 @@ pub struct Mesh {
     pub key: Vec<u8>,
     /// How long a search waits.
     pub search_timeout: Duration,
+    /// Whether a search may end before that.
+    pub search: Search,
     /// How many hops of the mesh the way from the gateway to the origins is worth.
     pub uplink_hops: f64,
     /// Where searches are broadcast (IPv4).
@@ -95,6 +97,18 @@ pub enum Architecture {
     /// A3: at every router on the way.
     #[default]
     HopByHop,
+}
+
+/// When a broadcast search ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Search {
+    /// Ours. A router that has the content does not pass the search on. The searcher chooses when a neighbour
+    /// has answered, because nobody that answers later is nearer.
+    #[default]
+    EndsEarly,
+    /// As printed. Every router passes the search on once (MeshCache, section 4.2.2; section 7.3, step 11).
+    /// The searcher collects answers until the search timeout, and then chooses (section 7.3, step 12).
+    Whole,
 }
 
 /// How another router's copy is found: the paper's protocols, in the form that the architecture gives them.

@@ -1,7 +1,7 @@
 //! Which other router is asked: drives [`selection`](crate::selection) over sockets and the routing
 //! protocol's table.
 
-use crate::config::{Architecture, Mesh, Protocol, Routing};
+use crate::config::{Architecture, Mesh, Protocol, Routing, Search};
 use crate::datagrams::receive;
 use crate::proxy::{Kind, Way, now as wall_now};
 use crate::selection::grid::Grid;
@@ -128,6 +128,7 @@ impl Selector {
             None => Routes::default(),
         };
         let searches = Searches::new(mesh.address, NetworkKey::new(&mesh.key), rand::random());
+        let searches = searches.with(mesh.search);
         let selector = Arc::new(Selector {
             grid: Grid::around(mesh.address, &mesh.positions, mesh.grid_metres),
             mesh: mesh.clone(),
@@ -285,7 +286,7 @@ impl Selector {
         loop {
             let mut found = std::pin::pin!(self.found.notified());
             found.as_mut().enable();
-            if self.has_neighbour(search, &routes) || tokio::time::timeout_at(until, found).await.is_err() {
+            if self.may_end(search, &routes) || tokio::time::timeout_at(until, found).await.is_err() {
                 break;
             }
         }
@@ -299,8 +300,11 @@ impl Selector {
         better.map(|node| Target { node, holds: true })
     }
 
-    /// Whether a neighbour answered: nobody who answers later is nearer.
-    fn has_neighbour(&self, search: SearchId, routes: &Routes) -> bool {
+    /// Whether a search may end before its timeout: a neighbour answered, and no later answer is nearer.
+    fn may_end(&self, search: SearchId, routes: &Routes) -> bool {
+        if self.mesh.search == Search::Whole {
+            return false;
+        }
         let state = self.state();
         state.searches.holders(search).iter().any(|holder| routes.hops(*holder) == Some(1))
     }

@@ -27,6 +27,7 @@ mod opportunistic;
 mod overhearing;
 mod receptions;
 mod reduction;
+mod relay_frames;
 mod relayed;
 mod roaming;
 mod robustness;
@@ -62,13 +63,16 @@ pub const WITH_TCP: Experiment = Experiment {
     id: "refactor-tcp",
     drivers: &[Driver::Virtual, Driver::Lab],
     title: "REfactor, with real TCP",
-    figures: &[table_5::FIGURE, figure_1d::FIGURE, roaming::FIGURE],
-    claims: |rows| [table_5::claims(rows), figure_1d::claims(rows), roaming::claims(rows)].concat(),
+    figures: &[table_5::FIGURE, figure_1d::FIGURE, relay_frames::FIGURE, roaming::FIGURE],
+    claims: |rows| {
+        let frames = relay_frames::claims(rows);
+        [table_5::claims(rows), figure_1d::claims(rows), frames, roaming::claims(rows)].concat()
+    },
     ..EXPERIMENT
 };
 
 /// All figures and tables without TCP, in the paper's order, and what is added to them.
-const FIGURES: [Figure; 17] = [
+const FIGURES: [Figure; 18] = [
     figure_3::FIGURE,
     table_2::FIGURE,
     table_3::FIGURE,
@@ -81,6 +85,7 @@ const FIGURES: [Figure; 17] = [
     table_4::FIGURE,
     figure_8::FIGURE,
     table_6::FIGURE,
+    relay_frames::FIGURE,
     exor::FIGURE,
     robustness::FIGURE,
     receptions::FIGURE,

@@ -52,6 +52,12 @@ pub fn value(rows: &[Row], figure: &str, series: &str, x: f64) -> Option<f64> {
     of(rows, figure).find(|row| row.series == series && row.x == X::Number(x))?.value
 }
 
+/// The value at one named place of one series of a figure.
+#[must_use]
+pub fn value_named(rows: &[Row], figure: &str, series: &str, x: &str) -> Option<f64> {
+    of(rows, figure).find(|row| row.series == series && row.x == x.into())?.value
+}
+
 impl Row {
     /// A row without a value yet.
     #[must_use]
@@ -167,6 +173,9 @@ pub enum Driver {
     Lab,
     /// Arithmetic on the content alone; nothing is sent.
     Offline,
+    /// ns-2, the simulator of a paper, as a control: nothing of this project.
+    #[serde(rename = "ns-2")]
+    Ns2,
 }
 
 impl fmt::Display for Driver {
@@ -176,6 +185,7 @@ impl fmt::Display for Driver {
             Self::Virtual => "virtual",
             Self::Lab => "lab",
             Self::Offline => "offline",
+            Self::Ns2 => "ns-2",
         })
     }
 }

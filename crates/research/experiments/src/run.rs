@@ -116,7 +116,9 @@ impl Runner {
                 lab::run_reporting(&lab::Driver::Virtual(how), &scenarios, &mut report)?
             }
             Driver::Lab => self.run_in_lanes(&scenarios, &mut report)?,
-            Driver::Sim | Driver::Offline => bail!("the driver {} takes no scenarios", self.driver),
+            Driver::Sim | Driver::Offline | Driver::Ns2 => {
+                bail!("the driver {} takes no scenarios", self.driver)
+            }
         };
         for outcome in outcomes {
             by_name.entry(outcome.scenario.clone()).or_default().push(outcome);
@@ -134,7 +136,7 @@ impl Runner {
                 .and_then(|kernel| said(std::process::Command::new(kernel.path()).arg("--version")))
                 .map_or_else(|| "unknown".to_owned(), |version| format!("User-Mode Linux {version}")),
             Driver::Lab => said(std::process::Command::new("uname").arg("-sr")).unwrap_or_default(),
-            Driver::Sim | Driver::Offline => "none".to_owned(),
+            Driver::Sim | Driver::Offline | Driver::Ns2 => "none".to_owned(),
         }
     }
 

@@ -17,6 +17,7 @@ mod gain;
 mod grid;
 mod harm;
 mod must_show;
+mod ns_2;
 mod path;
 mod receipts;
 mod snoop;
@@ -38,11 +39,12 @@ pub const EXPERIMENT: Experiment = Experiment {
 };
 
 /// All figures, in the paper's order, and what is added to them.
-const FIGURES: [Figure; 12] = [
+const FIGURES: [Figure; 13] = [
     figure_2::FIGURE,
     figure_3::FIGURE,
     figure_4::FIGURE,
     figure_5::FIGURE,
+    ns_2::FIGURE,
     gain::FIGURE_6,
     gain::FIGURE_6_WITHOUT_SACK,
     gain::FIGURE_7,

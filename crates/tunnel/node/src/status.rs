@@ -316,6 +316,13 @@ pub struct PeerCounters {
     /// Bytes of datagrams saved by coded frames.
     #[serde(default)]
     pub natives_saved_bytes: u64,
+    /// Packets that could share a coded frame and left alone: no packet for another peer waited.
+    #[serde(default)]
+    pub natives_without_partner: u64,
+    /// Packets that could share a coded frame and left alone: the next packets for other peers could not
+    /// share it, because they are too short or their receivers lack this one.
+    #[serde(default)]
+    pub natives_with_unfit_partner: u64,
     /// Packets from the peer decoded from coded frames.
     #[serde(default)]
     pub natives_decoded: u64,

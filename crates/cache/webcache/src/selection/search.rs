@@ -1,14 +1,15 @@
 //! The broadcast search (BCP, MeshCache section 4.2.2) and the setting up of a way (PH-BCP, section 7.3).
 //!
-//! A search is a *content locate* message with a TTL, rebroadcast once by each router that lacks the content;
-//! whoever has it answers the searcher alone. The searcher collects for the search timeout and then has the
-//! list of those who answered. A *setup* message goes to the next router on the way to the one chosen, which
-//! notes the mapping and passes it on.
+//! A search is a *content locate* message with a TTL. Each router rebroadcasts it once; a router that has the
+//! content answers the searcher alone, and rebroadcasts only if searches are [whole](Search::Whole). The
+//! searcher collects for the search timeout and then has the list of routers that answered. A *setup* message
+//! goes to the next router on the way to the one chosen, which notes the mapping and passes it on.
 //!
 //! Whatever does not bear the network's key changes nothing. A router that floods is held to an allowance.
 
 use super::mapping::{Mappings, Target};
 use super::message::{Kind, Message, NetworkKey, NotAMessage};
+use crate::config::Search;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::net::IpAddr;
@@ -83,6 +84,7 @@ pub struct Traffic {
 pub struct Searches {
     own: IpAddr,
     key: NetworkKey,
+    search: Search,
     boot: u32,
     next: u32,
     open: BTreeMap<SearchId, Vec<IpAddr>>,
@@ -102,6 +104,7 @@ impl Searches {
         Searches {
             own,
             key,
+            search: Search::default(),
             boot,
             next: 0,
             open: BTreeMap::new(),
@@ -113,6 +116,12 @@ impl Searches {
             found: VecDeque::new(),
             traffic: Traffic::default(),
         }
+    }
+
+    /// The same with searches of others that end so.
+    #[must_use]
+    pub fn with(self, search: Search) -> Self {
+        Searches { search, ..self }
     }
 
     /// What was sent and heard.
@@ -220,11 +229,14 @@ impl Searches {
     }
 
     fn take_search(&mut self, message: &Message<'_>, has: bool) {
-        if !has {
-            return self.pass_on(message, None, true);
+        // The early end: a router that only this one reaches is farther than this one, and answers came late
+        // because searches filled the air.
+        if !has || self.search == Search::Whole {
+            self.pass_on(message, None, true);
         }
-        // Not passed on, as the paper would (section 7.3, step 11): whom only this router reaches is farther
-        // than it is, and answers came late because searches filled the air.
+        if !has {
+            return;
+        }
         self.traffic.answered += 1;
         let answer = Message { kind: Kind::Found, ttl: 1, target: self.own, ..message.clone() };
         if let Some(datagram) = answer.emit(&self.key) {
@@ -333,6 +345,11 @@ mod tests {
             Row { routers: (0..length).map(router).collect(), holders: holders.to_vec(), broadcasts: 0 }
         }
 
+        fn with(mut self, search: Search) -> Self {
+            self.routers = self.routers.into_iter().map(|router| router.with(search)).collect();
+            self
+        }
+
         /// Carries datagrams until there are none.
         fn settle(&mut self) {
             loop {
@@ -383,6 +400,15 @@ mod tests {
         row.settle();
         assert_eq!(row.routers[0].end(search), [node(2)], "the other one is farther");
         assert_eq!(row.broadcasts, 2);
+    }
+
+    #[test]
+    fn a_whole_search_goes_past_who_has_it_to_its_ttl() {
+        let mut row = Row::of(9, &[2, 3]).with(Search::Whole);
+        let search = row.routers[0].begin(URI, 4).unwrap();
+        row.settle();
+        assert_eq!(row.routers[0].end(search), [node(2), node(3)]);
+        assert_eq!(row.broadcasts, 4);
     }
 
     #[test]

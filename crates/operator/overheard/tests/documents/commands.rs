@@ -142,6 +142,9 @@ fn check(command: &str, words: &[&str]) -> Result<(), String> {
         "overheard" | "target/release/overheard" => check_given(command, arguments),
         "overheard-lab" | "target/release/overheard-lab" => check_laboratory(command, arguments),
         "scripts/in-qemu" => check(command, arguments),
+        "scripts/ns2-control" => {
+            check_laboratory(command, &[&["experiment", "xbc", "--figure", "ns-2"], arguments].concat())
+        }
         "python3" => check_python(arguments),
         program if OF_THE_SYSTEM.contains(&program) => Ok(()),
         _ => Err(format!("{program} is no program that the documents know")),

@@ -57,7 +57,7 @@ mod tests {
     fn a_value_that_was_read_from_a_drawing_has_a_wider_band() {
         let value: papers::Value = toml::from_str(
             "id = \"a/b\"\nplace = \"p\"\nquote = \"q\"\nof = \"o\"\nconditions = \"c\"\nunit = \"%\"\n\
-             read = \"plot\"\nvalue = 40\ntolerance = 2",
+             read = \"plot\"\nvalue = 40\naxis = { low = 0, high = 200, ticks = 40 }",
         )
         .unwrap();
         let band = Band::around(value.number().share(), 0.01);

@@ -4,7 +4,7 @@ use super::protocol::{Form, Protocol, Variant};
 use super::tables::by_default;
 use super::testbed_figures as testbed;
 use super::{figure_1, tables, transport};
-use crate::papers::Stated;
+use crate::claim::Band;
 use crate::report::Claim;
 use crate::row::{Row, X, of};
 
@@ -197,18 +197,17 @@ fn throughput_gain(rows: &[Row]) -> Claim {
 }
 
 fn fast_in_scenario_2(rows: &[Row]) -> Claim {
-    let papers = [Protocol::Default, Protocol::PhBcp].map(|protocol| {
-        let paper = tables::paper_fast(2, protocol).expect("the paper says it of both");
-        (protocol, paper.get())
-    });
+    let papers = [Protocol::Default, Protocol::PhBcp]
+        .map(|protocol| (protocol, tables::paper_fast(2, protocol).expect("the paper says it of both")));
     let (mut found, mut holds) = (Vec::new(), true);
     for (protocol, paper) in papers {
         if let Some(share) = table(rows, tables::FAST, 2, protocol) {
-            holds &= (share - paper).abs() <= POINTS || protocol != Protocol::Default && share > paper;
-            found.push(format!("{protocol} {share:.2}, the paper's {paper:.2}"));
+            let is_more = protocol != Protocol::Default && share > paper.get();
+            holds &= Band::around(paper, POINTS).has(share) || is_more;
+            found.push(format!("{protocol} {share:.2}, the paper's {:.2}", paper.get()));
         }
     }
-    let [from, to] = papers.map(|(_, paper)| 100.0 * paper);
+    let [from, to] = papers.map(|(_, paper)| 100.0 * paper.get());
     Claim::judged(
         format!("as printed, scenario 2: transfers above 1 Mbit/s from {from} to {to}%, within 10 points"),
         found,
@@ -242,10 +241,10 @@ fn testbed_fast(rows: &[Row]) -> Claim {
     let (mut found, mut holds) = (Vec::new(), true);
     let mut last = 0.0;
     for row in of(rows, testbed::FIGURE_14.id).filter(|row| row.series == testbed::FAST) {
-        let (Some(share), Some(paper)) = (row.value, row.paper.map(Stated::get)) else { continue };
-        holds &= (share - paper).abs() <= POINTS && share >= last;
+        let (Some(share), Some(paper)) = (row.value, row.paper) else { continue };
+        holds &= Band::around(paper, POINTS).has(share) && share >= last;
         last = share;
-        found.push(format!("{} {share:.2}, the paper's {paper:.2}", row.x));
+        found.push(format!("{} {share:.2}, the paper's {:.2}", row.x, paper.get()));
     }
     let protocols = [Protocol::Default, Protocol::Thcp, Protocol::PhThcp, Protocol::PhBcp];
     let papers = protocols.map(|protocol| testbed::paper_fast(protocol).expect("the paper says it of all"));

@@ -52,14 +52,16 @@ impl Protocol {
 /// What of ours is in a router's cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Form {
-    /// Nothing: LRU, and the gateway itself where no copy is nearer. One shortcut of ours is in every form: a
-    /// search ends when a neighbour has answered.
+    /// Nothing: LRU, the gateway itself where no copy is nearer, and whole searches. Every router passes a
+    /// search on once (section 4.2.2), and the searcher collects answers until the timeout (section 7.3).
     AsPrinted,
+    /// A search ends when a neighbour has answered, and a router with the content does not pass it on.
+    EarlyEnd,
     /// S3-FIFO replaces content.
     S3Fifo,
     /// A copy counts as near though it is farther than the gateway, by what the uplink is worth in hops.
     Uplink,
-    /// Both.
+    /// All three.
     Ours,
 }
 
@@ -73,6 +75,11 @@ impl Form {
     pub(super) fn counts_uplink(self) -> bool {
         matches!(self, Self::Uplink | Self::Ours)
     }
+
+    /// The program and its subcommand that run a cache. The laboratory's has whole searches.
+    pub(super) fn program(self) -> &'static str {
+        if matches!(self, Self::EarlyEnd | Self::Ours) { "{overheard} cache" } else { "{lab} cache" }
+    }
 }
 
 /// A protocol in a form.
@@ -81,7 +88,8 @@ pub(super) struct Variant(pub Protocol, pub Form);
 
 impl Variant {
     /// Ours: what PH-BCP gains by each addition, and searching where it pays beside PH-THCP.
-    pub(super) const OURS: [Self; 5] = [
+    pub(super) const OURS: [Self; 6] = [
+        Self(Protocol::PhBcp, Form::EarlyEnd),
         Self(Protocol::PhBcp, Form::S3Fifo),
         Self(Protocol::PhBcp, Form::Uplink),
         Self(Protocol::PhBcp, Form::Ours),
@@ -100,6 +108,7 @@ impl fmt::Display for Variant {
         let Self(protocol, form) = self;
         match form {
             Form::AsPrinted => protocol.fmt(f),
+            Form::EarlyEnd => write!(f, "{protocol}, early end"),
             Form::S3Fifo => write!(f, "{protocol}, S3-FIFO"),
             Form::Uplink => write!(f, "{protocol}, uplink"),
             Form::Ours => write!(f, "{protocol}, ours"),

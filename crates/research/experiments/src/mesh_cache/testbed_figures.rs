@@ -36,8 +36,8 @@ pub const FIGURE_14: Figure = Figure {
              {meshcache/section-8.2/above-1mbps/ph-bcp} is out of reach: were each of those fast and none \
              of them before, it would be .50. Throughput of all clients together is their bytes by the time that they waited, as \
              measured; the paper's gain is judged by it. Mean throughput of a file and a client's bytes by its time count a hit in \
-             the client's own router as 50 Mbit/s, so that the former follows from the number of those hits. As printed: LRU, and \
-             the gateway itself where no copy is nearer. Ours follow, one by one.",
+             the client's own router as 50 Mbit/s, so that the former follows from the number of those hits. As printed: LRU, \
+             the gateway itself where no copy is nearer, and whole searches. Ours follow, one by one.",
     needs,
     rows: overall,
 };

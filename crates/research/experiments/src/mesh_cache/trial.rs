@@ -186,7 +186,8 @@ impl Trial {
         // All routers share a key; whoever comes first makes it.
         let command = format!(
             "test -e {{folder}}/network.key || echo 'the key of a mesh that is no secret' > {{folder}}/network.key; \
-             {before}exec {{overheard}} cache {{config}} --socket {{socket}}"
+             {before}exec {} {{config}} --socket {{socket}}",
+            self.form.program(),
         );
         Daemon {
             name: cache_name(router),

@@ -117,7 +117,7 @@ impl Paper {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::super::ALL;
+    use super::super::{ALL, Read};
     use super::*;
 
     #[test]
@@ -128,6 +128,17 @@ mod tests {
             assert!(!ids.is_empty() && !paper.unusable().is_empty(), "{}", paper.name());
             assert!(![paper.title(), paper.authors(), paper.published()].contains(&""), "{}", paper.name());
         }
+    }
+
+    #[test]
+    fn every_value_from_a_plot_has_a_tolerance_and_the_readme_knows_whether_there_are_any() {
+        let values = || ALL.into_iter().flat_map(Paper::values);
+        let plots: Vec<&Value> = values().filter(|value| value.read() == Read::Plot).collect();
+        for value in &plots {
+            assert!(value.tolerance().is_some_and(|tolerance| tolerance > 0.0), "{}", value.id());
+        }
+        let says_none = include_str!("../../papers/README.md").contains("no value is from a plot now");
+        assert_eq!(plots.is_empty(), says_none, "{} values from plots", plots.len());
     }
 
     #[test]

@@ -92,6 +92,22 @@ fn no_source_gives_a_number_of_its_own_for_a_papers() {
     assert!(count > 20, "only {count} calls were found");
 }
 
+/// Whether code takes the distance of a value from a paper's by itself.
+fn takes_distance(code: &str) -> bool {
+    let squeezed: String = code.split_whitespace().collect();
+    ["-paper).abs()", "-paper.get()).abs()"].iter().any(|distance| squeezed.contains(distance))
+}
+
+#[test]
+fn claims_judge_equality_with_a_papers_value_by_its_band() {
+    let claims = files().into_iter().filter(|file| !file.ends_with("claim/band.rs"));
+    for file in claims {
+        let source = fs::read_to_string(&file).unwrap();
+        assert!(!takes_distance(&source), "{}: use claim::Band, which knows the tolerance", file.display());
+    }
+    assert!(takes_distance("(share\n - paper).abs() < 1.0") && !takes_distance("(a - b).abs()"));
+}
+
 #[test]
 fn numbers_and_ids_that_are_written_are_found() {
     let source = "row.paper(Some(0.55)).note(\"7\"); rows.paper(at(\"table-2/k\")); it.paper(x2.left())";

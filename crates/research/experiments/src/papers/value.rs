@@ -39,6 +39,33 @@ pub enum Read {
     Computed,
 }
 
+/// The axis of a drawing from which a value was read, in the value's unit.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Axis {
+    low: f64,
+    high: f64,
+    /// From one tick to the next.
+    ticks: f64,
+}
+
+impl Axis {
+    /// Places of an axis, and of the way between two ticks, that a reader can tell apart.
+    const PLACES_OF_AXIS: f64 = 100.0;
+    const PLACES_OF_TICK: f64 = 10.0;
+
+    fn makes_sense(self) -> bool {
+        self.low < self.high && self.ticks > 0.0 && self.ticks <= self.high - self.low
+    }
+
+    /// Half the smallest distance that a reader can tell: a hundredth of the axis or a tenth of the way
+    /// between ticks, whichever is larger.
+    fn tolerance(self) -> f64 {
+        let of_axis = (self.high - self.low) / Self::PLACES_OF_AXIS;
+        of_axis.max(self.ticks / Self::PLACES_OF_TICK) / 2.0
+    }
+}
+
 /// A value as its file has it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -59,6 +86,8 @@ struct Entry {
     conditions: String,
     read: Read,
     #[serde(skip_serializing_if = "Option::is_none")]
+    axis: Option<Axis>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     tolerance: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
@@ -74,8 +103,14 @@ impl TryFrom<Entry> for Value {
             (None, None, None, Some(words)) => Content::Words(words.clone()),
             _ => return Err(format!("{} is neither a value, nor low and high, nor a text", entry.id)),
         };
-        if (entry.read == Read::Printed) != entry.tolerance.is_none() {
-            return Err(format!("{} has a tolerance if and only if it is not printed", entry.id));
+        if (entry.read == Read::Plot) != entry.axis.is_some_and(Axis::makes_sense) {
+            return Err(format!(
+                "{} has an axis that makes sense if and only if it is from a plot",
+                entry.id
+            ));
+        }
+        if (entry.read == Read::Computed) != entry.tolerance.is_some() {
+            return Err(format!("{} has a tolerance if and only if it is computed", entry.id));
         }
         Ok(Value { entry, content, source: None })
     }
@@ -141,10 +176,10 @@ impl Value {
         self.entry.read
     }
 
-    /// How far it may be off; none where it is printed.
+    /// How far it may be off, in its unit; none where it is printed. Of a plot, it follows from the axis.
     #[must_use]
     pub fn tolerance(&self) -> Option<f64> {
-        self.entry.tolerance
+        self.entry.axis.map(Axis::tolerance).or(self.entry.tolerance)
     }
 
     /// What else is to be known.
@@ -250,12 +285,24 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_not_printed_has_a_tolerance() {
-        assert!(read("unit = \"%\"\nread = \"plot\"\nvalue = 4").is_err());
-        assert!(read("unit = \"%\"\nread = \"printed\"\nvalue = 4\ntolerance = 1").is_err());
-        assert_eq!(
-            read("unit = \"%\"\nread = \"plot\"\nvalue = 4\ntolerance = 1").unwrap().tolerance(),
-            Some(1.0)
-        );
+    fn a_value_from_a_plot_has_the_tolerance_of_its_axis() {
+        let plot = |axis: &str| read(&format!("unit = \"%\"\nread = \"plot\"\nvalue = 4\n{axis}"));
+        let tolerance = |axis| plot(axis).unwrap().tolerance().unwrap();
+        assert_eq!(tolerance("axis = { low = 0, high = 100, ticks = 20 }"), 1.0);
+        assert_eq!(tolerance("axis = { low = 0, high = 100, ticks = 5 }"), 0.5);
+        let wrong = ["", "tolerance = 1", "axis = { low = 0, high = 0, ticks = 1 }"];
+        for wrong in wrong.into_iter().chain(["axis = { low = 0, high = 1, ticks = 2 }"]) {
+            assert!(plot(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn only_what_is_computed_has_a_tolerance_of_its_own() {
+        let computed = "unit = \"%\"\nread = \"computed\"\nvalue = 4";
+        assert!(read(computed).is_err());
+        assert_eq!(read(&format!("{computed}\ntolerance = 1")).unwrap().tolerance(), Some(1.0));
+        for more in ["tolerance = 1", "axis = { low = 0, high = 100, ticks = 20 }"] {
+            assert!(read(&format!("unit = \"%\"\nread = \"printed\"\nvalue = 4\n{more}")).is_err(), "{more}");
+        }
     }
 }

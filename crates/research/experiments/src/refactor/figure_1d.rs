@@ -4,7 +4,9 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use air::medium::MediumConfig;
 use anyhow::Result;
-use lab::{Action, Channel, Content, Daemon, Download, Event, Outcome, Place, Scenario, Start, Topology};
+use lab::{
+    Action, Channel, Content, Daemon, Download, Event, Outcome, Place, Scenario, Start, Stream, Topology,
+};
 
 use crate::cell::File;
 use crate::estimate::Estimate;
@@ -22,14 +24,15 @@ pub const FIGURE: Figure = Figure {
              as one frame, addressed to one of them and heard by the other, each of which takes out what it sent itself (COPE). In \
              packets that all meet it is three transmissions instead of four. TCP's acknowledgments go both ways besides, are too \
              short to be combined, and packets meet only where both wait: in the relay, whose interface sends 1.8 Mbit/s at most, about its \
-             share of the channel, as a radio's driver takes no more than it can send soon. Ratios of what all stations were on the air, and of when \
+             share of the channel, as a radio's driver takes no more than it can send soon. This is the product's coding and its codec: \
+             REfactor as printed, with COPE, runs in Table 6, without TCP. Ratios of what all stations were on the air, and of when \
              the last byte of both downloads came.",
     needs,
     rows,
 };
 
-const RELAY: &str = "relay";
-const STATIONS: [&str; 2] = ["alice", "bob"];
+pub(super) const RELAY: &str = "relay";
+pub(super) const STATIONS: [&str; 2] = ["alice", "bob"];
 const CELL: &str = "cell";
 const MEGABYTES: u32 = 3;
 /// A little less than a third of what the channel carries, which is what each of three stations has of it.
@@ -38,9 +41,24 @@ const SHAPED_SECONDS: f64 = 4.0;
 const START_SECONDS: f64 = 5.0;
 const STALL_SECONDS: u32 = 60;
 const BOUND_SECONDS: f64 = 300.0;
+/// Datagrams that each station sends, their payload, and the time between two of them: together a little less
+/// than twice what the relay's interface sends.
+const DATAGRAMS: u64 = 2000;
+const DATAGRAM_BYTES: usize = 1200;
+const DATAGRAM_MILLISECONDS: f64 = 6.0;
 
-fn name(codes: bool) -> String {
-    format!("figure 1d, {}", if codes { "coded" } else { "not coded" })
+/// What the two stations send each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Traffic {
+    /// A download each way.
+    Tcp,
+    /// Datagrams at a constant rate each way.
+    Udp,
+}
+
+pub(super) fn name(traffic: Traffic, codes: bool) -> String {
+    let traffic = if traffic == Traffic::Udp { ", datagrams" } else { "" };
+    format!("figure 1d{traffic}, {}", if codes { "coded" } else { "not coded" })
 }
 
 fn inner(name: &str) -> Ipv4Addr {
@@ -99,11 +117,11 @@ fn shape() -> Action {
     Action::Run { place: RELAY.to_owned(), command: command.split(' ').map(str::to_owned).collect() }
 }
 
-fn seeds(setting: &Setting<'_>) -> u32 {
+pub(super) fn seeds(setting: &Setting<'_>) -> u32 {
     setting.plan.seeds(10, 1, 2)
 }
 
-fn scenario(setting: &Setting<'_>, codes: bool) -> Scenario {
+pub(super) fn scenario(setting: &Setting<'_>, traffic: Traffic, codes: bool) -> Scenario {
     let bytes = u64::from(MEGABYTES) * 1_000_000;
     let contents = (0..).zip(STATIONS).map(|(number, from)| Content {
         name: from.to_owned(),
@@ -111,7 +129,8 @@ fn scenario(setting: &Setting<'_>, codes: bool) -> Scenario {
         skip_bytes: number * bytes,
         length_bytes: Some(bytes),
     });
-    let downloads = [(STATIONS[0], STATIONS[1]), (STATIONS[1], STATIONS[0])].map(|(to, from)| Download {
+    let ways = [(STATIONS[0], STATIONS[1]), (STATIONS[1], STATIONS[0])];
+    let downloads = ways.map(|(to, from)| Download {
         place: to.to_owned(),
         from: IpAddr::from(inner(from)),
         content: from.to_owned(),
@@ -119,25 +138,39 @@ fn scenario(setting: &Setting<'_>, codes: bool) -> Scenario {
         start: Start::AtSeconds(START_SECONDS),
         stall_seconds: STALL_SECONDS,
     });
+    let streams = ways.map(|(to, from)| Stream {
+        from: from.to_owned(),
+        to: to.to_owned(),
+        address: IpAddr::from(inner(to)),
+        datagrams: DATAGRAMS,
+        payload_bytes: DATAGRAM_BYTES,
+        interval_milliseconds: DATAGRAM_MILLISECONDS,
+        content: Some(from.to_owned()),
+        start_seconds: START_SECONDS,
+    });
+    let (downloads, streams) = match traffic {
+        Traffic::Tcp => (downloads.to_vec(), Vec::new()),
+        Traffic::Udp => (Vec::new(), streams.to_vec()),
+    };
     Scenario {
-        name: name(codes),
+        name: name(traffic, codes),
         seeds: (1..=u64::from(seeds(setting))).collect(),
         topology: topology(),
         parameters: [("net.ipv4.tcp_congestion_control".to_owned(), "cubic".to_owned())].into(),
         contents: contents.collect(),
         servers: STATIONS.map(str::to_owned).into(),
         daemons: daemons(codes),
-        downloads: downloads.into(),
+        downloads,
         clients: Vec::new(),
         fresh_seconds: None,
-        streams: Vec::new(),
+        streams,
         events: vec![Event { at_seconds: SHAPED_SECONDS, action: shape() }],
         bound_seconds: BOUND_SECONDS,
     }
 }
 
 fn needs(setting: &Setting<'_>) -> Vec<Need> {
-    [false, true].map(|codes| Need::Scenario(Box::new(scenario(setting, codes)))).into()
+    [false, true].map(|codes| Need::Scenario(Box::new(scenario(setting, Traffic::Tcp, codes)))).into()
 }
 
 /// When both downloads had come whole, in seconds; and how long all stations were on the air.
@@ -151,7 +184,7 @@ fn reading(outcome: &Outcome) -> Option<[f64; 2]> {
 const SERIES: [&str; 2] = ["air time", "time"];
 
 fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
-    let [plain, coded] = [false, true].map(|codes| results.outcomes(&name(codes)));
+    let [plain, coded] = [false, true].map(|codes| results.outcomes(&name(Traffic::Tcp, codes)));
     let (plain, coded) = (plain?, coded?);
     let both: Vec<_> = coded
         .iter()

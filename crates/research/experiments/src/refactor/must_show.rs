@@ -3,7 +3,10 @@
 use super::air_time::Clock;
 use super::mixes::{Goal, Metric, series};
 use super::scheme::{Estimates, Scheme};
-use super::{captures, exor, figure_3, figure_8, robustness, safety, table_3, table_4, table_6};
+use super::{
+    captures, exor, figure_3, figure_8, relay_frames, robustness, safety, table_3, table_4, table_6,
+};
+use crate::claim::Band;
 use crate::papers;
 use crate::report::Claim;
 use crate::row::{Row, X, of, value};
@@ -40,6 +43,8 @@ pub fn claims(rows: &[Row]) -> Vec<Claim> {
     claims.extend(figure_8::claims(rows));
     claims.extend(table_6::claims(rows));
     claims.extend(exor::claims(rows));
+    claims.extend(relay_frames::claims(rows));
+    claims.extend(relay_frames::claims_in_process(rows));
     claims.extend([devices(rows), nothing_to_save(rows), safety::claim(rows)]);
     claims
 }
@@ -286,15 +291,15 @@ const WITHIN_POINTS: f64 = 3.0;
 
 fn fewer_losses(rows: &[Row], kind: Kind, scheme: Scheme) -> Claim {
     let at = |place| value(rows, table_4::FIGURE.id, &table_4::fewer(kind, scheme), place);
-    let papers = table_4::PAPER
-        .map(|(place, _, fewer)| (f64::from(place), papers::REFACTOR.value(fewer).number().get()));
+    let papers =
+        table_4::PAPER.map(|(place, _, fewer)| (f64::from(place), papers::REFACTOR.value(fewer).number()));
     let found: Vec<String> = papers
         .iter()
         .filter_map(|(place, paper)| Some(format!("{:.1} at {place}% ({paper})", at(*place)?)))
         .collect();
     let holds = papers
         .iter()
-        .all(|(place, paper)| at(*place).is_some_and(|ours| (ours - paper).abs() <= WITHIN_POINTS));
+        .all(|(place, paper)| at(*place).is_some_and(|ours| Band::around(*paper, WITHIN_POINTS).has(ours)));
     let claim =
         format!("table 4, {kind}, {scheme}: as many percent fewer losses as the paper's, within 3 points");
     Claim::judged(claim, found, holds)

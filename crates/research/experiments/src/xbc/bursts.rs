@@ -26,6 +26,15 @@ pub(super) enum Losses {
 }
 
 impl Losses {
+    /// The share of the paper's packets that is lost, where each is lost with the same probability.
+    pub(super) fn share(self) -> Option<f64> {
+        match self.on_air(PACKET_BITS) {
+            LossConfig::None => Some(0.0),
+            LossConfig::Bernoulli { probability } => Some(probability),
+            _ => None,
+        }
+    }
+
     /// On a link where one of the paper's packets has so many bits.
     pub(super) fn on_air(self, bits: f64) -> LossConfig {
         let error_rate = |kilobits: u32| 1.0 / (f64::from(kilobits) * 1024.0);

@@ -127,6 +127,14 @@ impl Trial {
         }
     }
 
+    /// For how many seconds it goes on; none where a file's end ends it.
+    pub(super) fn seconds(&self) -> Option<u32> {
+        match self.extent {
+            Extent::Seconds(seconds) => Some(seconds),
+            Extent::File(_) => None,
+        }
+    }
+
     pub(super) fn name(&self) -> String {
         let Self { repair, buffer_packets, losses, control, sack, .. } = self;
         let Self { wire_milliseconds, window_packets, extent, is_upload, has_receipts, .. } = self;

@@ -3,6 +3,7 @@
 
 mod analyze;
 mod bench;
+mod cache;
 mod completions;
 mod demo;
 mod doctor;
@@ -25,6 +26,7 @@ console::commands! {
     Trace in trace,
     Analyze in analyze,
     Node in node,
+    Cache in cache,
     Run in run,
     Doctor in doctor,
     Man in man,

@@ -88,7 +88,21 @@ impl Node {
         gather((first, first as u16), others, (MAX_NATIVES, CERTAIN), candidate, has, &mut chosen);
         let chosen: Vec<(usize, Name)> =
             chosen.into_iter().filter_map(|at| Some((at, waiting[at]?.0))).collect();
-        (chosen.len() > 1).then_some(chosen)
+        if chosen.len() < 2 {
+            self.count_alone(first);
+            return None;
+        }
+        Some(chosen)
+    }
+
+    /// The first packet for this peer leaves alone, although it could share a frame.
+    fn count_alone(&mut self, first: usize) {
+        let others_wait = self.peers.iter().any(|peer| peer.index != first && !peer.queue.is_empty());
+        let counters = &mut self.peers[first].counters;
+        match others_wait {
+            true => counters.natives_with_unfit_partner += 1,
+            false => counters.natives_without_partner += 1,
+        }
     }
 
     fn write_alone(&mut self, now: Duration, peer: usize, name: Name) -> Option<Alone> {

@@ -10,7 +10,7 @@ use std::fmt::Display;
 use std::net::IpAddr;
 use std::path::Path;
 use std::time::Duration;
-use webcache::config::{Config as Settings, Mesh, Protocol, Routing};
+use webcache::config::{Config as Settings, Mesh, Protocol, Routing, Search};
 use webcache::destinations::{Destinations, Exception, Ports};
 use webcache::icp::Neighbour;
 use webcache::proxy::MOST_CONNECTIONS;
@@ -320,6 +320,7 @@ fn mesh(path: &Path, file: &File) -> Result<Option<Mesh>, Mistake> {
         networks: networks(path, "[peers] networks", &peers.networks)?,
         key,
         search_timeout,
+        search: Search::default(),
         uplink_hops: peers.uplink_hops,
         broadcast: peers.broadcast.clone(),
         interfaces: peers.interfaces.clone(),

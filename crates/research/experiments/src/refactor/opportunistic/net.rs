@@ -7,11 +7,13 @@ use air::Bitrate;
 use air::timing::{ETHERNET_TO_MPDU_BYTES, Standard, Timing};
 use anyhow::{Context as _, Result, ensure};
 use overhear::boundaries::MinChunk;
+use overhear::knowledge::OverheardFractions;
 use overhear::removal::Removal;
 use overhear::{AirTime, Answer, Association, Gateway, PacketNumber, Received, Settings, Station, StationId};
 use published::exor::forwarders::reordered;
 use published::exor::{Batch, MAP_COPIES, OPPORTUNISTIC_SHARE, packing};
 
+use super::super::as_printed::{self, Cache};
 use super::super::run::CONTROL_BYTES;
 use super::{BATCH_FRAGMENTS, FRAGMENT_BYTES, Opportunistic, Scheme, Taken};
 use crate::trace::{HEADER_BYTES, TracePacket};
@@ -45,7 +47,13 @@ struct Hint {
     share: f64,
 }
 
-fn settings(slot_bits: u8) -> Settings {
+fn settings(scheme: Scheme, slot_bits: u8) -> Settings {
+    if scheme == Scheme::ReducedAsPrinted {
+        let cache = Cache::of(slot_bits);
+        let printed = as_printed::settings(NETWORK_KEY, cache, OverheardFractions::default());
+        // a batch arrives whole and is acknowledged: nothing is taken to be there by rates
+        return Settings { knowledge: Settings::new(NETWORK_KEY).knowledge, ..printed };
+    }
     let mut settings = Settings {
         slot_bits,
         removal: Removal::Model { others_load: 0.0, threshold: overhear::removal::Threshold::Seconds(0.0) },
@@ -55,6 +63,11 @@ fn settings(slot_bits: u8) -> Settings {
     settings
 }
 
+/// The key of a node's MAC, which the paper's codec has not.
+fn mac_key(scheme: Scheme, node: usize) -> Option<[u8; 32]> {
+    (scheme != Scheme::ReducedAsPrinted).then_some([node as u8; 32])
+}
+
 fn id(node: usize) -> StationId {
     StationId(node as u8)
 }
@@ -62,13 +75,13 @@ fn id(node: usize) -> StationId {
 impl<'a> Net<'a> {
     pub(super) fn new(run: &'a Opportunistic<'a>) -> Result<Self> {
         let rate = Bitrate::from_megabits_per_second(6);
-        let mut gateway = Gateway::new(settings(run.slot_bits))?;
+        let mut gateway = Gateway::new(settings(run.scheme, run.slot_bits))?;
         let nodes = run.mesh.delivery.nodes();
         let mut stations = BTreeMap::new();
         let list =
             |destination: &usize| run.mesh.delivery.forwarders(run.source, *destination).unwrap_or_default();
         let mut keep: Vec<usize> = run.destinations.iter().flat_map(list).collect();
-        if matches!(run.scheme, Scheme::Exor | Scheme::Reduced) {
+        if matches!(run.scheme, Scheme::Exor | Scheme::Reduced | Scheme::ReducedAsPrinted) {
             keep.clone_from(&run.destinations);
         }
         for node in 0..nodes {
@@ -77,12 +90,12 @@ impl<'a> Net<'a> {
                 rate_bits_per_second: rate.bits_per_second(),
                 rate_is_known: false,
                 air_time: AirTime::of_rate(rate.bits_per_second()),
-                mac_key: Some([node as u8; 32]),
+                mac_key: mac_key(run.scheme, node),
             };
             gateway.join(id(node), association, Duration::ZERO)?;
             if keep.contains(&node) {
-                stations
-                    .insert(node, Station::new(settings(run.slot_bits), id(node), Some([node as u8; 32]))?);
+                let settings = settings(run.scheme, run.slot_bits);
+                stations.insert(node, Station::new(settings, id(node), mac_key(run.scheme, node))?);
             }
         }
         Ok(Self {
@@ -161,6 +174,21 @@ impl<'a> Net<'a> {
                 }
             }
             self.taken.payload_bytes += packet.payload().len() as u64;
+        }
+        self.flush()
+    }
+
+    /// The source's flush, if it is time for one: each station is told, and acknowledges it.
+    fn flush(&mut self) -> Result<()> {
+        let Some(flush) = self.gateway.poll_flush(Duration::ZERO) else { return Ok(()) };
+        let bytes = CONTROL_BYTES + size_of_val(&flush);
+        let nodes: Vec<usize> = self.stations.keys().copied().collect();
+        for node in nodes {
+            // the way there is as long as the way back, and its radios need not hear as well
+            self.unicast(self.run.source, node, bytes)?;
+            self.unicast(self.run.source, node, bytes)?;
+            self.station(node)?.flush(flush);
+            self.gateway.record_flush(id(node), flush, Duration::ZERO);
         }
         Ok(())
     }
