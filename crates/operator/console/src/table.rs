@@ -1,16 +1,16 @@
-//! Tables for people to read.
+//! Tables as text.
 
 use std::io::{self, Write};
 
 pub use dashboard::figures::{bytes, duration};
 
-/// A table with a head; columns are as wide as their widest cell, the first is left-aligned.
+/// A table with a header. Columns are as wide as their widest cell; the first one is left-aligned.
 pub struct Table {
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    /// With the names of the columns.
+    /// A table with these column names.
     pub fn new(head: &[&str]) -> Self {
         Table { rows: vec![head.iter().map(|name| name.to_uppercase()).collect()] }
     }
