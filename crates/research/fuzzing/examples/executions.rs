@@ -1,4 +1,4 @@
-//! Tries many inputs for every target, piece by piece, and says how many were tried.
+//! Tries many inputs for every target, in pieces, and prints their number.
 //!
 //! ```text
 //! cargo run --example executions                          # the figures

@@ -1,5 +1,5 @@
-//! A gateway, and another one of the same operator that has its keys and seals whatever it likes: plaintexts,
-//! each behind its length in two bytes.
+//! A gateway, and another one of the same operator that has its keys and seals arbitrary plaintexts, each
+//! behind its length in two bytes.
 
 use crate::Seed;
 use crate::pair::{GATEWAY, Pair, push_record, records};
@@ -14,8 +14,8 @@ use wire::neighbours::{Message, Said};
 const MAX_PLAINTEXTS: usize = 64;
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Whatever another gateway says inside the seal: what is for a station is delivered nowhere else, and the
-/// timers come to rest between what is said again.
+/// For any messages of another gateway inside the seal: packets for a station are delivered nowhere else, and
+/// the timers become idle between repetitions.
 pub fn check(bytes: &[u8]) -> bool {
     let mut pair = Pair::of_gateways();
     let before = pair.counters().bad_frames;

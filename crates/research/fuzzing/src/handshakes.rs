@@ -35,8 +35,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const HEADER_BYTES: usize = 4;
 const MARK_BYTES: usize = 16;
 
-/// While forgeries arrive no honest datagram does; afterwards the station is connected within five seconds,
-/// and nothing is delivered but what it sends.
+/// During forgeries no honest datagram arrives. Afterwards the station connects within five seconds, and only
+/// its packets are delivered.
 pub fn check(bytes: &[u8]) -> bool {
     let mut pair = Pair::strangers();
     let sent = packet(0);
@@ -53,7 +53,7 @@ pub fn check(bytes: &[u8]) -> bool {
     pair.network.medium.is_broken = false;
     let end = pair.network.now() + PATIENCE;
     while pair.network.delivered(GATEWAY).is_empty() && pair.network.now() < end {
-        // what left while nobody heard it is lost
+        // A datagram that left without a receiver is lost.
         pair.network.send(STATION, &sent);
         pair.network.run(PAUSE);
     }

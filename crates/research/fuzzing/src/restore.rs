@@ -19,7 +19,7 @@ const STORE_BYTES: usize = 1 << 14;
 /// What stands in the buffer before the restored packet.
 const BEFORE: &[u8] = b"delivered before";
 
-/// A packet is restored to the length that its shim says, or nothing is written.
+/// A packet is restored to its shim's length, or nothing is written.
 pub fn check(bytes: &[u8]) -> bool {
     let Some((&[form, high, low], shim)) = bytes.split_first_chunk::<3>() else { return false };
     let form = form::ALL[usize::from(form) % form::ALL.len()];
