@@ -107,7 +107,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What is being measured and how far it has come, for people who wait.
+/// The current measurement and its progress, for the user.
 struct Progress(ProgressBar);
 
 impl Progress {

@@ -1,7 +1,7 @@
 //! A gateway with four peers on one thread, and shared out over two.
 //!
-//! By the clock, since that is the question; the shortest run counts, because whatever else the machine does
-//! can only make one longer. Runs on one thread and on two take turns.
+//! Measured by the clock. The shortest run counts, because other load on the machine only lengthens a run.
+//! Runs on one thread and on two take turns.
 
 use super::{Row, gigabits_per_second};
 use re::Policy;

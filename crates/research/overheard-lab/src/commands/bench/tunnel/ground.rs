@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(15);
 /// WireGuard's usual port.
 const WIREGUARD_PORT: u16 = 51_820;
-/// What is left of Ethernet's 1500 bytes inside WireGuard, over either family.
+/// The rest of Ethernet's 1500 bytes inside WireGuard, over either family.
 const WIREGUARD_MTU: u16 = 1420;
 
 /// On what bytes travel from one namespace to the other.
@@ -127,7 +127,7 @@ impl Drop for Ground {
     }
 }
 
-/// Two nodes with what is the default, removal of repeated bytes included.
+/// Two nodes with default settings, redundancy elimination included.
 fn overheard(
     run: &Run,
     keys: &Pair,
