@@ -1,4 +1,4 @@
-//! Cells of the paper's grid: what is carried, by which scheme, through what, by which TCP.
+//! Cells of the paper's grid: traffic, scheme, impairment, and TCP.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,7 +12,7 @@ use crate::scheme::Scheme;
 /// One cell. Equal cells have equal names, and are run once whichever figures want them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cell {
-    /// What is carried.
+    /// The traffic.
     pub traffic: Traffic,
     /// How.
     pub scheme: Scheme,
@@ -88,7 +88,7 @@ impl fmt::Display for Path {
     }
 }
 
-/// What is carried from the server to the client.
+/// Traffic from the server to the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Traffic {
     /// A file, by HTTP.
@@ -97,7 +97,7 @@ pub enum Traffic {
     Stream(File),
 }
 
-/// What is in the packets.
+/// Contents of the packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum File {
     /// The paper's file 1: few dependencies.
@@ -160,15 +160,14 @@ impl fmt::Display for File {
 
 /// What the link does, beyond its rate, delay and queue. Percentages are of packets.
 ///
-/// Unless said otherwise it does so in the direction of the data only. The paper rate-limits and thins the
-/// link by a traffic shaper at the server (section III-C), which sees the data; its analysis speaks of lost
-/// data alone.
+/// By default it applies only to the direction of the data. The paper rate-limits and thins the link by a
+/// traffic shaper at the server (section III-C), which sees the data; its analysis treats only lost data.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Impairment {
     /// Each packet is lost with this probability.
     Loss(f64),
-    /// About so many are lost, in bursts: Gilbert-Elliott's model on bits, the bad state lasting for five
-    /// full packets on average with an error in every thousandth bit, the good state clean.
+    /// A loss rate in bursts: Gilbert-Elliott's model on bits. The bad state lasts for five full packets on
+    /// average with an error in every thousandth bit, and the good state is clean.
     Bursts(f64),
     /// So many are lost in each direction.
     LossBothWays(f64),

@@ -1,5 +1,5 @@
-//! What is downloaded: slices of the evaluation data where it lies beside the project, and otherwise
-//! generated substitutes with the same properties. Every row says which it was.
+//! The downloaded content: slices of the evaluation data if it is beside the project, otherwise generated
+//! substitutes with the same properties. Every row names its source.
 
 mod generator;
 
@@ -134,7 +134,7 @@ impl Contents {
         Content { name: "random bytes", bytes, origin, substitute: false }
     }
 
-    /// All there is, for whoever wants variety: texts, pages, pictures.
+    /// All contents, for variety: texts, pages, pictures.
     pub fn all(&self) -> Result<Vec<Content>> {
         let mut all = vec![self.ebook()?, self.video()?];
         if let Some(data) = &self.data {
@@ -165,7 +165,7 @@ impl Contents {
         Ok(Some(String::from_utf8(table).with_context(|| format!("{name} is no text"))?))
     }
 
-    /// A log of requests of the evaluation data, if it is there. What is no UTF-8 in it is replaced.
+    /// A request log of the evaluation data, if present. Invalid UTF-8 is replaced.
     pub fn request_log(&self, name: &str) -> Result<Option<String>> {
         let Some(data) = &self.data else { return Ok(None) };
         let file = format!("logs/{name}");
@@ -236,7 +236,8 @@ mod tests {
     use super::*;
     use published::offline::Measure;
 
-    /// What is left of a content by the paper's encoder, and how many packets an encoded packet refers to.
+    /// The remaining share of a content after the paper's encoder, and the number of packets that an encoded
+    /// packet refers to.
     fn properties(content: &Content) -> (f64, f64) {
         let found = Measure::default().of(&content.bytes);
         (found.left(), found.mean_references())

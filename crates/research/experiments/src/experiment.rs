@@ -1,4 +1,4 @@
-//! An experiment: figures that say what they need to be run, and claims that are held against their rows.
+//! An experiment: figures with their needs, and claims that are checked against their rows.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ pub struct Experiment {
     pub drivers: &'static [Driver],
     /// The title of its report.
     pub title: &'static str,
-    /// What it runs again, or what it is for.
+    /// The paper that it reproduces, or its purpose.
     pub source: &'static str,
     /// All its figures and tables, in order.
     pub figures: &'static [Figure],
@@ -77,7 +77,7 @@ impl Experiment {
         if is_everything && figures.is_empty() && only.is_empty() { Asked::Everything } else { Asked::Part }
     }
 
-    /// The claims, held against the rows of a run that was asked for so much.
+    /// The claims, checked against the rows of a run with this scope.
     #[must_use]
     pub fn judge(&self, rows: &[Row], asked: Asked) -> Vec<Claim> {
         (self.claims)(rows).into_iter().map(|claim| claim.asked(asked)).collect()
@@ -115,8 +115,8 @@ pub fn list(
     Ok(Wanted::by(figures, &setting, only)?.names())
 }
 
-/// Runs what the figures need and returns their rows, in the order of the figures. With words in `only`, runs
-/// just those in whose names one of them stands, and returns the rows that they give.
+/// Runs the needs of the figures and returns their rows, in the figures' order. With words in `only`, it runs
+/// just those with one of them in their names, and returns their rows.
 ///
 /// # Errors
 ///

@@ -37,7 +37,7 @@ pub struct KeptRun {
     pub partial: bool,
     /// The state of the project, as git describes it.
     pub commit: String,
-    /// The kernel whose TCP was used.
+    /// The kernel of the TCP.
     pub kernel: String,
     /// The day, as in 2012-06-18.
     pub date: String,
@@ -58,7 +58,7 @@ pub struct KeptRun {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
-    /// The project makes them, so that anybody has them.
+    /// Made by the project, and so available to everybody.
     Made,
     /// The folder in `OVERHEARD_DATA`.
     DataFolder,

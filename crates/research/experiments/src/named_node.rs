@@ -1,4 +1,4 @@
-//! Nodes of a network of several, whose keys follow from their names.
+//! Nodes of a larger network, whose keys follow from their names.
 
 use crate::pair::Program;
 use lab::{Daemon, Ready};

@@ -209,7 +209,7 @@ pub enum Role {
     Station,
 }
 
-/// What is particular to one node.
+/// The individual settings of a node.
 #[derive(Debug, Clone, Copy)]
 pub struct Node<'a> {
     /// Which of the two it is.

@@ -1,4 +1,4 @@
-//! Rows: what every experiment yields, whatever it measures.
+//! Rows: the results of every experiment.
 
 use std::fmt;
 use std::str::FromStr;
@@ -17,7 +17,7 @@ pub struct Row {
     pub series: String,
     /// Where on the horizontal axis.
     pub x: X,
-    /// What was measured; none where no run gave the quantity (the time of downloads that all stalled, say).
+    /// The measured value; `None` if no run gave the quantity (such as the time of stalled downloads).
     pub value: Option<f64>,
     /// The unit of `value`; `ratio` for quotients.
     pub unit: String,
@@ -28,7 +28,7 @@ pub struct Row {
     pub goal: Option<f64>,
     /// What ran it.
     pub driver: Driver,
-    /// How many seeds: the first so many from 1 on. 0 where nothing is random.
+    /// Number of seeds, from 1 on. 0 without randomness.
     pub seeds: u32,
     /// The lower end of the 95% confidence interval of `value`, where there is one.
     pub low: Option<f64>,
@@ -73,7 +73,7 @@ impl Row {
         }
     }
 
-    /// With what was measured, by `driver` with the first `seeds` seeds.
+    /// A row with a measurement by `driver` with the first `seeds` seeds.
     #[must_use]
     pub fn measured(self, estimate: Option<Estimate>, driver: Driver, seeds: u32) -> Self {
         let interval = estimate.and_then(|estimate| estimate.interval);
@@ -161,7 +161,7 @@ impl fmt::Display for X {
 pub enum Driver {
     /// Nodes and air in one process, no TCP.
     Sim,
-    /// The lab inside the kernel whose time is virtual.
+    /// The lab inside the virtual-time kernel.
     Virtual,
     /// The lab on this machine's kernel.
     Lab,

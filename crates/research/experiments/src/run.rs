@@ -27,12 +27,12 @@ pub struct Runner {
     pub guest: Vec<String>,
     /// How many runs are made at a time on this machine's kernel.
     pub lanes: usize,
-    /// Where outcomes are kept, so that what is interrupted goes on where it was.
+    /// Folder of kept outcomes, so that an interrupted run can continue.
     pub kept: Option<Kept>,
 }
 
-/// A folder in which outcomes are kept, a file for each run. It serves one state of the project: what is
-/// found there is believed.
+/// A folder of kept outcomes, with a file for each run. It belongs to one state of the project, and its
+/// contents are not checked.
 #[derive(Debug, Clone)]
 pub struct Kept(PathBuf);
 
@@ -53,7 +53,7 @@ impl Kept {
         self.0.join(format!("{driver}-{name}-{seed}.json"))
     }
 
-    /// What is there of a scenario, whose seeds are then those that are not.
+    /// Takes the kept outcomes of a scenario, and removes their seeds from it.
     fn take(&self, driver: Driver, scenario: &mut Scenario) -> Vec<Outcome> {
         let mut outcomes = Vec::new();
         scenario.seeds.retain(|&seed| {
@@ -84,7 +84,7 @@ impl Kept {
 pub type Outcomes = BTreeMap<String, Vec<Outcome>>;
 
 impl Runner {
-    /// Runs each scenario, whose names must differ, once for each of its seeds.
+    /// Runs each scenario once for each of its seeds. Names must differ.
     ///
     /// # Errors
     ///
@@ -151,7 +151,7 @@ impl Runner {
                 scenario.seeds.iter().map(|seed| Scenario { seeds: vec![*seed], ..scenario.clone() })
             })
             .collect();
-        // what is compared is run side by side: whatever else this machine does meanwhile is done to both
+        // Compared runs are adjacent, so that other load on the machine affects both.
         single.sort_by_key(|scenario| scenario.seeds[0]);
         let queue = Mutex::new(single.iter());
         let report = Mutex::new(report);
@@ -168,7 +168,7 @@ impl Runner {
                 match ran {
                     Ok(ran) => outcomes.extend(ran),
                     Err(error) => {
-                        // The other lanes finish what they have begun.
+                        // The other lanes finish their current runs.
                         if let Ok(mut queue) = queue.lock() {
                             queue.by_ref().for_each(drop);
                         }

@@ -1,6 +1,6 @@
 //! A folder for all experiments: a page, a table and the rows of each, and one page that leads to them.
 //!
-//! What was run is kept there, so that what is interrupted goes on where it was. It serves one state of the
+//! Results are kept there, so that an interrupted run can continue. The folder belongs to one state of the
 //! project.
 
 mod index;
@@ -28,7 +28,7 @@ pub struct Site {
     state: State,
 }
 
-/// Whose runs a folder holds.
+/// The state of the project that a folder's runs belong to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct State {
     /// The project, as git describes it.
@@ -201,7 +201,7 @@ impl Part {
             self.claims = claims;
             self.rows = pass.rows;
         } else {
-            // what is arithmetic comes out the same whatever runs the rest
+            // Computed rows are equal under every driver.
             let rows = pass.rows.into_iter().filter(|row| row.driver != Driver::Offline);
             self.rows
                 .extend(rows.map(|row| Row { series: format!("{} ({})", row.series, row.driver), ..row }));

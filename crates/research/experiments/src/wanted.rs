@@ -40,11 +40,11 @@ pub struct Named {
     pub name: String,
     /// With how many seeds it begins.
     pub seeds: u32,
-    /// How many it may become, where that depends on what comes out.
+    /// The largest number, if it depends on the results.
     pub seeds_at_most: u32,
 }
 
-/// There is no run in whose name such words stand.
+/// No run has these words in its name.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "nothing that would be run has \"{0}\" in its name; `--list` says what would be run, and `--quick` has less of it"
@@ -52,7 +52,7 @@ pub struct Named {
 pub struct NothingMeant(String);
 
 impl<'a> Wanted<'a> {
-    /// What figures need; with words in `only`, just those runs in whose names one of them stands.
+    /// The needs of figures; with words in `only`, just those with one of them in their names.
     ///
     /// # Errors
     ///

@@ -60,7 +60,7 @@ pub fn downloads(plan: &Plan) -> Vec<Download> {
     downloads
 }
 
-/// What it needs.
+/// The needs of the figure.
 #[must_use]
 pub fn needs(setting: &Setting<'_>) -> Vec<Need> {
     downloads(&setting.plan).into_iter().map(|Download { cell, seeds, .. }| Need::Cell(cell, seeds)).collect()

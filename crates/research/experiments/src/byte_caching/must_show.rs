@@ -72,8 +72,8 @@ fn complete(rows: &[Row], who: &str, chosen: impl Fn(&str) -> bool) -> Claim {
         "{who}: all downloads complete, byte for byte, at every loss and under reordering, duplication and corruption"
     );
     let mut judging = Judging::new(rows, claim);
-    // A burst is counted in bits: on a link that carries one repetition a timeout it can last for minutes,
-    // and TCP gives up whatever the tunnel does.
+    // A burst is counted in bits. On a link that carries one retransmission a timeout it can last for
+    // minutes, and TCP gives up in spite of the tunnel.
     let counts = |row: &Row| chosen(&row.series) && !row.x.to_string().contains("bursts");
     let mut shares = judging.all("completion", "file ", counts);
     shares.extend(judging.all("impairments", "complete: ", counts));

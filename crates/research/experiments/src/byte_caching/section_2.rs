@@ -1,9 +1,9 @@
 //! Section II: a station moves in mid-download from one gateway to another, and then to a path without one.
 //!
-//! The station keeps its address wherever it is, as the paper's client does by Mobile IP; where its packets
-//! go is changed by routes at both ends. With byte caching on IP packets the end hosts' TCP survives both
-//! moves. A proxy that ends TCP at the first gateway (socat behind a redirect, as transparent as the paper's)
-//! leaves the station with a connection that nobody else knows.
+//! The station keeps its address everywhere, as the paper's client does by Mobile IP; routes at both ends
+//! redirect its packets. With byte caching on IP packets, the end hosts' TCP survives both moves. A proxy
+//! that ends TCP at the first gateway (socat behind a redirect, as transparent as the paper's) leaves the
+//! station with a connection that no other node knows.
 
 use anyhow::Result;
 use lab::{Action, Daemon, Download, Event, Link, Medium, Place, Ready, Route, Scenario, Start, Topology};

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::papers::Stated;
 
-/// Two bounds, both included. What is far better than a paper's value is as far from it as what is far worse.
+/// Two inclusive bounds. A far better value than the paper's is as distant as a far worse one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Band {
     low: f64,

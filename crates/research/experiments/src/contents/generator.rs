@@ -14,9 +14,9 @@ use rand_chacha::ChaCha8Rng;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Recipe {
     length_bytes: usize,
-    /// Mean length of what is new.
+    /// Mean length of new stretches.
     fresh_bytes: f64,
-    /// Mean length of what is copied; nothing is when 0.
+    /// Mean length of copied stretches; 0 for none.
     copied_bytes: f64,
     /// From how far back, at most. Twice as far is as likely as half as far: what repeats, repeats soon.
     reach_bytes: usize,

@@ -52,7 +52,7 @@ pub(super) fn block(source: &Source, experiment: &str, driver: Driver, figure: &
     Ok(text)
 }
 
-/// The command of the whole figure, and what it takes.
+/// The command of the whole figure, and its duration.
 fn whole(
     source: &Source,
     experiment: &Experiment,
@@ -177,7 +177,7 @@ fn left_out<T>(all: &[T], shown: &[T]) -> String {
     }
 }
 
-/// At most so many, evenly chosen, with the first and the last.
+/// At most `most`, evenly chosen, with the first and the last.
 fn thinned<T: Copy>(all: &[T], most: usize) -> Vec<T> {
     if all.len() <= most {
         return all.to_vec();

@@ -37,7 +37,7 @@ impl Protocol {
         }
     }
 
-    /// Whether a router that is neither the gateway nor anybody's access router has a cache.
+    /// Whether routers other than the gateway and access routers have a cache.
     pub(super) fn is_everywhere(self) -> bool {
         ![Self::Default, Self::Thcp].contains(&self)
     }

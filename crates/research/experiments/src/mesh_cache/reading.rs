@@ -116,14 +116,14 @@ impl Reading {
         }
         let [local, ph_local] = kinds.map(|kind| kind / f64::max(requests, 1.0));
         if trial.protocol == Protocol::Default {
-            // What it counts as its own are hits of the gateway.
+            // Hits that it counts as its own are hits of the gateway.
             return Ok(reading);
         }
         let remote = 1.0 - gateway_kilobytes / f64::max(kilobytes, 1.0) - local - ph_local;
         Ok(Self { local, ph_local, remote, ..reading })
     }
 
-    /// The share of files that came with more than so many kbit/s.
+    /// The share of files above a rate in kbit/s.
     pub(super) fn share_above(&self, kilobits: f64) -> f64 {
         let above = self.throughputs.iter().filter(|(_, throughput)| *throughput > kilobits).count();
         above as f64 / self.throughputs.len().max(1) as f64
@@ -141,7 +141,7 @@ fn seconds(fetch: &FetchOutcome) -> f64 {
     fetch.seconds.max(fetch.bytes as f64 * 8e-3 / NEXT_DOOR)
 }
 
-/// What came of the same trial with other draws, up to the first that was not run.
+/// Results of the same trial with other draws, up to the first one that was not run.
 pub(super) fn readings(results: &Results<'_>, trial: &Trial, draws: u32) -> Result<Vec<Reading>> {
     let mut readings = Vec::new();
     for seed in 1..=u64::from(draws) {

@@ -13,7 +13,7 @@ use crate::figure::{Figure, Need, Results, Setting};
 use crate::plan::Plan;
 use crate::row::Row;
 
-/// What is asked for is what was.
+/// The requests are those of the log.
 pub const FIGURE: Figure = Figure {
     id: "logs",
     title: "Requests of real clients",

@@ -67,7 +67,7 @@ fn scenario(setting: &Setting<'_>) -> Scenario {
             command: ["sh", "-c", tell].map(str::to_owned).to_vec(),
         },
     });
-    // Somebody must be reading until then.
+    // A client must be reading until then.
     if let (Some(client), Some(content)) = (scenario.clients.first().cloned(), scenario.contents.first()) {
         let page = Page { think_seconds: scenario.bound_seconds, contents: vec![content.name.clone()] };
         scenario.clients.push(lab::Client { pages: vec![page], ..client });
@@ -88,7 +88,7 @@ struct Change {
     next: Option<String>,
 }
 
-/// Reads what was told: the time, then a line for each announcement.
+/// Parses the output: the time, then a line for each announcement.
 fn changes(told: &str, gateway: &str) -> Option<Vec<Change>> {
     let mut lines = told.lines();
     let end: f64 = lines.next()?.trim().parse().ok()?;

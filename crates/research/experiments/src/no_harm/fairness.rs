@@ -52,7 +52,7 @@ fn losses(plan: &Plan) -> &'static [f64] {
     plan.choose(&[0.0, 5.0], &[0.0], &[0.0])
 }
 
-/// What a side is called where so many percent are lost.
+/// The name of a side at this loss rate.
 fn side_at(side: &str, loss_percent: f64) -> String {
     if loss_percent > 0.0 { format!("{side}, {loss_percent}% lost") } else { side.to_owned() }
 }

@@ -63,8 +63,7 @@ fn cells(plan: &Plan) -> Vec<(File, u32, f64, Cell)> {
     cells
 }
 
-/// Cells against both baselines, with at least and at most so many seeds, unless the user wants another
-/// number.
+/// Cells against both baselines, with bounds on the number of seeds, unless the user sets another number.
 pub(super) fn against_baselines(
     plan: &Plan,
     (least, most): (u32, u32),

@@ -13,8 +13,8 @@ const OFF_AT_MOST: f64 = 1.02;
 const BARE_AT_MOST: f64 = 1.01;
 /// How far Jain's indices may be apart, to either side.
 const JAIN_WITHIN: f64 = 0.02;
-/// How much later than on the bare path a datagram may be beyond what it waits behind a repair, in
-/// milliseconds.
+/// The largest additional delay of a datagram, compared with the bare path and beyond its wait behind a
+/// repair, in milliseconds.
 const LATER_AT_MOST: f64 = 5.0;
 
 /// Holds rows against every claim.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Value;
 use super::stated::Source;
 
-/// A paper, with what it says.
+/// A paper with its values.
 #[derive(Debug)]
 pub struct Paper {
     name: &'static str,
@@ -38,7 +38,7 @@ struct Head {
 pub struct Unusable {
     /// Where it stands.
     pub place: String,
-    /// What it shows.
+    /// Its subject.
     pub what: String,
     /// Why it has no value.
     pub why: String,
@@ -66,13 +66,13 @@ impl Paper {
         self.name
     }
 
-    /// Who wrote it.
+    /// Its authors.
     #[must_use]
     pub fn authors(&self) -> &str {
         &self.register().paper.authors
     }
 
-    /// What it is called.
+    /// Its title.
     #[must_use]
     pub fn title(&self) -> &str {
         &self.register().paper.title

@@ -40,7 +40,7 @@ fn ids(source: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The arguments of each call, whatever is between its parentheses.
+/// The arguments of each call, of any form.
 fn arguments<'a>(source: &'a str, call: &'a str) -> impl Iterator<Item = &'a str> {
     source.match_indices(call).map(move |(at, _)| {
         let rest = &source[at + call.len()..];

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Stated;
 use super::stated::Source;
 
-/// What a paper says of one quantity at one place.
+/// A paper's value of one quantity at one place.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "Entry")]
 pub struct Value {

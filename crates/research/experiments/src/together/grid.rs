@@ -143,12 +143,12 @@ fn against_best(results: &Results<'_>) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// One combination beside the best of all. The least of many noisy means is less than the mean of whatever it
-/// belongs to; so one half of the seeds says which combination is best, and the other half by how much.
+/// One combination beside the best of all. The minimum of many noisy means underestimates its own mean. One
+/// half of the seeds therefore selects the best combination, and the other half measures the difference.
 struct AgainstBest {
     /// Ours and theirs, with the same seed.
     pairs: Vec<(f64, f64)>,
-    /// Those that one half of the seeds or the other says are best.
+    /// The combinations that either half of the seeds selects as best.
     best: Vec<Combination>,
 }
 

@@ -8,7 +8,7 @@ use rand::{Rng as _, RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 use re::anchors::AnchorFinder;
 
-/// What is kept or left out as one.
+/// The unit of keeping and leaving out.
 const BLOCK_BYTES: usize = 256;
 /// A repetition is seen by one in four of its windows of 32 bytes.
 const WINDOW_BYTES: usize = 32;
@@ -87,7 +87,7 @@ impl Fresh {
         let alphabets = (0..ALPHABETS).map(|number| {
             if number > 0 {
                 alphabet.shuffle(&mut rng);
-                // no byte may stand for itself in every alphabet, whatever the shuffles are
+                // No byte may map to itself in every alphabet, for any shuffles.
                 let first = rng.random_range(0..alphabet.len());
                 alphabet.rotate_left(first);
             }

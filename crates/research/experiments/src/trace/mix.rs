@@ -1,4 +1,4 @@
-//! Which traffic: how much of it repeats, for whom, and in what pieces.
+//! Kinds of traffic: the shares of repetition, their receivers, and the pieces.
 
 use std::fmt;
 

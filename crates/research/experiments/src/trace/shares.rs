@@ -44,7 +44,7 @@ impl Meter {
         self.chunk.observe(&packet);
     }
 
-    /// What was found so far.
+    /// The shares found so far.
     #[must_use]
     pub fn shares(&self) -> MeasuredShares {
         MeasuredShares { max_match: shares(&self.max_match.tally()), chunk: shares(&self.chunk.tally()) }

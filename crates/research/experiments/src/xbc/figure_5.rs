@@ -35,7 +35,7 @@ pub(super) fn bursts(plan: &Plan) -> &'static [u32] {
 /// The paper's bursts: of four packets, and of two, whose results it omits.
 pub(super) const BURSTS: [f64; 2] = [4.0, 2.0];
 
-/// Bursts of so many packets.
+/// Bursts of this many packets.
 pub(super) fn burst(bad: f64, kilobits: u32) -> Losses {
     Losses::Bursts { good: 20.0, bad, kilobits }
 }

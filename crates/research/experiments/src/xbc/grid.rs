@@ -1,10 +1,9 @@
 //! The paper's nine pairs on one channel (section V-D): base stations in a grid of 400 m, a station 50 m from
 //! each, and behind each base station a wire of its own to the server.
 //!
-//! The channel is 802.11b's at 2 Mbit/s with nothing sent twice, so that whatever collides is lost too. Base
-//! stations that stand diagonally do not sense each other and stations between do; as in the paper's
-//! simulator a receiver that senses one frame does not turn to a stronger one that begins later, which is
-//! what collides there.
+//! The channel is 802.11b's at 2 Mbit/s without retries, so collided frames are lost. Diagonal base stations
+//! do not sense each other, and stations between them sense both. As in the paper's simulator, a receiver
+//! that senses one frame does not switch to a stronger, later one; that is the source of collisions.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -40,7 +39,7 @@ const ROUTE_SECONDS: f64 = 8.0;
 pub(super) struct Grid {
     pub repair: Repair,
     pub buffer_packets: u32,
-    /// Of what base stations send.
+    /// Losses of the base stations' frames.
     pub losses: Losses,
     pub seconds: u32,
 }

@@ -11,9 +11,9 @@ use crate::row::{Row, X, of, value};
 
 /// How far analysis and simulation may be apart.
 const AGREE_WITHIN: f64 = 0.02;
-/// Where coding must gain: buffers of so many packets.
+/// Buffer sizes, in packets, at which coding must gain.
 const SMALL: std::ops::RangeInclusive<f64> = 2.0..=8.0;
-/// Where bursts are: fewer than so many.
+/// Upper bound of the buffer sizes with bursts.
 fn no_longer_small() -> Stated {
     papers::XBC.value("section-5.c.2/buffer").number()
 }
@@ -75,7 +75,7 @@ fn distances(rows: &[Row]) -> Claim {
     )
 }
 
-/// What was measured at one loss with one buffer: by what repairs.
+/// Measurements at one loss rate with one buffer, by repair.
 type Point<'a> = BTreeMap<&'a str, f64>;
 
 /// All points of a figure, with their losses and buffers.

@@ -1,4 +1,4 @@
-//! The crates of the workspace and what they depend on, as cargo knows it.
+//! The crates of the workspace and their dependencies, from cargo.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
