@@ -211,7 +211,7 @@ pub(super) async fn pump(proxy: Arc<Proxy>, mut body: Incoming, mut fill: Fill) 
         }
         let left = fill.left();
         if fill.readers() == 0 && left.end - left.start > FINISHED_ALONE_BYTES {
-            break Err("nobody is left to read it".to_owned());
+            break Err("no reader is left".to_owned());
         }
     };
     if let Err(why) = ended {

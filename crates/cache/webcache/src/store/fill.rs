@@ -28,7 +28,7 @@ pub enum Broken {
     #[error("the content is longer than declared")]
     Long,
     /// The content cannot be kept and has no readers.
-    #[error("nobody is left to read it")]
+    #[error("no reader is left")]
     Unwanted,
 }
 

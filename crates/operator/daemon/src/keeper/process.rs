@@ -37,7 +37,7 @@ pub fn run() -> anyhow::Result<()> {
             Some((&ORDER, order)) => {
                 let order = serde_json::from_slice(order).context("the order is not understood")?;
                 let answer = serde_json::to_vec(&kept.take_up(&order))?;
-                send(socket, &answer, SendFlags::NOSIGNAL).context("nobody hears the answer")?;
+                send(socket, &answer, SendFlags::NOSIGNAL).context("no receiver for the answer")?;
             }
             Some((&RATIO, told)) => {
                 if let (Some((controller, _)), Some(told)) = (&kept.boost, Told::from_bytes(told)) {

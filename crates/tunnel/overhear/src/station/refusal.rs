@@ -24,7 +24,7 @@ pub enum Refusal {
     #[error("too many chunks are missing")]
     TooManyMissing,
     /// A reply for a packet that is not held, or with other chunks than requested.
-    #[error("nobody asked for this reply")]
+    #[error("this reply was not requested")]
     Unasked,
     /// All chunks are present, and the MAC does not match.
     #[error("the packet cannot be restored")]

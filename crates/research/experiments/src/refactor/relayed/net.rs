@@ -447,7 +447,7 @@ impl<T: Iterator<Item = TracePacket>> Net<T> {
                 return Ok(delivered.packet);
             }
         }
-        let native = self.expected.get(&id).context("a native that nobody sent")?.clone();
+        let native = self.expected.get(&id).context("a native that was never sent")?.clone();
         self.air.from_relay += self.spend(native.len());
         // The receiver also drops the request.
         let late = self.now() + Duration::from_secs(60);
