@@ -1,4 +1,4 @@
-//! Restrictions of a program before it reads from the network, in case it is compromised.
+//! Restrictions of a program, in force before it reads from the network, in case it is compromised later.
 //!
 //! Three mechanisms restrict it, and none can be relaxed: [`rights`] (capabilities), [`files`] (Landlock) and
 //! [`calls`] (seccomp), by its [`Profile`]. All are active before the first byte from the network is parsed,

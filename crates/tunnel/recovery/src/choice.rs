@@ -106,8 +106,9 @@ impl Counts {
         rows as f32 * self.lost_of(under_way.min(MOST_IN_ROW), rows) / self.loss()
     }
 
-    /// Cost of turning `packets` packets into rows, one less than packets. It adds the wait for one row per
-    /// lost packet to the cost of the dropped row; each of these rows may be lost, too.
+    /// Cost of turning `packets` packets into rows, one less than packets. It is the cost of the dropped row,
+    /// and that of waiting: a lost packet needs as many rows as packets are lost with it, and each of these
+    /// rows may be lost, too.
     #[must_use]
     pub fn cost_of_encoding(&self, packets: usize) -> f32 {
         self.cost_of_row(packets, packets) + self.cost_of_waiting(packets)
