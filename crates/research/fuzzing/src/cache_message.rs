@@ -1,4 +1,4 @@
-//! What mesh routers say to each other about contents, and what a router makes of it.
+//! Messages between mesh routers about contents, and their handling by a router.
 
 use crate::Seed;
 use std::net::IpAddr;

@@ -33,7 +33,7 @@ pub fn check(bytes: &[u8]) -> bool {
     accepted
 }
 
-/// All that gateways say of a station that is here, and of one that is not known; a packet for the station.
+/// Every message of gateways about a local station and about an unknown one, and a packet for the station.
 pub fn seeds() -> Vec<Seed> {
     let station = Pair::third_name();
     let mut chunks = Vec::new();

@@ -97,7 +97,7 @@ impl Mark {
         Mark(key.finalize().into_bytes().into())
     }
 
-    /// Writes it where it stands in an initiation.
+    /// Writes it at its offset in an initiation.
     fn set(&self, datagram: &mut [u8]) {
         let Some((front, behind)) = datagram.split_at_mut_checked(HEADER_BYTES + MARK_BYTES) else { return };
         let mut mac = <Blake2sMac<U16> as KeyInit>::new(&self.0.into());

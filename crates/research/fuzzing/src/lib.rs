@@ -92,7 +92,7 @@ pub struct Target {
     pub check: fn(&[u8]) -> bool,
     /// Well-formed inputs.
     pub seeds: fn() -> Vec<Seed>,
-    /// How many mutations the tests try: about a second's worth.
+    /// Number of mutations in the tests: about a second's worth.
     pub mutations: usize,
 }
 
@@ -101,7 +101,7 @@ const WHOLE_NODES: [&str; 7] =
     ["datagrams", "gateway_frames", "handshakes", "insider", "overhearing", "peer_frames", "too_large"];
 
 impl Target {
-    /// How many inputs are to be tried before a release.
+    /// Number of inputs to try before a release.
     #[must_use]
     pub fn goal(&self) -> u64 {
         if WHOLE_NODES.contains(&self.name) { 1_000_000 } else { 10_000_000 }

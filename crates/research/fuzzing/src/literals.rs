@@ -7,7 +7,7 @@
 use crate::Seed;
 use re::literals::{Compressor, Expander, MIN_SAVED_BYTES};
 
-/// What stands in the buffer before the literals.
+/// The buffer's contents before the literals.
 const BEFORE: &[u8] = b"restored before";
 
 /// The output has at most the allowed literals, or none; and compressing it again restores it.

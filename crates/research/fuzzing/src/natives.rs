@@ -1,4 +1,4 @@
-//! What stands behind the front of a unit with natives for several members.
+//! The bytes behind the front of a unit with natives for several members.
 
 use crate::Seed;
 use wire::frame::FrameType;

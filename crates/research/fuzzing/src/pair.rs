@@ -16,7 +16,7 @@ use wire::unit::SEALED_HEADER_BYTES;
 pub const STATION: usize = 0;
 /// The number of the node that waits for the other one.
 pub const GATEWAY: usize = 1;
-/// Where they are.
+/// Their addresses.
 const ADDRESSES: [SocketAddr; 2] = [
     SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2)), 4780),
     SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 4780),
@@ -108,7 +108,7 @@ impl Pair {
         node::station_name(&Self::third().public())
     }
 
-    /// A packet that one gateway hands to the other for it.
+    /// A packet for it that one gateway passes to the other.
     #[must_use]
     pub fn packet_for_third() -> Vec<u8> {
         let builder = PacketBuilder::ipv4([198, 51, 100, 9], Self::THIRD_INSIDE.octets(), 64).udp(1, 2);

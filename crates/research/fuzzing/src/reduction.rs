@@ -77,7 +77,7 @@ pub fn check(bytes: &[u8]) -> bool {
             assert!(shim.len() < packet.len(), "a packet is reduced only where that makes it shorter");
             restored.clear();
             let miss = decoder.restore(sequence, form_of_shims, &shim, &mut restored).is_err();
-            // adaptive is never told here that losses are repaired
+            // Here adaptive never learns that losses are repaired.
             let confirmed_only = matches!(policy, Policy::Acked | Policy::Adaptive);
             let kept_promise = stores_agree || confirmed_only && form_of_shims != PAPER && !store_lost;
             assert!(!(miss && kept_promise), "packet {sequence} cannot be restored");

@@ -16,7 +16,7 @@ use wire::shim::compact::Compact;
 /// Packets that the decoder holds, under the link sequences from 0.
 const STORED_PACKETS: u64 = 6;
 const STORE_BYTES: usize = 1 << 14;
-/// What stands in the buffer before the restored packet.
+/// The buffer's contents before the restored packet.
 const BEFORE: &[u8] = b"delivered before";
 
 /// A packet is restored to its shim's length, or nothing is written.

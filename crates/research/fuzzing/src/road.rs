@@ -15,7 +15,7 @@ pub struct Road {
     pub plaintexts: Option<Vec<Vec<u8>>>,
     /// The longest datagram.
     pub longest_bytes: usize,
-    /// What a member of the gateway's group is told.
+    /// The knowledge of a member of the gateway's group.
     pub insider: Insider,
     /// The gateway's latest plaintext under the group's key.
     pub words: Vec<u8>,

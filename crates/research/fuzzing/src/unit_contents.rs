@@ -1,4 +1,4 @@
-//! What units say, in words, for captures.
+//! The contents of units as text, for captures.
 
 use crate::Seed;
 use capture::contents;
