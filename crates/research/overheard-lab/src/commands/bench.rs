@@ -139,7 +139,7 @@ fn processor_time() -> Duration {
     Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-/// How much of it `work` takes.
+/// The time of `work`.
 fn timed(work: impl FnOnce()) -> Duration {
     let before = processor_time();
     work();

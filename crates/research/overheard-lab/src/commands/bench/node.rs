@@ -12,7 +12,7 @@ use sim::workload::{FaceToFace, packets};
 use std::time::Duration;
 
 const PACKETS: usize = 12_000;
-/// As many as a driver takes from a device at once.
+/// As many packets as a driver takes from a device at once.
 const BATCH: usize = 32;
 
 /// What one pass over all packets took.

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 const STATIONS: usize = 4;
 const PACKETS: usize = 6_000;
-/// As many as a driver takes from a device at once.
+/// As many packets as a driver takes from a device at once.
 const BATCH: usize = 32;
 /// Over how many threads.
 const CORES: [usize; 2] = [1, 2];

@@ -19,7 +19,7 @@ use std::io::Write;
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// How long one transfer is measured.
+/// Duration of a transfer's measurement.
 const TRANSFER: Duration = Duration::from_millis(1500);
 /// Echo requests each way in a round.
 const ECHOES: usize = 100;

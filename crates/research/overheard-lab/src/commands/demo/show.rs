@@ -49,7 +49,7 @@ impl Run {
     }
 }
 
-/// Where the demo is shown.
+/// The demo's display.
 pub struct Screen {
     quiet: bool,
     whole_bytes: u64,

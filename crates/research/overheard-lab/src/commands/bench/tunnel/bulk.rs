@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 /// Length of the content before it repeats: longer than any store that could find it.
 const CONTENT_BYTES: usize = 96 << 20;
-/// How far back half of it was seen first: confirmed long since, at any rate, and still stored.
+/// Distance of the original of the repeated half: it is confirmed and still stored.
 const REACH_BYTES: usize = 8 << 20;
 /// Before this nothing counts: TCP's slow start.
 const WARM_UP: Duration = Duration::from_millis(500);

@@ -1,4 +1,4 @@
-//! A tunnel that does nothing: what the device gives goes into a datagram as it is, and back.
+//! A tunnel without processing: the device's packets go unchanged into datagrams, and back.
 //!
 //! It waits, reads and writes like a node. The additional time of an echo, compared with the bare cable, is
 //! the cost of wake-ups and system calls on this machine. Further additional time through a node is the
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-/// Where its ends meet.
+/// Port of its ends.
 const PORT: u16 = 4799;
 /// The rest of Ethernet's 1500 bytes.
 const MTU: u16 = 1472;
