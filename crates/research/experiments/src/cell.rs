@@ -20,7 +20,7 @@ pub struct Cell {
     pub impairment: Impairment,
     /// The end hosts' TCP.
     pub stack: Stack,
-    /// How long the way is.
+    /// The length of the path.
     pub path: Path,
 }
 
@@ -106,7 +106,7 @@ pub enum File {
     Two,
     /// The book of Figure 6.
     Ebook,
-    /// As long as file 1, and nothing in it repeats or compresses.
+    /// Content of file 1's length that neither repeats nor compresses.
     Random,
     /// Random bytes for more than half a minute.
     Long,
@@ -169,13 +169,13 @@ pub enum Impairment {
     /// A loss rate in bursts: Gilbert-Elliott's model on bits. The bad state lasts for five full packets on
     /// average with an error in every thousandth bit, and the good state is clean.
     Bursts(f64),
-    /// So many are lost in each direction.
+    /// This loss rate in each direction.
     LossBothWays(f64),
-    /// So many are held back for 5 ms, while about three others pass.
+    /// This share is held back for 5 ms, while about three others pass.
     Reordering(f64),
-    /// So many have one bit flipped.
+    /// This share has one flipped bit.
     Corruption(f64),
-    /// So many arrive twice.
+    /// This share arrives twice.
     Duplication(f64),
     /// A little of everything, in both directions.
     Everything,
@@ -250,7 +250,7 @@ impl fmt::Display for Impairment {
     }
 }
 
-/// Which TCP the end hosts speak. The tunnel knows nothing of it.
+/// The end hosts' TCP. The tunnel does not depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Stack {
     /// Linux as it comes: cubic, SACK, RACK, tail loss probes, F-RTO.

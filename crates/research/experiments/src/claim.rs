@@ -24,7 +24,7 @@ pub struct Claim {
     absent: Vec<String>,
 }
 
-/// How much a run was asked for.
+/// Scope of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked {
     /// All figures of an experiment, whole, by the driver that runs the whole of it.

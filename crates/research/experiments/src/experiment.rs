@@ -59,8 +59,7 @@ impl Experiment {
         ids.iter().map(figure).collect()
     }
 
-    /// How much a driver runs of it, unless it is to be quick: the seconds of this machine's kernel are
-    /// seconds.
+    /// The part of it that a driver runs, unless it must be quick: this machine's kernel runs in real time.
     #[must_use]
     pub fn extent(&self, driver: Driver) -> Extent {
         if driver == Driver::Lab && self.drivers.first() != Some(&Driver::Lab) {
@@ -70,7 +69,7 @@ impl Experiment {
         }
     }
 
-    /// How much a run was asked for, by its plan and driver, and by the ids and words that were given.
+    /// Scope of a run, by its plan and driver, and by the given ids and words.
     #[must_use]
     pub fn asked(&self, plan: Plan, driver: Driver, figures: &[String], only: &[String]) -> Asked {
         let is_everything = plan.extent == Extent::Whole && self.drivers.first() == Some(&driver);

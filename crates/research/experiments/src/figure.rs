@@ -45,9 +45,9 @@ pub enum Need {
         cell: Cell,
         /// The baseline.
         baseline: Cell,
-        /// How many seeds at least.
+        /// The fewest seeds.
         least: u32,
-        /// How many at most.
+        /// The most seeds.
         most: u32,
     },
     /// A scenario of the figure's own. Only the lab's drivers run it.
@@ -55,7 +55,7 @@ pub enum Need {
 }
 
 impl Need {
-    /// Whether one of these words stands in the name of a run that it is, or there are no words.
+    /// Whether one of these words is in its name, or there are no words.
     #[must_use]
     pub fn is_among(&self, only: &[String]) -> bool {
         let names = match self {
@@ -70,7 +70,7 @@ impl Need {
 /// The requested setting.
 #[derive(Clone, Copy)]
 pub struct Setting<'a> {
-    /// How much is wanted.
+    /// The extent.
     pub plan: Plan,
     /// Contents and keys.
     pub testbed: &'a Testbed,
@@ -152,8 +152,8 @@ impl Results<'_> {
         Ok(Estimate::mean(&complete.filter_map(quantity).collect::<Vec<_>>()))
     }
 
-    /// The quotient of a quantity of one cell's runs and that of another's with the same seeds, over the
-    /// seeds with which both were complete.
+    /// The quotient of a quantity of two cells' runs with the same seeds, over the seeds with which both are
+    /// complete.
     pub fn ratio(
         &self,
         cell: &Cell,

@@ -41,12 +41,11 @@ pub struct KeptRun {
     pub kernel: String,
     /// The day, as in 2012-06-18.
     pub date: String,
-    /// Where the contents come from.
+    /// Source of the contents.
     pub contents: Origin,
     /// A hash of the contents, and of the scenarios and seeds where the figure has any ([`Inputs`]).
     pub inputs: String,
-    /// Processor seconds that one run of one seed took, on average over the command; none where nothing
-    /// counted them.
+    /// Mean processor seconds of one run of one seed over the command; `None` if they were not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_seconds_each: Option<f64>,
     /// The rows.
@@ -54,7 +53,7 @@ pub struct KeptRun {
     pub rows: Vec<Row>,
 }
 
-/// Where contents come from.
+/// Source of contents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {

@@ -1,9 +1,9 @@
-//! How much of the paper is run.
+//! The extent of a run.
 
 use crate::cell::File;
 use crate::scheme::Scheme;
 
-/// How much is wanted.
+/// The extent of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
     /// Everything, with enough seeds for narrow intervals.

@@ -13,9 +13,9 @@ use crate::papers::Stated;
 pub struct Row {
     /// The figure or table, by the paper's numbering (`10`, `table-2`), or a word where the paper has none.
     pub figure: String,
-    /// Which curve, bar or column of it: what a panel shows, a colon, and the curve in it.
+    /// Its curve, bar or column: the panel's subject, a colon, and the curve.
     pub series: String,
-    /// Where on the horizontal axis.
+    /// Position on the horizontal axis.
     pub x: X,
     /// The measured value; `None` if no run gave the quantity (such as the time of stalled downloads).
     pub value: Option<f64>,
@@ -87,13 +87,13 @@ impl Row {
         }
     }
 
-    /// With a value that needs no interval, since nothing in it is random.
+    /// A row with an exact value, which needs no interval.
     #[must_use]
     pub fn exactly(self, value: f64) -> Self {
         Self { value: Some(value), ..self }
     }
 
-    /// With the paper's value.
+    /// Adds the paper's value.
     #[must_use]
     pub fn paper(self, value: impl Into<Option<Stated>>) -> Self {
         let paper = value.into();
@@ -101,13 +101,13 @@ impl Row {
         Self { paper, paper_source, ..self }
     }
 
-    /// With a bound of our own.
+    /// Adds a bound of our own.
     #[must_use]
     pub fn goal(self, value: impl Into<Option<f64>>) -> Self {
         Self { goal: value.into(), ..self }
     }
 
-    /// With something more that a reader must know.
+    /// Adds a note for the reader.
     #[must_use]
     pub fn note(mut self, note: impl AsRef<str>) -> Self {
         if !self.note.is_empty() && !note.as_ref().is_empty() {
@@ -122,9 +122,9 @@ impl Row {
 #[derive(Debug, Clone, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum X {
-    /// On a scale.
+    /// A position on a scale.
     Number(f64),
-    /// By name.
+    /// A named position.
     Name(String),
 }
 

@@ -12,20 +12,20 @@ use lab::{Outcome, Programs, Scenario, Virtual};
 
 use crate::row::Driver;
 
-/// How many runs are usually made at a time on this machine's kernel. A link of 1 MByte/s keeps no processor
-/// busy.
+/// The usual number of parallel runs on this machine's kernel. A link of 1 MByte/s leaves a processor mostly
+/// idle.
 pub const LAB_LANES: usize = 4;
 
 /// What runs scenarios.
 #[derive(Debug, Clone)]
 pub struct Runner {
-    /// Which driver; not [`Driver::Sim`], which takes no scenarios.
+    /// The driver; not [`Driver::Sim`], which takes no scenarios.
     pub driver: Driver,
     /// The programs that scenarios start.
     pub programs: Programs,
     /// The program and first arguments that run [`lab::guest::main`] inside the virtual-time kernel.
     pub guest: Vec<String>,
-    /// How many runs are made at a time on this machine's kernel.
+    /// Number of parallel runs on this machine's kernel.
     pub lanes: usize,
     /// Folder of kept outcomes, so that an interrupted run can continue.
     pub kept: Option<Kept>,
@@ -207,7 +207,7 @@ pub fn machine() -> String {
     format!("{kernel}, {cores} cores of {model}")
 }
 
-/// Today, as in 2012-06-18; empty where the system cannot say it.
+/// The date, as in 2012-06-18; empty if the system does not supply it.
 #[must_use]
 pub fn date() -> String {
     said(std::process::Command::new("date").args(["-u", "+%F"])).unwrap_or_default()

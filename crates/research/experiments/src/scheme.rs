@@ -22,9 +22,9 @@ pub enum Scheme {
     Parts(Parts),
     /// The tunnel, with this policy and this way of writing references.
     Tunnel {
-        /// Which packets may be referred to.
+        /// The packets that may be referred to.
         policy: Policy,
-        /// How references are written.
+        /// Encoding of references.
         form: Form,
     },
 }
@@ -67,7 +67,7 @@ impl Scheme {
         Self::TCP_SEQ_IN_FLOW,
         Self::K_DISTANCE_IN_FLOW,
         Self::paper(INFORMED_MARKING),
-        // It asks for packets by number, which the paper's fields do not tell.
+        // It requests packets by number, which the paper's fields do not have.
         Self::Tunnel { policy: RETRIEVE_ON_MISS, form: Form::Compact },
         Self::paper(Policy::Acked),
         Self::ACKED,

@@ -35,7 +35,7 @@ struct State {
     commit: String,
     /// Few cells only.
     quick: bool,
-    /// How many seeds in every cell, where not each figure's own number.
+    /// Number of seeds in every cell; `None` for each figure's own number.
     seeds: Option<u32>,
 }
 
@@ -88,7 +88,7 @@ impl Site {
         Ok(Site { folder, state })
     }
 
-    /// Runs an experiment by one of its drivers, as far as it was not run before.
+    /// Runs the missing part of an experiment by one of its drivers.
     ///
     /// # Errors
     ///
@@ -176,7 +176,7 @@ impl Site {
 }
 
 impl Part {
-    /// An experiment of which nothing has been run.
+    /// An experiment without results.
     #[must_use]
     pub fn new(experiment: &'static Experiment) -> Self {
         Part {

@@ -10,9 +10,9 @@
 //!   carries 4 to 60 KB.
 //! - A delivery is *fresh*, or repeats an earlier one once: for the other client or the same. Its distance is
 //!   drawn log-uniformly, from 128 KB of traffic on.
-//! - What repeats is a whole flow's content ([`Kind::Whole`]), or pieces of 80 to 780 bytes among fresh ones
-//!   ([`Kind::Fine`]). Neither stands where it stood: the beginnings of flows and the segment sizes differ,
-//!   so that no packet repeats as a whole.
+//! - A repetition is a whole flow's content ([`Kind::Whole`]), or pieces of 80 to 780 bytes among fresh ones
+//!   ([`Kind::Fine`]). Its position differs, because the beginnings of flows and the segment sizes do; no
+//!   packet repeats as a whole.
 //! - Fresh bytes are those of the content without internal repetitions ([`Fresh`]). When they are used up,
 //!   they are reused under another alphabet, so traffic of any length repeats only as the mix requires.
 //!

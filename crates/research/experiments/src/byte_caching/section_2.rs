@@ -32,7 +32,7 @@ pub(super) const SURVIVED: &str = "survived: connections";
 /// The series of stations that moved while the download went on.
 pub(super) const MOVED: &str = "moved: stations";
 const FILE: File = File::Two;
-/// Where the server and the station are at home.
+/// Home addresses of the server and the station.
 const SERVER: &str = "10.98.0.1";
 const HOME: &str = "10.99.0.2";
 /// When the download starts, and when the station moves.
@@ -173,7 +173,7 @@ fn command(at_seconds: f64, place: &str, command: &str) -> Event {
     Event { at_seconds, action: Action::Run { place: place.to_owned(), command } }
 }
 
-/// Where the station's packets go from `at_seconds` on, and where packets for it go.
+/// From `at_seconds` on, routes the station's packets, and packets for it, over this path.
 fn move_to(at_seconds: f64, way: Way, path: u8) -> [Event; 2] {
     let (station, server) = match (path, way) {
         (3, _) => ("via 10.77.4.1".to_owned(), "10.77.4.2".to_owned()),

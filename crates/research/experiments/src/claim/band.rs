@@ -1,4 +1,4 @@
-//! Where a value has to lie to be called a paper's.
+//! The range in which a value counts as a paper's.
 
 use std::fmt;
 

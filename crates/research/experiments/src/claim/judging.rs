@@ -1,4 +1,4 @@
-//! How a claim is judged: row by row, with a note of every row that it reads.
+//! Evaluation of a claim: row by row, with a note of every row that it reads.
 
 use super::{Claim, listed};
 use crate::row::{Driver, Row, X, of};

@@ -41,7 +41,7 @@ struct Line {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum As {
-    /// It stays.
+    /// The unchanged percentage.
     #[default]
     Stated,
     /// The share that a reduction by it leaves.

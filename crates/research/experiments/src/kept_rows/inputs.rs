@@ -11,7 +11,7 @@ use crate::testbed::Testbed;
 pub struct Inputs(Blake2b<U8>);
 
 impl Inputs {
-    /// Of the contents of a setting.
+    /// Origin of a setting's contents.
     ///
     /// # Errors
     ///

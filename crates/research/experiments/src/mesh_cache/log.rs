@@ -13,7 +13,7 @@ pub(super) struct Request {
     pub client: usize,
     /// The object; `None` for uncacheable ones.
     pub object: Option<usize>,
-    /// How long the answer was; 0 where the log does not say.
+    /// Length of the answer; 0 if the log does not have it.
     pub bytes: u64,
 }
 

@@ -26,11 +26,11 @@ const REQUESTS_AN_HOUR: f64 = 9.6;
 /// In the testbed: Figure 12 shows about 100 transfers of a router.
 const TESTBED_REQUESTS_AN_HOUR: f64 = 20.0;
 
-/// The origins of section 6 stand at the gateway. A copy as many hops away costs as much, but for what costs
-/// waver by with each hello that is lost.
+/// The origins of section 6 are at the gateway. A copy at the same number of hops costs as much, except that
+/// costs fluctuate with each lost hello.
 const WAVERING: f64 = 0.5;
 
-/// Which mesh.
+/// The mesh.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Place {
     /// The paper's Figure 7: the gateway in the middle; in a corner; between the middle and an edge.
@@ -56,11 +56,11 @@ pub(super) struct Network {
     /// Routers with clients.
     pub active: Vec<usize>,
     pub clients_each: usize,
-    /// Of each client.
+    /// Requests of each client.
     pub requests_an_hour: f64,
     /// From the gateway to the origin and back.
     pub wire: LinkConfig,
-    /// How many hops that is worth, to a router that chooses between a copy and the gateway.
+    /// The cost of that path in hops, for a router that chooses between a copy and the gateway.
     pub uplink_hops: f64,
 }
 
@@ -78,7 +78,7 @@ impl Network {
         format!("r{}", router + 1)
     }
 
-    /// How many hops each router is from the gateway, by ETX; `None` where there is no way.
+    /// Number of hops from each router to the gateway, by ETX; `None` without a path.
     pub(super) fn hops(&self) -> Vec<Option<u32>> {
         let ways = etx::ways(&self.medium.propagation(), 0, self.gateway);
         ways.iter().map(|way| way.map(|way| way.hops)).collect()

@@ -33,16 +33,16 @@ pub(super) struct Reading {
     pub once_kilobytes: f64,
     /// Packets that the network layer of all routers sent over the air for a file, without routing.
     pub packets: f64,
-    /// Those of routing, for a file.
+    /// Packets of routing, for each file.
     pub routing_packets: f64,
-    /// Of each file that came, in kbit/s, with its router.
+    /// Throughput of each complete file in kbit/s, with its router.
     pub throughputs: Vec<(usize, f64)>,
     /// Shares of clients' requests that were answered by their router because a client had asked before, and
     /// because it passed by for another router.
     pub local: f64,
     pub ph_local: f64,
-    /// The share of clients' octets that neither those nor the gateway sent: other routers did. (A router
-    /// cannot tell a hit in the gateway's cache from one in another's.)
+    /// The share of clients' octets from routers other than their own and the gateway. (A router cannot
+    /// distinguish a hit in the gateway's cache from one in another's.)
     pub remote: f64,
     /// Files asked for, and those of them that did not come whole, those apart that the end cut off.
     pub asked: usize,
@@ -136,7 +136,7 @@ impl Reading {
     }
 }
 
-/// How long a fetch took.
+/// Duration of a fetch.
 fn seconds(fetch: &FetchOutcome) -> f64 {
     fetch.seconds.max(fetch.bytes as f64 * 8e-3 / NEXT_DOOR)
 }

@@ -40,7 +40,7 @@ fn name(plan: &Plan) -> String {
     format!("{}, routes watched", trial(plan).name())
 }
 
-/// As a trial, with the kernel's announcements of routes kept at each router and told at the end.
+/// A trial in which each router records the kernel's announcements of routes and returns them at the end.
 fn scenario(setting: &Setting<'_>) -> Scenario {
     let plan = &setting.plan;
     let mut scenario = trial(plan).scenario(setting);
@@ -117,8 +117,8 @@ fn changes(told: &str, gateway: &str) -> Option<Vec<Change>> {
     Some(lines.filter_map(change).collect())
 }
 
-/// The share of intervals before the end in which nothing changed for `router`: neither its own next router
-/// nor that of any on the way. `address` gives a router's name by its address.
+/// The share of intervals before the end without a change for `router`: of its own next router or of any on
+/// the path. `address` gives a router's name by its address.
 fn steady(
     changes: &[Change],
     router: &str,

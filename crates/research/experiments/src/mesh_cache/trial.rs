@@ -17,14 +17,14 @@ use crate::figure::Setting;
 pub(super) const MESH: &str = "mesh";
 pub(super) const WIRE: &str = "wire";
 const SERVER: &str = "server";
-/// How long contents stay fresh (section 5).
+/// Freshness of contents (section 5).
 const FRESH_SECONDS: u32 = 5000;
 /// Time without requests, until babeld has counted enough hellos.
 const QUIET_SECONDS: f64 = 90.0;
 /// babeld's local socket.
 const ROUTING_PORT: u16 = 3300;
-/// How often a cache asks it: a router of a mesh of 50 has hundreds of routes to tell, each by a write of its
-/// own, and they change slowly.
+/// Interval of a cache's queries: a router in a mesh of 50 has hundreds of routes, each of which takes a
+/// write, and they change slowly.
 const REFRESH_SECONDS: u32 = 10;
 /// Bounds of lengths in logs: some entries have no length, and a few exceed a minute of the mesh.
 const SHORTEST_BYTES: u64 = 100;
@@ -200,7 +200,7 @@ impl Trial {
     }
 }
 
-/// How long the contents of a log are: the longest answer for each, within bounds.
+/// Lengths of a log's contents: the longest answer for each, within bounds.
 fn lengths(log: &Log) -> Vec<u64> {
     let mut lengths = Vec::new();
     for request in &log.requests {
@@ -218,7 +218,7 @@ pub(super) fn cache_name(router: usize) -> String {
     format!("cache-{}", Network::name(router))
 }
 
-/// Where a router's clients are.
+/// Place of a router's clients.
 fn home(router: usize) -> String {
     format!("home{}", router + 1)
 }

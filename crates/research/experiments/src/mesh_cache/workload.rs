@@ -19,7 +19,7 @@ use crate::cell::File;
 use crate::contents::LONG_BYTES;
 use crate::testbed::Testbed;
 
-/// How many contents there are.
+/// Number of contents.
 pub(super) const CONTENTS: usize = 1000;
 const LEAST_BYTES: u64 = 1_000;
 const MOST_BYTES: u64 = 100_000;
@@ -27,7 +27,7 @@ const MOST_BYTES: u64 = 100_000;
 const APART_BYTES: u64 = 30_000;
 /// The spread of the logarithm of pauses, which makes their mean 5.4 times their median.
 const SPREAD: f64 = 1.836;
-/// Contents a page on average: geometric, so that one is the most frequent.
+/// Mean number of contents in a page: geometric, so that one is the most frequent.
 const A_PAGE: f64 = 2.8;
 /// Squares on each side of the square kilometre.
 const SQUARES: f64 = 5.0;
@@ -79,19 +79,19 @@ impl Popularity {
     }
 }
 
-/// How far the order of popularity is turned where a router stands.
+/// Rotation of the order of popularity at a router's position.
 fn turn(place: [f64; 2]) -> usize {
     let square = |along: f64| (along / SIDE * SQUARES).clamp(0.0, SQUARES - 1.0) as usize;
     let number = square(place[1]) * SQUARES as usize + square(place[0]) + 1;
     CONTENTS % number
 }
 
-/// Which content one client wants next.
+/// The next content of a client.
 pub(super) trait Wants {
     fn next(&mut self, random: &mut ChaCha8Rng) -> usize;
 }
 
-/// By popularity, turned as it is where the client is.
+/// By popularity, with the rotation at the client's position.
 pub(super) struct Popular<'a> {
     pub popularity: &'a Popularity,
     pub place: [f64; 2],
@@ -112,7 +112,7 @@ impl<I: Iterator<Item = usize> + Clone> Wants for Recorded<I> {
     }
 }
 
-/// What one client reads within `seconds`, after `quiet_seconds` in which it reads nothing.
+/// A client's pages within `seconds`, after `quiet_seconds` without requests.
 pub(super) fn pages(
     wants: &mut dyn Wants,
     requests_an_hour: f64,
@@ -123,7 +123,7 @@ pub(super) fn pages(
     let mean_pause = 3600.0 / requests_an_hour * A_PAGE;
     let median_pause = mean_pause / (SPREAD * SPREAD / 2.0).exp();
     let mut pages = Vec::new();
-    // In the middle of a pause, wherever that is.
+    // In the middle of a pause, at a random point.
     let mut at = -random.random::<f64>() * 20.0 * mean_pause;
     loop {
         let pause = median_pause * (SPREAD * normal(random)).exp();

@@ -48,7 +48,7 @@ pub(super) fn series(baseline: &str, file: File, round_trip_milliseconds: u32) -
     format!("{baseline}: {file}, {round_trip_milliseconds} ms")
 }
 
-/// All cells of the tunnel, with where they stand.
+/// All cells of the tunnel, with their positions.
 fn cells(plan: &Plan) -> Vec<(File, u32, f64, Cell)> {
     let mut cells = Vec::new();
     for file in FILES {

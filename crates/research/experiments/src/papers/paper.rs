@@ -36,7 +36,7 @@ struct Head {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Unusable {
-    /// Where it stands.
+    /// Its place in the paper.
     pub place: String,
     /// Its subject.
     pub what: String,
@@ -78,7 +78,7 @@ impl Paper {
         &self.register().paper.title
     }
 
-    /// Where and when it appeared.
+    /// Place and date of its publication.
     #[must_use]
     pub fn published(&self) -> &str {
         &self.register().paper.published

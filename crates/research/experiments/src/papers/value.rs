@@ -27,15 +27,15 @@ pub enum Content {
     Words(String),
 }
 
-/// How a value was read.
+/// Origin of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Read {
-    /// It is printed.
+    /// It is printed in the paper.
     Printed,
-    /// From a drawing.
+    /// It is read from a drawing.
     Plot,
-    /// It follows from others.
+    /// It is computed from others.
     Computed,
 }
 
@@ -99,7 +99,7 @@ impl Value {
         &self.entry.id
     }
 
-    /// Where it stands.
+    /// Its place in the paper.
     #[must_use]
     pub fn place(&self) -> &str {
         &self.entry.place
@@ -117,7 +117,7 @@ impl Value {
         &self.content
     }
 
-    /// In what unit.
+    /// Its unit.
     #[must_use]
     pub fn unit(&self) -> &str {
         &self.entry.unit
@@ -135,13 +135,13 @@ impl Value {
         &self.entry.conditions
     }
 
-    /// How it was read.
+    /// Its origin.
     #[must_use]
     pub fn read(&self) -> Read {
         self.entry.read
     }
 
-    /// How far it may be off; none where it is printed.
+    /// Its tolerance; `None` if it is printed.
     #[must_use]
     pub fn tolerance(&self) -> Option<f64> {
         self.entry.tolerance
@@ -210,7 +210,7 @@ impl Value {
     }
 }
 
-/// As a sentence has it: `45%`, `10 to 20%`, `835 bytes`; numbers of no unit stand alone.
+/// A value in a sentence: `45%`, `10 to 20%`, `835 bytes`; a number without a unit has no suffix.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.content {

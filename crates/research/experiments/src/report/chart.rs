@@ -15,7 +15,7 @@ use crate::row::{Row, X};
 const CHART_WIDTH: u32 = 740;
 const LEGEND_WIDTH: u32 = 280;
 const HEIGHT: u32 = 420;
-/// From one line of the legend to the next.
+/// Distance of two lines of the legend.
 const LINE: i32 = 18;
 /// Distance of two names, margin around them, and the largest width of a letter.
 const NAME_HEIGHT: u32 = 24;

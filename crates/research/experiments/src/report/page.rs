@@ -5,7 +5,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use super::{Claim, Heading, Section, chart, panels};
 use crate::row::Row;
 
-/// How the pages look.
+/// Style of the pages.
 pub const STYLE: &str = "\
 body { font: 15px/1.45 sans-serif; max-width: 72em; margin: 2em auto; padding: 0 1em; color: #222 }
 h1, h2, h3 { line-height: 1.2 } h2 { margin-top: 2.5em; border-top: 1px solid #ccc; padding-top: 1em }

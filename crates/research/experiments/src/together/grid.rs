@@ -8,7 +8,7 @@ use crate::estimate::Estimate;
 use crate::figure::{Figure, Need, Results, Setting};
 use crate::row::{Driver, Row};
 
-/// How long users waited.
+/// Waiting time of users.
 pub const WAITED: Figure = Figure {
     id: "waited",
     title: "How long users waited, by what is on",
@@ -47,10 +47,10 @@ pub const ADDED: Figure = Figure {
     rows: added,
 };
 
-/// How series against the fair baseline begin.
+/// Prefix of the series against the fair baseline.
 pub(super) const BY_BASELINE: &str = "by zstd and ARQ";
 
-/// Which mechanisms this driver can switch: the kernel of virtual time has no BPF.
+/// The mechanisms that this driver can switch: the virtual-time kernel has no BPF.
 fn switched(setting: &Setting<'_>) -> usize {
     if setting.driver == Driver::Lab { Mechanism::ALL.len() } else { Mechanism::ALL.len() - 1 }
 }

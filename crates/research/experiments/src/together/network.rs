@@ -23,7 +23,7 @@ const GATEWAY: &str = "gateway";
 const RELAY: &str = "relay";
 /// The stations in the gateway's range, then the one behind the relay.
 const STATIONS: [&str; 3] = ["near1", "near2", "far"];
-/// The stations of the channel, and where they stand, in metres; a frame reaches 250.
+/// The stations of the channel with their positions in metres; a frame reaches 250.
 const ON_CHANNEL: [(&str, [f64; 2]); 5] = [
     (GATEWAY, [0.0, 0.0]),
     (RELAY, [180.0, 0.0]),
@@ -34,7 +34,7 @@ const ON_CHANNEL: [(&str, [f64; 2]); 5] = [
 /// Sender and receiver of each hop.
 const HOPS: [(&str, &str); 4] =
     [(GATEWAY, RELAY), (GATEWAY, STATIONS[0]), (GATEWAY, STATIONS[1]), (RELAY, STATIONS[2])];
-/// Tries of a frame beyond the first: losses reach the hop, as where radios are told to give up soon.
+/// Retries of a frame. There is one, so that losses reach the hop, as with radios that give up early.
 const RETRIES: u8 = 1;
 const CACHE_PORT: u16 = 8080;
 /// What all fetch, and what each fetches beside that.
@@ -251,7 +251,7 @@ pub fn waited(outcome: &lab::Outcome) -> Option<f64> {
     outcome.downloads.iter().map(|download| download.came_whole().then_some(download.seconds)).sum()
 }
 
-/// How long all stations were on the air, in seconds.
+/// Air time of all stations, in seconds.
 pub fn air_time(outcome: &lab::Outcome) -> Option<f64> {
     let channel = outcome.channels.first()?;
     Some(channel.stations.iter().map(|station| station.air_seconds).sum())

@@ -23,7 +23,7 @@ const PIECE_BYTES: Range<usize> = 80..780;
 const OWN_BYTES: Range<usize> = 20..180;
 /// The least distance of a repetition, in bytes of payload, so that the original has arrived.
 const SOONEST_BYTES: f64 = 128.0 * 1024.0;
-/// How late at the latest, unless the trace is short.
+/// The largest distance of a repetition, unless the trace is short.
 const LATEST_BYTES: f64 = 64.0 * 1024.0 * 1024.0;
 /// The share of a short trace in which fresh content is not repeated.
 const LATEST_SHARE: f64 = 1.0 / 32.0;
@@ -31,11 +31,11 @@ const LATEST_SHARE: f64 = 1.0 / 32.0;
 /// A packet on its way to a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TracePacket {
-    /// To which client, 0 being C1.
+    /// The client, 0 being C1.
     pub client: usize,
     /// The whole IP packet.
     pub bytes: Vec<u8>,
-    /// Where the transport's payload starts in it.
+    /// Start of the transport's payload.
     pub payload_offset: usize,
 }
 
@@ -53,7 +53,7 @@ struct Piece {
     due_bytes: u64,
     place: u64,
     length_bytes: usize,
-    /// How the flow was cut that carried it as a whole: segment size, and where in a segment it began.
+    /// The cut of the flow that carried it as a whole: segment size, and offset in a segment.
     cut: (usize, usize),
 }
 
@@ -302,7 +302,7 @@ mod tests {
         let (mut seen, mut repeated, mut all) = (HashSet::new(), [0; CLIENTS], [0; CLIENTS]);
         for packet in Composer::new(Arc::new(Fresh::random(1)), Mix::High, Kind::Whole, 4 * BYTES, 3) {
             all[packet.client] += 1;
-            // anywhere in an object its eight bytes tell it from all others
+            // Any eight bytes of an object identify it.
             let windows = packet.payload().windows(8).filter(|window| window[7] == 0 && window[0] < 32);
             let found = windows.filter(|window| !seen.insert(window.to_vec())).count();
             repeated[packet.client] += usize::from(found > 0);

@@ -15,7 +15,7 @@ const WINDOW_BYTES: usize = 32;
 const SAMPLE_BITS: u32 = 2;
 /// With less, every alphabet would come back too soon.
 const LEAST_BYTES: usize = 64 << 10;
-/// How many alphabets are held ready.
+/// Number of prepared alphabets.
 const ALPHABETS: usize = 1024;
 
 /// After what repeats in it was left out, too little remains of a content to compose traffic from.
@@ -96,13 +96,13 @@ impl Fresh {
         Self { alphabets: alphabets.collect(), content }
     }
 
-    /// How many bytes there are before alphabets come again.
+    /// Number of bytes before alphabets repeat.
     #[must_use]
     pub fn length_bytes(&self) -> u64 {
         (self.content.len() * self.alphabets.len()) as u64
     }
 
-    /// How many bytes of content are used.
+    /// Number of bytes of content in use.
     #[must_use]
     pub fn content_bytes(&self) -> usize {
         self.content.len()

@@ -44,12 +44,12 @@ fn buffers(plan: &Plan) -> &'static [u32] {
     plan.choose(&[2, 4, 8, 16, 32, 100], &[2, 100], &[2, 8, 32])
 }
 
-/// How many seeds a cell gets.
+/// Number of seeds of a cell.
 pub(super) fn seeds(plan: &Plan) -> u32 {
     plan.seeds(4, 1, 1)
 }
 
-/// How long a download goes on: the paper's take 1000 s.
+/// Duration of a download; the paper's take 1000 s.
 pub(super) fn seconds(plan: &Plan) -> u32 {
     plan.choose(100, 10, 20)
 }

@@ -27,7 +27,7 @@ const PAIRS: u8 = 9;
 const ROW: u8 = 3;
 const APART_METRES: f64 = 400.0;
 const MARGIN_METRES: f64 = 100.0;
-/// From a base station to its station, which is to the east of it.
+/// Distance from a base station to its station in the east.
 const STATION_METRES: f64 = 50.0;
 /// The channel's name, and its interfaces'.
 const CHANNEL: &str = "cell";
@@ -56,7 +56,7 @@ fn wire(pair: u8) -> String {
     format!("wire{pair}")
 }
 
-/// Where the server is at the end of a pair's wire.
+/// Address of the server at the end of a pair's wire.
 fn server(pair: u8) -> IpAddr {
     IpAddr::from([10, 77, pair, 1])
 }

@@ -90,9 +90,9 @@ pub(super) struct Trial {
     pub sack: bool,
     /// One way over the wire, in milliseconds.
     pub wire_milliseconds: u32,
-    /// How many packets the station lets be on their way; `None`: as many as its system likes.
+    /// The station's largest number of packets in flight; `None` for its system's default.
     pub window_packets: Option<u32>,
-    /// How long, or how much.
+    /// Duration or amount.
     pub extent: Extent,
     /// Whether the station sends, and its packets are lost.
     pub is_upload: bool,
@@ -100,7 +100,7 @@ pub(super) struct Trial {
     pub has_receipts: bool,
 }
 
-/// How long a download goes on.
+/// Duration of a download.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Extent {
     /// Data that arrives within this many seconds counts.

@@ -51,7 +51,7 @@ impl Graph {
         self.crates.iter().filter(move |(_, it)| it.folder == folder).map(|(name, _)| name.as_str())
     }
 
-    /// Crates that stand in none of [`FOLDERS`].
+    /// Crates outside [`FOLDERS`].
     pub fn elsewhere(&self) -> Vec<&str> {
         let elsewhere = self.crates.iter().filter(|(_, it)| rank(&it.folder).is_none());
         elsewhere.map(|(name, _)| name.as_str()).collect()

@@ -1,4 +1,4 @@
-//! Documents say what the kept rows say, and figures beside a paper's name come from rows.
+//! Documents agree with the kept rows, and figures beside a paper's name come from rows.
 
 use std::collections::BTreeSet;
 use std::fs;
