@@ -1,4 +1,4 @@
-//! Compiles the BPF programs, for whichever kernel loads them: byte code that needs no other build.
+//! Compiles the BPF programs into byte code that works on any kernel.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -13,7 +13,7 @@ fn main() {
     let variable = |name: &str| std::env::var_os(name).map(PathBuf::from).unwrap_or_default();
     let object = variable("OUT_DIR").join("boost.bpf.o");
     let compiled = Command::new("clang")
-        // without the names of local files in it, the same source gives the same bytes everywhere
+        // Without local file names, the same source gives the same bytes everywhere.
         .args(["-target", "bpf", "-mcpu=v3", "-O2", "-g", "-Wall", "-Werror", "-fdebug-prefix-map==."])
         .arg("-I")
         .arg(variable("DEP_BPF_INCLUDE"))

@@ -1,4 +1,4 @@
-//! A cache: opens what its settings name, all of it or nothing, and serves until it is told to stop.
+//! A cache: opens everything that its settings name, or nothing, and serves until it is told to stop.
 
 use crate::config::Config;
 use crate::icp::Icp;
@@ -11,16 +11,16 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
-/// Connections that another router may have at a time: it asks for all of its clients.
+/// The most connections of another router at a time, because it asks for all of its clients.
 const ROUTER_CONNECTIONS: usize = MOST_CONNECTIONS / 4;
 
-/// Why a cache did not start; each is a sentence with the mend.
+/// Reason why a cache did not start; each is a sentence with a remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum NotStarted {
     /// The store.
     #[error("[store] directory: {0}")]
     Directory(#[from] NoDirectory),
-    /// A door.
+    /// A listening port.
     #[error("{0}")]
     Listener(#[from] interception::NotListening),
     /// The rules.
@@ -34,7 +34,7 @@ pub enum NotStarted {
     System(#[from] io::Error),
 }
 
-/// A cache that is open. Nothing is taken on its way before [`serve`](Cache::serve).
+/// An open cache. It intercepts nothing before [`serve`](Cache::serve).
 pub struct Cache {
     proxy: Arc<Proxy>,
     doors: Vec<Listener>,
@@ -46,7 +46,7 @@ impl Cache {
     ///
     /// # Errors
     ///
-    /// [`NotStarted`], and nothing stays open.
+    /// [`NotStarted`]; nothing stays open.
     pub async fn open(config: Config) -> Result<Self, NotStarted> {
         let store = Store::open(config.limits.clone())?;
         let selector = match &config.mesh {
@@ -82,17 +82,17 @@ impl Cache {
         &self.proxy
     }
 
-    /// Serves until `stopped` ends; calls `ready` once connections come.
+    /// Serves until `stopped` ends. Calls `ready` when it accepts connections.
     ///
     /// # Errors
     ///
-    /// [`NotStarted::Interception`] when the rules cannot be put in.
+    /// [`NotStarted::Interception`] if the rules cannot be installed.
     pub async fn serve(
         self,
         ready: impl FnOnce(),
         stopped: impl Future<Output = ()>,
     ) -> Result<(), NotStarted> {
-        // From here on others' connections come.
+        // From here on intercepted connections arrive.
         let _interception = self.interception.map(Interception::install).transpose()?;
         for door in self.doors {
             tokio::spawn(door.serve(Arc::clone(&self.proxy)));
@@ -125,7 +125,7 @@ fn doors(config: &Config) -> Result<Vec<Listener>, NotStarted> {
         doors.push(for_clients(*address, Door::Reverse)?);
     }
     if let Some(mesh) = &config.mesh {
-        // Neighbours come to whichever address of ours is on their link.
+        // Neighbours use the address that is on their link.
         let any =
             if mesh.address.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
         let address = SocketAddr::new(any, mesh.port);

@@ -1,4 +1,4 @@
-//! What a cache is told.
+//! The configuration of a cache.
 
 use crate::destinations::Destinations;
 use crate::icp::Neighbour;
@@ -11,43 +11,43 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-/// A configuration that makes sense.
+/// A valid configuration.
 #[derive(Debug)]
 pub struct Config {
-    /// This router's name on the way of a request.
+    /// This router's name in a request's Via.
     pub name: String,
-    /// Whom it serves.
+    /// The networks of its clients.
     pub clients: Vec<IpNet>,
-    /// Connections that one client may have at a time.
+    /// The most connections of one client at a time.
     pub connections_each: usize,
-    /// How stale content may be when its origin cannot be reached.
+    /// The longest staleness of content whose origin is unreachable, in seconds.
     pub stale_if_unreachable: u32,
-    /// Whether package repositories are known.
+    /// Whether package repositories are recognized.
     pub packages: bool,
-    /// What is kept.
+    /// Limits of the store.
     pub limits: Limits,
-    /// What is taken on its way, and whether the rules are put in.
+    /// The intercepted connections, and whether the rules are installed.
     pub transparent: Option<(Plan, bool)>,
-    /// Whether Host must resolve to where a taken request was going.
+    /// Whether Host must resolve to the intercepted request's destination.
     pub verify_host: bool,
-    /// The forward proxy.
+    /// Address of the forward proxy.
     pub forward: Option<SocketAddr>,
-    /// Where clients may be led.
+    /// The permitted destinations.
     pub destinations: Destinations,
-    /// The reverse proxy.
+    /// Address and upstreams of the reverse proxy.
     pub reverse: Option<(SocketAddr, Rewrites)>,
     /// The other routers.
     pub mesh: Option<Mesh>,
-    /// Caches of other kinds.
+    /// Address of the ICP socket, and caches of other kinds.
     pub icp: Option<(SocketAddr, Vec<Neighbour>)>,
 }
 
-/// What is known of the other routers.
+/// Configuration of the other routers.
 #[derive(Debug, Clone)]
 pub struct Mesh {
-    /// Where content is kept.
+    /// Location of content.
     pub architecture: Architecture,
-    /// How copies are found.
+    /// Method of finding copies.
     pub protocol: Protocol,
     /// Whether this router has the uplink.
     pub gateway: bool,
@@ -59,25 +59,25 @@ pub struct Mesh {
     pub networks: Vec<IpNet>,
     /// The key that all share.
     pub key: Vec<u8>,
-    /// How long a search waits.
+    /// Timeout of a search.
     pub search_timeout: Duration,
     /// Whether a search may end before that.
     pub search: Search,
-    /// How many hops of the mesh the way from the gateway to the origins is worth.
+    /// Cost of the path from the gateway to the origins, in hops of the mesh.
     pub uplink_hops: f64,
-    /// Where searches are broadcast (IPv4).
+    /// Broadcast addresses of searches (IPv4).
     pub broadcast: Vec<IpAddr>,
-    /// Where searches are multicast (IPv6).
+    /// Interfaces for multicast searches (IPv6).
     pub interfaces: Vec<String>,
     /// Positions in metres.
     pub positions: BTreeMap<IpAddr, [f64; 2]>,
-    /// The side of a square of the grid.
+    /// The side of a square of the grid, in metres.
     pub grid_metres: f64,
-    /// Where routes are learnt.
+    /// The source of routes.
     pub routing: Option<Routing>,
 }
 
-/// Where routes are learnt.
+/// The source of routes.
 #[derive(Debug, Clone)]
 pub struct Routing {
     /// The source.
@@ -86,7 +86,7 @@ pub struct Routing {
     pub gateways: Vec<IpAddr>,
 }
 
-/// Where content is kept.
+/// Location of content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Architecture {
@@ -94,7 +94,7 @@ pub enum Architecture {
     Gateway,
     /// A2: at each client's access router.
     Access,
-    /// A3: at every router on the way.
+    /// A3: at every router on the path.
     #[default]
     HopByHop,
 }
@@ -111,17 +111,17 @@ pub enum Search {
     Whole,
 }
 
-/// How another router's copy is found: the paper's protocols, in the form that the architecture gives them.
+/// Method of finding another router's copy: the paper's protocols, in the form for the architecture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Protocol {
-    /// The way to the gateway (THCP, PH-THCP).
+    /// The path to the gateway (THCP, PH-THCP).
     Tree,
     /// A search by broadcast (BCP, PH-BCP).
     Broadcast,
     /// Consistent hashing in a virtual grid (GHCP, PH-GHCP).
     Grid,
-    /// A search where it pays, the way to the gateway elsewhere.
+    /// A search if it pays, otherwise the path to the gateway.
     #[default]
     Auto,
 }

@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 use tokio::net::UdpSocket;
 
-/// The next datagram: its length, cut to the buffer's, and where it came from. An error is one of an earlier
-/// datagram that could not be delivered; the socket is as good as before.
+/// Receives a datagram. Returns its length, truncated to the buffer's, and its sender. An error belongs to an
+/// earlier datagram that could not be delivered, and is ignored.
 pub async fn receive(socket: &UdpSocket, buffer: &mut [u8]) -> (usize, SocketAddr) {
     loop {
         match socket.recv_from(buffer).await {

@@ -1,9 +1,9 @@
-//! Where clients may be led, by address and port. The addresses that a name resolved to are judged, and the
-//! same ones are connected to: what a name says later changes nothing.
+//! The permitted destinations of clients, by address and port. The check applies to the resolved addresses,
+//! and the proxy connects to the same ones. A later change of the name has no effect.
 //!
-//! A proxy asks with this machine's addresses, and often from inside a network: without rules its clients
-//! would reach what listens for this machine alone, and by a port that is not HTTP's they would speak to
-//! servers of other protocols.
+//! A proxy sends requests from this machine's addresses, often inside a network. Without rules its clients
+//! could reach services for this machine alone. On a port other than HTTP's, they could reach servers of
+//! other protocols.
 
 mod embedded;
 mod own;
@@ -17,9 +17,8 @@ use ipnet::IpNet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
 
-/// Addresses by which clouds tell a machine its own secrets, beside the link-local 169.254.169.254:
-/// Alibaba's, Azure's and those of RFC 6890's IPv4 special purposes (Oracle's); then Amazon's and Google's of
-/// IPv6.
+/// Addresses of clouds' metadata services, beside the link-local 169.254.169.254. IPv4: Alibaba's, Azure's,
+/// and those in RFC 6890's special purposes (Oracle's). Then Amazon's and Google's of IPv6.
 const METADATA_V4: [(Ipv4Addr, u32); 3] = [
     (Ipv4Addr::new(100, 100, 100, 200), 32),
     (Ipv4Addr::new(168, 63, 129, 16), 32),
@@ -30,18 +29,18 @@ const METADATA_V6: [Ipv6Addr; 2] = [
     Ipv6Addr::new(0xfd20, 0x00ce, 0, 0, 0, 0, 0, 0x0254),
 ];
 
-/// How a destination is reached.
+/// The way to a destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum By {
     /// Plain HTTP.
     Http,
     /// CONNECT.
     Connect,
-    /// Plain HTTP on a connection that was taken on its way: its port is one of those that are taken.
+    /// Plain HTTP on an intercepted connection, whose port is one of the intercepted ones.
     Taken,
 }
 
-/// What kind of address nobody is led to.
+/// Kind of a forbidden address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Of this machine, on any interface.
@@ -56,11 +55,11 @@ pub enum Kind {
     Multicast,
     /// Reserved (RFC 1112 section 4).
     Reserved,
-    /// A cloud tells a machine its secrets there.
+    /// A cloud's metadata service.
     Metadata,
 }
 
-/// Why a client is not led somewhere; a sentence for it.
+/// Reason why a client may not reach a destination; a sentence for the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     /// The address.
@@ -69,13 +68,13 @@ pub enum Refused {
     /// The port.
     #[error("this cache leads no client to that port")]
     Port,
-    /// So many names are being looked up for the client that none was left to look up this one.
+    /// Too many names are being resolved for the client.
     #[error("too many names are being looked up for this client")]
     Names,
 }
 
 impl Refused {
-    /// What it is counted as.
+    /// Its name in the counters.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -85,7 +84,7 @@ impl Refused {
         }
     }
 
-    /// What a client is answered.
+    /// The status code for the client.
     #[must_use]
     pub fn status(self) -> StatusCode {
         match self {
@@ -109,17 +108,16 @@ impl std::fmt::Display for Kind {
     }
 }
 
-/// A permission although a rule forbids it: a network on the permitted ports, or an address with any
-/// port.
+/// A permission that overrides a rule: a network on the permitted ports, or an address with any port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exception {
-    /// Every address of a network.
+    /// All addresses of a network.
     Network(IpNet),
     /// One address and port.
     Server(SocketAddr),
 }
 
-/// No [`Exception`].
+/// The text is not an [`Exception`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no network and no address with a port")]
 pub struct NoException;
@@ -151,12 +149,12 @@ pub struct Destinations {
     pub ports: Ports,
     /// Ports that CONNECT may reach.
     pub connect_ports: Ports,
-    /// Permissions against the rules.
+    /// Permissions that override the rules.
     pub exceptions: Vec<Exception>,
 }
 
 impl Destinations {
-    /// Whether a port can be reached at some address.
+    /// Checks whether a port is permitted at any address.
     ///
     /// # Errors
     ///
@@ -174,7 +172,7 @@ impl Destinations {
         }
     }
 
-    /// Whether a client may be led to an address that a name resolved to. Asks the kernel whether it is this
+    /// Checks whether a client may reach a resolved address. It asks the kernel whether the address is this
     /// machine's own.
     ///
     /// # Errors
@@ -208,8 +206,8 @@ impl Destinations {
     }
 }
 
-/// What kind of address it is by itself, if nobody is led there. Private ones (RFC 1918, RFC 4193, RFC 6598)
-/// are none: meshes use them.
+/// The address's own kind, if it is forbidden. Private addresses (RFC 1918, RFC 4193, RFC 6598) are
+/// permitted, because meshes use them.
 fn kind_of(address: IpAddr) -> Option<Kind> {
     match address {
         IpAddr::V4(address) => kind_of_v4(address),

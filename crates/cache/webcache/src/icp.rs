@@ -1,4 +1,4 @@
-//! Neighbours that are not ours: caches that speak ICP, such as Squid, asked and answered.
+//! Neighbours of other kinds: ICP queries to and from caches such as Squid.
 
 pub mod message;
 
@@ -16,9 +16,9 @@ use std::time::Duration;
 use tokio::net::UdpSocket;
 use tokio::sync::mpsc;
 
-/// How long a question waits for answers.
+/// Timeout of a query.
 const PATIENCE: Duration = Duration::from_millis(100);
-/// Questions at a time; no more are asked.
+/// The most queries at a time; further ones are not sent.
 const MOST_QUESTIONS: usize = 1024;
 
 /// Another cache.
@@ -26,15 +26,15 @@ const MOST_QUESTIONS: usize = 1024;
 pub struct Neighbour {
     /// Its address.
     pub address: IpAddr,
-    /// Where it is asked.
+    /// Port for queries.
     pub icp_port: u16,
-    /// Where it serves.
+    /// Port for requests.
     pub http_port: u16,
-    /// Whether it fetches for us what it lacks.
+    /// Whether it fetches missing content for us.
     pub parent: bool,
 }
 
-/// The socket, and who is asked.
+/// The socket and the neighbours.
 pub struct Icp {
     socket: UdpSocket,
     neighbours: Vec<Neighbour>,
@@ -50,7 +50,7 @@ impl std::fmt::Debug for Icp {
 }
 
 impl Icp {
-    /// Opens the socket and answers from then on.
+    /// Opens the socket and answers queries from then on.
     pub async fn start(
         listen: SocketAddr,
         neighbours: Vec<Neighbour>,
@@ -68,7 +68,7 @@ impl Icp {
         Ok(icp)
     }
 
-    /// Who has `key`, then who fetches it for us.
+    /// The neighbours that have `key`, then those that fetch it for us.
     pub async fn ways(&self, key: &Key) -> Vec<Way> {
         let way = |neighbour: &Neighbour, kind| Way {
             address: SocketAddr::new(neighbour.address, neighbour.http_port),
@@ -115,7 +115,7 @@ impl Icp {
                 let _ = self.socket.try_send_to(question, to);
             }
         }
-        // The last sender goes after the time is up; whoever receives then sees the end.
+        // The last sender is dropped after the timeout, which ends the receiver.
         tokio::spawn(async move {
             tokio::time::sleep(PATIENCE).await;
             drop(sender);
@@ -128,7 +128,7 @@ impl Icp {
         loop {
             let (length, from) = receive(&self.socket, &mut datagram).await;
             let address = from.ip().to_canonical();
-            // Answers are larger than nothing: strangers get none, and nobody is flooded through us.
+            // An answer is larger than a small query. Strangers get none, so nobody is flooded through us.
             let known = self.neighbours.iter().any(|neighbour| neighbour.address == address);
             let Some(message) = datagram.get(..length).filter(|_| known).and_then(Message::parse) else {
                 continue;
@@ -153,7 +153,7 @@ impl Icp {
     }
 }
 
-/// The answers to one question, which is forgotten with them.
+/// The answers to one query. Dropping it ends the query.
 struct Answers<'a> {
     icp: &'a Icp,
     number: u32,

@@ -1,24 +1,22 @@
 //! A cooperative HTTP cache for mesh routers, after MeshCache (Das, Pucha, Hu: Purdue TR-ECE-06, 2006).
 //!
-//! A client asks an origin and knows of nothing else. The first router on the way takes the connection
-//! ([`interception`], or one of the other doors of [`proxy`]) and reads the request as HTTP
-//! means it ([`semantics`]). What the [`store`] has and may use is served at once: whole, in parts, or as
-//! "not modified". Otherwise one request is sent for all who wait, and while its answer comes in, all of them
-//! follow it byte by byte, and the store keeps it in chunks.
+//! A client requests content from an origin and knows nothing of caches. The first router on the path takes
+//! the connection ([`interception`], or one of the other doors of [`proxy`]) and reads the request by HTTP's
+//! rules ([`semantics`]). It serves usable content of the [`store`] at once: whole, in parts, or as "not
+//! modified". Otherwise it sends one request for all waiting clients. They follow the answer byte by byte as
+//! it arrives, and the store keeps it in chunks.
 //!
-//! Whom that request is sent to is [`selection`]'s to say: a router that a search found to have it, the next
-//! router towards it or towards the gateway, a cache of another kind ([`icp`]), the origin last. Each router
-//! on the way does the same, so that the content is left behind at every hop (the paper's per-hop transport).
-//! A way that fails is left for the next one, also in the middle of a content; what cannot be had whole
-//! breaks the client's connection off and is never completed short.
+//! [`selection`] chooses the receiver of that request: a router found by a search, the next router towards it
+//! or towards the gateway, a cache of another kind ([`icp`]), and finally the origin. Each router on the path
+//! does the same, so every hop keeps the content (the paper's per-hop transport). If a way fails, even in the
+//! middle of a content, the next way is used. Content that cannot be completed resets the client's
+//! connection; it never ends short.
 //!
-//! `semantics` and `selection` know neither sockets nor clocks; [`selector`] drives the latter over UDP and
-//! the routing protocol's table, [`cache`] opens all that a [`config`]uration names, [`statistics`] counts
-//! what was done.
+//! `semantics` and `selection` have neither sockets nor clocks. [`selector`] drives the latter over UDP and
+//! the routing table. [`cache`] opens all parts of a [`config`]uration, and [`statistics`] has the counters.
 
 #![forbid(unsafe_code)]
-// The proxy waits for sockets and reads the clock; what is without either stands in `semantics` and
-// `selection`.
+// The proxy waits for sockets and reads the clock. Code without either is in `semantics` and `selection`.
 #![allow(clippy::disallowed_methods)]
 
 pub mod cache;

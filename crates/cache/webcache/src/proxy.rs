@@ -1,4 +1,4 @@
-//! Answers requests: from what is stored, from another router, or from the origin, keeping what may be kept.
+//! Answers requests from the store, from another router, or from the origin, and stores what may be stored.
 
 mod answer;
 mod connection;
@@ -50,35 +50,34 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use tokio::sync::Semaphore;
 use upstream::Upstream;
 
-/// What is sent: bytes, or an error that breaks the connection off.
+/// Body of a message: bytes, or an error that resets the connection.
 pub type Body = UnsyncBoxBody<Bytes, Box<dyn std::error::Error + Send + Sync>>;
 
-/// URIs whose responses are known not to be kept, so that nobody waits for another's; the oldest is
-/// forgotten.
+/// The most URIs known as uncacheable, for which no request waits for another's; the oldest one is dropped.
 const MOST_UNCACHEABLE: usize = 10_000;
-/// For how long that is believed.
+/// Time that such a URI is remembered.
 const UNCACHEABLE_SECONDS: u64 = 60;
-/// Tunnels at a time.
+/// The most tunnels at a time.
 const MOST_TUNNELS: usize = 1024;
 
-/// What the operator chose.
+/// The operator's settings.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// This router's name in Via and Cache-Status; no other on the way may bear it.
+    /// This router's name in Via and Cache-Status, unique on the path.
     pub name: String,
-    /// Whether a request taken on its way is kept only if its Host resolves to where it was going.
+    /// Whether the response to an intercepted request is stored only if its Host resolves to its destination.
     pub verify_host: bool,
-    /// How stale a response may be served when its origin is out of reach and did not say, in seconds.
+    /// The longest staleness of a response whose origin is unreachable and gave no limit, in seconds.
     pub stale_if_unreachable: u32,
-    /// Whether package repositories are known.
+    /// Whether package repositories are recognized.
     pub packages: bool,
-    /// Where clients may be led.
+    /// The permitted destinations.
     pub destinations: Destinations,
-    /// Which other routers are asked, where there are any.
+    /// The selector of other routers, if there are any.
     pub selector: Option<Arc<crate::selector::Selector>>,
-    /// What other routers know each other by, where there are any.
+    /// Proofs between routers, if there are others.
     pub prover: Option<Prover>,
-    /// Which caches of other kinds are asked, where there are any.
+    /// Caches of other kinds, if there are any.
     pub icp: Option<Arc<crate::icp::Icp>>,
     /// The upstreams of the reverse proxy.
     pub rewrites: Rewrites,
@@ -90,18 +89,18 @@ pub struct Proxy {
     settings: Settings,
     upstream: Upstream,
     signature: Signature,
-    /// One at a time asks the origin for a URI; the others wait for what comes of it.
+    /// One request at a time asks the origin for a URI; the others wait for its result.
     flights: Mutex<HashMap<Key, Arc<tokio::sync::Mutex<()>>>>,
     uncacheable: Mutex<HashMap<Key, UnixSeconds>>,
-    /// What it did.
+    /// Counters.
     pub statistics: Statistics,
     names: Names,
-    /// Places of tunnels: each holds two connections for as long as its client likes.
+    /// Permits of tunnels. Each tunnel holds two connections until its client ends it.
     tunnels: Arc<Semaphore>,
 }
 
 impl Proxy {
-    /// Over a store.
+    /// A proxy over this store.
     #[must_use]
     pub fn new(store: Arc<Store>, settings: Settings) -> Arc<Self> {
         let upstream = Upstream::new(settings.name.clone(), settings.prover.clone());
@@ -118,7 +117,7 @@ impl Proxy {
         })
     }
 
-    /// Answers a request that came by `door` from `client`. It leaves by `outlet`.
+    /// Answers a request from `client` that arrived by `door`. The answer leaves by `outlet`.
     pub async fn answer(
         self: &Arc<Self>,
         mut request: Request<Incoming>,
@@ -158,7 +157,7 @@ impl Proxy {
         response
     }
 
-    /// The answer to a request whose head is wrong.
+    /// The answer to a request with a malformed head.
     fn refuse_head(&self, wrong: Wrong) -> Response<Body> {
         let status = match wrong {
             Wrong::Coding => StatusCode::NOT_IMPLEMENTED,
@@ -167,8 +166,8 @@ impl Proxy {
         self.malformed(status, &wrong.to_string())
     }
 
-    /// The answer to a request that is malformed. Its connection ends with it: what else comes there may be
-    /// what somebody meant to hide (RFC 9112 section 11.2).
+    /// The answer to a malformed request. Its connection ends, because later bytes may be a smuggled request
+    /// (RFC 9112 section 11.2).
     fn malformed(&self, status: StatusCode, why: &str) -> Response<Body> {
         self.statistics.refuse("malformed");
         let mut refused = refusal(status, why);
@@ -220,7 +219,7 @@ impl Proxy {
         if bytes.is_some() { response } else { self.counted(response, &asked, outcome) }
     }
 
-    /// What it is and what it did, as JSON tells it.
+    /// State and counters, for JSON.
     #[must_use]
     pub fn report(&self) -> Report {
         Report {
@@ -232,10 +231,10 @@ impl Proxy {
         }
     }
 
-    /// A lock on a URI: whoever holds it asks the origin.
+    /// The lock of a URI. Its holder asks the origin.
     fn flight(&self, key: &Key) -> Arc<tokio::sync::Mutex<()>> {
         let mut flights = self.flights.lock().unwrap_or_else(PoisonError::into_inner);
-        // Locks that only this table holds are of no use any more.
+        // Locks that only this table holds are unused.
         if flights.len() > 1000 {
             flights.retain(|_, lock| Arc::strong_count(lock) > 1);
         }
@@ -259,7 +258,7 @@ impl Proxy {
         known.insert(key.clone(), now + UNCACHEABLE_SECONDS);
     }
 
-    /// Counts the bytes of a response as they leave.
+    /// Counts the bytes of a response as they are sent.
     fn counted(
         self: &Arc<Self>,
         response: Response<Body>,
@@ -294,8 +293,8 @@ pub struct Report {
     pub mesh: Option<crate::selector::Report>,
 }
 
-/// The answer to a question about the way, when it was to go no farther than here (RFC 9110 sections 9.3.7
-/// and 9.3.8). TRACE would show what a client's other programs sent along.
+/// The answer to OPTIONS or TRACE whose Max-Forwards ends here (RFC 9110 sections 9.3.7 and 9.3.8). TRACE
+/// would reveal fields that the client's other programs added.
 fn last_recipient(method: &Method) -> Response<Body> {
     let mut answer = match *method {
         Method::OPTIONS => Response::new(empty()),
@@ -305,17 +304,17 @@ fn last_recipient(method: &Method) -> Response<Body> {
     answer
 }
 
-/// The time on the wall.
+/// The current wall-clock time.
 pub fn now() -> UnixSeconds {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-/// A body without a byte.
+/// An empty body.
 fn empty() -> Body {
     full(Bytes::new())
 }
 
-/// A body that is all there.
+/// A complete body.
 fn full(bytes: Bytes) -> Body {
     Full::new(bytes).map_err(|never| match never {}).boxed_unsync()
 }

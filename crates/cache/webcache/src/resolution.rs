@@ -1,5 +1,5 @@
-//! The addresses of names. Waiting for a name server takes a turn of the client's and no thread, so that
-//! names that nobody answers for hold up neither other clients nor reads from disk.
+//! Name resolution. A waiting look-up takes one of the client's permits and no thread. Names without an
+//! answer therefore delay neither other clients nor disk reads.
 
 mod order;
 mod system;
@@ -13,22 +13,22 @@ use system::System;
 use tokio::time::{Instant, timeout};
 use turns::Turns;
 
-/// How long a lookup may wait for its turn, and how long it may take then.
+/// Timeout of a look-up's wait for its permit, and of the look-up itself.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// For how long an answer is believed, that there is none included.
+/// Lifetime of an answer, also of a negative one.
 const BELIEVED: Duration = Duration::from_secs(30);
-/// For how long a name is not asked for again that no server answered for.
+/// Time before a name without any server's answer is looked up again.
 const SILENCE: Duration = Duration::from_secs(10);
-/// Names remembered.
+/// The most names remembered.
 const MOST_NAMES: usize = 4096;
-/// Addresses of a name that are used: each that does not answer costs a request time.
+/// The most addresses of a name that are used, because each dead one costs a request time.
 const MOST_ADDRESSES: usize = 8;
-/// Lookups at a time.
+/// The most look-ups at a time.
 const MOST_LOOKUPS: usize = 256;
-/// Lookups at a time of one client.
+/// The most look-ups of one client at a time.
 const LOOKUPS_EACH: usize = 16;
 
-/// For whom a name is looked up.
+/// The client of a look-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Asker {
     /// Its address.
@@ -37,7 +37,7 @@ pub(crate) struct Asker {
     pub is_router: bool,
 }
 
-/// Names that were looked up lately.
+/// Recently resolved names.
 #[derive(Debug)]
 pub(crate) struct Names {
     known: Mutex<HashMap<String, Known>>,
@@ -59,8 +59,8 @@ impl Default for Names {
 }
 
 impl Names {
-    /// The addresses of a host, best first; empty where it has none or nobody says. What was known of a host
-    /// stands as long as no server answers. `None`: too many names are being looked up for whoever asks.
+    /// The addresses of a host, best first; empty if it has none or no server answers. A known answer stays
+    /// while no server answers. `None` if the asker has too many look-ups under way.
     pub async fn resolve(&self, host: &str, asker: Asker) -> Option<Vec<IpAddr>> {
         if let Ok(address) = host.parse() {
             return Some(vec![address]);
@@ -72,7 +72,7 @@ impl Names {
             return Some(known.addresses.clone());
         }
         let Ok(_turn) = timeout(PATIENCE, self.turns.take(asker)).await else {
-            // nobody was asked: nothing is learnt of the name
+            // No server was asked, so nothing is learned about the name.
             return before.map(|known| known.addresses).filter(|known| !known.is_empty());
         };
         let stale = before.map(|known| known.addresses).unwrap_or_default();

@@ -1,10 +1,9 @@
-//! Cache selection (MeshCache section 4) without a socket or a clock: `now` is a
-//! [`Duration`](std::time::Duration) since an origin that the driver chooses.
+//! Cache selection (MeshCache section 4) without sockets and clocks. `now` is a
+//! [`Duration`](std::time::Duration) since an origin of the driver's choice.
 //!
-//! [`message`] is what routers say to each other, [`search`] the broadcast search (BCP), [`mapping`] what
-//! searches and setup messages leave behind, [`grid`] consistent hashing within a virtual grid (GHCP),
-//! [`worth`] whether a search pays. What the routing protocol knows (the paper's cross-layer module) is the
-//! crate [`routing`]'s.
+//! [`message`] has the messages between routers, [`search`] the broadcast search (BCP), and [`mapping`] the
+//! results of searches and setup messages. [`grid`] is consistent hashing within a virtual grid (GHCP), and
+//! [`worth`] decides whether a search pays. The crate [`routing`] is the paper's cross-layer module.
 
 pub mod grid;
 pub mod mapping;

@@ -1,5 +1,4 @@
-//! Which other router is asked: drives [`selection`](crate::selection) over sockets and the routing
-//! protocol's table.
+//! Choice of the router to ask: drives [`selection`](crate::selection) over sockets and the routing table.
 
 use crate::config::{Architecture, Mesh, Protocol, Routing, Search};
 use crate::datagrams::receive;
@@ -20,14 +19,14 @@ use std::time::{Duration, Instant};
 use tokio::net::UdpSocket;
 use tokio::sync::Notify;
 
-/// A search goes this much farther than the gateway (MeshCache section 4.2.2).
+/// Hops that a search goes beyond the gateway's distance (MeshCache section 4.2.2).
 const BEYOND_THE_GATEWAY: u32 = 2;
-/// The group of all routers on a link: of link-local scope, and not assigned by IANA (RFC 4291 section 2.7).
+/// The group of all routers on a link: link-local scope, not assigned by IANA (RFC 4291 section 2.7).
 const GROUP: Ipv6Addr = Ipv6Addr::new(0xff12, 0, 0, 0, 0, 0, 0x4f76, 0x6865);
-/// How far a search goes where the gateway's distance is not known.
+/// Hops of a search if the gateway's distance is unknown.
 const UNKNOWN_DISTANCE: u32 = 4;
 
-/// What is known of the other routers.
+/// State of the other routers.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
     /// Counters of search messages.
@@ -44,16 +43,16 @@ pub struct Report {
     pub routes: usize,
 }
 
-/// Chooses.
+/// The selector.
 pub struct Selector {
     mesh: Mesh,
-    /// Where all neighbours hear what is sent.
+    /// The addresses that reach all neighbours.
     everybody: Vec<SocketAddr>,
     store: Arc<Store>,
     socket: UdpSocket,
     origin: Instant,
     state: Mutex<State>,
-    /// Rings when a router was found.
+    /// Notifies of a found router.
     found: Notify,
     routes: RwLock<Arc<Routes>>,
     grid: Option<Grid>,
@@ -66,7 +65,7 @@ struct State {
     lost: u64,
 }
 
-/// Why the other routers cannot be reached.
+/// Reason why the other routers cannot be reached.
 #[derive(Debug, thiserror::Error)]
 pub enum NoMesh {
     /// The port of searches cannot be opened.
@@ -74,24 +73,24 @@ pub enum NoMesh {
     Port {
         /// The port.
         port: u16,
-        /// What the system said.
+        /// The system's error.
         why: io::Error,
     },
     /// Searches cannot be broadcast.
     #[error("cannot broadcast: {0}")]
     Broadcast(io::Error),
-    /// An interface of the mesh is not there.
+    /// An interface of the mesh is missing.
     #[error("there is no interface {0}; see `ip link`")]
     Interface(String),
-    /// What is multicast on an interface cannot be heard.
+    /// Multicast on an interface cannot be received.
     #[error("cannot hear the others on {interface}: {why}")]
     Multicast {
         /// The interface.
         interface: String,
-        /// What the system said.
+        /// The system's error.
         why: io::Error,
     },
-    /// The source of routes does not answer: its sentence.
+    /// The source of routes gives no answer: its sentence.
     #[error("{0}")]
     Routes(String),
 }
@@ -113,7 +112,7 @@ impl Selector {
     ///
     /// # Errors
     ///
-    /// [`NoMesh`] with the first thing that the machine lacks.
+    /// [`NoMesh`] for the first missing part of the machine.
     pub async fn start(mesh: &Mesh, store: Arc<Store>) -> Result<Arc<Self>, NoMesh> {
         let any: IpAddr = match mesh.address {
             IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
@@ -159,7 +158,7 @@ impl Selector {
         *self.routes.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(routes);
     }
 
-    /// Keeps the table as the source has it. A source that does not answer leaves the table as it was.
+    /// Updates the table from the source. A source without an answer leaves the table unchanged.
     async fn follow(self: Arc<Self>, routing: Routing) {
         loop {
             tokio::time::sleep(routing.source.refresh).await;
@@ -174,7 +173,7 @@ impl Selector {
         self.origin.elapsed()
     }
 
-    /// What is known.
+    /// The current state.
     pub fn report(&self) -> Report {
         let (routes, state) = (self.routes(), self.state());
         Report {
@@ -187,8 +186,8 @@ impl Selector {
         }
     }
 
-    /// The ways to ask for `key`, best first; none: the origin is asked. A request that came from another
-    /// router follows what was set up for it and never begins a search.
+    /// The ways to ask for `key`, best first; empty for the origin. A request from another router follows its
+    /// setup and never begins a search.
     pub async fn ways(&self, key: &Key, from_peer: bool) -> Vec<Way> {
         if self.mesh.gateway || self.mesh.architecture == Architecture::Gateway {
             return Vec::new();
@@ -216,7 +215,7 @@ impl Selector {
         !alone && self.state().worth.decide(self.mesh.search_timeout)
     }
 
-    /// Notes how long the head of an answer took.
+    /// Notes the time of an answer's head.
     pub fn took(&self, way: Way, took: Duration) {
         let mut state = self.state();
         match way.kind {
@@ -225,7 +224,7 @@ impl Selector {
         }
     }
 
-    /// Forgets who was to have `key`: it had not.
+    /// Forgets the presumed holder of `key`, which did not have it.
     pub fn forget(&self, key: &Key) {
         self.state().searches.mappings().remove(key.as_str());
     }
@@ -259,13 +258,14 @@ impl Selector {
         Some(Way { address: SocketAddr::new(node, self.mesh.port), kind })
     }
 
-    /// GHCP: who is responsible for `key` in our square, unless the gateway is nearer, or it is us.
+    /// GHCP: the router in our square that is responsible for `key`, unless the gateway is nearer or it is
+    /// this router.
     fn home(&self, key: &str) -> Option<Target> {
         let home = self.grid.as_ref()?.home(key).filter(|home| *home != self.mesh.address)?;
         self.is_better_than_gateway(home, 0.0).then_some(Target { node: home, holds: false })
     }
 
-    /// Whether `node` is no farther than the gateway with so many hops beyond it.
+    /// Whether `node` is no farther than the gateway with `hops_beyond` hops beyond it.
     fn is_better_than_gateway(&self, node: IpAddr, hops_beyond: f64) -> bool {
         let routes = self.routes();
         let gateway = routes.best_gateway().and_then(|gateway| routes.metric(gateway));
@@ -276,7 +276,7 @@ impl Selector {
         }
     }
 
-    /// BCP: searches, and waits for answers.
+    /// BCP: searches and waits for answers.
     async fn search(&self, key: &str) -> Option<Target> {
         let routes = self.routes();
         let hops = routes.best_gateway_hop_count().unwrap_or(UNKNOWN_DISTANCE) + BEYOND_THE_GATEWAY;
@@ -309,13 +309,13 @@ impl Selector {
         state.searches.holders(search).iter().any(|holder| routes.hops(*holder) == Some(1))
     }
 
-    /// Sends what waits.
+    /// Sends the waiting datagrams.
     fn flush(&self) {
         loop {
             let Some(transmit) = self.state().searches.poll_transmit() else { return };
             let one = transmit.to.map(|node| SocketAddr::new(node, self.mesh.port));
             for to in one.as_ref().map_or(self.everybody.as_slice(), std::slice::from_ref) {
-                // A datagram that the socket does not take now is one that the air lost.
+                // A datagram that the socket does not take counts as lost on the air.
                 let _ = self.socket.try_send_to(&transmit.datagram, *to);
             }
         }
@@ -326,7 +326,7 @@ impl Selector {
         loop {
             let (length, from) = receive(&self.socket, &mut datagram).await;
             let from = from.ip().to_canonical();
-            // What is multicast comes from the link's own addresses.
+            // Multicast comes from the link's own addresses.
             let known =
                 is_link_local(from) || self.mesh.networks.iter().any(|network| network.contains(&from));
             if !known {
@@ -353,8 +353,7 @@ impl Selector {
     }
 }
 
-/// A next hop that has an address of its own; one with a link-local address is reached by the way of the
-/// origin.
+/// A next hop with an address that is not link-local. Others are reached by the path to the origin.
 fn reachable(node: IpAddr) -> Option<IpAddr> {
     (!is_link_local(node)).then_some(node)
 }
@@ -363,7 +362,7 @@ fn is_link_local(node: IpAddr) -> bool {
     matches!(node, IpAddr::V6(node) if node.is_unicast_link_local())
 }
 
-/// Where searches are sent; joins the group where they are multicast.
+/// Destinations of searches. Joins the group for multicast ones.
 fn everybody(mesh: &Mesh, socket: &UdpSocket) -> Result<Vec<SocketAddr>, NoMesh> {
     let mut everybody: Vec<SocketAddr> =
         mesh.broadcast.iter().map(|address| SocketAddr::new(*address, mesh.port)).collect();

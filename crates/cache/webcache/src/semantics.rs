@@ -1,7 +1,7 @@
-//! What HTTP says about requests and responses, without a socket or a clock: RFC 9110 (semantics), RFC 9111
+//! HTTP's rules for requests and responses, without sockets and clocks: RFC 9110 (semantics), RFC 9111
 //! (caching, as a shared cache), RFC 5861 (stale content), RFC 9213 (targeted cache control).
 //!
-//! Times are Unix seconds, given by whoever asks.
+//! Times are Unix seconds from the caller.
 
 pub mod directives;
 pub mod fields;

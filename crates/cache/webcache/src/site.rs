@@ -1,15 +1,15 @@
-//! The upstreams of a reverse proxy: whose content is served under which name or path.
+//! The upstreams of a reverse proxy, by name and path.
 
 use crate::semantics::key::Key;
 
 /// One upstream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rewrite {
-    /// The host that clients name, or `None` for any.
+    /// The host in the request, or `None` for any.
     pub host: Option<String>,
-    /// The beginning of the path that is replaced, `/` or `/debian/`.
+    /// The replaced beginning of the path, `/` or `/debian/`.
     pub path: String,
-    /// What replaces it: a URI that ends with `/`.
+    /// Its replacement: a URI that ends with `/`.
     pub upstream: Key,
 }
 
@@ -18,14 +18,14 @@ pub struct Rewrite {
 pub struct Rewrites(Vec<Rewrite>);
 
 impl Rewrites {
-    /// In the order in which they are tried.
+    /// The list in matching order.
     #[must_use]
     pub fn new(mut rewrites: Vec<Rewrite>) -> Self {
         rewrites.sort_by_key(|rewrite| std::cmp::Reverse((rewrite.host.is_some(), rewrite.path.len())));
         Rewrites(rewrites)
     }
 
-    /// What a request for `key` is for; `None`: for nothing here.
+    /// The rewritten target of a request for `key`; `None` without an upstream.
     #[must_use]
     pub fn rewrite(&self, key: &Key) -> Option<Key> {
         let path = key.path_and_query();

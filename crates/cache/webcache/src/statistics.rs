@@ -1,4 +1,4 @@
-//! What was done, counted: by outcome, by site, by neighbour.
+//! Counters by outcome, by site and by neighbour.
 
 use crate::proxy::{Asked, Outcome, Way};
 use hyper::StatusCode;
@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Sites and neighbours that are counted by themselves; the others together.
+/// The most sites and neighbours with their own counters; the others share one.
 const MOST_SITES: usize = 1000;
 const OTHERS: &str = "(others)";
 
@@ -45,7 +45,7 @@ impl Answered {
         }
     }
 
-    /// Each outcome by its name.
+    /// Each outcome with its name.
     #[must_use]
     pub fn by_outcome(&self) -> [(&'static str, u64); 7] {
         [
@@ -59,19 +59,19 @@ impl Answered {
         ]
     }
 
-    /// What did not come from the origin.
+    /// Requests or octets that did not come from the origin.
     #[must_use]
     pub fn kept_off(&self) -> u64 {
         self.local + self.ph_local + self.validated + self.stale + self.remote
     }
 
-    /// All of it.
+    /// All requests or octets.
     #[must_use]
     pub fn all(&self) -> u64 {
         self.kept_off() + self.miss + self.pass
     }
 
-    /// What was counted since `before`.
+    /// The difference from `before`.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         Answered {
@@ -104,7 +104,7 @@ pub struct Neighbour {
     pub failed: u64,
 }
 
-/// All counters, at one moment.
+/// A snapshot of all counters.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Counters {
     /// Requests of clients.
@@ -128,23 +128,23 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Where a host is counted: by itself, as long as there are not too many.
+    /// The counter of a host; beyond the bound, the shared one.
     fn site(&mut self, host: &str) -> &mut Site {
         let name = if self.sites.len() < MOST_SITES || self.sites.contains_key(host) { host } else { OTHERS };
         self.sites.entry(name.to_owned()).or_default()
     }
 }
 
-/// An answer when it begins.
+/// An answer at its beginning.
 #[derive(Debug, Clone, Copy)]
 pub struct Answer {
-    /// How it came about.
+    /// Its outcome.
     pub outcome: Outcome,
     /// Its status.
     pub status: StatusCode,
-    /// How long its head took.
+    /// Time to its head.
     pub took: Duration,
-    /// Its octets, where they are known before they leave.
+    /// Its octets, if known in advance.
     pub bytes: Option<u64>,
 }
 
@@ -157,7 +157,7 @@ impl Statistics {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What was answered until now: requests and octets.
+    /// Answered requests and octets until now.
     #[must_use]
     pub fn answered(&self) -> (Answered, Answered) {
         let counters = self.counters();
@@ -192,19 +192,19 @@ impl Statistics {
         *site.bytes.of(outcome) += bytes;
     }
 
-    /// Counts octets of a content as they leave.
+    /// Counts octets of a content as they are sent.
     pub fn sent(&self, host: &str, outcome: Outcome, bytes: u64) {
         let mut counters = self.counters();
         *counters.bytes.of(outcome) += bytes;
         *counters.site(host).bytes.of(outcome) += bytes;
     }
 
-    /// Counts what was refused.
+    /// Counts a refusal.
     pub fn refuse(&self, why: &'static str) {
         *self.counters().refused.entry(why).or_default() += 1;
     }
 
-    /// Counts a way that did not answer.
+    /// Counts a failed way.
     pub fn way_failed(&self, way: Way) {
         let mut counters = self.counters();
         let address = way.address.ip();
@@ -213,7 +213,7 @@ impl Statistics {
         }
     }
 
-    /// Counts a response that was broken off.
+    /// Counts a reset response.
     pub fn cut_off(&self) {
         self.counters().cut_off += 1;
     }

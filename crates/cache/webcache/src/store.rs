@@ -1,12 +1,12 @@
-//! What is kept: responses by URI, their contents in chunks by hash, in memory and on disk, within hard
+//! The store: responses by URI, and their contents in chunks by hash, in memory and on disk, within hard
 //! limits.
 //!
-//! A content streams: readers follow a [`Fill`] byte by byte, and whoever is late reads from memory or disk.
-//! Chunks are written as they become full, so that an object may be larger than memory; one that is larger
-//! than the limits, or that a full disk does not take, passes through a few chunks and is not kept.
+//! A content streams: readers follow a [`Fill`] byte by byte, and late ones read from memory or disk. Chunks
+//! are written when they are full, so an object may exceed the memory. An object above the limits, or refused
+//! by a full disk, passes through a few chunks and is not kept.
 //!
-//! With a directory, memory holds what is asked for most and the index outlives a crash. Without one, memory
-//! is all.
+//! With a directory, memory holds the most requested content, and the index survives a crash. Without one,
+//! everything is in memory.
 
 pub mod chunk;
 mod disk;
@@ -43,24 +43,24 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Responses under one URI that differ by what Vary nominates.
+/// The most responses of one URI that differ by their Vary fields.
 const MOST_VARIANTS: usize = 16;
-/// How much history the index may carry before it is written anew, and which part of the disk at most.
+/// The most octets of history in the index before it is rewritten, and its largest share of the disk.
 const HISTORY_BYTES: u64 = 32 << 20;
 const HISTORY_PART: u64 = 16;
 
-/// What may be kept.
+/// Limits of the store.
 #[derive(Debug, Clone)]
 pub struct Limits {
     /// Contents in memory, in octets.
     pub memory_bytes: u64,
-    /// The directory, and what its files may take together, in octets.
+    /// The directory, and the most octets of its files.
     pub directory: Option<(PathBuf, u64)>,
-    /// Responses.
+    /// The most responses.
     pub objects: usize,
     /// The largest content, in octets.
     pub object_bytes: u64,
-    /// What goes first.
+    /// Order of eviction.
     pub policy: Policy,
 }
 
@@ -100,7 +100,7 @@ struct State {
     chunks: HashMap<ChunkId, Chunk>,
     memory: Resident,
     journal: Option<Journal>,
-    /// The index's length when it was last without history.
+    /// Length of the index when it was last without history.
     journal_floor: u64,
     history_bytes: u64,
     usage: Usage,
@@ -114,7 +114,7 @@ struct Chunk {
 }
 
 impl Store {
-    /// Opens a store; with a directory, what it holds is there again.
+    /// Opens a store. A directory restores its earlier contents.
     pub fn open(limits: Limits) -> Result<Arc<Self>, NoDirectory> {
         let mut state = State {
             next_id: 1,
@@ -144,7 +144,7 @@ impl Store {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How full it is.
+    /// The store's usage.
     #[must_use]
     pub fn usage(&self) -> Usage {
         let state = self.state();
@@ -166,8 +166,8 @@ impl Store {
         Some(object)
     }
 
-    /// Whether another cache that asks for `key` would get a response from here: one that is fresh, and whole
-    /// or coming.
+    /// Whether another cache would get a response for `key` from here: a fresh one that is complete or
+    /// arriving.
     #[must_use]
     pub fn has_fresh(&self, key: &Key, now: UnixSeconds) -> bool {
         let variants = self.state().objects.get(key).cloned();
@@ -180,15 +180,15 @@ impl Store {
         })
     }
 
-    /// Whether a content of this length is worth beginning to keep.
+    /// Whether a content of this length is worth storing.
     #[must_use]
     pub fn has_room_for(&self, length: Option<u64>) -> bool {
         let whole = self.limits.directory.as_ref().map_or(self.limits.memory_bytes, |(_, bytes)| *bytes);
         whole > 0 && length.is_none_or(|length| length <= self.limits.object_bytes.min(whole))
     }
 
-    /// Stores a response whose content is to come from `start` on (to `end`, if that is known), in the place
-    /// of the one that answered the same requests.
+    /// Stores a response whose content arrives from `start` on (to `end`, if known), in place of the one for
+    /// the same requests.
     pub fn insert(
         self: &Arc<Self>,
         key: Key,
@@ -203,7 +203,7 @@ impl Store {
             state.next_id - 1
         };
         let object = Arc::new(Object::new(id, key, nominated, head, length));
-        // Before anybody can see it: to whoever came between, nobody would be fetching it.
+        // The fill begins before the object is visible. A request in between would otherwise find no fill.
         let fill = Fill::begin(self.clone(), object.clone(), start, end);
         self.admit(object);
         fill
@@ -226,7 +226,7 @@ impl Store {
         self.make_room(&mut state);
     }
 
-    /// Renews the head of a stored response, after it was validated.
+    /// Renews the head of a stored response after validation.
     pub fn freshen(&self, object: &Arc<Object>, head: Head) {
         object.set_head(head);
         let mut state = self.state();
@@ -235,13 +235,13 @@ impl Store {
         }
     }
 
-    /// Forgets one response.
+    /// Drops one response.
     pub fn remove(&self, object: &Arc<Object>) {
         let mut state = self.state();
         self.drop_object(&mut state, object);
     }
 
-    /// Forgets every response under a URI.
+    /// Drops all responses of a URI.
     pub fn invalidate(&self, key: &Key) {
         let mut state = self.state();
         for object in state.objects.get(key).cloned().unwrap_or_default() {
@@ -249,7 +249,7 @@ impl Store {
         }
     }
 
-    /// A content of one chunk that is in memory.
+    /// A content of one chunk in memory.
     #[must_use]
     pub fn small(&self, object: &Object) -> Option<Bytes> {
         let id = object.only_chunk()?;
@@ -293,7 +293,7 @@ impl Store {
         Some(bytes)
     }
 
-    /// Keeps a full chunk of an object; `false`: it does not.
+    /// Keeps a full chunk of an object. Returns `false` if it is not kept.
     async fn keep(self: &Arc<Self>, object: &Arc<Object>, number: usize, bytes: Bytes) -> bool {
         let (store, object) = (self.clone(), object.clone());
         let work = move || store.keep_now(&object, number, bytes);
@@ -372,7 +372,7 @@ impl Store {
         let number = u32::try_from(number).unwrap_or(u32::MAX);
         state.note(&Record::Chunk { object: object.id, number, length, id });
         self.make_room(&mut state);
-        // it may have been the one to go
+        // The object itself may have been evicted.
         state.by_id.contains_key(&object.id)
     }
 
@@ -414,8 +414,7 @@ impl Store {
             let mut content = object.content();
             content.kept = false;
             let read = content.readers > 0;
-            // Whoever is reading it gets on with what is in memory, as far as a content that is not kept may
-            // reach.
+            // Its readers continue with the chunks in memory, up to the limit of content that is not kept.
             let mut bridge = if read { object::LOOSE_CHUNKS } else { 0 };
             let near = usize::try_from(content.furthest / chunk::CHUNK_BYTES as u64).unwrap_or(usize::MAX);
             for (number, slot) in content.slots.iter_mut().enumerate() {
@@ -463,7 +462,7 @@ impl Store {
 }
 
 impl State {
-    /// Adds to the index. One that cannot be written is given up: what is kept from now on is forgotten at
+    /// Adds a record to the index. If the index cannot be written, it is abandoned: later content is lost at
     /// the end.
     fn note(&mut self, record: &Record) {
         let Some(journal) = &mut self.journal else { return };

@@ -1,7 +1,7 @@
-//! How soon a cache with very many responses is there again after its process ended, however it ended.
+//! Restart time of a cache with very many responses, after any end of its process.
 //!
-//! 10,000 by default, since making them takes a while; `OVERHEARD_OBJECTS=100000` and `--release` for the
-//! whole measure: the bound is for the program as it is installed.
+//! The default is 10,000 responses, because creating them takes time. `OVERHEARD_OBJECTS=100000` and
+//! `--release` give the full measurement; the bound is for the installed program.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
@@ -56,7 +56,7 @@ async fn very_many_responses_are_known_again_at_once() {
             fill.push(bytes.to_vec().into()).await.unwrap();
             fill.finish().await.unwrap();
         }
-        // Nothing is written at the end: this is how a kill leaves it.
+        // Nothing is written at the end, as after a kill.
     }
     let took: Vec<Duration> = (0..3)
         .map(|_| {
@@ -74,6 +74,6 @@ async fn very_many_responses_are_known_again_at_once() {
         let mut reader = Reader::new(store.clone(), object, None);
         assert!(matches!(reader.next().await, Next::Bytes(bytes) if *bytes == number.to_le_bytes()));
     }
-    // The best of three: what other programs do to this machine meanwhile is not the store's.
+    // The best of three, because other programs also load this machine.
     assert!(took.iter().min().is_some_and(|best| *best < BOUND), "{took:?}");
 }

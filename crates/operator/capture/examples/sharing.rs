@@ -1,9 +1,9 @@
-//! What each reach of references saves on captures, as a table in Markdown:
-//! `cargo run --example sharing -- FILE...`
+//! Savings on captures for each reach of references, as a Markdown table: `cargo run --example sharing --
+//! FILE...`
 //!
-//! In percent of the TCP and UDP payload, references and their fronts taken off, under the policy `acked`; in
-//! brackets with what is left of each packet compressed by itself. The first column matches to the byte
-//! across all flows, as the papers' systems do. The second is the default.
+//! Values are percent of the TCP and UDP payload, minus references and their fronts, under the policy
+//! `acked`. Brackets add the compression of each packet's rest. The first column matches to the byte across
+//! all flows, as the papers' systems do. The second is the default.
 
 use re::Sharing;
 use std::path::Path;

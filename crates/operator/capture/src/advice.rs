@@ -1,10 +1,10 @@
-//! What a user should make of a report: one line of advice, and notes on what weakens the figures.
+//! The advice of a report: one line, and notes on limitations of the figures.
 
 use crate::report::{Report, percent};
 
-/// Savings below this are not worth a tunnel, whose own headers cost as much.
+/// Savings below this do not justify a tunnel, whose own headers cost as much.
 const WORTH_PERCENT: f64 = 3.0;
-/// Redundancy between clients from this share on is worth a word.
+/// The share of redundancy between clients from which the advice mentions it.
 const SHARED_PERCENT: f64 = 5.0;
 
 fn share(percent: f64) -> String {
@@ -74,7 +74,7 @@ fn encrypted(report: &Report) -> Option<String> {
     })
 }
 
-/// Whose the redundancy is decides who can use it.
+/// The origin of the redundancy decides which nodes can use it.
 fn between_clients(report: &Report) -> Option<String> {
     let chunk = report.method("chunk").or_else(|| report.method("max-match"))?;
     let inter = chunk.inter_percent;
@@ -87,7 +87,7 @@ fn between_clients(report: &Report) -> Option<String> {
     })
 }
 
-/// What weakens the figures, worst first.
+/// Limitations of the figures, worst first.
 pub(crate) fn notes(report: &Report, may_hold_packets_twice: bool) -> Vec<String> {
     let (frames, traffic) = (&report.frames, &report.traffic);
     let mut notes = Vec::new();

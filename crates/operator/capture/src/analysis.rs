@@ -1,8 +1,8 @@
-//! Reading a capture once, for all methods at the same time.
+//! Analysis of a capture in one pass, for all methods at once.
 //!
-//! One thread reads and dissects; each method works in a thread of its own on the same batches of packets.
-//! The queues between them are short, so that memory stays bounded and the slowest method sets the pace.
-//! Every method sees the same packets in the same order, so that the figures do not depend on the threads.
+//! One thread reads and dissects. Each method has its own thread and gets the same batches of packets. The
+//! queues are short, so memory stays bounded and the slowest method sets the pace. Every method gets the same
+//! packets in the same order, so the figures do not depend on the threads.
 
 use crate::dissect::Dissector;
 use crate::method::{
@@ -17,29 +17,29 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-/// A batch is handed on when it has so many bytes.
+/// Bytes after which a batch is passed on.
 const BATCH_BYTES: usize = 1 << 20;
-/// Whoever watches is told after so many frames.
+/// Frames between two progress reports.
 const WATCH_FRAMES: u64 = 256;
-/// Batches that may wait for a method.
+/// The most batches that wait for a method.
 const QUEUE_BATCHES: usize = 4;
 
-/// What is asked of an analysis.
+/// Options of an analysis.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// For `chunk`.
+    /// Parameters of `chunk`.
     pub chunk: ChunkParameters,
-    /// For `max-match`.
+    /// Parameters of `max-match`.
     pub max_match: MaxMatchParameters,
-    /// For the byte-caching encoders, but for policy and form.
+    /// Parameters of the byte-caching encoders, except policy and form.
     pub byte_caching: Parameters,
-    /// The reference policies of the byte-caching encoders; each is a method by its own name.
+    /// The reference policies of the byte-caching encoders; each is a method with the policy's name.
     pub policies: Vec<Policy>,
-    /// After how many later packets `acked` takes one to be confirmed.
+    /// Number of later packets after which `acked` counts a packet as confirmed.
     pub packets_in_flight: u64,
     /// The level of stateless zstd.
     pub zstd_level: i32,
-    /// The methods wanted, by name; all if there are none.
+    /// The selected methods, by name; empty for all.
     pub only: Vec<String>,
 }
 
@@ -66,7 +66,7 @@ impl Options {
         named(["chunk", "max-match"]).chain(policies).chain(named(["zstd", "whole-packet"])).collect()
     }
 
-    /// Says what is wrong with the options, if anything is.
+    /// Checks the options.
     pub fn validate(&self) -> Result<(), CaptureError> {
         let refused = |why: String| Err(CaptureError::Parameters(why));
         let MaxMatchParameters { window_bytes, sample_bits, .. } = self.max_match;
@@ -103,14 +103,14 @@ impl Options {
         })
     }
 
-    /// The methods, as they stand in the report.
+    /// The methods, in the report's order.
     #[must_use]
     pub fn methods(&self) -> Vec<Box<dyn Method>> {
         let wanted = |name: &String| self.only.is_empty() || self.only.contains(name);
         self.names().iter().filter(|name| wanted(name)).filter_map(|name| self.method(name)).collect()
     }
 
-    /// Analyses a capture file; `-` is standard input. `watch` is called now and then.
+    /// Analyses a capture file; `-` is standard input. `watch` receives the progress.
     pub fn analyze_file(
         &self,
         path: &Path,
@@ -119,7 +119,7 @@ impl Options {
         self.analyze(Source::open(path)?, watch)
     }
 
-    /// Analyses a capture. `watch` is called now and then with how far it has been read.
+    /// Analyses a capture. `watch` receives the progress.
     pub fn analyze(&self, source: Source, watch: &mut dyn FnMut(&Progress)) -> Result<Report, CaptureError> {
         self.validate()?;
         let progress = source.progress();
@@ -151,7 +151,7 @@ impl Options {
             hand_on(&queues, &mut batch);
             drop(queues);
             watch(&progress);
-            // A method that panicked is a fault of ours, not of the capture: let it be seen.
+            // A panic in a method is our fault and not the capture's, so it is passed on.
             workers
                 .into_iter()
                 .map(|worker| worker.join().unwrap_or_else(|e| std::panic::resume_unwind(e)))
@@ -164,7 +164,7 @@ impl Options {
 fn hand_on(queues: &[SyncSender<Arc<Batch>>], batch: &mut Batch) {
     let batch = Arc::new(std::mem::take(batch));
     for queue in queues {
-        // The other end hangs up only by a panic, which is passed on when the workers are joined.
+        // The receiver ends early only by a panic, which is passed on when the workers are joined.
         let _ = queue.send(Arc::clone(&batch));
     }
 }

@@ -1,4 +1,4 @@
-//! Writing pcapng: captures of several interfaces, in which each packet may bear a comment.
+//! Writes pcapng captures of several interfaces, with optional comments on packets.
 
 use pcap_parser::{
     EnhancedPacketBlock, InterfaceDescriptionBlock, Linktype, OptionCode, PcapNGOption, SectionHeaderBlock,
@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use crate::LinkType;
 
-/// The most bytes of a packet that a capture says it holds.
+/// The snap length of a capture, in bytes.
 const SNAP_BYTES: u32 = 262_144;
-/// Stamps are in units of 10^-9 seconds.
+/// Timestamps are in units of 10^-9 seconds.
 const RESOLUTION: u8 = 9;
 /// The longest comment: an option's length has 16 bits.
 const MAX_COMMENT_BYTES: usize = 60_000;
@@ -20,11 +20,11 @@ const MAX_COMMENT_BYTES: usize = 60_000;
 /// An interface of a capture.
 #[derive(Debug, Clone, Copy)]
 pub struct Interface<'a> {
-    /// What it is called.
+    /// Its name.
     pub name: &'a str,
-    /// What passes there.
+    /// Its traffic.
     pub description: &'a str,
-    /// Of which link type its packets are.
+    /// Link type of its packets.
     pub link_type: LinkType,
 }
 
@@ -39,7 +39,7 @@ fn option(code: OptionCode, text: &str) -> PcapNGOption<'_> {
     PcapNGOption { code, len: text.len() as u16, value: Cow::Borrowed(text.as_bytes()) }
 }
 
-/// As much of a comment as an option takes, cut where a character ends.
+/// The longest prefix of a comment that fits an option, cut between characters.
 fn shortened(comment: &str) -> &str {
     let mut end = comment.len().min(MAX_COMMENT_BYTES);
     while !comment.is_char_boundary(end) {
@@ -49,11 +49,11 @@ fn shortened(comment: &str) -> &str {
 }
 
 impl<W: Write> AnnotatedWriter<W> {
-    /// Begins a capture by `program` on these interfaces, which packets name by their places.
+    /// Starts a capture by `program` on these interfaces. Packets refer to them by index.
     ///
     /// # Errors
     ///
-    /// When it cannot be written.
+    /// If it cannot be written.
     pub fn new(mut out: W, program: &str, interfaces: &[Interface<'_>]) -> io::Result<Self> {
         let mut section = SectionHeaderBlock {
             block_type: 0,
@@ -86,11 +86,11 @@ impl<W: Write> AnnotatedWriter<W> {
         Ok(Self { out, interfaces: interfaces.len() })
     }
 
-    /// Writes a packet that passed an interface so long after 1970. An empty comment is none.
+    /// Writes a packet of an interface, with its time since 1970. An empty comment is omitted.
     ///
     /// # Errors
     ///
-    /// When it cannot be written, is too long, or there is no such interface.
+    /// If it cannot be written, is too long, or has an unknown interface.
     pub fn write(&mut self, interface: usize, at: Duration, packet: &[u8], comment: &str) -> io::Result<()> {
         let bytes = u32::try_from(packet.len()).ok().filter(|bytes| *bytes <= SNAP_BYTES);
         let bytes = bytes.filter(|_| interface < self.interfaces);
@@ -112,11 +112,11 @@ impl<W: Write> AnnotatedWriter<W> {
         self.out.write_all(&block.to_vec().map_err(io::Error::other)?)
     }
 
-    /// Hands on what is still held back.
+    /// Flushes the buffer.
     ///
     /// # Errors
     ///
-    /// When it cannot be written.
+    /// If it cannot be written.
     pub fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }

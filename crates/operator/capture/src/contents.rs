@@ -1,4 +1,5 @@
-//! What a unit of Overheard's holds, in words: what was removed from each packet, and why it could be.
+//! The contents of an Overheard unit as text: the removed parts of each packet, and the basis of each
+//! removal.
 
 use re::literals::Expander;
 use std::fmt::Write;
@@ -16,10 +17,10 @@ use wire::short::Outline;
 use wire::unit::Kind;
 use wire::{Malformed, coded};
 
-/// Regions and frames that are told one by one; more are counted.
+/// The most regions and frames listed one by one; further ones are counted.
 const MOST_TOLD: usize = 12;
 
-/// What `plaintext`, which stood in a unit of this kind, says. What makes no sense is said to make none.
+/// Describes `plaintext` of a unit of this kind. Malformed parts are marked as such.
 #[must_use]
 pub fn contents(kind: Kind, plaintext: &[u8]) -> String {
     let mut told = String::new();
@@ -160,7 +161,7 @@ fn of_frame(frame_type: FrameType, sequence: u32, body: &[u8]) -> String {
     }
 }
 
-/// What regions took out of a packet, and of which it has them.
+/// Describes the regions removed from a packet and the packets they refer to.
 fn regions(sequence: u32, shim: &Compact<'_>) -> String {
     let (mut told, mut removed_bytes, mut others) = (String::new(), 0, 0);
     for (at, region) in shim.regions().enumerate() {
@@ -188,7 +189,7 @@ fn short(sequence: u32, body: &[u8]) -> Result<String, Malformed> {
     let outline = Outline::parse(body)?;
     let mut told = format!("packet {sequence}: {} bytes", body.len());
     if let Some(written) = outline.regions {
-        // the literals are shorter than the shim thinks: regions alone are read
+        // The literals are shorter than the shim expects, so only regions are parsed.
         let mut with_room = written.to_vec();
         with_room.resize(with_room.len() + wire::shim::MAX_RESTORED_BYTES / 2, 0);
         let _ = write!(told, ": {}", regions(sequence, &Compact::parse(&with_room)?));

@@ -1,4 +1,4 @@
-//! From frames to packets with new bytes only, and the counts of everything that is left out on the way.
+//! Converts frames to packets with new bytes only, and counts everything that is left out.
 
 use crate::Frame;
 use crate::encryption::Encryption;
@@ -12,23 +12,23 @@ use std::net::IpAddr;
 use std::ops::Range;
 use wire::inner::{Flow, Inner, TCP, UDP};
 
-/// The most clients told apart; those that come later count as one.
+/// The most clients distinguished; later ones count as one.
 const MAX_CLIENTS: usize = 1 << 20;
 /// The longest TCP payload in an Ethernet frame of 1500 bytes.
 const MAX_SEGMENT_BYTES: usize = 1460;
-/// Who has received so much counts as a client.
+/// Bytes received from which a host counts as a client.
 pub const CLIENT_BYTES: u64 = 1000;
 
-/// What the packets of a capture carry.
+/// Contents of a capture's packets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct TrafficCounts {
-    /// Packets with payload that is not all retransmitted.
+    /// Packets with payload that is not entirely retransmitted.
     pub payload_packets: u64,
-    /// Bytes of TCP and UDP payload, retransmitted ones left out: what all shares are shares of.
+    /// Bytes of TCP and UDP payload without retransmissions: the base of all shares.
     pub payload_bytes: u64,
-    /// Those of them that go from servers to clients.
+    /// Bytes of these from servers to clients.
     pub to_client_bytes: u64,
-    /// Bytes of TCP payload that were in the capture before: sent again by TCP, or captured twice.
+    /// Bytes of TCP payload that occurred before: retransmitted by TCP, or captured twice.
     pub retransmitted_bytes: u64,
     /// Payload of TLS and DTLS flows.
     pub tls_bytes: u64,
@@ -36,26 +36,26 @@ pub struct TrafficCounts {
     pub quic_bytes: u64,
     /// Payload of SSH flows.
     pub ssh_bytes: u64,
-    /// Fragments of TCP and UDP packets, and packets cut within their headers: left out.
+    /// Fragments of TCP and UDP packets, and packets truncated within their headers; they are left out.
     pub fragments: u64,
-    /// TCP segments longer than a frame of an ordinary link: the capturing host's offloads joined or did not
-    /// yet cut them.
+    /// TCP segments longer than an ordinary frame: the capturing host's offloads joined them or had not yet
+    /// cut them.
     pub coalesced_packets: u64,
     /// IP packets that are neither TCP nor UDP.
     pub other_protocol_packets: u64,
-    /// Packets that say IP and are not.
+    /// Packets marked as IP that are malformed.
     pub malformed_packets: u64,
 }
 
 impl TrafficCounts {
-    /// Payload that is encrypted end to end.
+    /// Bytes of payload that is encrypted end to end.
     #[must_use]
     pub fn encrypted_bytes(&self) -> u64 {
         self.tls_bytes + self.quic_bytes + self.ssh_bytes
     }
 }
 
-/// Takes captured frames apart.
+/// Dissects captured frames.
 #[derive(Debug, Default)]
 pub struct Dissector {
     link: LinkLayer,
@@ -63,24 +63,24 @@ pub struct Dissector {
 }
 
 impl Dissector {
-    /// Takes a frame apart and puts what is new in it into `batch`.
+    /// Dissects a frame and appends its new bytes to `batch`.
     pub fn dissect(&mut self, frame: &Frame<'_>, batch: &mut Batch) {
         self.link.unpack(frame, |packet| self.transport.packet(packet, batch));
     }
 
-    /// What became of the frames.
+    /// Counts of frames.
     #[must_use]
     pub fn frames(&self) -> &FrameCounts {
         self.link.counts()
     }
 
-    /// What the packets carried.
+    /// Counts of traffic.
     #[must_use]
     pub fn traffic(&self) -> &TrafficCounts {
         &self.transport.counts
     }
 
-    /// How many clients received at least [`CLIENT_BYTES`].
+    /// Number of clients that received at least [`CLIENT_BYTES`].
     #[must_use]
     pub fn clients(&self) -> usize {
         self.transport.clients.received_bytes.iter().filter(|&&bytes| bytes >= CLIENT_BYTES).count()
@@ -141,7 +141,7 @@ impl Transport {
         }
         let toward = direction.toward();
         match inner.tcp_sequence {
-            // A SYN takes a sequence number of its own (RFC 9293, section 3.4).
+            // A SYN has a sequence number of its own (RFC 9293, section 3.4).
             Some(sequence) => {
                 let first = sequence.wrapping_add(u32::from(syn));
                 direction.stream().insert(first, payload.len(), &mut self.fresh);

@@ -1,14 +1,13 @@
-//! Which traffic is encrypted end to end, and so cannot gain: TLS (and DTLS), QUIC, SSH.
+//! Detection of end-to-end encryption, which prevents savings: TLS (and DTLS), QUIC, SSH.
 //!
-//! Told from the bytes, not from the port: a TLS stream shows itself by the record that carries its hello
-//! (RFC 8446, sections 4 and 5.1), wherever in a connection it comes (a proxy's CONNECT, STARTTLS). Only when
-//! the capture began in the middle of a connection is the port believed as well, and then only together with
-//! a record header.
+//! Detection uses the bytes and not the port. A TLS stream shows the record with its hello (RFC 8446,
+//! sections 4 and 5.1) anywhere in a connection (a proxy's CONNECT, STARTTLS). The port counts only if the
+//! capture began within a connection, and only together with a record header.
 
 use serde::Serialize;
 use wire::inner::{TCP, UDP};
 
-/// How a flow is encrypted.
+/// Encryption of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Encryption {
@@ -20,12 +19,12 @@ pub enum Encryption {
     Ssh,
 }
 
-/// How a payload gave its flow away.
+/// A payload's evidence of encryption.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sign {
-    /// From here on the flow is encrypted.
+    /// The flow is encrypted from here on.
     Begins(Encryption),
-    /// The capture began amidst an encrypted flow.
+    /// The capture began within an encrypted flow.
     GoesOn(Encryption),
 }
 
@@ -34,12 +33,12 @@ const HANDSHAKE: u8 = 22;
 const APPLICATION_DATA: u8 = 23;
 const CLIENT_HELLO: u8 = 1;
 const SERVER_HELLO: u8 = 2;
-/// A record's content at its longest: 2^14 bytes, and 2,048 of expansion in TLS 1.2.
+/// The longest content of a record: 2^14 bytes, and 2,048 of expansion in TLS 1.2.
 const MAX_RECORD_BYTES: u16 = (1 << 14) + 2048;
 /// Ports on which TLS begins with the first byte.
 const TLS_PORTS: [u16; 14] = [443, 465, 563, 636, 853, 989, 990, 992, 993, 995, 5061, 5223, 8443, 8883];
 
-/// Looks at one payload of a flow that is not known to be encrypted.
+/// Examines a payload of a flow that is not known to be encrypted.
 pub(crate) fn recognise(protocol: u8, ports: [u16; 2], payload: &[u8]) -> Option<Sign> {
     match protocol {
         TCP => recognise_tcp(ports, payload),
@@ -95,8 +94,8 @@ fn is_dtls_hello(payload: &[u8]) -> bool {
     }
 }
 
-/// RFC 9000, section 17.2: the long header's form and fixed bits, a version that is in use, connection ids of
-/// at most 20 bytes.
+/// RFC 9000, section 17.2: the long header's form and fixed bits, a known version, and connection ids of at
+/// most 20 bytes.
 fn is_quic_long_header(payload: &[u8]) -> bool {
     const VERSION_1: u32 = 1;
     const VERSION_2: u32 = 0x6b33_43cf;

@@ -1,53 +1,53 @@
-//! Why a capture cannot be read at all, and how one that can be read may end before its end.
+//! Errors that prevent reading a capture, and reasons of an early end.
 
 use std::io;
 
-/// Nothing can be read of a capture.
+/// Reason why a capture cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
     /// The file cannot be opened or its first bytes cannot be read.
     #[error("cannot be read: {source}")]
     Open {
-        /// What the system or the unpacking library said.
+        /// The error of the system or of the decompressor.
         source: io::Error,
     },
-    /// A directory was named.
+    /// The path is a directory.
     #[error("is a directory, not a capture")]
     Directory,
-    /// There is nothing in it.
+    /// The file is empty.
     #[error("is empty")]
     Empty,
-    /// Its first bytes are those of no capture format.
+    /// The first bytes are not those of a capture format.
     #[error("is neither a pcap nor a pcapng capture (nor one packed by xz, gzip or zstd)")]
     Foreign,
-    /// The parameters of the analysis make no sense.
+    /// The parameters of the analysis are invalid.
     #[error("{0}")]
     Parameters(String),
 }
 
-/// How the reading of a capture ended early. What was read before is not affected.
+/// Reason of an early end. Earlier frames are not affected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Damage {
     /// The file ends within a record.
     #[error("the file ends in the middle of a record, after {frames} whole ones")]
     Truncated {
-        /// Whole records before.
+        /// Complete records before the end.
         frames: u64,
     },
-    /// A record makes no sense, and where the next one begins is not known.
+    /// A record is malformed, and the start of the next one is unknown.
     #[error("record {frames} makes no sense ({why}); nothing behind it can be read")]
     Malformed {
         /// The record's number, from 0.
         frames: u64,
-        /// What is wrong with it.
+        /// The fault.
         why: &'static str,
     },
-    /// Reading or unpacking failed.
+    /// Reading or decompression failed.
     #[error("reading failed after {frames} records: {why}")]
     Failed {
-        /// Whole records before.
+        /// Complete records before the end.
         frames: u64,
-        /// What the system or the unpacking library said.
+        /// The error of the system or of the decompressor.
         why: String,
     },
 }

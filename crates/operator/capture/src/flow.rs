@@ -1,4 +1,4 @@
-//! The flows of a capture: who is the client, what was seen before, what is encrypted.
+//! The flows of a capture: client, seen bytes, encryption.
 
 use crate::encryption::{Encryption, Sign, recognise};
 use crate::sequence::SequenceIntervals;
@@ -6,19 +6,19 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use wire::inner::Flow;
 
-/// Flows are forgotten when so many younger ones have come; twice as many are held at most.
+/// A flow is forgotten after this many newer ones; at most twice as many are held.
 const MAX_FLOWS: usize = 1 << 15;
 
-/// Which way a packet goes.
+/// Direction of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Toward {
-    /// From the server: what a station receives.
+    /// From the server to the client.
     Client,
     /// From the client.
     Server,
 }
 
-/// A flow, whichever way its packets go: the lower end first.
+/// A flow in both directions: the lower end first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Key {
     low: (IpAddr, u16),
@@ -26,18 +26,18 @@ struct Key {
     protocol: u8,
 }
 
-/// What is known of one flow.
+/// State of one flow.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct FlowState {
     client_is_low: Option<bool>,
     streams: [SequenceIntervals; 2],
     encryption: Option<Encryption>,
-    /// Payload bytes that were not counted as encrypted, but would be if they turned out to be.
+    /// Payload bytes not counted as encrypted, which change if the flow turns out to be encrypted.
     plain_bytes: u64,
 }
 
-/// The flows, in two generations: the younger takes new and recurring ones, and becomes the elder when it is
-/// full. So a flow in use is never forgotten, and no order has to be kept.
+/// The flows in two generations. The younger one takes new and recurring flows, and becomes the elder when it
+/// is full. An active flow is thus never forgotten, and no order is kept.
 #[derive(Debug, Default)]
 pub(crate) struct FlowTable {
     young: HashMap<Key, FlowState>,
@@ -53,7 +53,7 @@ pub(crate) struct Direction<'a> {
 }
 
 impl FlowTable {
-    /// The direction of its flow in which a packet goes.
+    /// The flow and direction of a packet.
     pub(crate) fn direction(&mut self, flow: &Flow) -> Direction<'_> {
         let source = (flow.source, flow.source_port);
         let destination = (flow.destination, flow.destination_port);
@@ -75,7 +75,7 @@ impl Direction<'_> {
         &mut self.state.streams[usize::from(self.source_is_low)]
     }
 
-    /// Takes notice of a SYN: its sender is the client, or the server if it acknowledges.
+    /// Handles a SYN: its sender is the client, or the server if it acknowledges.
     pub(crate) fn open(&mut self, initial_sequence: u32, acknowledges: bool) {
         let opens = self.stream().open(initial_sequence);
         if opens && !acknowledges {
@@ -88,8 +88,8 @@ impl Direction<'_> {
         }
     }
 
-    /// Which way the packet goes. Where no SYN told, the end with the lower port is the server (services have
-    /// low ports), else the one that was spoken to first.
+    /// The direction of the packet. Without a SYN, the end with the lower port is the server (services have
+    /// low ports), or else the end that first received a packet.
     pub(crate) fn toward(&mut self) -> Toward {
         let Flow { source_port, destination_port, .. } = self.flow;
         let client_is_low = *self.state.client_is_low.get_or_insert_with(|| {
@@ -99,8 +99,8 @@ impl Direction<'_> {
         if client_is_low == self.source_is_low { Toward::Server } else { Toward::Client }
     }
 
-    /// Takes notice of a payload, `fresh_bytes` of which were not seen before: how its flow is encrypted, and
-    /// how many bytes are to be counted so, which are those before it too when it gives the flow away.
+    /// Handles a payload with `fresh_bytes` new bytes. Returns the flow's encryption, and the bytes to count
+    /// as encrypted. At the detection these include earlier bytes of the flow.
     pub(crate) fn encryption(&mut self, payload: &[u8], fresh_bytes: u64) -> Option<(Encryption, u64)> {
         if let Some(encryption) = self.state.encryption {
             return Some((encryption, fresh_bytes));

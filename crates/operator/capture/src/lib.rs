@@ -1,46 +1,46 @@
-//! Captures: reading them, and what each method of redundancy elimination would save on them.
+//! Captures: their readers, and the savings of each redundancy elimination method.
 //!
-//! A [`Source`] is a file or a stream, packed or not; a [`CaptureReader`] makes frames of it, from pcap and
-//! pcapng alike; the [`LinkLayer`] finds the IP packets in the frames of many kinds of links; the
-//! [`Dissector`] tells clients from servers, leaves out what TCP sent twice, and counts what is encrypted.
-//! What remains goes to every [`Method`] at once, each in a thread of its own, and [`Options::analyze`] makes
-//! a [`Report`] of what they say. Nothing is held of a capture but one batch of packets and what the methods
-//! remember, all within bounds.
+//! A [`Source`] is a file or a stream, possibly compressed. A [`CaptureReader`] reads frames of pcap and
+//! pcapng. The [`LinkLayer`] finds IP packets on many link types. The [`Dissector`] distinguishes clients and
+//! servers, omits retransmissions, and counts encrypted traffic. The rest goes to every [`Method`] in its own
+//! thread, and [`Options::analyze`] builds a [`Report`]. The memory holds one batch of packets and the
+//! methods' bounded stores.
 //!
 //! # What is measured
 //!
-//! The payload of TCP and UDP. Bytes that TCP sends again are no redundancy of the traffic but of the path;
-//! they are recognised by their sequence numbers and reported apart. So are 802.11's retries.
+//! The base is the payload of TCP and UDP. Bytes retransmitted by TCP are redundancy of the path and not of
+//! the traffic. They are recognized by their sequence numbers and reported separately, and so are 802.11's
+//! retries.
 //!
-//! The way to the clients and the way to the servers are measured each by itself, since a link has a store at
-//! each end of each. `intra` and `inter` are shares of what goes to the clients: what the same client, or
-//! only another one, received before.
+//! The two directions are measured separately, because a link has stores for each direction. `intra` and
+//! `inter` are shares of the traffic to clients: bytes that the same client received before, or only another
+//! one.
 //!
-//! Two methods only measure what is there: `chunk` (content-defined chunks, as REfactor needs them) and
-//! `max-match` (regions of any length, as Spring and Wetherall find them), with memory for all of the
-//! capture. The others are what can be run: the encoder of [`re`] under its policy `acked`, with its bounded
-//! store and its own overhead, and stateless zstd. Who wants to compare other policies puts them into
-//! [`Options::policies`]; they are compared without losses.
+//! Two methods only measure redundancy, with memory for the whole capture: `chunk` (content-defined chunks,
+//! as REfactor needs them) and `max-match` (regions of any length, as Spring and Wetherall find them). The
+//! others are implementations: the encoder of [`re`] under its policy `acked`, with its bounded store and
+//! overhead, and stateless zstd. Other policies can be added in [`Options::policies`]; they are compared
+//! without loss.
 //!
 //! # How exact it is
 //!
-//! The figures of other programs for the project's evaluation captures, by the same definitions and
-//! parameters, are held against these in `tests/all/figures.rs`. Chunks agree within 6%, mostly within 1%;
-//! max-match within 9%, mostly within 1%. Where they differ, these are the reasons.
+//! `tests/all/figures.rs` compares these figures with those of other programs for the project's evaluation
+//! captures, by the same definitions and parameters. Chunks agree within 6%, mostly within 1%; max-match
+//! within 9%, mostly within 1%. The differences have these reasons.
 //!
-//! Max-match depends a little on which of several copies is remembered (the newest, here) and on which
-//! windows are sampled: most of all for pages made from one template, where each window has many copies (the
-//! 9%). Runs of zeros count, as a Rabin fingerprint of zeros is zero and so always sampled.
+//! Max-match depends slightly on the remembered copy among several (the newest, here) and on the sampled
+//! windows, most of all for pages of one template, where each window has many copies (the 9%). Runs of zeros
+//! count, because a Rabin fingerprint of zeros is zero and thus always sampled.
 //!
-//! Chunks depend on the gear hash's random table: over 24 tables the intra-client share of a capture with few
-//! distinct pages varies by a tenth of itself, and shares under one percent by half. They depend more on
-//! which bits of the hash decide. With the lowest, which look at few bytes, intra-client shares of template
-//! pages come out higher by up to a half; with the highest, which look at 64, chunks seldom fall into step
-//! again after a difference, and they are lower by up to 40%. Here a cut depends on the last 37 bytes at
-//! most, about the shortest chunk.
+//! Chunks depend on the gear hash's random table. Over 24 tables, the intra-client share of a capture with
+//! few distinct pages varies by a tenth of itself, and shares under one percent vary by half. They depend
+//! more on the hash's deciding bits. The lowest ones depend on few bytes: intra-client shares of template
+//! pages are then higher by up to a half. The highest depend on 64 bytes: after a difference the cuts seldom
+//! agree again, and the shares are lower by up to 40%. Here a cut depends on at most the last 37 bytes, about
+//! the shortest chunk.
 //!
-//! In 802.11 captures the retries of the link are left out, which programs that count them take for
-//! redundancy: in one capture with a fifth of retries 2.8% of max-match become 3.5%.
+//! In 802.11 captures the link's retries are left out. Programs that count them report them as redundancy: in
+//! a capture with a fifth of retries, 2.8% of max-match become 3.5%.
 
 #![forbid(unsafe_code)]
 
@@ -81,5 +81,5 @@ pub use source::{Progress, Source};
 pub use wire::link::LinkType;
 pub use writer::CaptureWriter;
 
-/// The level of zstd that the figures are for unless another is asked for: zstd's own default.
+/// The default level of zstd for the figures: zstd's own default.
 pub const DEFAULT_ZSTD_LEVEL: i32 = 3;

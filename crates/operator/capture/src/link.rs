@@ -1,31 +1,31 @@
-//! What becomes of a capture's frames: IP packets, or a counter of [`FrameCounts`].
+//! Handling of a capture's frames: IP packets, or a counter of [`FrameCounts`].
 
 use crate::Frame;
 use serde::Serialize;
 use wire::link::{Skipped, Unpacker};
 
-/// What became of the frames of a capture.
+/// Counts of a capture's frames.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct FrameCounts {
     /// Frames in the capture.
     pub frames: u64,
     /// IP packets found in them.
     pub ip_packets: u64,
-    /// Frames that carry something else: ARP, 802.11 management and control, spanning tree and so on.
+    /// Frames with other contents: ARP, 802.11 management and control, spanning tree and so on.
     pub other_frames: u64,
-    /// Frames that were captured in part only (a snap length).
+    /// Frames that were captured in part (snap length).
     pub cut_frames: u64,
-    /// 802.11 data frames that the radio encrypted, which say nothing to a monitor.
+    /// 802.11 data frames under the radio's encryption, which a monitor cannot read.
     pub protected_frames: u64,
-    /// 802.11 frames that repeat the one before because no acknowledgement came.
+    /// 802.11 frames that repeat the one before, because no acknowledgement came.
     pub link_retries: u64,
-    /// Frames whose headers make no sense.
+    /// Frames with malformed headers.
     pub malformed_frames: u64,
-    /// Frames of link types that are not known here.
+    /// Frames of unknown link types.
     pub unknown_link_frames: u64,
 }
 
-/// Unpacks frames and counts them.
+/// Unpacks and counts frames.
 #[derive(Debug, Default)]
 pub struct LinkLayer {
     counts: FrameCounts,
@@ -33,7 +33,7 @@ pub struct LinkLayer {
 }
 
 impl LinkLayer {
-    /// Hands each IP packet in a frame to `each`: mostly one, several in an 802.11 A-MSDU.
+    /// Passes each IP packet in a frame to `each`: usually one, several in an 802.11 A-MSDU.
     pub fn unpack(&mut self, frame: &Frame<'_>, mut each: impl FnMut(&[u8])) {
         self.counts.frames += 1;
         self.counts.cut_frames += u64::from(frame.original_bytes > frame.bytes.len());
@@ -53,7 +53,7 @@ impl LinkLayer {
         }
     }
 
-    /// What became of the frames so far.
+    /// The counts so far.
     #[must_use]
     pub fn counts(&self) -> &FrameCounts {
         &self.counts

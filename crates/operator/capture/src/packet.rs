@@ -1,4 +1,4 @@
-//! What the methods are given: packets with their new bytes only, and whole retransmissions, marked as such.
+//! Input of the methods: packets with their new bytes only, and marked whole retransmissions.
 
 use crate::flow::Toward;
 use std::ops::Range;
@@ -10,16 +10,16 @@ pub type Client = u32;
 /// A packet with payload.
 #[derive(Debug, Clone, Copy)]
 pub struct Packet<'a> {
-    /// The IP packet: its headers, then those bytes of its payload that the capture did not hold before; all
-    /// of them if it is `retransmitted`.
+    /// The IP packet: its headers, then the payload bytes that are new in the capture. All payload bytes if
+    /// it is `retransmitted`.
     pub bytes: &'a [u8],
-    /// What its headers say; the payload's place is that in `bytes`.
+    /// Its parsed headers; the payload's range is that in `bytes`.
     pub inner: &'a Inner,
-    /// Whose traffic it is.
+    /// Client of its flow.
     pub client: Client,
-    /// Which way it goes.
+    /// Its direction.
     pub toward: Toward,
-    /// It is TCP, and all of its payload was in the capture before.
+    /// Whether it is TCP and all of its payload occurred before.
     pub retransmitted: bool,
 }
 
@@ -40,7 +40,7 @@ struct Entry {
     retransmitted: bool,
 }
 
-/// Some consecutive packets, in one piece of memory.
+/// Consecutive packets in one buffer.
 #[derive(Debug, Clone, Default)]
 pub struct Batch {
     bytes: Vec<u8>,
@@ -53,7 +53,7 @@ impl Batch {
         self.push_part(packet, 0..packet.payload().len());
     }
 
-    /// Adds a packet as if it carried only this part of its payload.
+    /// Adds a packet as if it had only this part of its payload.
     pub fn push_part(&mut self, packet: &Packet<'_>, part: Range<usize>) {
         let Packet { bytes, inner, client, toward, retransmitted } = *packet;
         let (headers, payload) = bytes.split_at(inner.payload_offset);
@@ -84,7 +84,7 @@ impl Batch {
         self.bytes.len()
     }
 
-    /// Forgets the packets and keeps the memory.
+    /// Removes the packets and keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.entries.clear();

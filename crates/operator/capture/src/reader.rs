@@ -1,13 +1,13 @@
-//! Reading pcap and pcapng, frame by frame, in bounded memory.
+//! Reads pcap and pcapng, frame by frame, in bounded memory.
 
 use crate::{CaptureError, Damage, Source};
 use pcap_parser::{Block, PcapBlockOwned, PcapError, create_reader, traits::PcapReaderIterator};
 use wire::link::LinkType;
 
-/// How much of the file is held at first; it must be at least one record.
+/// Initial buffer; it must hold at least one record.
 const BUFFER_BYTES: usize = 1 << 20;
-/// How much may be held for one long record. No link carries frames near this long; pcapng's records of other
-/// kinds (names, secrets, journals) may be long.
+/// The largest buffer for one long record. Frames never come near this size, but pcapng's other records
+/// (names, secrets, journals) may be long.
 const MAX_BUFFER_BYTES: usize = 64 << 20;
 /// The most interfaces of one pcapng section.
 const MAX_INTERFACES: usize = 1 << 16;
@@ -15,11 +15,11 @@ const MAX_INTERFACES: usize = 1 << 16;
 /// A captured frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// What kind of link it was captured on.
+    /// Its link type.
     pub link_type: LinkType,
-    /// Its bytes, as far as they were captured.
+    /// Its captured bytes.
     pub bytes: &'a [u8],
-    /// How many bytes it had on the link.
+    /// Its length on the link.
     pub original_bytes: usize,
 }
 
@@ -48,7 +48,7 @@ impl std::fmt::Debug for CaptureReader {
     }
 }
 
-/// What a record of the file was.
+/// A record of the file.
 enum Record {
     Frame { link_type: LinkType, original_bytes: usize },
     Other,
@@ -76,8 +76,8 @@ impl CaptureReader {
         })
     }
 
-    /// The next frame; `None` at the capture's end, of which [`damage`](Self::damage) says whether it was the
-    /// proper one.
+    /// The next frame; `None` at the capture's end. [`damage`](Self::damage) then returns whether the end was
+    /// premature.
     pub fn next_frame(&mut self) -> Option<Frame<'_>> {
         while !self.ended {
             let (consumed_bytes, record) = match self.reader.next() {
@@ -118,13 +118,13 @@ impl CaptureReader {
         None
     }
 
-    /// How the reading ended early, if it did.
+    /// Reason of an early end, if any.
     #[must_use]
     pub fn damage(&self) -> Option<&Damage> {
         self.damage.as_ref()
     }
 
-    /// Ends the reading. If the stream failed below, that is the reason, whatever it looked like here.
+    /// Ends the reading. A failure of the underlying stream takes precedence as the reason.
     fn end(&mut self, damage: Option<Damage>) {
         self.ended = true;
         let failed = self.failure.take();
@@ -154,7 +154,7 @@ impl CaptureReader {
     }
 }
 
-/// Takes notice of one record; the bytes of a frame go to `frame`.
+/// Handles one record; the bytes of a frame go to `frame`.
 fn take_record(block: PcapBlockOwned<'_>, interfaces: &mut Vec<Interface>, frame: &mut Vec<u8>) -> Record {
     let (interface, bytes, original_bytes) = match block {
         PcapBlockOwned::LegacyHeader(header) => {

@@ -1,4 +1,4 @@
-//! What an analysis says.
+//! The result of an analysis.
 
 use crate::dissect::{Dissector, TrafficCounts};
 use crate::link::FrameCounts;
@@ -7,69 +7,69 @@ use crate::savings::{Savings, Tally};
 use crate::{Damage, LinkType};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
-/// What each method would save on a capture.
+/// Savings of each method on a capture.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
-    /// Packets in the capture: its frames, whatever they hold.
+    /// Frames in the capture, with any contents.
     pub packets: u64,
     /// Clients that received at least 1,000 bytes.
     pub clients: u64,
-    /// What the packets carried.
+    /// Counts of traffic.
     #[serde(flatten)]
     pub traffic: TrafficCounts,
-    /// Which kinds of links the capture was taken on.
+    /// Link types of the capture.
     pub link_types: Vec<String>,
-    /// What became of the frames.
+    /// Counts of frames.
     pub frames: FrameCounts,
-    /// Why the capture could not be read to its end, if so.
+    /// Reason why the capture was not read to its end, if so.
     pub damage: Option<String>,
     /// The methods, in the table's order; in JSON an object, by name.
     #[serde(serialize_with = "by_name")]
     pub methods: Vec<MethodReport>,
-    /// What a user should make of it, in one line.
+    /// Advice to the user, in one line.
     pub advice: String,
-    /// What weakens the figures, worst first.
+    /// Limitations of the figures, worst first.
     pub notes: Vec<String>,
 }
 
-/// What one method would save.
+/// Savings of one method.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MethodReport {
-    /// The method's name, under which it stands.
+    /// The method's name.
     #[serde(skip)]
     pub name: String,
-    /// What it is.
+    /// Its description.
     pub description: String,
     /// Both directions together.
     #[serde(flatten)]
     pub total: Shares,
-    /// Redundant bytes on the way to a client that the same client received before.
+    /// Redundant bytes to a client that the same client received before.
     pub intra_bytes: u64,
-    /// Redundant bytes on the way to a client that only other clients received before.
+    /// Redundant bytes to a client that only other clients received before.
     pub inter_bytes: u64,
     /// `intra_bytes` in percent of the payload to clients.
     pub intra_percent: f64,
     /// `inter_bytes` in percent of the payload to clients.
     pub inter_percent: f64,
-    /// From servers to clients only.
+    /// From servers to clients.
     pub to_client: Shares,
-    /// From clients to servers only.
+    /// From clients to servers.
     pub to_server: Shares,
-    /// The method's memory was full, so that it may have missed repetition.
+    /// The method's memory was full, so it may have missed repetitions.
     pub memory_was_full: bool,
 }
 
-/// Savings, and what they are in percent of the payload.
+/// Savings, in bytes and in percent of the payload.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Shares {
     /// In bytes.
     #[serde(flatten)]
     pub savings: Savings,
-    /// Payload that is taken out.
+    /// Redundant payload.
     pub redundant_percent: f64,
-    /// What is saved when all that the method adds is taken off.
+    /// Savings after the method's overhead.
     pub saved_percent: f64,
-    /// The same with zstd for what is left.
+    /// The same with zstd for the rest.
     pub saved_with_zstd_percent: f64,
 }
 
@@ -81,7 +81,7 @@ fn by_name<S: Serializer>(methods: &[MethodReport], serializer: S) -> Result<S::
     map.end()
 }
 
-/// `part` in percent of `whole`; 0 of nothing.
+/// `part` in percent of `whole`; 0 if `whole` is 0.
 pub(crate) fn percent(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { 100.0 * part as f64 / whole as f64 }
 }
@@ -152,7 +152,7 @@ impl Report {
         self.methods.iter().find(|method| method.name == name)
     }
 
-    /// Some of the payload, in percent of all of it.
+    /// Bytes of payload in percent of all of it.
     #[must_use]
     pub fn percent_of_payload(&self, bytes: u64) -> f64 {
         percent(bytes, self.traffic.payload_bytes)

@@ -1,4 +1,4 @@
-//! What a method saves, in each direction.
+//! Savings of a method in each direction.
 
 use crate::flow::Toward;
 use crate::packet::Packet;
@@ -8,13 +8,13 @@ use std::ops::AddAssign;
 /// Savings in one direction or in both, in bytes of payload.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Savings {
-    /// Payload that the method was given.
+    /// Payload of the method's input.
     pub payload_bytes: u64,
-    /// Payload that it finds repeated and, but for the smallest pieces, takes out.
+    /// Payload found redundant, and removed except for the smallest pieces.
     pub redundant_bytes: u64,
-    /// What remains of the payload with all that the method adds: literals, references, fronts.
+    /// The encoded payload with the method's overhead: literals, references, fronts.
     pub encoded_bytes: u64,
-    /// The same where the literals of each packet are compressed by themselves, if that makes them shorter.
+    /// The same with each packet's literals compressed on their own, if that makes them shorter.
     pub encoded_zstd_bytes: u64,
 }
 
@@ -27,23 +27,23 @@ impl AddAssign for Savings {
     }
 }
 
-/// Savings in both directions, and whose the redundancy is.
+/// Savings in both directions, and the origin of the redundancy.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// On the way from servers to clients.
+    /// From servers to clients.
     pub to_client: Savings,
-    /// On the way from clients to servers.
+    /// From clients to servers.
     pub to_server: Savings,
-    /// Redundant bytes on the way to a client that the same client received before.
+    /// Redundant bytes to a client that the same client received before.
     pub intra_bytes: u64,
-    /// Redundant bytes on the way to a client that only other clients received before: what overhearing or a
-    /// shared store can save.
+    /// Redundant bytes to a client that only other clients received before: overhearing or a shared store can
+    /// save these.
     pub inter_bytes: u64,
-    /// The method's memory was full, so that it may have missed repetition.
+    /// The method's memory was full, so it may have missed repetitions.
     pub memory_was_full: bool,
 }
 
-/// What is sent of one packet's payload.
+/// The encoding of one packet's payload.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct SentInstead {
     pub removed_bytes: usize,
@@ -61,7 +61,7 @@ impl Tally {
         total
     }
 
-    /// Counts a packet and what is sent in its place.
+    /// Counts a packet and its encoding.
     pub(crate) fn count(&mut self, packet: &Packet<'_>, sent: &SentInstead) {
         *match packet.toward {
             Toward::Client => &mut self.to_client,
@@ -74,7 +74,7 @@ impl Tally {
         };
     }
 
-    /// Counts redundant bytes by who received them before.
+    /// Counts redundant bytes by their earlier receivers.
     pub(crate) fn count_origin(&mut self, packet: &Packet<'_>, same_client: bool, bytes: usize) {
         match packet.toward {
             Toward::Client if same_client => self.intra_bytes += bytes as u64,

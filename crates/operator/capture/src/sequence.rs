@@ -1,32 +1,32 @@
-//! Which bytes of a TCP stream were captured before: one direction of one connection.
+//! The captured bytes of a TCP stream: one direction of one connection.
 //!
-//! Sequence numbers are taken modulo 2^32 (RFC 9293, section 3.4) and are unrolled here into 64 bits, near
-//! the newest, so that a long connection goes round without harm. What was seen is kept as intervals; in a
-//! capture without gaps there is a single one.
+//! Sequence numbers are modulo 2^32 (RFC 9293, section 3.4). They are widened to 64 bits near the newest one,
+//! so wrapping is harmless. Seen bytes are kept as intervals; a capture without gaps has one.
 
 use std::ops::Range;
 
-/// The most intervals kept. Beyond, the oldest gap is closed, as if it had been seen.
+/// The most intervals. Beyond that, the oldest gap counts as seen.
 const MAX_INTERVALS: usize = 64;
-/// What lies so far behind the newest byte can no longer be a retransmission: no window is larger (RFC 7323).
+/// Distance behind the newest byte beyond which a byte is no retransmission, because no window is larger (RFC
+/// 7323).
 const MAX_WINDOW_BYTES: u64 = 1 << 30;
-/// Where the first byte seen stands in the unrolled space; leaves room for earlier ones.
+/// Position of the first byte seen in the widened space; it leaves room for earlier ones.
 const ORIGIN: u64 = 1 << 32;
 
-/// The bytes of one direction that were seen.
+/// The seen bytes of one direction.
 #[derive(Debug, Clone, Default)]
 pub struct SequenceIntervals {
     /// The initial sequence number, if the connection's start was captured.
     initial: Option<u32>,
     /// The end of the highest interval, in both spaces.
     newest: Option<(u64, u32)>,
-    /// Disjoint, none touching the next, in ascending order.
+    /// Disjoint, non-adjacent intervals in ascending order.
     seen: Vec<Range<u64>>,
 }
 
 impl SequenceIntervals {
-    /// Takes notice of a SYN with this sequence number. Unless it repeats the one that opened the stream, a
-    /// new stream begins, to which nothing seen before belongs; says whether one does.
+    /// Handles a SYN with this sequence number. Unless it repeats the opening one, a new empty stream begins.
+    /// Returns whether one begins.
     pub fn open(&mut self, initial: u32) -> bool {
         let opens = self.initial != Some(initial);
         if opens {
@@ -42,8 +42,8 @@ impl SequenceIntervals {
         }
     }
 
-    /// Marks `length` bytes from `sequence` on as seen, and puts those of them that were not seen before into
-    /// `fresh`, as ranges of the segment, in place of what was there.
+    /// Marks `length` bytes from `sequence` on as seen. Replaces the contents of `fresh` by the ranges of the
+    /// segment that are new.
     pub fn insert(&mut self, sequence: u32, length: usize, fresh: &mut Vec<Range<usize>>) {
         fresh.clear();
         if length == 0 {
@@ -56,7 +56,7 @@ impl SequenceIntervals {
             let oldest = end.saturating_sub(MAX_WINDOW_BYTES);
             self.seen.retain(|seen| seen.end > oldest);
         }
-        // The intervals that the segment overlaps or touches become one with it.
+        // The segment is merged with the intervals that it overlaps or touches.
         let first = self.seen.partition_point(|seen| seen.end < start);
         let behind = self.seen.partition_point(|seen| seen.start <= end);
         let mut at = start;
@@ -140,7 +140,7 @@ mod tests {
         ) {
             let mut intervals = SequenceIntervals::default();
             let mut seen = HashSet::new();
-            // The first segment stands in the middle, so that others come before it.
+            // The first segment is in the middle, so that others precede it.
             for (offset, length) in [(200, 10)].into_iter().chain(segments) {
                 let sequence = start.wrapping_add(offset);
                 let found: Vec<usize> = fresh(&mut intervals, sequence, length).into_iter().flatten().collect();

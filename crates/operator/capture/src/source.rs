@@ -1,6 +1,6 @@
-//! Where a capture comes from: a file or standard input, as it is or compressed.
+//! Source of a capture: a file or standard input, possibly compressed.
 //!
-//! What a file is packed with is told by its first bytes, not by its name.
+//! The first bytes determine the compression, not the name.
 
 use crate::CaptureError;
 use std::fs::File;
@@ -9,15 +9,15 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The most memory that unpacking `.xz` may take: `xz -9` needs 65 MiB.
+/// The most memory for decompressing `.xz`: `xz -9` needs 65 MiB.
 const XZ_MEMORY_BYTES: u64 = 256 << 20;
-/// How many of the first bytes are looked at.
+/// Number of first bytes examined.
 const PEEK_BYTES: usize = 8;
 const XZ: &[u8] = b"\xfd7zXZ\0";
 const GZIP: &[u8] = b"\x1f\x8b";
 const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
 
-/// How far a source has been read; shared with the reader, so that it can be watched meanwhile.
+/// Progress of a source, shared with its reader.
 #[derive(Debug, Clone, Default)]
 pub struct Progress {
     read_bytes: Arc<AtomicU64>,
@@ -25,7 +25,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Bytes of the file read so far, packed if it is packed.
+    /// Bytes of the file read so far, in compressed form.
     #[must_use]
     pub fn read_bytes(&self) -> u64 {
         self.read_bytes.load(Relaxed)
@@ -38,17 +38,17 @@ impl Progress {
     }
 }
 
-/// A stream of an unpacked capture file's bytes.
+/// A stream of an uncompressed capture.
 ///
-/// An error while reading (a damaged archive, a disk that fails) ends the stream, and can then be asked for:
-/// what was read before it is still worth an answer.
+/// An error (a damaged archive, a failing disk) ends the stream and can be queried afterwards. The frames
+/// read before are still analysed.
 pub struct Source {
     stream: Box<dyn Read + Send>,
     progress: Progress,
     failure: Failure,
 }
 
-/// The error that ended a stream, if one did.
+/// The error that ended a stream, if any.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Failure(Arc<Mutex<Option<io::Error>>>);
 
@@ -82,7 +82,7 @@ impl Source {
         Self::from_stream(file, about.is_file().then_some(about.len()))
     }
 
-    /// Takes any stream of bytes; `total_bytes` is how many there are, if that is known.
+    /// Wraps a stream of bytes; `total_bytes` is its length, if known.
     pub fn from_stream(
         stream: impl Read + Send + 'static,
         total_bytes: Option<u64>,
@@ -95,7 +95,7 @@ impl Source {
         }
         let stream = unpack(&first.clone(), Cursor::new(first).chain(stream))?;
         let mut source = Source { stream, progress, failure: Failure::default() };
-        // Unpackers hand out a few bytes at first; the reader wants to see the capture's header in one piece.
+        // Decompressors return a few bytes at first, but the reader needs the capture's header in one piece.
         let mut first = vec![0; 1 << 16];
         let count = fill(&mut source, &mut first);
         first.truncate(count);
@@ -107,7 +107,7 @@ impl Source {
         Ok(source)
     }
 
-    /// How far the source has been read.
+    /// Progress of the source.
     #[must_use]
     pub fn progress(&self) -> Progress {
         self.progress.clone()
@@ -133,11 +133,11 @@ impl Read for Source {
     }
 }
 
-/// Puts the unpacker before a stream that its first bytes call for.
+/// Adds the decompressor that the first bytes require.
 fn unpack(first: &[u8], stream: impl Read + Send + 'static) -> Result<Box<dyn Read + Send>, CaptureError> {
     let failed = |source| CaptureError::Open { source };
     Ok(if first.starts_with(XZ) {
-        // xz files may be several in one (`cat a.xz b.xz`).
+        // An xz file may consist of several (`cat a.xz b.xz`).
         let flags = liblzma::stream::CONCATENATED;
         let decoder = liblzma::stream::Stream::new_stream_decoder(XZ_MEMORY_BYTES, flags);
         let decoder = decoder.map_err(|error| failed(error.into()))?;
@@ -169,7 +169,7 @@ fn fill(source: &mut Source, buffer: &mut [u8]) -> usize {
     filled
 }
 
-/// Counts what is read of the file itself.
+/// Counts the bytes read of the file itself.
 struct Counted<R> {
     stream: R,
     read: Progress,

@@ -1,4 +1,4 @@
-//! Writing pcap, frame by frame: what is made here can be read by every tool that reads captures.
+//! Writes pcap, frame by frame, for every tool that reads captures.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -7,10 +7,10 @@ use pcap_parser::{LegacyPcapBlock, Linktype, PcapHeader, ToVec};
 
 use crate::LinkType;
 
-/// The most bytes of a frame that a capture says it holds.
+/// The snap length of a capture, in bytes.
 const SNAP_BYTES: u32 = 65_535;
 
-/// Writes a pcap capture of microsecond stamps.
+/// Writes a pcap capture with microsecond timestamps.
 #[derive(Debug)]
 pub struct CaptureWriter<W: Write> {
     out: W,
@@ -21,7 +21,7 @@ impl<W: Write> CaptureWriter<W> {
     ///
     /// # Errors
     ///
-    /// When it cannot be written.
+    /// If it cannot be written.
     pub fn new(mut out: W, link_type: LinkType) -> io::Result<Self> {
         let mut header = PcapHeader::new();
         header.snaplen = SNAP_BYTES;
@@ -30,11 +30,11 @@ impl<W: Write> CaptureWriter<W> {
         Ok(Self { out })
     }
 
-    /// Writes a frame that passed so long after the origin of time.
+    /// Writes a frame with its time since the origin.
     ///
     /// # Errors
     ///
-    /// When it cannot be written, or is longer than a capture's frames are.
+    /// If it cannot be written, or exceeds the snap length.
     pub fn write(&mut self, at: Duration, frame: &[u8]) -> io::Result<()> {
         let bytes = u32::try_from(frame.len()).ok().filter(|bytes| *bytes <= SNAP_BYTES);
         let bytes = bytes.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
@@ -48,11 +48,11 @@ impl<W: Write> CaptureWriter<W> {
         self.out.write_all(&record.to_vec_raw().map_err(io::Error::other)?)
     }
 
-    /// Writes what is still held back.
+    /// Flushes the buffer.
     ///
     /// # Errors
     ///
-    /// When it cannot be written.
+    /// If it cannot be written.
     pub fn finish(mut self) -> io::Result<()> {
         self.out.flush()
     }

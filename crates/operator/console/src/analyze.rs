@@ -1,4 +1,4 @@
-//! What each method would save on captures.
+//! Savings of each method on captures.
 
 use crate::{Table, bytes};
 use anyhow::bail;
@@ -70,7 +70,7 @@ fn power_of_two(text: &str) -> Result<u32, String> {
     }
 }
 
-/// A report, and of which file it is.
+/// A report with its file.
 #[derive(Serialize)]
 struct OfFile<'a> {
     file: &'a Path,
@@ -78,20 +78,20 @@ struct OfFile<'a> {
     report: &'a Report,
 }
 
-/// Analyses each file in turn, by the product's methods.
+/// Analyses each file in turn with the product's methods.
 ///
 /// # Errors
 ///
-/// As those of [`run_with`].
+/// The errors of [`run_with`].
 pub fn run(args: &Args) -> anyhow::Result<()> {
     run_with(args, Options::default().policies)
 }
 
-/// Analyses each file in turn, with these reference policies beside the other methods.
+/// Analyses each file in turn, with these reference policies in addition.
 ///
 /// # Errors
 ///
-/// A [`Mistake`] where the options make no sense; otherwise when a capture cannot be read.
+/// A [`Mistake`] for invalid options; otherwise an unreadable capture.
 pub fn run_with(args: &Args, policies: Vec<Policy>) -> anyhow::Result<()> {
     let options = Options { policies, ..args.options() };
     options.validate().map_err(|why| Mistake::new(why.to_string()))?;
@@ -141,7 +141,7 @@ impl Args {
     }
 }
 
-/// Analyses one file under a progress bar, which shows where standard error is a terminal.
+/// Analyses one file with a progress bar, which appears if standard error is a terminal.
 fn analyze(options: &Options, file: &Path) -> Result<Report, CaptureError> {
     let bar = ProgressBar::no_length();
     let style =
@@ -162,7 +162,7 @@ fn analyze(options: &Options, file: &Path) -> Result<Report, CaptureError> {
 }
 
 fn share(percent: f64) -> String {
-    // Next to nothing less than nothing is nothing, and has no sign.
+    // A value that rounds to zero has no sign.
     let percent = if percent.abs() < 0.05 { 0.0 } else { percent };
     format!("{percent:.1}%")
 }
@@ -214,7 +214,7 @@ fn table(methods: &[MethodReport]) -> Table {
     ]);
     for method in methods {
         let (down, up) = (&method.to_client, &method.to_server);
-        // A compressor knows neither repetition nor clients.
+        // A compressor has neither repetitions nor clients.
         let of_caches = |percent: f64| if method.name == "zstd" { "-".to_owned() } else { share(percent) };
         table.row([
             method.name.clone(),

@@ -1,4 +1,4 @@
-//! What a shell completes, made of the command line itself.
+//! Shell completions, generated from the command line's definition.
 
 use clap_complete::Shell;
 use std::io::Write;
@@ -11,11 +11,11 @@ pub struct Args {
     shell: Shell,
 }
 
-/// Prints what the shell needs to complete `command`.
+/// Prints the completions of `command` for a shell.
 ///
 /// # Errors
 ///
-/// When standard output cannot be written to.
+/// If standard output cannot be written.
 pub fn run(args: &Args, mut command: clap::Command) -> anyhow::Result<()> {
     let name = command.get_name().to_owned();
     let mut completions = Vec::new();

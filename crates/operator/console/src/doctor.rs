@@ -1,5 +1,5 @@
-//! What this machine can do, and what is lost by what it cannot. Every probe tries the thing itself where
-//! that changes nothing, and none fails.
+//! Capabilities of this machine, and the consequences of missing ones. A probe tries the real operation if
+//! that has no side effects. No probe fails.
 
 mod kernel;
 mod overhearing;
@@ -20,11 +20,11 @@ pub struct Args {
     json: bool,
 }
 
-/// Prints findings for people or for machines.
+/// Prints findings as text or as JSON.
 ///
 /// # Errors
 ///
-/// When standard output cannot be written to.
+/// If standard output cannot be written.
 pub fn run(args: &Args, findings: &[Finding]) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     if args.json {
@@ -35,15 +35,15 @@ pub fn run(args: &Args, findings: &[Finding]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether something is there.
+/// State of a capability.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// It is, and it works.
+    /// It is present and works.
     Present,
-    /// It is not.
+    /// It is absent.
     Absent,
-    /// It cannot be told from here.
+    /// It cannot be determined.
     Unknown,
 }
 
@@ -53,30 +53,30 @@ impl From<bool> for State {
     }
 }
 
-/// One thing looked for.
+/// A capability that was examined.
 #[derive(Debug, Clone, Serialize)]
 pub struct Finding {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
-    /// Whether it is there.
+    /// Its state.
     pub state: State,
-    /// What was seen.
+    /// The observation.
     pub detail: String,
-    /// What does not work without it.
+    /// The consequence of its absence.
     pub cost: &'static str,
-    /// How to get it.
+    /// The remedy.
     pub mend: &'static str,
     /// Whether `overheard up` needs it.
     pub needed_by_up: bool,
 }
 
 impl Finding {
-    /// Something of this name, its state, and what was seen.
+    /// A finding with this name, state and observation.
     pub fn new(name: &'static str, state: impl Into<State>, detail: impl Into<String>) -> Self {
         Finding { name, state: state.into(), detail: detail.into(), cost: "", mend: "", needed_by_up: false }
     }
 
-    /// Adds what its absence costs, and how to get it.
+    /// Adds the consequence of its absence, and the remedy.
     #[must_use]
     pub fn without(mut self, cost: &'static str, mend: &'static str) -> Self {
         (self.cost, self.mend) = (cost, mend);
@@ -89,7 +89,7 @@ impl Finding {
     }
 }
 
-/// Looks at everything that a node or a web cache uses.
+/// Examines everything that a node or a web cache uses.
 #[must_use]
 pub fn examine() -> Vec<Finding> {
     let mut findings = rights::examine();
@@ -99,7 +99,7 @@ pub fn examine() -> Vec<Finding> {
     findings
 }
 
-/// Where programs are: also where those of the administrator are, which other users' PATH leaves out.
+/// The search path of programs, with the administrator's folders, which other users' PATH omits.
 #[must_use]
 pub fn search_path() -> OsString {
     let path = std::env::var_os("PATH").unwrap_or_default();

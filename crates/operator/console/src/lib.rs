@@ -1,14 +1,14 @@
-//! What both programs do on a terminal: [`Table`]s, the [`log`], how they end, and the commands that both
-//! have: [`analyze`], [`doctor`], [`man`] and [`completions`].
+//! The parts that both programs share on a terminal: [`Table`]s, the [`log`], exit codes, and the common
+//! commands [`analyze`], [`doctor`], [`man`] and [`completions`].
 //!
-//! Exit codes: 0 done, 1 it failed while running, 2 what was asked for makes no sense or is not allowed here
-//! (a [`Mistake`]); then nothing was started. A reader that has had enough of the output, as `head` has, is 0
-//! too: what was asked for was done, and a script under `pipefail` goes on. Death by SIGPIPE is not for us:
-//! the signal would end nodes and caches as well, when a peer closes a connection.
+//! Exit codes: 0 for success, 1 for a failure at run time, 2 for an invalid or forbidden request (a
+//! [`Mistake`]), which started nothing. A reader that closes the output early, as `head` does, also gives 0:
+//! the request was fulfilled, and a script under `pipefail` continues. SIGPIPE stays ignored, because it
+//! would also end nodes and caches when a peer closes a connection.
 
 #![forbid(unsafe_code)]
 #![deny(clippy::print_stdout, clippy::print_stderr)] // see `output`
-// A driver: it may read clocks and wait.
+// A driver may read clocks and wait.
 #![allow(clippy::disallowed_methods)]
 
 pub mod analyze;
@@ -27,7 +27,7 @@ use daemon::config::Mistake;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Makes the enum `Command` of a program's subcommands, each of which is a module with a struct `Args` and a
+/// Defines the enum `Command` of a program's subcommands. Each one is a module with a struct `Args` and a
 /// function `run`.
 #[macro_export]
 macro_rules! commands {
@@ -38,7 +38,7 @@ macro_rules! commands {
         }
 
         impl Command {
-            /// Does what the user asked for.
+            /// Runs the chosen command.
             pub fn run(self) -> anyhow::Result<()> {
                 match self {
                     $(Command::$name(args) => $module::run(&args)),*
@@ -57,7 +57,7 @@ pub fn other_program(name: &str) -> Option<PathBuf> {
     beside.into_iter().chain(in_path).find(|file| file.is_file())
 }
 
-/// Tells how a command of `program` ended, on standard error where it failed, and gives its exit code.
+/// Reports a failure of a command of `program` on standard error, and returns its exit code.
 pub fn conclude(program: &str, ended: anyhow::Result<()>) -> ExitCode {
     match ended {
         Ok(()) => ExitCode::SUCCESS,
@@ -71,7 +71,7 @@ pub fn conclude(program: &str, ended: anyhow::Result<()>) -> ExitCode {
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     let kind = error.chain().find_map(|cause| {
-        // serde_json keeps the system's error to itself
+        // serde_json does not expose the system's error as a source.
         let json = cause.downcast_ref::<serde_json::Error>().and_then(serde_json::Error::io_error_kind);
         json.or_else(|| Some(cause.downcast_ref::<std::io::Error>()?.kind()))
     });

@@ -1,4 +1,4 @@
-//! The manual pages, made of the command line itself, so that neither says what the other does not.
+//! The manual pages, generated from the command line's definition, so that both agree.
 
 use anyhow::Context;
 use clap_mangen::Man;
@@ -16,11 +16,11 @@ pub struct Args {
     markdown: bool,
 }
 
-/// Prints the page of `command`, or writes it and those of its subcommands.
+/// Prints the page of `command`, or writes it and its subcommands' pages.
 ///
 /// # Errors
 ///
-/// When the folder or a page cannot be written.
+/// If the folder or a page cannot be written.
 pub fn run(args: &Args, command: clap::Command) -> anyhow::Result<()> {
     if args.markdown {
         return Ok(std::io::stdout().write_all(crate::reference::markdown(command).as_bytes())?);

@@ -1,10 +1,10 @@
-//! The reference of commands as Markdown, made of the command line itself.
+//! The reference of commands as Markdown, generated from the command line's definition.
 
 use clap::builder::StyledStr;
 use clap::{Arg, ArgAction, Command};
 use std::fmt::Write as _;
 
-/// A chapter for `command`, with a section for each subcommand that help shows.
+/// A chapter for `command`, with a section for each visible subcommand.
 #[must_use]
 pub fn markdown(mut command: Command) -> String {
     command.build();
@@ -34,7 +34,7 @@ fn section(command: &Command, page: &mut String, depth: usize) {
     }
 }
 
-/// Global options stand at the program, and once.
+/// Whether an argument is shown: global options appear only at the program.
 fn is_shown(argument: &Arg, depth: usize) -> bool {
     let of_clap = matches!(
         argument.get_action(),
@@ -70,7 +70,8 @@ fn row(argument: &Arg, page: &mut String) {
     let _ = writeln!(page, "| `{}` | {default} | {} |", name.trim(), meaning.trim());
 }
 
-/// A help text as one line; each of its paragraphs ends with a full stop. A value's name is no HTML.
+/// A help text as one line in which each paragraph ends with a full stop. Angle brackets are escaped for
+/// HTML.
 fn sentence(text: &StyledStr) -> String {
     let text = text.to_string().replace('|', "\\|").replace('<', "\\<");
     let paragraph = |paragraph: &str| {

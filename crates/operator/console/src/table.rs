@@ -1,4 +1,4 @@
-//! Tables for people to read.
+//! Tables as text.
 
 use std::io::{self, Write};
 
@@ -33,13 +33,13 @@ macro_rules! row {
     };
 }
 
-/// A table with a head; columns are as wide as their widest cell, the first is left-aligned.
+/// A table with a header. Columns are as wide as their widest cell; the first one is left-aligned.
 pub struct Table {
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    /// With the names of the columns.
+    /// A table with these column names.
     pub fn new(head: &[&str]) -> Self {
         Table { rows: vec![head.iter().map(|name| name.to_uppercase()).collect()] }
     }

@@ -1,11 +1,11 @@
-//! The congestion control that turns what the tunnel removes into speed, for the senders on this host, as far
-//! as it is this process's matter: a keeper loads it.
+//! The boosted congestion control for senders on this host, as far as this process is concerned: a keeper
+//! loads it.
 
 use crate::config::{Boost, Config};
 use crate::keeper::Kept;
 use boost::Wrapped;
 
-/// Which control the configuration wants wrapped, or why there is none of that kind.
+/// The congestion control to wrap by the configuration, or the reason against it.
 pub fn wanted(config: &Config) -> Option<Result<Wrapped, boost::Error>> {
     Some(match config.boost? {
         Boost::Usual => Wrapped::usual(),
@@ -13,8 +13,8 @@ pub fn wanted(config: &Config) -> Option<Result<Wrapped, boost::Error>> {
     })
 }
 
-/// Names what was loaded for the tunnel's routes: what `status` says of it. What cannot be had is said, and
-/// costs the speed alone: the tunnel works without.
+/// Sets the loaded congestion control for the tunnel's routes. Returns its text in `status`. A failure is
+/// logged and costs only throughput: the tunnel works without.
 pub fn take_up(
     config: &mut Config,
     wanted: Option<Result<Wrapped, boost::Error>>,

@@ -1,9 +1,9 @@
-//! What passes a node, as pcapng, to whoever asks on the status socket.
+//! A node's traffic as pcapng, for clients of the status socket.
 //!
-//! Three interfaces: *inner* has the packets as the hosts see them; *outer* the datagrams as they are on the
-//! air, behind the headers that they had or will have; *opened* what those said before they were sealed, unit
-//! header and plaintext, for the dissector in `packaging/wireshark`. Comments say of each datagram what was
-//! removed from the packets in it, and why it could be.
+//! There are three interfaces. *inner* has the packets as hosts see them. *outer* has the datagrams as on the
+//! air, with their headers. *opened* has their contents before the seal, unit header and plaintext, for the
+//! dissector in `packaging/wireshark`. Comments describe the removed parts of each packet and the basis of
+//! each removal.
 
 use anyhow::Context;
 use capture::{AnnotatedWriter, Interface, LinkType, contents};
@@ -18,13 +18,13 @@ use std::os::unix::net::UnixStream;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
-/// For how long what was captured may lie here, so that a viewer sees it live.
+/// Longest delay of captured packets, so that a viewer gets them live.
 const DELAY: Duration = Duration::from_millis(200);
-/// A reader that takes nothing for so long is gone.
+/// Timeout of a reader that takes nothing.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Peers whose side of the path is remembered.
+/// The most peers whose local address is remembered.
 const MAX_PEERS: usize = 1024;
-/// What passes opened has a link type of our own use: DLT_USER0.
+/// Opened units have a link type for private use: DLT_USER0.
 const USER0: LinkType = LinkType(147);
 
 const INNER: usize = 0;
@@ -36,13 +36,13 @@ const INTERFACES: [Interface<'static>; 3] = [
     Interface { name: "opened", description: "what datagrams say under their seal", link_type: USER0 },
 ];
 
-/// Writes what passes to `stream` until whoever reads it has enough, on a thread of its own. `listen` is the
-/// node's own port.
+/// Writes the traffic to `stream` until its reader closes it, in a thread of its own. `listen` is the node's
+/// own port.
 pub fn begin(stream: UnixStream, control: &Control, listen: SocketAddr) -> anyhow::Result<()> {
     stream.set_write_timeout(Some(PATIENCE))?;
     let (tap, captured) = io::tap::tap();
     control.capture(&tap).context("the node does not answer")?;
-    // from here on the drivers alone hold it: with them it ends
+    // From here on only the drivers hold it, and it ends with them.
     drop(tap);
     let write = move || {
         if let Err(error) = write(&stream, &captured, listen.port()) {
@@ -69,7 +69,7 @@ fn write(stream: &UnixStream, captured: &Captured, port: u16) -> anyhow::Result<
             Ok(passed) => path.write(&mut writer, &passed)?,
             Err(RecvTimeoutError::Timeout) => {
                 writer.flush()?;
-                // nothing is ever said to us: what can be read is the end
+                // The client sends nothing, so readable means closed.
                 let read = rustix::net::recv(stream, &mut [0_u8; 1], RecvFlags::PEEK | RecvFlags::DONTWAIT);
                 if read.is_ok() {
                     return Ok(());
@@ -83,7 +83,7 @@ fn write(stream: &UnixStream, captured: &Captured, port: u16) -> anyhow::Result<
 /// This node's side of the paths to its peers.
 struct Path {
     port: u16,
-    /// Our address towards each peer's.
+    /// Our address towards each peer's address.
     ours: HashMap<IpAddr, IpAddr>,
 }
 
@@ -113,14 +113,14 @@ impl Path {
         Ok(())
     }
 
-    /// The address that this machine speaks to another from.
+    /// This machine's source address towards another.
     fn ours(&mut self, other: IpAddr) -> IpAddr {
         if let Some(ours) = self.ours.get(&other) {
             return *ours;
         }
         let any: IpAddr =
             if other.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
-        // asks the routes; nothing is sent
+        // This queries the routes and sends nothing.
         let asked = UdpSocket::bind((any, 0)).and_then(|socket| {
             socket.connect((other, 9))?;
             socket.local_addr()
@@ -168,7 +168,7 @@ fn framed(from: SocketAddr, to: SocketAddr, class: u8, payload: &[u8]) -> Vec<u8
         }
     };
     let mut framed = Vec::with_capacity(payload.len() + 48);
-    // what is too long for a datagram cannot have been one
+    // A longer payload cannot have been a datagram.
     let _ = PacketBuilder::ip(headers).udp(from.port(), to.port()).write(&mut framed, payload);
     framed
 }

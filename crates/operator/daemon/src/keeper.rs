@@ -1,15 +1,14 @@
-//! A small process that keeps what takes rights, so that the one that reads from the network need not have
-//! them: the rules that lead connections here ([`interception`]), and the programs that boost TCP
-//! ([`boost`]).
+//! A small process that keeps privileged work, so that the process that reads from the network has no such
+//! rights: the interception rules ([`interception`]), and the programs that boost TCP ([`boost`]).
 //!
-//! `overheard up` and `overheard cache` start it before they read a byte from the network, and only where the
-//! configuration asks for either. It is the same program (`overheard keep`), reads nothing but what its
-//! starter says on a socket between the two, which are an [`Order`] and the ratios of flows, and gives up
-//! whatever it no longer needs. When its starter ends, however that happens, the kernel closes the socket; it
-//! takes everything out then, and ends.
+//! `overheard up` and `overheard cache` start it before they read a byte from the network, and only if the
+//! configuration needs it. It is the same program (`overheard keep`). It reads only its starter's messages on
+//! a socket between the two: an [`Order`] and the ratios of flows. It gives up the rights that it no longer
+//! needs. At any end of its starter the kernel closes the socket; the keeper then removes everything and
+//! ends.
 //!
-//! A node that begins anew in the same process hands the socket on, as its standard input: by then it has no
-//! right to start another keeper.
+//! A node that restarts in the same process passes the socket on as its standard input, because it no longer
+//! has the right to start another keeper.
 
 mod order;
 mod process;
@@ -32,13 +31,14 @@ use std::time::Duration;
 
 /// The subcommand of both programs.
 const COMMAND: &str = "keep";
-/// In the environment of a program whose standard input is a keeper's socket: the number of its process.
+/// Environment variable of a program whose standard input is a keeper's socket: the keeper's process id.
 const HANDED_ON: &str = "OVERHEARD_KEEPER";
-/// How long the kernel may take to check the programs, on a slow router, and `nft` to put rules in.
+/// Timeout of an order: the kernel's check of the programs on a slow router, and `nft`'s installation of
+/// rules.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long it may take to take everything out.
+/// Timeout of the removal.
 const FAREWELL: Duration = Duration::from_secs(5);
-/// The longest order in bytes: that many prefixes that are split nobody has.
+/// The longest order in bytes, far above any real list of split prefixes.
 const LONGEST_BYTES: usize = 128 << 10;
 /// The first byte of a message.
 const ORDER: u8 = b'o';
@@ -52,11 +52,11 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// Starts one.
+    /// Starts a keeper.
     ///
     /// # Errors
     ///
-    /// When there can be no further process.
+    /// If no further process can be started.
     pub fn start() -> anyhow::Result<Self> {
         let (socket, its) =
             socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
@@ -66,14 +66,14 @@ impl Keeper {
             .env_remove(HANDED_ON)
             .stdin(Stdio::from(its))
             .stdout(Stdio::null())
-            // what a terminal says to its starter is not for it
+            // A terminal's signals to its starter must not reach it.
             .process_group(0)
             .spawn()
             .context("cannot start the process that keeps rules and programs")?;
         Ok(Keeper { socket, process: Some(Pid::from_child(&child)) })
     }
 
-    /// The one that this process got from itself, before it began anew.
+    /// The keeper that this process inherited before its restart.
     #[must_use]
     pub fn handed_on() -> Option<Self> {
         let number = std::env::var(HANDED_ON).ok()?.parse().ok().filter(|number| *number > 0);
@@ -82,23 +82,23 @@ impl Keeper {
         Some(Keeper { socket, process })
     }
 
-    /// Hands it on to what `command` becomes.
+    /// Passes the keeper on to the program of `command`.
     pub fn hand_on(&self, command: &mut Command) -> std::io::Result<()> {
         let process = self.process.map_or(0, |process| process.as_raw_nonzero().get());
         command.env(HANDED_ON, process.to_string()).stdin(Stdio::from(self.socket.try_clone()?));
         Ok(())
     }
 
-    /// Sees that nothing is handed on.
+    /// Ensures that no keeper is passed on.
     pub fn hand_on_none(command: &mut Command) {
         command.env_remove(HANDED_ON);
     }
 
-    /// Orders what is to be kept instead of what is, and waits for it.
+    /// Orders new work in place of the old, and waits for it.
     ///
     /// # Errors
     ///
-    /// When it does not answer. What it could not have is in its answer.
+    /// If it does not answer. Its answer contains partial failures.
     pub fn order(&self, order: &Order) -> anyhow::Result<Kept> {
         let message = [&[ORDER][..], &serde_json::to_vec(order)?].concat();
         if message.len() > LONGEST_BYTES {
@@ -112,7 +112,7 @@ impl Keeper {
         serde_json::from_slice(&answer[..length]).context(NO_ANSWER)
     }
 
-    /// Says how many segments a wire packet carries of a flow. Where nobody takes it, it is lost.
+    /// Sends the number of segments of a flow in a wire packet. Without a receiver, the message is lost.
     pub fn tell(&self, told: &Told) {
         let mut message = [0; 1 + Told::BYTES];
         message[0] = RATIO;
@@ -122,7 +122,7 @@ impl Keeper {
 }
 
 impl Drop for Keeper {
-    /// Returns when everything is taken out.
+    /// Returns when everything is removed.
     fn drop(&mut self) {
         let _ = shutdown(&self.socket, Shutdown::Write);
         let _ = set_socket_timeout(&self.socket, Timeout::Recv, Some(FAREWELL));
@@ -133,7 +133,7 @@ impl Drop for Keeper {
     }
 }
 
-/// The next message; 0 bytes: the other end is closed.
+/// The next message; 0 bytes mean that the other end is closed.
 fn receive(socket: impl AsFd, buffer: &mut [u8]) -> rustix::io::Result<usize> {
     loop {
         match recv(socket.as_fd(), &mut *buffer, RecvFlags::empty()) {

@@ -1,17 +1,17 @@
-//! A node as a process: it sets everything up or nothing, drives a node, and takes everything out.
+//! A node as a process: it sets everything up or nothing, drives a node, and removes everything.
 //!
-//! [`config`] is the file that says how, [`tunnel`] the run from start to end. While it runs,
-//! [`status_socket`] answers for it and [`watch`] keeps what has happened. [`sockets`] finds the nodes and
-//! the web caches of this machine, and asks them. [`service`] is what the service manager is told.
+//! [`config`] is the configuration, and [`tunnel`] the run from start to end. [`status_socket`] answers for
+//! the node, and [`watch`] keeps its history. [`sockets`] finds the nodes and web caches of this machine and
+//! queries them. [`service`] notifies the service manager.
 //!
-//! [`cache`] is the same for a web cache. What takes rights is kept by a process of its own, the [`keeper`];
-//! what is left is held by a `sandbox`, and keys stay in [`memory`].
+//! [`cache`] is the same for a web cache. The [`keeper`] is a separate process for privileged work. A
+//! `sandbox` restricts the rest, and [`memory`] protects keys.
 //!
-//! Both programs run nodes by this crate: `overheard up`, and the laboratory's `node`, which lets more
-//! policies through.
+//! Both programs run nodes by this crate: `overheard up`, and the laboratory's `node`, which allows more
+//! policies.
 
 #![forbid(unsafe_code)]
-// A driver: it may read clocks and wait.
+// A driver may read clocks and wait.
 #![allow(clippy::disallowed_methods)]
 
 mod boost;

@@ -1,10 +1,10 @@
-//! Keeps what is in this process's memory from disk and from other processes: keys, and what passes.
+//! Keeps this process's memory, with its keys and traffic, from disk and from other processes.
 
 use rustix::mm::{MlockAllFlags, mlockall};
 use rustix::process::{DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit};
 
-/// Called before a key is read. No core is dumped, no process of the same user looks in (ptrace, /proc), and
-/// nothing is written to a swap device. What cannot be had is told in the log, and costs only itself.
+/// Called before a key is read. It disables core dumps, access by processes of the same user (ptrace, /proc),
+/// and swapping. A failure is logged, and the other protections apply.
 pub fn protect() {
     if let Err(why) = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) }) {
         tracing::warn!("a core might be dumped with keys in it: {why}");
@@ -17,15 +17,15 @@ pub fn protect() {
     }
 }
 
-/// Whether there is anything to keep it from. Where there is not, as on most routers, locked memory would
-/// only take the program's own pages from the system, which it gets back where memory is short.
+/// Whether the machine has swap. Without it, as on most routers, locked memory would only take the program's
+/// own pages from the system, which reclaims them when memory is short.
 fn swaps() -> bool {
     let list = std::fs::read_to_string("/proc/swaps").unwrap_or_default();
     list.lines().count() > 1
 }
 
-/// Locks pages as they are touched. A process that may lock some memory only would not get what is beyond:
-/// there nothing is locked.
+/// Locks pages when they are touched. If the process may lock only some memory, nothing is locked, because
+/// allocations beyond the limit would fail.
 fn keep_from_swap() {
     let all = Rlimit { current: None, maximum: None };
     let may_lock_all =

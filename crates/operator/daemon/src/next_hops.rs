@@ -1,4 +1,4 @@
-//! The node's next hops follow the mesh's routing protocol (REfactor, section 2.2.2), which is asked once a
+//! The node's next hops follow the mesh's routing protocol (REfactor, section 2.2.2), which is queried once a
 //! second.
 
 use io::Control;
@@ -7,26 +7,26 @@ use std::net::IpAddr;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 
-/// Where next hops are learnt, and to whom.
+/// Source and destinations of next hops.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The source.
     pub source: routing::Settings,
-    /// Of each destination of the node's, in its order.
+    /// The neighbours of each destination, in the node's order.
     pub destinations: Vec<Neighbours>,
 }
 
-/// A destination, and the peers that may be the way to it.
+/// A destination, and the peers that may be its next hop.
 #[derive(Debug, Clone)]
 pub struct Neighbours {
     destination: IpAddr,
     peers: Vec<usize>,
-    /// Where each of these peers is.
+    /// Address of each peer.
     addresses: Vec<IpAddr>,
 }
 
 impl Neighbours {
-    /// None yet, for the node whose radio has this address.
+    /// No peers, for the destination whose radio has this address.
     pub fn of(destination: IpAddr) -> Self {
         Neighbours { destination, peers: Vec::new(), addresses: Vec::new() }
     }
@@ -37,13 +37,13 @@ impl Neighbours {
         self.addresses.push(address);
     }
 
-    /// Whether there are none.
+    /// Whether there are no peers.
     pub fn is_empty(&self) -> bool {
         self.peers.is_empty()
     }
 
-    /// Which peer is the next hop. Where there is no route, a destination that is a peer itself is tried as
-    /// one: it may be that the routing protocol does not run there.
+    /// The next hop. Without a route, a destination that is a peer itself is tried directly, because it may
+    /// not run the routing protocol.
     fn next_hop(&self, routes: &Routes) -> Option<usize> {
         let found = routes.neighbour_on_the_way(self.destination, &self.addresses);
         let itself = || self.addresses.iter().position(|address| *address == self.destination);
@@ -51,14 +51,14 @@ impl Neighbours {
     }
 }
 
-/// Follows a source on a thread of its own, until it is dropped.
+/// Follows a source in a thread of its own, until it is dropped.
 pub struct NextHops {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl NextHops {
-    /// Begins. A source that does not answer leaves the next hops as they are, and is asked again.
+    /// Starts. A source without an answer leaves the next hops unchanged, and is queried again.
     pub fn follow(settings: Settings, control: Control) -> std::io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (stop, stopped) = channel();
@@ -73,7 +73,7 @@ impl Drop for NextHops {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // it has nothing to say
+            // The thread returns nothing.
             let _ = thread.join();
         }
     }
@@ -93,7 +93,7 @@ fn follow(settings: &Settings, control: &Control, runtime: &tokio::runtime::Runt
                 answers = true;
             }
             Err(why) => {
-                // once, and not every second
+                // Logged once, not every second.
                 if std::mem::take(&mut answers) {
                     tracing::warn!("next hops stay as they are: {why}");
                 }

@@ -1,4 +1,4 @@
-//! Keys that were revoked: a file that outlives the node, one public key a line.
+//! Revoked keys: a file that outlives the node, with one public key a line.
 
 use node::PublicKey;
 use rustix::fs::{Mode, OFlags};
@@ -8,9 +8,9 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// Keys that a file may hold.
+/// The most keys in a file.
 const MAX_KEYS: usize = 4096;
-/// Bytes of the longest file that is read.
+/// The longest file.
 const MAX_BYTES: u64 = 1 << 20;
 
 /// The file of one node.
@@ -19,7 +19,7 @@ pub struct Revocations {
     file: PathBuf,
 }
 
-/// Why the file cannot be taken.
+/// Reason why the file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Unusable {
     /// The system refuses.
@@ -27,24 +27,24 @@ pub enum Unusable {
     Unreadable {
         /// The file.
         file: PathBuf,
-        /// What the system said.
+        /// The system's error.
         why: io::Error,
     },
-    /// A line is no key.
+    /// A line is not a key.
     #[error("line {line} of {} is no public key; write one a line, or take it out", .file.display())]
     NotAKey {
         /// The file.
         file: PathBuf,
-        /// Which line, from 1.
+        /// The line's number, from 1.
         line: usize,
     },
-    /// It grows without end.
+    /// The file is too long.
     #[error("{} holds more than {MAX_KEYS} keys; take out those of nodes that are no peers any more", .0.display())]
     TooMany(PathBuf),
 }
 
 impl Revocations {
-    /// In `file`, which need not be there.
+    /// Revocations in `file`, which may be absent.
     #[must_use]
     pub fn at(file: PathBuf) -> Self {
         Revocations { file }
@@ -56,12 +56,11 @@ impl Revocations {
         &self.file
     }
 
-    /// The keys in it. Of each line the first word counts; what follows a `#` is for people.
+    /// The keys in the file. The first word of each line counts; text behind a `#` is a comment.
     ///
     /// # Errors
     ///
-    /// Where there is a file that cannot be taken as a whole: a key that was revoked must not come back by a
-    /// broken line.
+    /// If the file cannot be read completely: a damaged line must not restore a revoked key.
     pub fn read(&self) -> Result<BTreeSet<PublicKey>, Unusable> {
         let file = || self.file.clone();
         let text = self.text()?;
@@ -86,12 +85,12 @@ impl Revocations {
         }
     }
 
-    /// Adds the key of a peer. The file is replaced as a whole: it has the key or is as it was, also after a
-    /// power cut.
+    /// Adds the key of a peer. The file is replaced atomically: even after a power cut it is either the new
+    /// or the old one.
     ///
     /// # Errors
     ///
-    /// What the file is unusable for, or what the system said when it was written.
+    /// A fault of the file, or the system's error while writing.
     pub fn add(&self, key: &PublicKey, name: &str) -> anyhow::Result<()> {
         let keys = self.read()?;
         if keys.contains(key) {
@@ -104,7 +103,7 @@ impl Revocations {
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
         }
-        // a name is one line here, whatever it is elsewhere
+        // A name is one line here, whatever it contains.
         let name: String = name.chars().filter(|letter| !letter.is_control()).collect();
         text.push_str(&format!("{key} # {name}\n"));
         self.replace(&text).map_err(|why| anyhow::anyhow!("cannot write {}: {why}", self.file.display()))

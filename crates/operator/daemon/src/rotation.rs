@@ -1,11 +1,11 @@
-//! The network's key replaced on a running node: sessions stay, and only handshakes change.
+//! Replacement of the network's key on a running node: sessions stay, and only handshakes change.
 
 use crate::config::Config;
 use node::{NetworkKey, PresharedKey, PublicKey};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The keys of a running node's network, and what its configuration says beside them.
+/// The keys of a running node's network, and the rest of its configuration.
 pub struct Rotation {
     keys: (NetworkKey, Option<NetworkKey>),
     preshared_keys: BTreeMap<PublicKey, PresharedKey>,
@@ -13,7 +13,7 @@ pub struct Rotation {
 }
 
 impl Rotation {
-    /// Of a node that starts by `config`.
+    /// The state of a node that starts by `config`.
     #[must_use]
     pub fn of(config: &Config) -> Self {
         let node = &config.node;
@@ -24,7 +24,7 @@ impl Rotation {
         }
     }
 
-    /// The network's keys by what its file says now, if they are others and nothing else has changed.
+    /// The network's new keys in its files, if they differ and nothing else has changed.
     pub fn take_up(&mut self, config: &Config) -> Option<(NetworkKey, Option<NetworkKey>)> {
         let now = Rotation::of(config);
         let keys_alone =
@@ -36,7 +36,7 @@ impl Rotation {
     }
 }
 
-/// What a file says beside where the network's keys are.
+/// The contents of a file without the network's key files.
 fn beside(path: &Path) -> toml::Table {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     let mut table: toml::Table = toml::from_str(&text).unwrap_or_default();

@@ -1,12 +1,11 @@
-//! What a program can no longer do once it reads from the network, whoever has got hold of it by then.
+//! Restrictions of a program, in force before it reads from the network, in case it is compromised later.
 //!
-//! Three things hold it, each of which only becomes tighter: [`rights`] (capabilities), [`files`] (Landlock)
-//! and [`calls`] (seccomp), by the [`Profile`] of what it is. All are in force before the first byte from the
-//! network is parsed, on the thread that begins all others. What a kernel does not have is told in the log
-//! and left out.
+//! Three mechanisms restrict it, and none can be relaxed: [`rights`] (capabilities), [`files`] (Landlock) and
+//! [`calls`] (seccomp), by its [`Profile`]. All are active before the first byte from the network is parsed,
+//! on the thread that starts all others. A mechanism that the kernel lacks is logged and skipped.
 //!
-//! A node begins anew in the same process when its configuration changes, and stays held: a node's profile is
-//! for what it does from start to end, its start included.
+//! A node restarts in the same process when its configuration changes, and stays restricted. Its profile thus
+//! covers its whole run, with its start.
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod calls;
@@ -20,18 +19,18 @@ pub use files::Files;
 
 use std::fs::File;
 
-/// What is held.
+/// The restricted program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Profile {
-    /// A node. It may become its own program again, and nothing else.
+    /// A node. It may execute its own program again, and no other.
     Tunnel,
-    /// A web cache. It may become no program.
+    /// A web cache. It may execute no program.
     Cache,
 }
 
-/// Holds this thread, and all that it begins from now on, to what `profile` does with `files`.
+/// Restricts this thread and its children to the actions of `profile` with `files`.
 pub fn enter(profile: Profile, files: &Files) {
-    // who began anew is held already, and the kernel bounds how often one can be held again
+    // A restarted process is already restricted, and the kernel bounds the number of restrictions.
     if is_entered() {
         return;
     }
@@ -45,7 +44,7 @@ pub fn enter(profile: Profile, files: &Files) {
     }
 }
 
-/// Whether this process is held already: the root folder cannot be listed, which everybody else may.
+/// Whether this process is already restricted: the root folder cannot be listed, which others may.
 fn is_entered() -> bool {
     File::open("/").is_err()
 }

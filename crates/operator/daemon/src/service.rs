@@ -1,4 +1,4 @@
-//! What a service manager is told (sd_notify), and what it asks for. Where there is none, nobody is told.
+//! Messages to a service manager (sd_notify), and its requests. Without one, nothing is sent.
 
 use crate::keeper::Keeper;
 use sd_notify::NotifyState;
@@ -6,27 +6,27 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Everything has been set up.
+/// Reports that everything is set up.
 pub fn is_ready() {
     tell(&[NotifyState::Ready]);
 }
 
-/// The node has answered. Told only where the manager wants to know, which then starts a node anew that has
-/// not for long.
+/// Reports that the node has answered, if the manager wants it. The manager restarts a node that stays
+/// silent.
 pub fn is_alive() {
     if sd_notify::watchdog_enabled().is_some() {
         tell(&[NotifyState::Watchdog]);
     }
 }
 
-/// Everything is being taken out.
+/// Reports that everything is being removed.
 pub fn stops() {
     tell(&[NotifyState::Stopping]);
 }
 
-/// Becomes this program anew, with the same arguments and process id: what a changed configuration takes. The
-/// program is the one that runs, also where another has taken its place on disk: a process that is held by a
-/// sandbox can become no other. It has `keeper` then. Returns only what went wrong.
+/// Executes this program again with the same arguments and process id, after a change of its configuration.
+/// It is the running program even if its file was replaced, because a sandboxed process can execute no other.
+/// The new program inherits `keeper`. Returns only after a failure.
 pub fn begin_anew(keeper: Option<&Keeper>) -> std::io::Error {
     if let Ok(now) = NotifyState::monotonic_usec_now() {
         tell(&[NotifyState::Reloading, now]);
@@ -45,7 +45,7 @@ pub fn begin_anew(keeper: Option<&Keeper>) -> std::io::Error {
     handed_on.err().unwrap_or_else(|| command.exec())
 }
 
-/// The program that runs, by its name if it still has that.
+/// The running program, by its name if that still exists.
 pub fn itself() -> PathBuf {
     let named = std::env::current_exe().ok().filter(|program| program.exists());
     named.unwrap_or_else(|| PathBuf::from("/proc/self/exe"))

@@ -1,5 +1,4 @@
-//! The status sockets of this machine: which nodes and web caches run here, and what a web cache says of
-//! itself.
+//! The status sockets of this machine: its running nodes and web caches, and a web cache's report.
 
 use anyhow::{Context, bail};
 use dashboard::figures::share;
@@ -11,15 +10,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use webcache::statistics::Answered;
 
-/// Where the sockets of nodes are that answer `overheard status` ...
+/// Folder of nodes' sockets for `overheard status`.
 pub const SOCKET_DIRECTORY: &str = "/run/overheard";
-/// ... and where those of web caches are, which run as another user.
+/// Folder of web caches' sockets; they run as another user.
 pub const CACHE_SOCKET_DIRECTORY: &str = "/run/overheard-cache";
 const PATIENCE: Duration = Duration::from_secs(4);
-/// The longest answer that is read.
+/// The longest answer.
 const ANSWER_BYTES: u64 = 16 << 20;
 
-/// What answers on a socket.
+/// The program at a socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A node.
@@ -44,11 +43,11 @@ pub fn here(kind: Kind) -> Vec<PathBuf> {
     sockets
 }
 
-/// The status socket of the node that is meant: named, that of a configuration, or the only one here.
+/// The status socket of the selected node: by name, by configuration, or the only one here.
 ///
 /// # Errors
 ///
-/// When no node runs here, several do, or the configuration is wrong.
+/// If no node runs here, several do, or the configuration is wrong.
 pub fn only_node(config: Option<&Path>, socket: Option<&Path>) -> anyhow::Result<PathBuf> {
     match (socket, config) {
         (Some(socket), _) => return Ok(socket.to_owned()),
@@ -66,11 +65,11 @@ pub fn only_node(config: Option<&Path>, socket: Option<&Path>) -> anyhow::Result
     }
 }
 
-/// Asks the web cache that answers on `path`.
+/// Queries the web cache at `path`.
 ///
 /// # Errors
 ///
-/// When it does not answer, or not in JSON.
+/// If it does not answer, or not in JSON.
 pub fn ask_cache(path: &Path) -> anyhow::Result<Value> {
     let no_answer = || format!("the cache on {} does not answer", path.display());
     let stream = UnixStream::connect(path).with_context(no_answer)?;
@@ -80,7 +79,7 @@ pub fn ask_cache(path: &Path) -> anyhow::Result<Value> {
     serde_json::from_str(&text).with_context(no_answer)
 }
 
-/// What every web cache that runs here and answers has done, in a line each.
+/// A line for every running web cache that answers.
 #[must_use]
 pub fn cache_lines() -> Vec<String> {
     here(Kind::Cache).iter().filter_map(|socket| Some(line(&ask_cache(socket).ok()?))).collect()
@@ -96,7 +95,7 @@ fn line(report: &Value) -> String {
     )
 }
 
-/// What a web cache's report tells in one place of how requests were answered; nothing where it does not.
+/// The counts of answers in one place of a web cache's report; zero if absent.
 #[must_use]
 pub fn answered(counts: &Value) -> Answered {
     Answered::deserialize(counts).unwrap_or_default()

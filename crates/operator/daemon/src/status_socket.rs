@@ -1,10 +1,9 @@
-//! The Unix socket through which a running node is asked: one connection a question, a line to ask, JSON to
-//! answer.
+//! The Unix socket of a running node: one request a connection, one line a request, JSON answers.
 //!
-//! `status` is answered by a [`Report`] that the node makes now; `history STEP SINCE` by a [`Series`] of what
-//! was kept, of steps of 1 or 10 seconds that ended later than that second of its uptime; `capture` by all
-//! that passes from then on ([`capture_stream`]). `revoke KEY` revokes a peer's key, and is answered by
-//! [`Revoked`], or by why not.
+//! `status` returns the node's current [`Report`]. `history STEP SINCE` returns a [`Series`] of steps of 1 or
+//! 10 seconds that ended after that second of its uptime. `capture` streams all traffic from then on
+//! ([`capture_stream`]). `revoke KEY` revokes a peer's key, and returns [`Revoked`] or the reason of a
+//! failure.
 
 use crate::capture_stream;
 use crate::config::Mistake;
@@ -24,23 +23,23 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long either end waits for the other.
+/// Timeout of either end.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// The longest question.
+/// The longest request.
 const QUESTION_BYTES: u64 = 64;
-/// The longest answer that is read.
+/// The longest answer.
 const ANSWER_BYTES: u64 = 64 << 20;
 const STATUS: &str = "status";
 const HISTORY: &str = "history";
 const CAPTURE: &str = "capture";
 const REVOKE: &str = "revoke";
 
-/// A peer's key was revoked.
+/// Result of a revocation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Revoked {
-    /// Where revoked keys are kept.
+    /// The file of revoked keys.
     pub file: PathBuf,
-    /// Why it could not be kept there.
+    /// Reason why the key is not saved there.
     pub not_saved: Option<String>,
 }
 
@@ -51,7 +50,7 @@ pub struct StatusSocket {
 }
 
 impl StatusSocket {
-    /// Refuses a path on which a node answers already, before anything is set up that the two would share.
+    /// Fails if a node already answers at `path`, before anything shared is set up.
     pub fn refuse_taken(path: &Path, config: &Path) -> Result<(), Mistake> {
         if UnixStream::connect(path).is_ok() {
             let what =
@@ -61,7 +60,7 @@ impl StatusSocket {
         Ok(())
     }
 
-    /// Makes the directory of `path` if need be.
+    /// Creates the directory of `path` if needed.
     pub fn make_folder(path: &Path, config: &Path) -> Result<(), Mistake> {
         let Some(directory) = path.parent() else { return Ok(()) };
         fs::DirBuilder::new().recursive(true).mode(0o755).create(directory).map_err(|why| {
@@ -70,8 +69,8 @@ impl StatusSocket {
         })
     }
 
-    /// Binds to `path`, whose directory is there. A socket that nobody answers on any more is replaced. That
-    /// it is there tells others that the tunnel is, too: everything else comes first.
+    /// Binds to `path` in an existing directory. A stale socket is replaced. The socket's presence means that
+    /// the tunnel runs, so it comes last.
     pub fn bind(path: &Path, config: &Path) -> Result<Self, Mistake> {
         Self::refuse_taken(path, config)?;
         let bound = UnixListener::bind(path).or_else(|why| match why.kind() {
@@ -87,7 +86,7 @@ impl StatusSocket {
         Ok(socket)
     }
 
-    /// Answers questions on a thread of its own until the process ends.
+    /// Answers requests in a thread of its own until the process ends.
     pub fn serve(
         &self,
         about: About,
@@ -152,7 +151,7 @@ fn answer(
     Ok(())
 }
 
-/// Keeps the key first: a node that is killed between the two comes up without the peer.
+/// Saves the key first, so that a node killed in between starts without the peer.
 fn revoke_here(key: &str, control: &Control, revocations: &Revocations) -> Result<Revoked, String> {
     let key: PublicKey = key.parse().map_err(|why: node::NotAKey| why.to_string())?;
     let status = control.status(PATIENCE).map_err(|why| why.to_string())?;
@@ -165,27 +164,27 @@ fn revoke_here(key: &str, control: &Control, revocations: &Revocations) -> Resul
     Ok(Revoked { file: revocations.file().to_owned(), not_saved })
 }
 
-/// Has the node that answers on `path` revoke a peer's key.
+/// Makes the node at `path` revoke a peer's key.
 ///
 /// # Errors
 ///
-/// When no node answers, or none of its peers has this key.
+/// If no node answers, or none of its peers has this key.
 pub fn revoke(path: &Path, key: &str) -> anyhow::Result<Revoked> {
     let answer: Result<Revoked, String> = put(path, &format!("{REVOKE} {key}"))?;
     answer.map_err(|why| anyhow::anyhow!("the key is not revoked: {why}"))
 }
 
-/// Asks the node that answers on `path` how it is.
+/// Requests the status of the node at `path`.
 pub fn ask(path: &Path) -> anyhow::Result<Report> {
     put(path, STATUS)
 }
 
-/// Asks it what has happened since a second of its uptime.
+/// Requests the node's history since a second of its uptime.
 pub fn ask_history(path: &Path, step: Step, since_seconds: f64) -> anyhow::Result<Series> {
     put(path, &format!("{HISTORY} {} {since_seconds}", step.seconds()))
 }
 
-/// Asks it for all that passes, as pcapng, until the stream is dropped.
+/// Requests all traffic as pcapng, until the stream is dropped.
 pub fn capture(path: &Path) -> anyhow::Result<UnixStream> {
     let mut stream = open(path)?;
     writeln!(stream, "{CAPTURE}")

@@ -1,4 +1,4 @@
-//! Runs a node: sets everything up or nothing, drives it, takes everything out.
+//! Runs a node: sets everything up or nothing, drives it, removes everything.
 
 use crate::config::{Config, Mistake, Product};
 use crate::keeper::{Keeper, Kept, Order, Rules};
@@ -24,23 +24,23 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
-/// How long the threads of a node may take to take up keys.
+/// Timeout of the threads' change of keys.
 const KEYS_WITHIN: Duration = Duration::from_secs(5);
 
-/// Whether what happens to a node is kept for those who look at it.
+/// Whether a node's history is kept for readers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Watched {
-    /// It is.
+    /// It is kept.
     Always,
-    /// It is not.
+    /// It is not kept.
     Never,
 }
 
-/// Runs the node of `config` until SIGINT or SIGTERM, and on SIGHUP anew if its file is still right. `trace`
-/// is where it writes what each packet refers to.
+/// Runs the node of `config` until SIGINT or SIGTERM. SIGHUP restarts it if its file is still valid. `trace`
+/// receives the references of each packet.
 ///
-/// What takes rights that a node does not need is begun first, by a keeper; then this process gives them up,
-/// and only then opens what others can send to.
+/// A keeper starts first for the privileged work. Then this process gives up its rights, and only afterwards
+/// opens its sockets.
 pub fn run(mut config: Config, trace: Option<&Path>, watched: Watched) -> anyhow::Result<()> {
     let threads = config.threads.min(config.node.peers.len()).max(1);
     let (control, inboxes) = io::control(threads)?;
@@ -55,10 +55,10 @@ pub fn run(mut config: Config, trace: Option<&Path>, watched: Watched) -> anyhow
     config.node.trace = trace.is_some();
     config.node.handshakes_above = microseconds_since_1970();
     StatusSocket::refuse_taken(&config.status_socket, &config.path)?;
-    // begun first and dropped last: routes name what it loads
+    // The keeper starts first and ends last, because routes name its congestion control.
     let (keeper, boosted) = begin_keeper(&mut config)?;
     StatusSocket::make_folder(&config.status_socket, &config.path)?;
-    // where it cannot be made, whoever revokes a key is told
+    // If the folder cannot be created, a revocation reports it.
     let _ = config.revocations.file().parent().map(std::fs::create_dir_all);
     if let Some(files) = &config.files {
         if let Err(why) = rights::keep(rights::OF_A_NODE) {
@@ -66,7 +66,7 @@ pub fn run(mut config: Config, trace: Option<&Path>, watched: Watched) -> anyhow
         }
         sandbox::enter(Profile::Tunnel, files);
     }
-    // begins here: threads are held as the one that began them
+    // Threads start after this point and inherit the restrictions.
     let rotation = Rotation::of(&config);
     let begin_anew =
         heed_signals(signals, control.clone(), (config.path.clone(), rotation), keeper.is_some())?;
@@ -125,12 +125,12 @@ pub fn run(mut config: Config, trace: Option<&Path>, watched: Watched) -> anyhow
     Ok(())
 }
 
-/// Has a keeper do what the configuration asks for that takes rights, if it asks for anything: with what
-/// `status` says of the boosted congestion control.
+/// Starts a keeper for the configuration's privileged work, if there is any. Returns it with the status text
+/// of the boosted congestion control.
 fn begin_keeper(config: &mut Config) -> anyhow::Result<(Option<Keeper>, Option<String>)> {
     let wanted = boost::wanted(config);
     let rules = config.split.as_mut().and_then(|split| {
-        // the keeper puts them in, and nobody else
+        // Only the keeper installs them.
         std::mem::take(&mut split.rules).then(|| Rules::from(&split.plan))
     });
     let order =
@@ -148,14 +148,14 @@ fn begin_keeper(config: &mut Config) -> anyhow::Result<(Option<Keeper>, Option<S
     Ok((keeper, boosted))
 }
 
-/// Whether a configuration asks for what only a keeper can do.
+/// Whether a configuration needs a keeper.
 fn needs_keeper(config: &Config) -> bool {
     config.boost.is_some() || config.split.as_ref().is_some_and(|split| split.rules)
 }
 
-/// A signal that has come, or comes, makes the driver return, however far the start has come; SIGHUP only if
-/// the configuration in the file is right, and asks for no keeper where there is none. Whether it is then to
-/// begin anew: where nothing but the network's keys has changed, the running node takes them up.
+/// Stops the driver at a signal, at any stage of the start. SIGHUP counts only if the file is valid, and
+/// needs a keeper only if there is one. Returns whether to restart. If only the network's keys changed, the
+/// running node adopts them.
 fn heed_signals(
     mut signals: Signals,
     control: Control,
@@ -204,7 +204,7 @@ fn heed_signals(
     Ok(begin_anew)
 }
 
-/// Which key of the configuration the machine's refusal is about.
+/// Adds the key of the configuration to the machine's refusal.
 fn explain(config: &Config, why: io::Error) -> anyhow::Error {
     use io::Error::*;
     let key = match &why {
@@ -220,7 +220,7 @@ fn explain(config: &Config, why: io::Error) -> anyhow::Error {
     Mistake::at(&config.path, key, why).into()
 }
 
-/// One JSON object a line. A trace that cannot be written any more must not stop the tunnel.
+/// Writes one JSON object a line. A failed write must not stop the tunnel.
 fn write_trace(out: &mut impl Write, event: &Event) {
     let line = match event {
         Event::Sent(sent) => serde_json::json!({
@@ -245,7 +245,7 @@ fn write_trace(out: &mut impl Write, event: &Event) {
     }
 }
 
-/// Rises from boot to boot where the machine's clock does.
+/// The boot number, which rises as far as the machine's clock does.
 fn microseconds_since_1970() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_micros()).unwrap_or(u64::MAX)

@@ -1,5 +1,5 @@
-//! Asks the node once a second how it is, for whoever looks at what has happened: the page, `overheard top`,
-//! and the service manager, which hears nothing more of a node that does not answer and starts it anew.
+//! Polls the node once a second for the page, `overheard top`, and the service manager, which restarts a node
+//! without answers.
 
 use crate::config::{Config, Mistake};
 use crate::{service, sockets};
@@ -12,29 +12,29 @@ use io::Control;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a step is, and how long an answer may take.
+/// Length of a step, and timeout of an answer.
 const STEP: Duration = Duration::from_secs(1);
 
-/// What is opened before the node runs.
+/// State opened before the node runs.
 pub struct Watch {
     known: Arc<Known>,
     page: Option<Page>,
 }
 
 impl Watch {
-    /// Opens the page that the configuration asks for.
+    /// Opens the configured page.
     pub fn open(config: &Config) -> Result<Self, Mistake> {
         let known = Known::new(History::new(AirTime::at(config.radio_bits_per_second as f64)));
         let page = config.dashboard.as_ref().map(|it| it.open(&config.path, "[dashboard]")).transpose()?;
         Ok(Watch { known, page })
     }
 
-    /// What is known of the node.
+    /// The node's state.
     pub fn known(&self) -> Arc<Known> {
         self.known.clone()
     }
 
-    /// Watches, on a thread of its own until the process ends.
+    /// Watches in a thread of its own until the process ends.
     pub fn begin(self, about: About, control: Control) -> anyhow::Result<()> {
         let Watch { known, page } = self;
         if let Some(page) = page {
@@ -49,8 +49,8 @@ impl Watch {
                     known.note(Report { about: about.clone(), snapshot, split: None });
                     service::is_alive();
                 }
-                // what was missed, as while the machine slept, is not made up for: two questions close to
-                // each other would make a rate of what came in a burst
+                // Missed polls (as during sleep) are not repeated: two close polls would turn a burst into a
+                // rate.
                 let now = Instant::now();
                 next = if next + STEP > now { next + STEP } else { now + STEP };
                 std::thread::sleep(next - now);
@@ -64,8 +64,8 @@ impl Watch {
     }
 }
 
-/// Asks the web caches that run here how they are, while somebody looks at the page. On a thread of its own:
-/// one that answers late must not make it look as if the node did.
+/// Polls the running web caches while the page has readers. It has its own thread, so that a slow cache does
+/// not make the node look slow.
 fn watch_caches(known: Arc<Known>) -> anyhow::Result<()> {
     let watch = move || {
         loop {

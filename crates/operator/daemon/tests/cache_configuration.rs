@@ -1,5 +1,4 @@
-//! Mistakes in a configuration: each names its key and the mend, and a configuration that makes sense is
-//! understood.
+//! Mistakes in a configuration, each with its key and the remedy, and valid configurations.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,7 +1,7 @@
-//! What an operator looks at: what has happened to a node or a cache ([`node`], [`cache`]).
+//! The operator's view: the history of a node or a cache ([`node`], [`cache`]).
 
 #![forbid(unsafe_code)]
-// What serves pages waits for those who ask.
+// The page's server waits for requests.
 #![allow(clippy::disallowed_methods)]
 
 pub mod cache;

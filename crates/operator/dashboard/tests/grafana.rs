@@ -1,4 +1,4 @@
-//! The dashboard for Grafana asks for metrics that there are.
+//! The dashboard for Grafana uses existing metrics.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-/// What a real node with one peer tells.
+/// The metrics of a real node with one peer.
 fn told() -> String {
     let key = |byte: u8| STANDARD.encode([byte; 32]);
     let other: PrivateKey = key(2).parse().unwrap();
@@ -69,8 +69,7 @@ fn every_metric_that_the_dashboard_asks_for_is_told_by_a_node() {
         .collect();
     assert!(asked.len() > 10, "{asked:?}");
     let told = told();
-    // a node that has no session yet knows neither loss nor round trip: then only the help says that there
-    // are such
+    // A node without a session has neither loss nor round trip, so only their help text appears.
     for name in asked {
         let family = name.strip_suffix("_total").unwrap_or(name);
         assert!(told.contains(&format!("# TYPE {family} ")), "{name} is not told:\n{told}");

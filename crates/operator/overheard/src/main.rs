@@ -1,9 +1,9 @@
-//! The `overheard` program: one file a subcommand under [`commands`]. Nodes run by the crate `daemon`, web
-//! caches by `webcache`, and what both programs do on a terminal is the crate `console`'s.
+//! The `overheard` program: one file for each subcommand under [`commands`]. The crate `daemon` runs nodes,
+//! `webcache` runs web caches, and `console` has the parts that both programs share on a terminal.
 
 #![forbid(unsafe_code)]
 #![deny(clippy::print_stdout, clippy::print_stderr)] // see `console::output`
-// The program is a driver: it may read clocks and wait.
+// A driver may read clocks and wait.
 #![allow(clippy::disallowed_methods)]
 
 mod commands;

@@ -1,4 +1,4 @@
-//! Who may ask.
+//! Access control.
 
 use super::{Answer, said};
 use base64::Engine;
@@ -7,7 +7,7 @@ use hyper::header::{AUTHORIZATION, HOST, HeaderValue, WWW_AUTHENTICATE};
 use hyper::{HeaderMap, StatusCode};
 use std::net::IpAddr;
 
-/// What somebody is told who may not.
+/// The answer to an unauthorized request.
 pub fn refused(fields: &HeaderMap, token: Option<&str>) -> Option<Answer> {
     match token {
         Some(token) if !bears(fields, token) => {
@@ -26,7 +26,7 @@ pub fn refused(fields: &HeaderMap, token: Option<&str>) -> Option<Answer> {
     }
 }
 
-/// Whether the token is there, in either of its two forms.
+/// Whether the token is present, in either form.
 fn bears(fields: &HeaderMap, token: &str) -> bool {
     let Some(given) = fields.get(AUTHORIZATION).map(HeaderValue::as_bytes) else { return false };
     if let Some(given) = given.strip_prefix(b"Bearer ") {
@@ -38,14 +38,14 @@ fn bears(fields: &HeaderMap, token: &str) -> bool {
     password.is_some_and(|password| is_same(password, token.as_bytes()))
 }
 
-/// Compared in a time that tells nothing of where they differ.
+/// Compares in constant time.
 fn is_same(given: &[u8], token: &[u8]) -> bool {
     let differs = given.iter().zip(token).fold(0, |differs, (a, b)| differs | (a ^ b));
     given.len() == token.len() && differs == 0
 }
 
-/// Whether the question is for an address or for `localhost`, and not for a name that somebody else could
-/// lead here.
+/// Whether the request is for an address or for `localhost`, and not for a name that a third party could
+/// point here.
 fn is_for_this_machine(fields: &HeaderMap) -> bool {
     let Some(host) = fields.get(HOST).and_then(|host| host.to_str().ok()) else { return false };
     let name = match host.rsplit_once(':') {

@@ -1,4 +1,4 @@
-//! Figures for people to read.
+//! Figures as text.
 
 use std::time::Duration;
 
@@ -23,13 +23,13 @@ pub fn bits_per_second(rate: f64) -> String {
     scaled(rate, &["bit/s", "kbit/s", "Mbit/s", "Gbit/s"])
 }
 
-/// A share of 1.
+/// A share of 1 as a percentage.
 #[must_use]
 pub fn percent(share: f64) -> String {
     format!("{:.1}%", 100.0 * share)
 }
 
-/// A share that is none where the whole is nothing.
+/// A share as a percentage; "-" if the whole is 0.
 #[must_use]
 pub fn share(part: f64, whole: f64) -> String {
     if whole > 0.0 { percent(part / whole) } else { "-".to_owned() }

@@ -1,7 +1,7 @@
-//! What pages share: the script that draws charts, the library that it draws with (uPlot, whose licence
-//! stands beside it), the style and the icon.
+//! Files that pages share: the script that draws charts, its library (uPlot, with its licence), the style and
+//! the icon.
 
-/// A file of a page: its path, its media type, and what is in it.
+/// A file of a page: path, media type, and contents.
 pub type File = (&'static str, &'static str, &'static str);
 
 /// The files.
@@ -13,7 +13,7 @@ pub const FILES: [File; 5] = [
     ("/uPlot.js", "text/javascript; charset=utf-8", include_str!("../assets/uPlot.iife.min.js")),
 ];
 
-/// The file that is asked for, of `own` and of those that pages share.
+/// The requested file, among `own` and the shared ones.
 #[must_use]
 pub fn asked_for(question: crate::Question<'_>, own: &[File]) -> Option<crate::Answer> {
     let (_, kind, text) = own.iter().chain(&FILES).find(|(path, ..)| *path == question.path)?;

@@ -1,15 +1,15 @@
 //! The port on which a program answers its operator.
 //!
-//! On a loopback address anybody on this machine may ask, elsewhere whoever bears the token: as
-//! `Authorization: Bearer`, or as the password of any user, which is what browsers ask a person for. A page
-//! of somebody else's that a browser here has open must not be able to ask, by a name that leads to the
-//! loopback address: so a question without a token has to be for an address or for `localhost`. What is on a
-//! page comes from the program alone, and a policy (CSP) holds browsers to that.
+//! On a loopback address everybody on this machine may ask; elsewhere a request needs the token. It is in
+//! `Authorization: Bearer`, or is the password of any user, because browsers ask for that. A foreign page in
+//! a local browser must not reach the port by a name that resolves to the loopback address. A request without
+//! a token must therefore be for an address or for `localhost`. A page has only the program's own content,
+//! and a policy (CSP) enforces that in browsers.
 //!
-//! Strangers who connect and say nothing, or say it slowly, keep nobody out (`places`).
+//! Strangers that connect and send nothing, or send slowly, block nobody (`places`).
 //!
-//! What is answered is the program's: it is given a [`Question`] and makes an [`Answer`] by [`said`]. What
-//! several pages are made of stands in [`files`], and the last hour that they draw in a [`ring`].
+//! The program supplies the answers: it receives a [`Question`] and makes an [`Answer`] by [`said`].
+//! [`files`] has the pages' shared files, and [`ring`] the last hour.
 
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods)] // it serves sockets, and waits
@@ -39,39 +39,39 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The longest time until a question has come whole ...
+/// The longest time until a request is complete.
 const QUESTION: Duration = Duration::from_secs(5);
-/// ... and until its answer has gone.
+/// The longest time until its answer is sent.
 const WHOLE: Duration = Duration::from_secs(30);
-/// The longest head of a question, in bytes.
+/// The longest head of a request, in bytes.
 const HEAD_BYTES: usize = 16 << 10;
-/// How long those who wait are heard before one of them gives way to a newcomer: each then had 24 such times
-/// at least to say its question.
+/// The time before a waiting connection gives way to a newcomer. Each then had at least 24 such times to send
+/// its request.
 const HEARING: Duration = Duration::from_millis(2);
-/// The system is out of descriptors: others have to end first.
+/// Pause without free descriptors: other connections must end first.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Nothing that does not come from here; no frame around it.
+/// Content from this port only, and no embedding in frames.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; \
      frame-ancestors 'none'";
 
-/// What is asked, by somebody who may.
+/// An authorized request.
 #[derive(Debug, Clone, Copy)]
 pub struct Question<'a> {
     /// The path, `/` for the page itself.
     pub path: &'a str,
-    /// What stands behind the question mark; empty without one.
+    /// The query behind the question mark; empty without one.
     pub query: &'a str,
 }
 
 impl Question<'_> {
-    /// What the query gives a key.
+    /// The value of a key in the query.
     #[must_use]
     pub fn value(&self, key: &str) -> Option<&str> {
         self.query.split('&').find_map(|pair| pair.strip_prefix(key)?.strip_prefix('='))
     }
 }
 
-/// What is answered.
+/// An answer.
 pub type Answer = Response<Full<Bytes>>;
 
 /// The port.
@@ -82,27 +82,27 @@ pub struct Page {
 }
 
 impl Page {
-    /// Opens the port. Whoever asks has to bear `token`, if there is one.
+    /// Opens the port. Requests need `token`, if there is one.
     ///
     /// # Errors
     ///
-    /// What the system said.
+    /// The system's error.
     pub fn open(address: SocketAddr, token: Option<String>) -> io::Result<Self> {
         let socket = TcpListener::bind(address)?;
         socket.set_nonblocking(true)?;
         Ok(Page { socket, token })
     }
 
-    /// Where it is open.
+    /// Its address.
     ///
     /// # Errors
     ///
-    /// What the system said.
+    /// The system's error.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.socket.local_addr()
     }
 
-    /// Answers for ever, as `answer` does.
+    /// Answers without end, by `answer`.
     pub async fn serve(self, answer: impl Fn(Question<'_>) -> Answer + Send + Sync + 'static) {
         let Ok(socket) = tokio::net::TcpListener::from_std(self.socket) else { return };
         let served = Arc::new((self.token, answer));
@@ -136,7 +136,7 @@ impl Page {
     }
 }
 
-/// The answer to a request, if whoever asks may; then `allowed` is called first.
+/// The answer to a request. For an authorized one, `allowed` is called first.
 fn answered<B>(
     request: &Request<B>,
     token: Option<&str>,
@@ -154,7 +154,7 @@ fn answered<B>(
     answer(Question { path: uri.path(), query: uri.query().unwrap_or_default() })
 }
 
-/// An answer of a media type, with what protects whoever reads it.
+/// An answer of a media type, with protective headers.
 pub fn said(status: StatusCode, kind: &'static str, text: impl Into<Bytes>) -> Answer {
     let mut answer = Response::new(Full::new(text.into()));
     *answer.status_mut() = status;

@@ -1,18 +1,18 @@
-//! Places for connections, of which no stranger can hold the last one.
+//! Permits for connections, of which strangers cannot hold the last one.
 //!
-//! A connection *waits* until its question is allowed and is *served* from then on. Both are bounded, and a
-//! newcomer never waits for others: where there is no room, the oldest of its own address or of all gives
-//! way. An operator says the whole question at once; whoever is slow is the oldest soon.
+//! A connection *waits* until its request is authorized, and is then *served*. Both numbers are bounded, and
+//! a newcomer never waits: without room, the oldest connection of its own address or of all is closed. An
+//! operator sends the whole request at once, while a slow sender soon is the oldest.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
-/// Connections that wait.
+/// The most waiting connections.
 const WAITING: usize = 128;
-/// ... and of them those of one address: four browsers, which open six each.
+/// The most waiting connections of one address: four browsers with six each.
 const WAITING_EACH: usize = 24;
-/// Connections that are served.
+/// The most served connections.
 const SERVED: usize = 32;
 
 #[derive(Debug)]
@@ -22,7 +22,7 @@ struct Entry {
     leave: Arc<Notify>,
 }
 
-/// In the order of arrival.
+/// Connections in order of arrival.
 #[derive(Debug, Default)]
 struct State {
     next: u64,
@@ -30,11 +30,11 @@ struct State {
     served: Vec<Entry>,
 }
 
-/// All places.
+/// All permits.
 #[derive(Debug, Clone, Default)]
 pub struct Places(Arc<Mutex<State>>);
 
-/// A connection's place, given back when dropped.
+/// A connection's permit, returned when dropped.
 #[derive(Debug)]
 pub struct Place {
     places: Places,
@@ -47,14 +47,14 @@ impl Places {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether somebody has to give way for a newcomer from this address.
+    /// Whether a newcomer from this address displaces another connection.
     pub fn are_taken(&self, from: IpAddr) -> bool {
         let (from, state) = (whose(from), self.state());
         state.waiting.len() >= WAITING
             || state.waiting.iter().filter(|entry| entry.from == from).count() >= WAITING_EACH
     }
 
-    /// A place to wait at.
+    /// A permit to wait.
     pub fn enter(&self, from: IpAddr) -> Place {
         let (from, leave) = (whose(from), Arc::new(Notify::new()));
         let mut state = self.state();
@@ -74,7 +74,7 @@ impl Places {
 }
 
 impl Place {
-    /// The question is allowed: strangers can no longer take this place.
+    /// Marks the request as authorized, so that strangers cannot displace it.
     pub fn serve(&self) {
         let mut state = self.places.state();
         let Some(at) = state.waiting.iter().position(|entry| entry.number == self.number) else { return };
@@ -85,7 +85,7 @@ impl Place {
         state.served.push(entry);
     }
 
-    /// Ends when this place is somebody else's.
+    /// Returns when this permit is displaced.
     pub async fn is_lost(&self) {
         self.leave.notified().await;
     }
@@ -101,7 +101,7 @@ impl Drop for Place {
     }
 }
 
-/// Who is behind an address: IPv6 gives each host a network of 64 bits to choose addresses from.
+/// The owner of an address: an IPv6 host chooses addresses from a network of 64 bits.
 fn whose(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => address.into(),
@@ -141,7 +141,7 @@ mod tests {
             (0..1000_u32).map(|number| places.enter(IpAddr::from(number.to_be_bytes()))).collect();
         assert!(!is_lost(&operator));
         assert_eq!(strangers.iter().filter(|place| !is_lost(place)).count(), WAITING);
-        // others that may ask take turns
+        // Other authorized connections take turns.
         for place in strangers.iter().filter(|place| !is_lost(place)).take(SERVED) {
             place.serve();
         }

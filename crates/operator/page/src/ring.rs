@@ -1,9 +1,7 @@
-//! The last hour: what happened in each step, in rings of ten minutes of seconds and of an hour of ten
-//! seconds.
+//! The last hour by steps, in rings of ten minutes of seconds and of an hour of ten seconds.
 //!
-//! A program says about once a second what has happened since it said so before: one [`Sample`] for each
-//! *track*, such as a peer. Whoever wants to draw that gets the steps that are newer than those that it has,
-//! by columns.
+//! About once a second a program adds one [`Sample`] for each *track*, such as a peer. A reader gets the
+//! steps newer than its own, by columns.
 
 use crate::{Answer, Question, StatusCode, json, said};
 use serde::Serialize;
@@ -11,17 +9,17 @@ use std::collections::VecDeque;
 
 mod columns;
 
-/// How long steps are.
+/// Length of steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Step {
-    /// A second each, for ten minutes.
+    /// One second, for ten minutes.
     Second,
-    /// Ten seconds each, for an hour.
+    /// Ten seconds, for an hour.
     TenSeconds,
 }
 
 impl Step {
-    /// Its length. Steps are a little longer where the program was asked late.
+    /// Its length. Steps are a little longer if the program was polled late.
     #[must_use]
     pub const fn seconds(self) -> u32 {
         match self {
@@ -30,7 +28,7 @@ impl Step {
         }
     }
 
-    /// The step of so many seconds, if there is one.
+    /// The step with this many seconds, if there is one.
     #[must_use]
     pub const fn of_seconds(seconds: u32) -> Option<Self> {
         match seconds {
@@ -40,7 +38,7 @@ impl Step {
         }
     }
 
-    /// How many are kept.
+    /// The most steps kept.
     #[must_use]
     pub const fn most(self) -> usize {
         match self {
@@ -50,7 +48,7 @@ impl Step {
     }
 }
 
-/// Answers a question for steps with the `series` of a length that ended later than a second of the program's
+/// Answers a request for steps with the `series` of a length that ended after a second of the program's
 /// uptime.
 #[must_use]
 pub fn answer<T: Serialize>(question: Question<'_>, series: impl FnOnce(Step, f64) -> T) -> Answer {
@@ -62,15 +60,15 @@ pub fn answer<T: Serialize>(question: Question<'_>, series: impl FnOnce(Step, f6
     }
 }
 
-/// What happened in one step. [`columns!`](crate::columns) makes one.
+/// Counts and states of one step. [`columns!`](crate::columns) defines one.
 pub trait Sample: Copy + Default {
-    /// Samples by columns, as they travel.
+    /// Samples by columns, for transfer.
     type Columns: Default;
 
-    /// Adds what happened in a later step.
+    /// Adds a later step.
     fn then(&mut self, later: &Self);
 
-    /// Puts this step behind those in `columns`.
+    /// Appends this step to `columns`.
     fn push_to(&self, columns: &mut Self::Columns);
 }
 
@@ -78,7 +76,7 @@ pub trait Sample: Copy + Default {
 #[derive(Debug)]
 struct Ring<S> {
     step: Step,
-    /// When each ended, and how long it was, in seconds of the program's uptime.
+    /// End and duration of each step, in seconds of the program's uptime.
     times: VecDeque<(f64, f64)>,
     tracks: Vec<VecDeque<S>>,
 }
@@ -110,13 +108,12 @@ pub struct Rings<S> {
     uptime_seconds: f64,
     seconds: Ring<S>,
     ten_seconds: Ring<S>,
-    /// A step of ten seconds that is being made of steps of one: how long it is so far, and what happened in
-    /// it.
+    /// The current step of ten seconds: its duration so far, and its samples.
     begun: (f64, Vec<S>),
 }
 
 impl<S: Sample> Default for Rings<S> {
-    /// Of a program that begins.
+    /// The rings of a program that starts.
     fn default() -> Self {
         Rings {
             uptime_seconds: 0.0,
@@ -128,14 +125,13 @@ impl<S: Sample> Default for Rings<S> {
 }
 
 impl<S: Sample> Rings<S> {
-    /// Whether a step that ends then ends later than those that are known.
+    /// Whether a step that ends at this time is newer than the known ones.
     #[must_use]
     pub fn is_later(&self, uptime_seconds: f64) -> bool {
         uptime_seconds > self.uptime_seconds
     }
 
-    /// Takes what has happened since the last step, in each track, and until when that was. What is not later
-    /// than what is known is no news.
+    /// Adds the samples of a step for each track, and its end. An old step is ignored.
     pub fn push(&mut self, uptime_seconds: f64, samples: &[S]) {
         if !self.is_later(uptime_seconds) {
             return;
@@ -147,14 +143,14 @@ impl<S: Sample> Rings<S> {
         *seconds += passed;
         begun.resize(samples.len(), S::default());
         begun.iter_mut().zip(samples).for_each(|(begun, sample)| begun.then(sample));
-        // half a step early is nearer than half a step late
+        // Half a step early is nearer than half a step late.
         if *seconds > f64::from(Step::TenSeconds.seconds()) - 0.5 {
             let (seconds, begun) = std::mem::take(&mut self.begun);
             self.ten_seconds.push((uptime_seconds, seconds), &begun);
         }
     }
 
-    /// The steps of one length that ended later than `since_seconds` of the program's uptime.
+    /// The steps of one length that ended after `since_seconds` of the program's uptime.
     #[must_use]
     pub fn newer(&self, step: Step, since_seconds: f64) -> Newer<S::Columns> {
         let ring = match step {
@@ -179,13 +175,13 @@ impl<S: Sample> Rings<S> {
 /// Steps of one length, by columns.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Newer<C> {
-    /// How long the program has run.
+    /// The program's uptime.
     pub uptime_seconds: f64,
-    /// When each step ended, by the program's uptime.
+    /// End of each step, by the program's uptime.
     pub end_seconds: Vec<f64>,
-    /// How long each was.
+    /// Duration of each step.
     pub seconds: Vec<f64>,
-    /// What happened in them, in each track.
+    /// The samples of each track.
     pub tracks: Vec<C>,
 }
 

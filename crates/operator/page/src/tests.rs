@@ -83,7 +83,7 @@ fn connect(from: IpAddr, to: SocketAddr) -> io::Result<TcpStream> {
     Ok(socket.into())
 }
 
-/// What the operator is answered, and after how long.
+/// The answer to the operator, and its delay.
 fn answer_to_operator(from: IpAddr, to: SocketAddr) -> (String, Duration) {
     let began = std::time::Instant::now();
     let mut stream = connect(from, to).unwrap();
@@ -94,7 +94,7 @@ fn answer_to_operator(from: IpAddr, to: SocketAddr) -> (String, Duration) {
     (answer, began.elapsed())
 }
 
-/// Asks as the operator while 500 strangers hold connections and come again when they are sent away.
+/// Sends the operator's request while 500 strangers hold connections and return when they are closed.
 fn asks_among_strangers(address_of: impl Fn(usize) -> IpAddr + Sync, operator: IpAddr) {
     let page = Page::open("127.0.0.1:0".parse().unwrap(), Some(TOKEN.to_owned())).unwrap();
     let to = page.address().unwrap();
@@ -104,7 +104,7 @@ fn asks_among_strangers(address_of: impl Fn(usize) -> IpAddr + Sync, operator: I
     let stranger = |number: usize| -> Option<TcpStream> {
         let mut stream = connect(address_of(number), to).ok()?;
         stream.set_nonblocking(true).ok()?;
-        // a part of a question: some say nothing, some a line, some a field
+        // Part of a request: some send nothing, some a line, some a field.
         let parts = ["", "GET / HTTP/1.1\r\n", "GET / HTTP/1.1\r\nHost: a\r\nX-Slow: "];
         stream.write_all(parts[number % parts.len()].as_bytes()).ok()?;
         came.fetch_add(1, Ordering::Relaxed);

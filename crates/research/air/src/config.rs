@@ -1,4 +1,4 @@
-//! What a link is like: the configuration of one direction, and what can be wrong with it.
+//! The configuration of one direction of a link, and its possible errors.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::mahimahi::{CapacityTrace, MalformedTrace};
 use crate::milliseconds::{self, LONGEST};
 use crate::timing::{Standard, Timing, UnknownRate};
 
-/// One direction of a link. As it is by default it carries everything at once and unharmed.
+/// One direction of a link. The default carries everything without delay and damage.
 ///
 /// In TOML:
 ///
@@ -30,24 +30,24 @@ use crate::timing::{Standard, Timing, UnknownRate};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LinkConfig {
-    /// How fast frames are put on the air. At once if absent. Excludes `trace` and `radio`.
+    /// Transmission rate; unlimited if absent. Excludes `trace` and `radio`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Bitrate>,
     /// From the end of a frame's transmission to its delivery; `delay_ms` in files, at most a day.
     #[serde(rename = "delay_ms", with = "milliseconds")]
     pub delay: Duration,
-    /// How many bytes may wait for the transmitter, besides the frame that it is sending. What does not fit
-    /// is dropped from the tail.
+    /// Bytes that may wait for the transmitter, besides the frame in transmission. The queue drops from the
+    /// tail.
     pub queue_bytes: usize,
-    /// Which frames the air loses.
+    /// Losses on the air.
     pub loss: LossConfig,
-    /// Which frames others overtake.
+    /// Frames that others overtake.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reorder: Option<ReorderConfig>,
-    /// Probability that a delivered frame is delivered twice, the copy straight after the original. As if the
-    /// network had done it: the copy takes no air time.
+    /// Probability that a delivered frame is delivered twice, the copy directly after the original. The copy
+    /// takes no air time, as if the network had made it.
     pub duplicate: f64,
-    /// Probability that one bit of a delivered frame, any of them alike, is flipped.
+    /// Probability that one bit of a delivered frame is flipped; all bits are equally likely.
     pub corrupt: f64,
     /// Recorded capacity in place of a rate. Excludes `rate` and `radio`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,8 +55,8 @@ pub struct LinkConfig {
     /// 802.11 in place of a rate. Excludes `rate` and `trace`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub radio: Option<RadioConfig>,
-    /// Bytes that a frame costs the air beyond its own: they take time at `rate`, `trace` or `radio`, and
-    /// they expose the frame to losses that depend on length. The counters leave them out.
+    /// Bytes that a frame costs the air beyond its own. They take time at `rate`, `trace` or `radio`, and add
+    /// to the length for losses that depend on it. The counters omit them.
     pub overhead_bytes: usize,
 }
 
@@ -81,34 +81,34 @@ impl Default for LinkConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReorderConfig {
-    /// That a frame is held back.
+    /// Probability that a frame is held back.
     pub probability: f64,
-    /// For how long, beyond the link's delay; `extra_delay_ms` in files, at most a day.
+    /// Time beyond the link's delay; `extra_delay_ms` in files, at most a day.
     #[serde(rename = "extra_delay_ms", with = "milliseconds")]
     pub extra_delay: Duration,
 }
 
-/// A recording of capacity, or the name of its file.
+/// A recording of capacity, or its file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CapacityConfig {
-    /// Where the recording is, in the format of [`crate::mahimahi`]. This crate reads no files:
-    /// [`LinkConfig::load_trace`] puts the recording here before a link is made of it.
+    /// The recording's file, in the format of [`crate::mahimahi`]. This crate reads no files:
+    /// [`LinkConfig::load_trace`] inserts the recording before a link is made.
     File(PathBuf),
     /// The recording itself.
     OpportunitiesMs(CapacityTrace),
 }
 
-/// A radio of 802.11 that has the channel to itself, the other direction's radio included: see
-/// [`crate::timing`] for what a frame costs. The frames of the link are taken for Ethernet's.
+/// An 802.11 radio that shares the channel with no other radio, not even that of the other direction.
+/// [`crate::timing`] gives the cost of a frame. The link's frames count as Ethernet's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RadioConfig {
-    /// Which amendment's times hold.
+    /// The amendment of its times.
     pub standard: Standard,
     /// The rate of data frames, one of the standard's.
     pub rate: Bitrate,
-    /// How often a frame is tried again after the first time, at most [`RadioConfig::MOST_RETRIES`].
+    /// The most retries of a frame, at most [`RadioConfig::MOST_RETRIES`].
     #[serde(default = "RadioConfig::usual_retry_limit")]
     pub retry_limit: u8,
 }
@@ -122,21 +122,21 @@ impl RadioConfig {
     }
 }
 
-/// A configuration that no link can have. Each text names the key and what it may be.
+/// An invalid configuration. Each text names the key and its valid values.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ConfigError {
-    /// A probability outside [0, 1], or no number.
+    /// A probability outside [0, 1], or not a number.
     #[error("{key} is {value}: a probability is between 0 and 1")]
     Probability {
-        /// Which key.
+        /// The key.
         key: &'static str,
-        /// What it is set to.
+        /// Its value.
         value: f64,
     },
     /// A time beyond a day.
     #[error("{key} is longer than a day")]
     Time {
-        /// Which key.
+        /// The key.
         key: &'static str,
     },
     /// A link that never sends anything.
@@ -156,24 +156,24 @@ pub enum ConfigError {
     /// The trace's file has not been read.
     #[error("trace.file `{}` has not been loaded", .0.display())]
     TraceNotLoaded(PathBuf),
-    /// A length that no length can be.
+    /// An invalid length.
     #[error("{key} is {value}: a distance is above 0")]
     NotPositive {
-        /// Which key.
+        /// The key.
         key: &'static str,
-        /// What it is set to.
+        /// Its value.
         value: f64,
     },
-    /// A place or a wall that is nowhere.
+    /// A position or wall with infinite or undefined coordinates.
     #[error("a station, a wall or capture_decibels is no number")]
     NotFinite,
     /// More stations than a medium can have.
     #[error("there are {0} stations: a medium has at most {max}", max = crate::medium::MOST_STATIONS)]
     Stations(usize),
-    /// Losses of a station that is not there.
+    /// Losses of a missing station.
     #[error("directed_losses names station {0}, which there is not: they are counted from 0")]
     NoStation(usize),
-    /// A listener that is no station.
+    /// A listener that is not a station.
     #[error("listener {0} is no station: stations are counted from 0")]
     Listener(usize),
     /// Overhead beyond what any frame has.
@@ -181,23 +181,23 @@ pub enum ConfigError {
     Overhead(usize),
 }
 
-/// The trace's file could not be had.
+/// The trace's file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// It could not be read.
     #[error("trace.file `{}`: {source}", path.display())]
     Unreadable {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The error.
         source: std::io::Error,
     },
-    /// It is no trace.
+    /// It is not a trace.
     #[error("trace.file `{}`: {source}", path.display())]
     Malformed {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The error.
         source: MalformedTrace,
     },
 }
@@ -205,7 +205,7 @@ pub enum TraceError {
 const MOST_OVERHEAD_BYTES: usize = 1 << 16;
 
 impl LinkConfig {
-    /// Says what is wrong, if anything is.
+    /// Checks the configuration.
     pub fn validate(&self) -> Result<(), ConfigError> {
         let capacities =
             [("rate", self.rate.is_some()), ("trace", self.trace.is_some()), ("radio", self.radio.is_some())];
@@ -235,7 +235,8 @@ impl LinkConfig {
         self.loss.validate()
     }
 
-    /// Replaces the name of a trace's file by what `read` finds in it. Does nothing where no file is named.
+    /// Replaces a trace's file name by the recording that `read` returns. Without a file name, it does
+    /// nothing.
     pub fn load_trace(
         &mut self,
         read: impl FnOnce(&Path) -> std::io::Result<String>,

@@ -1,4 +1,4 @@
-//! What a link has done so far.
+//! Counters of a link.
 
 use std::time::Duration;
 
@@ -25,8 +25,7 @@ impl Tally {
     }
 }
 
-/// Everything that happened to the frames of one direction. Bytes are those of the frames as offered, without
-/// `overhead_bytes`.
+/// Counts of the frames of one direction. Bytes are those of the offered frames, without `overhead_bytes`.
 ///
 /// In frames and in bytes, at any time:
 /// `offered + duplicated = queue_dropped + lost + delivered + held`, `held` being [`crate::Link::held`].
@@ -36,7 +35,7 @@ pub struct LinkCounters {
     pub offered: Tally,
     /// Refused by the full queue; never on the air.
     pub queue_dropped: Tally,
-    /// Put on the air, lost or not; each try of a retried frame counts.
+    /// Put on the air, lost or not; each try counts.
     pub transmitted: Tally,
     /// Tries beyond a frame's first, which `transmitted` also has.
     pub retried: Tally,
@@ -50,10 +49,10 @@ pub struct LinkCounters {
     pub reordered: Tally,
     /// Taken out at the far end, copies included.
     pub delivered: Tally,
-    /// For how long the transmitter was busy: at a fixed rate the time the bytes take; on 802.11 the whole
-    /// exchange, from the idle channel to the acknowledgement; on a recorded capacity also the wait for the
-    /// opportunities used.
+    /// Time that the transmitter was busy. At a fixed rate it is the transmission time of the bytes. On
+    /// 802.11 it is the whole exchange, from the idle channel to the acknowledgement. On a recorded capacity
+    /// it includes the wait for the used opportunities.
     pub air_time: Duration,
-    /// The most bytes that ever waited at once.
+    /// The largest number of waiting bytes.
     pub longest_queue_bytes: usize,
 }

@@ -1,4 +1,4 @@
-//! What the air does to one frame, by the frame's index.
+//! The air's effect on a frame, by the frame's index.
 
 use std::time::Duration;
 
@@ -8,18 +8,18 @@ use crate::variates::{Purpose, Variates};
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Fate {
-    /// How often it is transmitted, at least once.
+    /// Number of transmissions, at least one.
     pub(crate) tries: u8,
-    /// None of the tries is received.
+    /// Whether no try is received.
     pub(crate) lost: bool,
-    /// Beyond the link's delay, letting others pass.
+    /// Time beyond the link's delay, while others pass.
     pub(crate) held_back: Option<Duration>,
     pub(crate) duplicated: bool,
-    /// Counted from the first byte's highest bit.
+    /// Number of the flipped bit, from the first byte's highest bit.
     pub(crate) flipped_bit: Option<u64>,
 }
 
-/// The chances of one direction, one stream a purpose.
+/// Random decisions of one direction, with one stream for each purpose.
 #[derive(Debug, Clone)]
 pub(crate) struct Chances {
     seed: u64,
@@ -42,16 +42,17 @@ impl Chances {
         }
     }
 
-    /// Goes on under another configuration. A loss model that stays keeps its state; a new one begins.
+    /// Changes the configuration. An unchanged loss model keeps its state; a new one starts.
     pub(crate) fn set_config(&mut self, config: &LinkConfig) {
         if *self.loss.config() != config.loss {
             self.loss = LossProcess::new(&config.loss, self.seed);
         }
     }
 
-    /// Decides on the frame with `index`, `bytes` long and `bytes_on_air` on the air.
+    /// Decides the fate of the frame with `index`, of `bytes` bytes and `bytes_on_air` on the air.
     ///
-    /// A lost frame's other chances are not drawn: each is addressed by its index, so none shifts for it.
+    /// A lost frame draws no other variates. That shifts no other frame, because variates are addressed by
+    /// index.
     pub(crate) fn decide(
         &mut self,
         config: &LinkConfig,

@@ -8,12 +8,12 @@ use crate::fate::{Chances, Fate};
 use crate::transmitter::Transmitter;
 use crate::{ConfigError, LinkConfig, LinkCounters, Tally};
 
-/// One direction of a point-to-point path: see the crate's page for what a frame goes through.
+/// One direction of a point-to-point path; the crate's page describes the stages of a frame.
 ///
-/// Time never goes back: an earlier `now` than the latest is taken for the latest.
+/// Time never goes back: an earlier `now` counts as the latest one.
 ///
-/// Memory is bounded by `queue_bytes`, and beyond that by [`Link::MOST_HELD_BYTES`] for everything that the
-/// link holds; what exceeds either is dropped before the air and counted as dropped by the queue.
+/// `queue_bytes` bounds the memory of the queue, and [`Link::MOST_HELD_BYTES`] that of the whole link. Frames
+/// beyond either are dropped before the air and counted as queue drops.
 #[derive(Debug)]
 pub struct Link {
     config: LinkConfig,
@@ -22,13 +22,13 @@ pub struct Link {
     waiting_bytes: usize,
     transmitter: Transmitter,
     transmitting: Option<Transmitting>,
-    /// Of the next frame to be transmitted.
+    /// Index of the next transmitted frame.
     next_index: u64,
     chances: Chances,
     flight: BinaryHeap<Reverse<Arriving>>,
-    /// No frame that was not held back arrives before this: a shorter delay does not let frames overtake.
+    /// Frames that are not held back arrive no earlier than this, so a shorter delay lets no frame overtake.
     in_order_until: Duration,
-    /// One more than the highest index delivered.
+    /// One above the highest delivered index.
     delivered_below: u64,
     held: Tally,
     counters: LinkCounters,
@@ -49,7 +49,7 @@ struct Transmitting {
     frame: Vec<u8>,
 }
 
-/// In the order of arrival; at one time, in the order of transmission, a copy after its original.
+/// Ordered by arrival; at equal times by transmission, with a copy after its original.
 #[derive(Debug)]
 struct Arriving {
     time: Duration,
@@ -84,15 +84,15 @@ impl PartialEq for Arriving {
 
 impl Eq for Arriving {}
 
-/// What a held frame costs beyond its bytes, so that empty frames are bounded too.
+/// Cost of a held frame beyond its bytes, so that empty frames are bounded, too.
 const FRAME_COST_BYTES: u64 = 64;
 
 impl Link {
-    /// The most that a link holds, waiting and in flight, each frame counted with 64 bytes more.
+    /// The most bytes that a link holds, waiting and in flight, with 64 more for each frame.
     pub const MOST_HELD_BYTES: u64 = 256 << 20;
 
     /// A link that is idle and empty at time 0. Links with equal configuration and seed treat equal schedules
-    /// equally; give the two directions of a path seeds of their own, or they lose the same indexes.
+    /// equally. The two directions of a path need different seeds, or they lose the same indexes.
     pub fn new(config: &LinkConfig, seed: u64) -> Result<Self, ConfigError> {
         config.validate()?;
         Ok(Self {
@@ -127,8 +127,7 @@ impl Link {
         self.held.add(bytes);
         if self.transmitting.is_none() {
             self.transmit(self.now, self.now, frame);
-            // Where transmission takes no time the transmitter is free for the next frame of the same
-            // instant.
+            // A transmission without duration frees the transmitter for the next frame at the same instant.
             self.advance(now);
         } else {
             self.waiting_bytes += bytes;
@@ -137,7 +136,7 @@ impl Link {
         }
     }
 
-    /// The next frame that has arrived by `now`, if any. Call until there is none.
+    /// The next frame that has arrived by `now`. Call it until it returns `None`.
     pub fn poll_deliver(&mut self, now: Duration) -> Option<Vec<u8>> {
         self.advance(now);
         if self.flight.peek()?.0.time > self.now {
@@ -154,11 +153,11 @@ impl Link {
         Some(arriving.frame)
     }
 
-    /// When to call [`Link::poll_deliver`] next, if nothing is sent before; `None` while the link is empty.
-    /// It may turn out that nothing arrives then, for a frame may be lost.
+    /// Time of the next call of [`Link::poll_deliver`], if nothing is sent before; `None` for an empty link.
+    /// Nothing may arrive then, because a frame can be lost.
     pub fn poll_timeout(&self) -> Option<Duration> {
         let arriving = self.flight.peek().map(|Reverse(arriving)| arriving.time);
-        // No frame that is still to be transmitted can arrive before this one could.
+        // No frame that waits can arrive before this one.
         let transmitting = self
             .transmitting
             .as_ref()
@@ -170,10 +169,9 @@ impl Link {
         Some(next)
     }
 
-    /// Changes the conditions from the latest `now` that the link was told. The frame on the air ends as it
-    /// began, what is in flight arrives as it would have; what waits is sent under the new conditions, and is
-    /// not dropped if the queue has become shorter. A loss model that stays the same keeps its state. A link
-    /// whose new configuration is refused keeps the old one.
+    /// Changes the conditions from the latest `now` on. The frame on the air and frames in flight keep the
+    /// old conditions. Waiting frames get the new ones, and are not dropped by a shorter queue. An unchanged
+    /// loss model keeps its state. An invalid configuration changes nothing.
     pub fn set_config(&mut self, config: &LinkConfig) -> Result<(), ConfigError> {
         config.validate()?;
         let capacity = |config: &LinkConfig| (config.rate, config.trace.clone(), config.radio.clone());
@@ -186,27 +184,27 @@ impl Link {
         Ok(())
     }
 
-    /// The conditions that hold.
+    /// The current conditions.
     pub fn config(&self) -> &LinkConfig {
         &self.config
     }
 
-    /// What has happened so far.
+    /// The counters so far.
     pub fn counters(&self) -> &LinkCounters {
         &self.counters
     }
 
-    /// What the link holds: waiting, on the air, and in flight (copies included).
+    /// Frames in the link: waiting, on the air, and in flight (with copies).
     pub fn held(&self) -> Tally {
         self.held
     }
 
-    /// How many bytes wait for the transmitter.
+    /// Bytes that wait for the transmitter.
     pub fn waiting_bytes(&self) -> usize {
         self.waiting_bytes
     }
 
-    /// Lets everything happen that is due by `now`, each thing at its own time.
+    /// Processes all events up to `now`, each at its own time.
     fn advance(&mut self, now: Duration) {
         self.now = self.now.max(now);
         while let Some(transmitted) =
@@ -221,7 +219,7 @@ impl Link {
         }
     }
 
-    /// Puts on the air, from `start`, a frame that was offered at `arrival`.
+    /// Starts the transmission, at `start`, of a frame offered at `arrival`.
     fn transmit(&mut self, arrival: Duration, start: Duration, frame: Vec<u8>) {
         let index = self.next_index;
         self.next_index += 1;
@@ -238,7 +236,7 @@ impl Link {
         self.transmitting = Some(Transmitting { index, start, finish, fate, frame });
     }
 
-    /// From the end of the transmission to the flight, unless the air lost the frame.
+    /// Moves a transmitted frame to the flight, unless the air lost it.
     fn fly(&mut self, transmitted: Transmitting) {
         let Transmitting { index, start, finish, fate, mut frame } = transmitted;
         let bytes = frame.len();

@@ -1,4 +1,4 @@
-//! Which transmissions are lost.
+//! Loss models of transmissions.
 //!
 //! | model | a transmission of n bits is lost | mean |
 //! |---|---|---|
@@ -10,12 +10,12 @@
 //!
 //! Simple-Gilbert: G. Haßlinger and O. Hohlfeld, "The Gilbert–Elliott model for packet loss in real time
 //! services on the Internet", MMB 2008. Gilbert-Elliott on bits: J.-P. Ebert and A. Willig, "A
-//! Gilbert-Elliott bit error model and the efficient use in packet level simulation", TKN report, 1999; as
-//! there, no bit is simulated: the outcome and the state after it are drawn from their joint distribution,
-//! exactly.
+//! Gilbert-Elliott bit error model and the efficient use in packet level simulation", TKN report, 1999. As in
+//! that report, bits are not simulated: the outcome and the following state are drawn exactly from their
+//! joint distribution.
 //!
-//! A chain begins in its stationary distribution, so that the first transmissions are like all others, and
-//! moves only with transmissions: what is not sent does not let a bad state pass.
+//! A chain starts in its stationary distribution, so the first transmissions are like all others. It advances
+//! only with transmissions, so a bad state does not pass in idle time.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,16 +24,16 @@ use crate::config::probability;
 use crate::receptions::Receptions;
 use crate::variates::{Purpose, Variates};
 
-/// Which transmissions the air loses, by which model.
+/// The loss model of transmissions.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum LossConfig {
     /// None.
     #[default]
     None,
-    /// Each with the same probability, whatever became of others.
+    /// Independent losses with one probability.
     Bernoulli {
-        /// Of a loss.
+        /// Probability of a loss.
         probability: f64,
     },
     /// Two states, entered before each transmission: nothing is lost in the good one, everything in the bad.
@@ -61,7 +61,7 @@ pub enum LossConfig {
         /// Probability that a bit is in error.
         rate: f64,
     },
-    /// As recorded, one reception a transmission, from the beginning again at the end.
+    /// A recording, one reception for each transmission, repeated at its end.
     Trace {
         /// `1` for received, `0` for lost.
         receptions: Receptions,
@@ -72,11 +72,11 @@ pub enum LossConfig {
 #[derive(Debug, Clone)]
 pub struct LossProcess {
     config: LossConfig,
-    /// The state of a model with two.
+    /// The current state of a two-state model.
     bad: bool,
-    /// How many transmissions a recording has decided.
+    /// Number of transmissions decided by a recording.
     transmissions: u64,
-    /// The two powers that Gilbert-Elliott needs, for the length that they were computed for.
+    /// The two matrix powers of Gilbert-Elliott, for one length.
     powers: Option<Powers>,
     first: Variates,
     retry: Variates,
@@ -92,15 +92,15 @@ struct Powers {
     bits: u64,
     /// Probability of ending in the column's state.
     ended: Matrix,
-    /// The same, and no bit in error.
+    /// The same without a bit error.
     clean: Matrix,
 }
 
-/// How many tries of one frame have variates of their own.
+/// Number of tries of one frame with variates of their own.
 const TRIES: u64 = 16;
 
 impl LossProcess {
-    /// The losses of `config` under `seed`; equal arguments lose equally.
+    /// The losses of `config` under `seed`; equal arguments give equal losses.
     pub fn new(config: &LossConfig, seed: u64) -> Self {
         let bad = match *config {
             LossConfig::SimpleGilbert { good_to_bad, bad_to_good }
@@ -121,14 +121,14 @@ impl LossProcess {
         }
     }
 
-    /// What the losses follow.
+    /// The loss model.
     pub fn config(&self) -> &LossConfig {
         &self.config
     }
 
-    /// Whether the next transmission is lost: try `retry` (the first is 0) of the frame with `index`, `bits`
-    /// long on the air. The answer depends on the seed, the index, the retry, the length where the model says
-    /// so, and the state that earlier transmissions left.
+    /// Whether the next transmission is lost: try `retry` (from 0) of the frame with `index`, of `bits` bits
+    /// on the air. The result depends on the seed, the index, the retry, for some models the length, and the
+    /// state after earlier transmissions.
     pub fn lose(&mut self, index: u64, retry: u8, bits: u64) -> bool {
         match self.config {
             LossConfig::None => false,
@@ -218,13 +218,13 @@ fn stationary_bad(good_to_bad: f64, bad_to_good: f64) -> f64 {
     if good_to_bad == 0.0 { 0.0 } else { good_to_bad / (good_to_bad + bad_to_good) }
 }
 
-/// 1 − (1 − rate)^bits, exact for small rates too.
+/// 1 − (1 − rate)^bits, computed accurately for small rates.
 fn any_error(rate: f64, bits: u64) -> f64 {
     -(bits as f64 * (-rate).ln_1p()).exp_m1()
 }
 
 impl LossConfig {
-    /// Says what is wrong, if anything is.
+    /// Checks the model.
     pub fn validate(&self) -> Result<(), ConfigError> {
         match *self {
             Self::None | Self::Trace { .. } => Ok(()),
@@ -243,7 +243,7 @@ impl LossConfig {
         }
     }
 
-    /// The share of transmissions of `bytes` that is lost in the long run.
+    /// The long-run loss rate of transmissions of `bytes`.
     pub fn mean_loss(&self, bytes: usize) -> f64 {
         let bits = bytes as u64 * 8;
         match *self {

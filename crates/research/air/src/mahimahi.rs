@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// What one opportunity carries.
+/// Bytes of one opportunity.
 pub const OPPORTUNITY_BYTES: usize = 1500;
 
 /// The most opportunities that one recording may have.
@@ -21,16 +21,16 @@ pub const MOST_OPPORTUNITIES: usize = 1 << 24;
 #[serde(into = "Vec<u32>", try_from = "Vec<u32>")]
 pub struct CapacityTrace(Arc<[u32]>);
 
-/// The text is no recording of capacity.
+/// The text is not a recording of capacity.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MalformedTrace {
-    /// There is nothing in it, or all of it happens at time 0.
+    /// It is empty, or all of it is at time 0.
     #[error("the capacity trace ends at 0 ms: it would deliver without bound")]
     NoPeriod,
     /// More than [`MOST_OPPORTUNITIES`].
     #[error("the capacity trace has more than {MOST_OPPORTUNITIES} opportunities")]
     TooLong,
-    /// A line is no whole number of milliseconds (below 2^32).
+    /// A line is not a whole number of milliseconds (below 2^32).
     #[error("the capacity trace's line {0} is no whole number of milliseconds")]
     NotANumber(usize),
     /// A line is earlier than the one before it.
@@ -39,12 +39,12 @@ pub enum MalformedTrace {
 }
 
 impl CapacityTrace {
-    /// After how long the recording repeats.
+    /// The period of the recording.
     pub fn period(&self) -> Duration {
         Duration::from_millis(self.period_ms())
     }
 
-    /// How many opportunities the recording has; at least 1.
+    /// Number of opportunities in the recording; at least 1.
     #[expect(clippy::len_without_is_empty, reason = "never empty")]
     pub fn len(&self) -> usize {
         self.0.len()
@@ -54,7 +54,7 @@ impl CapacityTrace {
         u64::from(self.0[self.0.len() - 1])
     }
 
-    /// When opportunity `number` comes, counted on through the repetitions.
+    /// Time of opportunity `number`, counted through the repetitions.
     fn time(&self, number: u64) -> Duration {
         let count = self.0.len() as u64;
         let within = u64::from(self.0[(number % count) as usize]);
@@ -123,13 +123,13 @@ impl fmt::Debug for CapacityTrace {
     }
 }
 
-/// Where in a recording a transmitter stands.
+/// A transmitter's position in a recording.
 #[derive(Debug, Clone)]
 pub(crate) struct Opportunities {
     trace: CapacityTrace,
-    /// The opportunity in use, counted on through the repetitions.
+    /// The current opportunity, counted through the repetitions.
     number: u64,
-    /// What is left of it.
+    /// Its unused bytes.
     left_bytes: usize,
 }
 
@@ -138,8 +138,8 @@ impl Opportunities {
         Self { trace, number: 0, left_bytes: OPPORTUNITY_BYTES }
     }
 
-    /// When a frame of `bytes` that began to wait at `arrival` has left. As in mahimahi, frames share
-    /// opportunities and span them, and a frame cannot use one that is not later than its arrival.
+    /// Time at which a frame of `bytes`, waiting since `arrival`, has left. As in mahimahi, frames share and
+    /// span opportunities, and use none at or before their arrival.
     pub(crate) fn finish(&mut self, arrival: Duration, bytes: usize) -> Duration {
         let first = self.trace.first_after(arrival);
         if first > self.number {
@@ -192,7 +192,7 @@ mod tests {
     fn what_passes_while_nothing_waits_is_wasted() {
         let mut opportunities = opportunities("1\n2\n3\n");
         assert_eq!(opportunities.finish(ms(1), 100), ms(2));
-        // The rest of the opportunity at 2 ms is gone for a frame that arrives then.
+        // A frame that arrives at 2 ms cannot use the rest of that opportunity.
         assert_eq!(opportunities.finish(ms(2), 100), ms(3));
         assert_eq!(opportunities.finish(ms(3_000_000_000), 100), ms(3_000_000_001));
     }
@@ -229,7 +229,7 @@ mod tests {
             times.push(50);
             times.sort_unstable();
             let mut opportunities = Opportunities::new(times.clone().try_into().unwrap());
-            // The reference: walk the whole schedule, one opportunity after the other.
+            // The reference walks the whole schedule, one opportunity after the other.
             let schedule = |number: usize| ms((number / times.len()) as u64 * 50 + u64::from(times[number % times.len()]));
             let (mut number, mut left, mut arrival) = (0, OPPORTUNITY_BYTES, ms(0));
             for (gap, mut bytes) in frames {

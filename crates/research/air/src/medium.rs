@@ -1,18 +1,18 @@
 //! One channel that many stations share: 802.11's distributed coordination function over distances.
 //!
-//! A station that hears the channel free sends; one that hears it busy waits until it is free and then for a
-//! random backoff, which stands still while others send. Who has got a frame acknowledges it. Carrier sense
-//! reaches farther than reception, so that the hops of one way share the air among themselves, and not far
-//! enough for everything: two that do not hear each other may both be heard by a third, and neither is
-//! received there ([`propagation`] says how strongly stations hear each other). A frame is received if it is
-//! strong enough for itself, and so many times stronger than all that was on the air with it; who sends hears
-//! nothing.
+//! A station that senses an idle channel sends. Otherwise it waits until the channel is idle, and then for a
+//! random backoff, which stops while others send. The receiver acknowledges the frame. Carrier sense reaches
+//! farther than reception, so the hops of a path share the air. It does not cover everything: two stations
+//! that do not sense each other may both reach a third one, which then receives neither ([`propagation`]
+//! gives the powers). A frame is received if its power suffices and exceeds the sum of all others by a
+//! factor; a sending station receives nothing.
 //!
-//! What is as in [`crate::timing`] stands there. Here the backoff is drawn, and collides. What is left out:
-//! RTS and CTS, rate adaptation (all frames for one station are sent at one rate), and propagation delay. A
-//! frame and its acknowledgement, which follows in 10 µs, meet the same fading; tries do not.
+//! [`crate::timing`] gives the common parts. Here backoffs are drawn and can collide. Not modelled: RTS and
+//! CTS, rate adaptation (all unicast frames use one rate), and propagation delay. A frame and its
+//! acknowledgement 10 µs later have the same fading; different tries do not.
 //!
-//! Driven like a [`crate::Link`]: [`Medium::send`], [`Medium::poll_timeout`], [`Medium::poll_deliver`].
+//! The interface is that of a [`crate::Link`]: [`Medium::send`], [`Medium::poll_timeout`],
+//! [`Medium::poll_deliver`].
 
 mod config;
 mod draws;
@@ -38,41 +38,39 @@ use crate::loss::LossProcess;
 use crate::timing::{ETHERNET_TO_MPDU_BYTES, Timing};
 use crate::variates::Purpose;
 
-/// What a packet grows by in 802.11: header, LLC and SNAP, FCS. An Ethernet header of 14 bytes would be taken
-/// off first.
+/// Growth of a packet in 802.11: header, LLC and SNAP, FCS. An Ethernet header of 14 bytes would be removed
+/// first.
 pub const PACKET_TO_MPDU_BYTES: usize = ETHERNET_TO_MPDU_BYTES + 14;
 
 /// A frame that has arrived.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {
-    /// Who sent it.
+    /// Its sender.
     pub from: usize,
-    /// Whom it was for; `None`: everybody.
+    /// Its addressee; `None` for a broadcast.
     pub addressee: Option<usize>,
-    /// Who got it: the one that it was for, everybody who heard it, or those who listen to what others are
-    /// sent.
+    /// Its receivers: the addressee, all that heard a broadcast, or listeners to others' frames.
     pub to: Vec<usize>,
     /// Its octets.
     pub frame: Vec<u8>,
 }
 
-/// A channel that stations share. Memory is bounded by the stations' queues, and by what has arrived and is
-/// not taken.
+/// A channel that stations share. The stations' queues and untaken arrivals bound its memory.
 ///
-/// Time never goes back: an earlier `now` than the latest is taken for the latest.
+/// Time never goes back: an earlier `now` counts as the latest one.
 #[derive(Debug)]
 pub struct Medium {
     config: MediumConfig,
     propagation: Propagation,
     timing: Timing,
     broadcast: Timing,
-    /// The part of tries lost whatever their power, by sender, then receiver.
+    /// Loss rate of tries at any power, by sender, then receiver.
     losses: Vec<f64>,
-    /// What is lost one way only: sender, receiver, how many tries there were, and which are lost.
+    /// Losses in one direction: sender, receiver, number of tries, and loss process.
     directed: Vec<(usize, usize, u64, LossProcess)>,
     now: Duration,
     stations: Vec<Station>,
-    /// By station, who senses it.
+    /// For each station, the stations that sense it.
     sensed_by: Vec<Vec<usize>>,
     on_air: Vec<Exchange>,
     arrived: VecDeque<Delivery>,
@@ -83,12 +81,11 @@ pub struct Medium {
 }
 
 impl Medium {
-    /// A medium on which nobody has sent anything, at time 0. Equal configuration and seed treat equal
-    /// schedules equally.
+    /// An idle medium at time 0. Media with equal configuration and seed treat equal schedules equally.
     ///
     /// # Errors
     ///
-    /// What [`MediumConfig::validate`] finds.
+    /// The errors of [`MediumConfig::validate`].
     pub fn new(config: &MediumConfig, seed: u64) -> Result<Self, ConfigError> {
         config.validate()?;
         let propagation = config.propagation();
@@ -120,8 +117,8 @@ impl Medium {
         })
     }
 
-    /// Offers a packet at `now`, from one station to another or, for `None`, to all that hear it. What is
-    /// offered by or to a station that does not exist is ignored.
+    /// Offers a packet at `now` from one station to another, or for `None` to all that hear it. Missing
+    /// stations are ignored.
     pub fn send(&mut self, now: Duration, from: usize, to: Option<usize>, frame: Vec<u8>) {
         self.advance(now);
         let count = self.stations.len();
@@ -146,20 +143,20 @@ impl Medium {
         self.advance(now);
     }
 
-    /// The next frame that has arrived by `now`, if any. Call until there is none.
+    /// The next frame that has arrived by `now`. Call it until it returns `None`.
     pub fn poll_deliver(&mut self, now: Duration) -> Option<Delivery> {
         self.advance(now);
         self.arrived.pop_front()
     }
 
-    /// When to call [`Medium::poll_deliver`] next, if nothing is sent before; `None` while nothing is to be
-    /// sent. It may turn out that nothing arrives then.
+    /// Time of the next call of [`Medium::poll_deliver`], if nothing is sent before; `None` for an idle
+    /// medium. Nothing may arrive then.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Duration> {
         if !self.arrived.is_empty() {
             return Some(self.now);
         }
-        // Nobody who is not about to send yet can be done before this.
+        // A station that is not about to send cannot finish before this.
         let soonest = self.timing.difs() + self.timing.frame(PACKET_TO_MPDU_BYTES);
         let on_air = self.on_air.iter().map(|exchange| match exchange.phase {
             Phase::Data => exchange.until,
@@ -172,39 +169,39 @@ impl Medium {
         on_air.chain(about_to).min()
     }
 
-    /// What has happened to a station's frames so far.
+    /// Counters of a station's frames.
     ///
     /// # Panics
     ///
-    /// When there is no such station.
+    /// If there is no such station.
     #[must_use]
     pub fn counters(&self, station: usize) -> &StationCounters {
         &self.stations[station].counters
     }
 
-    /// How many frames a station holds, the one that is being tried included.
+    /// Number of a station's frames, with the one in transmission.
     ///
     /// # Panics
     ///
-    /// When there is no such station.
+    /// If there is no such station.
     #[must_use]
     pub fn held_frames(&self, station: usize) -> usize {
         self.stations[station].queue.len()
     }
 
-    /// How strongly the stations hear each other.
+    /// The powers between stations.
     #[must_use]
     pub fn propagation(&self) -> &Propagation {
         &self.propagation
     }
 
-    /// How long a packet is on the air.
+    /// Air time of a packet.
     fn length(&self, to: Option<usize>, bytes: usize) -> Duration {
         let timing = if to.is_some() { &self.timing } else { &self.broadcast };
         timing.frame(bytes.saturating_add(PACKET_TO_MPDU_BYTES))
     }
 
-    /// Lets everything happen that is due by `now`, each thing at its own time.
+    /// Processes all events up to `now`, each at its own time.
     fn advance(&mut self, now: Duration) {
         self.now = self.now.max(now);
         while let Some((due, what)) = self.next_event().filter(|(due, _)| *due <= self.now) {
@@ -215,7 +212,7 @@ impl Medium {
         }
     }
 
-    /// What happens next; at one time, ends before beginnings.
+    /// The next event; at equal times, ends come before beginnings.
     fn next_event(&self) -> Option<(Duration, Event)> {
         let ends =
             self.on_air.iter().enumerate().map(|(index, exchange)| (exchange.until, Event::PhaseEnds(index)));

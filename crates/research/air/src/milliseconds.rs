@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serializer};
 
-/// The longest that a configuration may name: a day. Farther than the Moon, and sums of it never overflow.
+/// The longest configurable time: a day. It exceeds every real delay, and sums never overflow.
 pub(crate) const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
 pub(crate) fn serialize<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {

@@ -1,5 +1,4 @@
-//! Links that people know, for trying things out. None of them is a measurement; each says what it stands
-//! for.
+//! Presets of familiar links for experiments. None is a measurement; each describes its model.
 
 use std::time::Duration;
 
@@ -11,9 +10,9 @@ use crate::timing::Standard;
 /// Both directions of a link between a gateway and a station.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Preset {
-    /// What it is called in configurations.
+    /// Its name in configurations.
     pub name: &'static str,
-    /// What it stands for, in one line.
+    /// A description in one line.
     pub about: &'static str,
     /// From the gateway to the station.
     pub down: LinkConfig,
@@ -35,7 +34,7 @@ const fn ms(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
 }
 
-/// 1 MByte/s, a round trip of 20 ms, 64 KB of queue and no loss: the link that the others are compared with.
+/// 1 MByte/s, a round trip of 20 ms, 64 KB of queue and no loss: the reference link.
 pub fn clean() -> Preset {
     let link = LinkConfig {
         rate: Some(Bitrate::from_bytes_per_second(1_000_000)),
@@ -66,8 +65,8 @@ pub fn lossy_wifi() -> Preset {
     }
 }
 
-/// A directional 802.11b link over tens of kilometres, its retries few because acknowledgements come late:
-/// bit errors that take 3% of the full frames and few of the small ones.
+/// A directional 802.11b link over tens of kilometres, with few retries because acknowledgements arrive late.
+/// Bit errors lose 3% of full frames and few small ones.
 pub fn rural() -> Preset {
     let link = LinkConfig {
         radio: Some(RadioConfig {
@@ -109,8 +108,7 @@ pub fn satellite() -> Preset {
     }
 }
 
-/// A busy LTE cell: what its own retransmissions cannot hide shows as delay, reordering and a deep queue, not
-/// as loss.
+/// A busy LTE cell: its own retransmissions turn losses into delay, reordering and a deep queue.
 pub fn lte() -> Preset {
     let direction = |megabits, delay| LinkConfig {
         rate: Some(Bitrate::from_megabits_per_second(megabits)),
@@ -128,7 +126,7 @@ pub fn lte() -> Preset {
     }
 }
 
-/// A narrow UHF modem: 64 kbit/s, where every byte shows.
+/// A narrow UHF modem of 64 kbit/s, where every byte counts.
 pub fn packet_radio() -> Preset {
     let link = LinkConfig {
         rate: Some(Bitrate::from_kilobits_per_second(64)),

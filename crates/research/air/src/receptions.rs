@@ -1,4 +1,4 @@
-//! Recorded receptions: which of a row of probes arrived.
+//! Recorded receptions of a sequence of probes.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,10 +15,10 @@ pub const MOST_RECEPTIONS: usize = 1 << 24;
 #[serde(into = "String", try_from = "String")]
 pub struct Receptions(Arc<[bool]>);
 
-/// The text is no recording of receptions.
+/// The text is not a recording of receptions.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MalformedReceptions {
-    /// There is nothing in it.
+    /// It is empty.
     #[error("receptions are empty: at least one 0 or 1 is needed")]
     Empty,
     /// More than [`MOST_RECEPTIONS`].
@@ -27,17 +27,17 @@ pub enum MalformedReceptions {
     /// Another character than 0 and 1.
     #[error("receptions have `{character}` at position {position}, where only 0 and 1 may be")]
     Character {
-        /// What stands there.
+        /// The character.
         character: char,
-        /// Counted in characters from 0.
+        /// Its position in characters, from 0.
         position: usize,
     },
-    /// A line of a table does not have its columns.
+    /// A line of a table lacks columns.
     #[error("line {line}: {what}")]
     Line {
-        /// Counted from 1.
+        /// Its number, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The fault.
         what: &'static str,
     },
 }
@@ -48,18 +48,18 @@ impl Receptions {
         self.0[(number % self.0.len() as u64) as usize]
     }
 
-    /// How many transmissions were recorded; at least 1.
+    /// Number of recorded transmissions; at least 1.
     #[expect(clippy::len_without_is_empty, reason = "never empty")]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Which share of them was received.
+    /// The share of received transmissions.
     pub fn delivery(&self) -> f64 {
         self.0.iter().filter(|&&received| received).count() as f64 / self.0.len() as f64
     }
 
-    /// The recording, once.
+    /// The recording without repetition.
     pub fn iter(&self) -> impl Iterator<Item = bool> + '_ {
         self.0.iter().copied()
     }
@@ -113,23 +113,23 @@ impl From<Receptions> for String {
     }
 }
 
-/// What one radio of a measured network heard of another.
+/// Receptions of one radio's probes at another, in a measured network.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordedPath {
     /// Name of the transmitter.
     pub transmitter: String,
     /// Name of the receiver.
     pub receiver: String,
-    /// Which of the transmitter's probes it received. The same position is the same probe at every receiver.
+    /// The received probes. Equal positions are the same probe at every receiver.
     pub receptions: Receptions,
 }
 
 /// The most paths that one table may have.
 pub const MOST_PATHS: usize = 1 << 16;
 
-/// Reads a table of recorded paths: lines of comma-separated columns, the first two the names of transmitter
-/// and receiver, the last the receptions, whatever stands between. A first line whose last column is not
-/// receptions is taken for the heading.
+/// Parses a table of recorded paths: comma-separated lines. The first two columns are the names of
+/// transmitter and receiver, and the last one is the receptions. A first line without receptions in its last
+/// column is the heading.
 pub fn read_paths(table: &str) -> Result<Vec<RecordedPath>, MalformedReceptions> {
     let mut paths = Vec::new();
     for (number, line) in table.lines().enumerate() {

@@ -1,4 +1,4 @@
-//! How long the air is occupied by a frame.
+//! Air time of a frame.
 
 use std::time::Duration;
 
@@ -7,12 +7,12 @@ use crate::mahimahi::Opportunities;
 use crate::timing::{ETHERNET_TO_MPDU_BYTES, Timing};
 use crate::{Bitrate, ConfigError};
 
-/// One frame at a time, by one of the three kinds of capacity or none.
+/// Sends one frame at a time, by one of the three kinds of capacity or without delay.
 #[derive(Debug, Clone)]
 pub(crate) enum Transmitter {
     Instant,
     Rate(Bitrate),
-    /// Opportunities before `since` were another transmitter's.
+    /// Opportunities before `since` belonged to another transmitter.
     Recorded {
         since: Duration,
         opportunities: Opportunities,
@@ -24,7 +24,7 @@ pub(crate) enum Transmitter {
 }
 
 impl Transmitter {
-    /// Free from `since` on.
+    /// A transmitter that is free from `since` on.
     pub(crate) fn new(config: &LinkConfig, since: Duration) -> Result<Self, ConfigError> {
         if let Some(rate) = config.rate {
             return Ok(Self::Rate(rate));
@@ -42,7 +42,7 @@ impl Transmitter {
         }
     }
 
-    /// What the frame is on the air, given its length and the configured overhead.
+    /// Length of a frame on the air with the configured overhead.
     pub(crate) fn bytes_on_air(&self, bytes: usize) -> usize {
         match self {
             Self::Radio { .. } => bytes.saturating_add(ETHERNET_TO_MPDU_BYTES),
@@ -57,8 +57,8 @@ impl Transmitter {
         }
     }
 
-    /// When a frame is off the air that arrived at `arrival`, became first at `start`, has `bytes` on the air
-    /// and was tried `tries` times, the last of them received or, if `lost`, not.
+    /// End of the transmission of a frame that arrived at `arrival`, became first at `start`, has `bytes` on
+    /// the air and was tried `tries` times. The last try is received, unless `lost`.
     pub(crate) fn finish(
         &mut self,
         arrival: Duration,

@@ -1,42 +1,42 @@
-//! Chance by address: the variate of a purpose and an index is the same however one comes to it.
+//! Random variates by address: a purpose and an index always give the same variate.
 
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// What a variate decides. Each purpose has a ChaCha stream of its own, so that switching reordering on, say,
-/// does not change which frames are lost.
+/// Purpose of a variate. Each has its own ChaCha stream, so that, for example, reordering does not change the
+/// lost frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Purpose {
-    /// The first try of a frame.
+    /// Loss of a frame's first try.
     Loss = 1,
-    /// Further tries.
+    /// Loss of further tries.
     Retry = 2,
-    /// The state in which a bit-level model leaves a frame's first try.
+    /// State of a bit-level model after a frame's first try.
     State = 3,
-    /// The same for further tries.
+    /// State after further tries.
     RetryState = 4,
-    /// The state in which a model with memory begins.
+    /// Initial state of a model with memory.
     Beginning = 5,
     /// Whether a frame is held back.
     Reorder = 6,
-    /// Whether it comes twice.
+    /// Whether a frame is duplicated.
     Duplicate = 7,
     /// Whether a bit flips.
     Corrupt = 8,
-    /// Which bit.
+    /// Number of the flipped bit.
     Position = 9,
-    /// How many slots a station waits.
+    /// Slots of a station's backoff.
     Backoff = 10,
-    /// By how much a frame fades.
+    /// Fading of a frame.
     Fading = 11,
-    /// What a pair of stations is like.
+    /// Properties of a pair of stations.
     Pair = 12,
 }
 
 /// Variates of one purpose, uniform in [0, 1), by index.
 ///
-/// In order they cost what the generator costs; a jump costs one more block of ChaCha8.
+/// Sequential access costs only the generator; a jump costs one more block of ChaCha8.
 #[derive(Debug, Clone)]
 pub struct Variates {
     rng: ChaCha8Rng,

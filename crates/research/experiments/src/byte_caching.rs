@@ -37,7 +37,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     claims: must_show::claims,
 };
 
-/// All figures and tables, in the paper's order, and what is added to them.
+/// All figures and tables, in the paper's order, with additions.
 const FIGURES: [Figure; 14] = [
     section_2::FIGURE,
     table_1::FIGURE,

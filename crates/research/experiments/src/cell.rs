@@ -1,4 +1,4 @@
-//! Cells of the paper's grid: what is carried, by which scheme, through what, by which TCP.
+//! Cells of the paper's grid: traffic, scheme, impairment, and TCP.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,7 +12,7 @@ use crate::scheme::Scheme;
 /// One cell. Equal cells have equal names, and are run once whichever figures want them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cell {
-    /// What is carried.
+    /// The traffic.
     pub traffic: Traffic,
     /// How.
     pub scheme: Scheme,
@@ -20,7 +20,7 @@ pub struct Cell {
     pub impairment: Impairment,
     /// The end hosts' TCP.
     pub stack: Stack,
-    /// How long the way is.
+    /// The length of the path.
     pub path: Path,
 }
 
@@ -88,7 +88,7 @@ impl fmt::Display for Path {
     }
 }
 
-/// What is carried from the server to the client.
+/// Traffic from the server to the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Traffic {
     /// A file, by HTTP.
@@ -97,7 +97,7 @@ pub enum Traffic {
     Stream(File),
 }
 
-/// What is in the packets.
+/// Contents of the packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum File {
     /// The paper's file 1: few dependencies.
@@ -106,7 +106,7 @@ pub enum File {
     Two,
     /// The book of Figure 6.
     Ebook,
-    /// As long as file 1, and nothing in it repeats or compresses.
+    /// Content of file 1's length that neither repeats nor compresses.
     Random,
     /// Random bytes for more than half a minute.
     Long,
@@ -160,23 +160,22 @@ impl fmt::Display for File {
 
 /// What the link does, beyond its rate, delay and queue. Percentages are of packets.
 ///
-/// Unless said otherwise it does so in the direction of the data only. The paper rate-limits and thins the
-/// link by a traffic shaper at the server (section III-C), which sees the data; its analysis speaks of lost
-/// data alone.
+/// By default it applies only to the direction of the data. The paper rate-limits and thins the link by a
+/// traffic shaper at the server (section III-C), which sees the data; its analysis treats only lost data.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Impairment {
     /// Each packet is lost with this probability.
     Loss(f64),
-    /// About so many are lost, in bursts: Gilbert-Elliott's model on bits, the bad state lasting for five
-    /// full packets on average with an error in every thousandth bit, the good state clean.
+    /// A loss rate in bursts: Gilbert-Elliott's model on bits. The bad state lasts for five full packets on
+    /// average with an error in every thousandth bit, and the good state is clean.
     Bursts(f64),
-    /// So many are lost in each direction.
+    /// This loss rate in each direction.
     LossBothWays(f64),
-    /// So many are held back for 5 ms, while about three others pass.
+    /// This share is held back for 5 ms, while about three others pass.
     Reordering(f64),
-    /// So many have one bit flipped.
+    /// This share has one flipped bit.
     Corruption(f64),
-    /// So many arrive twice.
+    /// This share arrives twice.
     Duplication(f64),
     /// A little of everything, in both directions.
     Everything,
@@ -251,7 +250,7 @@ impl fmt::Display for Impairment {
     }
 }
 
-/// Which TCP the end hosts speak. The tunnel knows nothing of it.
+/// The end hosts' TCP. The tunnel does not depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Stack {
     /// Linux as it comes: cubic, SACK, RACK, tail loss probes, F-RTO.

@@ -1,7 +1,7 @@
 //! Claims: what rows must show, and whether they do.
 //!
-//! A claim names the rows that it reads. A row without a value fails its claim, whatever the other rows show.
-//! A row that no plan has is told apart by what was [`Asked`]: it fails the claim in a run of everything.
+//! A claim names its rows. A row without a value fails its claim, whatever the other rows show. A row that no
+//! plan has depends on what was [`Asked`]: it fails the claim in a complete run.
 
 mod band;
 mod judging;
@@ -24,7 +24,7 @@ pub struct Claim {
     absent: Vec<String>,
 }
 
-/// How much a run was asked for.
+/// Scope of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked {
     /// All figures of an experiment, whole, by the driver that runs the whole of it.
@@ -34,15 +34,14 @@ pub enum Asked {
 }
 
 impl Claim {
-    /// A claim with what was found, unless nothing was.
+    /// A claim with its findings, unless there are none.
     pub fn judged(claim: impl Into<String>, found: Vec<String>, holds: bool) -> Self {
         let holds = (!found.is_empty()).then_some(holds);
         let found = if found.is_empty() { "not asked for".to_owned() } else { found.join(", ") };
         Claim { claim: claim.into(), series: Vec::new(), found, holds, absent: Vec::new() }
     }
 
-    /// The claim in a run that was asked for so much: where that is everything, a claim that lacks a row
-    /// fails.
+    /// The claim for a run with this scope: in a complete run, a claim without a row fails.
     #[must_use]
     pub fn asked(self, asked: Asked) -> Self {
         let is_whole = self.holds.is_some() && self.absent.is_empty();

@@ -1,5 +1,5 @@
-//! What is downloaded: slices of the evaluation data where it lies beside the project, and otherwise
-//! generated substitutes with the same properties. Every row says which it was.
+//! The downloaded content: slices of the evaluation data if it is beside the project, otherwise generated
+//! substitutes with the same properties. Every row names its source.
 
 mod generator;
 
@@ -17,7 +17,7 @@ use rand_chacha::ChaCha8Rng;
 /// Names a folder of evaluation data other than the one beside the project.
 const VARIABLE: &str = "OVERHEARD_DATA";
 
-/// Where contents come from.
+/// Source of contents.
 #[derive(Debug, Clone)]
 pub struct Contents {
     /// The evaluation data, where there is any.
@@ -31,7 +31,7 @@ pub struct Content {
     pub name: &'static str,
     /// Its bytes.
     pub bytes: Vec<u8>,
-    /// Where they come from, to be read after "content:".
+    /// Their source, after "content:".
     pub origin: String,
     /// Whether they are generated because the evaluation data is not there.
     pub substitute: bool,
@@ -54,7 +54,7 @@ pub const LONG_BYTES: usize = 32 << 20;
 /// paper's own parameters and with packets of 1460 bytes of payload: .553 and 4.2.
 const FILE_1: Slice =
     Slice { file: "content/webpages-150.tar", skip_bytes: 9_750_000, length_bytes: Some(FILE_1_BYTES) };
-/// Its file 2 has many dependencies, 7 an encoded packet: so has a package index.
+/// File 2 of the paper has many dependencies, 7 for each encoded packet, and so has a package index.
 const FILE_2: Slice =
     Slice { file: "content/debian-packages-10M.txt", skip_bytes: 0, length_bytes: Some(1_000_000) };
 const DOCUMENTS: Slice =
@@ -124,7 +124,7 @@ impl Contents {
         self.take("video", &VIDEO, &Recipe::VIDEO)
     }
 
-    /// So many random bytes.
+    /// Random bytes of this length.
     #[must_use]
     pub fn random(length_bytes: usize) -> Content {
         const SEED: u64 = 6;
@@ -134,7 +134,7 @@ impl Contents {
         Content { name: "random bytes", bytes, origin, substitute: false }
     }
 
-    /// All there is, for whoever wants variety: texts, pages, pictures.
+    /// All contents, for variety: texts, pages, pictures.
     pub fn all(&self) -> Result<Vec<Content>> {
         let mut all = vec![self.ebook()?, self.video()?];
         if let Some(data) = &self.data {
@@ -165,7 +165,7 @@ impl Contents {
         Ok(Some(String::from_utf8(table).with_context(|| format!("{name} is no text"))?))
     }
 
-    /// A log of requests of the evaluation data, if it is there. What is no UTF-8 in it is replaced.
+    /// A request log of the evaluation data, if present. Invalid UTF-8 is replaced.
     pub fn request_log(&self, name: &str) -> Result<Option<String>> {
         let Some(data) = &self.data else { return Ok(None) };
         let file = format!("logs/{name}");
@@ -236,7 +236,8 @@ mod tests {
     use super::*;
     use published::offline::Measure;
 
-    /// What is left of a content by the paper's encoder, and how many packets an encoded packet refers to.
+    /// The remaining share of a content after the paper's encoder, and the number of packets that an encoded
+    /// packet refers to.
     fn properties(content: &Content) -> (f64, f64) {
         let found = Measure::default().of(&content.bytes);
         (found.left(), found.mean_references())

@@ -1,5 +1,5 @@
-//! Estimates with their 95% confidence intervals, reckoned without chance, so that equal samples give equal
-//! rows.
+//! Estimates with their 95% confidence intervals, computed without randomness, so that equal samples give
+//! equal rows.
 
 /// A quantity and how well it is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -46,9 +46,9 @@ impl Estimate {
         Some(Self { value, interval })
     }
 
-    /// The median of the quotients of paired samples (same seed, same losses), with the interval that order
-    /// statistics give whatever their distribution is: each quotient lies above the median as often as below.
-    /// None for an empty sample; no interval for fewer than six pairs, which can give none of 95%.
+    /// The median of the quotients of paired samples (same seed, same losses), with its interval from order
+    /// statistics, which holds for any distribution. `None` for an empty sample; no interval for fewer than
+    /// six pairs, which cannot give 95%.
     pub fn paired_median(pairs: &[(f64, f64)]) -> Option<Self> {
         let mut quotients: Vec<f64> = pairs.iter().map(|(above, below)| above / below).collect();
         quotients.sort_by(f64::total_cmp);
@@ -82,7 +82,7 @@ impl Estimate {
         Some(Self { value, interval: Some((centre - half, centre + half)) })
     }
 
-    /// The same in a unit so many times smaller.
+    /// The same in a unit smaller by this factor.
     #[must_use]
     pub fn times(self, factor: f64) -> Self {
         let interval = self.interval.map(|(low, high)| (low * factor, high * factor));
@@ -123,9 +123,9 @@ pub fn quantile(sample: &[f64], share: f64) -> Option<f64> {
     sorted.get(rank - 1).copied()
 }
 
-/// Student's 97.5% quantile for so many degrees of freedom: exact for one and two, beyond them Fisher's
-/// expansion about the normal quantile (Abramowitz and Stegun, 26.7.5), good to .005 for three and better for
-/// more.
+/// Student's 97.5% quantile for these degrees of freedom. It is exact for one and two. Beyond, it is Fisher's
+/// expansion about the normal quantile (Abramowitz and Stegun, 26.7.5), accurate to .005 for three and better
+/// for more.
 fn student_quantile(freedom: usize) -> f64 {
     let v = freedom as f64;
     match freedom {

@@ -1,4 +1,4 @@
-//! An experiment: figures that say what they need to be run, and claims that are held against their rows.
+//! An experiment: figures with their needs, and claims that are checked against their rows.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ pub struct Experiment {
     pub drivers: &'static [Driver],
     /// The title of its report.
     pub title: &'static str,
-    /// What it runs again, or what it is for.
+    /// The paper that it reproduces, or its purpose.
     pub source: &'static str,
     /// All its figures and tables, in order.
     pub figures: &'static [Figure],
@@ -59,8 +59,7 @@ impl Experiment {
         ids.iter().map(figure).collect()
     }
 
-    /// How much a driver runs of it, unless it is to be quick: the seconds of this machine's kernel are
-    /// seconds.
+    /// The part of it that a driver runs, unless it must be quick: this machine's kernel runs in real time.
     #[must_use]
     pub fn extent(&self, driver: Driver) -> Extent {
         if driver == Driver::Lab && self.drivers.first() != Some(&Driver::Lab) {
@@ -70,14 +69,14 @@ impl Experiment {
         }
     }
 
-    /// How much a run was asked for, by its plan and driver, and by the ids and words that were given.
+    /// Scope of a run, by its plan and driver, and by the given ids and words.
     #[must_use]
     pub fn asked(&self, plan: Plan, driver: Driver, figures: &[String], only: &[String]) -> Asked {
         let is_everything = plan.extent == Extent::Whole && self.drivers.first() == Some(&driver);
         if is_everything && figures.is_empty() && only.is_empty() { Asked::Everything } else { Asked::Part }
     }
 
-    /// The claims, held against the rows of a run that was asked for so much.
+    /// The claims, checked against the rows of a run with this scope.
     #[must_use]
     pub fn judge(&self, rows: &[Row], asked: Asked) -> Vec<Claim> {
         (self.claims)(rows).into_iter().map(|claim| claim.asked(asked)).collect()
@@ -115,8 +114,8 @@ pub fn list(
     Ok(Wanted::by(figures, &setting, only)?.names())
 }
 
-/// Runs what the figures need and returns their rows, in the order of the figures. With words in `only`, runs
-/// just those in whose names one of them stands, and returns the rows that they give.
+/// Runs the needs of the figures and returns their rows, in the figures' order. With words in `only`, it runs
+/// just those with one of them in their names, and returns their rows.
 ///
 /// # Errors
 ///

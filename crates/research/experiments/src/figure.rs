@@ -1,4 +1,4 @@
-//! A figure or table of the paper: what it needs to be run, and the rows it makes of what came of it.
+//! A figure or table of the paper: its needs, and the rows that it makes of the results.
 
 use std::collections::BTreeMap;
 
@@ -22,12 +22,12 @@ pub struct Figure {
     pub id: &'static str,
     /// Its title.
     pub title: &'static str,
-    /// What is on the horizontal axis.
+    /// The quantity on the horizontal axis.
     pub x: &'static str,
     /// Method, differences from the paper, and their reasons. [`told`](crate::papers::told) fills in papers'
     /// values.
     pub remark: &'static str,
-    /// What it needs to be run.
+    /// Its needs.
     pub needs: fn(&Setting<'_>) -> Vec<Need>,
     /// The rows that it makes of that.
     pub rows: fn(&Results<'_>) -> Result<Vec<Row>>,
@@ -38,16 +38,16 @@ pub struct Figure {
 pub enum Need {
     /// A cell, with the seeds from 1 to this.
     Cell(Cell, u32),
-    /// Two cells, with as many seeds as tell the median of their times' quotients within 2%, at least and at
-    /// most so many.
+    /// Two cells. The number of seeds determines the median of their times' quotients within 2%, between a
+    /// minimum and a maximum.
     Pair {
         /// The cell.
         cell: Cell,
-        /// What it is compared with.
+        /// The baseline.
         baseline: Cell,
-        /// How many seeds at least.
+        /// The fewest seeds.
         least: u32,
-        /// How many at most.
+        /// The most seeds.
         most: u32,
     },
     /// A scenario of the figure's own. Only the lab's drivers run it.
@@ -55,7 +55,7 @@ pub enum Need {
 }
 
 impl Need {
-    /// Whether one of these words stands in the name of a run that it is, or there are no words.
+    /// Whether one of these words is in its name, or there are no words.
     #[must_use]
     pub fn is_among(&self, only: &[String]) -> bool {
         let names = match self {
@@ -67,10 +67,10 @@ impl Need {
     }
 }
 
-/// What is asked for.
+/// The requested setting.
 #[derive(Clone, Copy)]
 pub struct Setting<'a> {
-    /// How much is wanted.
+    /// The extent.
     pub plan: Plan,
     /// Contents and keys.
     pub testbed: &'a Testbed,
@@ -83,13 +83,13 @@ pub struct Setting<'a> {
 /// What rows are made of.
 #[derive(Clone, Copy)]
 pub struct Results<'a> {
-    /// What was asked for.
+    /// The requested setting.
     pub setting: Setting<'a>,
-    /// What came of the cells, by their names, in the order of the seeds.
+    /// Results of the cells, by name, in the order of seeds.
     pub readings: &'a BTreeMap<String, Vec<Reading>>,
-    /// What came of other scenarios.
+    /// Results of other scenarios.
     pub outcomes: &'a Outcomes,
-    /// Whether some was not wanted, so that what was not run is no mistake.
+    /// Whether the run is partial, so that a missing result is no mistake.
     pub is_partial: bool,
 }
 
@@ -136,7 +136,7 @@ impl Results<'_> {
         }
     }
 
-    /// What a row says of the content that was carried.
+    /// A row's note on the carried content.
     pub fn content_note(&self, file: File) -> String {
         format!("content: {}", self.setting.testbed.content(file).origin)
     }
@@ -152,8 +152,8 @@ impl Results<'_> {
         Ok(Estimate::mean(&complete.filter_map(quantity).collect::<Vec<_>>()))
     }
 
-    /// The quotient of a quantity of one cell's runs and that of another's with the same seeds, over the
-    /// seeds with which both were complete.
+    /// The quotient of a quantity of two cells' runs with the same seeds, over the seeds with which both are
+    /// complete.
     pub fn ratio(
         &self,
         cell: &Cell,

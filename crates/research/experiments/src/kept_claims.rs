@@ -11,7 +11,7 @@ use crate::claim::Claim;
 use crate::contents::Contents;
 use crate::row::Driver;
 
-/// What stands above the list in its file.
+/// The beginning of the list's file.
 const HEAD: &str = "\
 # Claims that hold in a quick run of every experiment, by what ran it. `overheard-lab experiment all --quick --keep
 # FILE` writes this list, `--kept FILE` compares a run with it. Other contents give other figures, hence the two halves. What runs by the clock on the wall

@@ -37,16 +37,15 @@ pub struct KeptRun {
     pub partial: bool,
     /// The state of the project, as git describes it.
     pub commit: String,
-    /// The kernel whose TCP was used.
+    /// The kernel of the TCP.
     pub kernel: String,
     /// The day, as in 2012-06-18.
     pub date: String,
-    /// Where the contents come from.
+    /// Source of the contents.
     pub contents: Origin,
     /// A hash of the contents, and of the scenarios and seeds where the figure has any ([`Inputs`]).
     pub inputs: String,
-    /// Processor seconds that one run of one seed took, on average over the command; none where nothing
-    /// counted them.
+    /// Mean processor seconds of one run of one seed over the command; `None` if they were not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_seconds_each: Option<f64>,
     /// The rows.
@@ -54,11 +53,11 @@ pub struct KeptRun {
     pub rows: Vec<Row>,
 }
 
-/// Where contents come from.
+/// Source of contents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
-    /// The project makes them, so that anybody has them.
+    /// Made by the project, and so available to everybody.
     Made,
     /// The folder in `OVERHEARD_DATA`.
     DataFolder,

@@ -5,11 +5,11 @@
 //! states one. Contents come from the evaluation data beside the project, or are generated where it is not
 //! ([`contents`]). Everything compares pairs: same seed, same losses by packet index ([`estimate`]).
 //!
-//! An [`experiment::Experiment`] is made of [`figure::Figure`]s, which say which [`cell`]s they need and make
-//! rows of what came of them; a cell that several need is run once ([`wanted`]). [`byte_caching`] is the
-//! paper of that name; [`no_harm`] is what the default tunnel does beyond it, and to whom it does no harm;
-//! [`reboost`] is TCP that knows of it; [`together`] has all of it on and off in one network. [`site`] is a
-//! folder with a report on all of them.
+//! An [`experiment::Experiment`] consists of [`figure::Figure`]s, which name their [`cell`]s and make rows of
+//! the results; a cell that several need runs once ([`wanted`]). [`byte_caching`] is the paper of that name.
+//! [`no_harm`] shows the default tunnel's effect beyond it, without harm to others. [`reboost`] is TCP that
+//! knows of redundancy elimination. [`together`] switches all mechanisms in one network. [`site`] is a folder
+//! with a report on all of them.
 
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods)] // Experiments are drivers: they may read clocks and wait.

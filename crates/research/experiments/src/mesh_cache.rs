@@ -2,9 +2,9 @@
 //! H. Pucha, Y. C. Hu, Purdue TR-ECE-06, 2006), run again: real caches, real TCP, real curl, babeld, and a
 //! channel that all routers share ([`air::medium`]).
 //!
-//! Section 6.1 is per-hop against end-to-end transport (`transport`). Sections 6.2 to 8 are meshes
+//! Section 6.1 compares per-hop with end-to-end transport (`transport`). Sections 6.2 to 8 are meshes
 //! (`network`) whose clients browse (`workload`) under each protocol (`protocol`); `trial` is one such run
-//! and `reading` what it showed.
+//! and `reading` its results.
 
 mod figure_1;
 mod figure_8;

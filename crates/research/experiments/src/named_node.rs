@@ -1,4 +1,4 @@
-//! Nodes of a network of several, whose keys follow from their names.
+//! Nodes of a larger network, whose keys follow from their names.
 
 use crate::pair::Program;
 use lab::{Daemon, Ready};
@@ -9,15 +9,15 @@ use rand_chacha::ChaCha12Rng;
 /// A node as a daemon.
 #[derive(Debug)]
 pub struct NamedNode<'a> {
-    /// Its name, and that of its key files.
+    /// Its name, also of its key files.
     pub name: &'a str,
-    /// Where it runs.
+    /// Its place.
     pub place: &'a str,
     /// Its configuration, which starts with its [`beginning`].
     pub config: String,
 }
 
-/// How the configuration of a node of this name and role starts: its table `[node]`.
+/// The beginning of the configuration of a node with this name and role: its table `[node]`.
 #[must_use]
 pub fn beginning(name: &str, role: &str) -> String {
     format!(
@@ -78,7 +78,7 @@ impl NamedNode<'_> {
     }
 }
 
-/// Of no secret network: the same run must use the same keys.
+/// A key that follows from the name, because equal runs must use equal keys; it protects no real network.
 fn key(name: &str) -> PrivateKey {
     let seed = name.bytes().fold(0, |seed: u64, byte| seed.wrapping_mul(257).wrapping_add(byte.into()));
     PrivateKey::generate(&mut ChaCha12Rng::seed_from_u64(seed))

@@ -1,6 +1,6 @@
-//! What the default tunnel saves beyond the byte-caching paper, and that it harms nobody: the same set-up,
-//! with other round trips, with a wire before the hop, with content that does not repeat, with UDP, and
-//! beside other flows.
+//! Savings of the default tunnel beyond the byte-caching paper, without harm to others: the same set-up, with
+//! other round trips, with a wire before the hop, with content that does not repeat, with UDP, and beside
+//! other flows.
 //!
 //! Times are compared pair by pair, the same seed and the same losses by packet index; shown is the median
 //! quotient and what encloses it with 95% confidence. A cell is run with ever more seeds until that is

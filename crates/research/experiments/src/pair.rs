@@ -1,5 +1,5 @@
-//! The ground that most experiments stand on: a gateway with a content server, a station, and the air between
-//! them, either bare or under the tunnel.
+//! The environment of most experiments: a gateway with a content server, a station, and the air between them,
+//! bare or under the tunnel.
 
 use air::LinkConfig;
 use anyhow::Context;
@@ -36,7 +36,7 @@ pub enum Carrier {
     },
 }
 
-/// Which program runs a node.
+/// The program that runs a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Program {
     /// The shipped one.
@@ -58,7 +58,7 @@ impl Program {
 }
 
 impl Carrier {
-    /// Which program runs its nodes: the shipped one wherever that can.
+    /// The program of its nodes: the shipped one if it can run them.
     #[must_use]
     pub fn program(&self) -> Program {
         match self {
@@ -118,13 +118,13 @@ impl Pair {
         Topology::behind_gateway(down.clone(), up.clone(), wire)
     }
 
-    /// Where the station finds the server at the other end of the wire, with or without a tunnel.
+    /// Address of the server at the other end of the wire, for the station, with or without a tunnel.
     #[must_use]
     pub fn far_server() -> IpAddr {
         IpAddr::from([10, 77, 1, 1])
     }
 
-    /// Where the station finds the gateway's content server.
+    /// Address of the gateway's content server, for the station.
     #[must_use]
     pub fn server(carrier: &Carrier) -> IpAddr {
         match carrier {
@@ -133,7 +133,7 @@ impl Pair {
         }
     }
 
-    /// Where the gateway reaches the station.
+    /// Address of the station, for the gateway.
     #[must_use]
     pub fn station(carrier: &Carrier) -> IpAddr {
         match carrier {
@@ -200,31 +200,31 @@ impl Pair {
     }
 }
 
-/// Which of the two a node is.
+/// The role of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// It waits.
+    /// It waits for the station.
     Gateway,
-    /// It seeks the gateway.
+    /// It connects to the gateway.
     Station,
 }
 
-/// What is particular to one node.
+/// The individual settings of a node.
 #[derive(Debug, Clone, Copy)]
 pub struct Node<'a> {
-    /// Which of the two it is.
+    /// The node's role.
     pub role: Role,
-    /// Where it runs.
+    /// Its place.
     pub place: &'a str,
     /// The lines of its `[tunnel]` table.
     pub tunnel: &'a str,
-    /// Where the other one is, if this one is to seek it.
+    /// Address of the other node, if this one connects to it.
     pub endpoint: Option<&'a str>,
     /// The elements of its peer's `allowed_ips`.
     pub allowed_ips: &'a str,
     /// The lines of its `[reduce]` table.
     pub reduce: &'a str,
-    /// Which program runs it.
+    /// The program that runs it.
     pub program: Program,
 }
 

@@ -1,5 +1,4 @@
-//! What the papers say: the only source of their values in the code, read from `papers/*.toml` (see its
-//! README).
+//! The papers' values: the only source of them in the code, read from `papers/*.toml` (see its README).
 //!
 //! Code names a value by paper and id, `papers::BYTE_CACHING.value("table-2/tcp-seq/bytes/loss-5")`, and gets
 //! a [`Stated`], which nothing else makes. Remarks print values by [`told`]. Tests look up every id that the

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use anyhow::Result;
 use indicatif::ProgressBar;
 
-/// Does `work` with each item and returns what came of it, in the items' order. Each that is done is told to
+/// Runs `work` for each item and returns the results in the items' order. Each completed item is passed to
 /// `progress`.
 ///
 /// # Errors

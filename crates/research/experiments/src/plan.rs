@@ -1,16 +1,16 @@
-//! How much of the paper is run.
+//! The extent of a run.
 
 use crate::cell::File;
 use crate::scheme::Scheme;
 
-/// How much is wanted.
+/// The extent of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
     /// Everything, with enough seeds for narrow intervals.
     Whole,
     /// A few cells of every figure and few seeds: all of them within ten minutes on two processors.
     Quick,
-    /// A corner of every figure: for drivers whose seconds are seconds.
+    /// A corner of every figure: for drivers in real time.
     Corner,
 }
 
@@ -25,10 +25,10 @@ pub struct Plan {
     pub trace: Traced,
 }
 
-/// A run whose dependencies are traced.
+/// A run with traced dependencies.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Traced {
-    /// What is downloaded.
+    /// The downloaded file.
     pub file: File,
     /// How.
     pub scheme: Scheme,

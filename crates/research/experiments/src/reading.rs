@@ -9,7 +9,7 @@ use crate::pair::{AIR, STATION};
 /// One run of one cell.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reading {
-    /// What was sent over the link from server to client, lost or not, everything included.
+    /// Packets sent over the link from server to client, lost or not, with everything included.
     pub packets_down: u64,
     /// The bytes of that, from the outer IP header on.
     pub bytes_down: u64,
@@ -18,8 +18,8 @@ pub struct Reading {
     /// The share of packets towards the client that the link did not deliver whole: lost on the air, refused
     /// by its full queue, or corrupted. The paper's actual loss (section VII).
     pub actual_loss: f64,
-    /// The share that the client had to do without, those that could not be restored included: the paper's
-    /// perceived loss. Of a stream, the share of datagrams that the application did not get.
+    /// The share that the client did not get, with packets that could not be restored: the paper's perceived
+    /// loss. For a stream, the share of datagrams that the application did not get.
     pub perceived_loss: f64,
     /// Packets that arrived at the client's node and could not be restored, then or later.
     pub undecodable_packets: u64,

@@ -2,11 +2,11 @@
 //! with and without knowing of it.
 //!
 //! Three [`system`]s carry the same [`content`] over the same losses: a tunnel without redundancy
-//! elimination, one that encodes each segment for itself as the letter's "IP layer RE" does, and one that
-//! fills its wire packets and whose senders know. Hop ARQ is off in all three, because it hides losses from
-//! TCP, which the letter is about; what boosting adds where it is on is measured beside. Everything runs on
-//! this machine's kernel by the clock on the wall, since it is about that kernel's TCP and takes BPF. Times
-//! are compared pair by pair, by the median of their quotients.
+//! elimination, one that encodes each segment on its own as the letter's "IP layer RE" does, and one that
+//! fills its wire packets and informs its senders. Hop ARQ is off in all three, because it hides losses from
+//! TCP, the letter's subject; the effect of boosting with hop ARQ is measured separately. Everything runs on
+//! this machine's kernel in real time, because it depends on that kernel's TCP and needs BPF. Times are
+//! compared pair by pair, by the median of their quotients.
 
 mod chunk_match;
 mod content;

@@ -1,12 +1,12 @@
 //! *REfactor-ing Content Overhearing to Improve Wireless Performance* (S.-H. Shen, A. Gember, A. Anand, A.
 //! Akella, MobiCom 2011), run again.
 //!
-//! Section 5.3's setting in one process: an access point, C1 beside it, C2 farther away ([`overhearing`]);
-//! the air ([`medium`]) loses and lets overhear by the length of what is sent; losses are sent again; air
-//! time is reckoned by the paper's parameters and by the standard ([`air_time`]). What is sent is what the
-//! codec of [`overhear`] emits, and what arrives is compared with what was meant ([`run`]): a wrong byte ends
-//! the run. Traffic is composed to the paper's mixes ([`crate::trace`]). There is no TCP; what has it stands
-//! beside ([`WITH_TCP`]).
+//! Section 5.3's setting in one process: an access point, C1 beside it, and C2 farther away
+//! ([`overhearing`]). The air ([`medium`]) applies losses and overhearing by frame length; lost frames are
+//! retransmitted. Air time is computed by the paper's parameters and by the standard ([`air_time`]). The
+//! frames are those of the codec of [`overhear`], and arrivals are compared with the originals ([`run`]): a
+//! wrong byte ends the run. Traffic is composed to the paper's mixes ([`crate::trace`]). There is no TCP
+//! here; figures with TCP are in [`WITH_TCP`].
 
 mod ablation;
 mod air_time;

@@ -14,9 +14,9 @@ use crate::row::{Driver, Row, X};
 /// What stands above everything.
 #[derive(Debug, Clone)]
 pub struct Heading {
-    /// What was run again.
+    /// The reproduced subject.
     pub title: String,
-    /// Whose it is.
+    /// Its source.
     pub source: String,
     /// What ran it.
     pub ran: Vec<Ran>,
@@ -29,7 +29,7 @@ pub struct Heading {
 pub struct Ran {
     /// By this driver.
     pub driver: Driver,
-    /// The kernel whose TCP was used.
+    /// The kernel of the TCP.
     pub kernel: String,
     /// How long it took, in seconds.
     pub took_seconds: f64,
@@ -42,9 +42,9 @@ pub struct Section {
     pub id: String,
     /// The figure's title.
     pub title: String,
-    /// What was measured and how, and where and why it differs from the paper.
+    /// The measurement, its method, and its differences from the paper.
     pub remark: String,
-    /// What is on the horizontal axis.
+    /// The quantity on the horizontal axis.
     pub x: String,
     /// The rows.
     pub rows: Vec<Row>,
@@ -73,7 +73,7 @@ pub fn first_chart(experiment: &Experiment, rows: &[Row]) -> Option<(&'static st
 
 /// The rows of a section that belong into one chart: those of one panel with one unit.
 struct Panel<'a> {
-    /// What it shows; empty when series do not say.
+    /// Its quantity; empty if series name it.
     name: &'a str,
     unit: &'a str,
     curves: Vec<Curve<'a>>,
@@ -106,7 +106,7 @@ fn panels(rows: &[Row]) -> Vec<Panel<'_>> {
 }
 
 impl Panel<'_> {
-    /// What is measured, and in what.
+    /// The quantity with its unit.
     fn label(&self) -> String {
         match self.name {
             "" => self.unit.to_owned(),

@@ -1,4 +1,4 @@
-//! Rows: what every experiment yields, whatever it measures.
+//! Rows: the results of every experiment.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,11 +13,11 @@ use crate::papers::Stated;
 pub struct Row {
     /// The figure or table, by the paper's numbering (`10`, `table-2`), or a word where the paper has none.
     pub figure: String,
-    /// Which curve, bar or column of it: what a panel shows, a colon, and the curve in it.
+    /// Its curve, bar or column: the panel's subject, a colon, and the curve.
     pub series: String,
-    /// Where on the horizontal axis.
+    /// Position on the horizontal axis.
     pub x: X,
-    /// What was measured; none where no run gave the quantity (the time of downloads that all stalled, say).
+    /// The measured value; `None` if no run gave the quantity (such as the time of stalled downloads).
     pub value: Option<f64>,
     /// The unit of `value`; `ratio` for quotients.
     pub unit: String,
@@ -28,7 +28,7 @@ pub struct Row {
     pub goal: Option<f64>,
     /// What ran it.
     pub driver: Driver,
-    /// How many seeds: the first so many from 1 on. 0 where nothing is random.
+    /// Number of seeds, from 1 on. 0 without randomness.
     pub seeds: u32,
     /// The lower end of the 95% confidence interval of `value`, where there is one.
     pub low: Option<f64>,
@@ -79,7 +79,7 @@ impl Row {
         }
     }
 
-    /// With what was measured, by `driver` with the first `seeds` seeds.
+    /// A row with a measurement by `driver` with the first `seeds` seeds.
     #[must_use]
     pub fn measured(self, estimate: Option<Estimate>, driver: Driver, seeds: u32) -> Self {
         let interval = estimate.and_then(|estimate| estimate.interval);
@@ -93,13 +93,13 @@ impl Row {
         }
     }
 
-    /// With a value that needs no interval, since nothing in it is random.
+    /// A row with an exact value, which needs no interval.
     #[must_use]
     pub fn exactly(self, value: f64) -> Self {
         Self { value: Some(value), ..self }
     }
 
-    /// With the paper's value.
+    /// Adds the paper's value.
     #[must_use]
     pub fn paper(self, value: impl Into<Option<Stated>>) -> Self {
         let paper = value.into();
@@ -107,13 +107,13 @@ impl Row {
         Self { paper, paper_source, ..self }
     }
 
-    /// With a bound of our own.
+    /// Adds a bound of our own.
     #[must_use]
     pub fn goal(self, value: impl Into<Option<f64>>) -> Self {
         Self { goal: value.into(), ..self }
     }
 
-    /// With something more that a reader must know.
+    /// Adds a note for the reader.
     #[must_use]
     pub fn note(mut self, note: impl AsRef<str>) -> Self {
         if !self.note.is_empty() && !note.as_ref().is_empty() {
@@ -128,9 +128,9 @@ impl Row {
 #[derive(Debug, Clone, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum X {
-    /// On a scale.
+    /// A position on a scale.
     Number(f64),
-    /// By name.
+    /// A named position.
     Name(String),
 }
 
@@ -167,7 +167,7 @@ impl fmt::Display for X {
 pub enum Driver {
     /// Nodes and air in one process, no TCP.
     Sim,
-    /// The lab inside the kernel whose time is virtual.
+    /// The lab inside the virtual-time kernel.
     Virtual,
     /// The lab on this machine's kernel.
     Lab,

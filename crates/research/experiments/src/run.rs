@@ -12,27 +12,27 @@ use lab::{Outcome, Programs, Scenario, Virtual};
 
 use crate::row::Driver;
 
-/// How many runs are usually made at a time on this machine's kernel. A link of 1 MByte/s keeps no processor
-/// busy.
+/// The usual number of parallel runs on this machine's kernel. A link of 1 MByte/s leaves a processor mostly
+/// idle.
 pub const LAB_LANES: usize = 4;
 
 /// What runs scenarios.
 #[derive(Debug, Clone)]
 pub struct Runner {
-    /// Which driver; not [`Driver::Sim`], which takes no scenarios.
+    /// The driver; not [`Driver::Sim`], which takes no scenarios.
     pub driver: Driver,
     /// The programs that scenarios start.
     pub programs: Programs,
     /// The program and first arguments that run [`lab::guest::main`] inside the virtual-time kernel.
     pub guest: Vec<String>,
-    /// How many runs are made at a time on this machine's kernel.
+    /// Number of parallel runs on this machine's kernel.
     pub lanes: usize,
-    /// Where outcomes are kept, so that what is interrupted goes on where it was.
+    /// Folder of kept outcomes, so that an interrupted run can continue.
     pub kept: Option<Kept>,
 }
 
-/// A folder in which outcomes are kept, a file for each run. It serves one state of the project: what is
-/// found there is believed.
+/// A folder of kept outcomes, with a file for each run. It belongs to one state of the project, and its
+/// contents are not checked.
 #[derive(Debug, Clone)]
 pub struct Kept(PathBuf);
 
@@ -53,7 +53,7 @@ impl Kept {
         self.0.join(format!("{driver}-{name}-{seed}.json"))
     }
 
-    /// What is there of a scenario, whose seeds are then those that are not.
+    /// Takes the kept outcomes of a scenario, and removes their seeds from it.
     fn take(&self, driver: Driver, scenario: &mut Scenario) -> Vec<Outcome> {
         let mut outcomes = Vec::new();
         scenario.seeds.retain(|&seed| {
@@ -84,7 +84,7 @@ impl Kept {
 pub type Outcomes = BTreeMap<String, Vec<Outcome>>;
 
 impl Runner {
-    /// Runs each scenario, whose names must differ, once for each of its seeds.
+    /// Runs each scenario once for each of its seeds. Names must differ.
     ///
     /// # Errors
     ///
@@ -153,7 +153,7 @@ impl Runner {
                 scenario.seeds.iter().map(|seed| Scenario { seeds: vec![*seed], ..scenario.clone() })
             })
             .collect();
-        // what is compared is run side by side: whatever else this machine does meanwhile is done to both
+        // Compared runs are adjacent, so that other load on the machine affects both.
         single.sort_by_key(|scenario| scenario.seeds[0]);
         let queue = Mutex::new(single.iter());
         let report = Mutex::new(report);
@@ -170,7 +170,7 @@ impl Runner {
                 match ran {
                     Ok(ran) => outcomes.extend(ran),
                     Err(error) => {
-                        // The other lanes finish what they have begun.
+                        // The other lanes finish their current runs.
                         if let Ok(mut queue) = queue.lock() {
                             queue.by_ref().for_each(drop);
                         }
@@ -209,7 +209,7 @@ pub fn machine() -> String {
     format!("{kernel}, {cores} cores of {model}")
 }
 
-/// Today, as in 2012-06-18; empty where the system cannot say it.
+/// The date, as in 2012-06-18; empty if the system does not supply it.
 #[must_use]
 pub fn date() -> String {
     said(std::process::Command::new("date").args(["-u", "+%F"])).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! What is compared: no tunnel, a tunnel without redundancy elimination, and a tunnel with each policy.
+//! The compared systems: no tunnel, a tunnel without redundancy elimination, and a tunnel with each policy.
 
 mod parts;
 
@@ -22,9 +22,9 @@ pub enum Scheme {
     Parts(Parts),
     /// The tunnel, with this policy and this way of writing references.
     Tunnel {
-        /// Which packets may be referred to.
+        /// The packets that may be referred to.
         policy: Policy,
-        /// How references are written.
+        /// Encoding of references.
         form: Form,
     },
 }
@@ -32,15 +32,15 @@ pub enum Scheme {
 impl Scheme {
     /// The tunnel with redundancy elimination and all else off: what the papers are measured against.
     pub const OFF: Self = Self::Tunnel { policy: Policy::Off, form: Form::Compact };
-    /// References to what is confirmed, and nothing beside.
+    /// References to confirmed packets only.
     pub const ACKED: Self = Self::Tunnel { policy: Policy::Acked, form: Form::Compact };
-    /// The default of the project: references to what is on its way, since the hop repairs its losses.
+    /// The project's default: references to packets in flight, because the hop repairs its losses.
     pub const ADAPTIVE: Self = Self::Tunnel { policy: Policy::Adaptive, form: Form::Compact };
     /// What needs no redundancy elimination of it: zstd of each packet, and the hop's repair of its losses.
     pub const OFF_ZSTD_ARQ: Self = Self::Parts(Parts::NONE.with(Part::Literals).with(Part::Repair));
     /// The default without the compression of literals.
     pub const ADAPTIVE_WITHOUT_LITERALS: Self = Self::Parts(Parts::ALL.without(Part::Literals));
-    /// Of the byte-caching paper, section V-A.
+    /// The policy of the byte-caching paper, section V-A.
     pub const CACHE_FLUSH: Self = Self::paper(CACHE_FLUSH);
     /// Section V-B as printed: references reach every flow.
     pub const TCP_SEQ: Self = Self::paper(TCP_SEQ);
@@ -67,7 +67,7 @@ impl Scheme {
         Self::TCP_SEQ_IN_FLOW,
         Self::K_DISTANCE_IN_FLOW,
         Self::paper(INFORMED_MARKING),
-        // It asks for packets by number, which the paper's fields do not tell.
+        // It requests packets by number, which the paper's fields do not have.
         Self::Tunnel { policy: RETRIEVE_ON_MISS, form: Form::Compact },
         Self::paper(Policy::Acked),
         Self::ACKED,

@@ -1,8 +1,8 @@
 //! Cells in the simulation: the same nodes on the same air, without TCP.
 //!
-//! A stream is the stream of the lab. A download is segments at a constant rate, each repeated after a fixed
-//! time until it has come out: it shows what a scheme does to bytes and to loss at a load that does not
-//! depend on it, and whether it stalls; it says nothing of time.
+//! A stream is the lab's stream. A download is segments at a constant rate, each retransmitted after a fixed
+//! time until its delivery. It shows a scheme's effect on bytes and loss at an independent load, and stalls;
+//! it gives no times.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,7 +45,7 @@ fn trial(cell: &Cell, testbed: &Testbed) -> Trial {
     };
     let tunnel = match cell.scheme {
         Scheme::Bare => None,
-        // the simulation's nodes shorten nothing, whatever the parts
+        // The simulation's nodes shorten nothing, for any parts.
         Scheme::Parts(parts) => Some(parts.policy().into()),
         Scheme::Tunnel { policy, form } => {
             Some(re::Parameters { policy, form, ..re::Parameters::default() }.into())

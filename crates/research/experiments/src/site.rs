@@ -1,6 +1,6 @@
 //! A folder for all experiments: a page, a table and the rows of each, and one page that leads to them.
 //!
-//! What was run is kept there, so that what is interrupted goes on where it was. It serves one state of the
+//! Results are kept there, so that an interrupted run can continue. The folder belongs to one state of the
 //! project.
 
 mod index;
@@ -28,14 +28,14 @@ pub struct Site {
     state: State,
 }
 
-/// Whose runs a folder holds.
+/// The state of the project that a folder's runs belong to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct State {
     /// The project, as git describes it.
     commit: String,
     /// Few cells only.
     quick: bool,
-    /// How many seeds in every cell, where not each figure's own number.
+    /// Number of seeds in every cell; `None` for each figure's own number.
     seeds: Option<u32>,
 }
 
@@ -88,7 +88,7 @@ impl Site {
         Ok(Site { folder, state })
     }
 
-    /// Runs an experiment by one of its drivers, as far as it was not run before.
+    /// Runs the missing part of an experiment by one of its drivers.
     ///
     /// # Errors
     ///
@@ -176,7 +176,7 @@ impl Site {
 }
 
 impl Part {
-    /// An experiment of which nothing has been run.
+    /// An experiment without results.
     #[must_use]
     pub fn new(experiment: &'static Experiment) -> Self {
         Part {
@@ -201,7 +201,7 @@ impl Part {
             self.claims = claims;
             self.rows = pass.rows;
         } else {
-            // what is arithmetic comes out the same whatever runs the rest
+            // Computed rows are equal under every driver.
             let rows = pass.rows.into_iter().filter(|row| row.driver != Driver::Offline);
             self.rows
                 .extend(rows.map(|row| Row { series: format!("{} ({})", row.series, row.driver), ..row }));

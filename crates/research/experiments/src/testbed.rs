@@ -16,7 +16,7 @@ use crate::cell::{self, Cell, File, Traffic};
 use crate::contents::{self, Content, Contents};
 use crate::pair::{Carrier, GATEWAY, Pair, SERVER, STATION};
 
-/// When traffic starts: the session stands by then, even if its handshake was lost a few times.
+/// Start of the traffic, when the session exists even after a few lost handshake messages.
 const START_SECONDS: f64 = 5.0;
 /// When a run is given up. Only downloads that still advance, if slowly, meet it.
 const BOUND_SECONDS: f64 = 7200.0;

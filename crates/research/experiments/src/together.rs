@@ -1,10 +1,10 @@
 //! Everything together: one network, with every mechanism on or off.
 //!
 //! A server behind a wire; a gateway, a relay and three stations on one channel of the emulated air, the
-//! third station in reach of the relay only ([`network`]). All fetch what all want, one after the other, and
-//! each something of its own. What is switched is redundancy elimination, overhearing, recovery, the web
-//! cache at the gateway and, where the kernel can, boost ([`combination`]); what is measured is how long
-//! users waited.
+//! third station in range of the relay only ([`network`]). All fetch the common contents in turn, and each
+//! one contents of its own. The switches are redundancy elimination, overhearing, recovery, the web cache at
+//! the gateway and, with kernel support, boost ([`combination`]). The measured quantity is the users' waiting
+//! time.
 
 mod combination;
 mod grid;

@@ -12,12 +12,12 @@ use crate::experiment::Readings;
 use crate::figure::{Figure, Need, Setting, paired_times};
 use crate::row::Driver;
 
-/// How well the median of a pair is to be known before its cells are run no more.
+/// Precision of a pair's median at which its cells are run no more.
 const WITHIN: f64 = 0.02;
 
 /// What has to be run, and for which figures.
 pub(crate) struct Wanted<'a> {
-    /// Those of which a driver can run something that is meant.
+    /// The figures for which a driver can run a selected part.
     pub figures: Vec<&'a Figure>,
     /// Cells by their names, with the number of seeds.
     pub cells: BTreeMap<String, (Cell, u32)>,
@@ -33,18 +33,18 @@ struct Pair {
     most: u32,
 }
 
-/// A run by its name, as progress bars have it.
+/// A run by its name, for progress bars.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Named {
     /// Its name.
     pub name: String,
-    /// With how many seeds it begins.
+    /// Initial number of seeds.
     pub seeds: u32,
-    /// How many it may become, where that depends on what comes out.
+    /// The largest number, if it depends on the results.
     pub seeds_at_most: u32,
 }
 
-/// There is no run in whose name such words stand.
+/// No run has these words in its name.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "nothing that would be run has \"{0}\" in its name; `--list` says what would be run, and `--quick` has less of it"
@@ -52,7 +52,7 @@ pub struct Named {
 pub struct NothingMeant(String);
 
 impl<'a> Wanted<'a> {
-    /// What figures need; with words in `only`, just those runs in whose names one of them stands.
+    /// The needs of figures; with words in `only`, just those with one of them in their names.
     ///
     /// # Errors
     ///

@@ -1,11 +1,11 @@
 //! *XBC: XOR-based Buffer Coding for Reliable Transmissions over Wireless Networks* (Z. Zheng, P. Sinha,
-//! SECON 2008), run again, and what is added to it: degree and distance that follow the link.
+//! SECON 2008), reproduced, with an addition: degree and distance that adapt to the link.
 //!
 //! The paper's three nodes ([`path`]): a server, 10 Mbit/s and 50 ms of wire, an access point, and 2 Mbit/s
-//! of radio that does not repeat frames. Its access point is no tunnel; here it is a gateway whose tunnel
-//! does nothing else (no redundancy elimination, hop ARQ, shortening or packing), and what the tunnel adds to
-//! a packet takes no air time. Nine such pairs share a channel in Figure 8 ([`grid`]). The analysis (Figures
-//! 2 and 4) stands beside a simulation of what it describes.
+//! of radio without frame retries. Its access point is not a tunnel. Here it is a gateway whose tunnel does
+//! nothing else (no redundancy elimination, hop ARQ, shortening or packing), and the tunnel's overhead takes
+//! no air time. In Figure 8 nine such pairs share a channel ([`grid`]). A simulation accompanies the analysis
+//! (Figures 2 and 4).
 
 mod bursts;
 mod figure_2;

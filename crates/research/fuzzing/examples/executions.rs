@@ -1,4 +1,4 @@
-//! Tries many inputs for every target, piece by piece, and says how many were tried.
+//! Tries many inputs for every target, in pieces, and prints their number.
 //!
 //! ```text
 //! cargo run --example executions                          # the figures
@@ -57,7 +57,7 @@ fn rows() -> Result<Vec<Row>, Box<dyn Error>> {
     text.lines().skip(1).map(Row::parse).collect()
 }
 
-/// Which code is tried: the commit, with a mark if the code is not the commit's.
+/// The tested code: the commit, with a mark if the code differs from it.
 fn code() -> String {
     let git = |arguments: &[&str]| Command::new("git").args(arguments).current_dir(folder()).output();
     let commit = git(&["rev-parse", "--short", "HEAD"]).map(|said| said.stdout).unwrap_or_default();

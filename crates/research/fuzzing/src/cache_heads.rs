@@ -3,7 +3,7 @@
 use crate::Seed;
 use webcache::semantics::heads::Heads;
 
-/// Octet by octet the same is found as in one piece, and nothing any more behind what is wrong.
+/// Parsing octet by octet gives the same result as in one piece, and nothing behind a fault is parsed.
 pub fn check(bytes: &[u8]) -> bool {
     let mut whole = Heads::default();
     let found = whole.look(bytes);

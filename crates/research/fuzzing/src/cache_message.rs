@@ -1,4 +1,4 @@
-//! What mesh routers say to each other about contents, and what a router makes of it.
+//! Messages between mesh routers about contents, and their handling by a router.
 
 use crate::Seed;
 use std::net::IpAddr;
@@ -8,8 +8,9 @@ use webcache::selection::search::Searches;
 
 const CHECK_BYTES: usize = 16;
 
-/// Messages in a row, each after its length (two octets), as a member of the network may send them. What is
-/// read writes itself again; a router answers and forwards at most once each, and never with a higher TTL.
+/// A sequence of messages, each after its length (two octets), as a member of the network may send them. A
+/// parsed message is emitted unchanged; a router answers and forwards at most once each, and never with a
+/// higher TTL.
 pub fn check(bytes: &[u8]) -> bool {
     let key = NetworkKey::new(b"fuzzing");
     let mut router = Searches::new(IpAddr::from([10, 0, 0, 1]), key.clone(), 7);

@@ -3,7 +3,7 @@
 use crate::Seed;
 use air::mahimahi::CapacityTrace;
 
-/// Times stand in order, the last is the period, and written down they read the same.
+/// Times are in order, the last is the period, and an emitted trace parses equally.
 pub fn check(bytes: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(bytes) else { return false };
     let Ok(trace) = text.parse::<CapacityTrace>() else { return false };

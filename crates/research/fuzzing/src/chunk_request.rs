@@ -3,7 +3,7 @@
 use crate::Seed;
 use wire::chunk_request::{self, ChunkRequest, MAX_SLOTS};
 
-/// What is asked for rises, is bounded, and is never nothing.
+/// The requested numbers rise, are bounded, and are never empty.
 pub fn check(bytes: &[u8]) -> bool {
     let Ok(request) = ChunkRequest::parse(bytes) else { return false };
     let missing: Vec<usize> = request.missing().collect();

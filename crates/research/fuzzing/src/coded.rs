@@ -8,7 +8,7 @@ use wire::inner::Inner;
 
 const HEADER_BYTES: usize = 40;
 
-/// A segment of a stream whose bytes follow from where they stand in it.
+/// A segment of a stream whose bytes follow from their position in it.
 fn segment(sequence: u32, bytes: u32) -> Vec<u8> {
     let payload: Vec<u8> =
         (0..bytes).map(|at| (sequence.wrapping_add(at).wrapping_mul(0x9e37_79b9) >> 24) as u8).collect();
@@ -19,8 +19,8 @@ fn segment(sequence: u32, bytes: u32) -> Vec<u8> {
     packet
 }
 
-/// What is read and written again reads the same; what is restored is what its digest was made over, and on a
-/// refusal nothing is left behind.
+/// A parsed and emitted repair parses equally. A restored packet matches its digest, and a refusal leaves
+/// nothing behind.
 pub fn check(bytes: &[u8]) -> bool {
     let Ok(coded) = Coded::parse(bytes) else { return false };
     let offsets: Vec<i32> = coded.offsets().collect();
@@ -50,7 +50,7 @@ pub fn check(bytes: &[u8]) -> bool {
         }
         Err(_) => {
             assert_eq!(out, b"before");
-            // what it waits for comes: then it is what its digest was made over, or nothing
+            // The missing packet arrives: the result matches its digest, or nothing is restored.
             let behind = Inner::parse(coded.header).ok().and_then(|inner| inner.tcp_sequence);
             for offset in behind.into_iter().flat_map(|_| &offsets) {
                 let sequence = behind.unwrap_or_default().wrapping_add_signed(*offset);

@@ -4,7 +4,7 @@ use crate::Seed;
 use wire::shim::MAX_RESTORED_BYTES;
 use wire::shim::compact::{self, Compact, Region};
 
-/// The lengths that a shim says agree with each other and with what is there.
+/// The lengths in a shim agree with each other and with the input.
 pub fn check(bytes: &[u8]) -> bool {
     let Ok(shim) = Compact::parse(bytes) else { return false };
     let regions: Vec<Region> = shim.regions().collect();

@@ -1,4 +1,4 @@
-//! Frames that reach a node that codes, one after the other: each a 16-bit length and so many bytes.
+//! A sequence of frames to a coding node: each a 16-bit length and its bytes.
 
 use crate::Seed;
 use mesh::cope::PacketId;
@@ -19,8 +19,7 @@ fn frames(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Whatever comes: what a frame says twice arrives once, events and what waits are bounded, and the node goes
-/// on.
+/// For any input: a repeated native arrives once, events and queues are bounded, and the node still works.
 pub fn check(bytes: &[u8]) -> bool {
     let mut node = Cope::new(Settings { queue_packets: 8, pool_bytes: 4096, ..Settings::default() }, ME, 1);
     node.set_key(1, &KEY);

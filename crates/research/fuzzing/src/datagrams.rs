@@ -1,4 +1,4 @@
-//! A gateway, and whatever arrives at its port: datagrams, each behind its length in two bytes.
+//! A gateway, and any datagrams at its port, each behind its length in two bytes.
 
 use crate::Seed;
 use crate::pair::{GATEWAY, Pair, STATION, packet, push_record, records};

@@ -4,7 +4,7 @@ use crate::Seed;
 use published::exor::Batch;
 use published::exor::frame::Frame;
 
-/// What is read and written again reads the same, and a node that has heard of a batch sends no more than it
+/// A parsed and emitted frame parses equally, and a node that has heard of a batch sends no more than it
 /// holds.
 pub fn check(bytes: &[u8]) -> bool {
     let Ok(frame) = Frame::parse(bytes) else { return false };

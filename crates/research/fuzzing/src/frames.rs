@@ -1,4 +1,4 @@
-//! What stands inside the seal: a link sequence and a row of frames.
+//! The contents of the seal: a link sequence and a sequence of frames.
 
 use crate::{Seed, receipt, request};
 use wire::frame::{self, Frame, FrameType, Frames, Reduced};

@@ -1,5 +1,5 @@
-//! A gateway, and another one of the same operator that has its keys and seals whatever it likes: plaintexts,
-//! each behind its length in two bytes.
+//! A gateway, and another one of the same operator that has its keys and seals arbitrary plaintexts, each
+//! behind its length in two bytes.
 
 use crate::Seed;
 use crate::pair::{GATEWAY, Pair, push_record, records};
@@ -14,8 +14,8 @@ use wire::neighbours::{Message, Said};
 const MAX_PLAINTEXTS: usize = 64;
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Whatever another gateway says inside the seal: what is for a station is delivered nowhere else, and the
-/// timers come to rest between what is said again.
+/// For any messages of another gateway inside the seal: packets for a station are delivered nowhere else, and
+/// the timers become idle between repetitions.
 pub fn check(bytes: &[u8]) -> bool {
     let mut pair = Pair::of_gateways();
     let before = pair.counters().bad_frames;
@@ -33,7 +33,7 @@ pub fn check(bytes: &[u8]) -> bool {
     accepted
 }
 
-/// All that gateways say of a station that is here, and of one that is not known; a packet for the station.
+/// Every message of gateways about a local station and about an unknown one, and a packet for the station.
 pub fn seeds() -> Vec<Seed> {
     let station = Pair::third_name();
     let mut chunks = Vec::new();

@@ -35,8 +35,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const HEADER_BYTES: usize = 4;
 const MARK_BYTES: usize = 16;
 
-/// While forgeries arrive no honest datagram does; afterwards the station is connected within five seconds,
-/// and nothing is delivered but what it sends.
+/// During forgeries no honest datagram arrives. Afterwards the station connects within five seconds, and only
+/// its packets are delivered.
 pub fn check(bytes: &[u8]) -> bool {
     let mut pair = Pair::strangers();
     let sent = packet(0);
@@ -53,7 +53,7 @@ pub fn check(bytes: &[u8]) -> bool {
     pair.network.medium.is_broken = false;
     let end = pair.network.now() + PATIENCE;
     while pair.network.delivered(GATEWAY).is_empty() && pair.network.now() < end {
-        // what left while nobody heard it is lost
+        // A datagram that left without a receiver is lost.
         pair.network.send(STATION, &sent);
         pair.network.run(PAUSE);
     }
@@ -97,7 +97,7 @@ impl Mark {
         Mark(key.finalize().into_bytes().into())
     }
 
-    /// Writes it where it stands in an initiation.
+    /// Writes it at its offset in an initiation.
     fn set(&self, datagram: &mut [u8]) {
         let Some((front, behind)) = datagram.split_at_mut_checked(HEADER_BYTES + MARK_BYTES) else { return };
         let mut mac = <Blake2sMac<U16> as KeyInit>::new(&self.0.into());

@@ -8,7 +8,7 @@ use crate::Seed;
 use etherparse::{IpHeaders, PacketBuilder, PacketBuilderStep};
 use wire::headers::{Context, compress, expand, expand_header, split};
 
-/// What stands in the buffer before the packet.
+/// The buffer's contents before the packet.
 const BEFORE: &[u8] = b"delivered before";
 
 /// A packet comes out that could have been compressed, with this payload, or nothing is written.

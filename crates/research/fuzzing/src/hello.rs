@@ -3,7 +3,7 @@
 use crate::Seed;
 use wire::hello::{ANSWERS_REQUESTS, DRAFT, Hello, Second};
 
-/// A hello writes itself again to the bytes that this version knows, whatever a newer one appends.
+/// A parsed hello is emitted with the bytes that this version knows, whatever a newer one appends.
 pub fn check(bytes: &[u8]) -> bool {
     let Ok(hello) = Hello::parse(bytes) else {
         assert!(bytes.len() < Hello::BYTES, "any bytes that are enough are a hello");

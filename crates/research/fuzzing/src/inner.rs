@@ -4,7 +4,7 @@ use crate::Seed;
 use etherparse::PacketBuilder;
 use wire::inner::{Inner, TCP};
 
-/// Offsets lie within the packet, and what stands behind the packet's own length changes nothing.
+/// Offsets lie within the packet, and bytes behind the packet's own length change nothing.
 pub fn check(bytes: &[u8]) -> bool {
     let Ok(inner) = Inner::parse(bytes) else { return false };
     assert!(inner.payload_offset <= inner.total_bytes && inner.total_bytes <= bytes.len());

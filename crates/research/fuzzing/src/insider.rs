@@ -1,5 +1,5 @@
-//! A station of a group, and another member that seals whatever it likes under the group's key: records, each
-//! behind its length in two bytes.
+//! A station of a group, and another member that seals arbitrary records under the group's key, each behind
+//! its length in two bytes.
 //!
 //! ```text
 //! | how (8) | counter (24) | plaintext ... |
@@ -45,7 +45,7 @@ pub fn check(bytes: &[u8]) -> bool {
     met > 0
 }
 
-/// What the station thinks of its gateway: heard so much, and there.
+/// The station's state of its gateway: received counts, and address.
 fn station(pair: &Pair) -> (u64, u64, Option<std::net::SocketAddr>) {
     let peer = &pair.network.status(STATION).peers[0];
     (peer.counters.outer_received_datagrams, peer.counters.inner_received_packets, peer.endpoint)

@@ -1,15 +1,15 @@
 //! What must hold of every parser on any bytes.
 //!
-//! Each module is one *target*: `check` takes bytes as an attacker or an accident may send them, asserts what
-//! must hold of them (not only that nothing panics: what is read and written again reads the same, bounds
-//! hold, what is refused changes nothing), and says whether they were accepted. `seeds` are well-formed
-//! inputs, made by the crates' own emitters, from which a search starts.
+//! Each module is one *target*. `check` takes arbitrary bytes and asserts their invariants: not only that
+//! nothing panics, but also that parsed input is emitted equally, bounds hold, and refused input changes
+//! nothing. It returns whether the bytes were accepted. `seeds` are well-formed inputs from the crates' own
+//! emitters, as starting points of a search.
 //!
-//! Three things use the targets. The tests of this crate replay the stored seeds, and many mutations of them,
-//! in seconds; `make check` goes on with others for a minute. `cargo fuzz` searches by coverage, as long as
-//! one lets it; its programs in `fuzz/fuzz_targets` are one line each. The example `executions` needs no
-//! nightly Rust: it mutates ([`search`]) piece by piece, and counts. What they ever found stands in
-//! `fuzz/regressions` and is replayed as well.
+//! The targets have three uses. This crate's tests replay the stored seeds and many mutations of them in
+//! seconds; `make check` continues with others for a minute. `cargo fuzz` searches by coverage without a time
+//! limit; its programs in `fuzz/fuzz_targets` are one line each. The example `executions` needs no nightly
+//! Rust: it mutates ([`search`]) in pieces and counts. Faults found are in `fuzz/regressions` and are
+//! replayed as well.
 
 #![forbid(unsafe_code)]
 
@@ -68,7 +68,7 @@ pub mod varint;
 /// A well-formed input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seed {
-    /// What it is; its file's name.
+    /// Its name, which is that of its file.
     pub name: &'static str,
     /// The input.
     pub bytes: Vec<u8>,
@@ -88,11 +88,11 @@ impl Seed {
 pub struct Target {
     /// Its name: of its module, of its fuzzing program and of its folder of seeds.
     pub name: &'static str,
-    /// Asserts what must hold of any bytes; says whether they were accepted.
+    /// Asserts the invariants for any bytes; returns whether they were accepted.
     pub check: fn(&[u8]) -> bool,
     /// Well-formed inputs.
     pub seeds: fn() -> Vec<Seed>,
-    /// How many mutations the tests try: about a second's worth.
+    /// Number of mutations in the tests: about a second's worth.
     pub mutations: usize,
 }
 
@@ -101,7 +101,7 @@ const WHOLE_NODES: [&str; 7] =
     ["datagrams", "gateway_frames", "handshakes", "insider", "overhearing", "peer_frames", "too_large"];
 
 impl Target {
-    /// How many inputs are to be tried before a release.
+    /// Number of inputs to try before a release.
     #[must_use]
     pub fn goal(&self) -> u64 {
         if WHOLE_NODES.contains(&self.name) { 1_000_000 } else { 10_000_000 }

@@ -7,10 +7,10 @@
 use crate::Seed;
 use re::literals::{Compressor, Expander, MIN_SAVED_BYTES};
 
-/// What stands in the buffer before the literals.
+/// The buffer's contents before the literals.
 const BEFORE: &[u8] = b"restored before";
 
-/// No more literals come out than may, or none at all; and what is compressed again comes out again.
+/// The output has at most the allowed literals, or none; and compressing it again restores it.
 pub fn check(bytes: &[u8]) -> bool {
     let Some((&limit, compressed)) = bytes.split_first_chunk::<2>() else { return false };
     let limit_bytes = usize::from(u16::from_be_bytes(limit));

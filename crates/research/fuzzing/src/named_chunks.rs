@@ -3,7 +3,7 @@
 use crate::Seed;
 use wire::named_chunks::{NamedChunk, NamedChunks, emit};
 
-/// Slots rise, and what is written again reads the same.
+/// Slots rise, and emitted input parses equally.
 pub fn check(bytes: &[u8]) -> bool {
     let Ok(read) = NamedChunks::parse(bytes) else { return false };
     let mut chunks: Vec<NamedChunk> = read.chunks().collect();

@@ -1,4 +1,4 @@
-//! What stands behind the front of a unit with natives for several members.
+//! The bytes behind the front of a unit with natives for several members.
 
 use crate::Seed;
 use wire::frame::FrameType;
@@ -7,14 +7,14 @@ use wire::natives::{Name, Natives, Overheard, Part};
 /// The member that the unit is for.
 const FIRST: u8 = 3;
 
-/// What is read says the same once it is written again.
+/// A parsed frame is equal after it is emitted again.
 pub fn check(bytes: &[u8]) -> bool {
     let Ok(natives) = Natives::parse(FIRST, bytes) else { return false };
     assert!(Natives::are_in(bytes));
     let longest = natives.components().map(|it| it.bytes).max();
     assert_eq!((natives.components().count(), longest), (natives.count, Some(natives.xor.len())));
     for component in natives.components() {
-        // whatever the native is, what it has in the XOR is of it
+        // For any native, its part in the XOR comes from it.
         let mut given = 0;
         if component.literals(bytes, |stretch| given += stretch.len()).is_some() {
             assert!(given <= bytes.len());

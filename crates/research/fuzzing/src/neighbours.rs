@@ -1,4 +1,4 @@
-//! Messages between gateways, and what one does that gets them: each a 16-bit length and so many bytes.
+//! Messages between gateways, and a gateway that receives them: each a 16-bit length and its bytes.
 
 use crate::Seed;
 use overhear::neighbourhood::{Neighbourhood, Settings};
@@ -21,8 +21,8 @@ fn messages(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// What is read and written again reads the same; whatever is said, stations of others stay within their
-/// bound, and this gateway's own keeps its place. A relay's does so, too.
+/// A parsed and emitted message parses equally. For any messages, other gateways' stations stay within their
+/// bound, and this gateway's own station keeps its place. The same holds for a relay's.
 pub fn check(bytes: &[u8]) -> bool {
     let accepted = [&[][..], &[0, 1]].map(|relays| check_among(relays, bytes));
     accepted.contains(&true)
@@ -64,7 +64,7 @@ fn check_among(relays: &[u16], bytes: &[u8]) -> bool {
     accepted
 }
 
-/// A station that overhears, what it heard, chunks that one of this gateway's has, and a farewell.
+/// A station that overhears, its report, chunks of one of this gateway's stations, and a farewell.
 pub fn seeds() -> Vec<Seed> {
     let write = |all: &[(u64, Said<'_>)], out: &mut Vec<u8>| {
         for (station, said) in all {

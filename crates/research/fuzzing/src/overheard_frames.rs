@@ -8,8 +8,8 @@ use wire::udp::Datagram;
 /// The kinds of link that an ear listens on, by the first byte.
 const LINKS: [LinkType; 3] = [LinkType::ETHERNET, LinkType::IEEE802_11_RADIOTAP, LinkType::IEEE802_11];
 
-/// A datagram lies within its packet and a packet within its frame; what stands behind a packet's own length
-/// changes nothing; and a frame that was heard before says the same, or is taken for a repetition.
+/// A datagram lies within its packet and a packet within its frame. Bytes behind a packet's own length change
+/// nothing. A frame that was heard before gives the same result, or counts as a repetition.
 pub fn check(bytes: &[u8]) -> bool {
     let Some((link, frame)) = bytes.split_first() else { return false };
     let link_type = LINKS[usize::from(*link) % LINKS.len()];
@@ -69,7 +69,7 @@ pub fn seeds() -> Vec<Seed> {
     .to_vec()
 }
 
-/// Of an 802.11 frame, from its duration to its sequence control: fragment 0.
+/// Fields of an 802.11 frame from duration to sequence control: fragment 0.
 const ADDRESSES: [u8; 22] = [0, 0, 4, 4, 4, 4, 4, 4, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 0x10, 0];
 /// LLC and SNAP, up to the EtherType.
 const SNAP: [u8; 6] = [0xaa, 0xaa, 3, 0, 0, 0];

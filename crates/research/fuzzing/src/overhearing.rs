@@ -55,8 +55,8 @@ fn association(slot_bits: u8, key: u8) -> Association {
     Association { slot_bits, rate_bits_per_second, rate_is_known: key == 0, air_time, mac_key }
 }
 
-/// What is delivered is what was sent, whatever is lost, altered or forgotten. (A packet from which nothing
-/// was removed is protected by its seal alone, and not altered here.)
+/// Delivered packets equal the originals despite loss, alteration and lost stores. (The seal alone protects a
+/// packet without removal, which is not altered here.)
 pub fn check(bytes: &[u8]) -> bool {
     let Some((&first, packets)) = bytes.split_first() else { return false };
     let settings = settings(first);
@@ -102,7 +102,7 @@ pub fn check(bytes: &[u8]) -> bool {
         if is(ALTERED) && sent.removed_chunks > 0 {
             let at = usize::from(start) % air.len();
             air[at] ^= 1 << (length % 8);
-            // whose removed chunks it lost is a packet as it was: a matter of the seal
+            // A packet that lost its removed chunks is a plain packet, which only the seal protects.
             if wire::shim::slots::Encoded::parse(&air).is_ok_and(|encoded| encoded.slot_count == 0) {
                 continue;
             }

@@ -16,7 +16,7 @@ use wire::unit::SEALED_HEADER_BYTES;
 pub const STATION: usize = 0;
 /// The number of the node that waits for the other one.
 pub const GATEWAY: usize = 1;
-/// Where they are.
+/// Their addresses.
 const ADDRESSES: [SocketAddr; 2] = [
     SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2)), 4780),
     SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 4780),
@@ -50,7 +50,7 @@ impl Pair {
         Self::of_station(false)
     }
 
-    /// A station and its gateway, of whose group it is a member; another member never comes.
+    /// A station and its gateway, of whose group it is a member; the other member never connects.
     #[must_use]
     pub fn of_group() -> Self {
         let mut pair = Self::of_station(true).meet();
@@ -108,7 +108,7 @@ impl Pair {
         node::station_name(&Self::third().public())
     }
 
-    /// A packet that one gateway hands to the other for it.
+    /// A packet for it that one gateway passes to the other.
     #[must_use]
     pub fn packet_for_third() -> Vec<u8> {
         let builder = PacketBuilder::ipv4([198, 51, 100, 9], Self::THIRD_INSIDE.octets(), 64).udp(1, 2);
@@ -159,7 +159,7 @@ impl Pair {
         self
     }
 
-    /// Carries datagrams both ways until there are none, and discards what is delivered.
+    /// Carries datagrams in both directions until there are none, and discards deliveries.
     pub fn exchange(&mut self) {
         loop {
             self.network.advance(MS);
@@ -181,15 +181,15 @@ impl Pair {
         self.network.offer_datagram(STATION, ADDRESSES[GATEWAY], 0, datagram);
     }
 
-    /// The station overhears one that the gateway sent to somebody else.
+    /// The station overhears a datagram from the gateway to another node.
     pub fn overhear(&mut self, datagram: &mut [u8]) {
         let now = self.network.now();
         self.network.node_mut(STATION).handle_overheard(now, ADDRESSES[GATEWAY], datagram);
         self.network.collect(STATION);
     }
 
-    /// The station seals this plaintext, whose header, counter and seal are those of a packet of its own, and
-    /// the gateway gets it. What the gateway answers is lost. `false` if the station sends nothing any more.
+    /// The station seals this plaintext with header, counter and seal of a packet of its own, and the gateway
+    /// receives it. The gateway's answer is lost. Returns `false` if the station no longer sends.
     pub fn say(&mut self, plaintext: &[u8]) -> bool {
         let mut out = Vec::new();
         self.network.offer_packet(STATION, &packet(0));
@@ -203,8 +203,8 @@ impl Pair {
         true
     }
 
-    /// Lets the gateway's timers pass and discards what it sends, until `duration` has gone by. A node always
-    /// asks for a later time than it was just told, so that a driver that obeys it does not spin.
+    /// Lets the gateway's timers run for `duration`, and discards its datagrams. A node always requests a
+    /// later time than the current one, so an obedient driver does not spin.
     pub fn let_pass(&mut self, duration: Duration) {
         let end = self.network.now() + duration;
         for _ in 0..1000 {
@@ -237,7 +237,7 @@ impl Pair {
         self.network.status(GATEWAY).peers[0].counters
     }
 
-    /// Takes what a node has delivered. All of it is IP packets whose source is the other node.
+    /// Takes a node's deliveries, all of which are IP packets from the other node.
     pub fn deliveries(&mut self, index: usize) -> Vec<Vec<u8>> {
         self.network.collect(index);
         let packets = self.network.take_delivered(index);
@@ -267,7 +267,7 @@ pub fn packet(number: u32) -> Vec<u8> {
     packet
 }
 
-/// A packet from one of the two to the other, whose content is like that of no other.
+/// A packet from one of the two to the other, with unique content.
 #[must_use]
 pub fn packet_between(from: usize, number: u32) -> Vec<u8> {
     let mut content = [0; 300];

@@ -4,7 +4,7 @@ use crate::Seed;
 use published::shim::paper::{self, FIELD_BYTES, Field, Paper};
 use wire::shim::MAX_RESTORED_BYTES;
 
-/// The fields stand in order, do not overlap, and agree with the literals that are there.
+/// The fields are in order, do not overlap, and agree with the literals.
 pub fn check(bytes: &[u8]) -> bool {
     let Ok(shim) = Paper::parse(bytes) else { return false };
     let fields: Vec<Field> = shim.fields().collect();

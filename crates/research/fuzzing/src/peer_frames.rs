@@ -1,5 +1,5 @@
-//! A gateway, and a station that has its keys and seals whatever it likes: plaintexts, each behind its length
-//! in two bytes.
+//! A gateway, and a station that has its keys and seals arbitrary plaintexts, each behind its length in two
+//! bytes.
 
 use crate::Seed;
 use crate::pair::{GATEWAY, Pair, STATION, packet, push_record, records};
@@ -10,8 +10,8 @@ use wire::frame::{self, FrameType};
 const MAX_PLAINTEXTS: usize = 64;
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// Whatever a peer says inside the seal: what is delivered has the peer's source address, counters agree with
-/// what was delivered, and the gateway's timers come to rest.
+/// For any messages of a peer inside the seal: delivered packets have the peer's source address, counters
+/// agree with the deliveries, and the gateway's timers become idle.
 pub fn check(bytes: &[u8]) -> bool {
     let mut pair = Pair::met();
     let (before, mut delivered) = (pair.counters(), 0);
@@ -29,7 +29,7 @@ pub fn check(bytes: &[u8]) -> bool {
     accepted
 }
 
-/// What an honest station says while it sends contents again and again, and control frames.
+/// Plaintexts of an honest station that sends contents repeatedly, and control frames.
 pub fn seeds() -> Vec<Seed> {
     let mut pair = Pair::met();
     pair.network.medium.plaintexts = Some(Vec::new());

@@ -3,7 +3,7 @@
 use crate::Seed;
 use wire::receipt::{MAX_SPAN, Receipt, Runs, State};
 
-/// A receipt's runs follow one another without end or gap, and it can be written as it was read.
+/// A receipt's runs follow one another without gaps, and a parsed receipt is emitted equally.
 pub fn check(bytes: &[u8]) -> bool {
     let Ok(receipt) = Receipt::parse(bytes) else { return false };
     let mut out = Vec::new();

@@ -27,8 +27,8 @@ const MAX_PACKETS: usize = 64;
 /// Small, so that it overflows.
 const STORE_BYTES: usize = 8192;
 
-/// In all forms but the paper's what is restored is what was sent; under `acked` everything that arrives is
-/// restored as long as the decoder keeps its store. Of the paper's form, both hold while nothing is lost.
+/// In all forms except the paper's, a restored packet equals the original. Under `acked` every packet that
+/// arrives is restored while the decoder keeps its store. In the paper's form both hold without loss.
 pub fn check(bytes: &[u8]) -> bool {
     let Some((&[policy, form], packets)) = bytes.split_first_chunk::<2>() else { return false };
     let policy = policy::ALL[usize::from(policy) % policy::ALL.len()];
@@ -77,7 +77,7 @@ pub fn check(bytes: &[u8]) -> bool {
             assert!(shim.len() < packet.len(), "a packet is reduced only where that makes it shorter");
             restored.clear();
             let miss = decoder.restore(sequence, form_of_shims, &shim, &mut restored).is_err();
-            // adaptive is never told here that losses are repaired
+            // Here adaptive never learns that losses are repaired.
             let confirmed_only = matches!(policy, Policy::Acked | Policy::Adaptive);
             let kept_promise = stores_agree || confirmed_only && form_of_shims != PAPER && !store_lost;
             assert!(!(miss && kept_promise), "packet {sequence} cannot be restored");

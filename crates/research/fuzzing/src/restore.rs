@@ -16,10 +16,10 @@ use wire::shim::compact::Compact;
 /// Packets that the decoder holds, under the link sequences from 0.
 const STORED_PACKETS: u64 = 6;
 const STORE_BYTES: usize = 1 << 14;
-/// What stands in the buffer before the restored packet.
+/// The buffer's contents before the restored packet.
 const BEFORE: &[u8] = b"delivered before";
 
-/// A packet is restored to the length that its shim says, or nothing is written.
+/// A packet is restored to its shim's length, or nothing is written.
 pub fn check(bytes: &[u8]) -> bool {
     let Some((&[form, high, low], shim)) = bytes.split_first_chunk::<3>() else { return false };
     let form = form::ALL[usize::from(form) % form::ALL.len()];

@@ -11,13 +11,13 @@ use wire::unit::SEALED_HEADER_BYTES;
 /// A road without delay or loss.
 #[derive(Default)]
 pub struct Road {
-    /// What the station said before it was sealed, for those that want to know.
+    /// The station's plaintexts before the seal, if recorded.
     pub plaintexts: Option<Vec<Vec<u8>>>,
     /// The longest datagram.
     pub longest_bytes: usize,
-    /// What a member of the gateway's group is told.
+    /// The knowledge of a member of the gateway's group.
     pub insider: Insider,
-    /// What the gateway said last under the group's key.
+    /// The gateway's latest plaintext under the group's key.
     pub words: Vec<u8>,
     /// Handshake messages, the newest of each kind.
     pub letters: BTreeMap<u8, Vec<u8>>,

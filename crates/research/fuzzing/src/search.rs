@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Accepted mutations that are mutated further.
 const MOST_DESCENDANTS: usize = 64;
-/// One accepted mutation in so many is, if it is not longer than this.
+/// One accepted mutation in this many is a new seed, up to this length.
 const DESCENDANT_EVERY: u32 = 16;
 const LONGEST_DESCENDANT_BYTES: usize = 4096;
 

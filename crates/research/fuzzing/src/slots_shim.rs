@@ -1,10 +1,10 @@
-//! Packets whose chunks are named by slots.
+//! Packets with chunks named by slots.
 
 use crate::Seed;
 use wire::shim::MAX_RESTORED_BYTES;
 use wire::shim::slots::{Encoded, Run, Slots, Stretch};
 
-/// The lengths that a shim says agree with each other and with what is there.
+/// The lengths in a shim agree with each other and with the input.
 pub fn check(bytes: &[u8]) -> bool {
     let Ok(encoded) = Encoded::parse(bytes) else { return false };
     let runs: Vec<Run> = encoded.runs().collect();

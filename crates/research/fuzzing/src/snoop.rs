@@ -13,8 +13,8 @@ use wire::inner::Inner;
 const MAX_PACKETS: usize = 200;
 const BUFFER_PACKETS: usize = 4;
 
-/// Whatever passes: what goes on from the station is as long as it was and still IP, repairs are packets or
-/// can be read, what is kept has its bound, and timers come to rest.
+/// For any packets: the station's packets keep their length and stay IP, repairs are packets or can be
+/// parsed, buffers stay within their bound, and timers become idle.
 pub fn check(bytes: &[u8]) -> bool {
     // both ways to make room
     let coding = if bytes.len().is_multiple_of(2) { Coding::Adaptive } else { Coding::ReedSolomon };

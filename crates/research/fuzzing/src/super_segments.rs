@@ -4,9 +4,8 @@ use crate::Seed;
 use etherparse::PacketBuilder;
 use io::offload::{Coalescer, FRONT_BYTES, Front, split};
 
-/// The input is packets, each behind its length in two bytes. Whatever they are, as many are cut from what
-/// was put together, each as it was. And as what a device gives, the input is cut into pieces of itself or
-/// refused.
+/// The input is packets, each behind its length in two bytes. Any packets that were joined are cut again,
+/// each unchanged. As a device's output, the input is cut into pieces of itself or refused.
 pub fn check(bytes: &[u8]) -> bool {
     let mut device = bytes.to_vec();
     if let Ok(front) = Front::decode(&device) {

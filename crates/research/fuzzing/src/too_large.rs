@@ -1,4 +1,4 @@
-//! A station, and whatever its own machine hands it to be sent: packets, each behind its length in two bytes.
+//! A station, and arbitrary packets from its own machine, each behind its length in two bytes.
 
 use crate::Seed;
 use crate::pair::{GATEWAY, GATEWAY_INSIDE, Pair, STATION, STATION_INSIDE, push_record, records};

@@ -1,4 +1,4 @@
-//! What units say, in words, for captures.
+//! The contents of units as text, for captures.
 
 use crate::Seed;
 use capture::contents;
@@ -7,8 +7,7 @@ use wire::shim::compact::{self, Region};
 use wire::short;
 use wire::unit::Kind;
 
-/// However long what is told, it fits beside a packet in a capture, and there is a line for each frame that
-/// is told.
+/// A description of any length fits beside a packet in a capture, with a line for each described frame.
 pub fn check(bytes: &[u8]) -> bool {
     let Some((first, plaintext)) = bytes.split_first() else { return false };
     let kind =
@@ -37,7 +36,7 @@ pub fn seeds() -> Vec<Seed> {
     Reduced { generation: 1, mac: [2; 8], shim: &shim }.emit(&mut reduced);
     let mut short = vec![short::WHAT];
     short.extend_from_slice(&[2; 8]);
-    // the header of the packet 3 before, whose acknowledgment differs by 5
+    // The header of the packet 3 before, whose acknowledgment differs by 5.
     short.extend_from_slice(&[3, 0x08, 5]);
     short.extend_from_slice(&regions);
     short.extend_from_slice(b"literals");

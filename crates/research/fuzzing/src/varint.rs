@@ -3,7 +3,7 @@
 use crate::Seed;
 use wire::varint;
 
-/// What is read is written in at most as many bytes, and in as many as was said.
+/// A parsed shim is emitted in at most as many bytes, and in exactly the predicted number.
 pub fn check(bytes: &[u8]) -> bool {
     let mut rest = bytes;
     let Ok(value) = varint::parse(&mut rest) else {

@@ -22,7 +22,7 @@ fn inputs_in(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     paths.into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect()
 }
 
-/// Runs the target and, if it panics, says on which input.
+/// Runs the target; after a panic it prints the input.
 fn check(target: &Target, input: &[u8]) -> bool {
     let outcome = catch_unwind(AssertUnwindSafe(|| (target.check)(input)));
     outcome.unwrap_or_else(|_| {

@@ -1,8 +1,7 @@
-//! A channel that places share: the emulated [`air::Medium`] between TAPs, one of each place.
+//! A channel shared by places: the emulated [`air::Medium`] between TAPs, one for each place.
 //!
-//! Frames are told apart by the Ethernet header, which then comes off: one for another station of the channel
-//! goes to that station, one for a group goes to all that hear it. The rest, for addresses that no station
-//! has, goes nowhere.
+//! The Ethernet header selects the receivers and is then removed: a station's address selects that station, a
+//! group's address selects all that hear it. Frames for unknown addresses are dropped.
 
 use std::time::Duration;
 
@@ -18,7 +17,7 @@ pub struct AirChannel {
     pub taps: Vec<SyncDevice>,
     /// By station.
     pub macs: Vec<[u8; 6]>,
-    /// What is between them.
+    /// The medium between them.
     pub medium: Medium,
 }
 
@@ -36,12 +35,12 @@ impl Channel {
         Self { link_local: none.clone(), broadcast: none, macs, medium }
     }
 
-    /// When something may have arrived.
+    /// Time of the next possible arrival.
     pub(crate) fn due(&self) -> Option<Duration> {
         self.medium.poll_timeout()
     }
 
-    /// Gives the air one frame that a station's TAP has sent, if it is still there.
+    /// Passes a frame from a station's TAP to the air, if one is present.
     pub(crate) fn accept(&mut self, tap: &SyncDevice, station: usize, now: Duration, frame: &mut [u8]) {
         let Ok(length) = tap.recv(frame) else { return };
         let frame = &frame[..length];
@@ -66,7 +65,7 @@ impl Channel {
         self.medium.send(now, station, to, packet.to_vec());
     }
 
-    /// Gives the TAPs what came over the air.
+    /// Passes arrivals from the air to the TAPs.
     pub(crate) fn deliver(&mut self, now: Duration, taps: &[SyncDevice], frame: &mut Vec<u8>) {
         while let Some(delivery) = self.medium.poll_deliver(now) {
             let from = self.macs[delivery.from];
@@ -81,7 +80,7 @@ impl Channel {
         }
     }
 
-    /// What each station has sent and got.
+    /// Counts of each station.
     pub(crate) fn counts(&self) -> Vec<StationCount> {
         let count = |station: usize| {
             let (link_local, broadcast) = (self.link_local[station], self.broadcast[station]);

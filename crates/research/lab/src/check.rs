@@ -1,4 +1,4 @@
-//! Whether a scenario makes sense in itself, before anything is made.
+//! Checks of a scenario before anything is created.
 
 mod mistake;
 
@@ -12,11 +12,11 @@ use crate::topology::{Medium, Topology};
 
 /// The receiver remembers each datagram of a stream.
 const MOST_DATAGRAMS: u64 = 100_000_000;
-/// Times beyond this many seconds are a slip of the pen.
+/// The longest time in seconds; longer ones are typing errors.
 const LONGEST_SECONDS: f64 = 1e7;
 
 impl Scenario {
-    /// Whether the scenario makes sense in itself.
+    /// Checks the scenario.
     ///
     /// # Errors
     ///
@@ -90,7 +90,7 @@ fn check_seconds(seconds: f64) -> Result<(), Mistake> {
 }
 
 fn check_programs(scenario: &Scenario) -> Result<(), Mistake> {
-    // They become the names of files.
+    // Names of files.
     let plain = |name: &str| {
         let octet = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
         !name.is_empty() && !name.starts_with('.') && name.bytes().all(octet)

@@ -1,4 +1,4 @@
-//! A client that browses: pages one after the other, each by one run of curl.
+//! A browsing client: pages in sequence, each by one run of curl.
 
 use std::fs::{self, File};
 use std::net::SocketAddr;
@@ -14,7 +14,7 @@ use crate::outcome::{Ending, FetchOutcome};
 use crate::program::Program;
 use crate::scenario::{Client, HTTP_PORT, Page};
 
-/// After how many seconds without an octet curl gives a content up.
+/// Seconds without an octet after which curl gives up.
 const STALL_SECONDS: &str = "60";
 /// curl's exit code for that.
 const TIMED_OUT: u32 = 28;
@@ -24,11 +24,11 @@ pub(crate) struct Browsing<'a> {
     pub(crate) client: &'a Client,
     /// What servers send.
     pub(crate) contents: &'a Path,
-    /// For what is fetched; made, and emptied page by page.
+    /// Folder for downloads; created, and emptied after each page.
     pub(crate) folder: PathBuf,
 }
 
-/// What curl tells of each content.
+/// curl's report on each content.
 #[derive(Deserialize)]
 struct Written {
     #[serde(default)]
@@ -42,8 +42,7 @@ struct Written {
 }
 
 impl Browsing<'_> {
-    /// Reads pages until there are no more, or until `deadline`. What is on its way then counts as out of
-    /// time.
+    /// Reads pages until the last one or `deadline`. A content in transfer then counts as out of time.
     pub(crate) fn run(
         &self,
         place: &Namespace,
@@ -73,7 +72,7 @@ impl Browsing<'_> {
         fetches: &mut Vec<FetchOutcome>,
     ) -> Result<(), LabError> {
         let mut command = Command::new("curl");
-        // As in `download`; a connection for each content, as those whom the paper drives by wget have.
+        // As in `download`; one connection for each content, like the wget of the paper's clients.
         command.args(["--disable", "--silent", "--noproxy", "*", "--header", "Connection: close"]);
         command.args([
             "--connect-timeout",
@@ -129,7 +128,7 @@ impl Browsing<'_> {
             });
             let _ = fs::remove_file(copy(number));
             if written.is_none() {
-                // What follows was never asked for.
+                // The rest was never requested.
                 break;
             }
             at += Duration::from_secs_f64(seconds.max(0.0));

@@ -1,8 +1,8 @@
-//! Leave to use a TCP congestion control inside namespaces.
+//! Permission to use a TCP congestion control inside namespaces.
 //!
-//! Outside the machine's own namespace the kernel lets only such be the default as
-//! `tcp_allowed_congestion_control` lists, root or not. That list is the machine's: what is missing is added
-//! for the moment of the setting alone.
+//! Outside the initial network namespace, even root may set only a default that
+//! `tcp_allowed_congestion_control` lists. That list belongs to the machine, so missing entries are added
+//! only during the setting.
 
 use std::fs;
 use std::path::Path;
@@ -14,17 +14,17 @@ const ALLOWED: &str = "/proc/sys/net/ipv4/tcp_allowed_congestion_control";
 /// The parameter that chooses one.
 pub(crate) const PARAMETER: &str = "net.ipv4.tcp_congestion_control";
 
-/// One at a time in this process: else one would put the list back while another still needs what it added.
+/// Serializes changes in this process, because one could restore the list while another needs its entry.
 static TAKEN: Mutex<()> = Mutex::new(());
 
-/// While it lives, the controls that it was made for may be chosen. Dropped, the list is as it was.
+/// Permits its congestion controls during its lifetime. Dropping it restores the list.
 pub(crate) struct Leave {
     before: Option<String>,
     _taken: MutexGuard<'static, ()>,
 }
 
 impl Leave {
-    /// Allows `wanted`; touches nothing when the list has them all.
+    /// Permits `wanted`; changes nothing if the list has them all.
     pub(crate) fn take<'a>(wanted: impl Iterator<Item = &'a str>) -> Result<Self, LabError> {
         let taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
         // Absent where this process is in a namespace itself: then the kernel has to allow what it is asked

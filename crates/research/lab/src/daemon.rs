@@ -1,4 +1,4 @@
-//! A daemon of the scenario: its texts filled in, started, waited for, asked, and ended.
+//! A daemon of the scenario: its texts are filled in, and it is started, awaited, queried, and ended.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -12,12 +12,12 @@ use crate::program::Program;
 use crate::programs::Programs;
 use crate::scenario::{Daemon, Ready};
 
-/// How often to look whether a daemon is ready.
+/// Interval of checks for a daemon's readiness.
 const INTERVAL: Duration = Duration::from_millis(5);
-/// How long a status command, or an event's, may take.
+/// Timeout of a status command and of an event's command.
 const COMMAND_PATIENCE: Duration = Duration::from_secs(10);
 
-/// What the placeholders in a scenario's texts stand for.
+/// Values of the placeholders in a scenario's texts.
 #[derive(Debug, Clone)]
 pub(crate) struct Placeholders {
     /// `{overheard}` and `{lab}`.
@@ -61,7 +61,7 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Starts a daemon in its place, and returns when it is ready.
+    /// Starts a daemon in its place, and waits until it is ready.
     pub(crate) fn start(
         daemon: &Daemon,
         place: &Namespace,
@@ -91,7 +91,7 @@ impl Running {
         Ok(running)
     }
 
-    /// Asks the daemon for its state by its status command; `None` when it has none.
+    /// Runs the daemon's status command; `None` without one.
     pub(crate) fn status(
         &mut self,
         daemon: &Daemon,
@@ -112,7 +112,7 @@ impl Running {
         Ok(Some(status))
     }
 
-    /// Ends the daemon in its own way if it has one.
+    /// Ends the daemon by SIGTERM, and kills it after a timeout.
     pub(crate) fn stop(mut self) {
         self.program.stop();
     }
@@ -152,7 +152,7 @@ fn is_up(interface: &str) -> bool {
     listed("/proc/thread-self/net/route", 0) || listed("/proc/thread-self/net/if_inet6", 5)
 }
 
-/// Runs a command to its end and returns what it wrote to standard output.
+/// Runs a command to its end and returns its standard output.
 pub(crate) fn run_command(
     words: &[String],
     daemon: Option<&str>,

@@ -1,4 +1,4 @@
-//! One transfer by curl, and what became of it.
+//! One transfer by curl, and its result.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -23,13 +23,13 @@ const TIMED_OUT: i32 = 28;
 pub(crate) struct Transfer<'a> {
     pub(crate) download: &'a Download,
     pub(crate) place: &'a Namespace,
-    /// What the server sends.
+    /// The server's file.
     pub(crate) original: PathBuf,
-    /// Where the copy goes; deleted afterwards.
+    /// The downloaded copy; deleted afterwards.
     pub(crate) copy: PathBuf,
 }
 
-/// What `curl --write-out '%{json}'` tells, the part of it that is of use here.
+/// The used part of `curl --write-out '%{json}'`.
 #[derive(Deserialize)]
 struct Written {
     #[serde(default)]
@@ -43,7 +43,7 @@ struct Written {
 }
 
 impl Transfer<'_> {
-    /// Fetches, until complete, stalled or `deadline`.
+    /// Fetches until complete, stalled or `deadline`.
     pub(crate) fn run(&self, ready: Instant, deadline: Instant) -> Result<DownloadOutcome, LabError> {
         let mut command = Command::new("curl");
         let stall = self.download.stall_seconds.to_string();
@@ -102,11 +102,11 @@ impl Transfer<'_> {
     }
 }
 
-/// How a copy, possibly of a beginning only, compares with its original.
+/// Comparison of a copy, possibly partial, with its original.
 struct Comparison {
     copy_bytes: u64,
     original_bytes: u64,
-    /// Whether the copy is the original's beginning.
+    /// Whether the copy is a prefix of the original.
     equal: bool,
 }
 
@@ -124,7 +124,7 @@ fn compare(copy: &Path, original: &Path) -> Result<Comparison, LabError> {
     Ok(Comparison { copy_bytes, original_bytes, equal })
 }
 
-/// Whether all of `copy` is how `original` begins.
+/// Whether `copy` is a prefix of `original`.
 fn same_beginning(copy: impl Read, original: impl Read) -> std::io::Result<bool> {
     let (mut copy, mut original) = (BufReader::new(copy), original);
     let (mut ours, mut theirs) = (vec![0; 1 << 16], vec![0; 1 << 16]);

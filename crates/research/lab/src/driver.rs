@@ -1,4 +1,4 @@
-//! Which kernel runs a scenario, and how many scenarios are spread over boots and processors.
+//! The kernel of a scenario, and the distribution of scenarios over boots and processors.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -13,63 +13,63 @@ use crate::scenario::Scenario;
 use crate::trial::run_here;
 use crate::virtual_time::{Boot, Kernel, SILENCE, Scratch, SeedLibrary};
 
-/// On which kernel, and whose time.
+/// The kernel and the clock.
 #[derive(Debug, Clone)]
 pub enum Driver {
     /// This kernel and the clock on the wall, one run after the other. Needs root.
     Lab {
-        /// What placeholders in scenarios stand for.
+        /// Values of placeholders in scenarios.
         programs: Programs,
     },
-    /// The kernel whose time is virtual, one on each processor at a time.
+    /// The virtual-time kernel, one on each processor at a time.
     Virtual(Virtual),
 }
 
-/// How to run scenarios in virtual time.
+/// Parameters of runs in virtual time.
 #[derive(Debug, Clone)]
 pub struct Virtual {
     /// The kernel.
     pub kernel: Kernel,
-    /// What placeholders in scenarios stand for.
+    /// Values of placeholders in scenarios.
     pub programs: Programs,
-    /// The program and first arguments that run [`crate::guest::main`]; the scenario's file, the file for
-    /// outcomes and the two programs follow as arguments.
+    /// The program and first arguments that run [`crate::guest::main`]. The scenario's file, the outcomes'
+    /// file and the two programs follow.
     pub guest: Vec<String>,
-    /// How many seeds of a scenario are run in one boot. A run is determined by its scenario and by the seeds
-    /// before it in its boot: change this number, and figures change within what another seed would change.
+    /// Seeds of a scenario in one boot. A run depends on its scenario and on the earlier seeds of its boot. A
+    /// change of this number thus changes figures as another seed would.
     pub seeds_per_boot: usize,
-    /// How many kernels run at a time, at most as many as there are processors.
+    /// Kernels that run at a time, at most one for each processor.
     pub kernels: usize,
-    /// For how long (by the wall's clock) one run may take before its kernel is killed.
+    /// Wall-clock time without progress after which a kernel is killed.
     pub silence: Duration,
 }
 
 impl Virtual {
-    /// The usual way: as many kernels as processors, eight seeds a boot.
+    /// The default: one kernel for each processor, eight seeds a boot.
     pub fn new(kernel: Kernel, programs: Programs, guest: Vec<String>) -> Self {
         Self { kernel, programs, guest, seeds_per_boot: 8, kernels: usize::MAX, silence: SILENCE }
     }
 }
 
-/// How long a run of unbounded length may be silent beyond the usual.
+/// The most additional silence of a run with unbounded length.
 const MOST_PATIENCE_SECONDS: f64 = 7200.0;
-/// What a program takes of the guest's memory, at most. What is not used costs nothing.
+/// The most guest memory for a program. Unused memory costs nothing.
 const MEBIBYTES_A_PROGRAM: u32 = 32;
 
 /// Runs every scenario with each of its seeds, and returns the outcomes in that order.
 ///
 /// # Errors
 ///
-/// The first of [`LabError`]; what has not begun then is not run.
+/// The first [`LabError`]; runs that have not begun are omitted.
 pub fn run(driver: &Driver, scenarios: &[Scenario]) -> Result<Vec<Outcome>, LabError> {
     run_reporting(driver, scenarios, &mut |_| {})
 }
 
-/// As [`run`], and shows each outcome to `report` as it comes, in no certain order.
+/// As [`run`], and passes each outcome to `report` in order of completion.
 ///
 /// # Errors
 ///
-/// As [`run`]; what `report` has seen by then was good.
+/// As [`run`]; outcomes already passed to `report` are valid.
 pub fn run_reporting(
     driver: &Driver,
     scenarios: &[Scenario],
@@ -135,7 +135,7 @@ fn lock<T: ?Sized>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The scenario in parts of at most so many seeds as one boot takes.
+/// The scenario in slices of at most one boot's seeds.
 fn sliced(scenario: &Scenario, how: &Virtual) -> impl Iterator<Item = Scenario> {
     let seeds = scenario.seeds.chunks(how.seeds_per_boot.max(1));
     seeds.map(|seeds| Scenario { seeds: seeds.to_vec(), ..scenario.clone() })

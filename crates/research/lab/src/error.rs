@@ -1,9 +1,9 @@
-//! What can go wrong in the lab, each as one sentence that says what to do about it.
+//! Errors of the lab, each as one sentence with a remedy.
 
 use crate::check::Mistake;
 use std::io;
 
-/// Why the lab could not do what it was asked.
+/// An error of the lab.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
     /// Namespaces and TAP devices of this kernel belong to root.
@@ -25,41 +25,41 @@ pub enum LabError {
     /// A program ran and failed.
     #[error("`{command}` failed: {detail}")]
     Command {
-        /// What was run.
+        /// The command.
         command: String,
-        /// What it said, or how it ended.
+        /// Its message or exit status.
         detail: String,
     },
     /// The system refused something.
     #[error("cannot {doing}: {source}")]
     System {
-        /// What was attempted, to be read after "cannot".
+        /// The failed action, after "cannot".
         doing: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// The scenario names something that it does not have, or has the air do what it cannot.
+    /// The scenario names a missing part, or configures the air invalidly.
     #[error("scenario `{name}`: {detail}")]
     Scenario {
         /// The scenario's name.
         name: String,
-        /// What is wrong with it.
+        /// The fault.
         detail: String,
     },
-    /// The scenario makes no sense in itself.
+    /// The scenario is invalid.
     #[error("scenario `{name}`: {mistake}")]
     Check {
         /// The scenario's name.
         name: String,
-        /// What is wrong with it.
+        /// The fault.
         mistake: Mistake,
     },
-    /// A daemon did not become ready, or ended when it should not.
+    /// A daemon did not become ready, or ended early.
     #[error("the daemon `{daemon}` {detail}; it said: {log}")]
     Daemon {
         /// The daemon's name in the scenario.
         daemon: String,
-        /// What it did.
+        /// Its behaviour.
         detail: String,
         /// The end of its log.
         log: String,
@@ -72,19 +72,19 @@ pub enum LabError {
         /// The error there.
         detail: String,
     },
-    /// The virtual-time kernel or the program in it did not come to an orderly end.
+    /// The virtual-time kernel or its program did not end normally.
     #[error("the virtual-time kernel {detail}; its console ended: {console}")]
     Guest {
-        /// What happened.
+        /// The event.
         detail: String,
         /// The end of the console.
         console: String,
     },
 }
 
-/// Says what was being done when the system refused.
+/// Adds the failed action to a system's error.
 pub(crate) trait Doing<T> {
-    /// Turns the system's error into a [`LabError::System`]; `doing` is read after "cannot".
+    /// Converts the system's error to a [`LabError::System`]; `doing` follows "cannot".
     fn doing(self, doing: impl FnOnce() -> String) -> Result<T, LabError>;
 }
 

@@ -1,4 +1,4 @@
-//! The Ethernet header of a TAP: taken off, and put on again.
+//! Removal and insertion of a TAP's Ethernet header.
 
 /// Octets of the header: two addresses and a type (IEEE 802.3).
 pub(crate) const HEADER_BYTES: usize = 14;
@@ -7,16 +7,16 @@ const IPV4: [u8; 2] = [0x08, 0x00];
 const IPV6: [u8; 2] = [0x86, 0xdd];
 const ARP: [u8; 2] = [0x08, 0x06];
 
-/// The packet in a frame. `None` for what this lab does not carry: anything but IPv4, IPv6 and ARP.
+/// The packet in a frame; `None` for other protocols than IPv4, IPv6 and ARP.
 pub(crate) fn packet_of(frame: &[u8]) -> Option<&[u8]> {
     let (header, packet) = frame.split_at_checked(HEADER_BYTES)?;
     let kind = [header[12], header[13]];
     [IPV4, IPV6, ARP].contains(&kind).then_some(packet)
 }
 
-/// Appends a frame around `packet`. Its type follows from the packet's first four bits, which are the version
-/// of IP and 0 in ARP (the hardware type); a corrupted packet may thus get a wrong type, and is then refused
-/// by the receiver as a wrong version would be.
+/// Appends a frame around `packet`. The type follows from the packet's first four bits: the IP version, or 0
+/// for ARP (the hardware type). A corrupted packet may get a wrong type; the receiver refuses it like a wrong
+/// version.
 pub(crate) fn frame_into(frame: &mut Vec<u8>, from: [u8; 6], to: [u8; 6], packet: &[u8]) {
     let kind = match packet.first().map(|first| first >> 4) {
         Some(6) => IPV6,
@@ -35,8 +35,8 @@ pub(crate) fn is_group(mac: [u8; 6]) -> bool {
 }
 
 /// The group that a packet is for, by its destination: RFC 2464 section 7 for IPv6, RFC 1112 section 6.4 for
-/// IPv4, and everybody for directed broadcasts (the last address of a network of 24 bits, which is what
-/// places have) and for ARP's questions. `None`: one station.
+/// IPv4, and broadcast for directed broadcasts (the last address of a places' /24) and ARP requests. `None`
+/// for a unicast packet.
 pub(crate) fn group_of(packet: &[u8]) -> Option<[u8; 6]> {
     const EVERYBODY: [u8; 6] = [0xff; 6];
     match packet.first()? >> 4 {
@@ -54,7 +54,7 @@ pub(crate) fn group_of(packet: &[u8]) -> Option<[u8; 6]> {
     }
 }
 
-/// Whether a packet comes from a link-local IPv6 address: those of routing protocols and of neighbour
+/// Whether a packet comes from a link-local IPv6 address, as those of routing protocols and neighbour
 /// discovery do.
 pub(crate) fn is_link_local(packet: &[u8]) -> bool {
     matches!(packet, [version, _, _, _, _, _, _, _, 0xfe, 0x80..=0xbf, ..] if version >> 4 == 6)

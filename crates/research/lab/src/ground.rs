@@ -1,4 +1,5 @@
-//! The ground of one run: its namespaces, their interfaces, addresses and routes, and the radio between them.
+//! The environment of one run: its namespaces, their interfaces, addresses and routes, and the radio between
+//! them.
 
 use std::fmt::Write as _;
 use std::net::IpAddr;
@@ -24,8 +25,8 @@ use crate::topology::{
     station_mac,
 };
 
-/// Kernel parameters that every place gets first. Nothing may cross a link but the traffic, and no connection
-/// may profit from what an earlier one learnt.
+/// Initial kernel parameters of every place. Only the traffic may cross a link, and no connection may use
+/// state of an earlier one.
 const PARAMETERS: [(&str, &str); 6] = [
     ("net.ipv4.tcp_no_metrics_save", "1"),
     ("net.ipv6.conf.default.accept_ra", "0"),
@@ -39,12 +40,12 @@ const PARAMETERS: [(&str, &str); 6] = [
 /// Octets of the MTU of channels.
 const MTU_BYTES: u16 = 1500;
 
-/// For how long new interfaces must be silent before the air opens.
+/// Time of silence of new interfaces before the air opens.
 const SILENCE: Duration = Duration::from_millis(50);
 
-/// Everything that a run stands on. Dropped, all of it goes.
+/// The environment of a run. Dropping it removes everything.
 pub(crate) struct Ground {
-    // In order of dropping: the radio holds devices of the namespaces.
+    // Dropped in this order, because the radio holds devices of the namespaces.
     radio: Radio,
     air: Vec<String>,
     channels: Vec<String>,
@@ -52,7 +53,7 @@ pub(crate) struct Ground {
 }
 
 impl Ground {
-    /// Lays everything that `scenario` says, with the air seeded by `seed`.
+    /// Creates the scenario's environment, with the air seeded by `seed`.
     pub(crate) fn lay(run: &Run, scenario: &Scenario, seed: u64) -> Result<Self, LabError> {
         let topology = &scenario.topology;
         let names: Vec<&str> = topology.places.iter().map(|place| place.name.as_str()).collect();
@@ -104,7 +105,7 @@ impl Ground {
         self.radio.configure(number, direction, &for_packets(config))
     }
 
-    /// What crossed the air so far: its links and its channels.
+    /// Counts of links and channels so far.
     pub(crate) fn counts(&self) -> (Vec<LinkOutcome>, Vec<ChannelOutcome>) {
         let counts = self.radio.counts();
         let links = self.air.iter().cloned().zip(counts.links);
@@ -212,8 +213,8 @@ fn open_tap(
     })?
 }
 
-/// The air takes the frames of an 802.11 link for Ethernet's and is given packets here: the header's octets
-/// are made up.
+/// Adapts an 802.11 link's configuration, which expects Ethernet frames, to packets: the header's octets are
+/// added.
 fn for_packets(config: &LinkConfig) -> LinkConfig {
     let header_bytes = if config.radio.is_some() { HEADER_BYTES } else { 0 };
     LinkConfig { overhead_bytes: config.overhead_bytes + header_bytes, ..config.clone() }
@@ -273,8 +274,7 @@ fn channel_lines(number: u8, channel: &Channel, station: usize) -> String {
     lines
 }
 
-/// Discards what new interfaces say of their own accord (reports of multicast groups), until they say no
-/// more.
+/// Discards frames that new interfaces send themselves (multicast reports), until they are silent.
 fn fall_silent(taps: &[&SyncDevice]) -> Result<(), LabError> {
     let mut watched: Vec<PollFd<'_>> =
         taps.iter().map(|tap| PollFd::from_borrowed_fd(tap.as_fd(), PollFlags::IN)).collect();

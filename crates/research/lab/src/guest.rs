@@ -1,4 +1,5 @@
-//! What the driver `virtual` runs inside the kernel: one scenario, from a file, its outcomes into another.
+//! The program that the driver `virtual` runs inside the kernel: one scenario from a file, and its outcomes
+//! to another file.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -27,7 +28,7 @@ pub(crate) enum Line {
 ///
 /// # Errors
 ///
-/// [`LabError`], also when it is the scenario that failed.
+/// [`LabError`], also for a failed scenario.
 pub fn main(scenario: &Path, outcomes: &Path, programs: &Programs) -> Result<(), LabError> {
     let text = fs::read(scenario).doing(|| format!("read {}", scenario.display()))?;
     let scenario: Scenario = serde_json::from_slice(&text)
@@ -39,7 +40,7 @@ pub fn main(scenario: &Path, outcomes: &Path, programs: &Programs) -> Result<(),
         let mut text =
             serde_json::to_vec(line).map_err(std::io::Error::from).doing(|| "write an outcome".to_owned())?;
         text.push(b'\n');
-        // Synced, because whoever waits on the machine takes silence for a hang.
+        // Synced, because the machine's side treats silence as a hang.
         let written = file.write_all(&text).and_then(|()| file.sync_data());
         written.doing(|| format!("append to {}", outcomes.display()))
     };

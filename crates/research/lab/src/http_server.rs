@@ -1,4 +1,4 @@
-//! An HTTP daemon (nginx) in a namespace, with everything of its own below one folder.
+//! An HTTP daemon (nginx) in a namespace, with its files below one folder.
 
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -10,9 +10,9 @@ use crate::error::{Doing, LabError, end_of_log};
 use crate::namespace::Namespace;
 use crate::program::Program;
 
-/// How long the daemon may take to listen.
+/// Timeout of the daemon's start.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How often to look whether it listens.
+/// Interval of checks whether it listens.
 const INTERVAL: Duration = Duration::from_millis(5);
 
 /// A running nginx. Dropped, it is ended.
@@ -21,12 +21,12 @@ pub struct HttpServer {
 }
 
 impl HttpServer {
-    /// Serves the files in `content` on `port` of every address of `namespace`, saying for `fresh_seconds`
-    /// that they stay fresh, keeping its own files in `folder`, and returns when it listens.
+    /// Serves the files in `content` on `port` of every address of `namespace`, with a freshness of
+    /// `fresh_seconds`. Its own files are in `folder`. Returns when it listens.
     ///
     /// # Errors
     ///
-    /// [`LabError::ProgramAbsent`] without nginx, [`LabError::Daemon`] when it does not come to listen.
+    /// [`LabError::ProgramAbsent`] without nginx, [`LabError::Daemon`] if it does not listen in time.
     pub fn start(
         namespace: &Namespace,
         content: &Path,
@@ -62,7 +62,7 @@ impl HttpServer {
     }
 }
 
-/// Whether something in the calling thread's namespace accepts connections on `port` of loopback.
+/// Whether a program accepts connections on loopback's `port` in the calling thread's namespace.
 pub(crate) fn is_listening(port: u16) -> bool {
     TcpStream::connect_timeout(&SocketAddr::from((Ipv4Addr::LOCALHOST, port)), PATIENCE).is_ok()
 }

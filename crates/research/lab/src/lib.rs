@@ -1,21 +1,19 @@
 //! Namespaces, TAP radios on the emulated air, real daemons and programs; on this kernel or inside the
 //! virtual-time kernel.
 //!
-//! A [`Scenario`] says what is to be tried: places (network namespaces), the links between them and the
-//! channels that they share, daemons, downloads by curl from nginx, clients that browse, UDP streams, and
-//! what happens meanwhile. [`run()`] tries it with each of its seeds and gives an [`Outcome`] for each: what
-//! crossed the links, and what arrived.
+//! A [`Scenario`] describes places (network namespaces), links and shared channels, daemons, downloads by
+//! curl from nginx, browsing clients, UDP streams, and events. [`run()`] runs it with each of its seeds and
+//! returns an [`Outcome`] for each: counts of the links, and the received traffic.
 //!
-//! For each seed everything is made afresh. A `Ground` is laid: [`Namespace`]s, cables, and TAPs whose
-//! packets the [`Radio`] carries through the emulated air of the `air` crate. HTTP servers and the scenario's
-//! daemons start and become ready; downloads and streams run to their ends, or are given up; the daemons are
-//! asked for their state and ended, and everything goes again. Whatever a run that died leaves behind, the
-//! next one finds and removes ([`Run`]).
+//! Every seed gets a new environment: a `Ground` of [`Namespace`]s, cables, and TAPs whose packets the
+//! [`Radio`] carries through the emulated air of the crate `air`. HTTP servers and daemons start and become
+//! ready. Downloads and streams run to their ends or their bounds. The daemons report their state and end,
+//! and everything is removed. The next run finds and removes the leftovers of a dead one ([`Run`]).
 //!
-//! The same is done by two [`Driver`]s. `lab` does it here: this kernel, the clock on the wall, root.
-//! `virtual` boots the User-Mode Linux kernel of [`virtual_time`], an ordinary program, and does it in there:
-//! its clock jumps to the next timer whenever nothing can run, so that a run costs its packets and not its
-//! seconds, and a seed determines everything. Nothing else in this crate knows which of the two it serves.
+//! There are two [`Driver`]s. `lab` uses this kernel and the wall clock, as root. `virtual` boots the
+//! User-Mode Linux kernel of [`virtual_time`], an ordinary program, and runs inside it. Its clock jumps to
+//! the next timer when nothing can run, so a run costs its packets and not its seconds, and a seed determines
+//! everything. The rest of this crate is independent of the driver.
 
 #![allow(clippy::disallowed_methods)] // The lab runs real programs in real time, or in what they take for it.
 

@@ -1,8 +1,7 @@
-//! A network namespace: made, entered and deleted.
+//! A network namespace: creation, entry and deletion.
 //!
-//! A namespace is entered by a thread, never by the process: whatever the thread opens there (a TAP, a
-//! socket) stays there, and a program that it starts inherits it. Nothing here needs `ip netns exec` and its
-//! remounting.
+//! A thread enters a namespace, never the process. Devices and sockets that the thread opens stay there, and
+//! its child programs inherit the namespace. This avoids `ip netns exec` and its remounting.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -26,11 +25,11 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// Makes one namespace for each place, in one go. Loopback is still down in each.
+    /// Creates one namespace for each place. Loopback is down in each.
     ///
     /// # Errors
     ///
-    /// Whatever `ip` or the system refuses; what was made before the refusal is deleted again.
+    /// An error of `ip` or the system; namespaces created before are deleted.
     pub fn make(run: &Run, places: &[&str]) -> Result<Vec<Self>, LabError> {
         let names: Vec<String> = places.iter().map(|place| run.namespace_name(place)).collect();
         let lines: String = names.iter().map(|name| format!("netns add {name}\n")).collect();
@@ -60,15 +59,15 @@ impl Namespace {
         &self.name
     }
 
-    /// Does `work` in a thread that is in this namespace, and returns what it returned.
+    /// Runs `work` in a thread inside this namespace, and returns its result.
     ///
     /// # Errors
     ///
-    /// [`LabError::System`] when the namespace cannot be entered; `work` has not run then.
+    /// [`LabError::System`] if the namespace cannot be entered; `work` has not run then.
     ///
     /// # Panics
     ///
-    /// When `work` panics.
+    /// If `work` panics.
     pub fn enter<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, LabError> {
         let thread = || {
             self.move_thread()?;
@@ -88,7 +87,7 @@ impl Namespace {
     ///
     /// # Errors
     ///
-    /// [`LabError::Command`] with what `ip` said.
+    /// [`LabError::Command`] with the message of `ip`.
     pub fn ip(&self, lines: &str) -> Result<(), LabError> {
         self.enter(|| ip_batch(lines))?
     }
@@ -121,7 +120,7 @@ impl Drop for Namespace {
     }
 }
 
-/// Deletes a name; the namespace itself goes with the last thing in it.
+/// Deletes a name; the namespace ends with its last member.
 pub(crate) fn delete(name: &str) -> Result<(), LabError> {
     let path = Path::new(FOLDER).join(name);
     let _ = unmount(&path, UnmountFlags::DETACH);
@@ -145,7 +144,7 @@ pub(crate) fn ip_batch(lines: &str) -> Result<(), LabError> {
         .spawn()
         .map_err(absent)?;
     if let Some(mut input) = child.stdin.take() {
-        // A batch that fails early closes its end; its own message says more than the broken pipe.
+        // A batch that fails early closes its end; its own message is more useful than the broken pipe.
         let _ = input.write_all(lines.as_bytes());
     }
     let output = child.wait_with_output().doing(|| "wait for ip".to_owned())?;

@@ -1,10 +1,10 @@
-//! What one run of a scenario with one seed showed.
+//! The result of one run of a scenario with one seed.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Everything measured in one run. Two runs in virtual time with the same seed give equal outcomes.
+/// All measurements of one run. Runs in virtual time with equal seeds give equal outcomes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// The scenario's name.
@@ -16,16 +16,16 @@ pub struct Outcome {
     /// The channels, in the scenario's order.
     #[serde(default)]
     pub channels: Vec<ChannelOutcome>,
-    /// What clients fetched, in the scenario's order of clients, each in its order of time.
+    /// The clients' contents, in the scenario's order of clients, each in order of time.
     #[serde(default)]
     pub fetches: Vec<Vec<FetchOutcome>>,
     /// The downloads, in the scenario's order.
     pub downloads: Vec<DownloadOutcome>,
     /// The UDP streams, in the scenario's order.
     pub streams: Vec<StreamOutcome>,
-    /// What the daemons with a status command said at the end, by their names.
+    /// Final states of the daemons with a status command, by name.
     pub statuses: BTreeMap<String, serde_json::Value>,
-    /// What the events' commands wrote to standard output, in order of time.
+    /// Standard output of the events' commands, in order of time.
     pub said: Vec<String>,
 }
 
@@ -35,18 +35,18 @@ impl Outcome {
         self.links.iter().find(|link| link.name == name)
     }
 
-    /// Whether every download came whole.
+    /// Whether every download is complete.
     pub fn all_came_whole(&self) -> bool {
         self.downloads.iter().all(DownloadOutcome::came_whole)
     }
 
-    /// How long the first download took, if it came whole.
+    /// Duration of the first download, if it is complete.
     pub fn first_seconds(&self) -> Option<f64> {
         self.downloads.first().filter(|it| it.came_whole()).map(|it| it.seconds)
     }
 }
 
-/// What crossed one link.
+/// Counts of one link.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LinkOutcome {
     /// The link's name.
@@ -57,7 +57,7 @@ pub struct LinkOutcome {
     pub backward: LinkCount,
 }
 
-/// What the stations of one channel sent and got.
+/// Counts of one channel's stations.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ChannelOutcome {
     /// The channel's name.
@@ -66,14 +66,14 @@ pub struct ChannelOutcome {
     pub stations: Vec<StationCount>,
 }
 
-/// What one station of a channel sent and got, counted since the radio started.
+/// Counts of one station of a channel, since the radio started.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct StationCount {
-    /// What its interface handed to the radio.
+    /// Packets from its interface.
     pub offered: Count,
-    /// The part of that from link-local IPv6 addresses: routing.
+    /// Those from link-local IPv6 addresses: routing.
     pub link_local: Count,
-    /// The other part of that which was for everybody.
+    /// Other broadcasts.
     pub broadcast: Count,
     /// Refused by the full queue; never on the air.
     pub queue_dropped: Count,
@@ -81,13 +81,13 @@ pub struct StationCount {
     pub transmitted: Count,
     /// Lost on the air, after all tries.
     pub lost: Count,
-    /// Delivered to the station that they were for.
+    /// Delivered to the addressee.
     pub delivered: Count,
     /// Received from others.
     pub received: Count,
-    /// Tries that others interfered with.
+    /// Tries with interference.
     pub interfered: u64,
-    /// For how long it kept the channel busy.
+    /// Time that it kept the channel busy.
     pub air_seconds: f64,
 }
 
@@ -117,18 +117,18 @@ pub struct FetchOutcome {
     pub ending: Ending,
     /// Octets received.
     pub bytes: u64,
-    /// Whether they are the content's, all of them.
+    /// Whether all octets are the content's.
     pub intact: bool,
-    /// When it started, after everything was ready.
+    /// Its start, after everything was ready.
     pub started_seconds: f64,
-    /// How long it took, from the start of the transfer to its end.
+    /// Its duration.
     pub seconds: f64,
     /// From its start to the first octet of the answer.
     pub first_byte_seconds: f64,
 }
 
 impl FetchOutcome {
-    /// Whether all of it came, and as it was.
+    /// Whether it is complete and unchanged.
     pub fn came_whole(&self) -> bool {
         self.ending == Ending::Complete && self.intact
     }
@@ -143,15 +143,14 @@ pub struct Count {
     pub bytes: u64,
 }
 
-/// What one direction of a link carried, counted since the radio started: headers, control and everything
-/// else.
+/// Counts of one direction of a link since the radio started: headers, control and everything else.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct LinkCount {
-    /// What the sender's interface handed to the link.
+    /// Packets from the sender's interface.
     pub offered: Count,
     /// Refused by the full queue; never on the air.
     pub queue_dropped: Count,
-    /// On the air, lost or not, and each try of a repeated frame: what the link was used for.
+    /// On the air, lost or not, with each try of a repeated frame.
     pub transmitted: Count,
     /// Lost on the air.
     pub lost: Count,
@@ -163,9 +162,9 @@ pub struct LinkCount {
     pub reordered: Count,
     /// Delivered to the receiver's interface.
     pub delivered: Count,
-    /// For how long the transmitter was busy.
+    /// Time that the transmitter was busy.
     pub air_seconds: f64,
-    /// The most octets that ever waited.
+    /// The largest number of waiting octets.
     pub longest_queue_bytes: u64,
 }
 
@@ -207,10 +206,10 @@ pub enum Ending {
     Failed,
 }
 
-/// One download, as its receiver saw it.
+/// One download, at its receiver.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DownloadOutcome {
-    /// How it ended.
+    /// Its ending.
     pub ending: Ending,
     /// Octets received in order.
     pub bytes: u64,
@@ -218,24 +217,24 @@ pub struct DownloadOutcome {
     pub whole_bytes: u64,
     /// Whether every octet received equals the original's.
     pub intact: bool,
-    /// From the program's start of the transfer to its end, by its own clock.
+    /// Duration of the transfer, by the program's own clock.
     pub seconds: f64,
     /// From the start of the transfer to the first octet of the answer.
     pub first_byte_seconds: f64,
-    /// When it started, after everything was ready.
+    /// Its start, after everything was ready.
     pub started_seconds: f64,
-    /// What curl said when it was not content; empty otherwise.
+    /// curl's message in case of an error; empty otherwise.
     pub complaint: String,
 }
 
 impl DownloadOutcome {
-    /// Whether all of it came, and as it was.
+    /// Whether it is complete and unchanged.
     pub fn came_whole(&self) -> bool {
         self.ending == Ending::Complete && self.intact
     }
 }
 
-/// One UDP stream, as its receiver saw it.
+/// One UDP stream, at its receiver.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct StreamOutcome {
     /// Datagrams sent.

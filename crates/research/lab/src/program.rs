@@ -1,5 +1,4 @@
-//! A program that runs in a namespace: started, waited for with exact time, and ended with everything it
-//! started.
+//! A program in a namespace: started, awaited with exact time, and ended with its children.
 
 use std::io;
 use std::os::unix::process::CommandExt as _;
@@ -14,7 +13,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use crate::error::{Doing, LabError};
 use crate::namespace::Namespace;
 
-/// How long a program may take to end in its own way before it is killed.
+/// Time between SIGTERM and the kill.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A running program, the head of a process group of its own. Dropped, the whole group is killed.
@@ -22,7 +21,7 @@ pub struct Program {
     name: String,
     child: Child,
     group: Pid,
-    /// Readable when the program has ended.
+    /// Readable after the program's end.
     watch: OwnedFd,
     ended: Option<ExitStatus>,
 }
@@ -53,11 +52,11 @@ impl Program {
         Ok(Self { name, child, group, watch, ended: None })
     }
 
-    /// Waits at most until `deadline`; `None` when the program still runs then.
+    /// Waits at most until `deadline`; `None` if the program still runs then.
     ///
     /// # Errors
     ///
-    /// [`LabError::System`] when the system cannot say.
+    /// [`LabError::System`] if the system returns an error.
     pub fn wait_until(&mut self, deadline: Instant) -> Result<Option<ExitStatus>, LabError> {
         while self.ended.is_none() {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -72,7 +71,7 @@ impl Program {
         Ok(self.ended)
     }
 
-    /// Asks the program to end (SIGTERM), and kills it when it does not in two seconds.
+    /// Sends SIGTERM, and kills the program after two seconds.
     pub fn stop(&mut self) {
         if self.ended.is_none() {
             let _ = kill_process_group(self.group, Signal::TERM);
@@ -87,8 +86,8 @@ impl Program {
         }
     }
 
-    /// Kills what is left of the group, then collects its head: in this order, because the group's number may
-    /// belong to somebody else as soon as the head is collected.
+    /// Kills the rest of the group, then collects its leader. In the reverse order, the group's number could
+    /// already belong to other processes.
     fn reap(&mut self) -> io::Result<ExitStatus> {
         let _ = kill_process_group(self.group, Signal::KILL);
         self.child.wait()

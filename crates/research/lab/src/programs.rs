@@ -1,8 +1,8 @@
-//! The two programs that scenarios start by placeholders.
+//! The two programs behind scenarios' placeholders.
 
 use std::path::PathBuf;
 
-/// Where the programs of this project are.
+/// Paths of this project's programs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Programs {
     /// The shipped program: `{overheard}` in scenarios.

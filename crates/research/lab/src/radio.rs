@@ -1,13 +1,13 @@
-//! The radio: one thread that carries packets between TAP devices through the emulated air: between pairs
-//! over a link, and among many over a channel.
+//! The radio: one thread that carries packets between TAP devices through the emulated air, between pairs
+//! over a link and among many over a channel.
 //!
-//! The air itself is the sans-IO [`air::Link`] and [`air::Medium`]; this thread only tells it the time, hands
-//! it what the TAPs send, and wakes when something is due. It sleeps in `ppoll`, whose timeout is exact to
-//! the kernel's high-resolution timers.
+//! The air is the sans-IO [`air::Link`] and [`air::Medium`]. This thread supplies the time and the TAPs'
+//! packets, and wakes for due events. It sleeps in `ppoll`, whose timeout has the precision of
+//! high-resolution timers.
 //!
-//! The Ethernet header stands for whatever header a real radio has. It is taken off before the air and put on
-//! again after it, so that the air counts, delays and corrupts the octets of the packet, and a link's rate is
-//! its rate for packets; a radio with a header of its own says so in its `overhead_bytes`.
+//! The Ethernet header represents a real radio's header. It is removed before the air and added after it. The
+//! air thus counts, delays and corrupts the packet's octets, and a link's rate is its rate for packets. A
+//! radio with its own header has it in `overhead_bytes`.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -33,11 +33,11 @@ pub struct AirLink {
     pub taps: [SyncDevice; 2],
     /// Their addresses.
     pub macs: [[u8; 6]; 2],
-    /// What is between them, by [`Direction`].
+    /// The links between them, by [`Direction`].
     pub links: [air::Link; 2],
 }
 
-/// Which way over a link.
+/// Direction over a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
@@ -47,7 +47,7 @@ pub enum Direction {
     Backward = 1,
 }
 
-/// A running radio. Dropped, it falls silent.
+/// A running radio. Dropping it stops it.
 pub struct Radio {
     orders: Sender<Order>,
     wake: Arc<OwnedFd>,
@@ -60,7 +60,7 @@ enum Order {
     Stop,
 }
 
-/// What crossed each link, by direction, and what the stations of each channel sent.
+/// Counts of each link, by direction, and of each channel's stations.
 #[derive(Debug, Default)]
 pub struct Counts {
     /// The links.
@@ -74,7 +74,7 @@ impl Radio {
     ///
     /// # Errors
     ///
-    /// [`LabError::System`] when the thread cannot be had.
+    /// [`LabError::System`] if the thread cannot be started.
     pub fn start(links: Vec<AirLink>, channels: Vec<AirChannel>) -> Result<Self, LabError> {
         let wake = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)
             .doing(|| "make the radio's wake-up".to_owned())?;
@@ -92,7 +92,7 @@ impl Radio {
     ///
     /// # Errors
     ///
-    /// [`LabError::Scenario`] when the air refuses the configuration.
+    /// [`LabError::Scenario`] if the air refuses the configuration.
     pub fn configure(&self, link: usize, direction: Direction, config: &LinkConfig) -> Result<(), LabError> {
         let (done, answer) = channel();
         self.order(Order::Configure { link, direction, config: Box::new(config.clone()), done });
@@ -100,7 +100,7 @@ impl Radio {
         answer.map_err(|detail| LabError::Scenario { name: "air".to_owned(), detail })
     }
 
-    /// What was carried so far. Nothing when the radio has stopped.
+    /// Counts so far; empty after the radio has stopped.
     pub fn counts(&self) -> Counts {
         let (reply, answer) = channel();
         self.order(Order::Count(reply));
@@ -108,7 +108,7 @@ impl Radio {
     }
 
     fn order(&self, order: Order) {
-        // A radio that has stopped takes no orders; whoever asked for an answer sees the channel closed.
+        // A stopped radio takes no orders; the caller sees the closed channel.
         let _ = self.orders.send(order);
         let _ = rustix::io::write(&*self.wake, &1_u64.to_ne_bytes());
     }
@@ -169,8 +169,8 @@ fn carry(links: Vec<AirLink>, channels: Vec<AirChannel>, orders: &Receiver<Order
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return tracing::error!("the radio stops: {error}"),
         }
-        // One look at the clock and one frame from each TAP a turn: in virtual time a system call costs more
-        // than anything else here, and a look at a TAP that turns out to be empty is one.
+        // One clock reading and one frame from each TAP a turn: in virtual time a system call is the largest
+        // cost here, and reading an empty TAP is one.
         now = origin.elapsed();
         if watched[0].revents().contains(PollFlags::IN) {
             let _ = rustix::io::read(wake, &mut [0; 8]);
@@ -197,7 +197,7 @@ struct Pair {
     links: [air::Link; 2],
 }
 
-/// Gives the air one frame that a TAP has sent, if it is still there.
+/// Passes a frame from a TAP to the air, if one is present.
 fn accept(tap: &SyncDevice, link: &mut air::Link, now: Duration, frame: &mut [u8]) {
     if let Ok(length) = tap.recv(frame)
         && let Some(packet) = ethernet::packet_of(&frame[..length])
@@ -207,7 +207,7 @@ fn accept(tap: &SyncDevice, link: &mut air::Link, now: Duration, frame: &mut [u8
 }
 
 impl Pair {
-    /// Gives the TAPs what came over the air.
+    /// Passes arrivals from the air to the TAPs.
     fn deliver(&mut self, now: Duration, taps: &[SyncDevice; 2], frame: &mut Vec<u8>) {
         let [first, second] = self.macs;
         let ends = [(&taps[1], first, second), (&taps[0], second, first)];

@@ -1,9 +1,8 @@
-//! A run: one process's claim on the names of namespaces, and the sweeping up after runs that died.
+//! A run: one process's claim on names of namespaces, and the cleanup after dead runs.
 //!
-//! Every namespace is named `oh<process>x<n>-<place>`. A live run holds a lock on a file of its own, in which
-//! it has written where its folder is; when the process dies, however it dies, the kernel lets go of the
-//! lock. Whoever begins a run later finds namespaces and files whose lock is free, ends what still runs in
-//! them, and deletes them.
+//! Every namespace is named `oh<process>x<n>-<place>`. A live run holds a lock on its own file, which
+//! contains its folder's path. At any end of the process the kernel releases the lock. A later run finds
+//! namespaces and files without a lock, ends their processes, and deletes them.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -18,11 +17,10 @@ use tempfile::TempDir;
 use crate::error::{Doing, LabError};
 use crate::namespace;
 
-/// Where the locks of live runs are.
+/// Folder of the locks of live runs.
 const LOCKS: &str = "/run/overheard-lab";
 
-/// A claim on a prefix of namespace names, and a folder for everything that the run writes; held until
-/// dropped.
+/// A claim on a prefix of namespace names, and a folder for the run's files; held until dropped.
 pub struct Run {
     prefix: String,
     folder: TempDir,
@@ -31,11 +29,11 @@ pub struct Run {
 }
 
 impl Run {
-    /// Claims a prefix that no other run has, and sweeps up what dead runs left.
+    /// Claims an unused prefix, and removes the leftovers of dead runs.
     ///
     /// # Errors
     ///
-    /// [`LabError::NeedsRoot`] for anyone but root; [`LabError::System`] when the files cannot be written.
+    /// [`LabError::NeedsRoot`] without root; [`LabError::System`] if the files cannot be written.
     pub fn begin() -> Result<Self, LabError> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         if !rustix::process::geteuid().is_root() {
@@ -50,12 +48,12 @@ impl Run {
         flock(&lock, FlockOperation::NonBlockingLockExclusive).doing(doing)?;
         let folder = tempfile::Builder::new().prefix("overheard-lab-").tempdir();
         let folder = folder.doing(|| "make a folder for the run".to_owned())?;
-        // Written only now: an empty lock file is one that is not locked yet, and is let alone.
+        // Written after locking: an empty lock file is not locked yet, and is skipped.
         lock.write_all(folder.path().as_os_str().as_encoded_bytes()).doing(doing)?;
         Ok(Self { prefix, folder, lock_path, _lock: lock })
     }
 
-    /// Where the run may write.
+    /// The run's folder.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
@@ -68,7 +66,7 @@ impl Run {
 
 impl Drop for Run {
     fn drop(&mut self) {
-        // Namespaces borrow their run and are gone by now; a lock file that stays behind is harmless.
+        // Namespaces borrow their run and are already dropped; a remaining lock file is harmless.
         let _ = fs::remove_file(&self.lock_path);
     }
 }
@@ -85,7 +83,7 @@ fn prefix_of(namespace: &str) -> Option<&str> {
     (numeric(process) && numeric(count)).then_some(prefix)
 }
 
-/// Deletes what runs that are no more have left. Failing is not an error: the next run will try again.
+/// Deletes leftovers of dead runs. Failures are ignored, because the next run tries again.
 fn sweep() {
     let names = |folder: &str| {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -97,7 +95,7 @@ fn sweep() {
         .collect();
     for prefix in prefixes {
         let path = lock_path(prefix);
-        // Opened, not created: a lock file that does not exist belongs to nobody.
+        // Opened, not created: a missing lock file means no owner.
         let lock = File::open(&path);
         if let Ok(lock) = &lock {
             let folder = fs::read_to_string(&path).unwrap_or_default();

@@ -1,7 +1,7 @@
-//! What to run: places and links, daemons, downloads and streams, and what happens meanwhile.
+//! A scenario: places and links, daemons, downloads and streams, and events.
 //!
-//! A scenario is plain data, written and read as JSON: the same file runs on this kernel or is handed to the
-//! kernel whose time is virtual.
+//! A scenario is plain data, written and read as JSON. The same file runs on this kernel or on the
+//! virtual-time kernel.
 //!
 //! In the texts of [`Daemon`] and [`Event`], `{overheard}` and `{lab}` are the [`crate::Programs`] named to
 //! [`crate::Driver`], `{folder}` a folder of the run's own, `{config}` the daemon's configuration file and
@@ -21,7 +21,7 @@ use crate::topology::Topology;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// Its name, which its outcomes bear.
+    /// Its name, also in its outcomes.
     pub name: String,
     /// Seeds of the air: a run for each.
     pub seeds: Vec<u64>,
@@ -30,36 +30,36 @@ pub struct Scenario {
     /// Kernel parameters of every place, by dotted name (`net.ipv4.tcp_congestion_control`).
     #[serde(default)]
     pub parameters: BTreeMap<String, String>,
-    /// Files to be had by HTTP from the places in `servers`, and to fill streams with.
+    /// Files for HTTP from the places in `servers`, and for streams.
     #[serde(default)]
     pub contents: Vec<Content>,
     /// Places where an HTTP daemon offers all contents on port [`HTTP_PORT`].
     #[serde(default)]
     pub servers: Vec<String>,
-    /// Programs that run meanwhile, started in this order, each when the one before is ready.
+    /// Programs in the background, started in this order, each when the one before is ready.
     #[serde(default)]
     pub daemons: Vec<Daemon>,
-    /// Downloads, all at once unless they say otherwise.
+    /// Downloads, simultaneous unless they say otherwise.
     #[serde(default)]
     pub downloads: Vec<Download>,
-    /// Clients that browse.
+    /// Browsing clients.
     #[serde(default)]
     pub clients: Vec<Client>,
-    /// For how long the HTTP daemons say that contents stay fresh; nothing when absent.
+    /// Freshness of contents by the HTTP daemons; none if absent.
     #[serde(default)]
     pub fresh_seconds: Option<u32>,
     /// UDP streams.
     #[serde(default)]
     pub streams: Vec<Stream>,
-    /// What happens meanwhile. Events due after the last download and stream has ended do not happen.
+    /// Events. Those due after the last download and stream are omitted.
     #[serde(default)]
     pub events: Vec<Event>,
-    /// When to give up on what still runs, counted from when everything was ready.
+    /// Bound of a run, from the time when everything is ready.
     #[serde(default = "bound_seconds")]
     pub bound_seconds: f64,
 }
 
-/// Where the HTTP daemons listen.
+/// Port of the HTTP daemons.
 pub const HTTP_PORT: u16 = 80;
 
 const fn bound_seconds() -> f64 {
@@ -100,12 +100,12 @@ pub struct Daemon {
     /// A command that prints its state as JSON, run at the end.
     #[serde(default)]
     pub status: Vec<String>,
-    /// Whether it is started by an [`Action::Start`] only.
+    /// Whether only an [`Action::Start`] starts it.
     #[serde(default)]
     pub later: bool,
 }
 
-/// When a daemon counts as ready. It has [`Ready::WITHIN_SECONDS`] for it.
+/// Condition of a daemon's readiness. It has [`Ready::WITHIN_SECONDS`] for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ready {
@@ -120,7 +120,7 @@ pub enum Ready {
 }
 
 impl Ready {
-    /// How long a daemon may take to become ready.
+    /// Timeout of a daemon's readiness.
     pub const WITHIN_SECONDS: u64 = 10;
 }
 
@@ -128,7 +128,7 @@ impl Ready {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Download {
-    /// Where it is fetched to.
+    /// The receiving place.
     pub place: String,
     /// The address that is asked.
     pub from: IpAddr,
@@ -140,7 +140,7 @@ pub struct Download {
     /// When it starts.
     #[serde(default)]
     pub start: Start,
-    /// After how long without a new octet it counts as stalled.
+    /// Seconds without a new octet after which it counts as stalled.
     #[serde(default = "stall_seconds")]
     pub stall_seconds: u32,
 }
@@ -169,11 +169,11 @@ impl Default for Start {
     }
 }
 
-/// Somebody who reads pages, each by one run of curl, until the scenario's time is up.
+/// A client that reads pages, each by one run of curl, until the end of the scenario.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Client {
-    /// Where.
+    /// Its place.
     pub place: String,
     /// The address that is asked.
     pub from: IpAddr,
@@ -185,7 +185,7 @@ pub struct Client {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Page {
-    /// From the end of the page before (or the beginning of everything) to this one.
+    /// Pause before this page, after the previous page's end or the start.
     pub think_seconds: f64,
     /// Names of contents.
     pub contents: Vec<String>,
@@ -219,9 +219,9 @@ pub struct Stream {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Event {
-    /// When, after everything was ready.
+    /// Its time, after everything was ready.
     pub at_seconds: f64,
-    /// What.
+    /// Its action.
     pub action: Action,
 }
 
@@ -240,7 +240,7 @@ pub enum Action {
     },
     /// Runs a command in a place, to its end (at most ten seconds).
     Run {
-        /// Where.
+        /// The place.
         place: String,
         /// The program and its arguments.
         command: Vec<String>,

@@ -1,4 +1,4 @@
-//! A UDP stream at a constant rate: sent, received, and compared.
+//! A UDP stream at a constant rate: transmission, reception, and comparison.
 //!
 //! A datagram's payload is its number and its time of sending (nanoseconds since the stream's start), 8
 //! octets each, big-endian, and then content. Both ends run in one process and share its clock, so one-way
@@ -14,7 +14,7 @@ use crate::scenario::Stream;
 
 /// Octets before the content.
 const HEAD_BYTES: usize = 16;
-/// How long the receiver listens after the last datagram was due.
+/// Time that the receiver listens after the last datagram was due.
 const LINGER: Duration = Duration::from_secs(3);
 
 /// A stream about to be sent.
@@ -48,7 +48,7 @@ impl Flow<'_> {
         })
     }
 
-    /// Sends each datagram when due; returns how many were sent and how many were refused.
+    /// Sends each datagram when it is due. Returns the numbers of sent and refused ones.
     fn send(
         &self,
         sender: &UdpSocket,

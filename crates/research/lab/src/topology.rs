@@ -1,12 +1,12 @@
-//! Places and the links between them: what a scenario says, and the addresses that follow from it.
+//! Places and links of a scenario, and their addresses.
 //!
-//! Link number `n` (in the order written) is `10.77.n.0/24` and `fd77:0:0:n::/64`; its first end is host 1,
-//! its second host 2, and the interface at both ends has the link's name. Neighbours are entered for good, so
-//! that neither ARP nor neighbour discovery ever crosses a link.
+//! Link number `n` (in order) is `10.77.n.0/24` and `fd77:0:0:n::/64`. Its first end is host 1 and its second
+//! end is host 2, and both interfaces have the link's name. Neighbour entries are permanent, so neither ARP
+//! nor neighbour discovery crosses a link.
 //!
-//! Channel number `c` is `10.78.c.0/24`; its stations are hosts 1, 2 and so on in the order written, and the
-//! interface of each has the channel's name. Nothing is routed over a channel by itself, for not every
-//! station hears every other: that is for routes, or for a routing protocol.
+//! Channel number `c` is `10.78.c.0/24`. Its stations are hosts 1, 2 and so on in order, and each interface
+//! has the channel's name. A channel has no routes by default, because not all stations hear each other. The
+//! scenario adds routes or a routing protocol.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -40,7 +40,7 @@ pub struct Channel {
     pub name: String,
     /// The places, at most 254, in the order of the medium's stations.
     pub stations: Vec<String>,
-    /// What is between them.
+    /// The medium between them.
     pub medium: MediumConfig,
 }
 
@@ -60,10 +60,10 @@ pub struct Place {
     /// Whether it forwards packets between its interfaces.
     #[serde(default)]
     pub forwards: bool,
-    /// Addresses of its own beside those of its links; they are put on loopback.
+    /// Further addresses beside those of its links, on loopback.
     #[serde(default)]
     pub addresses: Vec<IpNet>,
-    /// Where it sends what is not for a link of its own.
+    /// Routes for destinations beyond its links.
     #[serde(default)]
     pub routes: Vec<Route>,
     /// Kernel parameters by dotted name (`net.ipv4.tcp_sack`), over those of the scenario.
@@ -89,7 +89,7 @@ pub struct Link {
     pub name: String,
     /// The two places.
     pub ends: [String; 2],
-    /// What is between them.
+    /// The medium between them.
     pub medium: Medium,
     /// MTU of both interfaces.
     #[serde(default = "mtu_bytes")]
@@ -133,7 +133,7 @@ impl Topology {
     }
 
     /// `server`, `gateway` and `station` in a row: the link `air` as in [`Topology::one_link`], and before it
-    /// the link `wire`, forward from the server to the gateway. Everything reaches everything.
+    /// the link `wire`, forward from the server to the gateway. All places reach each other.
     pub fn behind_gateway(forward: LinkConfig, backward: LinkConfig, wire: Medium) -> Self {
         let mut row = Self::one_link(forward, backward);
         row.places.insert(0, Place { name: "server".to_owned(), ..Place::default() });
@@ -145,7 +145,7 @@ impl Topology {
         row
     }
 
-    /// Routes for everything by way of `place` on `link`; none when it is not there.
+    /// Default routes by way of `place` on `link`; none if it is not there.
     pub fn default_routes(&self, link: &str, place: &str) -> Vec<Route> {
         let everything = [IpNet::from(Ipv4Net::default()), IpNet::from(Ipv6Net::default())];
         let hops = [self.ipv4(link, place).map(IpAddr::from), self.ipv6(link, place).map(IpAddr::from)];

@@ -1,9 +1,9 @@
-//! Which downloads and streams of a run have ended, for those who wait for them.
+//! Completion of a run's downloads and streams, for waiting threads.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// The state of all traffic of one run, shared by the threads that carry it.
+/// State of a run's traffic, shared by its threads.
 pub(crate) struct Traffic {
     state: Mutex<State>,
     changed: Condvar,
@@ -22,7 +22,7 @@ impl Traffic {
         Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 
-    /// A guard whose drop, however it comes about, is the end of the download of this index, or of a stream.
+    /// A guard whose drop marks the download of this index, or a stream, as ended.
     pub(crate) fn guard(&self, download: Option<usize>) -> Carried<'_> {
         Carried { traffic: self, download }
     }
@@ -47,7 +47,7 @@ impl Traffic {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // No thread can leave the state half changed.
+        // No thread can leave the state partly changed.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! One run of a scenario with one seed, on the kernel that this process runs on.
+//! One run of a scenario with one seed, on this process's kernel.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -20,13 +20,13 @@ use crate::scenario::{Action, Content, Daemon, HTTP_PORT, Scenario, Start};
 use crate::stream::Flow;
 use crate::traffic::Traffic;
 
-/// Runs a scenario once for each of its seeds, in order, and hands each outcome to `report` as it comes.
+/// Runs a scenario once for each of its seeds, in order, and passes each outcome to `report`.
 ///
-/// `programs` are what placeholders in the scenario stand for.
+/// `programs` are the values of placeholders in the scenario.
 ///
 /// # Errors
 ///
-/// The first of [`LabError`]; the seeds after it are not run.
+/// The first [`LabError`]; later seeds are not run.
 pub fn run_here(
     scenario: &Scenario,
     programs: &Programs,
@@ -35,24 +35,24 @@ pub fn run_here(
     run_watched(scenario, programs, None, report)
 }
 
-/// What can be seen of a run while it goes on.
+/// Progress of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Progress {
     /// Seconds since everything was ready.
     pub seconds: f64,
-    /// What has crossed the links.
+    /// Counts of the links.
     pub links: Vec<LinkOutcome>,
     /// Octets of each download that have arrived.
     pub downloads: Vec<u64>,
 }
 
-/// Is shown glimpses of a run, from a thread of its own.
+/// Receives the progress of a run, in a thread of its own.
 pub type Watcher<'a> = &'a (dyn Fn(&Progress) + Sync);
 
-/// How often a watcher is shown a glimpse.
+/// Interval of progress reports.
 const GLIMPSES: Duration = Duration::from_millis(200);
 
-/// As [`run_here`], with glimpses of each run for `watcher`.
+/// As [`run_here`], with progress reports to `watcher`.
 ///
 /// # Errors
 ///
@@ -115,7 +115,7 @@ struct Trial<'a> {
     watcher: Option<Watcher<'a>>,
 }
 
-/// What came of the traffic, and what the events' commands said.
+/// Results of the traffic, and outputs of the events' commands.
 struct Carried {
     downloads: Vec<DownloadOutcome>,
     fetches: Vec<Vec<FetchOutcome>>,
@@ -164,7 +164,7 @@ impl Trial<'_> {
         Running::start(daemon, self.ground.place(&daemon.place)?, &self.placeholders)
     }
 
-    /// Runs all downloads and streams to their ends, and the events meanwhile.
+    /// Runs all downloads and streams to their ends, and the events in parallel.
     fn carry_traffic<'a>(
         &'a self,
         traffic: &Traffic,
@@ -248,7 +248,7 @@ impl Trial<'_> {
         self.placeholders.folder.join(format!("download-{index}"))
     }
 
-    /// Shows the run to its watcher until the traffic has ended.
+    /// Reports progress until the traffic has ended.
     fn glimpse(&self, ready: Instant, traffic: &Traffic, watcher: Watcher<'_>) {
         let arrived = |index| fs::metadata(self.copy(index)).map_or(0, |file| file.len());
         while !traffic.ends_before(Instant::now() + GLIMPSES) {
@@ -260,7 +260,7 @@ impl Trial<'_> {
         }
     }
 
-    /// Lets the events happen, each in its time, while there is traffic.
+    /// Runs the events at their times while there is traffic.
     fn happen<'a>(
         &'a self,
         at: &dyn Fn(f64) -> Instant,
@@ -297,7 +297,7 @@ impl Trial<'_> {
     }
 }
 
-/// What a thread returned; its panic is the caller's.
+/// A thread's result; its panic is passed on.
 fn join<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

@@ -3,7 +3,7 @@
 use console::doctor::{Finding, search_path};
 use std::path::PathBuf;
 
-/// Programs, their Debian packages, and what they are for.
+/// Programs, their Debian packages, and their purposes.
 const PROGRAMS: [(&str, &str); 7] = [
     ("ip", "iproute2"),
     ("unshare", "util-linux"),

@@ -1,8 +1,8 @@
 //! The `overheard-lab` program: the papers' experiments, benchmarks and the demonstration. One file a
 //! subcommand under [`commands`]; the crates `experiments`, `lab` and `sim` do the work.
 //!
-//! What is measured of the product runs the shipped program `overheard` ([`programs`]). This program's own
-//! `node` runs the same daemon, and lets the papers' policies through.
+//! Measurements of the product run the shipped program `overheard` ([`programs`]). This program's own `node`
+//! runs the same daemon, with the papers' policies in addition.
 
 #![forbid(unsafe_code)]
 #![deny(clippy::print_stdout, clippy::print_stderr)] // see `console::output`

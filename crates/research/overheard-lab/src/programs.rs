@@ -9,7 +9,7 @@ use std::path::PathBuf;
 /// The shipped program.
 const SHIPPED: &str = "overheard";
 
-/// The shipped program, which stands beside this one or in PATH, and this one.
+/// The shipped program, beside this one or in PATH, and this program.
 pub fn find() -> anyhow::Result<Programs> {
     let laboratory = own()?;
     let overheard = console::other_program(SHIPPED).ok_or_else(|| {

@@ -41,7 +41,7 @@ fn a_file_arrives_whole_over_a_lossy_link() {
 fn nothing_crosses_a_link_but_the_traffic() {
     let Some(driver) = here() else { return };
     let mut scenario = quiet("silence", 0.0, &[1]);
-    // Long enough for anything that the interfaces say by themselves.
+    // Long enough for all frames that the interfaces send themselves.
     scenario.streams =
         vec![lab::Stream { datagrams: 2, interval_milliseconds: 1500.0, ..scenarios::stream(&scenario) }];
     let outcome = lab::run(&driver, &[scenario]).unwrap().remove(0);

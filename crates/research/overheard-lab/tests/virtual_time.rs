@@ -1,4 +1,4 @@
-//! The lab in the kernel whose time is virtual: left out, with one line, where there is no such kernel.
+//! The lab in the virtual-time kernel; without such a kernel it prints one line and is skipped.
 
 #![allow(
     clippy::disallowed_methods,
@@ -191,7 +191,7 @@ fn a_kernel_does_not_outlive_who_booted_it() {
     let Some(driver) = virtually() else { return };
     let folder = tempfile::tempdir().unwrap();
     let mut scenario = bare(folder.path(), 0.0, &[1]);
-    // Whatever computes without end stops the virtual clock.
+    // An endless computation stops the virtual clock.
     scenario.daemons = vec![Daemon {
         name: "busy".to_owned(),
         place: "gateway".to_owned(),

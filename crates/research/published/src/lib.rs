@@ -1,7 +1,7 @@
-//! The papers' systems as they were published.
+//! The papers' systems as published.
 //!
-//! The product goes beyond the papers and ships none of this. The laboratory injects it into the product's
-//! crates, to measure what the papers measured and to compare.
+//! The product goes beyond the papers and contains none of this. The laboratory injects it into the product's
+//! crates, to reproduce the papers' measurements and to compare.
 
 #![forbid(unsafe_code)]
 

@@ -1,9 +1,8 @@
-//! How much the paper's encoder would remove from a content, reckoned without a link.
+//! The bytes that the paper's encoder would remove from a content, computed without a link.
 //!
-//! The content is cut into payloads; each may refer to any of the payloads before it, or to the last few
-//! only. Nothing is bounded, displaced or lost here, which is what makes the figures comparable from one
-//! content to the next: the byte-caching paper's Table I, and the slices of content that its files 1 and 2
-//! are represented by, are measured so.
+//! The content is cut into payloads; each may refer to all payloads before it, or to the last few. Nothing is
+//! bounded, displaced or lost, so figures of different contents are comparable. The byte-caching paper's
+//! Table I, and the substitutes for its files 1 and 2, are measured this way.
 //!
 //! ```
 //! use published::offline::Measure;
@@ -24,19 +23,19 @@ use re::anchors::AnchorFinder;
 use re::extent::{common_prefix, common_suffix};
 use std::collections::HashMap;
 
-/// Payload bytes of a full TCP segment over Ethernet, by which the paper cuts.
+/// Payload bytes of a full TCP segment over Ethernet, the paper's unit.
 pub const PAYLOAD_BYTES: usize = 1460;
 
-/// What is measured, and how.
+/// Parameters of a measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Measure {
     /// Bytes of payload in each packet but the last.
     pub payload_bytes: usize,
     /// The sliding window (paper: w).
     pub window_bytes: usize,
-    /// How many low bits of a kept fingerprint are zero (paper: k).
+    /// Number of low bits that are zero in a kept fingerprint (paper: k).
     pub sample_bits: u32,
-    /// How many packets back a reference may reach; `None`: any number.
+    /// The largest distance of a reference in packets; `None` for no limit.
     pub reach_packets: Option<usize>,
 }
 
@@ -46,7 +45,7 @@ impl Default for Measure {
     }
 }
 
-/// What was found.
+/// The result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Redundancy {
     /// Packets.
@@ -59,7 +58,7 @@ pub struct Redundancy {
     pub regions: usize,
     /// Bytes in those regions.
     pub removed_bytes: usize,
-    /// Distinct packets referred to by each encoded packet, added up.
+    /// Sum over encoded packets of the distinct packets that each one refers to.
     pub references: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Two nodes face to face, for a profiler: sends the same packets through them again and again.
+//! Two nodes face to face, for a profiler: sends the same packets through them repeatedly.
 //!
 //! `cargo build --release -p overheard-sim --example face_to_face`, then for instance
 //! `valgrind --tool=callgrind target/release/examples/face_to_face 50 2 acked`: 50% of the bytes repeat, 2

@@ -1,4 +1,4 @@
-//! Who has which address: hosts are numbered, the gateway 0 and the stations from 1.
+//! Addresses of hosts: hosts are numbered, the gateway is 0 and stations count from 1.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddrV4};
 
@@ -9,7 +9,7 @@ pub const MOST_STATIONS: usize = 200;
 /// The UDP port of every node.
 const PORT: u16 = 4780;
 
-/// Where a host's node is at the start: the gateway in TEST-NET-1, the stations in TEST-NET-2 (RFC 5737).
+/// Initial outer address of a host: the gateway in TEST-NET-1, the stations in TEST-NET-2 (RFC 5737).
 pub(crate) fn outer(host: usize) -> SocketAddrV4 {
     let ip = match host {
         GATEWAY => Ipv4Addr::new(192, 0, 2, 1),

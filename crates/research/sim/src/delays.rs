@@ -1,4 +1,4 @@
-//! How long packets took, in bounded memory.
+//! Delays of packets, in bounded memory.
 
 use hdrhistogram::Histogram;
 use serde::Serialize;
@@ -28,7 +28,7 @@ impl Default for Delays {
 }
 
 impl Delays {
-    /// Notes one.
+    /// Adds a delay.
     pub fn record(&mut self, delay: Duration) {
         self.0.saturating_record(u64::try_from(delay.as_micros()).unwrap_or(u64::MAX));
     }

@@ -1,7 +1,7 @@
-//! Which packet needs which: the byte-caching paper's Figure 14, for any run.
+//! Dependencies of packets: the byte-caching paper's Figure 14, for any run.
 //!
-//! [`Dependencies`] collects from the nodes' events what each packet of one direction refers to, what became
-//! of it, and of which earlier packet it is a retransmission. Printed, it is one line a packet:
+//! [`Dependencies`] collects, from the nodes' events, each packet's references and fate in one direction, and
+//! the earlier packet that it retransmits. Printed, it has one line for each packet:
 //!
 //! ```text
 //! IP 14  tcp 18981  1452 -> 210 bytes  refers to 13, 12          undecodable
@@ -15,17 +15,16 @@ use std::fmt;
 use std::time::Duration;
 use wire::inner::Flow;
 
-/// Between whom the packets travel, by their numbers among the hosts, and as which peer each knows the other
-/// (index in its configuration).
+/// Sender and receiver by their host numbers, and the peer index of each in the other's configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Link {
-    /// Who sends.
+    /// The sender.
     pub from: usize,
-    /// As which peer the sender knows the receiver.
+    /// The sender's peer index of the receiver.
     pub from_peer: usize,
-    /// Who receives.
+    /// The receiver.
     pub to: usize,
-    /// As which peer the receiver knows the sender.
+    /// The receiver's peer index of the sender.
     pub to_peer: usize,
 }
 
@@ -46,13 +45,13 @@ impl Link {
 /// One packet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
-    /// When it left.
+    /// Its departure.
     pub at: Duration,
     /// The packet.
     pub sent: SentPacket,
     /// The newest earlier packet with the same flow and TCP sequence, if it has payload.
     pub retransmission_of: Option<u64>,
-    /// What became of it; `None`: it never arrived.
+    /// Its fate; `None` if it never arrived.
     pub outcome: Option<Outcome>,
 }
 
@@ -72,7 +71,7 @@ impl Dependencies {
         Dependencies { link, most_rows: most_rows.max(1), rows: BTreeMap::new(), by_tcp: BTreeMap::new() }
     }
 
-    /// Takes notice of an event of the node of a host.
+    /// Notes an event of a host's node.
     pub fn note(&mut self, now: Duration, host: usize, event: &Event) {
         match event {
             Event::Sent(sent) if (host, sent.peer) == (self.link.from, self.link.from_peer) => {
@@ -107,12 +106,12 @@ impl Dependencies {
             .insert(sent.sequence, Row { at: now, sent: sent.clone(), retransmission_of, outcome: None });
     }
 
-    /// The packets, in the order in which they left.
+    /// The packets in order of departure.
     pub fn rows(&self) -> impl Iterator<Item = &Row> {
         self.rows.values()
     }
 
-    /// The packets on which `sequence` depends, directly or through others, itself among them if it does.
+    /// The packets that `sequence` depends on, directly or through others, with itself in a circle.
     #[must_use]
     pub fn needs(&self, sequence: u64) -> Vec<u64> {
         let mut found = std::collections::BTreeSet::new();

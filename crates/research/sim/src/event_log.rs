@@ -1,7 +1,7 @@
-//! The event log: one line for everything that happens.
+//! The event log: one line for each event.
 //!
-//! A line is the time in seconds, who it happened to, what happened, and for packets and frames their length
-//! and [`digest`](crate::digest): two logs are equal only if every byte that travelled was.
+//! A line has the time in seconds, the host, the event, and for packets and frames their length and
+//! [`digest`](crate::digest). Two logs are equal only if all transmitted bytes are.
 
 use crate::observer::{Observation, Observer};
 use crate::setup::host_name;
@@ -9,7 +9,7 @@ use std::fmt;
 use std::io;
 use std::time::Duration;
 
-/// Writes the log. A failed write ends it; [`EventLog::finish`] tells.
+/// Writes the log. After a failed write it stops; [`EventLog::finish`] returns the error.
 #[derive(Debug)]
 pub struct EventLog<W: io::Write> {
     writer: W,

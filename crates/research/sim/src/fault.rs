@@ -1,37 +1,36 @@
-//! What may go wrong, or change, while a simulation runs.
+//! Faults and changes during a simulation.
 
 use crate::addresses::GATEWAY;
 use air::LinkConfig;
 use std::net::SocketAddrV4;
 
-/// One thing that happens to a host or a link. Hosts and links are named by their numbers
-/// ([`crate::down_link`], [`crate::up_link`]).
+/// A fault or change of a host or a link, by number ([`crate::down_link`], [`crate::up_link`]).
 #[derive(Debug, Clone, PartialEq)]
 pub enum Fault {
-    /// A node forgets everything and starts again, as another boot. Nothing in the bare run.
+    /// A node loses its state and restarts with another boot. No effect in the bare run.
     Reboot {
         /// Which host.
         host: usize,
     },
-    /// A node loses what it stores for one peer ([`node::Node::forget`]). Nothing in the bare run.
+    /// A node loses its stores of one peer ([`node::Node::forget`]). No effect in the bare run.
     Forget {
         /// Which host.
         host: usize,
-        /// The host that it is stored for.
+        /// The peer's host.
         peer: usize,
-        /// What was sent.
+        /// Whether the store of sent packets is lost.
         sent: bool,
-        /// What was received.
+        /// Whether the store of received packets is lost.
         received: bool,
     },
-    /// A host's outer address changes; what is sent to the old one is lost. Nothing in the bare run.
+    /// A host's outer address changes; datagrams to the old one are lost. No effect in the bare run.
     Move {
         /// Which host.
         host: usize,
-        /// Where it is from now on.
+        /// Its new address.
         to: SocketAddrV4,
     },
-    /// A link takes nothing any more; what is on it arrives.
+    /// A link refuses frames; those in flight arrive.
     LinkDown {
         /// Which link.
         link: usize,
@@ -45,12 +44,12 @@ pub enum Fault {
     Conditions {
         /// Which link.
         link: usize,
-        /// What they are from now on.
+        /// The new conditions.
         config: Box<LinkConfig>,
     },
 }
 
-/// Why a mishap cannot be scheduled.
+/// Reason why a fault cannot be scheduled.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum FaultRefused {
     /// No such host.

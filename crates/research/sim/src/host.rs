@@ -9,17 +9,17 @@ use serde::Serialize;
 use std::net::SocketAddrV4;
 use std::time::Duration;
 
-/// What became of packets that arrived at a node, by link sequence. A packet that was held is counted so, and
-/// once more when it is repaired.
+/// Fates of arrived packets at a node, by link sequence. A held packet counts as held, and again when it is
+/// repaired.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Outcomes {
     /// Delivered at once.
     pub delivered: u64,
     /// Not restored, not delivered.
     pub undecodable: u64,
-    /// Not restored when they arrived; what they need was asked for.
+    /// Not restored at arrival; the missing packets were requested.
     pub held: u64,
-    /// Of these: delivered after all.
+    /// Held packets that were delivered later.
     pub repaired: u64,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct Host {
     pub most_queue_bytes: usize,
 }
 
-/// A host's node, and what starts it again.
+/// A host's node, and the state for its restart.
 pub(crate) struct Boot {
     pub node: Node,
     config: Config,
@@ -57,7 +57,7 @@ impl Boot {
     }
 
     pub fn reboot(&mut self, now: Duration) {
-        // as a clock on the machine would tell
+        // As the machine's clock would give it.
         let config = Config { handshakes_above: now.as_micros() as u64, ..self.config.clone() };
         let node = Node::new(config, self.seeds.random(), now);
         let node = node.expect("the configuration was accepted before");
@@ -90,7 +90,7 @@ impl Host {
         }
     }
 
-    /// Looks at what waits.
+    /// Samples the queues.
     pub fn sample(&mut self, now: Duration) {
         if let Some(boot) = &self.tunnel {
             let waits = boot.node.status(now).peers.iter().map(|peer| peer.queue_bytes).max();

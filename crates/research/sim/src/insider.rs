@@ -1,4 +1,4 @@
-//! A member of a group that turns against it: it knows the group's keys, and seals what it likes under them.
+//! An attacking member of a group: it knows the group's keys, and seals arbitrary units under them.
 
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 use std::collections::VecDeque;
@@ -6,7 +6,7 @@ use wire::frame::{self, Frame, FrameType, Frames};
 use wire::group::{KEY_BYTES, Membership, OtherGroup};
 use wire::unit::{self, Kind, SEALED_HEADER_BYTES, Unit};
 
-/// Keys that it remembers: the oldest gives way.
+/// The most keys; the oldest one is dropped.
 const MOST_KEYS: usize = 8;
 
 /// One key of a group.
@@ -17,7 +17,7 @@ struct GroupKey {
     next: u64,
 }
 
-/// What a member knows of its group. It has the proof keys of no other member.
+/// A member's knowledge of its group. It has no other member's proof key.
 #[derive(Default)]
 pub struct Insider {
     /// The newest first.
@@ -36,7 +36,7 @@ pub struct Opened {
 }
 
 impl Insider {
-    /// Reads what the member was told in a datagram that was not sealed yet.
+    /// Reads the member's information in a datagram before its seal.
     pub fn learn(&mut self, datagram: &[u8]) {
         let Ok(Unit { kind: Kind::Sealed { .. }, mut body, .. }) = unit::parse(&mut &*datagram) else {
             return;
@@ -81,7 +81,7 @@ impl Insider {
         self.keys.iter().find(|key| key.id == key_id).map_or(0, |key| key.next)
     }
 
-    /// Opens a datagram that is a unit of its group; `None`: it is not.
+    /// Opens a datagram that is a unit of its group; `None` for others.
     pub fn open(&mut self, datagram: &[u8]) -> Option<Opened> {
         let Unit { kind: Kind::Group { counter }, key_id, header, body } =
             unit::parse(&mut &*datagram).ok()?
@@ -89,7 +89,7 @@ impl Insider {
             return None;
         };
         let known = self.keys.iter_mut().find(|known| known.id == key_id)?;
-        // a group's key gives way to the next before its counters need more bits
+        // A group's key is replaced before its counters need more bits.
         let counter = u64::from(counter);
         let mut plaintext = body.to_vec();
         let opened = known.key.open_in_place(nonce(counter), Aad::from(header), &mut plaintext);
@@ -99,7 +99,7 @@ impl Insider {
         Some(Opened { key_id, counter, plaintext })
     }
 
-    /// Appends a unit of its own making; `false`: it has not this key.
+    /// Appends a forged unit; `false` without this key.
     pub fn seal(&self, key_id: u32, counter: u64, plaintext: &[u8], out: &mut Vec<u8>) -> bool {
         let Some(known) = self.keys.iter().find(|known| known.id == key_id) else { return false };
         let start = out.len();

@@ -1,14 +1,14 @@
-//! The ledger: what was offered and has not been forgotten yet, by which everything delivered is judged.
+//! The ledger: recent offered packets, against which deliveries are checked.
 
 use crate::digest;
 use foldhash::fast::FixedState;
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
-/// For how long a packet is remembered.
+/// Time that a packet is remembered.
 const MEMORY: Duration = Duration::from_secs(300);
 
-/// How a packet that came out compares with what was offered.
+/// Comparison of a delivered packet with the offered ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// It was offered by this source, so long ago, and has not been delivered before.
@@ -24,13 +24,13 @@ struct Entry {
     source: usize,
     to: usize,
     offered_at: Duration,
-    /// How often exactly these bytes were offered, and not forgotten since.
+    /// Number of remembered offers of exactly these bytes.
     offered: u32,
-    /// How often they were delivered.
+    /// Number of their deliveries.
     delivered: u32,
 }
 
-/// What was offered.
+/// The offered packets.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     entries: HashMap<u64, Entry, FixedState>,
@@ -51,7 +51,7 @@ impl Ledger {
         self.by_age.push_back((now, key));
     }
 
-    /// Judges a packet that came out at `host`.
+    /// Checks a packet that was delivered at `host`.
     pub fn deliver(&mut self, now: Duration, host: usize, packet: &[u8]) -> Verdict {
         match self.entries.get_mut(&digest(packet)).filter(|entry| entry.to == host) {
             None => Verdict::Unrecognised,

@@ -1,10 +1,10 @@
 //! Nodes and air in one process and in virtual time.
 //!
-//! A [`Simulation`] joins a gateway and its stations by pairs of [`air::Link`]s, drives their [`node::Node`]s
-//! as a program would, and jumps from one timer to the next instead of waiting. Packets come from [`traffic`]
-//! sources; [`Fault`]s happen when they are scheduled to: reboots, lost caches, changes of address, links
-//! that go down or get worse. Without a tunnel ([`Setup::tunnel`]) packets go straight over the links: the
-//! *bare* baseline. The *off* baseline is a tunnel with [`re::Policy::Off`].
+//! A [`Simulation`] connects a gateway and its stations by pairs of [`air::Link`]s, drives their
+//! [`node::Node`]s like a program, and jumps from one timer to the next. Packets come from [`traffic`]
+//! sources. [`Fault`]s occur at scheduled times: reboots, lost caches, changes of address, and links that go
+//! down or get worse. Without a tunnel ([`Setup::tunnel`]) packets use the links directly: the *bare*
+//! baseline. The *off* baseline is a tunnel with [`re::Policy::Off`].
 //!
 //! ```
 //! use sim::traffic::{ConstantRate, Content, Ends};
@@ -23,40 +23,37 @@
 //!
 //! # What is on a link
 //!
-//! Frames on a link are IP packets: in the tunnel, a datagram behind 28 bytes of outer IPv4 and UDP header;
-//! in the bare run, the application's packet. A link's counters therefore count everything that is sent. The
-//! outer headers are protected by checksums and the datagram is not: a corrupted datagram reaches the node,
-//! which must notice.
+//! Frames on a link are IP packets. With a tunnel they are datagrams behind 28 bytes of outer IPv4 and UDP
+//! headers; in the bare run they are the application's packets. A link's counters thus count everything that
+//! is sent. Checksums protect the outer headers but not the datagram, so a corrupted datagram reaches the
+//! node, which must detect it.
 //!
-//! A host's socket takes every datagram at once: what waits, waits in the link's queue. There is no TCP here;
-//! what a real one makes of a link is measured in the lab.
+//! A host's socket takes every datagram at once, so all waiting happens in the link's queue. There is no TCP
+//! here; the lab measures real TCP.
 //!
 //! # What is known of a packet
 //!
-//! Every packet offered is remembered by a 64-bit digest of all its bytes until it is five minutes old. What
-//! a node delivers is looked up: a packet is *delivered* the first time, a *duplicate* the next, and
-//! *unrecognised* if no such packet was offered to that host, which for a tunnel must never happen. In the
-//! bare run corrupted packets are unrecognised; a host would drop them, since one flipped bit never passes
-//! the Internet checksum.
+//! Every offered packet is remembered for five minutes by a 64-bit digest of all its bytes. A node's delivery
+//! is *delivered* the first time, a *duplicate* afterwards, and *unrecognised* if no such packet was offered
+//! to that host, which must never happen with a tunnel. In the bare run corrupted packets are unrecognised; a
+//! host would drop them, because one flipped bit never passes the Internet checksum.
 //!
 //! # Determinism
 //!
-//! Whatever happens follows from the [`Setup`], its seed, and what is added to the simulation, in the order
-//! in which it is added. What is due at the same instant happens in a fixed order: mishaps, links, nodes,
-//! sources. An [`EventLog`] writes one line an event, digests of all bytes included; two logs of equal runs
-//! are equal.
+//! Everything follows from the [`Setup`], its seed, and the additions to the simulation in their order.
+//! Simultaneous events have a fixed order: faults, links, nodes, sources. An [`EventLog`] writes one line for
+//! each event, with digests of all bytes; equal runs have equal logs.
 //!
 //! # Nodes without links
 //!
-//! A [`Network`] is the smaller thing: whole nodes and a function that says who hears what they send. The
-//! tests of the node, fuzzing and measurements of speed drive their nodes with it. A [`Simulation`] has a
-//! loop of its own, since links with queues decide there what is due, and since hosts without a node take
-//! part.
+//! A [`Network`] is smaller: whole nodes, and a function that selects the receivers of each datagram. The
+//! node's tests, fuzzing and speed measurements use it. A [`Simulation`] has its own loop, because links with
+//! queues determine its events, and because hosts without a node take part.
 //!
-//! An [`Insider`] is a member of a group that forges what it can; tests and fuzzing attack with it.
+//! An [`Insider`] is a member of a group that forges units, for tests and fuzzing.
 //!
-//! [`trial`] builds on all this what the byte-caching paper's experiments need of a simulation; [`workload`]
-//! has fixed amounts of work for measurements of speed.
+//! [`trial`] has the simulation part of the byte-caching paper's experiments. [`workload`] has fixed amounts
+//! of work for speed measurements.
 
 #![forbid(unsafe_code)]
 

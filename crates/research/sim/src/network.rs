@@ -1,4 +1,4 @@
-//! Whole nodes and what lies between them: the loop that tests, fuzzing and measurements drive nodes with.
+//! Whole nodes and the network between them: the loop for tests, fuzzing and measurements.
 
 mod medium;
 mod turns;
@@ -13,14 +13,14 @@ use std::time::Duration;
 /// Buffers kept for reuse.
 const SPARE_BUFFERS: usize = 256;
 
-/// Nodes, a virtual clock, and a [`Medium`] that says who hears what they send.
+/// Nodes, a virtual clock, and a [`Medium`] that selects the receivers of each datagram.
 ///
-/// There are two ways to drive one. [`Network::run`] lets time pass: it jumps from one arrival or timer to
-/// the next, and polls each node whenever something happens to it. [`Network::hand_over`] lets no time pass:
-/// one node sends all that it has, and the others hear it without a turn of their own. What happens at one
-/// instant happens in a fixed order: arrivals in the order in which they were sent, then nodes by number.
+/// There are two ways to drive it. [`Network::run`] advances time: it jumps from one arrival or timer to the
+/// next, and polls each node at its events. [`Network::hand_over`] advances no time: one node sends all its
+/// datagrams, and the others receive them without a turn. Simultaneous events have a fixed order: arrivals in
+/// order of transmission, then nodes by number.
 ///
-/// Buffers are used again. Once they have grown, [`Network::hand_over`] and [`Network::discard`] allocate
+/// Buffers are reused. Once they have grown, [`Network::hand_over`] and [`Network::discard`] allocate
 /// nothing.
 ///
 /// ```
@@ -65,7 +65,7 @@ const SPARE_BUFFERS: usize = 256;
 /// assert_eq!(network.delivered(1), [packet]);
 /// ```
 pub struct Network<M> {
-    /// Who hears whom: the caller's own, which it may change at any time.
+    /// The medium; the caller may change it at any time.
     pub medium: M,
     now: Duration,
     members: Vec<Member>,
@@ -81,7 +81,7 @@ pub struct Network<M> {
 struct Member {
     address: SocketAddr,
     node: Node,
-    /// Until then it sends something.
+    /// End of its current transmission.
     busy_until: Duration,
     delivered: Vec<Vec<u8>>,
 }
@@ -109,13 +109,13 @@ impl<M: Medium> Network<M> {
         }
     }
 
-    /// Adds a node that has this address and, for further source ports, the ports behind it; its number.
+    /// Adds a node with this address and, for further source ports, the next ports. Returns its number.
     pub fn join(&mut self, address: SocketAddr, node: Node) -> usize {
         self.members.push(Member { address, node, busy_until: Duration::ZERO, delivered: Vec::new() });
         self.members.len() - 1
     }
 
-    /// Replaces a node by one that has just started, and polls it.
+    /// Replaces a node by a restarted one, and polls it.
     pub fn replace(&mut self, index: usize, node: Node) {
         self.members[index].node = node;
         self.poll(index);
@@ -150,18 +150,18 @@ impl<M: Medium> Network<M> {
         &self.members[index].node
     }
 
-    /// A node, to be driven past the network.
+    /// A node, for direct access past the network.
     pub fn node_mut(&mut self, index: usize) -> &mut Node {
         &mut self.members[index].node
     }
 
-    /// What a node says of itself now.
+    /// A node's current status.
     #[must_use]
     pub fn status(&self, index: usize) -> Status {
         self.members[index].node.status(self.now)
     }
 
-    /// The packets that were delivered at a node and not taken yet.
+    /// Packets delivered at a node and not taken yet.
     #[must_use]
     pub fn delivered(&self, index: usize) -> &[Vec<u8>] {
         &self.members[index].delivered
@@ -172,13 +172,13 @@ impl<M: Medium> Network<M> {
         std::mem::take(&mut self.members[index].delivered)
     }
 
-    /// What nodes told: when, which node, and what.
+    /// Events of nodes: time, node, and event.
     #[must_use]
     pub fn events(&self) -> &[(Duration, usize, Event)] {
         &self.events
     }
 
-    /// Discards what was delivered and told, and keeps the buffers.
+    /// Discards deliveries and events, and keeps the buffers.
     pub fn discard(&mut self) {
         self.events.clear();
         for member in &mut self.members {
@@ -187,24 +187,24 @@ impl<M: Medium> Network<M> {
         self.spare.truncate(SPARE_BUFFERS);
     }
 
-    /// Gives a node a packet to send, which waits until the node is polled.
+    /// Passes a packet to a node, without polling it.
     pub fn offer_packet(&mut self, from: usize, packet: &[u8]) {
         self.members[from].node.handle_packet(self.now, packet);
     }
 
-    /// Gives a node a packet to send, and polls it.
+    /// Passes a packet to a node, and polls it.
     pub fn send(&mut self, from: usize, packet: &[u8]) {
         self.offer_packet(from, packet);
         self.poll(from);
     }
 
-    /// Gives a node a datagram from anybody, and polls it.
+    /// Passes a datagram from any address to a node, and polls it.
     pub fn inject(&mut self, to: usize, from: SocketAddr, ecn: u8, datagram: &[u8]) {
         self.offer_datagram(to, from, ecn, datagram);
         self.poll(to);
     }
 
-    /// Gives a node a datagram from anybody, and does not poll it.
+    /// Passes a datagram from any address to a node, without polling it.
     pub fn offer_datagram(&mut self, to: usize, from: SocketAddr, ecn: u8, datagram: &[u8]) {
         let mut copy = self.spare_buffer();
         copy.extend_from_slice(datagram);
@@ -213,12 +213,12 @@ impl<M: Medium> Network<M> {
         self.collect(to);
     }
 
-    /// Takes a node's next datagram, not sealed yet, away from the medium: replaces the contents of `out`.
+    /// Takes a node's next datagram before its seal, past the medium: replaces the contents of `out`.
     pub fn poll_transmit(&mut self, from: usize, out: &mut Vec<u8>) -> Option<Transmit> {
         self.members[from].node.poll_transmit(self.now, out)
     }
 
-    /// Lets time pass during which nothing happens.
+    /// Advances time without events.
     pub fn advance(&mut self, time: Duration) {
         self.now += time;
     }

@@ -1,16 +1,16 @@
-//! Watching a simulation.
+//! Observation of a simulation.
 
 use crate::fault::Fault;
 use std::time::Duration;
 
-/// One thing that happened. Hosts, links and sources are named by their numbers.
+/// An event. Hosts, links and sources have numbers.
 #[derive(Debug)]
 pub enum Observation<'a> {
     /// A source offers a packet.
     Offered {
         /// Which source.
         source: usize,
-        /// Where it enters.
+        /// The host at which it enters.
         host: usize,
         /// The packet.
         packet: &'a [u8],
@@ -22,9 +22,9 @@ pub enum Observation<'a> {
         /// The frame, from the outer IP header on.
         frame: &'a [u8],
     },
-    /// A frame is to go where there is no link, or the link is down.
+    /// A frame has no link to its destination, or the link is down.
     NotSent {
-        /// Who sends it.
+        /// The sender.
         host: usize,
         /// The frame.
         frame: &'a [u8],
@@ -36,56 +36,56 @@ pub enum Observation<'a> {
         /// The frame.
         frame: &'a [u8],
     },
-    /// A node tells of something.
+    /// A node reports an event.
     Node {
-        /// Whose node.
+        /// The node's host.
         host: usize,
-        /// What it tells.
+        /// The event.
         event: &'a node::Event,
     },
     /// A packet is delivered for the first time.
     Delivered {
-        /// Whose packet.
+        /// The packet's source.
         source: usize,
-        /// Where it comes out.
+        /// The delivering host.
         host: usize,
         /// The packet.
         packet: &'a [u8],
-        /// Since it was offered.
+        /// Time since its offer.
         delay: Duration,
     },
-    /// A packet is delivered once more.
+    /// A packet is delivered again.
     Duplicate {
-        /// Whose packet.
+        /// The packet's source.
         source: usize,
-        /// Where it comes out.
+        /// The delivering host.
         host: usize,
         /// The packet.
         packet: &'a [u8],
     },
-    /// A packet is delivered that was never offered to this host.
+    /// A delivered packet was never offered to this host.
     Unrecognised {
-        /// Where it comes out.
+        /// The delivering host.
         host: usize,
         /// The packet.
         packet: &'a [u8],
     },
-    /// Something goes wrong, or changes.
+    /// A fault or change occurs.
     Fault(&'a Fault),
 }
 
-/// Somebody who watches.
+/// An observer of a simulation.
 pub trait Observer {
-    /// Something happened at `now`. Times never go back.
+    /// An event at `now`. Times never go back.
     fn see(&mut self, now: Duration, sight: &Observation<'_>);
 }
 
-/// Nobody.
+/// No observer.
 impl Observer for () {
     fn see(&mut self, _now: Duration, _sight: &Observation<'_>) {}
 }
 
-/// Two who watch the same.
+/// Two observers.
 impl<A: Observer, B: Observer> Observer for (A, B) {
     fn see(&mut self, now: Duration, sight: &Observation<'_>) {
         self.0.see(now, sight);

@@ -1,9 +1,8 @@
-//! The outer IPv4 and UDP headers of a datagram: what turns a node's datagram into a frame for a link, and
+//! The outer IPv4 and UDP headers of a datagram: conversion of a node's datagram into a frame for a link, and
 //! back.
 //!
-//! The UDP checksum covers the headers only, as UDP-Lite's may (RFC 3828): what is damaged in a header is
-//! dropped by the host, as it would be anyway, and what is damaged behind them reaches the node, which must
-//! notice.
+//! The UDP checksum covers only the headers, as UDP-Lite's may (RFC 3828). The host drops damaged headers;
+//! damage behind them reaches the node, which must detect it.
 
 use etherparse::checksum::Sum16BitWords;
 use etherparse::{IpDscp, IpEcn, IpNumber, Ipv4Header, UdpHeader};
@@ -14,8 +13,8 @@ pub(crate) const OUTER_BYTES: usize = Ipv4Header::MIN_LEN + UdpHeader::LEN;
 
 const TIME_TO_LIVE: u8 = 64;
 
-/// Writes `datagram`, from one address to another and of this traffic class, into `frame`, whose contents are
-/// replaced. `false` if it is longer than any UDP datagram.
+/// Replaces the contents of `frame` by `datagram` with these addresses and traffic class. Returns `false` if
+/// it exceeds a UDP datagram's maximum.
 pub(crate) fn wrap(
     from: SocketAddrV4,
     to: SocketAddrV4,
@@ -52,8 +51,8 @@ fn headers_checksum(ip: &Ipv4Header, udp: &UdpHeader) -> u16 {
         .to_be()
 }
 
-/// What a host at `own` address makes of a frame: the sender's address, the ECN codepoint and the datagram,
-/// or nothing, if the headers are damaged or the frame is for another address or port.
+/// The sender's address, the ECN codepoint and the datagram of a frame at host `own`. `None` if the headers
+/// are damaged or it is for another address or port.
 pub(crate) fn unwrap(own: SocketAddrV4, frame: &mut [u8]) -> Option<(SocketAddrV4, u8, &mut [u8])> {
     let (ip, rest) = Ipv4Header::from_slice(frame).ok()?;
     let (udp, _) = UdpHeader::from_slice(rest).ok()?;

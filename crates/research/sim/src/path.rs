@@ -1,4 +1,4 @@
-//! A link between two hosts, and what it refused while it was down.
+//! A link between two hosts, with the frames refused while it was down.
 
 use crate::report::Packets;
 use air::Link;

@@ -1,4 +1,4 @@
-//! What a run amounts to.
+//! The report of a run.
 
 use crate::delays::DelayReport;
 use crate::host::Outcomes;
@@ -20,7 +20,7 @@ impl Packets {
     }
 }
 
-/// Everything that is known at some time of a run.
+/// The state of a run at some time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
     /// The time, since the start.
@@ -31,7 +31,7 @@ pub struct Report {
     pub hosts: Vec<HostReport>,
     /// The links: for each station in turn, down and up.
     pub links: Vec<LinkReport>,
-    /// Packets that came out of a host and were never offered to it. In a tunnel: wrong bytes.
+    /// Packets delivered at a host that were never offered to it. In a tunnel: wrong bytes.
     pub unrecognised: u64,
     /// How many packets the ledger remembers at this time.
     pub remembered_packets: usize,
@@ -42,16 +42,15 @@ pub struct Report {
 pub struct SourceReport {
     /// What it is called.
     pub name: String,
-    /// Packets that went where its first packet went.
+    /// Packets in the direction of its first packet.
     pub forwards: FlowReport,
-    /// Packets that went the other way.
+    /// Packets in the other direction.
     pub backwards: FlowReport,
-    /// Round trips, where the source measures them.
+    /// Round trips, if the source measures them.
     pub round_trip: Option<DelayReport>,
-    /// The share of what it wanted to bring over that has come out without a gap from the beginning, for
-    /// sources that can tell.
+    /// The share of its content that was delivered without a gap from the beginning, if the source knows it.
     pub in_order_share: Option<f64>,
-    /// When everything that the source wanted had happened, for sources that can tell.
+    /// Time of the source's completion, if it knows it.
     pub completed_at_seconds: Option<f64>,
 }
 
@@ -60,16 +59,16 @@ pub struct SourceReport {
 pub struct FlowReport {
     /// Packets that were offered.
     pub offered: Packets,
-    /// Packets that came out, each counted once.
+    /// Packets delivered, each counted once.
     pub delivered: Packets,
-    /// Packets that came out once more.
+    /// Packets delivered again.
     pub duplicates: u64,
     /// From offer to delivery, for those delivered.
     pub delay: Option<DelayReport>,
 }
 
 impl FlowReport {
-    /// The share of the packets offered that have not come out; `None` if none were offered.
+    /// The share of offered packets that were not delivered; `None` if none were offered.
     #[must_use]
     pub fn perceived_loss(&self) -> Option<f64> {
         let lost = self.offered.packets - self.delivered.packets;
@@ -82,15 +81,15 @@ impl FlowReport {
 pub struct HostReport {
     /// What it is called.
     pub name: String,
-    /// What its node said of itself at the end of each boot, the present one last; none in the bare run.
+    /// Status of its node at the end of each boot, the current one last; empty in the bare run.
     pub boots: Vec<node::Status>,
-    /// What became of the packets that arrived at its node.
+    /// Fates of the packets that arrived at its node.
     pub outcomes: Outcomes,
-    /// Frames that its node wanted to send where nobody is, or over a link that was down.
+    /// Frames of its node without a destination, or over a link that was down.
     pub not_sent: Packets,
-    /// Frames that came for another address, or with damaged headers.
+    /// Frames to another address, or with damaged headers.
     pub not_taken: Packets,
-    /// The most bytes that waited in the node for one peer, looked at once a second.
+    /// The most waiting bytes for one peer of the node, sampled once a second.
     pub most_queue_bytes: usize,
 }
 
@@ -109,17 +108,16 @@ pub struct LinkReport {
     pub from: String,
     /// Who receives.
     pub to: String,
-    /// What the link counted. Its frames start with the outer IP header.
+    /// The link's counters. Its frames start with the outer IP header.
     pub counters: air::LinkCounters,
     /// Frames refused while it was down.
     pub refused: Packets,
-    /// The most that it held at once, waiting and in flight.
+    /// The most bytes held at once, waiting and in flight.
     pub most_held_bytes: u64,
 }
 
 impl LinkReport {
-    /// The share of the frames put on the air that did not arrive whole, lost or corrupted; `None` if there
-    /// were none.
+    /// The share of transmitted frames that were lost or corrupted; `None` if there were none.
     #[must_use]
     pub fn loss(&self) -> Option<f64> {
         let counters = &self.counters;

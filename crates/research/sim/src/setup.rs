@@ -1,4 +1,4 @@
-//! What a simulation is made of.
+//! The configuration of a simulation.
 
 use crate::addresses::{GATEWAY, MOST_STATIONS, inner_v4, inner_v6, outer};
 use air::LinkConfig;
@@ -9,14 +9,14 @@ use rand_chacha::ChaCha12Rng;
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// One gateway, its stations, and what joins them.
+/// One gateway, its stations, and their links.
 #[derive(Debug, Clone)]
 pub struct Setup {
-    /// From which everything random follows: keys, boots, and what the air does.
+    /// Seed of all randomness: keys, boots, and the air.
     pub seed: u64,
     /// The stations.
     pub stations: Vec<Station>,
-    /// What the packets go through; `None`: nothing (the bare baseline).
+    /// The tunnel; `None` for the bare baseline.
     pub tunnel: Option<Tunnel>,
 }
 
@@ -38,7 +38,7 @@ pub struct Tunnel {
     pub queue_bytes: usize,
     /// The largest datagram, in bytes.
     pub max_datagram_bytes: usize,
-    /// How long a station sends nothing before it says that it is there.
+    /// Idle time after which a station sends a keepalive.
     pub keepalive: Duration,
 }
 
@@ -62,7 +62,7 @@ impl Default for Tunnel {
     }
 }
 
-/// A simulation that cannot be.
+/// An invalid setup.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum SetupError {
     /// No stations, or too many.
@@ -94,7 +94,7 @@ impl Setup {
         Ok(())
     }
 
-    /// A generator for one purpose, apart from those for others.
+    /// A random generator for one purpose.
     pub(crate) fn rng(&self, purpose: Purpose) -> ChaCha12Rng {
         let mut rng = ChaCha12Rng::seed_from_u64(self.seed);
         rng.set_stream(match purpose {
@@ -105,12 +105,12 @@ impl Setup {
         rng
     }
 
-    /// The seed of a link. It does not depend on what travels over it, so that runs can be paired.
+    /// The seed of a link. It does not depend on the traffic, so that runs can be paired.
     pub(crate) fn link_seed(&self, index: usize) -> u64 {
         self.rng(Purpose::Link(index)).next_u64()
     }
 
-    /// The key of the nodes' network, for an attacker who is a member of it.
+    /// The key of the nodes' network, for an attacking member.
     #[must_use]
     pub fn network_key(&self) -> NetworkKey {
         NetworkKey::generate(&mut self.rng(Purpose::Keys))

@@ -1,4 +1,4 @@
-//! The event loop: from one thing that is due to the next.
+//! The event loop.
 
 use crate::addresses::{GATEWAY, outer};
 use crate::fault::{Fault, FaultRefused};
@@ -16,22 +16,22 @@ use std::collections::BTreeMap;
 use std::net::{SocketAddr, SocketAddrV4};
 use std::time::Duration;
 
-/// How often something may be due at one instant before that is taken for a loop.
+/// Events at one instant beyond which it counts as an endless loop.
 const MOST_TURNS: u32 = 1_000_000;
-/// How many datagrams a node may have at once before that is taken for a loop.
+/// Datagrams of a node at once beyond which it counts as an endless loop.
 const MOST_DATAGRAMS: u32 = 100_000;
-/// How often the hosts' queues are looked at.
+/// Interval of samples of the hosts' queues.
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
 /// Buffers kept for reuse.
 const SPARE_BUFFERS: usize = 256;
 
-/// Time does not go on: something asks again and again for the same instant.
+/// Time stands still: the same instant is requested repeatedly.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("at {at:?} time stands still: {who} is never done")]
 pub struct Stuck {
-    /// When.
+    /// The instant.
     pub at: Duration,
-    /// What asks.
+    /// The requester.
     pub who: String,
 }
 
@@ -61,7 +61,7 @@ enum Due {
 }
 
 impl Simulation {
-    /// What `setup` describes, at time 0.
+    /// The simulation of `setup`, at time 0.
     pub fn new(setup: &Setup) -> Result<Self, SetupError> {
         setup.validate()?;
         let mut paths = Vec::new();
@@ -97,12 +97,12 @@ impl Simulation {
         })
     }
 
-    /// Adds a source; its number.
+    /// Adds a source; returns its number.
     pub fn add_source(&mut self, name: &str, source: Box<dyn Source>) -> usize {
         self.sources.add(name, source)
     }
 
-    /// Lets something happen at a time (now, if that is past).
+    /// Schedules a fault at a time (now, if that is past).
     pub fn schedule(&mut self, at: Duration, mishap: Fault) -> Result<(), FaultRefused> {
         mishap.validate(self.hosts.len(), self.paths.len())?;
         self.mishaps.insert((at, self.scheduled), mishap);
@@ -122,13 +122,13 @@ impl Simulation {
         Some(&self.hosts.get(host)?.tunnel.as_ref()?.node)
     }
 
-    /// Where a host is now.
+    /// A host's current address.
     #[must_use]
     pub fn address(&self, host: usize) -> Option<SocketAddrV4> {
         Some(self.hosts.get(host)?.address)
     }
 
-    /// Gives a host's node a datagram from anybody, behind the links. In the bare run nobody takes it.
+    /// Passes a datagram from any address to a host's node, past the links. No effect in the bare run.
     pub fn inject(
         &mut self,
         host: usize,
@@ -149,14 +149,14 @@ impl Simulation {
         Some(&self.paths.get(number)?.link)
     }
 
-    /// Lets time pass until `until`.
+    /// Advances time until `until`.
     pub fn run_until(&mut self, until: Duration, observer: &mut dyn Observer) -> Result<(), Stuck> {
         while self.turn(until, observer)? {}
         self.now = self.now.max(until);
         Ok(())
     }
 
-    /// Lets time pass until every source is complete, or until `limit`. Whether they all are.
+    /// Advances time until every source is complete, or until `limit`. Returns whether all are.
     pub fn run_until_complete(
         &mut self,
         limit: Duration,
@@ -173,7 +173,7 @@ impl Simulation {
         }
     }
 
-    /// Everything that is known now.
+    /// The current report.
     #[must_use]
     pub fn report(&self) -> Report {
         let link = |path: &Path| LinkReport {
@@ -193,7 +193,7 @@ impl Simulation {
         }
     }
 
-    /// Does the next thing that is due by `until`; `false` if nothing is.
+    /// Processes the next event up to `until`; returns `false` if there is none.
     fn turn(&mut self, until: Duration, observer: &mut dyn Observer) -> Result<bool, Stuck> {
         let Some((at, due)) = self.next().filter(|&(at, _)| at <= until) else { return Ok(false) };
         self.turns = if at > self.now { 0 } else { self.turns + 1 };
@@ -235,7 +235,7 @@ impl Simulation {
         Ok(true)
     }
 
-    /// What is due next. Of what is due at the same time, the first in this order.
+    /// The next event; simultaneous ones have this order.
     fn next(&self) -> Option<(Duration, Due)> {
         let mishap = self.mishaps.keys().next().map(|&(at, _)| (at, Due::Fault));
         let links = self.paths.iter().map(|path| path.link.poll_timeout()).enumerate();
@@ -243,7 +243,7 @@ impl Simulation {
         let nodes = self.hosts.iter().map(|host| host.tunnel.as_ref()?.node.poll_timeout()).enumerate();
         let nodes = nodes.filter_map(|(number, at)| Some((at?, Due::Node(number))));
         let sources = self.sources.timeouts().map(|(number, at)| (at, Due::Source(number)));
-        // `min_by_key` gives the first of equals
+        // `min_by_key` returns the first of equals.
         let late = |&(at, _): &(Duration, Due)| at.max(self.now);
         mishap.into_iter().chain(links).chain(nodes).chain(sources).min_by_key(late)
     }
@@ -277,7 +277,7 @@ impl Simulation {
                 Ok(())
             }
             Fault::Conditions { link, ref config } => {
-                // so that what is due before now happens under the old conditions
+                // Events before now happen under the old conditions.
                 while let Some(frame) = self.paths[link].link.poll_deliver(self.now) {
                     self.arrive(link, frame, observer)?;
                 }
@@ -288,7 +288,7 @@ impl Simulation {
         }
     }
 
-    /// A source's packet enters at a host.
+    /// Passes a source's packet to a host.
     fn enter(
         &mut self,
         source: usize,
@@ -315,7 +315,7 @@ impl Simulation {
         }
     }
 
-    /// A frame comes out of a link.
+    /// Handles a frame that leaves a link.
     fn arrive(&mut self, link: usize, mut frame: Vec<u8>, observer: &mut dyn Observer) -> Result<(), Stuck> {
         observer.see(self.now, &Observation::Arrived { link, frame: &frame });
         let host = &mut self.hosts[self.paths[link].to];
@@ -336,7 +336,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Takes from a host's node all that it has to give.
+    /// Takes all outputs of a host's node.
     fn drain(&mut self, number: usize, observer: &mut dyn Observer) -> Result<(), Stuck> {
         let mut datagram = std::mem::take(&mut self.datagram);
         let mut left = MOST_DATAGRAMS;
@@ -375,7 +375,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Puts a frame on the link between two hosts, if there is one and it is up.
+    /// Sends a frame over the link between two hosts, if there is one and it is up.
     fn send(&mut self, from: usize, to: Option<usize>, frame: Vec<u8>, observer: &mut dyn Observer) {
         let link = match (from, to) {
             (GATEWAY, Some(station)) if station != GATEWAY => Some(down_link(station)),
@@ -398,7 +398,7 @@ impl Simulation {
         }
     }
 
-    /// A packet comes out at a host.
+    /// Handles a delivery at a host.
     fn come_out(&mut self, host: usize, packet: &[u8], observer: &mut dyn Observer) {
         let verdict = self.ledger.deliver(self.now, host, packet);
         let sight = self.sources.judge(verdict, self.now, host, packet);

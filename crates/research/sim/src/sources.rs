@@ -1,4 +1,4 @@
-//! The sources of a simulation, and what became of their packets.
+//! The sources of a simulation, and the fates of their packets.
 
 use crate::delays::Delays;
 use crate::ledger::Verdict;
@@ -13,7 +13,7 @@ pub(crate) struct Sources(Vec<Account>);
 struct Account {
     name: String,
     source: Box<dyn Source>,
-    /// Where its first packet went.
+    /// Destination of its first packet.
     forwards_to: Option<usize>,
     forwards: Flow,
     backwards: Flow,
@@ -56,7 +56,7 @@ impl Sources {
         self.0.len() - 1
     }
 
-    /// When each has something next.
+    /// Times of the sources' next packets.
     pub fn timeouts(&self) -> impl Iterator<Item = (usize, Duration)> {
         let timeout = |(number, account): (usize, &Account)| Some((number, account.source.poll_timeout()?));
         self.0.iter().enumerate().filter_map(timeout)
@@ -70,7 +70,7 @@ impl Sources {
         self.0[number].flow(to).offered.add(bytes);
     }
 
-    /// Takes account of a packet that came out.
+    /// Records a delivered packet.
     pub fn judge<'a>(
         &mut self,
         verdict: Verdict,

@@ -1,5 +1,5 @@
-//! Fixed amounts of work for measurements of speed: no air, no virtual time to speak of, and no clock, which
-//! is the caller's. Everything that is measured is what really runs; only sockets and devices are absent.
+//! Fixed amounts of work for speed measurements, without air and nearly without virtual time; the caller has
+//! the clock. The measured code is that of the product; only sockets and devices are absent.
 
 mod codec;
 mod crowd;
@@ -15,11 +15,10 @@ use std::time::Duration;
 
 /// Bytes of payload in each packet.
 const PAYLOAD_BYTES: usize = 1360;
-/// How far back what repeats was seen first, at most.
+/// The largest distance of a repetition.
 const REACH_BYTES: usize = 1 << 20;
 
-/// `count` full UDP packets from the gateway to station 1 of whose payload about the share `redundancy`
-/// repeats.
+/// `count` full UDP packets from the gateway to station 1; the share `redundancy` of their payload repeats.
 #[must_use]
 pub fn packets(redundancy: f64, count: usize) -> Vec<Vec<u8>> {
     packets_to(1, redundancy, count)

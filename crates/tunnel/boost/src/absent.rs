@@ -1,4 +1,4 @@
-//! What stands for the programs where they are not built.
+//! Replacement of the programs in a build without them.
 
 use crate::{Error, Told, Wrapped};
 use wire::inner::Flow;
@@ -7,7 +7,7 @@ use wire::inner::Flow;
 pub enum Controller {}
 
 impl Controller {
-    /// Says that there is nothing to load.
+    /// Fails, because there is nothing to load.
     ///
     /// # Errors
     ///
@@ -16,13 +16,13 @@ impl Controller {
         Err(Error::NotBuilt)
     }
 
-    /// What it wraps.
+    /// The wrapped congestion control.
     #[must_use]
     pub fn wrapped(&self) -> Wrapped {
         match *self {}
     }
 
-    /// What sockets and routes choose it by.
+    /// Its name for sockets and routes.
     #[must_use]
     pub fn name(&self) -> &str {
         match *self {}
@@ -34,17 +34,17 @@ impl Controller {
         match *self {}
     }
 
-    /// Says how many segments a wire packet carries of a flow.
+    /// Sets the number of segments of a flow in a wire packet.
     pub fn tell(&self, _: &Flow, _: f64) {
         match *self {}
     }
 
-    /// Takes what a node says.
+    /// Writes a node's ratio.
     pub fn note(&self, _: &Told) {
         match *self {}
     }
 
-    /// Whether this process may tell ratios with the rights that it has now.
+    /// Whether this process has the right to write ratios now.
     #[must_use]
     pub fn may_tell(&self) -> bool {
         match *self {}

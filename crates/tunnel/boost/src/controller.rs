@@ -6,17 +6,17 @@ use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, OpenO
 use std::path::Path;
 use wire::inner::Flow;
 
-/// The programs, as `build.rs` compiled them.
+/// The programs, as compiled by `build.rs`.
 static PROGRAMS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/boost.bpf.o"));
-/// What the programs' source calls each controller, until it is given its own name.
+/// The placeholder name of each controller in the programs' source.
 const PLACEHOLDER: &[u8] = b"overheard\0";
-/// Bytes of a congestion control's name (TCP_CA_NAME_MAX), the closing zero among them.
+/// Bytes of a congestion control's name (TCP_CA_NAME_MAX), with the final zero.
 const NAME_BYTES: usize = 16;
 const BTF: &str = "/sys/kernel/btf/vmlinux";
 
-/// A congestion control of this machine while it lives.
+/// A congestion control of this machine, during its lifetime.
 pub struct Controller {
-    // dropped in this order: what new connections can no longer choose first
+    // Fields are dropped in this order, so that new connections first lose the choice.
     _registration: Link,
     witness: Option<MapHandle>,
     ratios: MapHandle,
@@ -26,14 +26,14 @@ pub struct Controller {
 }
 
 impl Controller {
-    /// Loads the programs that wrap `wrapped`, under a name that no other process has; the kernel takes
+    /// Loads the programs that wrap `wrapped`, under a name that no other process has. The kernel allows
     /// letters, digits, dots and underscores.
     ///
     /// # Errors
     ///
-    /// [`Error::NoBtf`] and [`Error::Refused`], where this machine cannot do it.
+    /// [`Error::NoBtf`] and [`Error::Refused`] if this machine cannot load them.
     pub fn load(wrapped: Wrapped) -> Result<Self, Error> {
-        // a process's number has up to seven digits
+        // A process's number has up to seven digits.
         let short = &wrapped.name()[..wrapped.name().len().min(5)];
         Self::load_as(wrapped, format!("{}{short}{}", registration::PREFIX, std::process::id()))
     }
@@ -70,49 +70,49 @@ impl Controller {
         Ok(Controller { _registration: registration, witness, ratios, _object: object, wrapped, name })
     }
 
-    /// What it wraps.
+    /// The wrapped congestion control.
     #[must_use]
     pub fn wrapped(&self) -> Wrapped {
         self.wrapped
     }
 
-    /// What sockets and routes choose it by.
+    /// Its name for sockets and routes.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Whether the kernel removes it by itself when this process is killed, as it does from Linux 6.4 on;
-    /// otherwise the next one does.
+    /// Whether the kernel removes it when this process is killed, as from Linux 6.4 on. Otherwise the next
+    /// process removes it.
     #[must_use]
     pub fn ends_with_process(&self) -> bool {
         self.witness.is_none()
     }
 
-    /// Says how many segments a wire packet carries of the flow that leaves this host as `flow`.
+    /// Sets the number of segments in a wire packet for the flow that leaves this host as `flow`.
     pub fn tell(&self, flow: &Flow, ratio: f64) {
         self.note(&Told::now(flow, ratio));
     }
 
-    /// Takes what a node says.
+    /// Writes a node's ratio.
     pub fn note(&self, told: &Told) {
         let (key, value) = told.entry();
-        // the map makes room by itself; without this flow's ratio it goes as it would without us
+        // The map makes room itself. A flow without a ratio behaves as without this controller.
         if let Err(error) = self.ratios.update(key, value, MapFlags::ANY) {
             tracing::debug!("cannot tell a flow's ratio: {error}");
         }
     }
 
-    /// Whether this process may tell ratios with the rights that it has now: before Linux 5.19 that takes
-    /// CAP_BPF where BPF is not for everybody.
+    /// Whether this process has the right to write ratios now. Before Linux 5.19 that needs CAP_BPF where
+    /// unprivileged BPF is disabled.
     #[must_use]
     pub fn may_tell(&self) -> bool {
-        // nobody's flow: it is not there, or we may not look
+        // The key belongs to no flow: the result is "absent", or an error without the right.
         self.ratios.lookup(Told::NOBODYS.entry().0, MapFlags::ANY).is_ok()
     }
 }
 
-/// Gives the wanted controller its name, and leaves the others out.
+/// Renames the wanted controller and disables the others.
 fn christen(open: &mut OpenObject, wrapped: Wrapped, name: &str, links: bool) -> Result<(), Error> {
     let missing = || Error::Refused("the programs have no controller of that kind".to_owned());
     let mut named = false;
@@ -135,7 +135,7 @@ fn christen(open: &mut OpenObject, wrapped: Wrapped, name: &str, links: bool) ->
         room[..bytes.len()].copy_from_slice(bytes);
         named = true;
     }
-    // programs of a controller that is left out are not loaded either
+    // Programs of a disabled controller are not loaded.
     let prefix = wrapped.name();
     for mut program in open.progs_mut() {
         let wanted = program

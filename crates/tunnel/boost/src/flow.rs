@@ -1,30 +1,30 @@
-//! A flow and its ratio, as the programs' map has them: `struct flow` and `struct ratio` of
+//! A flow and its ratio, in the form of the programs' map: `struct flow` and `struct ratio` of
 //! `bpf/boost.bpf.c`.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::net::IpAddr;
 use wire::inner::Flow;
 
-/// A flow's key.
+/// Bytes of a flow's key.
 const KEY_BYTES: usize = 36;
-/// What the map holds of it.
+/// Bytes of its value.
 const VALUE_BYTES: usize = 16;
 /// One, in the map's unit.
 const ONE: f64 = 1024.0;
 
-/// A ratio that holds from now on, in the form of the map: the flow's key, and the value.
+/// A ratio from now on, in the map's form: the flow's key, and the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Told([u8; Self::BYTES]);
 
 impl Told {
-    /// Its length.
+    /// Bytes of key and value.
     pub const BYTES: usize = KEY_BYTES + VALUE_BYTES;
-    /// Of no flow.
+    /// A ratio of no flow.
     #[cfg(feature = "bpf")]
     pub(crate) const NOBODYS: Told = Told([0; Self::BYTES]);
 
-    /// How many segments a wire packet carries of the flow that leaves this host as `flow`. Fewer than one
-    /// counts as one: tr is never below ref.
+    /// The number of segments in a wire packet for the flow that leaves this host as `flow`. The minimum is
+    /// one, because tr is never below ref.
     #[must_use]
     pub fn now(flow: &Flow, ratio: f64) -> Self {
         let now = clock_gettime(ClockId::Monotonic);
@@ -35,13 +35,13 @@ impl Told {
         Told(bytes)
     }
 
-    /// From these bytes; none if they are too few or too many.
+    /// Parses key and value; `None` for another length.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         bytes.try_into().ok().map(Told)
     }
 
-    /// The bytes.
+    /// The bytes of key and value.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; Self::BYTES] {
         &self.0
@@ -54,8 +54,8 @@ impl Told {
     }
 }
 
-/// The key of the flow that leaves a socket of this host as `flow`: addresses in network order, IPv4 mapped
-/// into IPv6, the ports in the machine's.
+/// The key of the flow that leaves a socket of this host as `flow`. Addresses are in network order, with IPv4
+/// mapped into IPv6; ports are in the machine's order.
 fn key(flow: &Flow) -> [u8; KEY_BYTES] {
     let mapped = |address: IpAddr| match address {
         IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
@@ -69,11 +69,11 @@ fn key(flow: &Flow) -> [u8; KEY_BYTES] {
     key
 }
 
-/// Segments a wire packet, told when the machine's monotonic clock read so many nanoseconds.
+/// The value: segments a wire packet, and the machine's monotonic clock in nanoseconds.
 fn value(ratio: f64, told_nanoseconds: u64) -> [u8; VALUE_BYTES] {
     let mut value = [0; VALUE_BYTES];
     value[..8].copy_from_slice(&told_nanoseconds.to_ne_bytes());
-    // a cast that saturates: what is no number is 0, which the programs take for 1
+    // A saturating cast: NaN becomes 0, which the programs treat as 1.
     value[8..12].copy_from_slice(&((ratio * ONE) as u32).to_ne_bytes());
     value
 }

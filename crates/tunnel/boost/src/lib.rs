@@ -1,27 +1,26 @@
-//! TCP that turns saved bytes into speed: the REboost paper's congestion control, without a kernel patch.
+//! TCP that turns saved bytes into throughput: the REboost paper's congestion control, without a kernel
+//! patch.
 //!
-//! Where a link is long or loses packets, what bounds TCP is its congestion window, which counts segments.
-//! Redundancy elimination makes segments small and leaves their number as it was: the link idles, and
-//! downloads take as long as before (section II-B of the paper). The cure has two parts. The tunnel fills
-//! each wire packet with as many encoded segments as go into it (`node::pack`), and TCP's window grows by as
-//! many as that are, the *ratio* of its flow, so that the link carries what the unmodified congestion control
-//! would have sent: *ref* (section III-A).
+//! On a long or lossy link, the congestion window bounds TCP, and it counts segments. Redundancy elimination
+//! shrinks segments but not their number, so the link idles and downloads take as long as before (section
+//! II-B of the paper). The remedy has two parts. The tunnel fills each wire packet with several encoded
+//! segments (`node::pack`). TCP's window grows by their number, the *ratio* of its flow. The link then
+//! carries the wire packets of the unmodified congestion control: *ref* (section III-A).
 //!
-//! The paper patches the kernel. Here a [`Controller`] is loaded into it: eBPF programs (`struct_ops`) that
-//! call the kernel's own cubic or reno ([`Wrapped`]) on the reference window and convert everything that
-//! crosses the boundary; the C source says how (`bpf/boost.bpf.c`). Vegas, veno and westwood, which the
-//! kernel lets no program call, are written again beside it, and so take no module. They learn the ratio from
-//! a map, in which the holder of the controller writes what its node says of each flow ([`Told`]). A flow of
-//! which nothing is known, or nothing new for five seconds, behaves as it would without us, and so does every
-//! connection that outlives the node.
+//! The paper patches the kernel. Here a [`Controller`] loads eBPF programs (`struct_ops`). They call the
+//! kernel's own cubic or reno ([`Wrapped`]) on the reference window, and convert all values at the boundary;
+//! the C source explains how (`bpf/boost.bpf.c`). The kernel lets no program call vegas, veno and westwood,
+//! so the C source reimplements them, which also needs no module. The programs read the ratio from a map,
+//! where the controller's holder writes its node's ratios ([`Told`]). A flow without a ratio, or without a
+//! new one for five seconds, behaves as without this controller. So does every connection that outlives the
+//! node.
 //!
-//! A controller has a name of its own among the machine's, which its node sets for the routes that lead into
-//! its tunnel (`ip route … congctl NAME`): unmodified programs get it by connecting through the tunnel, and
-//! others never. It goes with the process that loaded it, however that ends, or before Linux 6.4 with the
-//! next one, if that was killed (`registration`); what was connected by then keeps the programs until it
-//! closes.
+//! A controller has its own name on the machine. Its node sets the name for the routes into its tunnel (`ip
+//! route … congctl NAME`), so unmodified programs use it on connections through the tunnel, and only there.
+//! It ends with the process that loaded it. Before Linux 6.4, after a kill, it ends with the next process
+//! (`registration`). Existing connections keep the programs until they close.
 //!
-//! Without the feature `bpf` nothing of this is built, and [`Controller::load`] says so.
+//! Without the feature `bpf` nothing of this is built, and [`Controller::load`] returns an error.
 
 mod error;
 mod flow;

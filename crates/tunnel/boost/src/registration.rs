@@ -1,10 +1,10 @@
-//! How the kernel comes to know a controller, and to forget it.
+//! Registration of a controller with the kernel, and its end.
 //!
-//! From Linux 6.4 on a registration is a BPF link, which the kernel ends with the process that holds it.
-//! Before that, a registration is an entry of the controller's map, and stays until somebody deletes it: we
-//! do at the end, and whoever starts next does it for a process that was killed. Whether that lives is asked
-//! of the kernel: beside its controller it holds a map of the same name, the *witness*, which no program uses
-//! and which therefore ends with it. A process's number would not do, since containers have their own.
+//! From Linux 6.4 on a registration is a BPF link, which ends with its process. Before that, a registration
+//! is an entry of the controller's map, and stays until it is deleted. The process deletes it at its end, and
+//! the next one does so after a kill. The kernel also shows whether the process lives: it holds a map of the
+//! same name, the *witness*, which no program uses and which therefore ends with it. A process's number would
+//! be ambiguous, because containers have their own numbers.
 
 use crate::Error;
 use libbpf_rs::btf::Btf;
@@ -13,21 +13,21 @@ use libbpf_rs::query::{MapInfo, MapInfoIter};
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, libbpf_sys};
 use std::collections::HashSet;
 
-/// What the names of our controllers begin with.
+/// Prefix of our controllers' names.
 pub const PREFIX: &str = "oh_";
 /// The only key of a controller's map.
 const ONLY: [u8; 4] = [0; 4];
 
-/// Whether registrations of this kernel end with the process.
+/// Whether registrations on this kernel end with the process.
 pub fn are_links() -> bool {
     Btf::from_vmlinux().is_ok_and(|btf| btf.type_by_name::<Struct<'_>>("bpf_struct_ops_link").is_some())
 }
 
-/// Says that the process with the controller of this name is alive, while it is held.
+/// Shows, while it is held, that the process with the controller of this name is alive.
 ///
 /// # Errors
 ///
-/// [`Error::Refused`], for lack of rights.
+/// [`Error::Refused`] without the right.
 pub fn witness(name: &str) -> Result<MapHandle, Error> {
     let options = libbpf_sys::bpf_map_create_opts {
         sz: size_of::<libbpf_sys::bpf_map_create_opts>() as libbpf_sys::size_t,
@@ -37,10 +37,9 @@ pub fn witness(name: &str) -> Result<MapHandle, Error> {
         .map_err(|error| Error::Refused(format!("{error:#}")))
 }
 
-/// Removes the controllers of ours whose processes are gone. Their connections keep the programs until they
-/// close.
+/// Removes our controllers without a process. Their connections keep the programs until they close.
 pub fn sweep() {
-    // whoever registers a controller has its witness already: controllers are looked for first
+    // A process creates its witness before it registers its controller, so controllers are read first.
     let controllers: Vec<(MapHandle, String)> = maps(MapType::StructOps).filter_map(controller).collect();
     if controllers.is_empty() {
         return;
@@ -59,7 +58,7 @@ fn maps(kind: MapType) -> impl Iterator<Item = MapInfo> {
     MapInfoIter::default().filter(move |map| map.ty == kind)
 }
 
-/// A map that has registered a controller of ours, and the controller's name, which is a part of its value.
+/// A map that registered one of our controllers, and the controller's name, which is in its value.
 fn controller(map: MapInfo) -> Option<(MapHandle, String)> {
     let map = MapHandle::from_map_id(map.id).ok()?;
     let value = map.lookup(&ONLY, MapFlags::ANY).ok()??;

@@ -4,12 +4,12 @@ use crate::Error;
 use std::fmt;
 use std::str::FromStr;
 
-/// Where the kernel says what connections use that choose nothing; each network namespace has its own.
+/// The kernel's default congestion control; each network namespace has its own.
 const DEFAULT: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
 
-/// A congestion control of the kernel's. Programs call the kernel's own functions of the first two, and have
-/// the others' from the papers. BBR's may be called too, but it measures the rate of delivery and does not
-/// count packets: saved bytes speed it up without us.
+/// A congestion control of the kernel. Programs call the kernel's own functions of the first two, and
+/// reimplement the others from the papers. BBR could be called, but it measures the delivery rate and does
+/// not count packets, so saved bytes speed it up in any case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wrapped {
     /// CUBIC (RFC 9438).
@@ -29,11 +29,11 @@ impl Wrapped {
     pub const ALL: [Wrapped; 5] =
         [Wrapped::Cubic, Wrapped::Reno, Wrapped::Vegas, Wrapped::Veno, Wrapped::Westwood];
 
-    /// The one that connections of this network namespace use unless they choose another.
+    /// The default of this network namespace.
     ///
     /// # Errors
     ///
-    /// [`Error::NotWrapped`] where that is none of them.
+    /// [`Error::NotWrapped`] if the default is none of them.
     pub fn usual() -> Result<Self, Error> {
         let name = std::fs::read_to_string(DEFAULT).unwrap_or_default();
         name.trim().parse()
@@ -51,7 +51,7 @@ impl Wrapped {
         }
     }
 
-    /// All their names, for people.
+    /// All names, for messages.
     pub(crate) fn list() -> String {
         let quoted = Self::ALL.map(|wrapped| format!("\"{wrapped}\""));
         let [first @ .., last] = &quoted;

@@ -1,4 +1,4 @@
-//! The programs in this machine's kernel, on connections over loopback.
+//! The programs in this machine's kernel, on loopback connections.
 #![cfg(feature = "bpf")]
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test may fail by panicking, and waits
 
@@ -18,7 +18,7 @@ use wire::inner::{Flow, TCP};
 
 /// Bytes that keep a window busy for a while.
 const BYTES: usize = 8 << 20;
-/// ... and no test sends more on one connection than this.
+/// The most bytes that a test sends on one connection.
 const MOST_BYTES: usize = 1 << 30;
 /// Bytes written and read at once.
 const CHUNK_BYTES: usize = 64 << 10;
@@ -26,8 +26,8 @@ const CHUNK_BYTES: usize = 64 << 10;
 /// One test at a time.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// A controller, where this machine can have one. Its name has the process's number in it: one test at a time
-/// loads it.
+/// A controller, if this machine can load one. Its name contains the process's number, so tests load it one
+/// at a time.
 fn controller(wrapped: Wrapped) -> Option<Controller> {
     match Controller::load(wrapped) {
         Ok(controller) => Some(controller),
@@ -45,8 +45,7 @@ fn available() -> String {
     fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap()
 }
 
-/// A connection over loopback whose first end uses `control`, and is told of by `before` when its flow is
-/// known.
+/// A loopback connection whose first end uses `control`. `before` runs when its flow is known.
 fn connection(address: &str, control: &str, before: impl FnOnce(&Flow)) -> (TcpStream, TcpStream) {
     let listener = TcpListener::bind(address).unwrap();
     let to = listener.local_addr().unwrap();
@@ -66,7 +65,7 @@ fn connection(address: &str, control: &str, before: impl FnOnce(&Flow)) -> (TcpS
     (socket.into(), listener.accept().unwrap().0)
 }
 
-/// What the kernel says of a connection's sending end.
+/// The kernel's report about a connection's sending end.
 fn told(stream: &TcpStream) -> String {
     let port = stream.local_addr().unwrap().port();
     let output = Command::new("ss").args(["-tinH", &format!("sport = :{port}")]).output().unwrap();
@@ -79,12 +78,12 @@ fn window(stream: &TcpStream) -> u32 {
     cwnd.unwrap_or_else(|| panic!("no window in {told}")).parse().unwrap()
 }
 
-/// Carries many bytes and says that they came as they were.
+/// Carries many bytes, and returns whether they arrived unchanged.
 fn carry(from: TcpStream, to: TcpStream) -> bool {
     carry_while(from, to, |sent| sent < BYTES)
 }
 
-/// Carries bytes for as long as that is said of how many there were, and says that they came as they were.
+/// Carries bytes while `goes_on` returns true for their number. Returns whether they arrived unchanged.
 fn carry_while(mut from: TcpStream, mut to: TcpStream, goes_on: impl Fn(usize) -> bool + Send) -> bool {
     let byte_at = |at: usize| ((at * 31) >> 7) as u8;
     std::thread::scope(|scope| {
@@ -118,7 +117,7 @@ fn the_initial_window_is_as_many_wire_packets_as_without_and_the_name_goes_with_
         let Some(controller) = controller(wrapped) else { return };
         let name = controller.name().to_owned();
         assert!(available().split_whitespace().any(|other| other == name), "{name}");
-        // the kernel's own, if it has it; all begin alike
+        // The kernel's own congestion control, if present; all of them start alike.
         let has = available().split_whitespace().any(|name| name == wrapped.name());
         let own = if has { wrapped.name() } else { "reno" };
         for address in ["127.0.0.1:0", "[::1]:0"] {
@@ -127,7 +126,7 @@ fn the_initial_window_is_as_many_wire_packets_as_without_and_the_name_goes_with_
             assert_eq!(window(&unknown), window(&plain), "{}", told(&unknown));
             assert!(told(&unknown).contains(&name));
             let (boosted, _end) = connection(address, &name, |flow| controller.tell(flow, 3.5));
-            // ten wire packets of 3.5 segments on the link, and half of one that is being filled
+            // Ten wire packets of 3.5 segments on the link, and half of one in preparation.
             assert_eq!(window(&boosted), 37, "{}", told(&boosted));
             let (never_below, _end) = connection(address, &name, |flow| controller.tell(flow, 0.25));
             assert_eq!(window(&never_below), window(&plain));
@@ -165,7 +164,7 @@ fn has(programs: &BTreeSet<u32>) -> bool {
     ProgInfoIter::default().any(|program| programs.contains(&program.id))
 }
 
-/// Whether the kernel has warned since it began (Documentation/admin-guide/tainted-kernels, bit 9).
+/// Whether the kernel has warned since its start (Documentation/admin-guide/tainted-kernels, bit 9).
 fn has_warned() -> bool {
     let tainted: u64 = fs::read_to_string("/proc/sys/kernel/tainted").unwrap().trim().parse().unwrap();
     tainted & 1 << 9 != 0
@@ -199,7 +198,7 @@ fn unloaded_while_many_connections_send_it_leaves_nothing_behind_and_they_go_on(
             assert!(carried.into_iter().all(|it| it.join().unwrap()), "{wrapped}");
         });
     }
-    // what a connection of theirs still waits for keeps programs for a moment
+    // A closing connection keeps programs for a moment.
     let end = Instant::now() + Duration::from_secs(10);
     while has(&programs) && Instant::now() < end {
         std::thread::sleep(Duration::from_millis(20));

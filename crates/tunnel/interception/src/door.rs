@@ -1,5 +1,5 @@
-//! Sockets that stand for others: where taken connections come in, and how they go on in their clients'
-//! names.
+//! Sockets with others' addresses: they accept intercepted connections, and continue them under the clients'
+//! addresses.
 
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io;
@@ -7,36 +7,36 @@ use std::net::{SocketAddr, TcpListener};
 
 const BACKLOG: i32 = 1024;
 
-/// Why there is no such socket; a sentence with the mend.
+/// Reason why there is no such socket; a sentence with a remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum NotListening {
-    /// The address or port is taken, or not this machine's.
+    /// The address or port is in use, or not this machine's.
     #[error("cannot listen on {address}: {source}; choose another address or port")]
     Address {
-        /// Where.
+        /// The address.
         address: SocketAddr,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// Sockets may not stand for others.
+    /// The process may not use others' addresses.
     #[error("no right to take connections on their way ({0}); run as root or give the program CAP_NET_ADMIN")]
     NoRight(io::Error),
 }
 
-/// A socket bound to `address`, which may be somebody else's.
+/// A socket bound to `address`, possibly another host's.
 ///
 /// # Errors
 ///
-/// When this process may not have such a socket, or the system has no room for it.
+/// If this process may not have such a socket, or the system has no room for it.
 pub fn transparent(address: SocketAddr) -> Result<Socket, NotListening> {
     bound(address, true)
 }
 
-/// Listens at `address`; where it is transparent, also for connections to anybody that are led here.
+/// Listens at `address`. A transparent socket also accepts intercepted connections to any address.
 ///
 /// # Errors
 ///
-/// When the address or port is taken, or this process may not have a transparent socket.
+/// If the address or port is in use, or this process may not have a transparent socket.
 pub fn listen(address: SocketAddr, transparent: bool) -> Result<TcpListener, NotListening> {
     let socket = bound(address, transparent)?;
     socket.listen(BACKLOG).map_err(|source| NotListening::Address { address, source })?;
@@ -48,7 +48,7 @@ fn bound(address: SocketAddr, transparent: bool) -> Result<Socket, NotListening>
     let socket =
         Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP)).map_err(failed)?;
     if transparent {
-        // The option of IPv4 sets the flag of an IPv6 socket too; IPv6's own has no safe wrapper.
+        // IPv4's option also sets the flag of an IPv6 socket; IPv6's own option has no safe wrapper.
         socket.set_ip_transparent_v4(true).map_err(NotListening::NoRight)?;
     }
     if address.is_ipv6() {

@@ -1,10 +1,10 @@
-//! Takes connections on their way: nftables' TPROXY leads them to the transparent door with their addresses
-//! unchanged, a routing rule makes the kernel deliver them here. Without a listener the kernel lets them
-//! pass, so that a router whose taker ended still is a router.
+//! Intercepts connections: nftables' TPROXY leads them to the transparent door with unchanged addresses, and
+//! a routing rule makes the kernel deliver them here. Without a listener the kernel lets them pass, so a
+//! router without its program still routes.
 //!
-//! Only connections that begin are taken: those that are under way at the start go on as they were.
+//! It intercepts only new connections; existing ones continue.
 //!
-//! The rules go when this is dropped; what a killed process left is replaced at the next start.
+//! Dropping it removes the rules. The next start replaces the rules of a killed process.
 
 #![allow(clippy::disallowed_methods)] // it waits for rules to be taken out
 
@@ -22,36 +22,36 @@ use std::os::unix::net::{SocketAddr, UnixListener};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What is taken, and where it is led.
+/// The intercepted connections, and their door.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
-    /// What takes it: a part of the table's name.
+    /// The intercepting program: a part of the table's name.
     pub taker: &'static str,
     /// The port of the transparent door.
     pub door: u16,
-    /// What is taken: what any of these matches.
+    /// The intercepted connections: those that any of these matches.
     pub taken: Vec<Taken>,
-    /// The mark on what is taken.
+    /// The mark on intercepted packets.
     pub mark: u32,
-    /// The routing table that delivers it here.
+    /// The routing table that delivers them here.
     pub table: u32,
 }
 
-/// Connections that are taken.
+/// A set of connections.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Taken {
-    /// Through which interfaces they come; any where none is named.
+    /// Their incoming interfaces; any if empty.
     pub interfaces: Vec<String>,
-    /// From which networks; any where none is named.
+    /// Their source networks; any if empty.
     pub sources: Vec<IpNet>,
-    /// To which networks; any where none is named.
+    /// Their destination networks; any if empty.
     pub destinations: Vec<IpNet>,
-    /// To which ports; any where none is named.
+    /// Their destination ports; any if empty.
     pub ports: Vec<u16>,
 }
 
 impl Taken {
-    /// The conditions of a rule for one family, if any address of it is meant.
+    /// The conditions of a rule for one family, if it has addresses of the family.
     fn conditions(&self, is_ipv4: bool) -> Option<String> {
         let list = |items: Vec<String>| items.join(", ");
         let mut conditions = String::new();
@@ -80,10 +80,10 @@ impl Taken {
     }
 }
 
-/// Why nothing is taken; a sentence with the mend.
+/// Reason why nothing is intercepted; a sentence with a remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum NoInterception {
-    /// `nft` is not there.
+    /// The program `nft` is missing.
     #[error(
         "there is no program nft; install the package nftables, or put in rules of your own and say rules = false"
     )]
@@ -96,13 +96,13 @@ pub enum NoInterception {
     Rule {
         /// The table.
         table: u32,
-        /// What the kernel said.
+        /// The kernel's error.
         why: String,
     },
 }
 
 impl Plan {
-    /// Which of its numbers cannot be, by the key that has it, and what to do about it.
+    /// An invalid number's key, and a remedy.
     #[must_use]
     pub fn mistake(&self) -> Option<(&'static str, String)> {
         let Plan { door, mark, table, .. } = self;
@@ -120,7 +120,7 @@ impl Plan {
         format!("overheard_{}_{}", self.taker, self.door)
     }
 
-    /// The rules as `nft -f` reads them.
+    /// The rules in the syntax of `nft -f`.
     #[must_use]
     pub fn ruleset(&self) -> String {
         let mut rules = String::new();
@@ -148,7 +148,7 @@ impl Plan {
         )
     }
 
-    /// The commands beside the rules, for those who run their own.
+    /// The commands beside the rules, for operators with their own rules.
     #[must_use]
     pub fn commands(&self) -> String {
         let (mark, table) = (self.mark, self.table);
@@ -161,25 +161,25 @@ impl Plan {
     }
 }
 
-/// How long the rules of a program that was killed may take to be taken out.
+/// Longest wait for the removal of a killed program's rules.
 const TAKEN_OUT_WITHIN: Duration = Duration::from_secs(10);
 
-/// The rules in place.
+/// The installed rules.
 #[derive(Debug)]
 pub struct Interception {
     plan: Plan,
-    /// Held until they are taken out.
+    /// Held until the rules are removed.
     _turn: Option<UnixListener>,
 }
 
 impl Interception {
-    /// Puts the rules in.
+    /// Installs the rules.
     ///
-    /// The process that keeps the rules of a program that was killed takes them out while the program may
-    /// begin again already. So rules of one name are put in when those before are out.
+    /// The process that keeps the rules of a killed program removes them, possibly while the program
+    /// restarts. The rules of one name are therefore installed after the removal of the earlier ones.
     pub fn install(plan: Plan) -> Result<Self, NoInterception> {
         let turn = turn(&plan.name());
-        // Routing first: marked packets must not go astray even for a moment.
+        // Routing comes first, so that marked packets never take a wrong route.
         let why = |why| NoInterception::Rule { table: plan.table, why };
         with_netlink(|handle| route(handle, plan.clone(), true)).map_err(why)?;
         let installed = Interception { plan, _turn: turn };
@@ -188,8 +188,9 @@ impl Interception {
     }
 }
 
-/// Waits until nobody else in this network namespace has rules of this name: they hold an abstract socket.
-/// The kernel closes it with the process. Anybody may hold one, so nobody waits for ever.
+/// Waits until no other process in this network namespace has rules of this name. Their holder has an
+/// abstract socket, which the kernel closes with the process. The wait is bounded, because anybody may hold
+/// one.
 fn turn(name: &str) -> Option<UnixListener> {
     let address = SocketAddr::from_abstract_name(name).ok()?;
     let until = Instant::now() + TAKEN_OUT_WITHIN;
@@ -243,7 +244,7 @@ fn nft(rules: &str) -> Result<(), NoInterception> {
     Err(NoInterception::Nft(complaint.lines().next().unwrap_or("it failed").trim().to_owned()))
 }
 
-/// Does `work` on a netlink connection of the calling thread's namespace, whether or not a runtime drives the
+/// Runs `work` on a netlink connection in the calling thread's namespace, with or without a runtime on the
 /// thread.
 fn with_netlink<F>(work: impl FnOnce(rtnetlink::Handle) -> F + Send) -> Result<(), String>
 where
@@ -281,7 +282,7 @@ async fn route(handle: rtnetlink::Handle, plan: Plan, add: bool) -> Result<(), r
         local.attributes.push(RouteAttribute::Table(plan.table));
         local.attributes.push(RouteAttribute::Oif(loopback));
         let done = if add {
-            // A rule that a killed process left is the same one; removed first, it never is there twice.
+            // A killed process may have left the same rule. Its removal prevents a duplicate.
             let _ = handle.rule().del(rule.clone()).execute().await;
             let mut request = handle.rule().add();
             *request.message_mut() = rule;
@@ -295,7 +296,7 @@ async fn route(handle: rtnetlink::Handle, plan: Plan, add: bool) -> Result<(), r
         };
         match done {
             Ok(()) => {}
-            // a kernel without IPv6 has nothing to take there
+            // A kernel without IPv6 has no IPv6 connections.
             Err(error) if family == AddressFamily::Inet6 => tracing::debug!("IPv6 is not taken: {error}"),
             Err(error) => return Err(error),
         }

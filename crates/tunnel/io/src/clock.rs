@@ -1,9 +1,9 @@
-//! The node's time: what has passed since the driver started.
+//! The node's time: the time since the driver started.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::time::Duration;
 
-/// A clock that started at some moment. It does not run while the machine sleeps.
+/// A clock with an origin. It stops while the machine sleeps.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
     origin: Duration,
@@ -16,7 +16,7 @@ impl Clock {
         Clock { origin: monotonic() }
     }
 
-    /// Since the start.
+    /// Time since the start.
     #[must_use]
     pub fn now(&self) -> Duration {
         monotonic().saturating_sub(self.origin)

@@ -1,4 +1,4 @@
-//! How other threads talk to the one that drives the node: a request, and a bell.
+//! Messages from other threads to the driver's thread: a request, and a bell.
 
 use crate::Error;
 use crate::ear::Heard;
@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::{Duration, Instant};
 
-/// Requests that may wait; more are refused.
+/// The most waiting requests; more are refused.
 const REQUESTS: usize = 64;
 
-/// What the system refused while the node ran.
+/// Counts of the system's refusals while the node runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     /// Datagrams larger than the outgoing interface's MTU. The node fragments none.
@@ -68,13 +68,13 @@ pub(crate) enum Request {
     Stop,
 }
 
-/// The other threads' end. Cheap to clone.
+/// The other threads' end. It is cheap to clone.
 #[derive(Clone)]
 pub struct Control {
     drivers: Vec<Driver>,
 }
 
-/// How one driver is talked to.
+/// Channels to one driver.
 #[derive(Clone)]
 struct Driver {
     requests: SyncSender<Request>,
@@ -88,8 +88,8 @@ pub struct Inbox {
 }
 
 impl Inbox {
-    /// Answers the other threads for a node and its outlet; `overheard` is asked when somebody wants to know.
-    /// `false`: one of them said to stop.
+    /// Answers the other threads for a node and its outlet. It calls `overheard` only for a request. Returns
+    /// `false` after a stop request.
     pub(crate) fn answer(
         &self,
         now: Duration,
@@ -99,7 +99,7 @@ impl Inbox {
     ) -> bool {
         for request in self.requests.try_iter() {
             match request {
-                // whoever asked may have lost patience
+                // The requester may have timed out.
                 Request::Status(answer) => {
                     let (node, io) = (node.status(now), outlet.counters);
                     let _ = answer.try_send(Snapshot { node, io, overheard: overheard() });
@@ -125,7 +125,7 @@ impl Inbox {
     }
 }
 
-/// Both ends, for so many drivers.
+/// Both ends, for this number of drivers.
 pub fn control(drivers: usize) -> Result<(Control, Vec<Inbox>), Error> {
     let mut control = Control { drivers: Vec::new() };
     let mut inboxes = Vec::new();
@@ -139,7 +139,7 @@ pub fn control(drivers: usize) -> Result<(Control, Vec<Inbox>), Error> {
 }
 
 impl Control {
-    /// Asks for the nodes' state, as one, and waits for it, `patience` at most.
+    /// Requests the nodes' states, merges them, and waits at most `patience`.
     pub fn status(&self, patience: Duration) -> Result<Snapshot, Error> {
         let (mut nodes, mut io, mut overheard) = (Vec::new(), Counters::default(), None);
         for snapshot in self.ask(patience, Request::Status)? {
@@ -150,12 +150,12 @@ impl Control {
         Ok(Snapshot { node: node::merged(nodes).ok_or(Error::Stopped)?, io, overheard })
     }
 
-    /// Revokes a peer's key, and waits until that is done, `patience` at most. Whether it is a peer's.
+    /// Revokes a peer's key and waits at most `patience`. Returns whether the key was a peer's.
     pub fn revoke(&self, key: PublicKey, patience: Duration) -> Result<bool, Error> {
         Ok(self.ask(patience, |answer| Request::Revoke(key, answer))?.contains(&true))
     }
 
-    /// The network has other keys from now on; waits until all handshakes follow them, `patience` at most.
+    /// Sets the network's keys, and waits at most `patience` until all handshakes use them.
     pub fn set_network_keys(
         &self,
         key: &NetworkKey,
@@ -166,7 +166,7 @@ impl Control {
         self.ask(patience, request).map(drop)
     }
 
-    /// Asks every driver, and waits for the answers of all, `patience` at most.
+    /// Sends a request to every driver, and waits at most `patience` for all answers.
     fn ask<T>(
         &self,
         patience: Duration,
@@ -184,19 +184,19 @@ impl Control {
         answers.into_iter().map(|it| it.recv_timeout(left()).map_err(|_| Error::Stopped)).collect()
     }
 
-    /// Tells the drivers at which rates radios send. `false`: they have stopped.
+    /// Sends the radios' rates to the drivers. Returns `false` if they have stopped.
     pub(crate) fn rates(&self, rates: &[Rate]) -> bool {
         self.drivers.iter().all(|Driver { requests, bell }| {
-            // a driver that is behind hears of the next ones
+            // A busy driver gets the next rates.
             let told = requests.try_send(Request::Rates(rates.to_vec()));
             bell.ring();
             !matches!(told, Err(TrySendError::Disconnected(_)))
         })
     }
 
-    /// Tells the driver which peer is the way to each of the node's destinations, in the configuration's
-    /// order; `None`: there is none. Destinations are known to one driver, the first. `false`: it is behind
-    /// and has to be told again, or has stopped.
+    /// Sends the first driver the next hop of each of the node's destinations, in the configuration's order;
+    /// `None` means no route. Only the first driver has destinations. Returns `false` if it is busy, so that
+    /// the caller must repeat it, or has stopped.
     #[must_use]
     pub fn next_hops(&self, next_hops: &[Option<usize>]) -> bool {
         let Some(Driver { requests, bell }) = self.drivers.first() else { return false };
@@ -205,8 +205,7 @@ impl Control {
         told.is_ok()
     }
 
-    /// Has what passes the nodes captured, in the place of whoever captured it before, until the other end of
-    /// `tap` is dropped.
+    /// Captures the nodes' packets in place of an earlier capture, until the other end of `tap` is dropped.
     pub fn capture(&self, tap: &Tap) -> Result<(), Error> {
         for Driver { requests, bell } in &self.drivers {
             requests.try_send(Request::Capture(tap.clone())).map_err(|_| Error::Stopped)?;
@@ -215,13 +214,13 @@ impl Control {
         Ok(())
     }
 
-    /// Makes the drivers return. May be called at any time, also before they have begun.
+    /// Makes the drivers return. A call before their start is allowed.
     pub fn stop(&self) {
         for Driver { requests, bell } in &self.drivers {
             match requests.try_send(Request::Stop) {
                 Ok(()) | Err(TrySendError::Disconnected(_)) => {}
-                // whatever else was asked for, it is rung for already, and is told to stop once it has
-                // answered
+                // The bell already rings for the queued requests. The driver stops after it has answered
+                // them.
                 Err(TrySendError::Full(request)) => drop(requests.send(request)),
             }
             bell.ring();

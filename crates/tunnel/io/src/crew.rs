@@ -1,8 +1,8 @@
-//! Several threads that are one node to the others: each drives a shard of its peers.
+//! Several threads that act as one node: each drives a shard of its peers.
 //!
-//! The first reads the device and the sockets, and hands what is not its own peers' to the thread whose it
-//! is, a system call's worth at a time. Reducing, sealing, opening and restoring, which take most of the
-//! time, and the writing of what comes out, are each thread's own.
+//! The first thread reads the device and the sockets. It passes other threads' packets to them, one system
+//! call's batch at a time. Each thread itself reduces, seals, opens and restores, which take most of the
+//! time, and writes the results.
 
 use crate::Error;
 use crate::clock::Clock;
@@ -16,23 +16,23 @@ use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
 use std::time::Duration;
 
-/// System calls' worth that may wait for a thread; what comes then is lost, as in a full queue.
+/// The most batches that wait for a thread. Further ones are lost, as in a full queue.
 const BATCHES: usize = 32;
-/// Events that may wait to be told.
+/// The most waiting events.
 const EVENTS: usize = 256;
 
-/// Where an item came from.
+/// Source of an item.
 #[derive(Debug, Clone, Copy)]
 enum Origin {
     Device,
     Socket { from: SocketAddr, ecn: u8 },
 }
 
-/// Packets and datagrams for one thread, in the order in which they came.
+/// Packets and datagrams for one thread, in order of arrival.
 #[derive(Debug, Default)]
 struct Batch {
     bytes: Vec<u8>,
-    /// Of each item, its origin and where it ends.
+    /// For each item, its source and its end.
     items: Vec<(Origin, usize)>,
 }
 
@@ -59,29 +59,29 @@ impl Batch {
     }
 }
 
-/// What the first thread knows of another.
+/// The first thread's state of another thread.
 struct Mate {
     batches: SyncSender<Batch>,
-    /// Batches that were used, to be filled again.
+    /// Used batches, to be filled again.
     used: Receiver<Batch>,
     filling: Batch,
     bell: Bell,
     events: Receiver<Event>,
 }
 
-/// What the first thread knows of the others; they may be none.
+/// The first thread's state of the others, possibly none.
 pub(crate) struct Crew<'a> {
     shards: &'a Shards,
     mates: Vec<Mate>,
 }
 
 impl<'a> Crew<'a> {
-    /// Nobody but the first thread yet.
+    /// A crew of the first thread alone.
     pub fn new(shards: &'a Shards) -> Self {
         Crew { shards, mates: Vec::new() }
     }
 
-    /// Takes in the thread of the next shard, which [`Hand::work`] is to be.
+    /// Adds the thread of the next shard, which runs [`Hand::work`].
     pub fn join<'n>(
         &mut self,
         node: &'n mut Node,
@@ -98,7 +98,7 @@ impl<'a> Crew<'a> {
         Hand { node, inbox, outlet, clock, to_do, back, tell, front: front.clone(), load: Load::default() }
     }
 
-    /// Keeps a packet of the device for another thread, if it is for one. `false`: it is for the first.
+    /// Queues a packet of the device for another thread. Returns `false` if it is for the first one.
     pub fn takes_packet(&mut self, packet: &[u8]) -> bool {
         if self.mates.is_empty() {
             return false;
@@ -108,7 +108,7 @@ impl<'a> Crew<'a> {
         taken.is_some()
     }
 
-    /// Keeps a datagram for another thread, if it is for one alone. `false`: it concerns the first, too.
+    /// Queues a datagram for a single other thread. Returns `false` if it also concerns the first one.
     pub fn takes_datagram(&mut self, from: SocketAddr, ecn: u8, datagram: &[u8]) -> bool {
         if self.mates.is_empty() {
             return false;
@@ -126,8 +126,8 @@ impl<'a> Crew<'a> {
         }
     }
 
-    /// Hands over what was kept. How many packets and datagrams were lost, because a thread has too much to
-    /// do.
+    /// Passes the queued batches on. Returns the number of packets and datagrams lost because a thread was
+    /// too busy.
     pub fn hand_over(&mut self) -> u64 {
         let mut lost = 0;
         for mate in self.mates.iter_mut().filter(|mate| !mate.filling.items.is_empty()) {
@@ -144,7 +144,7 @@ impl<'a> Crew<'a> {
         lost
     }
 
-    /// What the other threads' nodes tell, each with the peer's index in the whole configuration.
+    /// Events of the other threads' nodes, with the peers' indices in the whole configuration.
     pub fn events(&mut self) -> impl Iterator<Item = Event> + '_ {
         let shards = self.shards;
         let told = self.mates.iter().zip(1..);
@@ -159,7 +159,7 @@ impl<'a> Crew<'a> {
     }
 }
 
-/// A thread other than the first.
+/// A thread other than the first one.
 pub(crate) struct Hand<'n> {
     node: &'n mut Node,
     inbox: Inbox,
@@ -173,7 +173,7 @@ pub(crate) struct Hand<'n> {
 }
 
 impl Hand<'_> {
-    /// Drives the shard's node until it is told to stop or nobody is left to hand anything over.
+    /// Drives the shard's node until it is told to stop or the other end is gone.
     pub fn work(mut self) -> Result<(), Error> {
         let mut now = self.clock.now();
         let mut goes_on = true;
@@ -208,7 +208,8 @@ impl Hand<'_> {
         Ok(())
     }
 
-    /// Waits for the bell, a moment, or a socket that was full. `true`: it takes datagrams again.
+    /// Waits for the bell, for the timeout, or for a full socket. Returns `true` if the socket takes
+    /// datagrams again.
     fn wait(&self, patience: Option<Duration>) -> Result<bool, Error> {
         let Outlet { ports, tun, blocked, .. } = &self.outlet;
         let ready = Reactor {
@@ -240,14 +241,14 @@ impl Hand<'_> {
             outlet.deliver(node);
         });
         outlet.flush();
-        // as many come back as went out; one more is freed
+        // As many batches return as were sent; a surplus one is freed.
         let _ = self.back.try_send(batch);
     }
 
     fn tell(&mut self) {
         let mut told = false;
         while let Some(event) = self.node.poll_event() {
-            // the first thread has gone, and with it whoever would hear
+            // The first thread and its receivers are gone.
             told |= self.tell.send(event).is_ok();
         }
         if told {

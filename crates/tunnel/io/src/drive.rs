@@ -1,5 +1,5 @@
-//! The loop between a node and the machine: one thread, or several, each with a shard of the node's peers
-//! ([`crate::crew`]).
+//! The loop between a node and the machine, in one thread, or in several with a shard of the node's peers
+//! each ([`crate::crew`]).
 
 use crate::clock::Clock;
 use crate::control::Inbox;
@@ -16,20 +16,19 @@ use std::os::fd::AsFd;
 use std::thread;
 use std::time::Duration;
 
-/// Packets read from the device before what became of them is sent, if they do not come in larger
-/// super-segments: enough for a row of datagrams, few enough for the node's queue not to overflow while the
-/// socket is idle.
+/// Packets read from the device before their results are sent, if they do not come in larger super-segments.
+/// The number fills a row of datagrams, and does not overflow the node's queue while the socket is idle.
 const PACKETS: usize = 16;
-/// Overhearing is shed first when the processor is short, which shows in the socket or the device having more
-/// to do every time: after this many such turns in a row the ear waits for one in which they have not. Fewer
-/// would shed what comes beside a short burst; at 32 packets a turn these are some 100 µs of work.
+/// When the processor is the bottleneck, overhearing stops first. After this many consecutive turns with work
+/// at the socket or the device, the ear waits for a turn without. A smaller number would drop frames beside a
+/// short burst. At 32 packets a turn these are some 100 µs of work.
 const BUSY_TURNS: u32 = 4;
-/// How long a node that stops may wait for the socket to take its goodbyes.
+/// Longest wait of a stopping node for the socket to take its farewells.
 const GOODBYE: Duration = Duration::from_millis(100);
 
-/// Drives the nodes of `shards`, one thread each, on `system` until they are told to stop or the device goes
-/// away. `clock` is the one that they were started by; `inboxes` are as many as nodes, and `control` speaks
-/// to all of them. `on_event` is given what the nodes tell.
+/// Drives the nodes of `shards` on `system`, one thread each, until they are told to stop or the device is
+/// gone. `clock` is the clock of their start. There are as many `inboxes` as nodes, and `control` reaches all
+/// of them. `on_event` receives the nodes' events.
 pub fn drive(
     system: &mut System,
     (shards, nodes): (&Shards, &mut [Node]),
@@ -37,7 +36,7 @@ pub fn drive(
     (control, inboxes): (&Control, Vec<Inbox>),
     on_event: impl FnMut(node::Event),
 ) -> Result<(), Error> {
-    // only who shares with several wants to know
+    // Only a node that shares content with several peers needs the rates.
     let shares = nodes.iter().any(Node::shares);
     let _watch = if shares {
         let control = control.clone();
@@ -80,14 +79,14 @@ struct Driver<'a, F> {
     crew: Crew<'a>,
     clock: Clock,
     outlet: Outlet,
-    /// Turns in a row in which the socket or the device had something to do.
+    /// Consecutive turns with work at the socket or the device.
     busy_turns: u32,
     load: Load,
     on_event: F,
 }
 
 impl<F: FnMut(node::Event)> Driver<'_, F> {
-    /// Packets are told one time a turn: a turn takes microseconds, and nothing in it is due sooner.
+    /// The node gets the time once a turn: a turn takes microseconds, and no timer in it is shorter.
     fn run(mut self, inbox: &Inbox) -> Result<(), Error> {
         let mut now = self.clock.now();
         loop {
@@ -130,7 +129,7 @@ impl<F: FnMut(node::Event)> Driver<'_, F> {
             .wait(patience)
     }
 
-    /// Tells what the nodes have to tell.
+    /// Reports the nodes' events.
     fn tell(&mut self) {
         while let Some(event) = self.node.poll_event() {
             let event = self.crew.own(event);
@@ -143,7 +142,7 @@ impl<F: FnMut(node::Event)> Driver<'_, F> {
         }
     }
 
-    /// Hands the nodes one system call's worth of datagrams, and what this one makes of each to the kernel.
+    /// Passes one system call's datagrams to the nodes, and this node's packets to the kernel.
     fn receive(&mut self, now: Duration) -> Result<(), Error> {
         let Driver { node, crew, outlet, .. } = self;
         outlet.receive(node, |node, received| {
@@ -157,8 +156,8 @@ impl<F: FnMut(node::Event)> Driver<'_, F> {
         Ok(())
     }
 
-    /// Hears one system call's worth of what is sent to others. That its interface went away or down is no
-    /// reason to stop: the tunnel works without.
+    /// Reads one system call's overheard frames. A missing or inactive interface does not stop the driver,
+    /// because the tunnel works without it.
     fn overhear(&mut self, now: Duration) {
         let Some(ear) = &mut self.system.ear else { return };
         let node = &mut *self.node;
@@ -169,7 +168,7 @@ impl<F: FnMut(node::Event)> Driver<'_, F> {
         }
     }
 
-    /// Hands the nodes a few packets of the kernel's.
+    /// Passes a few packets of the kernel to the nodes.
     fn read_packets(&mut self, now: Duration) -> Result<(), Error> {
         let Driver { node, crew, outlet, system, .. } = self;
         let Outlet { tun, counters, tap, .. } = &mut *outlet;
@@ -189,13 +188,13 @@ impl<F: FnMut(node::Event)> Driver<'_, F> {
             })?
         {}
         counters.handed_over_lost += crew.hand_over();
-        // what the senders of packets are told that cannot go on
+        // ICMP messages to the senders of packets that cannot be forwarded.
         outlet.deliver(node);
         outlet.flush();
         Ok(())
     }
 
-    /// Tells the peers that this node goes away, so that they do not wait for it.
+    /// Sends farewells to the peers, so that they do not wait for this node.
     fn say_goodbye(mut self, inbox: &Inbox) -> Result<(), Error> {
         self.node.close();
         let end = self.clock.now() + GOODBYE;

@@ -1,23 +1,22 @@
-//! What stands between a sans-IO [`node::Node`] and Linux.
+//! The layer between a sans-IO [`node::Node`] and Linux.
 //!
-//! [`System::set_up`] makes what a node needs of the machine, or nothing: a TUN device with its addresses
-//! ([`tun`]), a UDP socket for both families that never lets its datagrams be fragmented ([`udp`]), and the
-//! routes that lead the peers' addresses into the tunnel without leading the tunnel into itself ([`routes`]).
-//! Dropping it takes everything out again; what a killed process could not take out, the next start with the
-//! same interface name removes.
+//! [`System::set_up`] creates everything that a node needs of the machine, or nothing. That is a TUN device
+//! with its addresses ([`tun`]), and a UDP socket for both families whose datagrams are never fragmented
+//! ([`udp`]). It is also the routes that lead the peers' addresses, but not the tunnel's own datagrams, into
+//! the tunnel ([`routes`]). Dropping it removes everything. The next start with the same interface name
+//! removes the leftovers of a killed process.
 //!
-//! [`drive()`] is the loop: one thread that waits in [`reactor`] for packets, datagrams, timers with a
-//! resolution of nanoseconds and requests of other threads ([`mod@control`]), hands them to the node and
-//! carries out what the node says. Datagrams that leave in a row to one peer share a system call
-//! ([`outbox`]).
+//! [`drive()`] is the loop. One thread waits in [`reactor`] for packets, datagrams, timers with nanosecond
+//! resolution, and other threads' requests ([`mod@control`]). It passes them to the node and executes the
+//! node's results. Consecutive datagrams to one peer share a system call ([`outbox`]).
 //!
-//! What is sent to others is heard by an [`ear`], where there is an interface that brings it by.
+//! An [`ear`] overhears datagrams to others, if an interface carries them.
 //!
-//! TCP's segments have to fit the tunnel also where hosts behind this one open the connection: their SYNs are
-//! clamped on the way in ([`mss`]), here and not by firewall rules, so that nothing has to be installed for
-//! it and nothing can be left behind.
+//! TCP segments must fit the tunnel even if hosts behind this one open the connection. Their SYNs are
+//! therefore clamped at the entry ([`mss`]). This needs no firewall rules, so nothing is installed and
+//! nothing is left behind.
 
-// This crate is where the sans-IO rule ends: it is the one that reads the clock and waits.
+// The sans-IO rule ends at this crate: it reads the clock and waits.
 #![allow(clippy::disallowed_methods)]
 
 pub mod clock;

@@ -1,15 +1,15 @@
-//! Whether the processor is what is short: a loop that hardly ever waits is not waiting for the link.
+//! Whether the processor is the bottleneck: the loop then hardly ever waits.
 
 use std::time::Duration;
 
-/// Over so long it is reckoned.
+/// Interval of the computation.
 const WINDOW: Duration = Duration::from_millis(50);
-/// It becomes short when less than one part in so many was spent waiting,
+/// The processor becomes short if less than one part in this many was spent waiting.
 const SHORT_BELOW: u32 = 20;
-/// ... and is so no more when more than one in so many was.
+/// The processor is no longer short if more than one part in this many was spent waiting.
 const ENOUGH_ABOVE: u32 = 4;
 
-/// What one loop spent waiting.
+/// The waiting time of one loop.
 #[derive(Debug, Default)]
 pub struct Load {
     since: Duration,
@@ -18,7 +18,8 @@ pub struct Load {
 }
 
 impl Load {
-    /// The loop waited from `before` until `now`. Whether the processor is short, if that has changed.
+    /// Notes that the loop waited from `before` until `now`. Returns whether the processor is short, if that
+    /// changed.
     pub fn waited(&mut self, before: Duration, now: Duration) -> Option<bool> {
         self.waited += now.saturating_sub(before);
         let window = now.saturating_sub(self.since);
@@ -40,7 +41,7 @@ mod tests {
     fn a_loop_that_hardly_waits_is_short_until_it_waits_a_good_part_of_its_time() {
         let mut load = Load::default();
         let mut now = Duration::ZERO;
-        // turns of a millisecond, of which so many microseconds are spent waiting
+        // Turns of a millisecond, with `wait` microseconds of waiting each.
         let mut after = |wait: u64, turns: u32| {
             let mut last = None;
             for _ in 0..turns {

@@ -1,9 +1,9 @@
-//! Clamps the maximum segment size that TCP announces in its SYN to what fits the tunnel.
+//! Clamps the maximum segment size in TCP's SYN to the tunnel's MTU.
 //!
-//! A host that ends its TCP connection on the tunnel's interface knows the interface's MTU. One behind it
-//! does not, and learns of it by ICMP, which is often lost; the option in the SYN is what every host heeds.
-//! Each node clamps the SYNs that enter the tunnel on its side: of a connection through it, one in each
-//! direction. (RFC 9293, section 3.7.1.)
+//! A host with its TCP connection on the tunnel's interface knows the interface's MTU. A host behind it
+//! learns it by ICMP, which is often lost, but every host respects the option in the SYN. Each node clamps
+//! the SYNs that enter the tunnel on its side, which is one in each direction of a connection. (RFC 9293,
+//! section 3.7.1.)
 
 const TCP: u8 = 6;
 const TCP_HEADER_BYTES: usize = 20;
@@ -11,11 +11,11 @@ const SYN: u8 = 0x02;
 const OPTION_END: u8 = 0;
 const OPTION_NOP: u8 = 1;
 const OPTION_MSS: u8 = 2;
-/// IPv6 extension headers that may stand before TCP; more than this is no ordinary SYN.
+/// The most IPv6 extension headers before TCP. An ordinary SYN has no more.
 const EXTENSION_HEADERS: usize = 4;
 
-/// Lowers the MSS option of `packet` so that a full segment fits `mtu`, if `packet` is a TCP SYN over IPv4 or
-/// IPv6 and says more. The checksum follows. Says whether it changed anything.
+/// Lowers the MSS option of a TCP SYN over IPv4 or IPv6 so that a full segment fits `mtu`. The checksum is
+/// updated. Returns whether the packet changed.
 pub fn clamp(packet: &mut [u8], mtu: u16) -> bool {
     let Some((ip_header_bytes, tcp)) = tcp_of(packet) else { return false };
     let largest = mtu.saturating_sub(ip_header_bytes + TCP_HEADER_BYTES as u16);
@@ -27,15 +27,15 @@ pub fn clamp(packet: &mut [u8], mtu: u16) -> bool {
     }
     tcp[at..at + 2].copy_from_slice(&largest.to_be_bytes());
     let checksum = u16::from_be_bytes([tcp[16], tcp[17]]);
-    // An option at an odd offset puts its bytes into two words of the sum, swapped.
+    // An option at an odd offset spreads over two words of the sum, with swapped bytes.
     let (old, new) =
         if at % 2 == 0 { (announced, largest) } else { (announced.swap_bytes(), largest.swap_bytes()) };
     tcp[16..18].copy_from_slice(&updated_checksum(checksum, old, new).to_be_bytes());
     true
 }
 
-/// Where TCP begins in a packet that is not a later fragment, and how long the IP header is that every packet
-/// of the connection has (without extension headers and options).
+/// Start of TCP in a packet that is not a later fragment, and the length of the connection's usual IP header
+/// (without extension headers and options).
 fn tcp_of(packet: &[u8]) -> Option<(u16, usize)> {
     match packet.first()? >> 4 {
         4 => {
@@ -48,7 +48,7 @@ fn tcp_of(packet: &[u8]) -> Option<(u16, usize)> {
             for _ in 0..EXTENSION_HEADERS {
                 match next {
                     TCP => return Some((40, at)),
-                    // hop-by-hop options, routing, destination options
+                    // Hop-by-hop options, routing, destination options.
                     0 | 43 | 60 => {
                         next = *packet.get(at)?;
                         at += (usize::from(*packet.get(at + 1)?) + 1) * 8;
@@ -62,7 +62,7 @@ fn tcp_of(packet: &[u8]) -> Option<(u16, usize)> {
     }
 }
 
-/// Where the two bytes of the MSS option stand in a SYN.
+/// Offset of the MSS option's two bytes in a SYN.
 fn mss_option(tcp: &[u8]) -> Option<usize> {
     let header = usize::from(tcp.get(12)? >> 4) * 4;
     if tcp.get(13)? & SYN == 0 || header < TCP_HEADER_BYTES {
@@ -88,7 +88,7 @@ fn mss_option(tcp: &[u8]) -> Option<usize> {
     }
 }
 
-/// RFC 1624, equation 3.
+/// Updates a checksum by RFC 1624, equation 3.
 fn updated_checksum(checksum: u16, old: u16, new: u16) -> u16 {
     let mut sum = u32::from(!checksum) + u32::from(!old) + u32::from(new);
     while sum > 0xffff {

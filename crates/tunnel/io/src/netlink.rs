@@ -1,5 +1,5 @@
-//! The few requests to the kernel about devices, addresses, routes and rules that a tunnel needs, each
-//! waiting for its answer.
+//! The few netlink requests about devices, addresses, routes and rules that a tunnel needs. Each waits for
+//! its answer.
 
 use crate::Error;
 use futures_util::TryStreamExt;
@@ -15,17 +15,17 @@ use rustix::io::Errno;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// A metric less than that of the routes which the kernel makes for IPv6 addresses (256).
+/// A metric below that of the kernel's own routes for IPv6 addresses (256).
 const BEFORE_CONNECTED: u32 = 128;
 
-/// A connection to the kernel's routing side, in the network namespace of the thread that opened it.
+/// A route-netlink connection, in the network namespace of the thread that opened it.
 pub struct Netlink {
     runtime: tokio::runtime::Runtime,
     handle: Handle,
 }
 
 impl Netlink {
-    /// Connects. Needs no rights; the requests do.
+    /// Connects. Only the requests need rights.
     pub fn open() -> Result<Self, Error> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
@@ -39,7 +39,7 @@ impl Netlink {
         Ok(Netlink { runtime, handle })
     }
 
-    /// The index of the interface called `name`; `None`: there is none.
+    /// The index of the interface called `name`; `None` if there is none.
     pub fn interface(&self, name: &str) -> Result<Option<u32>, Error> {
         let mut links = self.handle.link().get().match_name(name.to_owned()).execute();
         match self.runtime.block_on(links.try_next()) {
@@ -49,8 +49,8 @@ impl Netlink {
         }
     }
 
-    /// Gives interface `index` its MTU and stops the kernel from inventing a link-local address for it: its
-    /// router solicitations would only cost air.
+    /// Sets the MTU of interface `index` and disables its link-local address, because router solicitations
+    /// cost air time.
     pub fn prepare(&self, index: u32, mtu: u16) -> Result<(), Error> {
         let mut quiet = LinkMessage::default();
         quiet.header.index = index;
@@ -58,7 +58,7 @@ impl Netlink {
             AfSpecInet6::AddrGenMode(In6AddrGenMode::None),
         ])]));
         if let Err(error) = self.runtime.block_on(self.handle.link().set(quiet).execute()) {
-            // a kernel without IPv6 has nothing to quieten
+            // A kernel without IPv6 has no link-local address.
             tracing::debug!("interface {index} keeps its link-local address: {error}");
         }
         let mut message = LinkMessage::default();
@@ -80,7 +80,7 @@ impl Netlink {
             .map_err(|error| refused("bring the interface up".to_owned(), error))
     }
 
-    /// Gives interface `index` an address, with the connected route of its prefix.
+    /// Adds an address to interface `index`, with the connected route of its prefix.
     pub fn add_address(&self, index: u32, address: IpNet) -> Result<(), Error> {
         let request = self.handle.address().add(index, address.addr(), address.prefix_len());
         self.runtime.block_on(request.execute()).map_err(|error| match kind(&error) {
@@ -89,9 +89,9 @@ impl Netlink {
         })
     }
 
-    /// Adds a route to `net` through interface `index`, in `table` or the main one, whose TCP connections use
-    /// `congestion_control`. That the same route is there already is no error; that one through another
-    /// interface is, is [`Error::RouteTaken`].
+    /// Adds a route to `net` through interface `index`, in `table` or the main table. Its TCP connections use
+    /// `congestion_control`. An existing equal route is no error; one through another interface is
+    /// [`Error::RouteTaken`].
     pub fn add_route(
         &self,
         index: u32,
@@ -104,7 +104,7 @@ impl Netlink {
             let metrics = vec![RouteMetric::CcAlgo(name.to_owned())];
             message.attributes.push(RouteAttribute::Metrics(metrics));
             if matches!(net, IpNet::V6(_)) {
-                // before the connected route of the same prefix, which says nothing of congestion control
+                // It precedes the connected route of the same prefix, which has no congestion control.
                 message.attributes.push(RouteAttribute::Priority(BEFORE_CONNECTED));
             }
         }
@@ -130,7 +130,7 @@ impl Netlink {
         }
     }
 
-    /// Takes a route of [`Netlink::add_route`]'s out. That there is none is no error.
+    /// Removes a route of [`Netlink::add_route`]. A missing route is no error.
     pub fn remove_route(&self, index: u32, net: IpNet, table: Option<u32>) -> Result<(), Error> {
         match self.runtime.block_on(self.handle.route().del(route(index, net, table)).execute()) {
             Ok(()) => Ok(()),
@@ -149,7 +149,7 @@ impl Netlink {
             .map_err(|error| refused("list the routes".to_owned(), error))
     }
 
-    /// All rules of a family; none where the kernel has no policy routing.
+    /// All rules of a family; none if the kernel has no policy routing.
     pub fn rules(&self, version: IpVersion) -> Result<Vec<RuleMessage>, Error> {
         let rules = self.handle.rule().get(version).execute();
         match self.runtime.block_on(rules.try_collect()) {
@@ -170,7 +170,7 @@ impl Netlink {
             .map_err(|error| refused("add a routing rule".to_owned(), error))
     }
 
-    /// Takes a rule out.
+    /// Removes a rule.
     pub fn remove_rule(&self, rule: &RuleMessage) -> Result<(), Error> {
         self.runtime
             .block_on(self.handle.rule().del(rule.clone()).execute())
@@ -178,7 +178,7 @@ impl Netlink {
     }
 }
 
-/// The route to `net` through interface `index`, in `table` or the main one.
+/// The route to `net` through interface `index`, in `table` or the main table.
 fn route(index: u32, net: IpNet, table: Option<u32>) -> RouteMessage {
     let mut message = match net {
         IpNet::V4(net) => {
@@ -198,7 +198,7 @@ fn route(index: u32, net: IpNet, table: Option<u32>) -> RouteMessage {
     message
 }
 
-/// Through which interface a route leads.
+/// The interface of a route.
 pub fn output_interface(route: &RouteMessage) -> Option<u32> {
     route.attributes.iter().find_map(|attribute| match attribute {
         RouteAttribute::Oif(index) => Some(*index),
@@ -206,7 +206,7 @@ pub fn output_interface(route: &RouteMessage) -> Option<u32> {
     })
 }
 
-/// The table a route is in.
+/// The table of a route.
 pub fn table(route: &RouteMessage) -> u32 {
     let wide = route.attributes.iter().find_map(|attribute| match attribute {
         RouteAttribute::Table(table) => Some(*table),

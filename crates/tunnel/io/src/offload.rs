@@ -1,9 +1,9 @@
-//! What a TUN device carries in place of single packets, where it has offloads: super-segments, each behind
-//! the header that virtio devices use (`struct virtio_net_hdr`, Linux's include/uapi/linux/virtio_net.h).
+//! Packets of a TUN device with offloads: super-segments behind the header of virtio devices (`struct
+//! virtio_net_hdr`, Linux's include/uapi/linux/virtio_net.h).
 //!
-//! [`split()`] cuts what the kernel hands over into the packets that it stands for, and completes checksums
-//! that the kernel left to the device; [`Coalescer`] puts packets that follow each other in one TCP
-//! connection together again for the kernel. What was cut and put together is what it was, bit for bit.
+//! [`split()`] cuts the kernel's super-segments into packets, and completes checksums that the kernel left to
+//! the device. [`Coalescer`] joins consecutive packets of a TCP connection for the kernel. Cutting and
+//! joining restore every bit.
 
 mod coalesce;
 mod split;
@@ -16,10 +16,10 @@ pub use tun_rs::VIRTIO_NET_HDR_LEN as FRONT_BYTES;
 /// The header before each packet.
 pub use tun_rs::VirtioNetHdr as Front;
 
-/// The header's flag of a checksum that is still to be completed.
+/// The header's flag of an incomplete checksum.
 const NEEDS_CHECKSUM: u8 = 1;
-/// Types of super-segments: none, TCP over either family, UDP over both; and the mark of one whose first says
-/// CWR.
+/// Types of super-segments: none, TCP over either family, UDP over both; and the flag of CWR in the first
+/// packet.
 const NONE: u8 = 0;
 const TCP_V4: u8 = 1;
 const TCP_V6: u8 = 4;
@@ -30,9 +30,9 @@ const TCP: u8 = 6;
 const UDP: u8 = 17;
 const TCP_HEADER_BYTES: usize = 20;
 const UDP_HEADER_BYTES: usize = 8;
-/// Where TCP's checksum stands in its header.
+/// Offset of the checksum in TCP's header.
 const TCP_CHECKSUM: usize = 16;
-/// Where UDP's does.
+/// Offset of the checksum in UDP's header.
 const UDP_CHECKSUM: usize = 6;
 const FIN: u8 = 0x01;
 const PSH: u8 = 0x08;
@@ -51,15 +51,15 @@ fn put_u16(bytes: &mut [u8], at: usize, value: u16) {
     bytes[at..at + 2].copy_from_slice(&value.to_be_bytes());
 }
 
-/// The Internet checksum's sum (RFC 1071) over the pseudo-header of IPv4 (RFC 9293, section 3.1) or IPv6 (RFC
-/// 8200, section 8.1) of `packet`, which holds its IP header, for `transport_bytes` of `protocol`.
+/// The sum of the Internet checksum (RFC 1071) over the pseudo-header of IPv4 (RFC 9293, section 3.1) or IPv6
+/// (RFC 8200, section 8.1). `packet` has the IP header of `transport_bytes` of `protocol`.
 fn pseudo_header_sum(packet: &[u8], protocol: u8, transport_bytes: usize) -> u64 {
     let addresses = if packet[0] >> 4 == 4 { &packet[12..20] } else { &packet[8..40] };
     tun_rs::checksum_no_fold(addresses, u64::from(protocol) + transport_bytes as u64)
 }
 
-/// Writes how long `packet` is into its IP header of `ip_header_bytes`, and that header's checksum if it has
-/// one.
+/// Writes the length of `packet` into its IP header of `ip_header_bytes`, and updates the header's checksum,
+/// if any.
 fn write_length(packet: &mut [u8], ip_header_bytes: usize) {
     let total_bytes = packet.len();
     if packet[0] >> 4 == 4 {

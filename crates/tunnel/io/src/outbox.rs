@@ -1,6 +1,6 @@
-//! Datagrams on their way to the socket. Those that follow each other to one peer with one size become a row
-//! that goes with a single system call (UDP GSO); what the socket does not take now stays here, and nothing
-//! more is asked of the node until it does.
+//! Datagrams for the socket. Consecutive datagrams of one size to one peer form a row for a single system
+//! call (UDP GSO). Datagrams that the socket does not take stay here, and the node is not polled until it
+//! does.
 
 use crate::Error;
 use crate::control::Counters;
@@ -9,36 +9,36 @@ use rustix::io::Errno;
 use std::io;
 use std::net::SocketAddr;
 
-/// Datagrams in a row at most: what a super-segment of TCP is cut into. A lower bound makes no shorter
-/// bursts, only more system calls for each.
+/// The most datagrams in a row: those of one TCP super-segment. A lower bound does not shorten bursts; it
+/// only adds system calls.
 const ROW_DATAGRAMS: usize = 48;
-/// Bytes in a row at most, less than what IP can carry as one.
+/// The most bytes in a row, below IP's maximum.
 const ROW_BYTES: usize = 60_000;
 
-/// Where a datagram goes and which of our ports it leaves from, and the traffic class of its outer header.
+/// Addressee, source port and outer traffic class of a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Envelope {
     /// The peer.
     pub to: SocketAddr,
-    /// Ours.
+    /// The index of our source port.
     pub source_port: usize,
     /// DSCP and ECN.
     pub class: u8,
 }
 
-/// What came of sending.
+/// Result of sending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sent {
-    /// Everything there was.
+    /// Everything was sent.
     All,
-    /// The socket of this port takes nothing more now; ask again when it does.
+    /// This port's socket is full; call again when it takes datagrams.
     Blocked {
-        /// Ours.
+        /// The index of our source port.
         source_port: usize,
     },
 }
 
-/// The row that is being made or sent, and the datagram after it.
+/// The row in preparation or transmission, and the datagram after it.
 #[derive(Default)]
 pub struct Outbox {
     row: Vec<u8>,
@@ -51,8 +51,8 @@ pub struct Outbox {
 }
 
 impl Outbox {
-    /// Sends what `produce` gives (it fills the buffer and says where to) until there is nothing more or the
-    /// socket is full.
+    /// Sends the datagrams of `produce`, which fills the buffer and returns the envelope, until it has no
+    /// more or the socket is full.
     pub fn send_all(
         &mut self,
         ports: &mut Ports,
@@ -75,7 +75,7 @@ impl Outbox {
         }
     }
 
-    /// Makes the row as long as it may be.
+    /// Extends the row as far as possible.
     fn fill(&mut self, most: usize, produce: &mut impl FnMut(&mut Vec<u8>) -> Option<Envelope>) {
         while self.row_envelope.is_none() || (self.count < most && !self.closed) {
             if self.next_envelope.is_none() {
@@ -98,13 +98,13 @@ impl Outbox {
             }
             self.row.extend_from_slice(&self.next);
             self.count += 1;
-            // a shorter one can only be the last
+            // Only the last datagram may be shorter.
             self.closed = self.next.len() < self.segment_bytes;
             self.next_envelope = None;
         }
     }
 
-    /// A device may refuse a row and take its datagrams.
+    /// Sends a row's datagrams one by one, because a device may refuse a row.
     fn send_singly(&self, ports: &mut Ports, envelope: Envelope, counters: &mut Counters, error: &io::Error) {
         tracing::debug!("{} datagrams go one by one: {error}", self.count);
         for datagram in self.row.chunks(self.segment_bytes.max(1)) {
@@ -115,7 +115,7 @@ impl Outbox {
     }
 }
 
-/// A datagram that cannot be sent is lost, as on the air; what is above it repairs that.
+/// Counts a failed datagram. It is lost, as on the air, and the layers above repair that.
 fn note(result: io::Result<()>, counters: &mut Counters, bytes: usize, to: SocketAddr) {
     let Err(error) = result else { return };
     if Errno::from_io_error(&error) == Some(Errno::MSGSIZE) {
@@ -151,7 +151,7 @@ mod tests {
         (socket, address)
     }
 
-    /// Gives `datagrams` out, one at a time.
+    /// A producer of `datagrams`, one at a time.
     fn from_list(datagrams: Vec<(SocketAddr, u8, Vec<u8>)>) -> impl FnMut(&mut Vec<u8>) -> Option<Envelope> {
         let mut list = VecDeque::from(datagrams);
         move |out| {
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn a_peer_that_cannot_be_reached_is_counted() {
-        // an address for documentation, from a socket that is bound to the loopback address
+        // A documentation address, from a socket bound to the loopback address.
         let to = "203.0.113.9:9".parse().unwrap();
         let mut counters = Counters::default();
         let sent = vec![(to, 0, vec![1; 100]); 3];

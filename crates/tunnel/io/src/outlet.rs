@@ -1,4 +1,4 @@
-//! The ways out of a node: its datagrams to the sockets, its packets to the device.
+//! The outputs of a node: its datagrams to the sockets, its packets to the device.
 
 use crate::Error;
 use crate::control::Counters;
@@ -9,26 +9,26 @@ use crate::tun::Tun;
 use node::Node;
 use std::time::Duration;
 
-/// What a buffer for packets holds at first.
+/// Initial capacity of a packet buffer.
 const PACKET_BYTES: usize = 2048;
-/// How long what is due waits at least where a socket is full.
+/// Shortest wait of due work while a socket is full.
 const FULL_FOR: Duration = Duration::from_millis(1);
 
-/// Where what a node has goes.
+/// The outputs.
 pub(crate) struct Outlet {
     pub tun: Tun,
     pub ports: Ports,
     pub counters: Counters,
     outbox: Outbox,
-    /// The port whose socket was full when last asked.
+    /// The port whose socket was full at the last attempt.
     pub blocked: Option<usize>,
-    /// Where what passes is captured.
+    /// The current capture.
     pub tap: Option<Tap>,
     delivery: Vec<u8>,
 }
 
 impl Outlet {
-    /// By this device and these sockets, which others may use as well.
+    /// Outputs to this device and these sockets, which other threads may share.
     pub fn new(tun: &Tun, ports: &Ports) -> Self {
         Outlet {
             tun: tun.share(),
@@ -41,7 +41,7 @@ impl Outlet {
         }
     }
 
-    /// Does what is due, and hands the kernel what comes of it.
+    /// Does the due work, and passes the results to the kernel.
     pub fn handle_timeout(&mut self, node: &mut Node, now: Duration) {
         if node.poll_timeout().is_some_and(|at| at <= now) {
             node.handle_timeout(now);
@@ -50,14 +50,14 @@ impl Outlet {
         }
     }
 
-    /// For how long nothing is due. While a socket is full, what is due cannot leave: it is looked at again
-    /// after a moment and not at once, over and over.
+    /// Time until the next due work. While a socket is full, due work cannot leave, so it waits a moment and
+    /// does not spin.
     pub fn patience(&self, node: &Node, now: Duration) -> Option<Duration> {
         let least = if self.blocked.is_some() { FULL_FOR } else { Duration::ZERO };
         node.poll_timeout().map(|at| at.saturating_sub(now).max(least))
     }
 
-    /// Sends what the node has, as far as the sockets take it.
+    /// Sends the node's datagrams as far as the sockets take them.
     pub fn transmit(&mut self, node: &mut Node, now: Duration) -> Result<(), Error> {
         if self.blocked.is_none() {
             let tap = &mut self.tap;
@@ -80,8 +80,8 @@ impl Outlet {
         Ok(())
     }
 
-    /// Hands one system call's worth of datagrams to `take`, and the kernel what its node makes of each.
-    /// `take` says whether the datagram was for this node.
+    /// Passes one system call's datagrams to `take`, and the packets of its node to the kernel. `take`
+    /// returns whether the datagram was for this node.
     pub fn receive(
         &mut self,
         node: &mut Node,
@@ -105,12 +105,12 @@ impl Outlet {
         Ok(())
     }
 
-    /// Hands the device what the node has restored.
+    /// Passes the node's restored packets to the device.
     pub fn deliver(&mut self, node: &mut Node) {
         deliver(node, &mut self.tun, &mut self.counters, &mut self.delivery, &mut self.tap);
     }
 
-    /// Hands the kernel what the device holds back.
+    /// Passes the device's delayed packets to the kernel.
     pub fn flush(&mut self) {
         count_refusal(self.tun.flush(), &mut self.counters);
     }

@@ -1,11 +1,11 @@
-//! How large a datagram may be on the way to a peer, by what the kernel knows.
+//! The largest datagram to a peer, as the kernel knows it.
 
 use rustix::net::sockopt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
-/// The MTU of the path to `to` in bytes of IP packet: the interface's, or less where the kernel has learnt
-/// so. Nothing is sent. An error means that there is no route at the moment.
+/// The path MTU to `to` in bytes of IP packet: the interface's, or a smaller one that the kernel learned.
+/// Nothing is sent. An error means that there is no route now.
 pub fn mtu_towards(to: SocketAddr) -> io::Result<u32> {
     let any: IpAddr = if to.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
     let socket = UdpSocket::bind((any, 0))?;
@@ -13,7 +13,7 @@ pub fn mtu_towards(to: SocketAddr) -> io::Result<u32> {
     Ok(if to.is_ipv4() { sockopt::ip_mtu(&socket)? } else { sockopt::ipv6_mtu(&socket)? })
 }
 
-/// Bytes of IP and UDP header in front of a datagram to `to`.
+/// Bytes of IP and UDP headers before a datagram to `to`.
 #[must_use]
 pub fn header_bytes(to: IpAddr) -> u16 {
     if to.is_ipv4() { 20 + 8 } else { 40 + 8 }

@@ -1,12 +1,11 @@
-//! The ports that datagrams leave from: the one that is listened on, and others beside it, numbered onwards,
-//! so that a single rule of the routing table speaks of all.
+//! The source ports: the listening port and the ones after it, so that a single routing rule covers all.
 
 use crate::Error;
 use crate::udp::{Received, Udp};
 use std::io;
 use std::net::SocketAddr;
 
-/// How often a row of free ports is looked for where any will do.
+/// Attempts to find consecutive free ports if any port will do.
 const ATTEMPTS: usize = 50;
 
 /// At least one socket.
@@ -15,7 +14,7 @@ pub struct Ports {
 }
 
 impl Ports {
-    /// Binds to `address` and to the `count - 1` ports behind its own.
+    /// Binds to `address` and to the `count - 1` next ports.
     pub fn bind(address: SocketAddr, count: usize) -> Result<Self, Error> {
         let mut attempts = if address.port() == 0 { ATTEMPTS } else { 1 };
         loop {
@@ -39,43 +38,43 @@ impl Ports {
         Ok(Ports { sockets })
     }
 
-    /// The same sockets, for another thread, say.
+    /// The same sockets, for another thread.
     #[must_use]
     pub fn share(&self) -> Self {
         Ports { sockets: self.sockets.iter().map(Udp::share).collect() }
     }
 
-    /// Where the first is bound, with the port that the system chose if 0 was asked for.
+    /// Address of the first socket, with the system's choice for port 0.
     #[must_use]
     pub fn local(&self) -> SocketAddr {
         self.sockets[0].local()
     }
 
-    /// The numbers of all.
+    /// The first and the last port number.
     #[must_use]
     pub fn numbers(&self) -> (u16, u16) {
         let last = self.sockets.last().map_or(self.local(), Udp::local);
         (self.local().port(), last.port())
     }
 
-    /// The sockets, to be waited for.
+    /// The sockets, for polling.
     #[must_use]
     pub fn sockets(&self) -> &[Udp] {
         &self.sockets
     }
 
-    /// How many datagrams of one size may share a system call on the way out.
+    /// The most equal-sized datagrams in one sending system call.
     #[must_use]
     pub fn segments(&self) -> usize {
         self.sockets[0].segments()
     }
 
-    /// Hands what has arrived to `each`, at most one system call's worth from each socket.
+    /// Passes received datagrams to `each`, at most one system call's from each socket.
     pub fn receive(&mut self, mut each: impl FnMut(Received<'_>)) -> io::Result<()> {
         self.sockets.iter_mut().try_for_each(|socket| socket.receive(&mut each).map(drop))
     }
 
-    /// As [`Udp::send`], from one of the ports; from the first, if there is no such one.
+    /// As [`Udp::send`], from this port. An invalid index means the first port.
     pub fn send(
         &mut self,
         port: usize,
@@ -108,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_port_that_is_taken_in_the_middle_of_the_row_is_named() {
-        // a row that was free a moment ago
+        // These ports were free a moment ago.
         let (first, _) = Ports::bind("127.0.0.1:0".parse().unwrap(), 3).unwrap().numbers();
         let taken: SocketAddr = ([127, 0, 0, 1], first + 2).into();
         let _other = std::net::UdpSocket::bind(taken).unwrap();

@@ -1,4 +1,4 @@
-//! The radios of this machine, as nl80211 tells of them.
+//! The radios of this machine, from nl80211.
 
 use crate::Error;
 use futures_util::TryStreamExt;
@@ -10,11 +10,11 @@ use wl_nl80211::{Nl80211Attr, Nl80211IfMode};
 pub struct Radio {
     /// Its name, such as `phy0`.
     pub name: String,
-    /// Whether it can hear frames that are for others.
+    /// Whether it supports monitor mode.
     pub can_monitor: bool,
 }
 
-/// All radios; none where the kernel has no wireless subsystem. Needs no rights.
+/// All radios; none if the kernel has no wireless subsystem. It needs no rights.
 pub fn radios() -> Result<Vec<Radio>, Error> {
     const WHAT: &str = "ask nl80211 for the radios";
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -24,13 +24,13 @@ pub fn radios() -> Result<Vec<Radio>, Error> {
     runtime.block_on(async {
         let (connection, handle, _) = wl_nl80211::new_connection().map_err(Error::call(WHAT))?;
         tokio::spawn(connection);
-        // one radio's description comes in many messages
+        // One radio's description spans many messages.
         let mut radios = BTreeMap::<u32, Radio>::new();
         let mut messages = handle.wireless_physic().get().execute().await;
         loop {
             let message = match messages.try_next().await {
                 Ok(Some(message)) => message,
-                // a kernel without nl80211 does not know the family's name
+                // A kernel without nl80211 does not know the family's name.
                 Ok(None) | Err(_) => return Ok(radios.into_values().collect()),
             };
             let attributes = message.payload.attributes;

@@ -1,5 +1,5 @@
-//! At which rates this machine's radios send to others: nl80211 tells by the stations' link-layer addresses,
-//! and the kernel's neighbours whose those are.
+//! The rates of this machine's radios. nl80211 gives them by the stations' link-layer addresses, and the
+//! kernel's neighbour table maps these to IP addresses.
 
 use crate::Error;
 use futures_util::TryStreamExt;
@@ -10,23 +10,23 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 use wl_nl80211::{Nl80211Attr, Nl80211RateInfo, Nl80211StationInfo};
 
-/// Rates change with every few packets; what follows from them changes little.
+/// Interval of the look-up. Rates change every few packets, but decisions change little.
 const EVERY: Duration = Duration::from_secs(5);
-/// What nl80211 counts rates in, in bits a second.
+/// Unit of nl80211's rates, in bits a second.
 const UNIT: u64 = 100_000;
 
-/// Whom a radio sends to, and at which rate in bits a second.
+/// A station, and the rate of transmissions to it in bits a second.
 pub type Rate = (IpAddr, u64);
 
-/// Looks at rates every few seconds, on a thread of its own, until it is dropped.
+/// A thread that looks rates up every few seconds until this is dropped.
 pub(crate) struct Watch {
     stop: Option<Sender<()>>,
     thread: Option<std::thread::JoinHandle<()>>,
 }
 
 impl Watch {
-    /// Gives `take` what has been found, if anything was; it says whether to go on. Where the kernel has no
-    /// wireless subsystem the thread ends at once.
+    /// Starts the thread. `take` receives found rates, and returns whether to continue. If the kernel has no
+    /// wireless subsystem, the thread ends at once.
     pub fn begin(take: impl FnMut(Vec<Rate>) -> bool + Send + 'static) -> Result<Self, Error> {
         let (stop, stopped) = channel();
         let thread = std::thread::Builder::new()
@@ -41,7 +41,7 @@ impl Drop for Watch {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // it has nothing to say
+            // The thread returns nothing.
             let _ = thread.join();
         }
     }
@@ -67,7 +67,7 @@ fn watch(stopped: &Receiver<()>, mut take: impl FnMut(Vec<Rate>) -> bool) {
     }
 }
 
-/// The rates of now; `None`: the kernel has no wireless subsystem, or no radio. Needs no rights.
+/// The current rates; `None` if the kernel has no wireless subsystem, or no radio. It needs no rights.
 pub fn rates() -> Result<Option<Vec<Rate>>, Error> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
@@ -86,7 +86,7 @@ pub fn rates() -> Result<Option<Vec<Rate>>, Error> {
     })
 }
 
-/// Those that the radios of this machine send to, by link-layer address; `None`: there is no radio.
+/// The stations of this machine's radios, by link-layer address; `None` if there is no radio.
 async fn stations() -> Result<Option<HashMap<[u8; 6], u64>>, Error> {
     const WHAT: &str = "ask nl80211 for stations";
     let (connection, handle, _) = wl_nl80211::new_connection().map_err(Error::call(WHAT))?;
@@ -106,7 +106,7 @@ async fn stations() -> Result<Option<HashMap<[u8; 6], u64>>, Error> {
     let mut stations = HashMap::new();
     for index in interfaces {
         let mut messages = handle.station().dump(index).execute().await;
-        // an interface that sends to no station, as one in monitor mode, refuses
+        // An interface without stations, such as one in monitor mode, refuses.
         while let Ok(Some(message)) = messages.try_next().await {
             let (mut station, mut rate) = (None, None);
             for attribute in message.payload.attributes {
@@ -122,10 +122,10 @@ async fn stations() -> Result<Option<HashMap<[u8; 6], u64>>, Error> {
     Ok(Some(stations))
 }
 
-/// The rate at which a station is sent to.
+/// The rate of transmissions to a station.
 fn bits_per_second(said: &Nl80211StationInfo) -> Option<u64> {
     let Nl80211StationInfo::TxBitrate(rate) = said else { return None };
-    // the first counts up to 6.5 Gbit/s only, and is missing beyond
+    // The older attribute ends at 6.5 Gbit/s and is missing beyond.
     let units = rate.iter().find_map(|said| match said {
         Nl80211RateInfo::Bitrate32(units) => Some(u64::from(*units)),
         _ => None,
@@ -139,7 +139,7 @@ fn bits_per_second(said: &Nl80211StationInfo) -> Option<u64> {
     units.filter(|units| *units > 0).map(|units| units * UNIT)
 }
 
-/// The link-layer addresses of those beside this machine.
+/// The link-layer addresses of the neighbours.
 async fn neighbours() -> Result<Vec<(IpAddr, Vec<u8>)>, Error> {
     const WHAT: &str = "ask the kernel for neighbours";
     let (connection, handle, _) = rtnetlink::new_connection().map_err(Error::call(WHAT))?;

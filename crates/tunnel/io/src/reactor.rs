@@ -1,8 +1,8 @@
-//! Waiting: for the socket, the device, a moment, or another thread.
+//! Waits for the socket, the device, a time, or another thread.
 //!
-//! By `ppoll`, whose timeout is in nanoseconds: an emulated link at 100 Mbit/s serves a packet in 120 µs,
-//! which a timer of a millisecond's resolution would make nonsense of. With so few things to wait for it
-//! costs no more than epoll, which would want a timerfd beside it, to be set and read for every packet.
+//! It uses `ppoll`, whose timeout is in nanoseconds. An emulated link at 100 Mbit/s serves a packet in 120
+//! µs, so a resolution of a millisecond is too coarse. For so few descriptors it costs no more than epoll,
+//! which would need a timerfd, set and read for every packet.
 
 use crate::Error;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
@@ -12,7 +12,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What there is to do.
+/// The ready sources.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Ready {
     /// Datagrams have arrived.
@@ -21,18 +21,18 @@ pub struct Ready {
     pub socket_out: bool,
     /// The device has packets, or is gone.
     pub device_in: bool,
-    /// The ear has frames, or something to say of its interface.
+    /// The ear has frames, or an error of its interface.
     pub heard: bool,
-    /// Another thread rang.
+    /// Another thread rang the bell.
     pub woken: bool,
 }
 
-/// Rings from another thread.
+/// A bell for other threads.
 #[derive(Debug, Clone)]
 pub struct Bell(Arc<OwnedFd>);
 
 impl Bell {
-    /// A bell that nobody has rung.
+    /// A silent bell.
     pub fn new() -> Result<Self, Error> {
         let fd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
             .map_err(Error::call("make an eventfd"))?;
@@ -41,7 +41,7 @@ impl Bell {
 
     /// Makes the waiting thread look at its requests.
     pub fn ring(&self) {
-        // full (2^64 - 2 rings) means that it rings already
+        // A full counter (2^64 - 2 rings) means that the bell already rings.
         let _ = rustix::io::write(&*self.0, &1u64.to_ne_bytes());
     }
 
@@ -53,26 +53,25 @@ impl Bell {
 /// The most sockets that are waited for.
 pub const MAX_SOCKETS: usize = node::MAX_LANES;
 
-/// What is waited for.
+/// The sources to wait for.
 #[derive(Debug, Clone, Copy)]
 pub struct Reactor<'a, S, D> {
-    /// The sockets; of more than [`MAX_SOCKETS`] the last are not waited for.
+    /// The sockets; those beyond [`MAX_SOCKETS`] are ignored.
     pub sockets: &'a [S],
-    /// The one of them that is waited for until it takes datagrams, too.
+    /// The index of the socket that is also awaited for writing.
     pub wants_out: Option<usize>,
-    /// Whether what arrives by sockets and device is waited for; another thread may be the one that reads
-    /// them.
+    /// Whether to wait for input of sockets and device. Otherwise another thread reads them.
     pub reads: bool,
     /// The device.
     pub device: D,
-    /// Where what is sent to others is heard.
+    /// The overhearing socket.
     pub ear: Option<BorrowedFd<'a>>,
-    /// Where other threads ring.
+    /// The bell of other threads.
     pub bell: &'a Bell,
 }
 
 impl<S: AsFd, D: AsFd> Reactor<'_, S, D> {
-    /// Waits until there is something to do, or `patience` is over.
+    /// Waits for a ready source, at most `patience`.
     pub fn wait(self, patience: Option<Duration>) -> Result<Ready, Error> {
         let count = self.sockets.len().min(MAX_SOCKETS);
         let bell = self.bell.0.as_fd();
@@ -85,10 +84,10 @@ impl<S: AsFd, D: AsFd> Reactor<'_, S, D> {
                     let out = if self.wants_out == Some(at) { PollFlags::OUT } else { PollFlags::empty() };
                     PollFd::new(&self.sockets[at], if self.reads { PollFlags::IN | out } else { out })
                 }
-                // nothing is asked of what stands in the place of what is not waited for
+                // An unused slot polls for nothing.
                 _ => PollFd::from_borrowed_fd(bell, PollFlags::empty()),
             });
-        // what no clock can count to never comes
+        // A time beyond the clock's range never comes.
         let patience = patience.and_then(|patience| Timespec::try_from(patience).ok());
         match poll(&mut watched[..3 + count], patience.as_ref()) {
             Ok(_) => {}
@@ -97,7 +96,7 @@ impl<S: AsFd, D: AsFd> Reactor<'_, S, D> {
         }
         let [device, bell, ear, sockets @ ..] = watched.map(|watched| watched.revents());
         let socket = sockets[..count].iter().fold(PollFlags::empty(), |all, one| all | *one);
-        // An error or hang-up shows as readable: reading it tells what it is.
+        // An error or hang-up counts as readable: the read returns it.
         let readable = PollFlags::IN | PollFlags::ERR | PollFlags::HUP;
         let woken = bell.intersects(readable);
         if woken {

@@ -1,8 +1,8 @@
-//! Routes that lead the peers' addresses into the tunnel, and the tunnel's own datagrams around it.
+//! Routes that lead the peers' addresses into the tunnel, and keep the tunnel's own datagrams outside.
 //!
-//! A prefix that no peer's endpoint lies in is an ordinary route in the main table. A prefix that holds an
-//! endpoint (a default route holds them all) would lead our own datagrams back into the tunnel. It goes to a
-//! table of its own instead, which three rules make everyone use but us:
+//! A prefix without a peer's endpoint is an ordinary route in the main table. A prefix with an endpoint (as a
+//! default route always is) would lead our own datagrams back into the tunnel. It is in a separate table,
+//! which three rules apply to all traffic but ours:
 //!
 //! ```text
 //!  p    lookup main suppress_prefixlength L            what is more specific than the prefix still wins
@@ -10,16 +10,15 @@
 //!  p+2  UDP, from our port                lookup main  changes no route, see below
 //! ```
 //!
-//! `L` is the length of the prefix (0 for a default route; the longest, if there are several). `T` and `p`
-//! follow from the interface's name, and the rules carry a protocol number of ours, so that what a killed
-//! process left behind is known and removed by the next start. The routes need no such care: they go with the
-//! device.
+//! `L` is the length of the prefix (0 for a default route; the longest one of several). `T` and `p` follow
+//! from the interface's name, and the rules carry our protocol number. The next start can thus find and
+//! remove the rules of a killed process. The routes disappear with the device.
 //!
-//! The rules tell our datagrams by their port and not by a mark, because the kernel's reverse-path check
-//! (rp_filter) asks the same rules about what arrives: there it swaps the ports, and finds our port, where a
-//! mark would have to be restored by connection tracking. It only looks at ports when a rule without `iif lo`
-//! needs them, which is what the third rule is there for. `iif lo` keeps hosts behind us from passing by the
-//! tunnel by choosing our port.
+//! The rules recognize our datagrams by their port and not by a mark, because of the kernel's reverse-path
+//! check (rp_filter). It applies the same rules to arriving packets with swapped ports, and so finds our
+//! port; a mark would need connection tracking. It examines ports only if a rule without `iif lo` needs them,
+//! which is the purpose of the third rule. `iif lo` prevents hosts behind us from avoiding the tunnel by
+//! choosing our port.
 
 use crate::Error;
 use crate::netlink::{self, Netlink};
@@ -30,25 +29,25 @@ use rtnetlink::packet_route::rule::{RuleAction, RuleAttribute, RuleFlags, RuleMe
 use rtnetlink::packet_route::{AddressFamily, IpProtocol};
 use std::net::IpAddr;
 
-/// Marks our rules among others' (`ip rule` shows it as `proto`).
+/// Marks our rules (`ip rule` shows it as `proto`).
 const PROTOCOL: RouteProtocol = RouteProtocol::Other(79);
 const FIRST_TABLE: u32 = 47_800_000;
-/// Below this the kernel's own rules for the main table follow, at 32766.
+/// Our first priority. The kernel's own rules for the main table follow at 32766.
 const FIRST_PRIORITY: u32 = 8_000;
 const NAMES: u32 = 6_000;
 const RULES_PER_NAME: u32 = 4;
 
-/// Which prefixes are ordinary routes, and which would swallow an endpoint.
+/// The ordinary prefixes, and those that contain an endpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Plan {
-    /// Go to the main table.
+    /// Prefixes for the main table.
     pub main: Vec<IpNet>,
-    /// Go to a table that our own datagrams do not see.
+    /// Prefixes for a table that our own datagrams do not use.
     pub apart: Vec<IpNet>,
 }
 
 impl Plan {
-    /// Sorts the peers' `allowed_ips`, given their `endpoints`.
+    /// Sorts the peers' `allowed_ips` by their `endpoints`.
     #[must_use]
     pub fn new(allowed_ips: &[IpNet], endpoints: &[IpAddr]) -> Self {
         let mut nets: Vec<IpNet> = allowed_ips.iter().map(IpNet::trunc).collect();
@@ -61,7 +60,7 @@ impl Plan {
     }
 }
 
-/// The numbers that an interface's name leads to.
+/// The numbers that follow from an interface's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Numbers {
     table: u32,
@@ -70,7 +69,7 @@ struct Numbers {
 
 impl Numbers {
     fn of(interface: &str) -> Self {
-        // FNV-1a; what matters is that the next start with this name finds the same numbers
+        // FNV-1a, so that the next start with this name gets the same numbers.
         let hash = interface
             .bytes()
             .fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
@@ -115,7 +114,7 @@ fn rules(family: AddressFamily, numbers: Numbers, suppress: u8, ports: (u16, u16
     ]
 }
 
-/// What was installed. Dropping it takes the rules out; the routes go with the device.
+/// The installed rules and routes. Dropping it removes the rules; the routes disappear with the device.
 pub struct Routes {
     netlink: Netlink,
     rules: Vec<RuleMessage>,
@@ -126,9 +125,9 @@ pub struct Routes {
 }
 
 impl Routes {
-    /// Installs the plan's routes through interface `index`, called `interface`; `ports` are the first and
-    /// the last that our own datagrams come from. TCP connections that go by the routes use
-    /// `congestion_control`. On an error nothing stays but routes that go with the device.
+    /// Installs the plan's routes through interface `index`, called `interface`. `ports` are the first and
+    /// the last source port of our own datagrams. TCP connections on the routes use `congestion_control`.
+    /// After an error only routes remain, which disappear with the device.
     pub fn install(
         netlink: Netlink,
         interface: &str,
@@ -148,7 +147,7 @@ impl Routes {
             let lengths =
                 routes.plan.apart.iter().filter(|net| net.addr().is_ipv4() == is_v4).map(IpNet::prefix_len);
             let Some(suppress) = lengths.max() else { continue };
-            // The rule that leads into the tunnel comes last: until then nothing has changed for anyone.
+            // The rule that leads into the tunnel comes last, so that nothing changes before it.
             let [suppressed, others, by_port] = rules(family, numbers, suppress, ports);
             for rule in [suppressed, by_port, others] {
                 routes.netlink.add_rule(&rule)?;
@@ -164,7 +163,7 @@ impl Routes {
         self.plan.apart.contains(&net).then_some(self.table)
     }
 
-    /// Leads prefixes of the plan into the tunnel.
+    /// Adds the plan's routes of these prefixes.
     pub fn lead(&self, nets: &[IpNet]) -> Result<(), Error> {
         let nets = nets.iter().map(IpNet::trunc);
         let control = self.congestion_control.as_deref();
@@ -172,7 +171,7 @@ impl Routes {
             .try_for_each(|net| self.netlink.add_route(self.index, net, self.table_of(net), control))
     }
 
-    /// Lets prefixes of the plan go the ordinary way. The rules stay, and find no route.
+    /// Removes the plan's routes of these prefixes. The rules stay and find no route.
     pub fn withdraw(&self, nets: &[IpNet]) -> Result<(), Error> {
         let nets = nets.iter().map(IpNet::trunc);
         nets.into_iter().try_for_each(|net| self.netlink.remove_route(self.index, net, self.table_of(net)))
@@ -189,7 +188,7 @@ impl Drop for Routes {
     }
 }
 
-/// Removes what a killed process with this interface name left behind.
+/// Removes the leftovers of a killed process with this interface name.
 fn remove_leftovers(netlink: &Netlink, numbers: Numbers, interface: &str) -> Result<(), Error> {
     for (version, family) in [(IpVersion::V4, AddressFamily::Inet), (IpVersion::V6, AddressFamily::Inet6)] {
         let left: Vec<RuleMessage> =
@@ -197,7 +196,7 @@ fn remove_leftovers(netlink: &Netlink, numbers: Numbers, interface: &str) -> Res
         if left.is_empty() {
             continue;
         }
-        // Routes go with their device: a table with routes has a live owner, whose name leads to our numbers.
+        // Routes disappear with their device. A table with routes thus has a live owner with our numbers.
         if netlink.routes(family)?.iter().any(|route| netlink::table(route) == numbers.table) {
             return Err(Error::TableTaken { table: numbers.table, interface: interface.to_owned() });
         }

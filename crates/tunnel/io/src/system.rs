@@ -1,4 +1,4 @@
-//! Everything a node needs of the machine, set up as a whole or not at all.
+//! The machine's part of a node, set up as a whole or not at all.
 
 use crate::Error;
 use crate::ear::Ear;
@@ -10,7 +10,7 @@ use ipnet::IpNet;
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 
-/// What is to be set up.
+/// Parameters of the set-up.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The TUN device's name.
@@ -23,40 +23,39 @@ pub struct Settings {
     pub routes: bool,
     /// The inner addresses of each peer, in the node's order.
     pub allowed_ips: Vec<Vec<IpNet>>,
-    /// Whether a peer's routes are withdrawn while it is not reachable.
+    /// Whether an unreachable peer's routes are withdrawn.
     pub open_when_down: bool,
-    /// The peers' outer addresses, as far as they are known.
+    /// The peers' known outer addresses.
     pub endpoints: Vec<IpAddr>,
-    /// Where to listen; port 0 lets the system choose.
+    /// The address to listen on; port 0 lets the system choose.
     pub listen: SocketAddr,
-    /// From how many ports datagrams leave: the one that is listened on and those behind it.
+    /// Number of source ports: the listening port and the ones after it.
     pub source_ports: usize,
-    /// Where what is sent to others is heard.
+    /// The interface for overhearing.
     pub overhear: Option<Overhear>,
     /// Whether TCP's maximum segment size is clamped to the MTU.
     pub mss_clamp: bool,
-    /// What TCP connections of this host use that go through the tunnel; the usual one for none.
+    /// Congestion control of this host's TCP connections through the tunnel; `None` for the default.
     pub congestion_control: Option<String>,
 }
 
-/// Where what is sent to others is heard.
+/// Parameters of overhearing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Overhear {
-    /// The interface that is listened on.
+    /// The interface to listen on.
     pub interface: String,
-    /// The ports of other nodes. Our own is listened for besides: a gateway's is mostly that of other
-    /// gateways too.
+    /// The ports of other nodes. Our own port is added, because other gateways usually use it as well.
     pub ports: Vec<u16>,
 }
 
-/// What was set up. Dropping it takes everything out again: rules first, then the device with its addresses
-/// and routes.
+/// The result of the set-up. Dropping it removes everything: first the rules, then the device with its
+/// addresses and routes.
 pub struct System {
-    // the order of the fields is the order in which they are dropped
+    // The fields are dropped in this order.
     pub(crate) routes: Option<Routes>,
-    /// Each peer's, where they come and go.
+    /// Each peer's routes that change with its reachability.
     pub(crate) going_routes: Vec<Vec<IpNet>>,
-    /// The peers that are reachable, where that matters.
+    /// The reachable peers, if reachability matters.
     pub(crate) reachable: BTreeSet<usize>,
     pub(crate) tun: Tun,
     pub(crate) ports: Ports,
@@ -65,10 +64,9 @@ pub struct System {
 }
 
 impl System {
-    /// Sets everything up. On an error nothing stays behind.
+    /// Sets everything up. After an error nothing remains.
     pub fn set_up(settings: &Settings) -> Result<Self, Error> {
-        // The socket comes first: it changes nothing for others, and fails for the reason that is found last
-        // when it comes last.
+        // The socket comes first: it affects no other program, and it has the most frequent errors.
         let ports = Ports::bind(settings.listen, settings.source_ports)?;
         let ear = match &settings.overhear {
             Some(overhear) => {
@@ -90,8 +88,7 @@ impl System {
             None
         };
         let mss_clamp = settings.mss_clamp.then_some(settings.mtu);
-        // They were put in first all the same: what stands in their way is told at once, and not when a peer
-        // comes.
+        // The routes are installed first even so, to report an obstacle now and not at a peer's arrival.
         let going_routes = if settings.open_when_down { settings.allowed_ips.clone() } else { Vec::new() };
         if let Some(routes) = &routes {
             let mut going = going_routes.concat();
@@ -102,7 +99,7 @@ impl System {
         Ok(System { routes, going_routes, reachable: BTreeSet::new(), tun, ports, ear, mss_clamp })
     }
 
-    /// Does what the tunnel's state asks of the routes.
+    /// Updates the routes after a change of the tunnel's state.
     pub(crate) fn follow(&mut self, event: &node::Event) {
         let (index, up) = match event {
             node::Event::Reachable { index, .. } => (*index, true),
@@ -112,8 +109,8 @@ impl System {
         let System { routes: Some(routes), going_routes, reachable, .. } = self else { return };
         let Some(nets) = going_routes.get(index) else { return };
         reachable.remove(&index);
-        // gateways of one operator lead to the same: the first that comes leads there, and the last that goes
-        // withdraws
+        // Gateways of one operator share routes: the first reachable one adds them, and the last one to leave
+        // withdraws them.
         let others: Vec<&Vec<IpNet>> =
             reachable.iter().filter_map(|other| going_routes.get(*other)).collect();
         let alone: Vec<IpNet> =
@@ -126,7 +123,7 @@ impl System {
         }
     }
 
-    /// Where the socket is bound.
+    /// The socket's address.
     #[must_use]
     pub fn local(&self) -> SocketAddr {
         self.ports.local()

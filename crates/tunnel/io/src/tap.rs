@@ -1,8 +1,7 @@
-//! What passes a node, for whoever captures it: packets as the hosts see them, datagrams as the air does, and
-//! what those said before they were sealed.
+//! Capture of a node's traffic: packets as hosts see them, datagrams as on the air, and their plaintext.
 //!
-//! While nobody captures, it costs one comparison a packet. While somebody does, the driver never waits for
-//! him: what he is too slow for is lost to him, and counted.
+//! Without a capture, the cost is one comparison a packet. The driver never waits for the capturing thread.
+//! Packets that it cannot take are lost to the capture, and counted.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,10 +10,10 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::{Duration, SystemTime};
 use wire::unit::{self, Kind, TAG_BYTES};
 
-/// Packets and datagrams that may wait to be captured.
+/// The most packets and datagrams that wait to be captured.
 const WAITING: usize = 4096;
 
-/// What passed.
+/// A captured event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum What {
     /// A packet from the device, for the tunnel.
@@ -23,45 +22,45 @@ pub enum What {
     Delivered,
     /// A datagram to a peer.
     Sent {
-        /// Where it went.
+        /// Its destination.
         to: SocketAddr,
-        /// Which of our ports it left from.
+        /// The index of our source port.
         source_port: usize,
         /// Its traffic class.
         class: u8,
-        /// What it said.
+        /// Its contents before the seal.
         opened: Option<Opened>,
     },
     /// A datagram that arrived.
     Received {
-        /// Where it came from.
+        /// Its sender.
         from: SocketAddr,
         /// The ECN bits of its outer header.
         ecn: u8,
-        /// What it said, if it was believed.
+        /// Its contents, if it was authenticated.
         opened: Option<Opened>,
     },
 }
 
-/// What a sealed unit said.
+/// The contents of a sealed unit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Opened {
-    /// What kind of unit it was.
+    /// The unit's kind.
     pub kind: Kind,
     /// Its header.
     pub header: Vec<u8>,
-    /// What stood inside the seal.
+    /// The plaintext inside the seal.
     pub plaintext: Vec<u8>,
 }
 
-/// Something that passed.
+/// A captured packet or datagram.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Passed {
-    /// Since 1970, as far as this machine knows.
+    /// Time since 1970, by this machine's clock.
     pub at: Duration,
-    /// What it was.
+    /// The kind of event.
     pub what: What,
-    /// The packet, or the UDP payload as it was on the air.
+    /// The packet, or the UDP payload as on the air.
     pub bytes: Vec<u8>,
 }
 
@@ -72,16 +71,16 @@ pub struct Tap {
     lost: Arc<AtomicU64>,
 }
 
-/// The other end. A driver stops tapping when it is dropped.
+/// The other end. Dropping it ends the capture.
 #[derive(Debug)]
 pub struct Captured {
-    /// What passed, in the order of each driver.
+    /// The captured events, in order for each driver.
     pub passed: Receiver<Passed>,
     lost: Arc<AtomicU64>,
 }
 
 impl Captured {
-    /// How much passed that could not be kept.
+    /// Number of events lost to the capture.
     #[must_use]
     pub fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
@@ -97,7 +96,7 @@ pub fn tap() -> (Tap, Captured) {
 }
 
 impl Tap {
-    /// Keeps what passed. `false`: nobody captures any more.
+    /// Passes an event on. Returns `false` if the capture has ended.
     pub(crate) fn keep(&self, what: What, bytes: Vec<u8>) -> bool {
         let at = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         match self.passed.try_send(Passed { at, what, bytes }) {
@@ -111,16 +110,15 @@ impl Tap {
     }
 }
 
-/// Keeps a packet, where somebody captures.
+/// Captures a packet, if a capture is active.
 pub(crate) fn packet(tap: &mut Option<Tap>, what: What, packet: &[u8]) {
     if tap.as_ref().is_some_and(|tap| !tap.keep(what, packet.to_vec())) {
         *tap = None;
     }
 }
 
-/// What `datagram` says, a single unit whose seal has been taken off in place or has not been put on yet;
-/// none if it is no sealed unit. `sealed` is what it is on the air: where both are the same, nobody opened
-/// it.
+/// The contents of `datagram`, a single unit that is opened in place or not yet sealed; `None` if it is no
+/// sealed unit. `sealed` is its form on the air. If both are equal, the unit was not opened.
 pub(crate) fn opened(sealed: &[u8], datagram: &[u8]) -> Option<Opened> {
     let mut rest = sealed;
     let unit = unit::parse(&mut rest).ok().filter(|_| rest.is_empty())?;
@@ -160,7 +158,7 @@ mod tests {
         plain[7..27].fill(1);
         let told = opened(&sealed, &plain).unwrap();
         assert_eq!((told.plaintext, told.header.len()), (vec![1; 20], 7));
-        // before it is sealed it has no tag
+        // Before sealing it has no tag.
         assert_eq!(opened(&sealed, &plain[..27]).unwrap().plaintext, [1; 20]);
         assert_eq!(opened(&[0x11, 0, 0, 1, 5], &[0x11, 0, 0, 1, 6]), None, "a handshake");
         assert_eq!(opened(b"noise", b"noise"), None);

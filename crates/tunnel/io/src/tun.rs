@@ -1,4 +1,4 @@
-//! The TUN device: IP packets from and to the kernel; where it has offloads, many with one system call.
+//! The TUN device: IP packets from and to the kernel. With offloads, one system call carries many.
 
 use crate::Error;
 use crate::netlink::Netlink;
@@ -10,13 +10,13 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use tun_rs::{DeviceBuilder, SyncDevice};
 
-/// The longest name of an interface, in bytes (IFNAMSIZ less the closing zero).
+/// The longest interface name in bytes (IFNAMSIZ without the final zero).
 const NAME_BYTES: usize = 15;
 /// The longest packet or super-segment.
 const PACKET_BYTES: usize = 65_535;
 
-/// A TUN device that is ours while this lives, or one that it is shared with; the kernel removes it, its
-/// addresses and its routes afterwards, also when the process is killed.
+/// A TUN device, owned or shared. At the end of its owners, even if the process is killed, the kernel removes
+/// it with its addresses and routes.
 pub struct Tun {
     device: Arc<SyncDevice>,
     name: String,
@@ -26,13 +26,13 @@ pub struct Tun {
 }
 
 impl Tun {
-    /// Makes the device, gives it its MTU and addresses, and brings it up.
+    /// Creates the device, sets its MTU and addresses, and brings it up.
     pub fn create(netlink: &Netlink, name: &str, mtu: u16, addresses: &[IpNet]) -> Result<Self, Error> {
         if !is_name(name) {
             return Err(Error::InterfaceName(name.to_owned()));
         }
-        // Opening an existing device would join it where it is a persistent TUN, and fail oddly where it is
-        // not.
+        // Opening an existing device would attach to a persistent TUN, and fail with an obscure error
+        // otherwise.
         if netlink.interface(name)?.is_some() {
             return Err(Error::InterfaceTaken(name.to_owned()));
         }
@@ -51,7 +51,7 @@ impl Tun {
         Ok(Tun { device, name: name.to_owned(), index, read, written: Coalescer::default() })
     }
 
-    /// The same device, with buffers of its own: for another thread, say. It lives as long as one of them.
+    /// The same device with its own buffers, for another thread. The device lives as long as one of them.
     #[must_use]
     pub fn share(&self) -> Self {
         Tun {
@@ -75,13 +75,13 @@ impl Tun {
         self.index
     }
 
-    /// Whether the kernel hands over and takes super-segments.
+    /// Whether the kernel sends and accepts super-segments.
     #[must_use]
     pub fn has_offloads(&self) -> bool {
         self.device.tcp_gso()
     }
 
-    /// Hands `each` the packets that one system call gives. `false`: there are none now.
+    /// Passes one system call's packets to `each`. Returns `false` if there are none now.
     pub fn read(&mut self, mut each: impl FnMut(&mut [u8])) -> Result<bool, Error> {
         let count = match self.device.recv(&mut self.read) {
             Ok(count) => count,
@@ -102,8 +102,8 @@ impl Tun {
         Ok(true)
     }
 
-    /// Hands one packet to the kernel, perhaps only with the next [`flush`](Self::flush). The kernel may
-    /// refuse what it is given (the interface is down, the packet is none): that is lost, as on any link.
+    /// Passes one packet to the kernel, at the latest by the next [`flush`](Self::flush). A packet that the
+    /// kernel refuses (interface down, malformed packet) is lost, as on any link.
     pub fn write(&mut self, packet: &[u8]) -> io::Result<()> {
         let Tun { device, written, .. } = self;
         if device.tcp_gso() {
@@ -113,7 +113,7 @@ impl Tun {
         }
     }
 
-    /// Hands the kernel every packet that waits for others.
+    /// Passes every delayed packet to the kernel.
     pub fn flush(&mut self) -> io::Result<()> {
         let Tun { device, written, .. } = self;
         written.flush(|bytes| device.send(bytes).map(drop))
@@ -126,13 +126,13 @@ impl AsFd for Tun {
     }
 }
 
-/// Whether this process may make TUN devices: makes one with a name of the kernel's choice, down and without
+/// Checks the right to create TUN devices: creates one with a name of the kernel's choice, down and without
 /// addresses, and drops it.
 pub fn may_create() -> Result<(), Error> {
     open("").map(drop)
 }
 
-/// Opens a device with offloads, or without where the kernel has none.
+/// Opens a device with offloads, or without if the kernel has none.
 fn open(name: &str) -> Result<SyncDevice, Error> {
     let build = |offload| {
         let mut builder = DeviceBuilder::new().enable(false).with(|builder| {
@@ -155,7 +155,7 @@ fn open(name: &str) -> Result<SyncDevice, Error> {
     })
 }
 
-/// Whether `name` can be an interface's name; a `%` would make the kernel choose a number.
+/// Whether `name` is a valid interface name. With a `%` the kernel would insert a number.
 #[must_use]
 pub fn is_name(name: &str) -> bool {
     !name.is_empty()

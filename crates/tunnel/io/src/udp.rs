@@ -1,8 +1,8 @@
-//! The UDP socket: both families on one port, never fragmented, in batches, with the traffic class on the way
-//! out and the ECN bits on the way in.
+//! The UDP socket: both families on one port, unfragmented, in batches. It sets the traffic class and reads
+//! the ECN bits.
 //!
-//! quinn-udp writes the ECN bits alone and the DSCP as 0. What has a DSCP goes by a system call of its own,
-//! with the whole octet.
+//! quinn-udp sets only the ECN bits, with DSCP 0. A datagram with a DSCP takes a separate system call that
+//! sets the whole octet.
 
 use crate::Error;
 use nix::sys::socket::{ControlMessage, MsgFlags, SockaddrStorage, sendmsg};
@@ -13,26 +13,26 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV6, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::sync::Arc;
 
-/// Receives at most this many rows of datagrams with one system call.
+/// The most rows of datagrams received in one system call.
 const BATCH: usize = 16;
-/// The largest row of datagrams that the kernel hands over as one (UDP GRO).
+/// The largest row of datagrams that the kernel delivers as one (UDP GRO).
 const ROW_BYTES: usize = 65_535;
-/// What may wait to be read. A burst that is longer than this while the process sleeps is lost.
+/// Bytes of the receive buffer. A longer burst is lost while the process sleeps.
 const RECEIVE_BUFFER_BYTES: usize = 2 << 20;
-/// What may wait below us to be sent. Small, because what waits there is out of the node's queue's hands: it
-/// can neither be reordered nor refer to what is confirmed in the meantime.
+/// Bytes of the send buffer. It is small, because the node can no longer reorder packets in it, nor refer in
+/// them to later confirmations.
 const SEND_BUFFER_BYTES: usize = 64 << 10;
 
-/// The DSCP's part of a traffic class (RFC 2474).
+/// The DSCP bits of a traffic class (RFC 2474).
 const DSCP: u8 = 0xfc;
 
 /// One datagram that arrived.
 pub struct Received<'a> {
-    /// From where; an IPv4 address where it is one, also on a socket for both families.
+    /// The sender; an IPv4 address is in IPv4 form even on a socket for both families.
     pub from: SocketAddr,
     /// The ECN bits of the outer header (RFC 3168: 0 not capable, 1 ECT(1), 2 ECT(0), 3 CE).
     pub ecn: u8,
-    /// What it said.
+    /// Its payload.
     pub datagram: &'a mut [u8],
 }
 
@@ -45,7 +45,7 @@ pub struct Udp {
 }
 
 impl Udp {
-    /// Binds to `address`. `[::]` serves both families; on a machine without IPv6 it serves IPv4 alone.
+    /// Binds to `address`. `[::]` serves both families; on a machine without IPv6 it serves only IPv4.
     pub fn bind(address: SocketAddr) -> Result<Self, Error> {
         let socket = match bound(address) {
             Err(error)
@@ -76,7 +76,7 @@ impl Udp {
         Ok(Udp { socket: socket.into(), state: state.into(), local, buffer: vec![0; BATCH * ROW_BYTES] })
     }
 
-    /// The same socket, with a buffer of its own: for another thread, say.
+    /// The same socket with its own buffer, for another thread.
     #[must_use]
     pub fn share(&self) -> Self {
         Udp {
@@ -87,19 +87,19 @@ impl Udp {
         }
     }
 
-    /// Where it is bound, with the port that the system chose if 0 was asked for.
+    /// The socket's address, with the system's choice for port 0.
     #[must_use]
     pub fn local(&self) -> SocketAddr {
         self.local
     }
 
-    /// How many datagrams of one size may share a system call on the way out.
+    /// The most equal-sized datagrams in one sending system call.
     #[must_use]
     pub fn segments(&self) -> usize {
         self.state.max_gso_segments()
     }
 
-    /// Hands what has arrived to `each`, at most one system call's worth. `false`: nothing was there.
+    /// Passes received datagrams to `each`, at most one system call's. Returns `false` if there was none.
     pub fn receive(&mut self, mut each: impl FnMut(Received<'_>)) -> io::Result<bool> {
         let mut meta = [RecvMeta::default(); BATCH];
         let mut rows = self.buffer.chunks_exact_mut(ROW_BYTES);
@@ -122,7 +122,7 @@ impl Udp {
     }
 
     /// Sends `row` to `to`: one datagram, or several of `segment_bytes` each (the last may be shorter), with
-    /// this traffic class in the outer header.
+    /// this outer traffic class.
     pub fn send(&mut self, to: SocketAddr, class: u8, row: &[u8], segment_bytes: usize) -> io::Result<()> {
         let destination = match (self.local, to.ip()) {
             (SocketAddr::V6(_), IpAddr::V4(ip)) => {
@@ -145,11 +145,11 @@ impl Udp {
 }
 
 impl Udp {
-    /// As [`Udp::send`]; `to` is of the socket's family.
+    /// As [`Udp::send`]; `to` has the socket's family.
     fn send_with_dscp(&self, to: SocketAddr, class: u8, row: &[u8], segment_bytes: usize) -> io::Result<()> {
         let segment = u16::try_from(segment_bytes).unwrap_or(u16::MAX);
         let class_v6 = i32::from(class);
-        // the kernel takes IPv4's option for an IPv4 address that is written as an IPv6 one
+        // For an IPv4-mapped IPv6 address the kernel takes IPv4's option.
         let octet = match canonical(to) {
             SocketAddr::V4(_) => ControlMessage::Ipv4Tos(&class),
             SocketAddr::V6(_) => ControlMessage::Ipv6TClass(&class_v6),
@@ -168,7 +168,7 @@ impl AsFd for Udp {
     }
 }
 
-/// An IPv4 address that is written as an IPv6 one, as IPv4. What is IPv6 keeps its scope.
+/// Converts an IPv4-mapped IPv6 address to IPv4. An IPv6 address keeps its scope.
 fn canonical(address: SocketAddr) -> SocketAddr {
     match address {
         SocketAddr::V6(v6) => v6.ip().to_ipv4_mapped().map_or(address, |ip| (ip, v6.port()).into()),
@@ -245,7 +245,7 @@ mod tests {
         }
     }
 
-    /// The traffic class of the next datagram, asked of the kernel and not of what is tested.
+    /// The traffic class of the next datagram, read from the kernel and not by the tested code.
     fn class_of_next(socket: &UdpSocket) -> u8 {
         use nix::sys::socket::{ControlMessageOwned, recvmsg};
         socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
@@ -286,7 +286,7 @@ mod tests {
     #[test]
     fn what_is_too_large_for_the_path_is_refused_and_not_fragmented() {
         let (mut a, b) = (Udp::bind(local(0, false)).unwrap(), Udp::bind(local(0, false)).unwrap());
-        // the loopback device carries 65536 bytes at most
+        // The loopback device carries at most 65536 bytes.
         let error = a.send(b.local(), 0, &[0; 65_530], 65_530).unwrap_err();
         assert_eq!(rustix::io::Errno::from_io_error(&error), Some(rustix::io::Errno::MSGSIZE));
     }

@@ -1,5 +1,5 @@
-//! An ear hears what others say to each other, and nothing else: on a bridge that floods, and on an interface
-//! whose frames are 802.11's.
+//! An ear overhears datagrams between others and nothing else, on a flooding bridge and on an interface with
+//! 802.11 frames.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test may fail by panicking, and waits
 
@@ -17,10 +17,10 @@ use std::time::{Duration, Instant};
 const PORT: u16 = 4780;
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What an ear hands on: from where, and what.
+/// An overheard datagram: sender and payload.
 type Said = (SocketAddr, Vec<u8>);
 
-/// A run, if this machine lets us; says why not.
+/// Starts a run, or prints why this machine cannot.
 fn run() -> Option<Run> {
     let run = Run::begin();
     if let Err(why) = &run {
@@ -34,8 +34,8 @@ fn receive(ear: &mut Ear, into: &mut Vec<Said>) -> bool {
     ear.receive(now, |overheard| into.push((overheard.from, overheard.datagram.to_vec()))).unwrap()
 }
 
-/// Waits for `count` datagrams, and a little for what should not come. The ear asks for the addresses of the
-/// host that it is on.
+/// Waits for `count` datagrams, and a little longer for unexpected ones. The ear reads the addresses of its
+/// host.
 fn hear(host: &Namespace, ear: &mut Ear, count: usize) -> Vec<Said> {
     host.enter(|| hear_here(ear, count)).unwrap()
 }
@@ -52,7 +52,7 @@ fn hear_here(ear: &mut Ear, count: usize) -> Vec<Said> {
     heard
 }
 
-/// A bridge that floods, and on it a gateway, a station, and a third.
+/// A flooding bridge with a gateway, a station and a third host.
 struct Hub {
     gateway: Namespace,
     station: Namespace,
@@ -82,7 +82,7 @@ impl Hub {
         hub
     }
 
-    /// A bridge drops what comes before the kernel has noticed that its ports are up.
+    /// Waits until the bridge forwards: it drops frames before the kernel notices its active ports.
     fn wait_until_it_forwards(&self) {
         let socket = |host: &Namespace, address: &str| {
             let socket = host.enter(|| UdpSocket::bind((address, 9)).unwrap()).unwrap();
@@ -113,13 +113,13 @@ fn a_third_host_hears_what_two_others_say_on_the_port_and_nothing_else() {
     let (mut other, mut third) = (socket(&hub.gateway, 53), socket(&hub.third, PORT));
     let mut ear = hub.third.enter(|| Ear::open("lan", &[PORT]).unwrap()).unwrap();
 
-    // several datagrams that the sender's kernel does not cut, because no device asks for it
+    // Several datagrams that the sender's kernel does not cut, because no device requires it.
     let row: Vec<u8> = (0..2500u32).map(|number| (number % 251) as u8).collect();
     let mut datagram_bytes = 0;
     for (gateway_ip, station_ip, third_ip) in
         [("192.0.2.1", "192.0.2.2", "192.0.2.3"), ("2001:db8::1", "2001:db8::2", "2001:db8::3")]
     {
-        // to and from the third itself, and of another service
+        // Datagrams to and from the third host itself, and of another service.
         third.send(at(gateway_ip, PORT), 0, b"by the third", 100).unwrap();
         gateway.send(at(third_ip, PORT), 0, b"to the third", 100).unwrap();
         other.send(at(station_ip, 5000), 0, b"of another service", 100).unwrap();
@@ -137,7 +137,7 @@ fn a_third_host_hears_what_two_others_say_on_the_port_and_nothing_else() {
         datagram_bytes += (up.len() + row.len() + 1400) as u64;
     }
     let counters = ear.heard().counters;
-    // all the rest was kept out by the kernel
+    // The kernel filtered all others.
     let expected = Counters { frames: counters.frames, datagrams: 10, datagram_bytes, ..Counters::default() };
     assert_eq!(counters, expected);
     assert!(counters.frames <= 10);
@@ -195,7 +195,7 @@ fn an_interface_that_goes_away_is_an_error_once_and_then_silence() {
     assert!(!ear.receive(now, |_| {}).unwrap());
 }
 
-/// A packet of UDP from the host 192.0.2.1.
+/// A UDP packet from host 192.0.2.1.
 fn to(destination: [u8; 4], port: u16, payload: &[u8]) -> Vec<u8> {
     let mut packet = Vec::new();
     let builder = etherparse::PacketBuilder::ipv4([192, 0, 2, 1], destination, 64).udp(port, 5000);
@@ -203,7 +203,7 @@ fn to(destination: [u8; 4], port: u16, payload: &[u8]) -> Vec<u8> {
     packet
 }
 
-/// One that is to be heard.
+/// A packet that must be overheard.
 fn others(payload: &[u8]) -> Vec<u8> {
     to([192, 0, 2, 2], PORT, payload)
 }
@@ -217,12 +217,12 @@ fn what_a_monitor_receives_is_read_through_radiotap_and_802_11() {
     let plain = |packet: &[u8]| monitor::tapped(0, &monitor::data(0x08, 0x02, &[], packet));
     monitor.receives(&plain(&others(b"plain")));
     monitor.receives(&monitor::tapped(0, &monitor::data(0x88, 0x02, &[0, 0], &others(b"with QoS"))));
-    // a check sequence at the end, which is no part of the frame
+    // A frame check sequence at the end, which is not part of the frame.
     let checked = [monitor::data(0x08, 0x02, &[], &others(b"checked")), vec![1, 2, 3, 4]].concat();
     monitor.receives(&monitor::tapped(0x10, &checked));
     let aggregate = monitor::aggregate(&[others(b"first of two"), others(b"second of two")]);
     monitor.receives(&monitor::tapped(0, &aggregate));
-    // what is not to be heard
+    // Frames that must not be overheard.
     monitor.receives(&monitor::tapped(0x40, &monitor::data(0x08, 0x02, &[], &others(b"damaged"))));
     monitor.receives(&monitor::tapped(0, &monitor::data(0x08, 0x42, &[], &others(b"encrypted"))));
     monitor.receives(&plain(&to([192, 0, 2, 9], PORT, b"to this host")));
@@ -241,7 +241,7 @@ fn what_a_monitor_receives_is_read_through_radiotap_and_802_11() {
 #[test]
 fn recordings_of_real_radios_give_what_is_in_them() {
     let Some(run) = run() else { return };
-    // DNS stands for the port: there is no tunnel in the recording
+    // DNS replaces the tunnel's port, because the recording has no tunnel.
     if let Some(frames) = monitor::recorded("wifi-open-bss.pcapng.xz") {
         let (heard, expected, counters) = replay(&run, &frames, &[53]);
         assert!(!expected.is_empty());
@@ -273,7 +273,8 @@ fn vlan_tags_stand_in_no_ones_way() {
     assert_eq!(ear.heard().counters.frames, 3);
 }
 
-/// What an ear hears when a monitor receives these frames; and what is in them by the parsers alone.
+/// The datagrams that an ear overhears when a monitor receives these frames, and those that the parsers alone
+/// find.
 fn replay(run: &Run, frames: &monitor::Frames, ports: &[u16]) -> (Vec<Said>, Vec<Said>, Counters) {
     let monitor = Monitor::make(run, frames.hardware());
     let mut ear = monitor.ear(ports);

@@ -1,9 +1,9 @@
-//! How fast packets are encoded and decoded: 1,400 bytes each, chunks of at least 64 bytes, 2^20 slots.
+//! Speed of encoder and decoder: packets of 1,400 bytes, chunks of at least 64 bytes, 2^20 slots.
 //!
-//! `cargo bench -p overheard-overhear`. Each pass runs a stream through tables that have seen ten times as
-//! many bytes before, addressed to one station, acknowledged at once; what is reported is packet bytes a
-//! second, shims and literals written out. The made streams repeat 0, 50 and 90% of their bytes in stretches
-//! of 4,000 to 60,000 bytes. Beside it the scheme with SHA-1.
+//! `cargo bench -p overheard-overhear`. Each pass runs a stream through tables that hold ten times as many
+//! bytes. All packets are addressed to one station and acknowledged at once. The result is packet bytes a
+//! second, with shims and literals written. The synthetic streams repeat 0, 50 and 90% of their bytes in
+//! stretches of 4,000 to 60,000 bytes. The scheme with SHA-1 runs beside it.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use overhear::boundaries::{Boundaries, Method, MinChunk};
@@ -18,10 +18,10 @@ const PACKET_BYTES: usize = 1400;
 const STREAM_PACKETS: usize = 12_000;
 const STATION: StationId = StationId(1);
 const NOW: Duration = Duration::ZERO;
-/// What the chunks of the SHA-1 scheme may take: as much as 2^20 slots do.
+/// Memory for the chunks of the SHA-1 scheme: as much as 2^20 slots take.
 const CHUNK_BYTES: usize = 256 << 20;
 
-/// A stream that repeats about this share of its bytes, from an earlier part of it.
+/// A stream that repeats about this share of its bytes from an earlier part.
 fn made_stream(percent: u32, packets: usize, seed: u64) -> Vec<u8> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed + u64::from(percent));
     let wanted = packets * PACKET_BYTES;
@@ -59,7 +59,7 @@ fn gateway() -> Gateway {
     gateway
 }
 
-/// Encodes and acknowledges a stream; gives each result to `take`.
+/// Encodes and acknowledges a stream. Passes each result to `take`.
 fn encode(gateway: &mut Gateway, stream: &[u8], mut take: impl FnMut(PacketNumber, &[u8])) {
     let mut air = Vec::with_capacity(2048);
     for packet in stream.chunks_exact(PACKET_BYTES) {
@@ -71,14 +71,14 @@ fn encode(gateway: &mut Gateway, stream: &[u8], mut take: impl FnMut(PacketNumbe
 }
 
 fn codec(criterion: &mut Criterion) {
-    // what tables have seen before
+    // The earlier contents of the tables.
     let earlier = made_stream(0, 10 * STREAM_PACKETS, 99);
     for percent in [0, 50, 90] {
         let stream = made_stream(percent, STREAM_PACKETS, 1);
         let mut group = criterion.benchmark_group(format!("made-{percent}"));
         group.throughput(Throughput::Bytes(stream.len() as u64)).sample_size(10);
 
-        // each pass has the repetition of the stream only, for the one before is overwritten with other bytes
+        // Other bytes overwrite each pass, so the next pass has only the repetition of its stream.
         let (mut encoder, mut pass) = (gateway(), 0u64);
         encode(&mut encoder, &earlier, |_, _| {});
         group.bench_function("encode", |bencher| {
@@ -160,7 +160,7 @@ fn codec(criterion: &mut Criterion) {
     }
 }
 
-/// Cutting alone.
+/// Speed of cutting alone.
 fn boundaries(criterion: &mut Criterion) {
     let stream = made_stream(0, STREAM_PACKETS, 5);
     let mut group = criterion.benchmark_group("boundaries");

@@ -1,8 +1,8 @@
-//! Where a chunk is kept: its own hash says so (REfactor, section 3.1.1).
+//! The slot of a chunk: it follows from the chunk's hash (REfactor, section 3.1.1).
 //!
-//! The hash is keyed by the network's key, so that nobody outside can make chunks that collide. It must be
-//! the same on every machine and in every version that speaks to another, which hashes for tables in memory
-//! do not promise; rapidhash's third version does.
+//! The network's key keys the hash, so outsiders cannot construct collisions. The hash must be equal on all
+//! machines and in all versions that communicate. Hashes for tables in memory do not guarantee that;
+//! rapidhash's third version does.
 
 use highway::{HighwayHash, HighwayHasher, Key};
 use rapidhash::v3::{RapidSecrets, rapidhash_v3_inline};
@@ -12,19 +12,19 @@ use rapidhash::v3::{RapidSecrets, rapidhash_v3_inline};
 pub struct Address(u64);
 
 impl Address {
-    /// All of it.
+    /// All 64 bits.
     pub fn bits(self) -> u64 {
         self.0
     }
 
-    /// The slot among 2^`slot_bits`. With fewer bits it is the low bits of what it is with more.
+    /// The slot among 2^`slot_bits`. A smaller number of bits gives the low bits of the larger slot.
     #[inline]
     #[must_use]
     pub fn slot(self, slot_bits: u8) -> u32 {
         self.0 as u32 & ((1 << slot_bits) - 1)
     }
 
-    /// Bits that have no part in the slot: chunks of one slot that agree in them are most likely the same.
+    /// Bits outside the slot. Chunks of one slot with equal tags are most likely equal.
     #[inline]
     #[must_use]
     pub fn tag(self) -> u32 {
@@ -32,7 +32,7 @@ impl Address {
     }
 }
 
-/// Makes addresses.
+/// Computes addresses under one key.
 #[derive(Clone)]
 pub struct Addresses(RapidSecrets);
 
@@ -43,7 +43,7 @@ impl std::fmt::Debug for Addresses {
 }
 
 impl Addresses {
-    /// Those of the network with this key.
+    /// The addresses of the network with this key.
     #[must_use]
     pub fn new(network_key: &[u8; 32]) -> Self {
         let (words, _) = network_key.as_chunks::<8>();
@@ -57,7 +57,7 @@ impl Addresses {
         Addresses(RapidSecrets { seed: derive(0), secrets: [1, 2, 3, 4, 5, 6, 7].map(derive) })
     }
 
-    /// A chunk's.
+    /// The address of a chunk.
     #[inline]
     #[must_use]
     pub fn of(&self, chunk: &[u8]) -> Address {
@@ -75,7 +75,7 @@ mod tests {
         let chunk: Vec<u8> = (0..100).collect();
         assert_eq!(addresses.of(&chunk), Addresses::new(&[7; 32]).of(&chunk));
         assert_ne!(addresses.of(&chunk), Addresses::new(&[8; 32]).of(&chunk));
-        // what other versions and machines reckon too
+        // Values that other versions and machines compute, too.
         let known = [addresses.of(&chunk).0, addresses.of(b"").0, addresses.of(&[0; 256]).0];
         assert_eq!(known, KNOWN);
     }
@@ -101,7 +101,7 @@ mod tests {
         let mean = f64::from(chunks) / counts.len() as f64;
         let chi_squared: f64 = counts.iter().map(|count| (f64::from(*count) - mean).powi(2) / mean).sum();
         let degrees = counts.len() as f64 - 1.0;
-        // five standard deviations
+        // Five standard deviations.
         assert!((chi_squared - degrees).abs() < 5.0 * (2.0 * degrees).sqrt(), "{chi_squared}");
     }
 }

@@ -6,10 +6,10 @@
 //! content:               | 256 bytes a slot |
 //! ```
 //!
-//! What else its owner notes of a slot's chunk stands in the same record, so that it is waited for once. It
-//! is zeros where another chunk has just been put.
+//! The notes that the owner keeps about a slot's chunk are in the same record, so that one memory access
+//! fetches both. A newly inserted chunk has zero notes.
 //!
-//! Memory is taken when a slot is first written. 2^16 slots come to 17 MB, 2^20 to 276 MB, and the notes.
+//! Memory is taken at the first write to a slot. 2^16 slots take 17 MB and 2^20 take 276 MB, plus the notes.
 
 use crate::address::Address;
 use re::pages::Pages;
@@ -17,7 +17,7 @@ use wire::shim::slots::MAX_CHUNK_BYTES;
 
 /// Bytes of a record without notes.
 pub const HEAD_BYTES: usize = size_of::<u64>();
-/// How much of a slot is fetched whose chunk's length is not known yet.
+/// Bytes of a slot that are fetched before the chunk's length is known.
 pub const USUAL_CHUNK_BYTES: usize = 128;
 const LENGTH_BITS: u32 = 9;
 const MARKED: u64 = 1 << LENGTH_BITS;
@@ -25,12 +25,12 @@ const NAMED: u64 = MARKED << 1;
 const ADDRESSEE_SHIFT: u32 = 24;
 const TAG_SHIFT: u32 = 32;
 
-/// What is known of a slot without looking at its content.
+/// A slot's metadata, without its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Head(u64);
 
 impl Head {
-    /// Bytes of the chunk; 0: the slot is empty.
+    /// Bytes of the chunk; 0 means an empty slot.
     #[inline]
     #[must_use]
     pub fn chunk_bytes(self) -> usize {
@@ -44,21 +44,21 @@ impl Head {
         (self.0 >> TAG_SHIFT) as u32
     }
 
-    /// Different chunks have met here, and none is kept until the cache is flushed.
+    /// Whether different chunks collided here. The slot stays empty until the cache is flushed.
     #[inline]
     #[must_use]
     pub fn is_marked(self) -> bool {
         self.0 & MARKED != 0
     }
 
-    /// A chunk belongs here of which only the name is known yet.
+    /// Whether only the chunk's name is known.
     #[inline]
     #[must_use]
     pub fn is_named(self) -> bool {
         self.0 & NAMED != 0
     }
 
-    /// What was noted of whom the chunk was sent to last.
+    /// The addressee of the chunk's last transmission.
     #[inline]
     #[must_use]
     pub fn addressee(self) -> u8 {
@@ -66,20 +66,20 @@ impl Head {
     }
 }
 
-/// What a slot holds, seen from a chunk that belongs there.
+/// A slot's contents, compared with a chunk of this slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Holds {
     /// Nothing.
     Nothing,
-    /// This very chunk.
+    /// The same chunk.
     Chunk,
     /// Another chunk.
     Another,
-    /// Nothing, and nothing is to be put there.
+    /// A collision mark: nothing is inserted here.
     Mark,
 }
 
-/// The cache, with records of so many bytes: at least [`HEAD_BYTES`].
+/// The cache. A record has `RECORD_BYTES`, at least [`HEAD_BYTES`].
 #[derive(Debug)]
 pub struct SlotCache<const RECORD_BYTES: usize> {
     slot_bits: u8,
@@ -98,7 +98,7 @@ impl<const RECORD_BYTES: usize> SlotCache<RECORD_BYTES> {
         SlotCache { slot_bits, records, contents, marked: 0 }
     }
 
-    /// How many bits a slot has.
+    /// The number of slots is two to this.
     #[inline]
     #[must_use]
     pub fn slot_bits(&self) -> u8 {
@@ -134,14 +134,14 @@ impl<const RECORD_BYTES: usize> SlotCache<RECORD_BYTES> {
         self.record_mut(slot)[..HEAD_BYTES].copy_from_slice(&head.0.to_ne_bytes());
     }
 
-    /// What is noted of a slot's chunk.
+    /// The notes about a slot's chunk.
     #[inline]
     #[must_use]
     pub fn notes(&self, slot: u32) -> &[u8] {
         &self.record(slot)[HEAD_BYTES..]
     }
 
-    /// What is noted of a slot's chunk, to be changed.
+    /// The notes about a slot's chunk, mutable.
     #[inline]
     pub fn notes_mut(&mut self, slot: u32) -> &mut [u8] {
         &mut self.record_mut(slot)[HEAD_BYTES..]
@@ -152,7 +152,7 @@ impl<const RECORD_BYTES: usize> SlotCache<RECORD_BYTES> {
         &self.contents.as_chunks::<MAX_CHUNK_BYTES>().0[slot as usize]
     }
 
-    /// The chunk that a slot holds; none is empty.
+    /// The chunk in a slot; `None` if the slot is empty.
     #[inline]
     #[must_use]
     pub fn chunk(&self, slot: u32) -> Option<&[u8]> {
@@ -160,19 +160,18 @@ impl<const RECORD_BYTES: usize> SlotCache<RECORD_BYTES> {
         (count > 0).then(|| &self.room(slot)[..count])
     }
 
-    /// Waits for what a slot would be compared with, or overwritten by, a chunk of so many bytes. Several
-    /// slots are waited for together, if nothing is done in between that depends on what is read.
+    /// Fetches the memory that a chunk of `chunk_bytes` would be compared with, or written to. Accesses to
+    /// several slots overlap, if nothing between them depends on the result.
     #[inline]
     #[must_use]
     pub fn fetch(&self, slot: u32, chunk_bytes: usize) -> u8 {
         let room = self.room(slot);
-        // two lines and the last one, without a branch that would be mispredicted; the fourth comes with the
-        // third
+        // Two lines and the last one, without a branch; the hardware fetches the fourth with the third.
         let last = chunk_bytes.saturating_sub(1) % MAX_CHUNK_BYTES;
         room[0] ^ room[64] ^ room[last] ^ self.head(slot).addressee()
     }
 
-    /// What a chunk's slot holds.
+    /// The contents of a chunk's slot, compared with the chunk.
     #[inline]
     #[must_use]
     pub fn holds(&self, address: Address, chunk: &[u8]) -> Holds {
@@ -189,7 +188,7 @@ impl<const RECORD_BYTES: usize> SlotCache<RECORD_BYTES> {
         }
     }
 
-    /// Puts a chunk of at most [`MAX_CHUNK_BYTES`] into its slot, in place of what was there.
+    /// Inserts a chunk of at most [`MAX_CHUNK_BYTES`] into its slot; it overwrites the slot.
     #[inline]
     pub fn put(&mut self, address: Address, chunk: &[u8]) {
         let slot = address.slot(self.slot_bits);
@@ -199,16 +198,15 @@ impl<const RECORD_BYTES: usize> SlotCache<RECORD_BYTES> {
             .copy_from_slice(chunk);
     }
 
-    /// Notes that a chunk with this tag stands in the slot at somebody else, in place of what was here. Its
-    /// bytes are not known; whoever comes by with them can [`supply`](Self::supply) them.
+    /// Notes that another node has a chunk with this tag in the slot; it overwrites the slot. The bytes are
+    /// unknown until [`supply`](Self::supply) adds them.
     pub fn name(&mut self, slot: u32, tag: u32) {
         self.marked -= usize::from(self.head(slot).is_marked());
         self.record_mut(slot).fill(0);
         self.set_head(slot, Head(u64::from(tag) << TAG_SHIFT | NAMED));
     }
 
-    /// Gives a chunk its bytes that was only [named](Self::name), if it is this one. What is noted of it
-    /// stays.
+    /// Adds the bytes of a chunk that was only [named](Self::name), if the tag matches. Its notes stay.
     #[inline]
     pub fn supply(&mut self, address: Address, chunk: &[u8]) {
         let slot = address.slot(self.slot_bits);
@@ -220,21 +218,21 @@ impl<const RECORD_BYTES: usize> SlotCache<RECORD_BYTES> {
         }
     }
 
-    /// Notes whom a slot's chunk was sent to.
+    /// Notes the addressee of a slot's chunk.
     #[inline]
     pub fn note_addressee(&mut self, slot: u32, addressee: u8) {
         let head = self.head(slot).0 & !(0xff << ADDRESSEE_SHIFT) | u64::from(addressee) << ADDRESSEE_SHIFT;
         self.set_head(slot, Head(head));
     }
 
-    /// Marks a slot in which two chunks have met.
+    /// Marks a slot in which two chunks collided.
     pub fn mark(&mut self, slot: u32) {
         self.marked += usize::from(!self.head(slot).is_marked());
         self.record_mut(slot).fill(0);
         self.set_head(slot, Head(MARKED));
     }
 
-    /// By how many of the slots are marked, of all.
+    /// The share of marked slots among all slots.
     #[must_use]
     pub fn marked_share(&self) -> f64 {
         self.marked as f64 / (1u64 << self.slot_bits) as f64

@@ -1,20 +1,21 @@
-//! Emptying the caches where collisions mark slots (REfactor, section 3.3), in three phases: the gateway asks
-//! for it, stations empty their caches and acknowledge, and when most have, the gateway empties its own.
+//! Flushes of the caches where collisions mark slots (REfactor, section 3.3). A flush has three phases: the
+//! gateway requests it, stations empty their caches and acknowledge, and after most acknowledgments the
+//! gateway empties its own cache.
 //!
-//! Meanwhile it keeps no chunks and removes none. Stations that did not acknowledge are asked again, and
-//! until they have, nothing is removed for them.
+//! During a flush the gateway stores and removes no chunks. It repeats the request to stations without
+//! acknowledgment, and removes nothing for them until they acknowledge.
 
 use std::time::Duration;
 
-/// How long the gateway waits for acknowledgments before it asks again.
+/// Time without acknowledgment after which the gateway repeats the request.
 pub const ASK_AGAIN_AFTER: Duration = Duration::from_millis(100);
 
-/// Which of these comes first makes a gateway flush the caches.
+/// Conditions for a flush; the first one that is met starts it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FlushAfter {
-    /// Bytes of packets since the last flush. The paper finds 200 to 300 MB to serve well.
+    /// Bytes of packets since the last flush. The paper recommends 200 to 300 MB.
     pub traffic_bytes: u64,
-    /// By how many of all slots are marked.
+    /// Share of marked slots among all slots.
     pub marked_share: f64,
 }
 
@@ -24,7 +25,7 @@ impl Default for FlushAfter {
     }
 }
 
-/// Where the gateway is with it.
+/// The gateway's state of a flush.
 #[derive(Debug, Default)]
 pub(crate) struct Flush {
     number: u32,
@@ -39,12 +40,12 @@ impl Flush {
         self.runs
     }
 
-    /// The number of the last flush that was begun.
+    /// The number of the last flush that began.
     pub(crate) fn number(&self) -> u32 {
         self.number
     }
 
-    /// A packet was sent.
+    /// Counts a sent packet.
     pub(crate) fn count(&mut self, packet_bytes: usize) {
         self.traffic_bytes += packet_bytes as u64;
     }
@@ -58,7 +59,7 @@ impl Flush {
         true
     }
 
-    /// Whether the stations that have not acknowledged are to be asked now.
+    /// Whether the gateway now requests the flush of stations without acknowledgment.
     pub(crate) fn asks(&mut self, now: Duration) -> bool {
         let asks = self.asked_at.is_none_or(|at| now.saturating_sub(at) >= ASK_AGAIN_AFTER);
         if asks {
@@ -67,7 +68,7 @@ impl Flush {
         asks
     }
 
-    /// Most have acknowledged.
+    /// Ends the flush after most stations acknowledged.
     pub(crate) fn ends(&mut self) {
         self.runs = false;
     }

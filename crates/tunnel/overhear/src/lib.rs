@@ -1,28 +1,25 @@
-//! What stations have overheard is not sent to them again (Shen, Gember, Anand, Akella, "REfactor-ing Content
-//! Overhearing to Improve Wireless Performance", MobiCom 2011), for one gateway and its stations.
+//! Content that stations have overheard is not sent to them again (Shen, Gember, Anand, Akella, "REfactor-ing
+//! Content Overhearing to Improve Wireless Performance", MobiCom 2011), for one gateway and its stations.
 //!
-//! A packet is cut into chunks ([`boundaries`]). A chunk's own hash says in which slot of a cache it is kept
-//! ([`address`], [`cache`]), so that whoever hears it, addressee or not, keeps it at the same place, and the
-//! slot's number can stand for it. The [`Gateway`] knows what its stations have ([`knowledge`]), decides by a
-//! model of air time what to remove ([`removal`]), and answers requests for what a station lacked after all.
-//! The [`Station`] puts packets together again and learns from all it hears. What stood beside a chunk that
-//! is removed, and stands there again, is removed with it though it is cut otherwise this time, in steps of
-//! the smallest chunk (`references`).
+//! A packet is cut into chunks ([`boundaries`]). A chunk's hash determines its cache slot ([`address`],
+//! [`cache`]). Every listener, addressee or not, stores it in that slot, so the slot's number can replace it.
+//! The [`Gateway`] knows its stations' chunks ([`knowledge`]), decides by a model of air time which ones to
+//! remove ([`removal`]), and answers requests for missing ones. The [`Station`] restores packets and learns
+//! from all packets that it hears. The neighbours of a removed chunk are removed with it if they repeat, even
+//! at other cuts, in steps of the smallest chunk (`references`).
 //!
-//! What is encoded is whatever bytes the caller wants cut, as a rule a transport payload: headers, which
-//! differ from packet to packet, would only shift the first boundaries. The caller carries them beside.
+//! The caller chooses the bytes to encode, usually a transport payload. Headers differ from packet to packet
+//! and would only shift the first boundaries, so the caller carries them separately.
 //!
-//! A gateway hears other senders, too: neighbours' transmissions and what it is to pass on
-//! ([`Gateway::hear`]). Who has that follows from the path it took and from what stations say. Gateways that
-//! do not hear each other name chunks to one another over the wire ([`NamedChunk`], [`neighbourhood`]): a
-//! name without bytes is enough, for whoever refers to a chunk has its bytes in the very packet from which it
-//! removes it.
+//! A gateway also hears other senders: neighbours' transmissions and packets that it relays
+//! ([`Gateway::hear`]). The nodes that have such a packet follow from its path and from stations' reports.
+//! Gateways that do not hear each other name chunks over the wire ([`NamedChunk`], [`neighbourhood`]). A name
+//! without bytes suffices, because the packet from which a gateway removes a chunk has its bytes.
 //!
-//! Restored bytes are the right ones or none: a MAC under the pairwise key stands in every packet from which
-//! anything was removed. A slot in which station and gateway hold different chunks is thus a miss like any
-//! other.
+//! Restored bytes are correct, or there are none: every packet with removed bytes has a MAC under the
+//! pairwise key. If station and gateway have different chunks in a slot, that is a miss like any other.
 //!
-//! Nothing here asks for the time (it is an argument, counted from any start) or for randomness.
+//! This crate asks for neither time nor randomness. Time is an argument, counted from any start.
 
 #![forbid(unsafe_code)]
 

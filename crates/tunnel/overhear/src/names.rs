@@ -1,4 +1,4 @@
-//! Who and what is spoken of.
+//! Names of stations and packets.
 
 use std::time::Duration;
 
@@ -6,21 +6,22 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StationId(pub u8);
 
-/// What a gateway sent, counted from 0: encoded packets and chunk replies alike, whomever they are for.
+/// Number of a gateway's transmission, from 0. Encoded packets and chunk replies to all addressees share the
+/// numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct PacketNumber(pub u64);
 
-/// What a transmission to a station takes of the air (REfactor, section 3.2.2).
+/// Air time of a transmission to a station (REfactor, section 3.2.2).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AirTime {
-    /// For a packet, however long (t_h).
+    /// Fixed part of each packet (t_h).
     pub header: Duration,
-    /// For each of its bytes (t_b).
+    /// Seconds of each byte (t_b).
     pub per_byte_seconds: f64,
 }
 
 impl AirTime {
-    /// What the paper measured for a packet (290 µs), and eight bits a byte.
+    /// The paper's measured fixed part (290 µs), and eight bits a byte.
     #[must_use]
     pub fn of_rate(rate_bits_per_second: u64) -> Self {
         AirTime {
@@ -29,7 +30,7 @@ impl AirTime {
         }
     }
 
-    /// Of a packet of so many bytes, in seconds.
+    /// Air time of a packet of `bytes` bytes, in seconds.
     #[must_use]
     pub fn of_packet_seconds(&self, bytes: f64) -> f64 {
         self.header.as_secs_f64() + bytes * self.per_byte_seconds

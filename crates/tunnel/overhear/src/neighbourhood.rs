@@ -1,21 +1,21 @@
-//! Gateways of one operator, whose stations hear several of them (REfactor, sections 2.2.2 and 3.4).
+//! Gateways of one operator whose stations hear several of them (REfactor, sections 2.2.2 and 3.4).
 //!
 //! ```text
 //! station ─ reports ─▶ its gateway ─ Overhears, Heard ─▶ neighbour: notes what it heard there
 //!                                  ◀─ Named ──────────── and names the chunks
 //! ```
 //!
-//! A station tells its own gateway what it overheard of others. That gateway tells each of those that the
-//! station overhears it and at which rate it sends to it, from time to time, and which packets it heard. The
-//! neighbour notes it like a station of its own, in a column of its own, and names the chunks in question
-//! back. What is not said again ages out: a neighbour that dies, or starts again, costs what it knew and
-//! nothing else. So does one that lies ([`crate::Gateway::learn_named`]).
+//! A station reports the packets of other gateways to its own gateway. From time to time that gateway tells
+//! each of the others that the station overhears it, at which rate the station is sent to, and which packets
+//! it heard. The neighbour notes the station in a column of its own, and names the chunks back. Notes that
+//! are not repeated expire. A failed or restarted neighbour therefore costs only its knowledge, and so does
+//! one that lies ([`crate::Gateway::learn_named`]).
 //!
-//! Relays have their stations in common, and each of them gets those's reports itself. They tell each other
-//! which stations are members, and each names, unasked, what those have of it ([`Neighbourhood::of_relay`]).
+//! Relays have their stations in common, and each relay receives their reports itself. They tell each other
+//! their members, and each one names the members' chunks unasked ([`Neighbourhood::of_relay`]).
 //!
-//! A neighbour is only believed about stations that are not associated here, and only about those of its own;
-//! its messages come over a channel that says for certain who sent them.
+//! A neighbour is believed only about its own stations that are not associated here. Its messages come over a
+//! channel that authenticates the sender.
 
 use crate::gateway::Gateway;
 use crate::names::{AirTime, PacketNumber, StationId};
@@ -27,23 +27,24 @@ use wire::named_chunks::{self, NamedChunk, NamedChunks};
 use wire::neighbours::{MAX_BITMAP_BYTES, Message, Said, StationName, heard};
 use wire::number::{SEQUENCE_BITS, widen};
 
-/// Another gateway, by the number that its channel has here.
+/// Another gateway, by the number of its channel here.
 pub type Neighbour = u16;
 
 /// Bounds and times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
-    /// Stations of other gateways that are noted at most.
+    /// The most stations of other gateways.
     pub foreign_stations: usize,
-    /// How often it is said that a station overhears.
+    /// Interval of the messages that a station overhears a neighbour.
     pub say_every: Duration,
-    /// After so long without that, a station of another gateway is forgotten.
+    /// Time without such a message after which a station of another gateway is forgotten.
     pub forget_after: Duration,
-    /// How often chunks are named.
+    /// Interval of names of chunks.
     pub name_every: Duration,
-    /// Messages that wait to be sent; beyond that the oldest is dropped.
+    /// The most messages that wait; beyond that the oldest one is dropped.
     pub waiting_messages: usize,
-    /// Chunks that are named in one message at most, but for those of one packet: at most 6 bytes each.
+    /// The most chunks named in one message, except that one packet's chunks stay together. A chunk takes at
+    /// most 6 bytes.
     pub chunks_a_message: usize,
 }
 
@@ -60,12 +61,12 @@ impl Default for Settings {
     }
 }
 
-/// A station of this gateway's that overhears others.
+/// A station of this gateway that overhears others.
 #[derive(Debug)]
 struct Own {
     id: StationId,
     rate_kilobits_per_second: u32,
-    /// Which, and when that is to be said again; after a while without a report it is not.
+    /// The overheard neighbours, and the time of the next message to each. Without reports the messages end.
     overhears: BTreeMap<Neighbour, Overheard>,
 }
 
@@ -75,14 +76,14 @@ struct Overheard {
     reported_at: Duration,
 }
 
-/// A station of another gateway's that overhears this one.
+/// A station of another gateway that overhears this one.
 #[derive(Debug)]
 struct Foreign {
     id: StationId,
     said_at: Duration,
 }
 
-/// What is known of the other gateways and their stations.
+/// Knowledge about other gateways and their stations.
 #[derive(Debug)]
 pub struct Neighbourhood {
     settings: Settings,
@@ -90,26 +91,26 @@ pub struct Neighbourhood {
     slot_bits: u8,
     own: BTreeMap<StationName, Own>,
     foreign: BTreeMap<(Neighbour, StationName), Foreign>,
-    /// The neighbours' boots, as they said them last.
+    /// The neighbours' latest boots.
     boots: BTreeMap<Neighbour, u32>,
-    /// The other relays, where this is one.
+    /// The other relays, if this is a relay.
     relays: Vec<Neighbour>,
-    /// Which of this relay's stations are members of another one's, too, and when it said so.
+    /// This relay's stations that are also members of another relay, and the time of its message.
     common: BTreeMap<(Neighbour, StationName), Duration>,
-    /// When the other relays are told again who is a member here.
+    /// The time of the next message to relays about members here.
     say_at: Duration,
     name_at: Duration,
     messages: VecDeque<(Neighbour, Vec<u8>)>,
     named: Vec<NamedChunk>,
 }
 
-/// The most messages that name a station's chunks at once; the rest has time until the next turn.
+/// The most messages that name a station's chunks at once; the rest waits for the next turn.
 const MOST_MESSAGES_A_STATION: usize = 32;
 /// The most neighbours.
 const MOST_NEIGHBOURS: usize = 64;
 
 impl Neighbourhood {
-    /// For a gateway whose cache has 2^`slot_bits` slots. `boot` is to differ from one start to the next.
+    /// The neighbourhood of a gateway with 2^`slot_bits` slots. `boot` must differ at each start.
     #[must_use]
     pub fn new(settings: Settings, boot: u32, slot_bits: u8) -> Self {
         Neighbourhood {
@@ -128,31 +129,31 @@ impl Neighbourhood {
         }
     }
 
-    /// The same for a relay, whose stations may be members of these other relays' groups, too.
+    /// The neighbourhood of a relay whose stations may be members of these other relays, too.
     #[must_use]
     pub fn of_relay(settings: Settings, boot: u32, slot_bits: u8, relays: &[Neighbour]) -> Self {
         Neighbourhood { relays: relays.to_vec(), ..Neighbourhood::new(settings, boot, slot_bits) }
     }
 
-    /// How many of this relay's stations are members of that one's group, too.
+    /// Number of this relay's stations that are also members of `relay`.
     #[must_use]
     pub fn common_stations_with(&self, relay: Neighbour) -> usize {
         self.common.range((relay, 0)..=(relay, u64::MAX)).count()
     }
 
-    /// How many stations of others are noted.
+    /// Number of other gateways' stations.
     #[must_use]
     pub fn foreign_stations(&self) -> usize {
         self.foreign.len()
     }
 
-    /// How many of this neighbour's stations overhear this gateway.
+    /// Number of this neighbour's stations that overhear this gateway.
     #[must_use]
     pub fn foreign_stations_of(&self, neighbour: Neighbour) -> usize {
         self.foreign.range((neighbour, 0)..=(neighbour, u64::MAX)).count()
     }
 
-    /// A station has associated here. Whatever another gateway said of it before is not believed any more.
+    /// Notes a station that associated here. Earlier messages of other gateways about it are void.
     pub fn add_station(
         &mut self,
         gateway: &mut Gateway,
@@ -171,7 +172,7 @@ impl Neighbourhood {
         self.own.insert(name, Own { id, rate_kilobits_per_second, overhears: BTreeMap::new() });
     }
 
-    /// A station has left.
+    /// Notes that a station has left.
     pub fn remove_station(&mut self, name: StationName) {
         let Some(own) = self.own.remove(&name) else { return };
         for neighbour in own.overhears.into_keys() {
@@ -179,8 +180,7 @@ impl Neighbourhood {
         }
     }
 
-    /// A station of this gateway's reports which packets it heard of a neighbour that says this boot in its
-    /// frames.
+    /// Notes a report by one of this gateway's stations about packets of a neighbour with this boot.
     pub fn record_report(
         &mut self,
         name: StationName,
@@ -218,11 +218,11 @@ impl Neighbourhood {
         self.messages.push_back((to, message));
     }
 
-    /// Takes a message of a neighbour's.
+    /// Handles a neighbour's message.
     ///
     /// # Errors
     ///
-    /// When it is none; nothing changes then.
+    /// If it is malformed; nothing changes then.
     pub fn handle_message(
         &mut self,
         gateway: &mut Gateway,
@@ -242,7 +242,7 @@ impl Neighbourhood {
                 self.note_foreign(gateway, key, rate_kilobits_per_second, now);
             }
             Said::Heard { boot, newest, bitmap } if boot == self.boot => {
-                // a station tells the low bits, and its gateway knows no more
+                // A station reports the low bits, and its gateway knows only these.
                 let next = gateway.next_number().0;
                 let newest = widen(newest & ((1 << SEQUENCE_BITS) - 1), SEQUENCE_BITS, next);
                 if let Some(foreign) = self.foreign.get(&key).filter(|_| newest < next) {
@@ -250,11 +250,11 @@ impl Neighbourhood {
                         .for_each(|number| gateway.record_overheard(foreign.id, PacketNumber(number)));
                 }
             }
-            // of numbers before this gateway's start nothing is known
+            // Numbers before this gateway's start are unknown.
             Said::Heard { .. } => {}
             Said::Named(_) => {
-                // only what the neighbour was told that the station hears there, or that is said of a member
-                // of both relays
+                // Accepts only chunks of a station that the neighbour was told about, or of a common member
+                // of both relays.
                 let is_common = self.common.contains_key(&key);
                 let own = self.own.get(&message.station);
                 let own = own.filter(|own| is_common || own.overhears.contains_key(&from));
@@ -266,13 +266,13 @@ impl Neighbourhood {
             Said::Has if self.relays.contains(&from) && self.own.contains_key(&message.station) => {
                 self.common.insert(key, now);
             }
-            // whoever drives this sees to where stations are and to keys
+            // The driver handles locations of stations and keys.
             Said::Has | Said::Group(_) => {}
         }
         Ok(())
     }
 
-    /// A neighbour that has started again knows nothing, and its stations associate anew.
+    /// Notes a neighbour's boot. After a restart it knows nothing, and its stations associate again.
     fn note_boot(&mut self, gateway: &mut Gateway, from: Neighbour, boot: u32) {
         if self.boots.len() >= MOST_NEIGHBOURS && !self.boots.contains_key(&from) {
             return;
@@ -284,7 +284,7 @@ impl Neighbourhood {
         of_it.into_iter().for_each(|key| self.forget(gateway, key));
         self.common.retain(|(neighbour, _), _| *neighbour != from);
         self.say_at = Duration::ZERO;
-        // it is told at once who overhears it
+        // Its overhearing stations are announced at once.
         for overheard in self.own.values_mut().filter_map(|own| own.overhears.get_mut(&from)) {
             overheard.say_at = Duration::ZERO;
         }
@@ -312,7 +312,7 @@ impl Neighbourhood {
             air_time: AirTime::of_rate(rate_bits_per_second),
             mac_key: None,
         };
-        // names from the top: stations of this gateway's own are numbered from below
+        // Numbers from the top, because this gateway's own stations are numbered from the bottom.
         let is_free = |id: &StationId| !gateway.is_associated(*id);
         let Some(id) = (0..=u8::MAX).rev().map(StationId).find(is_free) else { return };
         if gateway.join(id, association, now).is_ok() {
@@ -328,7 +328,7 @@ impl Neighbourhood {
         }
     }
 
-    /// Does what is due: names chunks, says again who overhears, and forgets what was not said again.
+    /// Does the due work: names chunks, announces overhearing stations, and drops expired notes.
     pub fn handle_timeout(&mut self, gateway: &mut Gateway, now: Duration) {
         let forget_after = self.settings.forget_after;
         let old: Vec<_> = self
@@ -357,7 +357,7 @@ impl Neighbourhood {
         }
     }
 
-    /// Tells the other relays who is a member here, and forgets what they have not said again.
+    /// Announces members to the other relays, and drops expired members.
     fn say_to_relays(&mut self, now: Duration) {
         let (own, forget_after) = (&self.own, self.settings.forget_after);
         self.common.retain(|(_, name), said_at| *said_at + forget_after > now && own.contains_key(name));
@@ -371,10 +371,11 @@ impl Neighbourhood {
         }
     }
 
-    /// The stations of which chunks are named, and to whom.
+    /// The stations whose chunks are named, with the receivers of the names.
     fn named_to(&self) -> Vec<(Vec<Neighbour>, StationName, StationId)> {
         let foreign = self.foreign.iter().map(|((to, name), foreign)| (vec![*to], *name, foreign.id));
-        // a relay's own, also where no other one has it: what is not taken now is old when one does
+        // A relay's own stations as well, even if no other relay has them: untaken news would be old by the
+        // time one does.
         let own = self.own.iter().filter(|_| !self.relays.is_empty()).map(|(name, own)| {
             let others = self.relays.iter().filter(|relay| self.common.contains_key(&(**relay, *name)));
             (others.copied().collect(), *name, own.id)
@@ -400,13 +401,12 @@ impl Neighbourhood {
         self.named = named;
     }
 
-    /// The next message, and to whom.
+    /// The next message and its receiver.
     pub fn poll_message(&mut self) -> Option<(Neighbour, Vec<u8>)> {
         self.messages.pop_front()
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) wants to be called; none while there is nobody to speak
-    /// to.
+    /// Time of the next call of [`handle_timeout`](Self::handle_timeout); `None` without neighbours.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Duration> {
         let to_say =

@@ -1,71 +1,69 @@
-//! What stands for chunks in a packet, and what of their neighbours is referred to beside them (beyond the
-//! paper).
+//! References of a packet to chunks and to their neighbours (beyond the paper).
 //!
-//! Content that repeats under another cut does not end where its chunks do: in the packet's first and last
-//! stretch of it stand parts of chunks, and until the boundaries fall alike again, chunks that were never cut
-//! so. What stands before and behind a chunk that is referred to is therefore compared with what stood there
-//! when it was seen. Chunks that agree are referred to as they are, whatever the packet's own boundaries; of
-//! the last one that agrees only in part, its beginning, and of the first one its end.
+//! A repetition under another cut does not end at chunk boundaries. Its first and last stretches in the
+//! packet are parts of chunks, and its first chunks are new until the cuts agree. The bytes before and behind
+//! a referenced chunk are therefore compared with its earlier neighbours. Chunks that agree are referred to
+//! as a whole, at any boundary of the packet. Of a chunk that agrees in part, the beginning or the end is
+//! referred to.
 //!
-//! Sizes betray content: whoever may have a packet sent to one station and sees how much of it was removed
-//! learns whether another was sent the same (the packet's rest may be known, and so all but few bytes of a
-//! chunk). What is guessed so is a whole number of smallest chunks, counted from a boundary that the guess
-//! has no part in: parts are multiples of the smallest chunk, and stand beside a chunk that agreed. To learn
-//! the bytes behind one that was guessed, so many more must be guessed at once; there is no going on byte by
-//! byte.
+//! Sizes reveal content. An attacker who sends a packet to a station and sees the removed bytes learns
+//! whether another station received the same bytes. The rest of the packet may be known, and so may all but a
+//! few bytes of a chunk. A guess here covers a whole number of smallest chunks, counted from a boundary
+//! outside the guess. Parts are multiples of the smallest chunk, beside a chunk that agreed. The bytes behind
+//! a correct guess again need a guess of that size, so no guess advances byte by byte.
 
 use re::extent::{common_prefix, common_suffix};
 use std::ops::Range;
 use wire::shim::slots::{PART_BYTES, Part, Run};
 
-/// Bytes of a packet that a chunk's, or a part of it, stand for.
+/// Bytes of a packet that a chunk, or a part of it, replaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reference {
-    /// Where in the packet.
+    /// Range in the packet.
     pub range: Range<usize>,
-    /// Where the chunk is kept.
+    /// Slot of the chunk.
     pub chunk: u32,
-    /// Which of its bytes.
+    /// The part of its bytes.
     pub part: Part,
 }
 
 impl Reference {
-    /// To a whole chunk.
+    /// A reference to a whole chunk.
     pub fn to_whole(range: Range<usize>, chunk: u32) -> Self {
         Reference { range, chunk, part: Part::Whole }
     }
 }
 
-/// What is remembered of chunks' surroundings: a hint, for what is said to stand beside a chunk is compared.
+/// Neighbours of chunks. They are hints, so the caller compares bytes.
 pub trait Surroundings {
-    /// What stood before a chunk.
+    /// The chunk before this one.
     fn before(&self, chunk: u32) -> Option<u32>;
-    /// What stood behind it.
+    /// The chunk behind this one.
     fn behind(&self, chunk: u32) -> Option<u32>;
-    /// A chunk's bytes; none if it is kept no longer.
+    /// A chunk's bytes; empty if it is no longer stored.
     fn bytes(&self, chunk: u32) -> &[u8];
-    /// Waits for the memory of all that. Several chunks are waited for together, if nothing is done in
-    /// between that depends on what is read.
+    /// Fetches the memory of all that. Accesses to several chunks overlap, if nothing between them depends on
+    /// the result.
     fn fetch(&self, chunk: u32) -> u8;
 }
 
-/// Grows references to whole chunks, which stand in the packet's order, into the gaps between them, with what
-/// `allows` for a chunk and so many bytes of it.
+/// Extends references to whole chunks, in the packet's order, into the gaps between them, where `allows`
+/// permits it.
 pub struct Grower<'a, S, A> {
     /// The packet.
     pub packet: &'a [u8],
-    /// What is remembered of chunks' surroundings.
+    /// Neighbours of chunks.
     pub seen: &'a S,
-    /// Parts are multiples of it, itself one of [`PART_BYTES`].
+    /// Unit of parts; one of [`PART_BYTES`].
     pub smallest_bytes: usize,
-    /// Whether a chunk may be referred to, and so many bytes of it.
+    /// Whether a reference to this many bytes of a chunk is allowed.
     pub allows: A,
-    /// Sum of what was looked at only to have it near.
+    /// Sum of prefetched bytes, so that the prefetches are not optimized away.
     pub fetched: u8,
 }
 
 impl<S: Surroundings, A: FnMut(u32, usize) -> bool> Grower<'_, S, A> {
-    /// Appends the references and what they grew by, in the packet's order.
+    /// Appends the references and their extensions, in the packet's order.
     pub fn grow(&mut self, references: &[Reference], out: &mut Vec<Reference>) {
         let mut from = 0;
         for (index, reference) in references.iter().enumerate() {
@@ -96,7 +94,7 @@ impl<S: Surroundings, A: FnMut(u32, usize) -> bool> Grower<'_, S, A> {
         }
     }
 
-    /// What of `gap` stood behind a chunk; says where the gap begins now.
+    /// Extends into `gap` by the chunks behind `chunk`. Returns the new start of the gap.
     fn forwards(&mut self, mut chunk: u32, gap: Range<usize>, out: &mut Vec<Reference>) -> usize {
         let mut from = gap.start;
         while gap.end - from >= self.smallest_bytes
@@ -118,7 +116,7 @@ impl<S: Surroundings, A: FnMut(u32, usize) -> bool> Grower<'_, S, A> {
         from
     }
 
-    /// What of `gap` stood before a chunk.
+    /// Extends into `gap` by the chunks before `chunk`.
     fn backwards(&mut self, mut chunk: u32, gap: Range<usize>, out: &mut Vec<Reference>) {
         let (mut to, first) = (gap.end, out.len());
         while to - gap.start >= self.smallest_bytes
@@ -140,7 +138,7 @@ impl<S: Surroundings, A: FnMut(u32, usize) -> bool> Grower<'_, S, A> {
         out[first..].reverse();
     }
 
-    /// What is referred to of a chunk that agrees in so many of its bytes.
+    /// The part of a chunk that agrees in `agreeing` bytes, and its length.
     fn part(&self, agreeing: usize, of_bytes: usize, part: fn(u8) -> Part) -> Option<(Part, usize)> {
         if agreeing < self.smallest_bytes {
             None
@@ -153,14 +151,14 @@ impl<S: Surroundings, A: FnMut(u32, usize) -> bool> Grower<'_, S, A> {
     }
 }
 
-/// The stretches of a packet of so many bytes between references, none of them empty.
+/// The non-empty stretches between references in a packet of `packet_bytes`.
 pub fn gaps(references: &[Reference], packet_bytes: usize) -> impl Iterator<Item = Range<usize>> {
     let starts = std::iter::once(0).chain(references.iter().map(|reference| reference.range.end));
     let ends = references.iter().map(|reference| reference.range.start).chain(std::iter::once(packet_bytes));
     starts.zip(ends).map(|(start, end)| start..end).filter(|gap| !gap.is_empty())
 }
 
-/// Puts what stands in the shim for references into `out`, in place of what was there.
+/// Replaces the contents of `out` by the shim's runs for references.
 pub fn runs(references: &[Reference], out: &mut Vec<Run>) {
     out.clear();
     let mut end_of_last = 0;
@@ -191,7 +189,7 @@ mod tests {
     use rand::{Rng, SeedableRng};
     use rand_chacha::ChaCha8Rng;
 
-    /// Chunks one behind the other in some content.
+    /// Consecutive chunks of some content.
     struct Line {
         content: Vec<u8>,
         ends: Vec<usize>,
@@ -238,7 +236,7 @@ mod tests {
     #[test]
     fn what_stood_around_a_chunk_is_referred_to_in_multiples_of_the_smallest() {
         let content = line().content;
-        // 70 bytes of the first chunk's end, and 100 of the fourth's beginning
+        // 70 bytes of the first chunk's end, and 100 of the fourth chunk's beginning.
         let packet = [&[1; 9][..], &content[30..400], &[2; 50]].concat();
         let found = Reference::to_whole(79..209, 1);
         let out = grown(&packet, 32, std::slice::from_ref(&found));
@@ -254,7 +252,7 @@ mod tests {
         runs(&out, &mut runs_of);
         assert_eq!(runs_of, [Run { literal_bytes: 15, slots: 4, end: 2, beginning: 3 }]);
         assert_eq!(gaps(&out, packet.len()).collect::<Vec<_>>(), [0..15, 375..packet.len()]);
-        // one byte less than the smallest chunk on either side is left where it is
+        // One byte less than the smallest chunk on either side stays a literal.
         let packet = &content[100 - 63..300 + 63];
         let found = [Reference::to_whole(63..193, 1), Reference::to_whole(193..263, 2)];
         assert_eq!(grown(packet, 64, &found), found);

@@ -1,4 +1,4 @@
-//! What a gateway and its stations are told.
+//! Settings of a gateway and its stations.
 
 use crate::boundaries::Boundaries;
 use crate::flush::FlushAfter;
@@ -8,27 +8,27 @@ use crate::removal::Removal;
 use std::time::Duration;
 use wire::shim::slots::{MAX_SLOT_BITS, MIN_SLOT_BITS};
 
-/// What happens where two chunks belong into one slot (REfactor, section 3.3).
+/// Handling of two chunks in one slot (REfactor, section 3.3).
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Collisions {
-    /// The newer one takes it. A station that holds the older one notices by the packet's MAC.
+    /// The newer one takes the slot. A station with the older one detects that by the packet's MAC.
     #[default]
     Replace,
-    /// Neither is kept, until the caches are flushed (the paper's way).
+    /// The slot stays empty until the caches are flushed (the paper's way).
     Mark(FlushAfter),
 }
 
-/// How long and how many packets wait for chunks, on both ends.
+/// Bounds on waiting for chunks, at both ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MissBounds {
-    /// Packets that a station holds at once.
+    /// The most packets that a station holds.
     pub held_packets: usize,
-    /// How long a station holds a packet.
+    /// The longest time that a station holds a packet.
     pub held_for: Duration,
-    /// How often a station asks for a packet's chunks, and is answered: whoever asks for everything gets it
-    /// so many times, and nothing besides.
+    /// The most requests for a packet's chunks, and the most answers. A station that requests everything gets
+    /// it only this often.
     pub tries: u8,
-    /// How long a station waits for a reply before it asks again.
+    /// Time without a reply after which a station repeats a request.
     pub retry_after: Duration,
 }
 
@@ -43,26 +43,25 @@ impl Default for MissBounds {
     }
 }
 
-/// What a gateway and its stations are told. Boundaries, network key and collisions must be the same for all
-/// of them.
+/// Settings of a gateway and its stations. Boundaries, network key and collisions must agree on all of them.
 #[derive(Clone, PartialEq)]
 pub struct Settings {
-    /// How packets are cut.
+    /// Method of cutting packets.
     pub boundaries: Boundaries,
-    /// The cache has two to this many slots: from 14 to 24. Stations may have fewer than their gateway.
+    /// The cache has two to this many slots, from 14 to 24. A station may have fewer than its gateway.
     pub slot_bits: u8,
-    /// By which slots are chosen; known to the network alone.
+    /// Key of the slots; only the network's nodes know it.
     pub network_key: [u8; 32],
-    /// What happens where two chunks belong into one slot.
+    /// Handling of two chunks in one slot.
     pub collisions: Collisions,
-    /// Bounds on what waits.
+    /// Bounds on waiting for chunks.
     pub misses: MissBounds,
-    /// How a gateway knows what its stations have.
+    /// Source of the gateway's knowledge about stations.
     pub knowledge: KnowledgeKind,
-    /// Which chunks a gateway removes.
+    /// The chunks that a gateway removes.
     pub removal: Removal,
-    /// Whether it removes what stands beside them too, where it agrees with what stood there before, parts of
-    /// chunks included (beyond the paper).
+    /// Whether it also removes neighbours of removed chunks that agree with the earlier transmission, parts
+    /// of chunks included (beyond the paper).
     pub parts: bool,
 }
 
@@ -99,7 +98,7 @@ impl Settings {
         }
     }
 
-    /// Says what is wrong with the settings, if anything is.
+    /// Checks the settings.
     pub fn validate(&self) -> Result<(), SettingsError> {
         if !(MIN_SLOT_BITS..=MAX_SLOT_BITS).contains(&self.slot_bits) {
             return Err(SettingsError::SlotBits(self.slot_bits));
@@ -112,53 +111,52 @@ impl Settings {
     }
 }
 
-/// A station cannot be told to hold more packets than this.
+/// The largest [`MissBounds::held_packets`].
 pub const MAX_HELD_PACKETS: usize = 4096;
 
-/// What is wrong with a setting.
+/// An invalid setting.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum SettingsError {
     /// Too few or too many slots.
     #[error("slot_bits is {0}; set it to a number from 14 to 24")]
     SlotBits(u8),
-    /// More packets would be held than is sensible.
+    /// Too many held packets.
     #[error("held_packets is {0}; set it to at most {MAX_HELD_PACKETS}")]
     HeldPackets(usize),
-    /// A share that is none.
+    /// A share outside 0 to 1.
     #[error("{key} is {value}; set it to a number from 0 to 1")]
     NotAShare {
-        /// Which.
+        /// Name of the setting.
         key: &'static str,
-        /// What was given.
+        /// Its value.
         value: f64,
     },
-    /// A threshold that is no number.
+    /// A threshold that is not a number.
     #[error("threshold_seconds is {0}; set it to a number of seconds, positive or negative")]
     Threshold(f64),
 }
 
 impl SettingsError {
-    /// Refuses what is not from 0 to 1.
+    /// Refuses a value outside 0 to 1.
     pub(crate) fn unless_share(key: &'static str, value: f64) -> Result<(), SettingsError> {
         if (0.0..=1.0).contains(&value) { Ok(()) } else { Err(SettingsError::NotAShare { key, value }) }
     }
 }
 
-/// What a gateway is told of a station that associates.
+/// Parameters of a station that associates.
 #[derive(Clone, PartialEq)]
 pub struct Association {
-    /// The station's cache has two to this many slots; what it has beyond the gateway's is not used.
+    /// The station's cache has two to this many slots; slots beyond the gateway's stay unused.
     pub slot_bits: u8,
-    /// At which rate the gateway sends to it.
+    /// Rate of transmissions to the station, in bits a second.
     pub rate_bits_per_second: u64,
-    /// Whether that rate is its radio's, so that what it overhears follows from it by Table 1 until the
-    /// station has said what it overheard. Where it is a guess, nothing is taken to be overheard until then.
+    /// Whether the rate is that of its radio. If so, Table 1 estimates its overhearing until its first
+    /// report. Otherwise nothing counts as overheard until then.
     pub rate_is_known: bool,
-    /// What transmissions to it take of the air.
+    /// Air time of transmissions to the station.
     pub air_time: AirTime,
-    /// Of the MAC over restored packets, known to this station and the gateway alone. `None` leaves the MAC
-    /// out, as the paper does: only for counting bytes, for wrong bytes are then delivered where caches
-    /// disagree.
+    /// Key of the MAC over restored packets; only this station and the gateway know it. `None` omits the MAC,
+    /// as the paper does. Use it only to count bytes: disagreeing caches then deliver wrong bytes.
     pub mac_key: Option<[u8; 32]>,
 }
 

@@ -1,6 +1,6 @@
-//! What a small station takes of memory.
+//! Memory of a small station.
 
-// It measures its process, in which other tests must not run.
+// The test measures its own process, in which no other tests may run.
 #![allow(clippy::unwrap_used)] // a harness fails by panicking
 
 #[allow(dead_code)] // the other tests use the rest

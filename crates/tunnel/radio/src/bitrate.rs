@@ -1,4 +1,4 @@
-//! Rates in bits per second, as people write them.
+//! Bit rates in their written form.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,17 +6,17 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// Bits per second. Written `8Mbit/s` or `1MByte/s`; prefixes are decimal (k = 1000).
+/// Bits per second, written as `8Mbit/s` or `1MByte/s`. Prefixes are decimal (k = 1000).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Bitrate(u64);
 
-/// The text is no rate.
+/// The text is not a rate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no rate: write a number and a unit, such as 300kbit/s, 5.5Mbit/s or 1MByte/s")]
 pub struct MalformedBitrate(String);
 
-/// Longest first where one is the tail of another.
+/// A unit stands before those that are its tail.
 const UNITS: [(&str, u64); 8] = [
     ("Gbit/s", 1_000_000_000),
     ("Mbit/s", 1_000_000),
@@ -29,22 +29,22 @@ const UNITS: [(&str, u64); 8] = [
 ];
 
 impl Bitrate {
-    /// That many bits per second.
+    /// A rate of `bits` per second.
     pub const fn from_bits_per_second(bits: u64) -> Self {
         Self(bits)
     }
 
-    /// That many bytes per second.
+    /// A rate of `bytes` per second.
     pub const fn from_bytes_per_second(bytes: u64) -> Self {
         Self(bytes.saturating_mul(8))
     }
 
-    /// That many times 1000 bits per second.
+    /// A rate of `kilobits` (1000 bits) per second.
     pub const fn from_kilobits_per_second(kilobits: u64) -> Self {
         Self(kilobits.saturating_mul(1_000))
     }
 
-    /// That many times 1,000,000 bits per second.
+    /// A rate of `megabits` (1,000,000 bits) per second.
     pub const fn from_megabits_per_second(megabits: u64) -> Self {
         Self(megabits.saturating_mul(1_000_000))
     }
@@ -54,8 +54,8 @@ impl Bitrate {
         self.0
     }
 
-    /// How long `bytes` take, rounded up to a nanosecond so that the rate is never exceeded. For ever
-    /// ([`Duration::MAX`]) at rate 0.
+    /// Transmission time of `bytes`, rounded up to a nanosecond so that the rate is never exceeded. It is
+    /// [`Duration::MAX`] at rate 0.
     pub const fn time_for(self, bytes: usize) -> Duration {
         if self.0 == 0 {
             return Duration::MAX;
@@ -68,7 +68,7 @@ impl Bitrate {
     }
 }
 
-/// In the largest unit of bits that needs no fraction.
+/// Writes the rate in the largest bit unit without a fraction.
 impl fmt::Display for Bitrate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (unit, scale) = UNITS[..3]
@@ -88,7 +88,7 @@ impl FromStr for Bitrate {
     }
 }
 
-/// Exact decimal arithmetic: no rate is off by a bit because of a binary fraction.
+/// Uses exact decimal arithmetic, so that no binary fraction changes a rate by a bit.
 fn parse(text: &str) -> Option<u64> {
     let (number, scale) =
         UNITS.iter().find_map(|(unit, scale)| text.strip_suffix(unit).map(|number| (number, *scale)))?;
@@ -97,7 +97,7 @@ fn parse(text: &str) -> Option<u64> {
         Some((whole, fraction)) => (whole, fraction.trim_end_matches('0')),
         None => (number.trim_end(), ""),
     };
-    // u64's own parser would take a sign.
+    // The parser of u64 would accept a sign.
     if !whole.bytes().chain(fraction.bytes()).all(|byte| byte.is_ascii_digit()) || fraction.len() > 18 {
         return None;
     }
@@ -105,7 +105,7 @@ fn parse(text: &str) -> Option<u64> {
     let denominator = 10u128.pow(fraction.len() as u32);
     let fraction: u128 = if fraction.is_empty() { 0 } else { fraction.parse().ok()? };
     let scaled = (whole * denominator + fraction).checked_mul(u128::from(scale))?;
-    // Half a bit per second is no rate.
+    // A rate is a whole number of bits per second.
     if !scaled.is_multiple_of(denominator) {
         return None;
     }

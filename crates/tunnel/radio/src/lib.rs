@@ -1,6 +1,6 @@
-//! Bit rates as people write them, and how long 802.11 occupies the air for a frame.
+//! Bit rates in their written form, and 802.11's air time of a frame.
 //!
-//! The dashboard reckons air time with it, and the emulated air of the laboratory keeps to it.
+//! The dashboard computes air time with it, and the laboratory's emulated air uses it.
 
 #![forbid(unsafe_code)]
 

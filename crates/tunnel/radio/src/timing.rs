@@ -1,13 +1,13 @@
-//! How long 802.11 occupies the air for a frame, by the constants of IEEE Std 802.11-2012.
+//! Air time of a frame in 802.11, by the constants of IEEE Std 802.11-2012.
 //!
-//! A frame that is acknowledged takes, under the distributed coordination function (9.3):
+//! An acknowledged frame takes, under the distributed coordination function (9.3):
 //!
 //! ```text
 //!  DIFS   backoff     data frame               SIFS   ACK
 //! |------|~~~~~~~~~~~|preamble|  MPDU         |------|preamble|14 B|
 //! ```
 //!
-//! and one that is not acknowledged, the acknowledgement's timeout in place of SIFS and ACK (9.3.2.8).
+//! An unacknowledged one takes the acknowledgement's timeout in place of SIFS and ACK (9.3.2.8).
 //!
 //! | | b (HR/DSSS, clause 17) | a (OFDM, clause 18) | g (ERP, clause 19) |
 //! |---|---|---|---|
@@ -21,12 +21,12 @@
 //! | rates, Mbit/s | 1 2 5.5 11 | 6 9 12 18 24 36 48 54 | both rows |
 //! | basic rates (of ACKs) | 1 2 | 6 12 24 | both rows |
 //!
-//! At OFDM rates the MPDU is preceded by 16 service bits, followed by 6 tail bits, and padded to whole
-//! symbols of 4 µs; at DSSS and CCK rates its length is rounded up to a microsecond. An acknowledgement (14
-//! bytes) uses the highest basic rate of the same kind that is not above the data's (9.7.6).
+//! At OFDM rates, 16 service bits precede the MPDU, 6 tail bits follow it, and it is padded to whole symbols
+//! of 4 µs. At DSSS and CCK rates its duration is rounded up to a microsecond. An acknowledgement (14 bytes)
+//! uses the highest basic rate of the same kind up to the data's rate (9.7.6).
 //!
-//! The backoff is its mean: half of the contention window, which doubles with each retry. The radio has the
-//! channel to itself; there are no collisions here.
+//! The backoff is its mean: half of the contention window, which doubles with each retry. The radio is alone
+//! on the channel, so there are no collisions.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Bitrate;
 
-/// Which amendment a radio follows.
+/// The amendment that a radio follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Standard {
@@ -50,20 +50,20 @@ pub enum Standard {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("rate is {rate}, which 802.11{letter} does not have: {rates}", letter = letter(*standard), rates = list(*standard))]
 pub struct UnknownRate {
-    /// Which standard.
+    /// The standard.
     pub standard: Standard,
-    /// Which rate.
+    /// The rate.
     pub rate: Bitrate,
 }
 
 /// The bytes of an acknowledgement (8.3.1.4).
 const ACK_BYTES: usize = 14;
 
-/// What an Ethernet frame grows by in 802.11: its 14-byte header becomes one of 24 (8.2.3) and the 8 bytes of
-/// LLC and SNAP that carry the type; 4 bytes of FCS follow.
+/// Growth of an Ethernet frame in 802.11. Its 14-byte header becomes one of 24 bytes (8.2.3), 8 bytes of LLC
+/// and SNAP with the type, and 4 bytes of FCS.
 pub const ETHERNET_TO_MPDU_BYTES: usize = 24 + 8 + 4 - 14;
 
-/// In kbit/s, with 5.5 Mbit/s among them.
+/// Rates in kbit/s, because one is 5.5 Mbit/s.
 const DSSS_RATES: [u64; 4] = [1_000, 2_000, 5_500, 11_000];
 const OFDM_RATES: [u64; 8] = [6_000, 9_000, 12_000, 18_000, 24_000, 36_000, 48_000, 54_000];
 const DSSS_BASIC_RATES: [u64; 2] = [1_000, 2_000];
@@ -93,22 +93,22 @@ impl Timing {
         Ok(Self { standard, kilobits_per_second, ack_kilobits_per_second: *ack, ofdm })
     }
 
-    /// A data frame of `mpdu_bytes`, MAC header and FCS included, from preamble to last symbol.
+    /// Air time of a data frame of `mpdu_bytes` (with MAC header and FCS), from preamble to last symbol.
     pub fn frame(&self, mpdu_bytes: usize) -> Duration {
         self.ppdu(mpdu_bytes, self.kilobits_per_second)
     }
 
-    /// An acknowledgement, from preamble to last symbol.
+    /// Air time of an acknowledgement, from preamble to last symbol.
     pub fn acknowledgement(&self) -> Duration {
         self.ppdu(ACK_BYTES, self.ack_kilobits_per_second)
     }
 
-    /// How long the channel must be idle before a backoff.
+    /// The idle time of the channel before a backoff.
     pub fn difs(&self) -> Duration {
         self.sifs() + 2 * self.slot()
     }
 
-    /// Between a frame and its acknowledgement.
+    /// The time between a frame and its acknowledgement.
     pub fn sifs(&self) -> Duration {
         Duration::from_micros(if self.standard == Standard::A { 16 } else { 10 })
     }
@@ -118,19 +118,19 @@ impl Timing {
         Duration::from_micros(if self.standard == Standard::B { 20 } else { 9 })
     }
 
-    /// The mean backoff before try number `retry` of a frame, the first being 0: half of the contention
-    /// window min((CWmin + 1) 2^retry − 1, CWmax).
+    /// The mean backoff before try number `retry` of a frame, from 0: half of the contention window
+    /// min((CWmin + 1) 2^retry − 1, CWmax).
     pub fn mean_backoff(&self, retry: u8) -> Duration {
         self.slot() * self.window(retry) / 2
     }
 
-    /// The contention window before try number `retry`, in slots: the most that a backoff takes.
+    /// The contention window before try number `retry`, in slots: the largest backoff.
     pub fn window(&self, retry: u8) -> u32 {
         let minimum: u32 = if self.standard == Standard::B { 31 } else { 15 };
         (((minimum + 1) << u32::from(retry.min(6))) - 1).min(1023)
     }
 
-    /// aPHY-RX-START-Delay: how long it takes to notice that something is being received.
+    /// aPHY-RX-START-Delay: the time to detect a reception.
     pub fn reception_start(&self) -> Duration {
         Duration::from_micros(match (self.ofdm, self.standard) {
             (false, _) => 192,
@@ -139,18 +139,18 @@ impl Timing {
         })
     }
 
-    /// A try that is acknowledged, from the idle channel to the acknowledgement's end.
+    /// Duration of an acknowledged try, from the idle channel to the acknowledgement's end.
     pub fn acknowledged(&self, mpdu_bytes: usize, retry: u8) -> Duration {
         self.broadcast_after(mpdu_bytes, retry) + self.sifs() + self.acknowledgement()
     }
 
-    /// A try that is not acknowledged, from the idle channel to the acknowledgement's timeout: SIFS, a slot
-    /// and aPHY-RX-START-Delay after the frame.
+    /// Duration of an unacknowledged try, from the idle channel to the acknowledgement's timeout: SIFS, a
+    /// slot and aPHY-RX-START-Delay after the frame.
     pub fn unacknowledged(&self, mpdu_bytes: usize, retry: u8) -> Duration {
         self.broadcast_after(mpdu_bytes, retry) + self.sifs() + self.slot() + self.reception_start()
     }
 
-    /// A frame to everybody, which nobody acknowledges or waits for.
+    /// Duration of a broadcast frame, which has no acknowledgement.
     pub fn broadcast(&self, mpdu_bytes: usize) -> Duration {
         self.broadcast_after(mpdu_bytes, 0)
     }
@@ -159,7 +159,7 @@ impl Timing {
         self.difs() + self.mean_backoff(retry) + self.frame(mpdu_bytes)
     }
 
-    /// A physical frame of either kind.
+    /// Air time of a physical frame of either kind.
     fn ppdu(&self, mpdu_bytes: usize, kilobits_per_second: u64) -> Duration {
         let bits = (mpdu_bytes as u64).saturating_mul(8);
         let microseconds = if self.ofdm {
@@ -175,7 +175,7 @@ impl Timing {
     }
 }
 
-/// In kbit/s.
+/// Rates in kbit/s.
 fn rates(standard: Standard) -> impl Iterator<Item = u64> {
     let dsss = (standard != Standard::A).then_some(DSSS_RATES);
     let ofdm = (standard != Standard::B).then_some(OFDM_RATES);
@@ -207,7 +207,7 @@ mod tests {
         Duration::from_micros(microseconds)
     }
 
-    /// Worked by hand from the standard's tables for 1500 bytes of IP: an MPDU of 1536.
+    /// Computed by hand from the standard's tables for 1500 bytes of IP: an MPDU of 1536.
     #[test]
     fn a_full_frame_takes_the_time_that_the_standard_gives_it() {
         let b = timing(Standard::B, "11Mbit/s");

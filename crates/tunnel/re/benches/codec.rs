@@ -1,9 +1,9 @@
-//! How fast packets are encoded and decoded in the compact form under the policy `acked`.
+//! Speed of encoder and decoder in the compact form under the policy `acked`.
 //!
-//! `cargo bench -p overheard-re`. Each pass runs a stream twice as long as the store through an encoder that
-//! is warm, with confirmations 32 packets behind, as they are on a real link; what is reported is payload
-//! bytes a second. The made streams repeat 0, 50 and 90% of their bytes in stretches of a few hundred bytes.
-//! Real content is taken from the evaluation data where that is there.
+//! `cargo bench -p overheard-re`. Each pass runs a stream of twice the store's size through a warm encoder.
+//! Confirmations arrive 32 packets later, as on a real link. The result is payload bytes a second. The
+//! synthetic streams repeat 0, 50 and 90% of their bytes in stretches of a few hundred bytes. Real content
+//! comes from the evaluation data, if present.
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use published::form::PAPER;
@@ -21,7 +21,7 @@ const STORE_BYTES: usize = 8 << 20;
 const STREAM_BYTES: usize = 16 << 20;
 const CONFIRMATION_LAG: u64 = 32;
 
-/// A packet and what its headers say.
+/// A packet and its headers.
 type Prepared = (Vec<u8>, Inner);
 
 fn prepare(number: usize, payload: &[u8]) -> Prepared {
@@ -33,8 +33,7 @@ fn prepare(number: usize, payload: &[u8]) -> Prepared {
     (packet, inner)
 }
 
-/// A stream that repeats about this share of its bytes, from at least a hundred and at most a thousand
-/// packets back.
+/// A stream that repeats about this share of its bytes, from 100 to 1000 packets back.
 fn made_stream(percent: u32) -> Vec<Prepared> {
     let mut rng = ChaCha8Rng::seed_from_u64(u64::from(percent));
     let mut bytes: Vec<u8> = Vec::with_capacity(STREAM_BYTES);
@@ -53,7 +52,7 @@ fn made_stream(percent: u32) -> Vec<Prepared> {
     bytes.chunks_exact(PAYLOAD_BYTES).enumerate().map(|(number, payload)| prepare(number, payload)).collect()
 }
 
-/// Real content, unpacked; `None` where the evaluation data is not there.
+/// Real content, unpacked; `None` without the evaluation data.
 fn real_stream(name: &str) -> Option<Vec<Prepared>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/data/content").join(name);
     let mut bytes = Vec::new();
@@ -72,7 +71,7 @@ fn parameters() -> Parameters {
     Parameters { policy: Policy::Acked, store_bytes: STORE_BYTES, ..Parameters::default() }
 }
 
-/// Encodes the whole stream behind what the encoder has seen; gives each result to `take`.
+/// Encodes the whole stream after the encoder's earlier packets. Passes each result to `take`.
 fn encode(
     encoder: &mut Encoder,
     sequence: &mut u64,
@@ -105,7 +104,7 @@ fn bench_stream(criterion: &mut Criterion, name: &str, parameters: Parameters, s
         });
     });
 
-    // The same frames each time, for a decoder that starts empty each time.
+    // The same frames in each pass, for a decoder that starts empty.
     let mut frames = Vec::new();
     let (mut first, mut left_bytes) = (Encoder::new(&parameters), 0);
     encode(&mut first, &mut 0, stream, |sequence, prepared, encoded, shim| {
@@ -157,8 +156,8 @@ fn codec(criterion: &mut Criterion) {
     }
 }
 
-/// A packet's literals compressed and expanded by themselves, in literal bytes a second. Random ones are
-/// turned away by a look.
+/// Compression and expansion of one packet's literals, in literal bytes a second. The sample rejects random
+/// ones.
 fn literals(criterion: &mut Criterion) {
     const LITERAL_BYTES: usize = 1400;
     let mut random = vec![0; LITERAL_BYTES];
@@ -166,7 +165,7 @@ fn literals(criterion: &mut Criterion) {
     rng.fill_bytes(&mut random);
     let source = include_bytes!("codec.rs");
     let text = &source[source.len() / 3..][..LITERAL_BYTES];
-    // Spread unevenly enough to pass the look, yet not worth a Huffman table: the most that is spent in vain.
+    // Uneven enough to pass the sample, yet not worth a Huffman table: the largest wasted effort.
     let uneven: Vec<u8> = random[..120].iter().map(|byte| byte & 0x7f).collect();
 
     let mut group = criterion.benchmark_group("literals");

@@ -1,9 +1,9 @@
-//! Anchors: the windows of a payload whose fingerprints are kept.
+//! Anchors: the payload windows whose fingerprints are kept.
 //!
-//! Two ways to choose and name them. The paper's form needs [`Rabin`] fingerprints, since they travel. The
-//! compact form is free to be quick: whether a window is kept depends on a multiplicative hash of its first
-//! eight bytes, which is computed for many positions at once, without the chain of dependent steps that a
-//! rolling hash is; and the branch that would be mispredicted once an anchor is replaced by arithmetic.
+//! There are two methods to choose and name windows. The paper's form needs [`Rabin`] fingerprints, because
+//! they travel. The compact form uses a multiplicative hash of a window's first eight bytes. The hash has no
+//! chain of dependent steps, so many positions are computed at once. Arithmetic replaces the branch that the
+//! processor would mispredict at each anchor.
 
 use crate::flow::fold;
 use crate::rabin::Rabin;
@@ -11,17 +11,17 @@ use std::ops::Range;
 
 /// An odd constant with well-mixed bits: the golden ratio's fraction.
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
-/// The same in four odd pieces, one for each pair of a window's first eight bytes.
+/// The same constant in four odd pieces, one for each pair of a window's first eight bytes.
 const MULTIPLIERS: [u16; 4] = [0x9e37, 0x79b9, 0x7f4b, 0x7c15];
 
-/// See [`AnchorFinder::find_thinly`].
+/// Bytes in each stretch of [`AnchorFinder::find_thinly`].
 pub const THIN_BYTES: usize = 256;
-/// See [`AnchorFinder::find_thinly`].
+/// Windows that [`AnchorFinder::find_thinly`] examines in each stretch.
 pub const THIN_WINDOWS: usize = 64;
 
-/// Windows whose fate fits into a word.
+/// Windows whose decisions fit into one word.
 const BITS: usize = 64;
-/// Bytes that the first eight bytes of so many windows take.
+/// Bytes that cover the first eight bytes of [`BITS`] windows.
 const BLOCK_BYTES: usize = BITS + 7;
 
 /// One kept window.
@@ -37,13 +37,13 @@ pub struct Anchor {
 #[derive(Debug, Clone)]
 pub struct AnchorFinder {
     window_bytes: usize,
-    /// Rabin fingerprints are kept where these bits are zero.
+    /// Mask of a Rabin fingerprint: a window is kept where these bits are zero.
     mask: u64,
-    /// Quick hashes are kept up to this value.
+    /// Bound of a quick hash: a window is kept where the hash is at most this value.
     bound: u16,
-    /// How often the number of anchors is halved.
+    /// Number of times that the anchors are halved.
     halvings: u32,
-    /// Under which the quick hash chooses and names windows.
+    /// Secret under which the quick hash chooses and names windows.
     secret: u64,
     method: Method,
 }
@@ -52,7 +52,7 @@ pub struct AnchorFinder {
 enum Method {
     Rabin(Rabin),
     Quick {
-        /// Room for the positions found; as long as a packet may be.
+        /// Buffer for the positions found. It has room for a packet of the maximum length.
         positions: Box<[u16; 1 << 16]>,
     },
 }
@@ -64,7 +64,7 @@ impl AnchorFinder {
         Self::new(window_bytes, sample_bits, Method::Rabin(Rabin::new(window_bytes)))
     }
 
-    /// Finds anchors by the quick hash. Windows of less than eight bytes are not for it.
+    /// Finds anchors by the quick hash. The minimum window is eight bytes.
     #[must_use]
     pub fn quick(window_bytes: usize, sample_bits: u32) -> Self {
         let positions = vec![0; 1 << 16].into_boxed_slice();
@@ -84,19 +84,18 @@ impl AnchorFinder {
         }
     }
 
-    /// From now on finds half as many anchors, or half of that, and so on: some of those that it would find
-    /// otherwise.
+    /// Keeps a subset of one in 2^`halvings` of the usual anchors from now on.
     pub fn halve(&mut self, halvings: u32) {
         self.halvings = halvings.min(16);
     }
 
-    /// From now on the quick hash chooses and names windows under this secret, so that nobody else knows
-    /// which windows are kept, nor which of them take each other's place in an index.
+    /// Sets the secret under which the quick hash chooses and names windows. Others then know neither the
+    /// windows that are kept nor the ones that collide in an index.
     pub fn set_secret(&mut self, secret: u64) {
         self.secret = secret;
     }
 
-    /// The window's size.
+    /// Bytes of a window.
     #[must_use]
     pub fn window_bytes(&self) -> usize {
         self.window_bytes
@@ -111,14 +110,14 @@ impl AnchorFinder {
         }
     }
 
-    /// Puts the anchors of `packet[payload]` into `anchors`, front to back, in place of what was there.
+    /// Replaces the contents of `anchors` by the anchors of `packet[payload]`, front to back.
     pub fn find(&mut self, packet: &[u8], payload: Range<usize>, anchors: &mut Vec<Anchor>) {
         anchors.clear();
         self.append(packet, payload, anchors);
     }
 
-    /// As [`find`](AnchorFinder::find), but looks only at the first [`THIN_WINDOWS`] windows in every
-    /// [`THIN_BYTES`] bytes, which takes about a quarter of the time.
+    /// As [`find`](AnchorFinder::find), but examines only the first [`THIN_WINDOWS`] windows of every
+    /// [`THIN_BYTES`] bytes. It takes about a quarter of the time.
     pub fn find_thinly(&mut self, packet: &[u8], payload: Range<usize>, anchors: &mut Vec<Anchor>) {
         anchors.clear();
         for start in payload.clone().step_by(THIN_BYTES) {
@@ -155,10 +154,10 @@ impl AnchorFinder {
     }
 }
 
-/// Writes down the start of every window whose hash is at most `bound`; says how many.
+/// Writes the start of every window whose hash is at most `bound`. Returns their number.
 ///
-/// In two steps, each without a branch that cannot be foreseen: a bit for each of 64 windows, then a position
-/// for each bit that is set.
+/// It has two steps without unpredictable branches: one bit for each of 64 windows, then one position for
+/// each bit that is set.
 fn sample(
     payload: &[u8],
     window_bytes: usize,
@@ -190,14 +189,14 @@ fn sample(
     count
 }
 
-/// A bit for each window that starts in the block, the first one lowest.
+/// One bit for each window that starts in the block; the lowest bit is the first window.
 fn kept_windows(block: &[u8; BLOCK_BYTES], bound: u16, multipliers: [u16; 4]) -> u64 {
     let even = kept_every_second(block, bound, multipliers);
     spread(even) | spread(kept_every_second(&block[1..], bound, multipliers)) << 1
 }
 
-/// A bit for every second window. Lanes of 16 bits, with nothing that passes from one to another but
-/// neighbours' values, are what a compiler makes vectors of on any processor.
+/// One bit for every second window. The 16-bit lanes exchange nothing but neighbours' values, so a compiler
+/// vectorizes them on any processor.
 fn kept_every_second(block: &[u8], bound: u16, multipliers: [u16; 4]) -> u32 {
     const WINDOWS: usize = BITS / 2;
     let mut pairs = [0u16; WINDOWS + MULTIPLIERS.len() - 1];
@@ -212,7 +211,7 @@ fn kept_every_second(block: &[u8], bound: u16, multipliers: [u16; 4]) -> u32 {
         }
         *kept = u8::from(hash <= bound);
     }
-    // eight bytes of 0 or 1 become eight bits: each lands in the highest byte, at its place
+    // The multiplication gathers eight bytes of 0 or 1 as eight bits in the highest byte.
     let mut bits = 0;
     for (place, eight) in kept.as_chunks().0.iter().enumerate() {
         let gathered = u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
@@ -231,7 +230,7 @@ fn spread(bits: u32) -> u64 {
     (bits | bits << 1) & 0x5555_5555_5555_5555
 }
 
-/// Odd pieces of the constant, changed by the secret; as they are where that is 0.
+/// Odd pieces of the constant, changed by the secret. A secret of 0 changes nothing.
 fn multipliers(secret: u64) -> [u16; 4] {
     std::array::from_fn(|place| MULTIPLIERS[place] ^ (secret >> (16 * place)) as u16 & !1)
 }

@@ -1,19 +1,18 @@
-//! Where what repeats goes on in a flow's next packet.
+//! The place in the store where a flow's repetition continues with its next packet.
 //!
-//! The kernel cuts a flow's bytes into segments, elsewhere each time; what repeats does not end where a
-//! segment does. Where a region reached the end of a packet, the flow's next packet likely begins with what
-//! stands behind it in the stored one. So regions cross the cuts in a super-segment, as if it had been
-//! searched before it was cut, and those between super-segments as well; and a packet whose region is known
-//! before its anchors are looked for needs none in that region.
+//! The kernel cuts a flow's bytes into segments at other positions each time, so a repetition often continues
+//! beyond a segment. Where a region reached the end of a packet, the flow's next packet likely begins with
+//! the bytes behind that region in the stored packet. Regions therefore cross the cuts inside a super-segment
+//! and between super-segments. A region that is known in advance needs no anchor.
 
 use crate::index::Place;
 use wire::inner::{Flow, Inner};
 
-/// Flows that are followed, by their ports; one that shares its place with another is followed as long as the
-/// other rests.
+/// Number of flows that are followed, by a hash of their ports. Of two flows in one place, the latest one is
+/// followed.
 const FLOWS: usize = 64;
 
-/// What a flow's next packet likely begins with.
+/// The expected beginning of a flow's next packet.
 #[derive(Debug, Clone, Copy)]
 struct Next {
     flow: Flow,
@@ -21,7 +20,7 @@ struct Next {
     stored: Place,
 }
 
-/// What the next packets of flows likely begin with.
+/// The expected beginnings of the next packets of flows.
 #[derive(Debug, Clone)]
 pub(crate) struct Continuations {
     next: Box<[Option<Next>; FLOWS]>,
@@ -38,16 +37,16 @@ fn place_of(flow: &Flow) -> usize {
 }
 
 impl Continuations {
-    /// Where in the store this packet's payload likely goes on, if it comes right behind the flow's last
-    /// packet.
+    /// Place in the store where this packet's payload likely continues. `None` if the packet does not
+    /// directly follow the flow's last packet.
     pub(crate) fn of(&self, inner: &Inner) -> Option<Place> {
         let next = self.next[place_of(&inner.flow)]?;
         let follows = next.flow == inner.flow && inner.tcp_sequence == Some(next.tcp_sequence);
         follows.then_some(next.stored)
     }
 
-    /// Notes that this packet has so many bytes of payload, whose last ones stand in front of `end` in the
-    /// store; `None`: they repeat nothing.
+    /// Notes that this packet has `payload_bytes` bytes of payload, and that its last bytes equal those
+    /// before `end` in the store. `end` is `None` if the last bytes repeat nothing.
     pub(crate) fn ended(&mut self, inner: &Inner, payload_bytes: usize, end: Option<Place>) {
         let next = inner.tcp_sequence.zip(end).map(|(tcp_sequence, stored)| Next {
             flow: inner.flow,
@@ -60,7 +59,7 @@ impl Continuations {
         }
     }
 
-    /// Forgets everything, with the store.
+    /// Forgets all flows, with the store.
     pub(crate) fn clear(&mut self) {
         self.next.fill(None);
     }

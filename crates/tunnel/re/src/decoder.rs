@@ -13,13 +13,13 @@ use wire::shim::compact::Compact;
 pub struct Decoder {
     encoder: EncoderParameters,
     store: PacketStore,
-    /// Of each form of another crate, made when the first packet in it arrives.
+    /// One reader for each form of another crate, made when the first packet in that form arrives.
     readers: Vec<(InjectedForm, Box<dyn Reader>)>,
 }
 
 impl Decoder {
-    /// A decoder that holds nothing yet, for a peer whose encoder has this window and sampling, storing as
-    /// many bytes as was agreed.
+    /// An empty decoder for a peer whose encoder has this window and sampling. `store_bytes` is the agreed
+    /// size of the store.
     #[must_use]
     pub fn new(peer_window_bytes: usize, peer_sample_bits: u32, store_bytes: usize) -> Self {
         Decoder {
@@ -39,9 +39,10 @@ impl Decoder {
         self.store.size_bytes()
     }
 
-    /// Appends the restored packet to `out`; on a miss leaves `out` as it was.
+    /// Appends the restored packet to `out`. After a miss, `out` is unchanged.
     ///
-    /// What is restored is not proved to be what was sent: compare its MAC.
+    /// The caller must compare the MAC: this function does not prove that the restored packet is the
+    /// original.
     pub fn restore(&mut self, sequence: u64, form: Form, shim: &[u8], out: &mut Vec<u8>) -> Result<(), Miss> {
         let start = out.len();
         let restored = match form {
@@ -88,7 +89,7 @@ impl Decoder {
         readers[known].1.restore(shim, store, out)
     }
 
-    /// Keeps a packet that is proved to be what was sent, by its MAC or by the seal it came in.
+    /// Stores a packet that is proved to be the original, by its MAC or by the seal of its unit.
     pub fn store(&mut self, sequence: u64, packet: &[u8], inner: &Inner) {
         let Some(payload) = eligible_payload(packet, inner, self.encoder.window_bytes) else { return };
         if !self.store.insert(sequence, packet, payload) {

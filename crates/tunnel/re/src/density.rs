@@ -1,43 +1,43 @@
-//! How many anchors are kept: fewer where what repeats is long, which fewer find as well.
+//! Number of anchors: fewer where repetitions are long, because fewer anchors find them as well.
 //!
-//! A region of `n` bytes has about `n` / 2^k anchors, and one is enough. Looking anchors up and entering them
-//! is most of the work that is not the scan, because each waits for memory. An anchor that is kept when few
-//! are is kept when many are, too, so that entries made at one density are found at another.
+//! A region of `n` bytes has about `n` / 2^k anchors, and one suffices. Apart from the scan, most of the work
+//! is to look anchors up and to enter them, because each access waits for memory. A sparse set of anchors is
+//! a subset of a dense one, so entries made at one density are found at another.
 
-/// Anchors that a region of the mean length is to have: with five, one such region in 150 has none.
+/// Anchors that a region of mean length has. With five, one such region in 150 has none.
 const ANCHORS_A_REGION: u32 = 5;
-/// The number of anchors is halved at most this often.
+/// The largest number of halvings.
 const MOST_HALVINGS: u32 = 2;
-/// The mean is over about so many regions.
+/// Number of regions that the mean covers.
 const REGIONS: u32 = 32;
 
-/// Follows the length of what repeats.
+/// Mean length of regions, and the density that follows from it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Density {
     sample_bits: u32,
     most_halvings: u32,
-    /// Times [`REGIONS`].
+    /// Mean length in bytes, multiplied by [`REGIONS`].
     mean_bytes: u32,
 }
 
 impl Density {
-    /// Of anchors of which one in 2^`sample_bits` windows has one at first.
+    /// A density that starts with one anchor in 2^`sample_bits` windows and adapts.
     pub(crate) fn adaptive(sample_bits: u32) -> Self {
         Density { sample_bits, most_halvings: MOST_HALVINGS, mean_bytes: 0 }
     }
 
-    /// Always the same.
+    /// A density that never changes.
     pub(crate) fn fixed() -> Self {
         Density { sample_bits: 0, most_halvings: 0, mean_bytes: 0 }
     }
 
-    /// Notes that a region of so many bytes was found.
+    /// Notes a region of `length` bytes.
     pub(crate) fn found(&mut self, length: usize) {
         self.mean_bytes += length as u32;
         self.mean_bytes -= self.mean_bytes / REGIONS;
     }
 
-    /// How often the number of anchors is to be halved now.
+    /// Number of halvings for the next packet.
     pub(crate) fn halvings(&self) -> u32 {
         let anchors = (self.mean_bytes / REGIONS) >> self.sample_bits;
         (anchors / ANCHORS_A_REGION).checked_ilog2().unwrap_or(0).min(self.most_halvings)

@@ -24,25 +24,25 @@ use wire::frame::Reduced;
 use wire::inner::Inner;
 use wire::shim::compact;
 
-/// What became of a packet.
+/// The result of encoding a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encoded {
-    /// It is to be sent as it is.
+    /// The packet is sent unchanged.
     Plain,
     /// Shim and literals were appended.
     Reduced {
         /// Regions that were replaced by references.
         regions: usize,
-        /// Bytes in those regions.
+        /// Bytes of those regions.
         removed_bytes: usize,
-        /// Bytes of the shim, literals not counted.
+        /// Bytes of the shim without literals.
         shim_bytes: usize,
-        /// Distinct packets referred to.
+        /// Number of distinct packets referred to.
         referred_packets: usize,
     },
 }
 
-/// One packet's search: a macro, for a method would borrow the matches, too.
+/// Builds one packet's search. It is a macro because a method would borrow the matches, too.
 macro_rules! search {
     ($encoder:ident, $owner:ident, $sequence:ident, $packet:ident, $payload:ident) => {
         Search {
@@ -82,8 +82,7 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// An encoder that remembers nothing yet. Parameters that [`Parameters::validate`] refuses are taken as
-    /// far as they make sense.
+    /// An empty encoder. Parameters that [`Parameters::validate`] refuses are clamped.
     #[must_use]
     pub fn new(parameters: &Parameters) -> Self {
         let Parameters { policy, form, window_bytes, sample_bits, store_bytes, .. } = *parameters;
@@ -121,8 +120,8 @@ impl Encoder {
         }
     }
 
-    /// An encoder of which nobody else knows which windows it keeps, and which of them take each other's
-    /// place: `secret` is 64 random bits. Without one all encoders keep the same.
+    /// Sets the secret (64 random bits) that hides from others which windows the encoder keeps and which of
+    /// them collide. Without a secret, all encoders keep the same windows.
     #[must_use]
     pub fn with_secret(mut self, secret: u64) -> Self {
         self.finders.set_secret(secret);
@@ -135,9 +134,8 @@ impl Encoder {
         self.store.size_bytes() + self.index.size_bytes()
     }
 
-    /// Appends shim and literals to `out` when it returns [`Encoded::Reduced`]; otherwise leaves `out` as it
-    /// was. Remembers the packet under `sequence`, which must be higher than any before, if it is one that
-    /// stores keep.
+    /// Appends shim and literals to `out` and returns [`Encoded::Reduced`]; otherwise leaves `out` unchanged.
+    /// It stores an eligible packet under `sequence`, which must exceed all earlier ones.
     pub fn encode(&mut self, sequence: u64, packet: &[u8], inner: &Inner, out: &mut Vec<u8>) -> Encoded {
         self.references.clear();
         self.statistics.packets += 1;
@@ -188,8 +186,8 @@ impl Encoder {
         encoded
     }
 
-    /// Finds what the packet begins with, if the flow's last one says where that stands. The place behind its
-    /// end, if that is in another flow.
+    /// Finds the region at the beginning of the packet, if the flow's last packet ended in a region. Returns
+    /// the place behind the region's end, if that is in another flow.
     fn go_on(
         &mut self,
         owner: Owner,
@@ -209,8 +207,8 @@ impl Encoder {
         known.map_or(payload.start, Match::end)..payload.end
     }
 
-    /// Finds what the packet repeats by its anchors, then by its spans. What repeats of its own flow depends
-    /// on that flow alone. The place behind the packet's end, if that is in another flow.
+    /// Searches the packet by its anchors, then by its spans. Regions of its own flow depend on that flow
+    /// alone. Returns the place behind the packet's end, if that is in another flow.
     fn search(&mut self, owner: Owner, sequence: u64, packet: &[u8], payload: Range<usize>) -> Option<Place> {
         let search = search!(self, owner, sequence, packet, payload);
         let known = self.matches.len();
@@ -228,7 +226,7 @@ impl Encoder {
         reached
     }
 
-    /// Writes the matches down, if that makes the packet shorter.
+    /// Writes shim and literals for the matches, if they make the packet shorter.
     fn emit(&mut self, sequence: u64, packet: &[u8], out: &mut Vec<u8>) -> Encoded {
         if self.matches.is_empty() {
             return Encoded::Plain;
@@ -275,23 +273,24 @@ impl Encoder {
         }
     }
 
-    /// Whether fingerprints are entered when a packet is confirmed, not when it is sent.
+    /// Whether fingerprints are entered at the confirmation of a packet and not at its transmission.
     fn indexes_when_confirmed(&self) -> bool {
         self.policy.waits_for_confirmation()
             && self.injected.as_ref().is_none_or(|injected| injected.may_enter_late())
     }
 
-    /// Whether the form finds packets by an index of its own.
+    /// Whether the form has an index of its own.
     fn has_own_index(&self) -> bool {
         self.injected.as_ref().is_some_and(|injected| injected.has_index())
     }
 
-    /// Says whether what is lost from now on is sent again by hop ARQ.
+    /// Sets whether hop ARQ repairs losses from now on.
     pub fn set_losses_repaired(&mut self, repaired: bool) {
         self.policy.set_losses_repaired(repaired);
     }
 
-    /// Says whether packets wait for the processor and not for the link: then one in sixteen is searched.
+    /// Sets whether packets wait for the processor and not for the link. If so, one packet in sixteen is
+    /// searched.
     pub fn set_processor_short(&mut self, is_short: bool) {
         self.sparing.processor_is_short(is_short);
     }
@@ -308,7 +307,7 @@ impl Encoder {
         }
     }
 
-    /// The receiver holds this packet.
+    /// Notes that the receiver holds this packet.
     pub fn confirm(&mut self, sequence: u64) {
         if !self.store.confirm(sequence) {
             return;
@@ -325,26 +324,26 @@ impl Encoder {
         }
     }
 
-    /// The receiver says that it does not have this packet: it never came, or could not be restored.
+    /// Notes that the receiver lacks this packet: it was lost, or could not be restored.
     pub fn report_lost(&mut self, sequence: u64) {
         if self.store.report_lost(sequence) {
             self.statistics.lost_packets += 1;
         }
     }
 
-    /// A packet as it was before it was encoded, while it is still in the store.
+    /// A packet before encoding, while the store has it.
     #[must_use]
     pub fn original(&self, sequence: u64) -> Option<&[u8]> {
         self.store.get(sequence).map(|stored| stored.packet)
     }
 
-    /// The distinct link sequences that the last packet encoded refers to, in the packet's order.
+    /// The distinct link sequences that the last encoded packet refers to, in the packet's order.
     #[must_use]
     pub fn references(&self) -> &[u64] {
         &self.references
     }
 
-    /// Forgets every packet: the peer has lost its store. Policies keep what they know of flows.
+    /// Forgets every packet, because the peer has lost its store. Policies keep their state of flows.
     pub fn clear(&mut self) {
         self.store.clear();
         self.index.clear();
@@ -356,7 +355,7 @@ impl Encoder {
         self.references.clear();
     }
 
-    /// What was counted since the encoder was made.
+    /// Counts since the encoder was made.
     #[must_use]
     pub fn statistics(&self) -> &EncoderStatistics {
         &self.statistics

@@ -1,8 +1,8 @@
-//! How far two matching windows agree around the window, both ways.
+//! Length of the agreement around two matching windows, in both directions.
 //!
-//! Compared eight bytes at a time: for real matches this is where encoding spends its time.
+//! It compares eight bytes at a time, because real matches spend most encoding time here.
 
-/// How many bytes `a` and `b` have in common from the front.
+/// Number of equal bytes of `a` and `b` from the front.
 #[must_use]
 pub fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     let mut done = 0;
@@ -16,7 +16,7 @@ pub fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     done + a[done..].iter().zip(&b[done..]).take_while(|(x, y)| x == y).count()
 }
 
-/// How many bytes `a` and `b` have in common from the back.
+/// Number of equal bytes of `a` and `b` from the back.
 #[must_use]
 pub fn common_suffix(a: &[u8], b: &[u8]) -> usize {
     let mut done = 0;

@@ -1,4 +1,4 @@
-//! Whose a packet is: its flow and its two hosts, in numbers that are quick to compare.
+//! The owner of a packet: its flow and its two hosts, as numbers that compare fast.
 
 use crate::sharing::Sharing;
 use crate::store::Stored;
@@ -8,22 +8,22 @@ use wire::inner::{Flow, TCP};
 /// An odd constant with well-mixed bits.
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Whose a packet is, under the encoder's secret.
+/// The owner of a packet, under the encoder's secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Owner {
-    /// Stands for the flow. Two flows have the same once in 2^32 times, and nobody knows which.
+    /// Tag of the flow. Two flows have equal tags with probability 2^-32, and nobody knows which ones do.
     pub tag: u32,
-    /// Mixed into the fingerprints of windows, by which only the flow finds them.
+    /// Mixed into the fingerprints of windows, so that only this flow finds them.
     pub of_windows: u64,
-    /// Mixed into the fingerprints of spans, by which all find them with whom the flow shares.
+    /// Mixed into the fingerprints of spans, so that all flows that share find them.
     pub of_spans: u64,
 }
 
 impl Owner {
-    /// The owner of all packets, where nobody asks whose they are.
+    /// The owner of all packets where flows are not distinguished.
     pub const NOBODY: Owner = Owner { tag: 0, of_windows: 0, of_spans: 0 };
 
-    /// The owner of packets of this flow.
+    /// The owner of this flow's packets.
     pub fn of(flow: &Flow, sharing: Sharing, secret: u64) -> Self {
         if sharing == Sharing::ToTheByte {
             return Owner::NOBODY;
@@ -43,13 +43,13 @@ impl Owner {
     }
 }
 
-/// Multiplies and puts both halves of the product together.
+/// Multiplies, and combines both halves of the product by XOR.
 pub(crate) fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     product as u64 ^ (product >> 64) as u64
 }
 
-/// Both addresses of an IP packet, as they stand there.
+/// Both addresses of an IP packet, as bytes of its header.
 pub(crate) fn addresses(packet: &[u8]) -> Option<&[u8]> {
     match packet.first()? >> 4 {
         4 => packet.get(12..20),
@@ -58,8 +58,7 @@ pub(crate) fn addresses(packet: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// Whether one stored TCP segment is the next of the other's flow, so that its bytes go on where the other's
-/// end.
+/// Whether `next` is the TCP segment directly behind `stored` in the same flow.
 pub(crate) fn goes_on(stored: &Stored<'_>, next: &Stored<'_>) -> bool {
     let (Some(at), Some(next_at)) = (tcp_sequence(stored.packet), tcp_sequence(next.packet)) else {
         return false;
@@ -67,7 +66,7 @@ pub(crate) fn goes_on(stored: &Stored<'_>, next: &Stored<'_>) -> bool {
     stored.flow == next.flow && at.wrapping_add(stored.payload.len() as u32) == next_at
 }
 
-/// The sequence number of a TCP segment right behind a plain IP header.
+/// The sequence number of a TCP segment directly behind an IP header without extensions.
 fn tcp_sequence(packet: &[u8]) -> Option<u32> {
     let first = packet.first()?;
     let (protocol, header_bytes) = match first >> 4 {

@@ -1,9 +1,8 @@
-//! Forms of references that other crates bring: what stands in the shim, and how the receiver finds it in its
-//! store.
+//! Forms of references from other crates: the shim's contents, and the look-up in the receiver's store.
 //!
-//! The form of this crate, [`wire::shim::compact`], names stored packets by link sequence. A form of another
-//! crate has a [`Writer`] in the encoder and a [`Reader`] in the decoder. It finds its anchors by Rabin
-//! fingerprints, which may travel.
+//! This crate's form, [`wire::shim::compact`], names stored packets by link sequence. Another crate's form
+//! has a [`Writer`] in the encoder and a [`Reader`] in the decoder. It finds anchors by Rabin fingerprints,
+//! which may travel.
 
 pub use crate::encoder::{Match, Search};
 
@@ -15,12 +14,12 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use wire::frame::FrameType;
 
-/// A form from outside this crate, and what others must know of it. Two are the same when their names are.
+/// A form from another crate. Two forms are equal if their names are.
 #[derive(Clone, Copy)]
 pub struct InjectedForm {
     /// Its name.
     pub name: &'static str,
-    /// The type of the frames in which packets of this form travel.
+    /// Type of the frames that carry packets of this form.
     pub frame_type: FrameType,
     /// Makes the encoder's part.
     pub writer: fn(&Parameters) -> Box<dyn Writer>,
@@ -28,37 +27,37 @@ pub struct InjectedForm {
     pub reader: fn(&EncoderParameters) -> Box<dyn Reader>,
 }
 
-/// What a decoder knows of the encoder at the other end.
+/// Parameters of the peer's encoder that a decoder needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EncoderParameters {
     /// Its sliding window, in bytes.
     pub window_bytes: usize,
-    /// How many low bits of a kept fingerprint are zero.
+    /// Number of low bits that are zero in a kept fingerprint.
     pub sample_bits: u32,
-    /// How many bytes of packets it keeps.
+    /// Bytes of packets in its store.
     pub store_bytes: usize,
 }
 
-/// The encoder's part: finds what a packet repeats, and writes the shim.
+/// The encoder's part: it finds repetitions and writes the shim.
 pub trait Writer: fmt::Debug + Send {
-    /// Whether it finds packets by an index of its own ([`Writer::enter`]) and not by the encoder's.
+    /// Whether the writer has an index of its own ([`Writer::enter`]) in place of the encoder's.
     fn has_index(&self) -> bool {
         false
     }
 
-    /// Whether a policy that refers to confirmed packets only may have packets entered when they are
-    /// confirmed. Otherwise they are entered when they are sent.
+    /// Whether a policy of confirmed packets may enter packets at their confirmation. Otherwise they are
+    /// entered at their transmission.
     fn may_enter_late(&self) -> bool {
         true
     }
 
-    /// Appends what the packet repeats to `matches`, in the packet's order.
+    /// Appends the packet's repeated regions to `matches`, in the packet's order.
     fn search(&mut self, search: &Search<'_>, matches: &mut Vec<Match>);
 
     /// Appends the shim for the matches of the last search to `out`. The encoder appends the literals.
     fn emit(&mut self, matches: &[Match], out: &mut Vec<u8>);
 
-    /// Enters a stored packet, which has these anchors, into its own index.
+    /// Enters a stored packet with these anchors into the writer's own index.
     fn enter(&mut self, stored: &Stored<'_>, anchors: &[Anchor], store: &PacketStore) {
         let _ = (stored, anchors, store);
     }
@@ -67,16 +66,16 @@ pub trait Writer: fmt::Debug + Send {
     fn clear(&mut self) {}
 }
 
-/// The decoder's part: reads the shim, and finds what it refers to.
+/// The decoder's part: it reads the shim and finds the stored packets.
 pub trait Reader: fmt::Debug + Send {
-    /// Appends the restored packet to `out`. On a miss, part of it may stand there.
+    /// Appends the restored packet to `out`. After a miss, `out` may end with a part of it.
     fn restore(&mut self, shim: &[u8], store: &PacketStore, out: &mut Vec<u8>) -> Result<(), Miss>;
 
-    /// Takes notice of a packet that the store has now.
+    /// Notes a packet that is now in the store.
     fn enter(&mut self, sequence: u64, store: &PacketStore);
 }
 
-/// Takes literals off the front. A shim's parser has made sure that there are enough.
+/// Takes `count` literals from the front. The shim's parser has checked that there are enough.
 pub fn take_literals<'a>(literals: &mut &'a [u8], count: usize) -> &'a [u8] {
     let (taken, rest) = literals.split_at(count.min(literals.len()));
     *literals = rest;

@@ -1,7 +1,7 @@
-//! Which stored packet had a fingerprint last: a table of a fixed size.
+//! The latest stored packet of each fingerprint: a table of a fixed size.
 //!
-//! Direct-mapped: a fingerprint has one place, and the newest entry takes it. An entry that was displaced or
-//! whose packet is gone costs savings and nothing else; whoever looks up compares bytes before trusting it.
+//! It is direct-mapped: a fingerprint has one slot, and the newest entry overwrites it. A lost or stale entry
+//! costs only savings, because the search compares bytes before it uses an entry.
 //!
 //! ```text
 //! +----------+-------------+----------------------------+
@@ -14,7 +14,7 @@ use wire::number::widen;
 
 const ENTRY_BYTES: usize = size_of::<u64>();
 
-/// Where a window with some fingerprint stands.
+/// The place of a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     /// The packet's link sequence.
@@ -23,7 +23,7 @@ pub struct Place {
     pub offset: usize,
 }
 
-/// What is to be entered of a window, but for its packet's sequence.
+/// The entry of a window without its packet's sequence.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Key {
     slot: u32,
@@ -31,7 +31,7 @@ pub struct Key {
     offset: u16,
 }
 
-/// What stands where a fingerprint would stand.
+/// The contents of a fingerprint's slot.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Entry {
     bits: u64,
@@ -39,8 +39,8 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Where a window with the fingerprint that was asked for was last entered, or with another that looks
-    /// the same. `newest` is the newest sequence in the store, by which the full sequence is known.
+    /// The latest place of a window with this fingerprint, or of another with an equal tag. `newest` is the
+    /// newest sequence in the store; it completes the truncated sequence.
     #[must_use]
     pub fn place(self, newest: u64) -> Option<Place> {
         (self.bits >> 48 == u64::from(self.tag)).then(|| Place {
@@ -53,20 +53,20 @@ impl Entry {
 /// The table.
 #[derive(Debug, Clone)]
 pub struct Index {
-    /// Of eight bytes each. Zero is an empty entry; tags are never zero.
+    /// Entries of eight bytes. Zero is an empty entry; tags are never zero.
     entries: Pages,
     shift: u32,
 }
 
-/// Spreads a fingerprint, whose low bits sampling has made zero, over 64 bits.
+/// Spreads a fingerprint over 64 bits, because sampling made its low bits zero.
 fn spread(fingerprint: u64) -> u64 {
     let product = fingerprint.wrapping_mul(0xd6e8_feb8_6659_fd93);
     (product ^ product >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93)
 }
 
 impl Index {
-    /// A table for a store of `store_bytes` of which one window in 2^`sample_bits` is kept. It takes at most
-    /// as many bytes as the store.
+    /// A table for a store of `store_bytes` that keeps one window in 2^`sample_bits`. Its size is at most
+    /// that of the store.
     #[must_use]
     pub fn new(store_bytes: usize, sample_bits: u32) -> Self {
         let wanted = (store_bytes >> sample_bits.min(12)).next_power_of_two();
@@ -75,33 +75,33 @@ impl Index {
         Index { entries: Pages::zeroed(count * ENTRY_BYTES), shift: 64 - count.ilog2() }
     }
 
-    /// What is to be entered of a window with this fingerprint.
+    /// The entry of a window with this fingerprint, without its sequence.
     #[must_use]
     pub fn key(&self, fingerprint: u64, offset: u16) -> Key {
         let spread = spread(fingerprint);
         Key { slot: (spread >> self.shift) as u32, tag: spread as u16 | 1, offset }
     }
 
-    /// Enters a window of a packet, in place of whatever stood there.
+    /// Enters a window of a packet; it overwrites the slot.
     pub fn insert(&mut self, key: Key, sequence: u64) {
         let bits = u64::from(key.tag) << 48 | u64::from(key.offset) << 32 | sequence & 0xffff_ffff;
         self.entries.as_chunks_mut().0[key.slot as usize] = bits.to_ne_bytes();
     }
 
-    /// Looks a fingerprint up. Several at once take little longer than one, for they wait for memory
-    /// together.
+    /// Looks a fingerprint up. Several look-ups take little longer than one, because their memory accesses
+    /// overlap.
     #[must_use]
     pub fn entry(&self, fingerprint: u64) -> Entry {
         let Key { slot, tag, .. } = self.key(fingerprint, 0);
         Entry { bits: u64::from_ne_bytes(self.entries.as_chunks().0[slot as usize]), tag }
     }
 
-    /// Forgets everything.
+    /// Empties the table.
     pub fn clear(&mut self) {
         self.entries.fill(0);
     }
 
-    /// How many bytes the table takes.
+    /// Bytes of the table.
     #[must_use]
     pub fn size_bytes(&self) -> usize {
         self.entries.len()

@@ -1,31 +1,31 @@
-//! Redundancy elimination: what the receiver already holds is not sent again.
+//! Redundancy elimination: bytes that the receiver holds are not sent again.
 //!
-//! For every packet the [`Encoder`] computes fingerprints of a window that slides over the transport payload
-//! and keeps those whose low bits are zero ([`anchors`], [`rabin`]). A bounded [`index`] says which stored
-//! packet had the same fingerprint, the [`store`] gives its bytes, the match is extended both ways
-//! ([`extent`]), and what repeats is replaced by a reference in a shim ([`wire::shim`]). The [`Decoder`]
-//! holds the same packets under the same link sequences and puts the bytes back.
+//! The [`Encoder`] slides a window over the transport payload of every packet. It keeps the fingerprints
+//! whose low bits are zero ([`anchors`], [`rabin`]). A bounded [`index`] gives the stored packet with the
+//! same fingerprint, and the [`store`] gives its bytes. The match is extended in both directions
+//! ([`extent`]). A reference in a shim replaces the repeated bytes ([`wire::shim`]). The [`Decoder`] holds
+//! the same packets under the same link sequences and inserts the bytes again.
 //!
-//! Other crates bring other forms ([`form`]), as the laboratory does with those of the papers.
+//! Other crates add forms ([`form`]), as the laboratory does for the papers' forms.
 //!
-//! A packet refers to packets of its own flow to the byte, and to those of other flows in whole pieces, so
-//! that nothing is guessed byte by byte by how long packets become ([`Sharing`], [`pieces`]).
+//! A packet refers to packets of its own flow to the byte, and to those of other flows in whole pieces.
+//! Packet lengths therefore reveal no secret byte by byte ([`Sharing`], [`pieces`]).
 //!
-//! Which stored packets may be referred to is the matter of a [`policy`]. The byte-caching paper (Le,
-//! Srivatsa, Iyengar, ICDCS 2012) shows that with none one lost packet stalls a TCP connection for good; it
-//! proposes three. The policies here go beyond them: `acked` refers only to packets that the receiver has
-//! confirmed, so that a loss never makes another packet undecodable. Other crates inject policies of their
-//! own ([`policy::InjectedPolicy`]), as the laboratory does with those of the papers.
+//! A [`policy`] decides which stored packets a packet may refer to. The byte-caching paper (Le, Srivatsa,
+//! Iyengar, ICDCS 2012) shows that without a policy one lost packet stalls a TCP connection forever. It
+//! proposes three policies. The policies here go beyond them: `acked` refers only to confirmed packets, so a
+//! loss never makes another packet undecodable. Other crates inject policies of their own
+//! ([`policy::InjectedPolicy`]), as the laboratory does for the papers' policies.
 //!
-//! Both stores keep packets by link sequence and drop the lowest first, so that whatever the encoder still
-//! has, the decoder has too, if it got it; see [`store`] for why that holds.
+//! Both stores keep packets by link sequence and drop the lowest first. The decoder therefore has every
+//! packet that the encoder still has, if it received it; [`store`] explains why.
 //!
-//! Nothing here proves that restored bytes are the right ones: the name of a stored packet can lead the
-//! decoder to another packet than the encoder meant. The caller proves them by a MAC over the packet, and
-//! tells the decoder to [`Decoder::store`] only what is proved.
+//! This crate does not prove that restored bytes are correct: the decoder's packet of a name can differ from
+//! the encoder's. The caller proves them by a MAC over the packet, and calls [`Decoder::store`] only for
+//! proved packets.
 //!
-//! This crate asks nothing of the system, allocates nothing per packet once warm, and bounds everything it
-//! keeps by the store's size.
+//! This crate asks nothing of the system and allocates nothing per packet once it is warm. The store's size
+//! bounds everything it keeps.
 
 #![forbid(unsafe_code)]
 
@@ -62,10 +62,10 @@ pub use statistics::EncoderStatistics;
 use std::ops::Range;
 use wire::inner::Inner;
 
-/// The stretch of `packet` that is searched for repetition, which is the transport payload, if the packet is
-/// one that the stores of both ends keep: its payload is at least one window long.
+/// The range of `packet` that is searched: the transport payload. `None` if the payload is shorter than one
+/// window; neither end stores such a packet.
 ///
-/// This depends on the packet's content alone, so that both ends decide alike.
+/// The range depends on the packet's bytes alone, so both ends agree.
 #[must_use]
 pub fn eligible_payload(packet: &[u8], inner: &Inner, window_bytes: usize) -> Option<Range<usize>> {
     let end = inner.total_bytes.min(packet.len());

@@ -1,15 +1,14 @@
-//! What repeats nothing can still be made shorter: literals compressed, each packet's by themselves.
+//! Compression of literals, for each packet on its own.
 //!
-//! No state passes from one packet to the next, so that a lost packet never affects another. What is written
-//! is the content of one compressed block of Zstandard (RFC 8878, section 3.1.1.2.2) and nothing else: of
-//! frame and block header, nine bytes, everything is known, because one packet is always one block, reaching
-//! to the end.
+//! No state passes from one packet to the next, so a lost packet never affects another. The output is the
+//! content of one compressed block of Zstandard (RFC 8878, section 3.1.1.2.2). The nine bytes of frame and
+//! block header are left out: one packet is always one block that reaches to the end.
 //!
-//! Most packets on a real link are encrypted or compressed already, so little is spent on those: a look at a
-//! sample of the bytes turns away what is spread evenly, and while Zstandard gains nothing from what passes
-//! the look, it is given one packet in sixteen.
+//! Most packets on a real link are encrypted or compressed, so little time is spent on them. A sample of the
+//! bytes rejects an even distribution. While Zstandard gains nothing from the rest, one packet in sixteen is
+//! tried.
 //!
-//! Nothing is allocated per packet once the largest packet was seen.
+//! It allocates nothing per packet after the largest packet.
 
 use crate::sparing::Sparing;
 use std::fmt;
@@ -17,26 +16,25 @@ use wire::Malformed;
 use wire::shim::MAX_RESTORED_BYTES;
 use zstd::zstd_safe::{self, CCtx, CParameter, DCtx};
 
-/// Literals of fewer bytes are not tried.
+/// The fewest literal bytes that are compressed.
 pub const MIN_LITERAL_BYTES: usize = 64;
 /// The fewest bytes that compression must save.
 pub const MIN_SAVED_BYTES: usize = 8;
 
-/// Levels up to 3 save hardly more of a packet; this one takes the least time.
+/// Higher levels up to 3 save hardly more of a packet; this level takes the least time.
 const LEVEL: zstd_safe::CompressionLevel = 1;
 
-/// What every frame begins with: the magic number, and a descriptor that says that there is neither a content
-/// size nor a dictionary nor a checksum.
+/// The start of every frame: the magic number, and a descriptor without content size, dictionary and
+/// checksum.
 const FRAME_START: [u8; 5] = [0x28, 0xb5, 0x2f, 0xfd, 0];
-/// A window of 128 KiB, the same for every packet: the largest that bounds a block, and larger than any
-/// packet.
+/// A window of 128 KiB for every packet: the largest window that bounds a block, and larger than any packet.
 const WINDOW: u8 = 7 << 3;
-/// Frame start, window and block header.
+/// Bytes of frame start, window and block header.
 const FRONT_BYTES: usize = FRAME_START.len() + 1 + 3;
-/// In a block header, below its size: the last block, and compressed.
+/// Low bits of a block header: last block, compressed.
 const LAST_COMPRESSED: u32 = 1 | 2 << 1;
 
-/// Compresses the literals of one packet after the other.
+/// Compresses the literals of successive packets.
 pub struct Compressor {
     context: CCtx<'static>,
     sparing: Sparing,
@@ -44,7 +42,7 @@ pub struct Compressor {
 }
 
 impl Compressor {
-    /// A compressor that expects to gain something.
+    /// A compressor that tries every packet at first.
     #[must_use]
     pub fn new() -> Self {
         let mut context = CCtx::create();
@@ -54,14 +52,14 @@ impl Compressor {
             CParameter::ChecksumFlag(false),
             CParameter::DictIdFlag(false),
         ] {
-            // One that were refused would show in the frame's start, which is looked at.
+            // A refused parameter would change the frame's start, which is checked.
             let _ = context.set_parameter(parameter);
         }
         Compressor { context, sparing: Sparing::on(), frame: Vec::new() }
     }
 
-    /// Appends `literals` in compressed form to `out` and returns true, if that saves at least
-    /// [`MIN_SAVED_BYTES`]; otherwise leaves `out` as it was.
+    /// Appends the compressed `literals` to `out` and returns true, if that saves at least
+    /// [`MIN_SAVED_BYTES`]. Otherwise `out` is unchanged.
     pub fn compress(&mut self, literals: &[u8], out: &mut Vec<u8>) -> bool {
         let worth_a_try = (MIN_LITERAL_BYTES..=MAX_RESTORED_BYTES).contains(&literals.len())
             && !looks_random(literals)
@@ -88,7 +86,7 @@ impl fmt::Debug for Compressor {
     }
 }
 
-/// The content of the one block that `literals` become, if it is short enough.
+/// The content of the single block of `literals`, if it is short enough.
 fn compress_block<'a>(
     context: &mut CCtx<'static>,
     frame: &'a mut Vec<u8>,
@@ -98,7 +96,7 @@ fn compress_block<'a>(
     if frame.len() < most {
         frame.resize(most, 0);
     }
-    // Too little room for the frame is an error: then it does not pay.
+    // A frame beyond this room is an error: it saves too little.
     let length = context.compress2(&mut frame[..most], literals).ok()?;
     let (front, block) = frame[..length].split_at_checked(FRONT_BYTES)?;
     let (start, window_and_block) = front.split_at(FRAME_START.len());
@@ -109,15 +107,14 @@ fn compress_block<'a>(
     known.then_some(block)
 }
 
-/// How many bytes are looked at, in runs from all over the literals.
+/// Number of sampled bytes, in runs from all over the literals.
 const LOOK_BYTES: usize = 256;
 const RUN_BYTES: usize = 32;
 
-/// Whether the bytes seem to be spread evenly over all values, so that only a repetition could be gained.
+/// Whether the byte values seem evenly distributed, so that only a repetition would compress.
 ///
-/// Of random bytes, one pair in 256 is equal; of Base64, one in 64; of text, one in about 16. Spread as
-/// widely as these are, the number of equal pairs in a sample of 256 random bytes exceeds its mean by a
-/// quarter only once in some hundred times.
+/// Equal pairs are one in 256 of random bytes, one in 64 of Base64, and one in about 16 of text. In a sample
+/// of 256 random bytes, their number exceeds its mean by a quarter once in some hundred times.
 fn looks_random(literals: &[u8]) -> bool {
     let mut counts = [0u32; 256];
     let mut count = |run: &[u8]| run.iter().for_each(|&byte| counts[usize::from(byte)] += 1);
@@ -134,7 +131,7 @@ fn looks_random(literals: &[u8]) -> bool {
     equal_pairs * 256 * 4 < pairs * 5
 }
 
-/// Expands what a [`Compressor`] made.
+/// Expands the output of a [`Compressor`].
 pub struct Expander {
     context: DCtx<'static>,
     frame: Vec<u8>,
@@ -142,17 +139,16 @@ pub struct Expander {
 }
 
 impl Expander {
-    /// An expander.
+    /// An expander with an empty context.
     #[must_use]
     pub fn new() -> Self {
         Expander { context: DCtx::create(), frame: Vec::new(), expanded: Vec::new() }
     }
 
-    /// Appends the literals that `compressed` stands for to `out`.
+    /// Appends the literals of `compressed` to `out`.
     ///
-    /// `compressed` may be anything. It is malformed if it is not the content of a compressed block, or
-    /// stands for more than `limit_bytes` bytes (or than an IP packet may have); then `out` is left as it
-    /// was.
+    /// `compressed` may be any bytes. The error [`Malformed`] means: no content of a compressed block, or
+    /// more than `limit_bytes` bytes or an IP packet's maximum. `out` is then unchanged.
     pub fn expand(
         &mut self,
         compressed: &[u8],
@@ -214,7 +210,7 @@ mod tests {
         choices.iter().flat_map(|choice| words[usize::from(choice % 8)].bytes()).take(length).collect()
     }
 
-    /// Bytes that are spread unevenly, yet not so much that a packet of them could be compressed.
+    /// Bytes of an uneven distribution that is too even for compression.
     fn uneven(seed: u64) -> Vec<u8> {
         let mut bytes = random(seed, 100);
         bytes.iter_mut().for_each(|byte| *byte &= 0x7f);
@@ -238,7 +234,7 @@ mod tests {
     }
 
     thread_local! {
-        /// One pair for all cases, as a node has one for all packets.
+        /// One pair for all cases, as a node has one pair for all packets.
         static PAIR: RefCell<(Compressor, Expander)> = RefCell::default();
     }
 
@@ -301,7 +297,7 @@ mod tests {
             Ok(()) => prop_assert!(out.len() <= BEFORE.len() + limit_bytes),
             Err(_) => prop_assert_eq!(&out[..], BEFORE),
         }
-        // The next packet is none the worse for it.
+        // The expander still works for the next packet.
         let (literals, mut compressed) = (text(500), Vec::new());
         prop_assert!(Compressor::new().compress(&literals, &mut compressed));
         out.clear();

@@ -1,7 +1,7 @@
 //! The MAC over a packet's original bytes: 64 bits, keyed for one pair of nodes and one direction.
 //!
-//! It proves that a packet was restored exactly, and that the peer meant it. HighwayHash-64 (Alakuijala, Cox,
-//! Wassenberg 2016) is a keyed pseudo-random function that hashes a full packet in about a tenth of a
+//! It proves that a packet was restored exactly and comes from the peer. HighwayHash-64 (Alakuijala, Cox,
+//! Wassenberg 2016) is a keyed pseudo-random function. It hashes a full packet in about a tenth of a
 //! microsecond.
 
 use highway::{HighwayHash, HighwayHasher, Key};
@@ -18,7 +18,7 @@ impl std::fmt::Debug for PacketMac {
 }
 
 impl PacketMac {
-    /// With a key of 32 bytes.
+    /// A MAC with a key of 32 bytes.
     #[must_use]
     pub fn new(bytes: &[u8; 32]) -> Self {
         let (words, _) = bytes.as_chunks::<8>();
@@ -26,7 +26,7 @@ impl PacketMac {
         PacketMac(Key([word(0), word(1), word(2), word(3)]))
     }
 
-    /// The MAC of `packet`, sent as link sequence `sequence`.
+    /// The MAC of `packet` under link sequence `sequence`.
     #[must_use]
     pub fn of(&self, sequence: u64, packet: &[u8]) -> [u8; PACKET_MAC_BYTES] {
         let mut hasher = HighwayHasher::new(self.0);

@@ -1,30 +1,30 @@
-//! Why a packet could not be restored.
+//! Reasons why a packet is not restored.
 
 use wire::Malformed;
 
-/// Why a packet could not be restored.
+/// Reason why a packet is not restored.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Miss {
-    /// The shim has not the form it claims.
+    /// The shim does not have the form that it claims.
     #[error(transparent)]
     Malformed(#[from] Malformed),
-    /// Packets that a compact shim refers to are not in the store.
+    /// The store lacks packets that a compact shim refers to.
     #[error("{} packets referred to are not in the store", sequences.as_slice().len())]
     Absent {
         /// Their link sequences.
         sequences: AbsentSequences,
     },
-    /// A shim in another crate's form refers to what no stored packet has, and does not say which packet the
-    /// sender meant. A receiver that wants help can ask for the packet itself.
+    /// A shim of another crate's form refers to bytes that no stored packet has, without a packet's name. The
+    /// receiver can ask for the packet itself.
     #[error("no stored packet has what is referred to")]
     Unnamed,
-    /// A region reaches over the end of the stored packet: this is not the packet that the sender meant.
+    /// A region exceeds the stored packet, so this is not the sender's packet.
     #[error("a region reaches over the end of the stored packet")]
     OutOfRange,
 }
 
-/// Distinct link sequences that a packet needs and the store lacks, in the order the shim names them; only
-/// the first [`AbsentSequences::MAX`] are kept.
+/// Distinct link sequences that a packet needs and the store lacks, in the shim's order. Only the first
+/// [`AbsentSequences::MAX`] are kept.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AbsentSequences {
     sequences: [u64; Self::MAX],
@@ -32,10 +32,10 @@ pub struct AbsentSequences {
 }
 
 impl AbsentSequences {
-    /// How many are kept.
+    /// The largest number of sequences kept.
     pub const MAX: usize = 12;
 
-    /// Adds one, unless it is there or too many are.
+    /// Adds a sequence, unless it is present or the list is full.
     pub fn add(&mut self, sequence: u64) {
         if self.count < Self::MAX && !self.as_slice().contains(&sequence) {
             self.sequences[self.count] = sequence;

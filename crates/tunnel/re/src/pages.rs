@@ -1,30 +1,30 @@
-//! Memory that is looked at in no order.
+//! Memory with random access.
 //!
-//! With pages of 4 KiB nearly every look at a table of some MiB also misses the processor's table of pages,
-//! which in a virtual machine costs more than the memory itself: packets that repeat took two to three times
-//! as long to encode. Linux has larger pages for whoever asks for them.
+//! With pages of 4 KiB, nearly every access to a table of some MiB also misses the processor's translation
+//! buffer. In a virtual machine that costs more than the access itself: repeated packets took two to three
+//! times as long to encode. Linux gives larger pages on request.
 
 use memmap2::{Advice, MmapMut};
 use std::ops::{Deref, DerefMut};
 
-/// From here on large pages are asked for; less fits in a few, and would be rounded up to one.
+/// The smallest size for which large pages are requested. A smaller size would be rounded up to one page.
 const LARGE_BYTES: usize = 4 << 20;
 
-/// Zeros at first; in large pages where there are many bytes, and the system has such pages.
+/// Memory that is zero at first. Many bytes are in large pages, if the system has them.
 pub enum Pages {
-    /// By the allocator.
+    /// From the allocator.
     Allocated(Vec<u8>),
-    /// By the kernel.
+    /// From the kernel.
     Mapped(MmapMut),
 }
 
 impl Pages {
-    /// So many bytes.
+    /// `count` zero bytes.
     #[must_use]
     pub fn zeroed(count: usize) -> Self {
         let mapped = if count < LARGE_BYTES { None } else { MmapMut::map_anon(count).ok() };
         let Some(mapped) = mapped else { return Pages::Allocated(vec![0; count]) };
-        // without large pages it is memory like any other
+        // Without large pages the memory works as well.
         let _ = mapped.advise(Advice::HugePage);
         Pages::Mapped(mapped)
     }

@@ -1,4 +1,4 @@
-//! What a user may set.
+//! Parameters of an encoder.
 
 use crate::form::InjectedForm;
 use crate::policy::InjectedPolicy;
@@ -7,13 +7,13 @@ use std::fmt;
 use std::str::FromStr;
 use wire::frame::FrameType;
 
-/// How regions are written.
+/// Encoding of regions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Form {
-    /// [`wire::shim::compact`]: by distance in link sequence; for real use.
+    /// [`wire::shim::compact`]: by distance in link sequence; for production.
     #[default]
     Compact,
-    /// One that another crate brings.
+    /// A form of another crate.
     Injected(InjectedForm),
 }
 
@@ -21,7 +21,7 @@ impl Form {
     /// Every form of this crate.
     pub const ALL: [Form; 1] = [Form::Compact];
 
-    /// The type of the frames in which packets of this form travel.
+    /// Type of the frames that carry packets of this form.
     #[must_use]
     pub fn frame_type(self) -> FrameType {
         match self {
@@ -31,17 +31,17 @@ impl Form {
     }
 }
 
-/// Which stored packets may be referred to: [`crate::policy`].
+/// The stored packets that a packet may refer to: [`crate::policy`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Policy {
     /// Redundancy elimination is off.
     Off,
-    /// Packets that the receiver has confirmed.
+    /// Confirmed packets.
     Acked,
-    /// What is confirmed, and what is sent where the hop repairs its losses.
+    /// Confirmed packets, and also sent ones where the hop repairs its losses.
     #[default]
     Adaptive,
-    /// One that another crate brings.
+    /// A policy of another crate.
     Injected(InjectedPolicy),
 }
 
@@ -49,13 +49,13 @@ impl Policy {
     /// Every policy of this crate.
     pub const ALL: [Policy; 3] = [Policy::Off, Policy::Acked, Policy::Adaptive];
 
-    /// Whether the sender has to answer requests for packets that the receiver lacks.
+    /// Whether the sender must answer requests for packets that the receiver lacks.
     #[must_use]
     pub fn answers_requests(self) -> bool {
         matches!(self, Policy::Injected(injected) if injected.answers_requests)
     }
 
-    /// Whether the hop sends again what it lost.
+    /// Whether the hop retransmits its losses.
     #[must_use]
     pub fn repairs_losses(self) -> bool {
         match self {
@@ -80,7 +80,7 @@ impl fmt::Display for Policy {
 impl FromStr for Policy {
     type Err = ParameterError;
 
-    /// Reads the name of a policy of this crate.
+    /// Parses the name of a policy of this crate.
     fn from_str(name: &str) -> Result<Self, ParameterError> {
         let unknown = || ParameterError::UnknownPolicy(name.chars().take(40).collect());
         Policy::ALL.into_iter().find(|policy| policy.to_string() == name).ok_or_else(unknown)
@@ -99,27 +99,27 @@ impl fmt::Display for Form {
 impl FromStr for Form {
     type Err = ParameterError;
 
-    /// Reads the name of a form of this crate.
+    /// Parses the name of a form of this crate.
     fn from_str(name: &str) -> Result<Self, ParameterError> {
         let unknown = || ParameterError::UnknownForm(name.chars().take(40).collect());
         Form::ALL.into_iter().find(|form| form.to_string() == name).ok_or_else(unknown)
     }
 }
 
-/// What the encoder of one direction is told.
+/// Parameters of the encoder of one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parameters {
-    /// Which stored packets may be referred to.
+    /// The stored packets that a packet may refer to.
     pub policy: Policy,
-    /// How regions are written.
+    /// Encoding of regions.
     pub form: Form,
-    /// To which flows' packets references reach; see [`Parameters::sharing`].
+    /// The flows that references reach; see [`Parameters::sharing`].
     pub sharing: Sharing,
     /// The sliding window, in bytes (paper: w).
     pub window_bytes: usize,
-    /// A fingerprint is kept when this many of its low bits are zero (paper: k).
+    /// A fingerprint is kept if this many of its low bits are zero (paper: k).
     pub sample_bits: u32,
-    /// How many bytes of packets each end keeps.
+    /// Bytes of packets that each end keeps.
     pub store_bytes: usize,
 }
 
@@ -137,15 +137,15 @@ impl Default for Parameters {
 }
 
 impl Parameters {
-    /// The smallest and the largest window.
+    /// Range of the window, in bytes.
     pub const WINDOW_BYTES: std::ops::RangeInclusive<usize> = 8..=128;
-    /// The most low bits that may have to be zero.
+    /// The largest [`Parameters::sample_bits`].
     pub const MAX_SAMPLE_BITS: u32 = 12;
-    /// The smallest and the largest store.
+    /// Range of the store, in bytes.
     pub const STORE_BYTES: std::ops::RangeInclusive<usize> = 4096..=1 << 30;
 
-    /// How far references reach. Policies and forms that other crates inject are published systems, which
-    /// match to the byte across flows: there they do so whatever is set.
+    /// The reach of references. Injected policies and forms are published systems, which match to the byte
+    /// across flows; for them the setting has no effect.
     #[must_use]
     pub fn sharing(&self) -> Sharing {
         let is_injected =
@@ -153,7 +153,7 @@ impl Parameters {
         if is_injected { Sharing::ToTheByte } else { self.sharing }
     }
 
-    /// Says what is wrong with the parameters, if anything is.
+    /// Checks the parameters.
     pub fn validate(&self) -> Result<(), ParameterError> {
         if !Self::WINDOW_BYTES.contains(&self.window_bytes) {
             return Err(ParameterError::Window(self.window_bytes));
@@ -171,7 +171,7 @@ impl Parameters {
     }
 }
 
-/// What is wrong with a parameter.
+/// An invalid parameter.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParameterError {
     /// The window is too small or too large.
@@ -183,7 +183,7 @@ pub enum ParameterError {
     /// The store is too small or too large.
     #[error("a store of {0} bytes is not between 4 KiB and 1 GiB")]
     Store(usize),
-    /// A policy that takes a k, with a k of 0.
+    /// The policy takes a k, and k is 0.
     #[error("the policy needs a k of at least 1")]
     Distance,
     /// No policy has this name.

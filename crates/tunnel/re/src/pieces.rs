@@ -1,41 +1,42 @@
-//! Pieces: what is matched across flows is made of them, and none is matched in part.
+//! Pieces: matches across flows consist of whole pieces.
 //!
-//! A *boundary* stands where bytes [end a piece](ends_piece), and nowhere else. Neither end of a
-//! payload is one: whoever makes a request longer moves the cuts between segments through the secret behind
-//! it. A piece is what stands between two boundaries. A *span* is the fewest pieces in a row that have
-//! [`LEAST_BYTES`]; its fingerprint covers all its bytes. Only by a span does a packet find another flow's,
-//! so that no part of a piece decides what is found, nor what an index forgets for it.
+//! A *boundary* follows bytes that [end a piece](ends_piece). The ends of a payload are no boundaries: a
+//! longer request would move the segment cuts through the secret behind it. A piece is the stretch between
+//! two boundaries. A *span* is the shortest sequence of pieces with [`LEAST_BYTES`]; its fingerprint covers
+//! all its bytes. A packet finds another flow's packet only by a span. A part of a piece therefore decides
+//! neither a match nor an eviction from the index.
 //!
-//! Whether a position is a boundary depends on the three bytes before it alone. So equal bytes have equal
-//! boundaries, wherever a packet begins.
+//! A boundary depends only on the three bytes before it. Equal bytes thus have equal boundaries in every
+//! packet.
 
 use crate::anchors::Anchor;
 use crate::flow::fold;
 use std::ops::Range;
 
-/// The fewest bytes that are matched across flows.
+/// The fewest bytes of a match across flows.
 pub const LEAST_BYTES: usize = 24;
-/// Spans of more bytes are not looked up.
+/// The most bytes of a span that is looked up.
 const MOST_BYTES: usize = 512;
 /// While little repeats, spans begin in the first [`THIN_BYTES`] of every [`STRETCH_BYTES`].
 const STRETCH_BYTES: usize = 1024;
 const THIN_BYTES: usize = 192;
-/// A span begins with a piece of so many bytes at least: many short ones stand together, and one is enough.
+/// The fewest bytes of a span's first piece. Of many short pieces in a row, one span suffices.
 const LONG_BYTES: usize = 4;
-/// A position depends on so many bytes before it.
+/// Number of bytes before a position that decide about it.
 const CONTEXT_BYTES: usize = 3;
 
-/// Bytes whose fate fits into a word.
+/// Bytes whose decisions fit into one word.
 const BLOCK_BYTES: usize = 64;
 
-/// Whether a boundary stands behind this byte, whatever is before it.
+/// Whether a boundary follows this byte, whatever precedes it.
 ///
-/// Lines, quotes, brackets and what separates fields: none occurs in hexadecimal numbers, Base64, Base64url,
-/// percent-encoded text, UUIDs, decimal numbers or words. A space is none, for it would cut a passphrase into
-/// words; nor are bytes of 128 and more, which would cut UTF-8 into letters.
+/// Delimiters are line ends, quotes, brackets and field separators. None occurs in hexadecimal numbers,
+/// Base64, Base64url, percent-encoded text, UUIDs, decimal numbers or words. A space is no delimiter, because
+/// it would cut a passphrase into words. Bytes of 128 and more are none, because they would cut UTF-8 into
+/// letters.
 #[must_use]
 pub fn is_delimiter(byte: u8) -> bool {
-    // each comparison without a branch, so that a compiler makes vectors of them
+    // Comparisons without branches, so that a compiler vectorizes them.
     let is = |value: u8| byte == value;
     (byte & !2 == b'<') // and '>'
         | (byte & !1 == b'(') // and ')'
@@ -48,9 +49,9 @@ pub fn is_delimiter(byte: u8) -> bool {
         | is(b',')
 }
 
-/// Whether a boundary stands behind the last of these bytes: a delimiter, one that is percent-encoded (RFC
-/// 3986, section 2.1), or the second of two zeros, with which binary formats fill up. One zero is none, for
-/// it would cut UTF-16 into letters.
+/// Whether a boundary follows the last of these bytes. Three endings count: a delimiter, a percent-encoded
+/// delimiter (RFC 3986, section 2.1), or the second of two zeros, the padding of binary formats. A single
+/// zero does not count, because it would cut UTF-16 into letters.
 #[must_use]
 pub fn ends_piece(bytes: &[u8]) -> bool {
     match bytes {
@@ -61,24 +62,24 @@ pub fn ends_piece(bytes: &[u8]) -> bool {
     }
 }
 
-/// Whether a delimiter's number has these two hexadecimal digits.
+/// Whether these two hexadecimal digits are the number of a delimiter.
 fn is_encoded_delimiter(high: u8, low: u8) -> bool {
     let digit = |byte: u8| char::from(byte).to_digit(16);
     digit(high).zip(digit(low)).is_some_and(|(high, low)| is_delimiter((high << 4 | low) as u8))
 }
 
-/// Whether `at` is a boundary of the payload at `payload`.
+/// Whether `at` is a boundary of the range `payload`.
 pub(crate) fn is_boundary(packet: &[u8], payload: &Range<usize>, at: usize) -> bool {
     at <= payload.end && packet.get(payload.start..at).is_some_and(ends_piece)
 }
 
-/// The first boundary in this range that bytes of this range make.
+/// The first boundary in this range, by bytes of this range.
 pub(crate) fn first_boundary(packet: &[u8], range: Range<usize>) -> Option<usize> {
     let bytes = &packet[range.clone()];
     (1..=bytes.len()).find(|end| ends_piece(&bytes[..*end])).map(|end| range.start + end)
 }
 
-/// The last boundary in this range that bytes of this range make.
+/// The last boundary in this range, by bytes of this range.
 pub(crate) fn last_boundary(packet: &[u8], range: Range<usize>) -> Option<usize> {
     let bytes = &packet[range.clone()];
     (1..=bytes.len()).rev().find(|end| ends_piece(&bytes[..*end])).map(|end| range.start + end)
@@ -88,18 +89,18 @@ pub(crate) fn last_boundary(packet: &[u8], range: Range<usize>) -> Option<usize>
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SpanFinder {
     secret: u64,
-    /// A bit for each byte that ends a piece.
+    /// One bit for each byte that ends a piece.
     ends: Vec<u64>,
 }
 
 impl SpanFinder {
-    /// From now on spans are chosen and named under this secret.
+    /// Sets the secret under which spans are chosen and named.
     pub fn set_secret(&mut self, secret: u64) {
         self.secret = secret;
     }
 
-    /// Puts spans of `packet[unknown]` into `spans`, front to back, in place of what was there: those at
-    /// which chance, halved so often, lets one begin.
+    /// Replaces the contents of `spans` by spans of `packet[unknown]`, front to back. A hash keeps one in
+    /// 2^`halvings` of the possible starts.
     pub fn find(
         &mut self,
         packet: &[u8],
@@ -112,7 +113,7 @@ impl SpanFinder {
         self.append(packet, payload, unknown, halvings, spans);
     }
 
-    /// As [`find`](SpanFinder::find), but looks at a part of the packet alone.
+    /// As [`find`](SpanFinder::find), but examines only a part of the packet.
     pub fn find_thinly(
         &mut self,
         packet: &[u8],
@@ -134,7 +135,7 @@ impl SpanFinder {
         halvings: u32,
         spans: &mut Vec<Anchor>,
     ) {
-        // the bytes before say whether a span may begin at once
+        // The bytes before the range decide whether a span may begin at its start.
         let from = unknown.start.saturating_sub(CONTEXT_BYTES).max(payload.start);
         let bytes = &packet[from..unknown.end.max(from)];
         if bytes.len() <= LEAST_BYTES || packet.len() > usize::from(u16::MAX) {
@@ -161,7 +162,7 @@ impl SpanFinder {
         }
     }
 
-    /// A bit for each byte of a word behind which a piece of [`LONG_BYTES`] or more begins.
+    /// One bit for each byte of a word that is followed by a piece of [`LONG_BYTES`] or more.
     fn starts(&self, word: usize) -> u64 {
         let next = self.ends.get(word + 1).copied().unwrap_or_default();
         let both = u128::from(next) << BLOCK_BYTES | u128::from(self.ends[word]);
@@ -172,7 +173,7 @@ impl SpanFinder {
     /// Marks the ends of pieces among these bytes.
     fn mark(&mut self, bytes: &[u8]) {
         self.ends.clear();
-        // each block behind the byte before it; nothing is before the first one
+        // Each block has the byte before it in front; the first one has a placeholder.
         let mut behind = [1; BLOCK_BYTES + 1];
         let first = bytes.len().min(BLOCK_BYTES);
         behind[1..=first].copy_from_slice(&bytes[..first]);
@@ -188,8 +189,8 @@ impl SpanFinder {
         }
     }
 
-    /// Marks those of the block that begins at `start`. Whether it has a percent sign; `had_percent` says
-    /// that of the block before.
+    /// Marks the ends of pieces in the block at `start`. Returns whether the block has a percent sign;
+    /// `had_percent` is the result of the block before.
     fn mark_block(
         &mut self,
         bytes: &[u8],
@@ -198,7 +199,8 @@ impl SpanFinder {
         had_percent: bool,
     ) -> bool {
         let (mut ends, has_percent) = ends(block);
-        // a percent-encoded one ends two bytes behind its percent sign, which the block before may hold
+        // A percent-encoded delimiter ends two bytes behind its percent sign, which may be in the block
+        // before.
         if has_percent || had_percent {
             for at in start.max(2)..bytes.len().min(start + BLOCK_BYTES) {
                 if let [b'%', high, low] = bytes[at - 2..=at]
@@ -213,7 +215,7 @@ impl SpanFinder {
         has_percent
     }
 
-    /// The first boundary behind the byte at `at` or a later one.
+    /// The first boundary behind the byte at `at` or a later byte.
     fn boundary_from(&self, at: usize) -> Option<usize> {
         let (word, bit) = (at / BLOCK_BYTES, at % BLOCK_BYTES);
         let mut bits = self.ends.get(word)? >> bit << bit;
@@ -226,8 +228,8 @@ impl SpanFinder {
     }
 }
 
-/// A bit for each byte of a block that ends a piece, the first byte's lowest, and whether a percent sign is
-/// among them. The block stands behind the byte before it.
+/// One bit for each byte of a block that ends a piece (lowest bit first), and whether the block has a percent
+/// sign. The byte before the block is in front of it.
 fn ends(block: &[u8; BLOCK_BYTES + 1]) -> (u64, bool) {
     let mut found = [0u8; BLOCK_BYTES];
     let mut percents = 0;
@@ -235,7 +237,7 @@ fn ends(block: &[u8; BLOCK_BYTES + 1]) -> (u64, bool) {
         *found = u8::from(is_delimiter(*byte) | (before | byte == 0));
         percents |= u8::from(*byte == b'%');
     }
-    // eight bytes of 0 or 1 become eight bits: each lands in the highest byte, at its place
+    // The multiplication gathers eight bytes of 0 or 1 as eight bits in the highest byte.
     let eights = found.as_chunks().0.iter().enumerate();
     let ends = eights.fold(0, |bits, (place, eight)| {
         let gathered = u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
@@ -244,7 +246,7 @@ fn ends(block: &[u8; BLOCK_BYTES + 1]) -> (u64, bool) {
     (ends, percents != 0)
 }
 
-/// Depends on every byte of a span, of which there are at least 16.
+/// Fingerprint of every byte of a span of at least 16 bytes.
 fn fingerprint(span: &[u8], secret: u64) -> u64 {
     let mut hash = secret ^ span.len() as u64;
     let mut mix = |pair: &[u8; 16]| {

@@ -1,22 +1,21 @@
-//! Rabin fingerprints: the window's bytes, read as a polynomial over GF(2), modulo an irreducible one.
+//! Rabin fingerprints: the window's bytes as a polynomial over GF(2), modulo an irreducible one.
 //!
 //! M. O. Rabin, "Fingerprinting by random polynomials", Harvard TR-15-81, 1981. The polynomial has degree 64,
-//! so that a fingerprint has 64 bits. Sliding the window by one byte takes two table look-ups: the byte that
-//! comes in shifts the polynomial by x^8, what overflows is reduced by one table, and the byte that goes out
-//! is taken away by the other.
+//! so a fingerprint has 64 bits. Sliding the window by one byte takes two table look-ups. The new byte shifts
+//! the polynomial by x^8, and one table reduces the overflow. The other table removes the byte that leaves.
 
-/// The lower 64 coefficients of the irreducible polynomial x^64 + ... : the first irreducible one at or above
-/// the first 64 bits of pi's fraction. A sparse polynomial would make the low bits, by which fingerprints are
-/// sampled, depend on a few bits of the window only.
+/// The lower 64 coefficients of the irreducible polynomial x^64 + ...: the first one at or above the first 64
+/// bits of pi's fraction. Sampling uses the low bits. With a sparse polynomial these would depend on few bits
+/// of the window.
 pub const POLYNOMIAL: u64 = 0x243f_6a88_85a3_0907;
 
 /// Rabin fingerprints of windows of one size.
 #[derive(Debug, Clone)]
 pub struct Rabin {
     window_bytes: usize,
-    /// For each byte that overflows at the top: itself times x^64, reduced.
+    /// For each byte that overflows at the top: the byte times x^64, reduced.
     reduce: Box<[u64; 256]>,
-    /// For each byte that leaves the window: itself times x^(8 w), reduced.
+    /// For each byte that leaves the window: the byte times x^(8 w), reduced.
     leave: Box<[u64; 256]>,
 }
 
@@ -26,7 +25,7 @@ const fn times_x(value: u64) -> u64 {
 }
 
 impl Rabin {
-    /// Prepares for windows of `window_bytes` bytes.
+    /// Tables for windows of `window_bytes` bytes.
     #[must_use]
     pub fn new(window_bytes: usize) -> Self {
         let mut power = 1;
@@ -62,7 +61,7 @@ impl Rabin {
         (fingerprint << 8 | u64::from(byte)) ^ self.reduce[(fingerprint >> 56) as usize]
     }
 
-    /// The fingerprint of one string of any length.
+    /// The fingerprint of a byte string of any length.
     #[must_use]
     pub fn fingerprint(&self, bytes: &[u8]) -> u64 {
         bytes.iter().fold(0, |fingerprint, &byte| self.shift_in(fingerprint, byte))

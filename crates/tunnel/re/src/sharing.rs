@@ -1,34 +1,34 @@
-//! How far references reach: which flows' packets a packet may refer to, and how finely.
+//! The reach of references: the flows that a packet may refer to, and the granularity.
 //!
-//! Sizes betray content. Whoever has bytes of their choosing sent, and sees how long datagrams become, learns
-//! whether these bytes were sent before. Where a match may end at any byte, that is asked byte by byte: a
-//! secret of five hexadecimal digits takes 80 questions (CRIME, 2012). So a match ends at any byte only in a
-//! packet's own flow. In other flows it is made of whole pieces ([`crate::pieces`]), and a secret is asked
-//! for as a whole.
+//! Sizes reveal content. An attacker who sends chosen bytes and sees datagram sizes learns whether these
+//! bytes were sent before. If a match may end at any byte, the attacker guesses byte by byte: a secret of
+//! five hexadecimal digits takes 80 guesses (CRIME, 2012). A match therefore ends at any byte only in the
+//! packet's own flow. In other flows it consists of whole pieces ([`crate::pieces`]), so a secret must be
+//! guessed as a whole.
 
 use crate::parameters::ParameterError;
 use std::fmt;
 use std::str::FromStr;
 
-/// To which stored packets a packet may refer.
+/// The stored packets that a packet may refer to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Sharing {
-    /// To those of its own flow: the same addresses, protocol and ports.
+    /// Packets of its own flow: the same addresses, protocol and ports.
     Flow,
-    /// Also to those of other flows between the same two addresses, in whole pieces.
+    /// Also packets of other flows between the same two addresses, in whole pieces.
     Host,
-    /// To all of the direction; to those of other flows in whole pieces.
+    /// All packets of the direction; those of other flows in whole pieces.
     #[default]
     Station,
-    /// To all of the direction, to the byte: as the papers do. No configuration has it.
+    /// All packets of the direction, to the byte, as in the papers. No configuration offers it.
     ToTheByte,
 }
 
 impl Sharing {
-    /// What a configuration may choose.
+    /// The values that a configuration may choose.
     pub const ALL: [Sharing; 3] = [Sharing::Flow, Sharing::Host, Sharing::Station];
 
-    /// Whether a packet refers to other flows than its own, in whole pieces.
+    /// Whether a packet may refer to other flows, in whole pieces.
     pub(crate) fn has_pieces(self) -> bool {
         matches!(self, Sharing::Host | Sharing::Station)
     }
@@ -48,7 +48,7 @@ impl fmt::Display for Sharing {
 impl FromStr for Sharing {
     type Err = ParameterError;
 
-    /// Reads what a configuration may choose.
+    /// Parses a value that a configuration may choose.
     fn from_str(name: &str) -> Result<Self, ParameterError> {
         let unknown = || ParameterError::UnknownSharing(name.chars().take(40).collect());
         Sharing::ALL.into_iter().find(|sharing| sharing.to_string() == name).ok_or_else(unknown)

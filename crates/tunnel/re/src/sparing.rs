@@ -1,13 +1,13 @@
-//! When to search: always, except where nothing is ever found, and while the processor is what is short.
+//! When to search: always, except while nothing repeats or while the processor is the bottleneck.
 
-/// After this many searches in a row without a match, searches become rare.
+/// Searches in a row without a match, after which searches become rare.
 const PATIENCE: u32 = 64;
-/// How rare: one packet in so many.
+/// Rare searches: one packet in this many.
 const ONE_IN: u32 = 16;
-/// ... while the processor is short: what is found saves nothing then that anybody waits for.
+/// Rare searches while the processor is the bottleneck: savings then speed up nothing.
 const ONE_IN_WHILE_SHORT: u32 = 64;
 
-/// Counts fruitless searches.
+/// Count of fruitless searches.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sparing {
     patience: u32,
@@ -17,12 +17,12 @@ pub(crate) struct Sparing {
 }
 
 impl Sparing {
-    /// Spares searches where nothing is found.
+    /// Reduces searches while nothing is found.
     pub(crate) fn on() -> Self {
         Sparing { patience: PATIENCE, fruitless: 0, passed_over: 0, processor_is_short: false }
     }
 
-    /// Spares nothing: the paper's encoder searches every packet.
+    /// Searches every packet, as the paper's encoder does.
     pub(crate) fn off() -> Self {
         Sparing { patience: u32::MAX, ..Sparing::on() }
     }
@@ -32,8 +32,8 @@ impl Sparing {
         self.fruitless >= self.patience || self.processor_is_short
     }
 
-    /// Says whether searching costs more than it saves: while packets wait for the processor and not for the
-    /// link. What spares nothing goes on as ever.
+    /// Sets whether packets wait for the processor and not for the link, so that a search costs more than it
+    /// saves. [`Sparing::off`] ignores it.
     pub(crate) fn processor_is_short(&mut self, is_short: bool) {
         self.processor_is_short = is_short && self.patience != u32::MAX;
     }
@@ -50,7 +50,7 @@ impl Sparing {
         self.passed_over == 0
     }
 
-    /// Takes notice of what a search brought.
+    /// Notes the result of a search.
     pub(crate) fn searched(&mut self, found_something: bool) {
         self.fruitless = if found_something { 0 } else { (self.fruitless + 1).min(PATIENCE) };
     }

@@ -1,17 +1,17 @@
 //! What an encoder counts.
 
-/// Counts since the encoder was made; [`crate::Encoder::clear`] leaves them.
+/// Counts since the encoder was made; [`crate::Encoder::clear`] does not reset them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct EncoderStatistics {
-    /// Packets given to the encoder.
+    /// Packets passed to the encoder.
     pub packets: u64,
     /// Their bytes.
     pub packet_bytes: u64,
     /// Packets with a payload of at least one window.
     pub eligible_packets: u64,
-    /// Packets that were searched for repetition.
+    /// Packets that were searched.
     pub searched_packets: u64,
-    /// Packets in which repetition was found that would not have paid.
+    /// Packets with a repetition too short to pay.
     pub declined_packets: u64,
     /// Packets that were reduced.
     pub reduced_packets: u64,

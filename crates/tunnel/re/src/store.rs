@@ -1,27 +1,27 @@
 //! The packets of one direction, by link sequence, within a bound in bytes.
 //!
-//! Both ends of a direction keep one. The rule that makes them agree without a word: *when the bound is
-//! passed, the lowest sequence goes first, whatever the order of arrival.* Let S be what the sender put in,
-//! and R, a part of S, what the receiver put in. The sender keeps the longest tail of S, by sequence, that
-//! fits. The receiver drops a packet only when those of R with its sequence or a higher one do not fit, and
-//! then those of S do not fit either. So whatever the sender still has, the receiver has too, if it got it.
+//! Both ends of a direction keep one. One rule keeps them equal without messages: *beyond the bound, the
+//! lowest sequence is dropped first, in any order of arrival.* Let S be the sender's packets, and R, a subset
+//! of S, the receiver's. The sender keeps the longest tail of S, by sequence, that fits. The receiver drops a
+//! packet only if the packets of R from its sequence on do not fit; then those of S do not fit either. So the
+//! receiver has every packet that the sender still has, if it received it.
 //!
-//! Packets that are still on the way when newer ones overtake them would find a store that has moved on; the
+//! A delayed packet that newer ones overtook may refer to packets that have left the sender's store. The
 //! receiver therefore keeps a little more than the sender ([`receiver_bytes`]).
 //!
-//! The bytes stand in one ring, in order of arrival, and are taken back from its oldest end. A packet that
-//! arrived early but is to stay (its sequence is high) is moved to the front when its turn comes; the ring
-//! is larger than the bound so that this is rare. Nothing is allocated per packet.
+//! The bytes are in one ring, in order of arrival, and are freed from the oldest end. A packet with a high
+//! sequence that arrived early is moved to the head when its place is freed. The ring exceeds the bound so
+//! that moves are rare. Nothing is allocated per packet.
 
 use crate::pages::Pages;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// What a packet counts against the bound beyond its bytes: its share of the tables.
+/// Cost of a packet against the bound beyond its bytes: its share of the tables.
 pub const OVERHEAD_BYTES: usize = 64;
 
-/// How much a receiver keeps where the sender keeps `store_bytes`: an eighth more, and at least what a burst
-/// of overtaking packets brings, so that packets overtaken by that much still find what they refer to.
+/// Bytes that a receiver keeps for a sender that keeps `store_bytes`. The surplus is an eighth, and at least
+/// the size of a burst of overtaking packets.
 #[must_use]
 pub fn receiver_bytes(store_bytes: usize) -> usize {
     store_bytes.saturating_add((store_bytes / 8).max(256 << 10))
@@ -32,13 +32,13 @@ pub fn receiver_bytes(store_bytes: usize) -> usize {
 pub struct Stored<'a> {
     /// Its link sequence.
     pub sequence: u64,
-    /// The packet as it entered the tunnel.
+    /// The packet at the entry of the tunnel.
     pub packet: &'a [u8],
-    /// Where its transport payload stands.
+    /// Range of its transport payload.
     pub payload: Range<usize>,
-    /// Stands for its flow; 0 where nobody asks.
+    /// Tag of its flow; 0 where flows are not distinguished.
     pub flow: u32,
-    /// The receiver holds the packet, by the latest that it said of it.
+    /// The receiver holds the packet, by its latest report.
     pub confirmed: bool,
     /// The receiver has once reported the packet lost.
     pub lost: bool,
@@ -62,17 +62,17 @@ struct Slot {
 pub struct PacketStore {
     bound_bytes: usize,
     used_bytes: usize,
-    /// By sequence modulo their number, which is a power of two.
+    /// Slots by sequence modulo their number, which is a power of two.
     slots: Vec<Slot>,
-    /// One above the highest sequence ever put in; with `span` it bounds which sequences may be held.
+    /// One above the highest sequence inserted. With `span` it bounds the sequences that may be held.
     end: u64,
-    /// No packet below this sequence is held.
+    /// Lower bound of the sequences held.
     lowest: u64,
-    /// How far below `end` a sequence may lie.
+    /// The largest distance of a sequence below `end`.
     span: u64,
     ring: Pages,
     head: usize,
-    /// What stands in the ring, oldest first: sequence and start. Some of it may be gone already.
+    /// Contents of the ring, oldest first: sequence and start. Some entries may be stale.
     order: VecDeque<(u64, u32)>,
 }
 
@@ -82,9 +82,9 @@ impl PacketStore {
     pub fn new(bound_bytes: usize) -> Self {
         let bound_bytes = bound_bytes.min(1 << 30);
         let longest_packet = bound_bytes.min(usize::from(u16::MAX));
-        // The quarter makes moving rare; twice the longest packet is lost at most where the ring wraps.
+        // The quarter makes moves rare. The ring loses at most twice the longest packet where it wraps.
         let ring_bytes = bound_bytes + bound_bytes / 4 + 2 * longest_packet;
-        // One slot for 256 bytes leaves room for the sequences of packets that are not stored.
+        // One slot for 256 bytes leaves room for sequences without a stored packet.
         let slots = (bound_bytes / 256).next_power_of_two().max(64);
         PacketStore {
             bound_bytes,
@@ -141,15 +141,15 @@ impl PacketStore {
         self.slot(sequence).is_some()
     }
 
-    /// Whether a packet is confirmed and of the newer half of those that may be held: both ends have it for
-    /// as many more.
+    /// Whether a packet is confirmed and in the newer half of the sequences that may be held. Both ends then
+    /// keep it for as many more packets.
     #[must_use]
     pub fn stays(&self, sequence: u64) -> bool {
         let is_young = sequence >= self.lowest + (self.end - self.lowest) / 2;
         is_young && self.slot(sequence).is_some_and(|slot| slot.confirmed)
     }
 
-    /// The highest link sequence ever put in; 0 before the first.
+    /// The highest link sequence inserted; 0 before the first.
     #[must_use]
     pub fn newest(&self) -> u64 {
         self.end.saturating_sub(1)
@@ -169,13 +169,13 @@ impl PacketStore {
             .map(|&(sequence, _)| sequence)
     }
 
-    /// Marks the packet confirmed; says whether that is news.
+    /// Marks the packet confirmed. Returns whether it was not before.
     pub fn confirm(&mut self, sequence: u64) -> bool {
         self.slot_mut(sequence).is_some_and(|slot| !std::mem::replace(&mut slot.confirmed, true))
     }
 
-    /// Marks the packet lost, for good, and no longer confirmed; says whether that is news. It may be
-    /// confirmed afterwards, since what is reported missing may only be late.
+    /// Marks the packet lost and no longer confirmed. Returns whether it was not lost before. A later
+    /// confirmation is possible, because a packet reported missing may only be late.
     pub fn report_lost(&mut self, sequence: u64) -> bool {
         self.slot_mut(sequence).is_some_and(|slot| {
             slot.confirmed = false;
@@ -183,13 +183,13 @@ impl PacketStore {
         })
     }
 
-    /// Puts a packet in and drops the lowest sequences until the bound holds, which may be this very packet.
-    /// A packet that is held already stays as it is. Says whether the packet was put in.
+    /// Inserts a packet and drops the lowest sequences, possibly this one, until the bound holds. A packet
+    /// that is present stays unchanged. Returns whether the packet was inserted.
     pub fn insert(&mut self, sequence: u64, packet: &[u8], payload: Range<usize>) -> bool {
         self.insert_of_flow(sequence, 0, packet, payload)
     }
 
-    /// As [`insert`](PacketStore::insert), of the flow for which `flow` stands.
+    /// As [`insert`](PacketStore::insert), with the tag of its flow.
     pub fn insert_of_flow(&mut self, sequence: u64, flow: u32, packet: &[u8], payload: Range<usize>) -> bool {
         let cost = packet.len() + OVERHEAD_BYTES;
         let Ok(length) = u16::try_from(packet.len()) else { return false };
@@ -256,7 +256,7 @@ impl PacketStore {
         self.slot(sequence).is_some_and(|slot| slot.start == start)
     }
 
-    /// Takes `count` bytes at the ring's head, taking back its oldest bytes as needed.
+    /// Reserves `count` bytes at the ring's head, and frees its oldest bytes as needed.
     fn make_room(&mut self, count: usize) -> Option<usize> {
         loop {
             if let Some(start) = self.take_room(count) {
@@ -269,8 +269,7 @@ impl PacketStore {
         }
     }
 
-    /// Moves a packet that was just taken off the ring's oldest end to its head. There is always room for it
-    /// where it stood.
+    /// Moves a packet from the ring's oldest end to its head. Its former place guarantees room.
     fn move_to_head(&mut self, sequence: u64, start: usize) {
         let length = self.slot(sequence).map_or(0, |slot| usize::from(slot.length));
         if let Some(to) = self.take_room(length) {
@@ -284,7 +283,7 @@ impl PacketStore {
         }
     }
 
-    /// Takes `count` bytes at the ring's head, or at its start where the end is too near, if they are free.
+    /// Reserves `count` free bytes at the ring's head, or at its start if the end is too near.
     fn take_room(&mut self, count: usize) -> Option<usize> {
         let (free_at_head, free_at_start) = match self.order.front() {
             None => (0, self.ring.len()),

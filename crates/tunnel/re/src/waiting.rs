@@ -1,37 +1,38 @@
-//! The anchors of packets that wait for their confirmation, so that they need not be found twice.
+//! The anchors of packets that wait for their confirmation, so that they are found once.
 //!
-//! A ring of a fixed size. What was overwritten before its packet was confirmed is found again in the packet.
+//! A ring of a fixed size. If a packet's anchors were overwritten before its confirmation, they are found
+//! again in the packet.
 
 use crate::index::Key;
 
-/// Anchors kept: those of about 1,500 packets on their way at the usual sampling.
+/// Number of anchors: those of about 1,500 packets in flight at the usual sampling.
 const ANCHORS: usize = 1 << 17;
-/// Packets kept at most.
+/// The largest number of packets.
 const PACKETS: usize = 1 << 12;
 
-/// Where a packet's anchors stand.
+/// Location of a packet's anchors.
 #[derive(Debug, Clone, Copy)]
 struct Packet {
     sequence: u64,
-    /// Of the first anchor, counted since the beginning.
+    /// Number of the first anchor, counted from the beginning.
     start: u64,
     count: usize,
 }
 
-/// No packet has this sequence.
+/// Placeholder: no packet has this sequence.
 const NONE: Packet = Packet { sequence: u64::MAX, start: 0, count: 0 };
 
 /// The ring.
 #[derive(Debug, Default)]
 pub(crate) struct WaitingAnchors {
     keys: Vec<Key>,
-    /// By sequence modulo their number.
+    /// Packets by sequence modulo their number.
     packets: Vec<Packet>,
     written: u64,
 }
 
 impl WaitingAnchors {
-    /// Keeps the anchors of a packet. Whoever keeps none takes no memory.
+    /// Keeps the anchors of a packet. The memory is allocated with the first ones.
     pub(crate) fn keep(&mut self, sequence: u64, keys: impl Iterator<Item = Key>) {
         if self.keys.is_empty() {
             self.keys = vec![Key::default(); ANCHORS];
@@ -46,7 +47,7 @@ impl WaitingAnchors {
         self.packets[sequence as usize % PACKETS] = Packet { sequence, start, count };
     }
 
-    /// The anchors of a packet, if they are still there.
+    /// The anchors of a packet, if they were not overwritten.
     pub(crate) fn of(&self, sequence: u64) -> Option<impl Iterator<Item = Key> + '_> {
         let packet = self.packets.get(sequence as usize % PACKETS)?;
         let there = packet.sequence == sequence && self.written - packet.start <= ANCHORS as u64;

@@ -1,29 +1,29 @@
-//! One coded packet of a buffer, or one packet as it was, or several rows over the same packets.
+//! A block of a buffer: one plain packet, one coded packet, or several rows over the same packets.
 
 use crate::field;
 use wire::coded::DIGEST_BYTES;
 
-/// Packets, and what they add up to: one row for XOR, or as many as losses among them are to be repaired.
+/// Packets and their sums: one row for XOR, or one row for each loss that is to be repaired.
 #[derive(Debug, Default)]
 pub(crate) struct Block {
     pub age: u64,
     pub group: Option<u64>,
     pub components: Vec<Component>,
-    /// Of all components, one behind the other.
+    /// Headers of all components, one after another.
     pub headers: Vec<u8>,
-    /// Row by row ([`field`]) the sum of the components' scaled payloads. Never more rows than packets under
-    /// way.
+    /// One sum ([`field`]) of the components' scaled payloads for each row. There are at most as many rows as
+    /// packets in flight.
     pub rows: Vec<Vec<u8>>,
-    /// The row that the next repair is made of.
+    /// The row of the next repair.
     pub turn: usize,
 }
 
 /// One packet in a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Component {
-    /// Where its payload begins in the flow.
+    /// Start of its payload in the flow.
     pub start: u64,
-    /// Its number among the flow's packets.
+    /// Its number in the flow.
     pub number: u64,
     /// Whether it has been delivered.
     pub delivered: bool,
@@ -38,22 +38,22 @@ impl Block {
         self.names_bytes() + self.rows.iter().map(Vec::len).sum::<usize>()
     }
 
-    /// Bytes of headers and records, of which a sum keeps one for each of its packets.
+    /// Bytes of headers and records; a sum keeps one of each for every packet.
     pub fn names_bytes(&self) -> usize {
         self.headers.len() + self.components.len() * size_of::<Component>()
     }
 
-    /// The numbers of the packets in it that are not known to have arrived.
+    /// The numbers of its packets that are not known to have arrived.
     pub fn under_way(&self) -> impl Iterator<Item = u64> + Clone + '_ {
         self.components.iter().filter(|it| !it.delivered).map(|it| it.number)
     }
 
-    /// Whether it is one packet as it was.
+    /// Whether it is one plain packet.
     pub fn is_plain(&self) -> bool {
         self.components.len() == 1
     }
 
-    /// One more packet becomes part of every row.
+    /// Adds a packet to every row.
     pub fn add(&mut self, name: (u64, u64), header: &[u8], payload: &[u8], digest: [u8; DIGEST_BYTES]) {
         let (number, start) = name;
         for (row, sum) in self.rows.iter_mut().enumerate() {
@@ -65,7 +65,7 @@ impl Block {
         self.components.push(Component { start, number, delivered: false, header_at, header_bytes, digest });
     }
 
-    /// Takes the names and headers of another block's packets; rows are the caller's business.
+    /// Takes the names and headers of another block's packets. The caller combines the rows.
     pub fn take_components(&mut self, other: &Self) {
         let base = self.headers.len();
         self.headers.extend_from_slice(&other.headers);
@@ -74,7 +74,7 @@ impl Block {
         self.age = self.age.min(other.age);
     }
 
-    /// Whether rows tell its packets and this one apart.
+    /// Whether rows distinguish its packets from this one.
     pub fn spans(&self, number: u64) -> bool {
         self.components.iter().all(|it| it.number.abs_diff(number) < field::PLACES)
     }

@@ -1,10 +1,10 @@
-//! The coded buffer of one flow (XBC, sections III and IV-B): room for so many packets, in which more are
-//! kept as sums.
+//! The coded buffer of one flow (XBC, sections III and IV-B). Its room is a number of packets; it keeps more
+//! packets as sums.
 //!
-//! A *block* has the headers of one or several packets and one or several *rows*, which are sums of the
-//! packets' payloads and take the room of one packet each. One row repairs any one lost packet of its block
-//! (XOR), several any as many (Reed-Solomon). A row goes when there are more of them than packets under way:
-//! what is left of it helps nobody.
+//! A *block* has the headers of one or several packets, and one or several *rows*. A row is a sum of the
+//! packets' payloads and takes the room of one packet. One row repairs any one lost packet of its block
+//! (XOR); n rows repair any n (Reed-Solomon). A row beyond the number of packets in flight is useless and is
+//! dropped.
 
 mod room;
 
@@ -16,41 +16,41 @@ use crate::settings::Replacement;
 use highway::{HighwayHash as _, HighwayHasher};
 use wire::coded::DIGEST_BYTES;
 
-/// A flow's packets, or what they add up to.
+/// A flow's packets and sums.
 #[derive(Debug)]
 pub struct Buffer {
-    /// In rows.
+    /// Capacity in rows.
     capacity: usize,
     occupied: usize,
     replacement: Replacement,
     blocks: Vec<Block>,
-    /// Blocks that are empty; their memory is kept, and so is that of rows.
+    /// Empty blocks; their memory is reused, and so is that of rows.
     empty: Vec<usize>,
     spare: Vec<Vec<u8>>,
-    /// What the last packet made empty, and where its packets are now.
+    /// The blocks that the last packet made empty, and the block that has their packets now.
     moved: (Vec<usize>, usize),
     bytes: usize,
     next_age: u64,
 }
 
-/// The digest that a coded repair carries, over the original packet.
+/// Digest over the original packet, for a coded repair.
 #[must_use]
 pub fn digest(header: &[u8], payload: &[u8]) -> [u8; DIGEST_BYTES] {
-    // no secret: the seal says who speaks, and this whether it was the same bytes
+    // The key is no secret: the seal authenticates the sender, and the digest detects other bytes.
     let mut hasher = HighwayHasher::default();
     hasher.append(header);
     hasher.append(payload);
     hasher.finalize64().to_be_bytes()
 }
 
-/// A lost packet, as it can be sent again.
+/// A lost packet in a form that can be sent.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Kept<'a> {
     /// Its headers.
     pub header: &'a [u8],
-    /// Its payload, or a row that it is part of.
+    /// Its payload, or a row that contains it.
     pub payload: &'a [u8],
-    /// Of the original packet, if there are others.
+    /// Digest of the original packet, if the row contains other packets.
     pub digest: [u8; DIGEST_BYTES],
     block: &'a Block,
     number: u64,
@@ -58,31 +58,31 @@ pub(crate) struct Kept<'a> {
 }
 
 impl<'a> Kept<'a> {
-    /// Where the others begin that are coded with it, and by what they are scaled.
+    /// Starts and scale factors of the other packets in the row.
     pub fn others(&self) -> impl Iterator<Item = (u64, u8)> + Clone + use<'a> {
         let (start, turn) = (self.start, self.block.turn);
         let others = self.block.components.iter().filter(move |other| other.start != start);
         others.map(move |other| (other.start, field::scale(turn, other.number)))
     }
 
-    /// How many those are.
+    /// Number of other packets in the row.
     pub fn other_count(&self) -> usize {
         self.block.components.len() - 1
     }
 
-    /// How many of the others may be missing too.
+    /// Number of other packets that may be missing as well.
     pub fn spared(&self) -> usize {
         self.block.rows.len() - 1
     }
 
-    /// By what it is scaled itself; `None` where nothing is.
+    /// Its own scale factor; `None` in the first row, which is not scaled.
     pub fn scale(&self) -> Option<u8> {
         (self.block.turn > 0).then(|| field::scale(self.block.turn, self.number))
     }
 }
 
 impl Buffer {
-    /// An empty buffer for so many packets.
+    /// An empty buffer for `capacity` packets.
     #[must_use]
     pub fn new(capacity: usize, replacement: Replacement) -> Self {
         Buffer {
@@ -98,20 +98,20 @@ impl Buffer {
         }
     }
 
-    /// Bytes of packets, coded or not, and of every packet's headers and record.
+    /// Bytes of packets, coded or not, and of all headers and records.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Rows, which take the room of one packet each.
+    /// Number of rows; each takes the room of one packet.
     #[must_use]
     pub fn occupied(&self) -> usize {
         self.occupied
     }
 
-    /// Keeps the packet of this name (number, and where it begins in the flow): in which block. `None`: there
-    /// was no room. With a group it is combined with the others of that group.
+    /// Keeps a packet and returns its block; `None` without room. The name is the packet's number and start
+    /// in the flow. With a group, the packet is combined with the others of the group.
     pub fn keep(
         &mut self,
         group: Option<u64>,
@@ -195,7 +195,7 @@ impl Buffer {
         Some((block, which))
     }
 
-    /// The packet that begins at `start`, if it is still in that block.
+    /// The packet that begins at `start`, if it is still in this block.
     #[must_use]
     pub(crate) fn get(&self, block: usize, start: u64) -> Option<Kept<'_>> {
         let (block, which) = self.at(block, start)?;
@@ -206,7 +206,7 @@ impl Buffer {
         Some(Kept { header, payload, digest, block, number, start })
     }
 
-    /// A repair was made of the block: the next one is made of another row.
+    /// Selects another row for the block's next repair.
     pub fn advance_row(&mut self, block: usize) {
         if let Some(block) = self.blocks.get_mut(block)
             && !block.rows.is_empty()
@@ -215,7 +215,7 @@ impl Buffer {
         }
     }
 
-    /// The packet has been delivered: fewer rows are enough, and none with the last.
+    /// Notes a packet's delivery. Surplus rows are dropped; after the last packet the block is empty.
     pub fn record_delivery(&mut self, block: usize, start: u64) {
         let Some((_, which)) = self.at(block, start) else { return };
         self.blocks[block].components[which].delivered = true;
@@ -228,20 +228,20 @@ impl Buffer {
         }
     }
 
-    /// The packet cannot be had of its block any more, nor can any other in it.
+    /// Drops the block, because it can no longer restore the packet or any other.
     pub fn give_up(&mut self, block: usize, start: u64) {
         if self.at(block, start).is_some() {
             self.clear_block(block);
         }
     }
 
-    /// Packets, in how many rows.
+    /// Numbers of packets and of rows.
     #[must_use]
     pub fn packets(&self) -> (usize, usize) {
         (self.blocks.iter().map(|block| block.components.len()).sum(), self.occupied())
     }
 
-    /// Forgets everything, and gives the memory back.
+    /// Empties the buffer and frees its memory.
     pub fn clear(&mut self) {
         *self = Buffer::new(self.capacity, self.replacement);
     }
@@ -295,7 +295,7 @@ mod tests {
     #[test]
     fn a_sum_counts_the_headers_and_records_of_all_its_packets() {
         let mut buffer = Buffer::new(1, Replacement::None);
-        // the numbers 0 and 2 are of one group
+        // Numbers 0 and 2 are in one group.
         for number in [0, 2] {
             keep(&mut buffer, number, &[7; 9]).expect("there is room");
         }
@@ -303,8 +303,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is kept, delivered and given up: never more slots than there are, bytes are those of what
-        /// is in them, and what is in a slot is what adds up to it.
+        /// After any sequence of keeping, delivering and giving up: the slots stay within their bound, the
+        /// byte count is exact, and a slot is the sum of its packets.
         #[test]
         fn a_slot_is_the_sum_of_its_packets(
             lru: bool,

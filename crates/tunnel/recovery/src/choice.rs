@@ -1,45 +1,44 @@
-//! What to combine where degree and distance are not fixed: as little as there must be, and what is least
-//! likely lost together.
+//! The choice of packets to combine where degree and distance are not fixed. It combines as few as possible,
+//! and those that are least likely lost together.
 //!
-//! Packets are kept as they are while there is room. When one more comes than there is room for, room is made
-//! in the way that costs least, and only if that costs less than the packet is worth that would otherwise not
-//! be kept: two sums become one, all packets that are kept as they are become rows, one less than they are,
-//! or a block loses one of its rows. So degree follows, packet by packet, how many are on their way, which
-//! equation 2 of XBC would have to know beforehand; and distance follows what is lost together, which
-//! equation 4 takes from a model.
+//! Packets stay plain while there is room. A packet beyond the room makes room by the cheapest means, if that
+//! costs less than the packet's worth. Two sums become one, all plain packets become rows (one less than
+//! packets), or a block loses a row. The degree thus follows the number of packets in flight, which equation
+//! 2 of XBC must know in advance. The distance follows observed joint losses, which equation 4 takes from a
+//! model.
 //!
-//! A lost packet comes out of its sum if all others in it arrived, and out of its rows if no more are lost
-//! than there are rows. How likely that is is counted on the flow's own link: how often a packet is lost, how
-//! often one that stands so many places from a lost one is lost too, and how many of so many in a row are
-//! lost. What making room *costs* is how much less likely lost packets become to be repaired, summed. What is
-//! known to have arrived costs nothing.
+//! A sum restores a lost packet if all its other packets arrived; rows restore lost packets if there are at
+//! least as many rows. The probabilities are counted on the flow's own link: the loss rate, the loss rate at
+//! each distance from a lost packet, and the number of losses among consecutive packets. The *cost* of room
+//! is the decrease of the repair probability, summed over lost packets. Packets known to have arrived cost
+//! nothing.
 
-/// Places over which losses are related.
+/// The largest distance at which losses are correlated.
 const REACH: usize = 16;
-/// Counts are halved when there are so many, so that what was long ago is forgotten.
+/// The count at which all counts are halved, so that old events lose weight.
 const MEMORY: f32 = 2048.0;
-/// So many packets and losses are assumed before any is counted: one in fifty, whatever stands beside it.
-/// They are few: with a hundred, and little doubt below, a link that lost 40% was long coded for one that
-/// loses little, and 5% slower than with Snoop.
+/// Packets and losses assumed before any is counted: one loss in fifty, at any distance. The numbers are
+/// small: with a hundred packets and a small doubt below, a link that lost 40% was long coded as a good link,
+/// and was 5% slower than with Snoop.
 const ASSUMED: (f32, f32) = (20.0, 0.4);
-/// Packets in a row of which it is counted how many are lost.
+/// The most consecutive packets whose losses are counted.
 const MOST_IN_ROW: usize = 16;
-/// For how many such windows it counts that losses are believed to be independent: those overlap.
+/// Weight, in windows, of the assumption that losses are independent. The windows overlap.
 const WINDOWS_DOUBT: f32 = 60.0;
-/// How many losses' worth of evidence it takes to believe that losses come together. With less, of many pairs
-/// the best looks good by chance.
+/// Weight, in losses, of the assumption that losses are independent. With less, the best of many pairs is
+/// only apparently good.
 const DOUBT: f32 = 12.0;
 
-/// What was counted of one flow.
+/// Counts of one flow.
 #[derive(Debug, Clone)]
 pub struct Counts {
     /// The newest packets, bit 0 the last: whether they were lost.
     recent: u32,
     packets: f32,
     lost: f32,
-    /// Of packets so many places behind a lost one, how many there were and how many of those were lost.
+    /// For each distance behind a lost packet: packets, and lost ones among them.
     behind: [(f32, f32); REACH],
-    /// By length of the window from 1 on and how many of it were lost: how many such windows there were.
+    /// Number of windows, by their length from 1 on and by their number of losses.
     windows: Box<[[f32; MOST_IN_ROW + 1]; MOST_IN_ROW]>,
 }
 
@@ -56,7 +55,7 @@ impl Default for Counts {
 }
 
 impl Counts {
-    /// The next packet in order was lost on its first way, or was not.
+    /// Notes whether the next packet in order was lost at its first transmission.
     pub fn fate(&mut self, lost: bool) {
         for (back, (seen, lost_too)) in self.behind.iter_mut().enumerate() {
             if self.recent >> back & 1 == 1 {
@@ -78,20 +77,20 @@ impl Counts {
         }
     }
 
-    /// How often a packet is lost.
+    /// The loss rate.
     #[must_use]
     pub fn loss(&self) -> f32 {
         self.lost / self.packets
     }
 
-    /// What it is worth to keep a packet. Combined, it holds its room until others have come, too: the
-    /// longer, the more is lost.
+    /// The worth of keeping a packet. In a combination it occupies room until others have come, which takes
+    /// longer with more loss.
     #[must_use]
     pub fn worth(&self) -> f32 {
         1.0 - self.loss()
     }
 
-    /// How likely a packet so many places from a lost one is lost too.
+    /// The loss rate at this distance from a lost packet.
     #[must_use]
     pub fn loss_beside_lost(&self, places: u64) -> f32 {
         let near = usize::try_from(places).ok().and_then(|places| self.behind.get(places.checked_sub(1)?));
@@ -99,31 +98,31 @@ impl Counts {
         (lost + DOUBT * self.loss()) / (seen + DOUBT)
     }
 
-    /// What it costs that a block of which so many packets are under way loses one of its rows: when as many
-    /// are lost as it had rows, none of them is repaired any more.
+    /// Cost of dropping one row of a block with `under_way` packets in flight: if as many packets are lost as
+    /// it had rows, none of them can be restored.
     #[must_use]
     pub fn cost_of_row(&self, under_way: usize, rows: usize) -> f32 {
-        // in packets that are lost, as all costs
+        // Costs are in lost packets.
         rows as f32 * self.lost_of(under_way.min(MOST_IN_ROW), rows) / self.loss()
     }
 
-    /// What it costs that so many packets become rows, one less than they are: beside the row, that a lost
-    /// packet is not had before as many rows have come as packets are lost with it, and any of those may be
-    /// lost, too.
+    /// Cost of turning `packets` packets into rows, one less than packets. It is the cost of the dropped row,
+    /// and that of waiting: a lost packet needs as many rows as packets are lost with it, and each of these
+    /// rows may be lost, too.
     #[must_use]
     pub fn cost_of_encoding(&self, packets: usize) -> f32 {
         self.cost_of_row(packets, packets) + self.cost_of_waiting(packets)
     }
 
-    /// How many rows that each lost packet waits for besides its own are lost in their turn, summed.
+    /// Sum over lost packets of the further rows that each one waits for and that are lost in turn.
     fn cost_of_waiting(&self, under_way: usize) -> f32 {
         let of = under_way.min(MOST_IN_ROW);
         let rows = |lost: usize| (lost * (lost - 1)) as f32 * self.lost_of(of, lost);
         (2..=of).map(rows).sum::<f32>() * self.loss()
     }
 
-    /// What it costs that one more packet becomes part of a block that has so many under way, and so many
-    /// rows: more than before are lost at once, and then none of them is repaired.
+    /// Cost of adding a packet to a block with `under_way` packets in flight and `rows` rows. More packets
+    /// may be lost at once, and then none of them can be restored.
     #[must_use]
     pub fn cost_of_packet(&self, under_way: usize, rows: usize) -> f32 {
         let unrepaired = |under_way: usize| {
@@ -134,7 +133,7 @@ impl Counts {
         (unrepaired(under_way + 1) - unrepaired(under_way)) / self.loss() + waiting
     }
 
-    /// How often so many packets of so many in a row are lost.
+    /// Probability that `lost` of `of` consecutive packets are lost.
     fn lost_of(&self, of: usize, lost: usize) -> f32 {
         let Some(window) = of.checked_sub(1).filter(|_| lost <= of).and_then(|at| self.windows.get(at))
         else {
@@ -144,26 +143,26 @@ impl Counts {
         (window[lost] + WINDOWS_DOUBT * binomial(of, lost, self.loss())) / (seen + WINDOWS_DOUBT)
     }
 
-    /// What is needed of this to compare many pairs.
+    /// The part of the counts that comparisons of many pairs need.
     pub(crate) fn chances(&self) -> Chances {
         Chances(std::array::from_fn(|places| 1.0 - self.loss_beside_lost(places as u64)))
     }
 }
 
-/// The probability that so many of so many are lost, each with probability p.
+/// The probability of `lost` among `of`, each with probability p.
 fn binomial(of: usize, lost: usize, p: f32) -> f32 {
     let ways: f32 = (0..lost).map(|at| (of - at) as f32 / (at + 1) as f32).product();
     ways * p.powi(lost as i32) * (1.0 - p).powi((of - lost) as i32)
 }
 
-/// How likely a packet arrives beside a lost one, by how many places they are apart; the last for all that
-/// are farther.
+/// Arrival probability of a packet at each distance from a lost one. The last value is for all greater
+/// distances.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Chances([f32; REACH + 2]);
 
 impl Chances {
-    /// What it costs to combine two sums, given the numbers of those packets in each that are not known to
-    /// have arrived. From `enough` on it need not be exact.
+    /// Cost of combining two sums, by the numbers of their packets that are not known to have arrived. From
+    /// `enough` on it may be inexact.
     pub fn cost(
         &self,
         one: impl Iterator<Item = u64> + Clone,
@@ -174,8 +173,8 @@ impl Chances {
         if cost >= enough { cost } else { cost + self.lowered(other, one, enough - cost) }
     }
 
-    /// How much less likely the packets of `own` become to be repaired, summed, where `others` are combined
-    /// with them.
+    /// Decrease of the repair probability of the packets of `own`, summed, if they are combined with
+    /// `others`.
     fn lowered(
         &self,
         own: impl Iterator<Item = u64> + Clone,
@@ -212,7 +211,7 @@ mod tests {
 
     #[test]
     fn combining_costs_what_the_other_may_be_lost_by() {
-        // one in four, in no order
+        // One in four, at random.
         let counts = counts(|number| {
             number.wrapping_mul(0x9e37_79b9).rotate_left(15).wrapping_mul(0x85eb_ca6b) >> 30 == 0
         });
@@ -238,14 +237,14 @@ mod tests {
 
     #[test]
     fn a_row_costs_what_is_lost_as_often_as_there_are_rows() {
-        // four in a row of forty: of eight in a row four are lost more often than chance has it, and five
-        // never
+        // Four in a row of forty. Of eight consecutive packets, four are lost more often than by chance, and
+        // five never.
         let bursts = counts(|number| number % 40 < 4);
         let spread = counts(|number| number % 10 == 0);
         assert!(bursts.cost_of_row(8, 4) > 4.0 && spread.cost_of_row(8, 4) < 0.1);
         assert!(bursts.cost_of_row(8, 5) < 0.05, "{}", bursts.cost_of_row(8, 5));
         assert_eq!(spread.cost_of_row(3, 4), 0.0, "more rows than packets are no use");
-        // of two packets one row is their sum
+        // One row of two packets is their sum.
         let chances = bursts.chances();
         let pair = chances.cost([0].into_iter(), [1].into_iter(), f32::INFINITY);
         assert!((bursts.cost_of_row(2, 2) / pair - 1.0).abs() < 0.1);

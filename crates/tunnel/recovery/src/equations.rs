@@ -1,28 +1,27 @@
-//! Rows that cannot be undone yet, of one flow: what is known of packets that are missing.
+//! Rows of one flow that cannot be solved yet: equations for missing packets.
 //!
-//! Each is an equation over GF(2^8): a sum of scaled payloads of packets that are not here. They are kept
-//! solved as far as they can be (Gauss and Jordan): every equation has one packet, its *pivot*, that is in no
-//! other. An equation of one packet is that packet's payload, and becomes the packet as soon as a repair has
-//! brought its headers.
+//! Each is an equation over GF(2^8): a sum of scaled payloads of missing packets. The system stays in reduced
+//! form (Gauss-Jordan): every equation has a *pivot*, a packet that is in no other equation. An equation of
+//! one packet is that packet's payload. It becomes the packet when a repair has brought its headers.
 
 use crate::field;
 use std::collections::VecDeque;
 use wire::coded::DIGEST_BYTES;
 
-/// Equations that are kept; the oldest gives way.
+/// The most equations; the oldest one is dropped.
 const MAX_EQUATIONS: usize = 16;
-/// What an equation costs beyond its payload, and a repair's headers, in bytes, at most.
+/// The largest cost of an equation beyond its payload, with a repair's headers, in bytes.
 const COST_BYTES: usize = 256;
 
 /// A sum of scaled payloads.
 #[derive(Debug, Default)]
 struct Equation {
-    /// TCP sequence numbers and what scales them, the pivot first, scaled by 1.
+    /// TCP sequence numbers and scale factors; the pivot is first, with factor 1.
     terms: Vec<(u32, u8)>,
     payload: Vec<u8>,
 }
 
-/// What a repair said of the packet that it was sent for.
+/// Headers and digest of the packet that a repair was sent for.
 #[derive(Debug)]
 pub(crate) struct Wanted {
     pub sequence: u32,
@@ -30,7 +29,7 @@ pub(crate) struct Wanted {
     pub digest: [u8; DIGEST_BYTES],
 }
 
-/// What is known of a flow's missing packets.
+/// Equations for a flow's missing packets.
 #[derive(Debug, Default)]
 pub(crate) struct Equations {
     equations: VecDeque<Equation>,
@@ -42,7 +41,7 @@ impl Equation {
         self.terms.iter().find(|term| term.0 == sequence).map(|term| term.1)
     }
 
-    /// Adds another one, scaled.
+    /// Adds a multiple of another equation.
     fn add(&mut self, other: &Equation, by: u8) {
         for &(sequence, scale) in &other.terms {
             let scale = field::multiply(scale, by);
@@ -66,7 +65,7 @@ impl Equations {
         payloads + self.wanted.len() * COST_BYTES
     }
 
-    /// A repair came that these packets are missing for.
+    /// Adds the equation of a repair.
     pub fn learn(&mut self, wanted: Wanted, terms: Vec<(u32, u8)>, payload: Vec<u8>) {
         self.wanted.retain(|other| other.sequence != wanted.sequence);
         self.wanted.push_back(wanted);
@@ -97,7 +96,7 @@ impl Equations {
         self.equations.push_back(new);
     }
 
-    /// A packet came, however it did.
+    /// Notes a packet that arrived, by any way.
     pub fn record_delivery(&mut self, sequence: u32, payload: &[u8]) {
         self.wanted.retain(|wanted| wanted.sequence != sequence);
         let mut again = Vec::new();
@@ -119,7 +118,7 @@ impl Equations {
         again.into_iter().for_each(|equation| self.insert(equation));
     }
 
-    /// The next packet whose headers and payload are both known; its payload may have zeros behind.
+    /// The next packet with known headers and payload. Its payload may end with surplus zeros.
     pub fn poll_solved(&mut self) -> Option<(Wanted, &[u8])> {
         let is_solved = |sequence: u32| move |it: &Equation| it.terms.len() == 1 && it.terms[0].0 == sequence;
         let (which, found) = self.wanted.iter().enumerate().find_map(|(which, wanted)| {
@@ -137,8 +136,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Whichever packets are missing and whichever rows come, in whatever order with what comes by
-        /// itself: as many rows as missing packets restore all of them, and fewer none (XBC, section III-E).
+        /// For any missing packets, and any order of rows and arrivals: n rows restore n missing packets, and
+        /// fewer rows restore none (XBC, section III-E).
         #[test]
         fn all_are_restored_if_and_only_if_there_are_as_many_rows(
             payloads in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 1..40), 2..16),
@@ -153,7 +152,7 @@ mod tests {
             let mut restored = Vec::new();
             for (at, &row) in rows.iter().enumerate() {
                 let mut sum = Vec::new();
-                // the last ones come by themselves, some of them after the first row
+                // The last packets arrive on their own, some of them after the first row.
                 let late = if at == 0 { late } else { 0 };
                 let unknown = (missing + late).min(payloads.len());
                 for (which, payload) in payloads.iter().enumerate() {
@@ -182,7 +181,7 @@ mod tests {
             prop_assert_eq!(restored.len(), if enough { missing } else { 0 });
         }
 
-        /// Whatever comes: bounds hold, and every equation has a pivot of its own.
+        /// For any input: bounds hold, and every equation has a pivot of its own.
         #[test]
         fn any_rows_are_taken(
             steps in proptest::collection::vec(

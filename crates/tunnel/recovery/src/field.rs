@@ -1,27 +1,26 @@
-//! GF(2^8), in which payloads are scaled and combined so that several such rows restore as many lost packets
-//! as there are rows (XBC, section III-E).
+//! GF(2^8): payloads are scaled and combined so that any n rows restore n lost packets (XBC, section III-E).
 //!
-//! Rows and packets have numbers, and what a row scales a packet by follows from the two as in a Cauchy
-//! matrix, in which every square part is invertible: whichever packets are lost and whichever rows arrive, as
-//! many rows as losses are enough. (The paper's Vandermonde matrix promises that of its first rows only.)
-//! Columns are scaled so that row 0 is plain XOR.
+//! Rows and packets have numbers. A row's factor for a packet follows from both numbers as in a Cauchy
+//! matrix, in which every square submatrix is invertible. Any n rows therefore restore any n lost packets.
+//! (The paper's Vandermonde matrix guarantees that only for its first rows.) Columns are scaled so that row 0
+//! is plain XOR.
 
 use crate::xor;
 
 /// x^8 + x^4 + x^3 + x^2 + 1 without its highest term.
 const POLYNOMIAL: u8 = 0x1d;
-/// Rows that there can be.
+/// The largest number of rows.
 pub const MAX_ROWS: usize = 16;
-/// Packets that rows tell apart: by number, modulo this.
+/// Number of packets that rows distinguish: by packet number modulo this.
 pub const PLACES: u64 = 256 - MAX_ROWS as u64;
 
-/// Twice a number.
+/// Doubles an element.
 const fn double(number: u8) -> u8 {
-    // the sign of a byte, spread over all of it
+    // The sign bit as a mask over all bits.
     (number << 1) ^ (POLYNOMIAL & ((number as i8) >> 7) as u8)
 }
 
-/// The product.
+/// The product of two elements.
 #[must_use]
 pub const fn multiply(mut one: u8, other: u8) -> u8 {
     let (mut product, mut bit) = (0, 0);
@@ -33,10 +32,10 @@ pub const fn multiply(mut one: u8, other: u8) -> u8 {
     product
 }
 
-/// What a number becomes 1 by; of 0, which has none, 0.
+/// The inverse of an element; 0 for 0.
 #[must_use]
 pub const fn inverse(number: u8) -> u8 {
-    // the 254th power
+    // The 254th power.
     let (mut power, mut inverse, mut bit) = (number, 1, 1);
     while bit < 8 {
         power = multiply(power, power);
@@ -46,8 +45,8 @@ pub const fn inverse(number: u8) -> u8 {
     inverse
 }
 
-/// What a row, of at most [`MAX_ROWS`], scales the packet with this number by: never 0, and in row 0 always
-/// 1.
+/// The factor of a row (below [`MAX_ROWS`]) for the packet with this number. It is never 0, and always 1 in
+/// row 0.
 #[must_use]
 pub const fn scale(row: usize, number: u64) -> u8 {
     let place = (number % PLACES) as u8;
@@ -55,7 +54,7 @@ pub const fn scale(row: usize, number: u64) -> u8 {
     multiply(first, inverse(own))
 }
 
-/// Combines `other`, scaled, into `sum`, which becomes as long as the longer of the two.
+/// Adds `other`, scaled, to `sum`, which grows to the longer length.
 pub fn add_scaled(sum: &mut Vec<u8>, other: &[u8], scale: u8) {
     if scale == 1 {
         return xor::into(sum, other);
@@ -66,9 +65,9 @@ pub fn add_scaled(sum: &mut Vec<u8>, other: &[u8], scale: u8) {
     over_scaled(sum, other, scale);
 }
 
-/// Combines `other`, scaled, with the front of `sum`, as far as both reach.
+/// Adds `other`, scaled, to the front of `sum`, up to the shorter length.
 pub fn over_scaled(sum: &mut [u8], other: &[u8], scale: u8) {
-    // bit by bit and without tables, since the compiler makes vector instructions of this
+    // Bit by bit without tables, so that the compiler vectorizes it.
     let bits: [u8; 8] = std::array::from_fn(|bit| (scale >> bit & 1).wrapping_neg());
     sum.iter_mut().zip(other).for_each(|(sum, &number)| {
         let mut power = number;
@@ -79,7 +78,7 @@ pub fn over_scaled(sum: &mut [u8], other: &[u8], scale: u8) {
     });
 }
 
-/// Scales all of it.
+/// Scales all bytes.
 pub fn multiply_all(bytes: &mut [u8], scale: u8) {
     if scale != 1 {
         bytes.iter_mut().for_each(|byte| *byte = multiply(*byte, scale));
@@ -105,7 +104,7 @@ mod tests {
         assert!((1..MAX_ROWS).all(|row| (0..PLACES).all(|number| scale(row, number) != 0)));
     }
 
-    /// Gauss: whether as many rows as packets tell these apart.
+    /// Whether these rows distinguish these packets (Gaussian elimination).
     fn is_invertible(rows: &[usize], numbers: &[u64]) -> bool {
         let mut matrix: Vec<Vec<u8>> =
             rows.iter().map(|&row| numbers.iter().map(|&number| scale(row, number)).collect()).collect();
@@ -143,7 +142,7 @@ mod tests {
             }
         }
 
-        /// Whichever rows arrive and whichever packets are lost.
+        /// For any rows that arrive and any packets that are lost.
         #[test]
         fn as_many_rows_as_losses_are_enough(
             rows in proptest::sample::subsequence((0..MAX_ROWS).collect::<Vec<_>>(), 1..MAX_ROWS),

@@ -1,15 +1,16 @@
-//! One flow at the access point: what is on its way over the hop, what its acknowledgments show to be
-//! missing, and what is done about it.
+//! One flow at the access point: segments in flight over the hop, losses that its acknowledgments show, and
+//! repairs.
 //!
-//! A segment is *lost* when two segments that left after it have arrived: that is what two duplicate
-//! acknowledgments say (Snoop), and what selective acknowledgment says more precisely. One that was sent
-//! again is lost again when one does: the hop keeps the order. What left when is counted, not timed.
+//! A segment is *lost* when two segments that left after it have arrived. Two duplicate acknowledgments show
+//! that (Snoop), and selective acknowledgment shows it more precisely. A retransmitted segment is lost again
+//! when one later segment has arrived, because the hop keeps the order. The order of departure counts, not
+//! the time.
 //!
-//! While all that is missing can be sent again from here, the far sender is shown nothing of it: duplicate
-//! acknowledgments stay here, and selective acknowledgment is taken out of those that go on. As soon as
-//! something cannot (it was not kept, what it is coded with is lost too, it was tried three times), the flow
-//! is *exposed*: everything goes on as it came, until what was on its way then has been acknowledged. The
-//! sender slows down once for that and not again.
+//! While every missing segment can be repaired here, the far sender does not see the losses. Duplicate
+//! acknowledgments are dropped, and selective acknowledgment is removed from the others. The flow is
+//! *exposed* if a segment cannot be repaired: it was not kept, its combined packets are missing as well, or
+//! it was tried three times. All acknowledgments then pass unchanged until the segments in flight at that
+//! time are acknowledged. The sender slows down once for them.
 
 mod acknowledgments;
 mod losses;
@@ -24,70 +25,69 @@ use std::collections::VecDeque;
 use std::time::Duration;
 use wire::number::widen;
 
-/// Segments on their way that are watched; what comes beyond them is left to the sender.
+/// The most segments in flight that are watched. The sender repairs those beyond.
 const MAX_WATCHED: usize = 512;
-/// How often one segment is sent again.
+/// The most retransmissions of one segment.
 const MAX_TRIES: u8 = 3;
-/// TCP's sequence numbers are widened to count from here, so that none is below zero.
+/// Origin of the widened TCP sequence numbers, so that none is below zero.
 const ORIGIN: u64 = 1 << 33;
 
-/// A segment on its way.
+/// A segment in flight.
 #[derive(Debug)]
 struct Watched {
     start: u64,
     end: u64,
-    /// When it left last, and as which of all that left.
+    /// Time and order of its last departure.
     left_at: Duration,
     order: u64,
-    /// Where it is kept.
+    /// Its block in the buffer.
     slot: Option<usize>,
-    /// How often it was sent again from here.
+    /// Number of retransmissions from here.
     tries: u8,
-    /// It has arrived, out of order.
+    /// It arrived out of order.
     delivered: bool,
     /// It was lost at least once.
     was_lost: bool,
-    /// It waits to be sent again.
+    /// It waits for its retransmission.
     queued: bool,
-    /// The sender itself sent it again.
+    /// The sender retransmitted it.
     by_sender: bool,
-    /// The sender has been shown that it is missing.
+    /// The sender has seen that it is missing.
     shown: bool,
-    /// It is not sent again from here, though it is part of what is kept for others.
+    /// It is not retransmitted from here, although a kept sum contains it.
     left_to_sender: bool,
 }
 
-/// A flow of data towards the station.
+/// A flow of data to the station.
 #[derive(Debug)]
 pub(crate) struct Flow {
     pub buffer: Buffer,
-    /// By rising start.
+    /// Segments by rising start.
     watched: VecDeque<Watched>,
-    /// Everything before has been acknowledged.
+    /// Everything before this is acknowledged.
     acknowledged: u64,
-    /// Everything before has left at least once.
+    /// Everything before this has left at least once.
     next: u64,
-    /// Until what is acknowledged the sender is shown everything.
+    /// Acknowledgments pass unchanged up to this number.
     exposed_until: u64,
-    /// The window in the last acknowledgment, and how often that came in a row without selective
-    /// acknowledgment.
+    /// Window of the last acknowledgment, and its consecutive repetitions without selective acknowledgment.
     window: u16,
     duplicates: u32,
     next_order: u64,
-    /// The two latest orders of what has arrived.
+    /// The two latest departure orders among arrived segments.
     arrived: [u64; 2],
     round_trip: RoundTrip,
-    /// When an acknowledgment came last.
+    /// Time of the last acknowledgment.
     heard_at: Duration,
     counts: Counts,
     /// The number of the next segment.
     number: u64,
-    /// Segments to be sent again, by their starts.
+    /// Segments to retransmit, by their starts.
     again: VecDeque<u64>,
-    /// Losses of the hop are told by notices.
+    /// Whether notices report the hop's losses.
     heeds_notices: bool,
     pub last_use: Duration,
-    /// When its timer rings, as the table of timers knows it.
+    /// Time of its timer in the table of timers.
     pub timer: Option<Duration>,
 }
 
@@ -115,7 +115,7 @@ impl Flow {
         }
     }
 
-    /// A segment of data leaves for the station.
+    /// Handles a data segment that leaves for the station.
     pub fn handle_departure(
         &mut self,
         now: Duration,
@@ -157,7 +157,7 @@ impl Flow {
         self.next_order - 1
     }
 
-    /// The sender sends again what it takes for lost: it knows.
+    /// Handles a retransmission by the sender, which knows of the loss.
     fn repeated(
         &mut self,
         now: Duration,
@@ -185,8 +185,8 @@ impl Flow {
         }
     }
 
-    /// Keeps a segment by the settings' way: in which block. One that the sender repeats is best had as it
-    /// is, and at any price: a second loss costs its timeout.
+    /// Keeps a segment by the configured coding and returns its block. A segment that the sender retransmits
+    /// is kept plain at any price, because a second loss costs the sender's timeout.
     fn keep(
         &mut self,
         start: u64,
@@ -198,7 +198,7 @@ impl Flow {
         let (header, payload) = (&packet[..segment.payload_at], &packet[segment.payload_at..segment.end]);
         let name = (self.number, start);
         let means = match settings.coding {
-            // the pattern is over what leaves for the first time
+            // The pattern covers first transmissions only.
             Coding::Fixed(pattern) if !is_repeated => {
                 self.number += 1;
                 return self.buffer.keep(Some(pattern.group(name.0)), name, header, payload, true);
@@ -211,7 +211,7 @@ impl Flow {
         };
         self.number += 1;
         let watched = &self.watched;
-        // what is about to be sent again, or was, is best had as it is
+        // Segments with a retransmission, due or past, stay plain.
         let is_wanted = |start: u64| {
             let at = watched.partition_point(|watched| watched.start < start);
             let is_again = |it: &Watched| it.was_lost || it.tries > 0 || it.by_sender;
@@ -229,7 +229,7 @@ impl Flow {
         Some(slot)
     }
 
-    /// The share of segments that the hop lost.
+    /// The hop's loss rate for segments.
     pub fn loss(&self) -> f32 {
         self.counts.loss()
     }

@@ -1,8 +1,8 @@
-//! The other end of the hop: what was delivered lately, to take it out of coded repairs.
+//! The other end of the hop: recently delivered packets, to solve coded repairs.
 //!
 //! The paper's receiver keeps (d − 1)·l packets beyond those that wait for an earlier one (section III-A).
-//! Here TCP's receive queue is the kernel's business, so that the node keeps both: the newest packets of each
-//! flow, within a bound.
+//! Here the kernel owns TCP's receive queue. The node therefore keeps the newest packets of each flow for
+//! both purposes, within a bound.
 
 use crate::buffer::digest;
 use crate::equations::{Equations, Wanted};
@@ -12,43 +12,43 @@ use std::collections::{BTreeMap, VecDeque};
 use wire::coded::{Coded, DIGEST_BYTES};
 use wire::inner::{Flow, Inner};
 
-/// Packets of a flow: those that may be on their way at once, and (d − 1)·l before them.
+/// The most packets of a flow: those in flight at once, and (d − 1)·l before them.
 const MAX_PACKETS: usize = 128;
-/// Bytes of all flows.
+/// The most bytes of all flows.
 const MAX_BYTES: usize = 4 << 20;
-/// What a packet costs beyond its payload.
+/// Cost of a packet beyond its payload.
 const PACKET_COST_BYTES: usize = 64;
 
-/// What was delivered lately.
+/// Recently delivered packets.
 #[derive(Debug, Default)]
 pub struct History {
     flows: BTreeMap<Flow, Delivered>,
     bytes: usize,
     now: u64,
     spare: Vec<Vec<u8>>,
-    /// Packets that could be restored at last.
+    /// Packets restored later.
     restored: VecDeque<Vec<u8>>,
 }
 
-/// Of one flow.
+/// The packets of one flow.
 #[derive(Debug, Default)]
 struct Delivered {
     /// TCP sequence numbers and payloads, in the order of delivery.
     packets: VecDeque<(u32, Vec<u8>)>,
-    /// Repairs that wait for more.
+    /// Repairs that wait for other packets.
     equations: Equations,
     last_use: u64,
 }
 
-/// Why a repair came to nothing.
+/// Reason why a repair restored nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotRestored {
-    /// It is no TCP segment.
+    /// It is not a TCP segment.
     Malformed,
-    /// Something that was put in is not here: it was lost too, or is long gone. It waits for others to come,
-    /// and [`History::poll_restored`] gives what then can be restored.
+    /// A combined packet is missing: it was lost, too, or is too old. The repair waits for others, and
+    /// [`History::poll_restored`] returns the results.
     Waits,
-    /// What came out is not what was put in.
+    /// The result differs from the original.
     WrongBytes,
 }
 
@@ -59,7 +59,7 @@ impl History {
         self.bytes
     }
 
-    /// A packet is delivered.
+    /// Notes a delivered packet.
     pub fn record_delivery(&mut self, packet: &[u8], inner: &Inner) {
         let Some(sequence) = inner.tcp_sequence.filter(|_| inner.payload_bytes() > 0) else { return };
         let payload = &packet[inner.payload_offset..inner.total_bytes];
@@ -86,7 +86,7 @@ impl History {
         while self.bytes > MAX_BYTES && self.forget_flow() {}
     }
 
-    /// Forgets the flow that has been silent for longest.
+    /// Drops the flow that was idle longest.
     fn forget_flow(&mut self) -> bool {
         let Some((&flow, _)) = self.flows.iter().min_by_key(|(_, flow)| flow.last_use) else { return false };
         let Some(gone) = self.flows.remove(&flow) else { return false };
@@ -100,13 +100,13 @@ impl History {
         true
     }
 
-    /// The next packet that could be restored at last. Call after [`History::record_delivery`] and
-    /// [`History::restore`] until there is none.
+    /// The next packet restored later. Call it after [`History::record_delivery`] and [`History::restore`]
+    /// until it returns `None`.
     pub fn poll_restored(&mut self) -> Option<Vec<u8>> {
         self.restored.pop_front()
     }
 
-    /// Appends the lost packet to `out`, which on an error is as it was.
+    /// Appends the lost packet to `out`. After an error, `out` is unchanged.
     pub fn restore(&mut self, coded: &Coded<'_>, out: &mut Vec<u8>) -> Result<(), NotRestored> {
         let start = out.len();
         let restored = self.try_restore(coded, out);
@@ -161,7 +161,7 @@ impl History {
 }
 
 impl Delivered {
-    /// What can be restored now of what waited.
+    /// The waiting packets that can be restored now.
     fn restored(&mut self) -> Vec<Vec<u8>> {
         let mut restored = Vec::new();
         while let Some((Wanted { header, digest, .. }, payload)) = self.equations.poll_solved() {
@@ -177,7 +177,7 @@ impl Delivered {
     }
 }
 
-/// Cuts the packet that begins at `start` off where it ends, if it is what its digest was made over.
+/// Truncates the packet at `start` to its length, if its digest matches.
 fn finish(
     out: &mut Vec<u8>,
     start: usize,

@@ -1,16 +1,15 @@
-//! Repair of TCP segments that the air lost, next to the air: Snoop, and XBC's coded buffer.
+//! Repair of TCP segments that the air lost, at the hop: Snoop, and XBC's coded buffer.
 //!
-//! *Snoop* (Balakrishnan, Seshan, Amir, Katz, MobiCom 1995) stands where a wired path ends and a lossy hop
-//! begins. It keeps what it hands to the hop until the acknowledgment for it comes by, and reads those
-//! acknowledgments: where they show that a segment is missing, it sends that segment again itself and keeps
-//! the duplicate acknowledgment, so that the far sender never learns of a loss that was not its business and
-//! does not slow down for it. What it does not have it leaves to the sender. It never acknowledges anything
-//! on the receiver's behalf.
+//! *Snoop* (Balakrishnan, Seshan, Amir, Katz, MobiCom 1995) runs between a wired path and a lossy hop. It
+//! keeps each segment that it passes to the hop until its acknowledgment, and reads the acknowledgments. If
+//! they show a missing segment, Snoop retransmits it and drops the duplicate acknowledgment. The far sender
+//! thus does not slow down for a loss on the hop. Snoop leaves segments that it does not have to the sender.
+//! It never acknowledges on the receiver's behalf.
 //!
-//! *XBC* (Zheng, Sinha, SECON 2008) makes a small buffer go further: packets are kept as the XOR of several.
-//! When one of them was lost and the others arrived, the XOR is what is sent again, and the other end of the
-//! hop takes out what it delivered lately. How many packets are put together is the coding *degree*, how far
-//! they are apart the coding *distance* ([`pattern`]).
+//! *XBC* (Zheng, Sinha, SECON 2008) extends a small buffer: it keeps packets as the XOR of several. If one of
+//! them is lost and the others arrive, it retransmits the XOR. The other end of the hop removes the recently
+//! delivered packets. The number of combined packets is the coding *degree*, and their distance is the coding
+//! *distance* ([`pattern`]).
 //!
 //! ```text
 //! far sender ──▶ Snoop::handle_departure ──▶ air ──▶ History::record_delivery ──▶ station
@@ -18,22 +17,21 @@
 //! far sender ◀── Snoop::handle_arrival ◀──── air ◀────────────────────────── its acknowledgments
 //! ```
 //!
-//! [`Snoop`] is the end before the hop, one for each link: a table of flows, each with its [`buffer`], the
-//! segments that are on their way, and a measured local round trip. [`History`] is the other end: what it
-//! delivered lately, for decoding only. Between them travels [`wire::coded`].
+//! [`Snoop`] is the end before the hop, one for each link. It has a table of flows, each with its [`buffer`],
+//! its segments in flight, and a measured local round trip. [`History`] is the other end: recently delivered
+//! packets, only for decoding. [`wire::coded`] is the message between them.
 //!
-//! What a station sends is the other way round: the end away from TCP's sender sees what is missing
-//! ([`Upstream`]) and tells it ([`wire::notice`]); the station's end keeps what it sent, and sends again what
-//! it is told of ([`Snoop::heeding_notices`]). Of such losses, and of no others, the duplicate
-//! acknowledgments do not reach its TCP.
+//! Data from a station uses the reverse roles. The end away from TCP's sender detects losses ([`Upstream`])
+//! and sends notices ([`wire::notice`]). The station's end keeps the sent segments and retransmits those in
+//! notices ([`Snoop::heeding_notices`]). Duplicate acknowledgments for these losses, and for no others, do
+//! not reach the station's TCP.
 //!
-//! Degree and distance may be fixed, or follow what each flow meets ([`choice`]): packets are kept as they
-//! are while there is room, and then combined with those that are least likely lost together. Where that is
-//! the better choice several packets become several *rows*, sums that are scaled differently ([`field`]), of
-//! which any as many as packets are lost restore all of these: Reed-Solomon's code. What arrives of them
-//! before they are enough waits at the other end.
+//! Degree and distance are fixed, or adapt to each flow ([`choice`]). Packets then stay plain while there is
+//! room, and are combined with those that are least likely lost together. Where it is better, several packets
+//! become *rows*: sums with different scale factors ([`field`]). Any n rows restore n lost packets, as in
+//! Reed-Solomon's code. Rows that arrive before they suffice wait at the other end.
 //!
-//! Nothing here asks for the time or draws randomness; every table has a bound.
+//! This crate asks for neither time nor randomness. Every table has a bound.
 
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,7 @@
 //! The fixed coding pattern of XBC, section III-D and Table I.
 //!
-//! With degree d and distance l a coded packet is P(s) ⊕ P(s + l) ⊕ … ⊕ P(s + (d − 1)·l), where s mod (d·l) <
-//! l. The numbers fall into blocks of d·l, each block into l columns, and a column is one coded packet:
+//! With degree d and distance l, a coded packet is P(s) ⊕ P(s + l) ⊕ … ⊕ P(s + (d − 1)·l), where s mod (d·l)
+//! < l. The numbers form blocks of d·l. Each block has l columns, and each column is one coded packet:
 //!
 //! ```text
 //! d = 3, l = 2    block 0: 0 ⊕ 2 ⊕ 4   1 ⊕ 3 ⊕ 5    block 1: 6 ⊕ 8 ⊕ 10   7 ⊕ 9 ⊕ 11
@@ -10,14 +10,14 @@
 /// Degree and distance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Pattern {
-    /// How many packets are coded together.
+    /// Number of packets in a coded packet.
     pub degree: u8,
-    /// How many numbers they are apart.
+    /// Difference of consecutive numbers in a coded packet.
     pub distance: u8,
 }
 
 impl Pattern {
-    /// Nothing is coded.
+    /// No coding.
     pub const PLAIN: Self = Pattern { degree: 1, distance: 1 };
     /// The highest degree.
     pub const MAX_DEGREE: u8 = 16;
@@ -30,8 +30,7 @@ impl Pattern {
         u64::from(self.degree) * u64::from(self.distance)
     }
 
-    /// The coded packet that the packet with this number is part of: packets with the same group are coded
-    /// together.
+    /// The coded packet of this number. Packets with equal groups are combined.
     #[must_use]
     pub fn group(self, number: u64) -> u64 {
         let distance = u64::from(self.distance);
@@ -44,7 +43,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The members of the groups that numbers below `count` fall into, by rising first member.
+    /// The members of the groups of numbers below `count`, by rising first member.
     fn groups(degree: u8, distance: u8, count: u64) -> Vec<Vec<u64>> {
         let pattern = Pattern { degree, distance };
         let mut groups = std::collections::BTreeMap::<u64, Vec<u64>>::new();
@@ -80,8 +79,7 @@ mod tests {
     }
 
     proptest! {
-        /// Every number is in one group, whose members are as many as the degree and as far apart as the
-        /// distance.
+        /// Every number is in one group. Its members are as many as the degree, at the coding distance.
         #[test]
         fn a_group_has_its_degree_and_its_distance(degree in 1u8..=16, distance in 1u8..=16, blocks in 1u64..5) {
             let pattern = Pattern { degree, distance };

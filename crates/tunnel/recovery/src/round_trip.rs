@@ -1,19 +1,18 @@
-//! The local round trip: from the access point over the hop and back, and for how long to wait for an
-//! acknowledgment.
+//! The local round trip from the access point over the hop and back, and the timeout for acknowledgments.
 
 use std::time::Duration;
 
-/// The shortest wait: a receiver may delay an acknowledgment by 40 ms.
+/// The shortest timeout, because a receiver may delay an acknowledgment by 40 ms.
 const LEAST_TIMEOUT: Duration = Duration::from_millis(50);
-/// The longest: the far sender waits at least 200 ms, and what it repeats itself need not be repeated here.
+/// The longest timeout. The far sender waits at least 200 ms, and its own retransmissions need none here.
 const MOST_TIMEOUT: Duration = Duration::from_secs(1);
-/// A queue that is never longer than this is none that a sender need hear of: CoDel (RFC 8289) gives one as
-/// long to empty.
+/// Bound of a queueing delay that the sender need not react to. CoDel (RFC 8289) allows the same time to
+/// empty a queue.
 const LONG_QUEUE: Duration = Duration::from_millis(100);
-/// For how long at least, and twice as long at most, the shortest and the longest are remembered: a queue
-/// that stands for seconds must not pass for the way.
+/// Time that the shortest and longest round trips are remembered, at least once and at most twice. A standing
+/// queue of seconds must not count as propagation delay.
 const REMEMBERED: Duration = Duration::from_secs(10);
-/// Until something is measured.
+/// Timeout before the first measurement.
 const FIRST_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// The smoothed round trip and its variation (RFC 6298), and the shortest and longest ones.
@@ -22,14 +21,14 @@ pub(crate) struct RoundTrip {
     smoothed: Option<Duration>,
     variation: Duration,
     latest: Duration,
-    /// Of the current stretch of time, and of the one before.
+    /// Of the current interval and of the one before.
     shortest: [Duration; 2],
     longest: [Duration; 2],
     since: Duration,
 }
 
 impl RoundTrip {
-    /// Takes a measurement of something that was sent once (Karn).
+    /// Adds a measurement of a segment that was sent once (Karn).
     pub fn sample(&mut self, now: Duration, sample: Duration) {
         self.latest = sample;
         match self.smoothed {
@@ -52,26 +51,25 @@ impl RoundTrip {
         }
     }
 
-    /// After how long without an acknowledgment a segment is sent again.
+    /// Time without an acknowledgment after which a segment is retransmitted.
     pub fn timeout(&self) -> Duration {
         let timeout = self.smoothed.map(|smoothed| smoothed + self.variation * 4);
         timeout.map_or(FIRST_TIMEOUT, |timeout| timeout.clamp(LEAST_TIMEOUT, MOST_TIMEOUT))
     }
 
-    /// Whether what is lost beside the latest measurement was lost to a full queue and not to the air. Then
-    /// the sender is to slow down.
+    /// Whether a loss beside the latest measurement comes from a full queue and not from the air. The sender
+    /// must then slow down.
     pub fn is_congested(&self) -> bool {
         self.is_full_queue(self.latest.saturating_sub(self.shortest()))
     }
 
-    /// Whether a queue in which packets wait for so long is as good as full: they wait long, and nearly as
-    /// long as they ever did lately.
+    /// Whether a queueing delay means a nearly full queue: it is long, and close to the recent maximum.
     pub fn is_full_queue(&self, waiting: Duration) -> bool {
         let longest = self.longest[0].max(self.longest[1]) - self.shortest();
         waiting > LONG_QUEUE && waiting > longest / 4 * 3
     }
 
-    /// The shortest lately.
+    /// The recent minimum.
     pub fn shortest(&self) -> Duration {
         self.shortest[0].min(self.shortest[1])
     }
@@ -92,7 +90,7 @@ mod tests {
             round_trip.sample(MS, sample * MS);
             assert_eq!(round_trip.is_congested(), congested, "{sample} ms");
         }
-        // one that stands does not become the way, and is forgotten as the longest in time
+        // A standing queue does not become the minimum, and the maximum expires.
         for step in 0..2000 {
             round_trip.sample(MS + 4 * MS * step, 220 * MS);
         }

@@ -1,4 +1,4 @@
-//! A TCP segment in an IP packet, as far as Snoop reads it; and the one thing that it writes.
+//! The part of a TCP segment in an IP packet that Snoop reads, and the one change that it makes.
 
 use etherparse::{LaxSlicedPacket, TransportSlice};
 use std::ops::Range;
@@ -9,34 +9,34 @@ const CHECKSUM_AT: usize = 16;
 const OPTION_END: u8 = 0;
 const OPTION_NOP: u8 = 1;
 const OPTION_SACK: u8 = 5;
-/// Blocks of selective acknowledgment that fit into TCP's options.
+/// The most blocks of selective acknowledgment in TCP's options.
 const MAX_BLOCKS: usize = 4;
 
-/// What is read of a segment, once for all that want to know.
+/// The parsed fields of a segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Segment {
     pub(crate) flow: Flow,
     pub(crate) sequence: u32,
-    /// None without the flag.
+    /// `None` without the flag.
     pub(crate) acknowledgment: Option<u32>,
     pub(crate) syn: bool,
     pub(crate) fin: bool,
     pub(crate) reset: bool,
     pub(crate) window: u16,
-    /// The packet's headers end here and its payload begins.
+    /// End of the packet's headers and start of its payload.
     pub(crate) payload_at: usize,
     /// The packet's end by its IP header.
     pub(crate) end: usize,
-    /// Where TCP's header begins.
+    /// Start of TCP's header.
     tcp_at: usize,
-    /// Where the option for selective acknowledgment stands in the packet.
+    /// Range of the selective acknowledgment option in the packet.
     sack_at: Option<Range<usize>>,
     blocks: [(u32, u32); MAX_BLOCKS],
     block_count: usize,
 }
 
 impl Segment {
-    /// Reads a packet; `None` if it is no whole TCP segment.
+    /// Parses a packet; `None` if it is not a complete TCP segment.
     #[must_use]
     pub fn parse(packet: &[u8], inner: &Inner) -> Option<Self> {
         inner.tcp_sequence?;
@@ -91,7 +91,7 @@ impl Segment {
         }
     }
 
-    /// Selectively acknowledged, each block from its first byte to behind its last.
+    /// Selectively acknowledged blocks, from the first byte to behind the last one.
     pub(crate) fn blocks(&self) -> &[(u32, u32)] {
         &self.blocks[..self.block_count]
     }
@@ -101,17 +101,17 @@ impl Segment {
         self.end - self.payload_at
     }
 
-    /// Numbers that the segment takes: its payload, and one for the end of the stream.
+    /// Sequence numbers of the segment: its payload, and one for FIN.
     pub(crate) fn length(&self) -> u64 {
         self.payload_bytes() as u64 + u64::from(self.fin)
     }
 
-    /// Takes the selective acknowledgment out of the packet: what it shows is being mended. The option is
-    /// advice, which a receiver may take back (RFC 2018, section 8); nothing is said that the receiver did
-    /// not say.
+    /// Removes the selective acknowledgment from the packet, because the loss is repaired here. The option is
+    /// advisory, and a receiver may withdraw it (RFC 2018, section 8). The packet states nothing that the
+    /// receiver did not state.
     pub(crate) fn strip_sack(&self, packet: &mut [u8]) {
         let Some(Range { start, end }) = self.sack_at.clone() else { return };
-        // the checksum is over words from the header's start
+        // The checksum covers words from the header's start.
         let even = |at: usize| at - (at - self.tcp_at) % 2;
         let words = even(start)..even(end + 1).min(packet.len());
         let before = sum(&packet[words.clone()]);
@@ -128,7 +128,7 @@ fn sum(words: &[u8]) -> u64 {
     words.chunks(2).map(|word| u64::from(word[0]) << 8 | u64::from(word.get(1).copied().unwrap_or(0))).sum()
 }
 
-/// To 16 bits with end-around carry (RFC 1624).
+/// Folds to 16 bits with end-around carry (RFC 1624).
 fn fold(mut sum: u64) -> u16 {
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
@@ -158,8 +158,7 @@ mod tests {
     }
 
     proptest! {
-        /// Wherever the option stands, what is left is the same segment without it, and its checksum is
-        /// right.
+        /// For any place of the option, the result is the same segment without it, with a correct checksum.
         #[test]
         fn a_selective_acknowledgment_is_taken_out(
             v6: bool,

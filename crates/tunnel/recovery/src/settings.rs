@@ -1,4 +1,4 @@
-//! What a user decides: how much is kept for a flow, and how.
+//! Settings of a flow's buffer.
 
 use crate::pattern::Pattern;
 
@@ -7,65 +7,65 @@ use crate::pattern::Pattern;
 pub struct Settings {
     /// Packets, coded or not, that are kept for each flow.
     pub buffer_packets: usize,
-    /// What becomes of a packet for which there is no room.
+    /// Handling of a packet without room.
     pub replacement: Replacement,
-    /// How packets are put together.
+    /// Method of combining packets.
     pub coding: Coding,
 }
 
-/// What happens when a packet comes and the buffer is full (XBC, section IV-A).
+/// Handling of a packet that arrives at a full buffer (XBC, section IV-A).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Replacement {
-    /// The oldest packet goes, with all that is coded with it.
+    /// The oldest packet is dropped, with all packets coded with it.
     Lru,
-    /// The packet that comes is not kept. Where more is on its way than the buffer holds, this repairs the
-    /// share that it does hold, and the other way nothing: what is kept is then always newer than what is
-    /// found to be missing.
+    /// The arriving packet is not kept. If more packets are in flight than the buffer holds, this repairs the
+    /// held share. The other method then repairs nothing, because the kept packets are newer than those found
+    /// missing.
     None,
 }
 
-/// How packets are put together.
+/// Method of combining packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Coding {
-    /// Not at all: plain Snoop.
+    /// No combination: plain Snoop.
     Off,
-    /// In this pattern.
+    /// This pattern.
     Fixed(Pattern),
-    /// As little as the buffer allows, and what is least likely lost together on the flow's link: as sums or
-    /// as rows.
+    /// As few as the buffer allows, and those that are least likely lost together on the flow's link: as sums
+    /// or as rows.
     Adaptive,
-    /// As little as the buffer allows, and as rows only (section III-E).
+    /// As few as the buffer allows, as rows only (section III-E).
     ReedSolomon,
 }
 
-/// What the other end can undo.
+/// Codes that the other end can solve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Undoes {
-    /// Nothing: packets are sent again as they were.
+    /// None: retransmissions are plain packets.
     Nothing,
     /// Sums of packets.
     Sums,
-    /// Rows too.
+    /// Rows and sums.
     Rows,
 }
 
 impl Default for Settings {
-    /// The buffer of eight packets for which the paper shows the most, used as the link makes best.
+    /// The buffer of eight packets, for which the paper shows the largest gain, with adaptive coding.
     fn default() -> Self {
         Settings { buffer_packets: 8, replacement: Replacement::None, coding: Coding::Adaptive }
     }
 }
 
-/// What is wrong with settings.
+/// An invalid setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
-    /// Too small or too large a buffer.
+    /// The buffer is too small or too large.
     #[error("buffer is {0} packets; it must be between 1 and {max}", max = Settings::MAX_BUFFER_PACKETS)]
     Buffer(usize),
-    /// No such degree.
+    /// An invalid degree.
     #[error("degree is {0}; it must be between 1 and {max}", max = Pattern::MAX_DEGREE)]
     Degree(u8),
-    /// No such distance.
+    /// An invalid distance.
     #[error("distance is {0}; it must be between 1 and {max}", max = Pattern::MAX_DISTANCE)]
     Distance(u8),
 }
@@ -80,7 +80,7 @@ impl Settings {
         self.coding != Coding::Off
     }
 
-    /// Says what is wrong, if anything is.
+    /// Checks the settings.
     pub fn validate(&self) -> Result<(), SettingsError> {
         if !(1..=Self::MAX_BUFFER_PACKETS).contains(&self.buffer_packets) {
             return Err(SettingsError::Buffer(self.buffer_packets));

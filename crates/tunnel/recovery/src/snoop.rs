@@ -8,52 +8,52 @@ use std::time::Duration;
 use wire::coded::{Coded, MAX_HEADER_BYTES, MAX_OTHERS};
 use wire::inner::{self, Inner};
 
-/// Flows that are watched at once; the one that has been silent for longest gives way.
+/// The most flows that are watched; the one that was idle longest is dropped.
 const MAX_FLOWS: usize = 2048;
-/// Bytes kept for all flows of a link; beyond, flows that have been silent for longest lose what is kept for
-/// them.
+/// The most bytes kept for all flows of a link. Beyond them, the flows that were idle longest lose their
+/// buffers.
 const MAX_BYTES: usize = 32 << 20;
-/// Packets of a flow that a station keeps until they are acknowledged: those of a few round trips of its hop.
+/// Packets of a flow that a station keeps until their acknowledgment: those of a few round trips of its hop.
 const NOTICED_PACKETS: usize = 64;
 
-/// What becomes of a packet that came from the station.
+/// Handling of a packet from the station.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum Verdict {
-    /// It goes on as it is.
+    /// It passes unchanged.
     Pass,
-    /// It goes on; its selective acknowledgment has been taken out.
+    /// It passes without its selective acknowledgment.
     Strip,
-    /// It goes no further.
+    /// It is dropped.
     Suppress,
 }
 
-/// How a segment is sent again.
+/// Form of a retransmission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repair {
-    /// As the packet it was.
+    /// The original packet.
     Packet,
-    /// Combined with others: the body of a frame ([`wire::coded`]).
+    /// A combination with others: the body of a frame ([`wire::coded`]).
     Coded {
         /// The lost packet's traffic class.
         class: u8,
     },
 }
 
-/// What happened so far.
+/// Counts since the start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// Segments sent again as they were.
+    /// Segments retransmitted as originals.
     pub repairs: u64,
-    /// Segments sent again combined with others.
+    /// Segments retransmitted in combination with others.
     pub coded_repairs: u64,
-    /// Of all these: because nothing was heard.
+    /// Retransmissions after a timeout.
     pub timeouts: u64,
-    /// Duplicate acknowledgments kept from the sender.
+    /// Duplicate acknowledgments dropped.
     pub suppressed: u64,
-    /// Acknowledgments that went on without selective acknowledgment.
+    /// Acknowledgments passed without their selective acknowledgment.
     pub stripped: u64,
-    /// How often something missing was left to the sender.
+    /// Missing segments left to the sender.
     pub failures: u64,
     /// Segments that left for the station.
     pub segments: u64,
@@ -64,23 +64,23 @@ pub struct Statistics {
 pub struct Snoop {
     settings: Settings,
     undoes: Undoes,
-    /// Where each flow is in `flows`.
+    /// Index of each flow in `flows`.
     by_name: BTreeMap<inner::Flow, usize>,
     flows: Vec<Option<Flow>>,
     vacant: Vec<usize>,
     timers: BTreeSet<(Duration, usize)>,
-    /// Flows that have something to send again.
+    /// Flows with segments to retransmit.
     again: VecDeque<usize>,
     bytes: usize,
     hold_off: Duration,
-    /// Losses are told by notices; what acknowledgments show besides is the path's business beyond the hop.
+    /// Whether notices report losses. Other losses in acknowledgments are then beyond the hop.
     heeds_notices: bool,
-    /// What happened so far.
+    /// Counts since the start.
     pub statistics: Statistics,
 }
 
 impl Snoop {
-    /// With no flow yet, and another end that undoes so much.
+    /// Without flows, for another end with these abilities.
     #[must_use]
     pub fn new(settings: &Settings, undoes: Undoes) -> Self {
         let coding = match (settings.coding, undoes) {
@@ -103,7 +103,7 @@ impl Snoop {
         }
     }
 
-    /// At the station's end: keeps what the station sends, and sends again what notices name.
+    /// The station's end: it keeps the station's segments and retransmits those in notices.
     #[must_use]
     pub fn heeding_notices() -> Self {
         let settings =
@@ -111,7 +111,7 @@ impl Snoop {
         Snoop { heeds_notices: true, ..Snoop::new(&settings, Undoes::Nothing) }
     }
 
-    /// The other end tells of a loss: so many bytes of this flow, from this TCP sequence number on.
+    /// Handles a notice: the hop lost `length` bytes of this flow from this TCP sequence number on.
     pub fn handle_notice(&mut self, now: Duration, flow: &inner::Flow, start: u32, length: u32) {
         let Some(&index) = self.by_name.get(flow) else { return };
         let Some(flow) = &mut self.flows[index] else { return };
@@ -121,12 +121,12 @@ impl Snoop {
         }
     }
 
-    /// For how long another mechanism has the first chance to repair what is lost.
+    /// Time that another mechanism has to repair a loss first.
     pub fn hold_off(&mut self, hold_off: Duration) {
         self.hold_off = hold_off;
     }
 
-    /// All that is lost is left to another mechanism from now on: what was kept of flows is forgotten.
+    /// Leaves all losses to another mechanism from now on, and drops the kept packets.
     pub fn stand_back(&mut self) {
         self.by_name.clear();
         self.flows.clear();
@@ -136,10 +136,10 @@ impl Snoop {
         self.bytes = 0;
     }
 
-    /// A packet leaves for the station; not one that is a repair.
+    /// Notes a packet that leaves for the station and is not a repair.
     pub fn handle_departure(&mut self, now: Duration, packet: &[u8], segment: &Segment) {
         if segment.syn || segment.reset {
-            // whatever comes is another connection
+            // The next packet belongs to another connection.
             self.forget(&segment.flow);
             return;
         }
@@ -159,8 +159,7 @@ impl Snoop {
         while self.bytes > MAX_BYTES && self.clear_oldest(index) {}
     }
 
-    /// A packet came from the station: reads it, and takes selective acknowledgment out of it where it shows
-    /// what is repaired here.
+    /// Reads a packet from the station. It removes selective acknowledgment of losses that are repaired here.
     pub fn handle_arrival(&mut self, now: Duration, packet: &mut [u8], segment: &Segment) -> Verdict {
         let name = segment.flow.reversed();
         let Some(&index) = self.by_name.get(&name) else { return Verdict::Pass };
@@ -184,9 +183,8 @@ impl Snoop {
         verdict
     }
 
-    /// The next segment to be sent again is appended to `out`. Call after [`Snoop::handle_arrival`] and
-    /// [`Snoop::handle_timeout`] until there is none, and send what it gives before anything that leaves
-    /// later.
+    /// Appends the next segment to retransmit to `out`. Call it after [`Snoop::handle_arrival`] and
+    /// [`Snoop::handle_timeout`] until it returns `None`, and send its results before any later packet.
     pub fn poll_repair(&mut self, now: Duration, out: &mut Vec<u8>) -> Option<Repair> {
         loop {
             let index = *self.again.front()?;
@@ -223,13 +221,13 @@ impl Snoop {
         }
     }
 
-    /// When [`Snoop::handle_timeout`] has something to do.
+    /// Time of the next call of [`Snoop::handle_timeout`].
     #[must_use]
     pub fn timeout(&self) -> Option<Duration> {
         self.timers.first().map(|&(at, _)| at)
     }
 
-    /// Does what is due.
+    /// Does the due work.
     pub fn handle_timeout(&mut self, now: Duration) {
         while let Some(&(at, index)) = self.timers.first()
             && at <= now
@@ -247,26 +245,26 @@ impl Snoop {
         }
     }
 
-    /// Flows that are watched.
+    /// Number of watched flows.
     #[must_use]
     pub fn flows(&self) -> usize {
         self.by_name.len()
     }
 
-    /// Bytes of packets and headers that are kept.
+    /// Bytes of kept packets and headers.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Packets that are kept, and in how many rows.
+    /// Numbers of kept packets and of rows.
     #[must_use]
     pub fn packets(&self) -> (usize, usize) {
         let flows = self.flows.iter().flatten().map(|flow| flow.buffer.packets());
         flows.fold((0, 0), |(packets, slots), flow| (packets + flow.0, slots + flow.1))
     }
 
-    /// Of the flow that was used last: the share of segments that the hop lost.
+    /// The hop's loss rate for segments of the most recent flow.
     #[must_use]
     pub fn loss(&self) -> Option<f32> {
         let newest = self.flows.iter().flatten().max_by_key(|flow| flow.last_use)?;
@@ -308,8 +306,7 @@ impl Snoop {
         self.vacant.push(index);
     }
 
-    /// Clears the buffer of the flow that has been silent for longest and has one. `false`: there is none but
-    /// `except`.
+    /// Clears the buffer of the flow that was idle longest. Returns `false` if only `except` has one.
     fn clear_oldest(&mut self, except: usize) -> bool {
         let others = self.flows.iter_mut().enumerate().filter(|(index, _)| *index != except);
         let with_buffers =

@@ -1,9 +1,9 @@
-//! The end of the hop away from TCP's sender: what a station sends and the hop loses, told to the station at
-//! once.
+//! The end of the hop away from TCP's sender: it notifies the station at once of losses of its data on the
+//! hop.
 //!
-//! An acknowledgment would tell it after the whole path's round trip, and as a loss to slow down for. The hop
-//! keeps the order, so that a segment which begins behind what was expected shows that what lies between was
-//! lost (Snoop, MobiCom 1995, section 3.2: negative acknowledgments for data from mobile hosts).
+//! An acknowledgment would report the loss after the whole path's round trip, and TCP would slow down. The
+//! hop keeps the order, so a segment behind the expected one shows that the data between was lost. (Snoop,
+//! MobiCom 1995, section 3.2: negative acknowledgments for data from mobile hosts.)
 
 use crate::segment::Segment;
 use std::collections::BTreeMap;
@@ -12,16 +12,16 @@ use wire::inner::Flow;
 use wire::notice::MAX_STRETCHES;
 use wire::number::widen;
 
-/// Flows that are watched at once; the one that has been silent for longest gives way.
+/// The most flows that are watched; the one that was idle longest is dropped.
 const MAX_FLOWS: usize = 2048;
-/// How often one stretch is told.
+/// The most notices of one gap.
 const MAX_TOLD: u8 = 3;
-/// A gap is told after this, should it be no more than reordering.
+/// Delay of a notice, in case the gap is only reordering.
 const PATIENCE: Duration = Duration::from_millis(2);
-/// TCP's sequence numbers are widened to count from here, so that none is below zero.
+/// Origin of the widened TCP sequence numbers, so that none is below zero.
 const ORIGIN: u64 = 1 << 33;
 
-/// A stretch that did not come.
+/// A range that did not arrive.
 #[derive(Debug, Clone, Copy)]
 struct Gap {
     start: u64,
@@ -33,7 +33,7 @@ struct Gap {
 /// A flow of data from the station.
 #[derive(Debug)]
 struct Expected {
-    /// Everything before has come or is in a gap.
+    /// Everything before this has arrived or is in a gap.
     next: u64,
     gaps: Vec<Gap>,
     last_use: Duration,
@@ -43,12 +43,12 @@ struct Expected {
 #[derive(Debug, Default)]
 pub struct Upstream {
     flows: BTreeMap<Flow, Expected>,
-    /// No gap is to be told before.
+    /// No notice is due before this time.
     tell_at: Option<Duration>,
 }
 
 impl Upstream {
-    /// A packet came from the station.
+    /// Handles a packet from the station.
     pub fn handle_arrival(&mut self, now: Duration, segment: &Segment) {
         if segment.syn || segment.reset {
             self.flows.remove(&segment.flow);
@@ -77,7 +77,7 @@ impl Upstream {
         flow.next = flow.next.max(end);
     }
 
-    /// A packet leaves for the station: what it acknowledges is missed no longer.
+    /// Handles a packet that leaves for the station: acknowledged data is no longer missing.
     pub fn handle_departure(&mut self, segment: &Segment) {
         let Some(flow) = self.flows.get_mut(&segment.flow.reversed()).filter(|flow| !flow.gaps.is_empty())
         else {
@@ -89,13 +89,13 @@ impl Upstream {
         }
     }
 
-    /// When something may be to be told.
+    /// Time at which a notice may be due.
     #[must_use]
     pub fn timeout(&self) -> Option<Duration> {
         self.tell_at
     }
 
-    /// Whether something is to be told now.
+    /// Whether a notice may be due now.
     pub fn is_due(&mut self, now: Duration) -> bool {
         if self.tell_at.is_some_and(|at| at <= now) {
             let gaps = self.flows.values().flat_map(|flow| &flow.gaps);
@@ -104,8 +104,8 @@ impl Upstream {
         self.tell_at.is_some_and(|at| at <= now)
     }
 
-    /// The next flow of which something is to be told, and what: TCP sequence numbers and lengths. What does
-    /// not come is told again after `retry`, a few times.
+    /// The next flow with a due notice: TCP sequence numbers and lengths. A gap that stays is repeated after
+    /// `retry`, a few times.
     pub fn poll_notice(&mut self, now: Duration, retry: Duration) -> Option<(Flow, Vec<(u32, u32)>)> {
         if !self.is_due(now) {
             return None;
@@ -133,7 +133,7 @@ impl Upstream {
 }
 
 impl Expected {
-    /// What came late fills gaps, or parts of them.
+    /// Removes late data from the gaps.
     fn fill(&mut self, start: u64, end: u64) {
         let mut rest = None;
         self.gaps.retain_mut(|gap| {
@@ -210,8 +210,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever comes in whatever order: nothing that came is told as missing, and the table stays within
-        /// its bound.
+        /// For any order of arrivals: no notice reports data that arrived, and the table stays within its
+        /// bound.
         #[test]
         fn what_came_is_not_told(order in proptest::collection::vec(0u32..60, 1..200)) {
             let mut upstream = Upstream::default();

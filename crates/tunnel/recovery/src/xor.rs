@@ -1,6 +1,6 @@
-//! XOR of buffers of any lengths: the shorter one counts as if zeros followed.
+//! XOR of buffers of any lengths, as if zeros followed the shorter one.
 
-/// Combines `other` into `sum`, which becomes as long as the longer of the two.
+/// Adds `other` to `sum`, which grows to the longer length.
 pub fn into(sum: &mut Vec<u8>, other: &[u8]) {
     if sum.len() < other.len() {
         sum.resize(other.len(), 0);
@@ -8,9 +8,9 @@ pub fn into(sum: &mut Vec<u8>, other: &[u8]) {
     over(sum, other);
 }
 
-/// Combines `other` with the front of `sum`, as far as both reach.
+/// Adds `other` to the front of `sum`, up to the shorter length.
 pub fn over(sum: &mut [u8], other: &[u8]) {
-    // the compiler makes vector instructions of this
+    // The compiler vectorizes this.
     sum.iter_mut().zip(other).for_each(|(one, two)| *one ^= two);
 }
 
@@ -20,7 +20,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Whatever the lengths and the order, what is combined twice is gone, but for zeros at the end.
+        /// For any lengths and orders, combining twice cancels, except zeros at the end.
         #[test]
         fn combining_twice_undoes(buffers in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..64), 1..6)) {
             let mut sum = Vec::new();

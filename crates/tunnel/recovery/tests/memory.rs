@@ -1,6 +1,6 @@
-//! What a thousand flows cost, as the system counts it.
+//! Memory of a thousand flows, as the system counts it.
 
-// It measures its process, in which other tests must not run.
+// The test measures its own process, in which no other tests may run.
 #![allow(clippy::unwrap_used)] // a harness fails by panicking
 
 #[allow(dead_code)] // the other tests use the rest
@@ -11,7 +11,7 @@ use hop::{Flow, MS, data, segment};
 use recovery::pattern::Pattern;
 use recovery::{Coding, Replacement, Settings, Snoop, Undoes};
 
-/// What a process has of the machine's memory, in bytes.
+/// Resident memory of this process, in bytes.
 fn resident_bytes() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
@@ -25,7 +25,7 @@ fn a_thousand_flows_with_eight_packets_each_take_less_than_32_megabytes() {
         let settings = Settings { buffer_packets: 8, replacement: Replacement::Lru, coding };
         let before = resident_bytes();
         let mut snoop = Snoop::new(&settings, Undoes::Rows);
-        // thirty segments of each are on their way, of the largest size, and eight slots of each are full
+        // Thirty segments of maximum size are in flight for each flow, and its eight slots are full.
         for number in 0..30 {
             for port in 0..1000 {
                 let packet = data(&Flow { port, ..Flow::default() }, 1 + number * 1348, 1348);

@@ -1,4 +1,4 @@
-//! babeld's local socket (`-g`/`-G`), read-only: what it answers to `dump`.
+//! babeld's local socket (`-g`/`-G`), read-only: its answer to `dump`.
 //!
 //! ```text
 //! add neighbour 5581e3 address fe80::1 if wlan0 reach ffff ureach 0000 rxcost 96 txcost 96 cost 96
@@ -6,18 +6,18 @@
 //! ok
 //! ```
 //!
-//! It counts no hops; [`Routes::hops`](crate::Routes::hops) says what is made of that.
+//! babeld does not count hops; [`Routes::hops`](crate::Routes::hops) estimates them.
 
 use crate::table::{MOST_ROUTES, Route};
 use ipnet::IpNet;
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 
-/// babeld's infinite cost: unreachable, or heard in one direction only.
+/// babeld's infinite cost: unreachable, or reachable in one direction only.
 const INFINITE: f64 = 65_535.0;
 
-/// Reads a dump. `interface` gives the index of an interface by its name. Routes by neighbours that are not
-/// reached in both directions, and routes that are not in use, are left out.
+/// Parses a dump. `interface` returns an interface's index by its name. Routes by unidirectional neighbours
+/// and unused routes are left out.
 pub fn parse(dump: &str, mut interface: impl FnMut(&str) -> u32) -> Vec<Route> {
     let lines: Vec<Vec<&str>> = dump.lines().map(|line| line.split_ascii_whitespace().collect()).collect();
     let value = |line: &[&str], name: &str| -> Option<String> {
@@ -34,8 +34,8 @@ pub fn parse(dump: &str, mut interface: impl FnMut(&str) -> u32) -> Vec<Route> {
             both_ways.insert((address, name));
         }
     }
-    // A neighbour is named by its link-local address. What it announces at no cost of its own, for one
-    // address, is itself.
+    // babeld names a neighbour by its link-local address. A host route that it announces at no cost of its
+    // own is the neighbour itself.
     let mut own: HashMap<(String, String, bool), IpAddr> = HashMap::new();
     for line in lines.iter().filter(|line| is(line, "route")) {
         let to: Option<IpNet> = value(line, "prefix").and_then(|prefix| prefix.parse().ok());

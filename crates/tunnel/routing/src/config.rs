@@ -1,10 +1,10 @@
-//! What a configuration may say of a source of routes, whichever program's it is.
+//! The configuration of a source of routes, for all programs.
 
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Longer than this, and what is gone by has nothing to do with the mesh.
+/// The longest interval; older routes no longer describe the mesh.
 const MOST_REFRESH_SECONDS: u32 = 600;
 
 /// Where routes are learnt.
@@ -35,8 +35,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Checks what a `[routing]` says. Paths are relative to the configuration's `folder`. An error is the
-    /// key, and a sentence with the mend.
+    /// Checks the section `[routing]`. Paths are relative to the configuration's `folder`. An error is the
+    /// key, and a sentence with a remedy.
     pub fn new(
         source: Source,
         file: Option<&Path>,
@@ -63,7 +63,7 @@ impl Settings {
         if source == Source::Olsrv2 && !is_port {
             return Err(("[routing] socket", "is the port of olsrd2's telnet, as \"2009\"".to_owned()));
         }
-        // where it is no port, it is a file as any other
+        // If it is no port, it is a file.
         let socket = match socket {
             Some(named) if source == Source::Babeld && !is_port => {
                 folder.join(named).to_string_lossy().into_owned()

@@ -1,4 +1,4 @@
-//! Routes from a file: for networks whose routes never change, and for tests.
+//! Routes from a file, for networks with fixed routes and for tests.
 
 use crate::table::Route;
 use serde::Deserialize;
@@ -21,13 +21,13 @@ pub struct Line {
     pub to: IpAddr,
     /// The next router on the way; without it, `to` is a neighbour.
     pub via: Option<IpAddr>,
-    /// How many hops.
+    /// Number of hops.
     pub hops: u32,
     /// The cost; the hops by default.
     pub metric: Option<f64>,
 }
 
-/// Reads a file's text; `Err`: why not.
+/// Parses a file's text. The error is the reason.
 pub fn parse(text: &str) -> Result<Vec<Route>, String> {
     let file: File = toml::from_str(text).map_err(|why| why.message().to_owned())?;
     let route = |line: Line| Route {

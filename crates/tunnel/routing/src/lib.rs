@@ -1,12 +1,11 @@
-//! What the routing protocol of a mesh knows, for programs that are not part of it (MeshCache section 7: the
-//! cross-layer module).
+//! Routes of a mesh's routing protocol, for other programs (MeshCache section 7: the cross-layer module).
 //!
-//! [`table`] answers questions about next hops and costs, whatever the source. [`babeld`], [`olsrv2`] and
-//! [`fixed`] read what each source says, and hold no socket. [`config`] is what a configuration may say of a
-//! source, and [`source`] asks it.
+//! [`table`] answers questions about next hops and costs for any source. [`babeld`], [`olsrv2`] and [`fixed`]
+//! parse each source's output, and hold no socket. [`config`] is the configuration of a source, and
+//! [`source`] queries it.
 
 #![forbid(unsafe_code)]
-// `source` asks sockets, files and the kernel; all that is read is read without.
+// `source` uses sockets, files and the kernel. The parsers do not.
 #![allow(clippy::disallowed_methods)]
 
 pub mod babeld;

@@ -1,11 +1,11 @@
-//! OLSRv2 (RFC 7181) as olsrd2 tells of it: what its telnet port answers to `/olsrv2info jsonraw route`.
+//! Routes of OLSRv2 (RFC 7181) from olsrd2: its telnet port's answer to `/olsrv2info jsonraw route`.
 //!
 //! ```text
 //! {"route": [{"route_dst":"10.0.0.9","route_gw":"10.0.0.2","route_metric":2,"route_if":"wlan0","route_ifindex":5, …
 //!             "domain":0,"domain_metric_out_raw":4480,"domain_path_hops":2}, …]}
 //! ```
 //!
-//! It counts hops, and routes by links that are heard in both directions alone (section 3.1: *symmetric*).
+//! It counts hops, and routes only by links that work in both directions (section 3.1: *symmetric*).
 
 use crate::table::{MOST_ROUTES, Route};
 use ipnet::IpNet;
@@ -13,17 +13,17 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-/// The question. The slash has the connection end after the answer.
+/// The request. The slash makes the connection end after the answer.
 pub const QUESTION: &[u8] = b"/olsrv2info jsonraw route\n";
 
-/// Reads an answer; `None`: it is none. Routes that make no sense are left out.
+/// Parses an answer; `None` if it is malformed. Invalid routes are left out.
 #[must_use]
 pub fn parse(answer: &str) -> Option<Vec<Route>> {
     let answer: Value = serde_json::from_str(answer.trim()).ok()?;
     let lines = answer.get("route")?.as_array()?;
     let all: Vec<Route> = lines.iter().take(MOST_ROUTES).filter_map(route).collect();
-    // IPv6 neighbours are gone by under link-local addresses. What is one hop away by one of them is that
-    // neighbour.
+    // IPv6 neighbours are next hops under link-local addresses. A host one hop away by such an address is
+    // that neighbour.
     let mut own: HashMap<(IpAddr, u32), IpAddr> = HashMap::new();
     for route in &all {
         let alone = route.to.prefix_len() == route.to.max_prefix_len();
@@ -49,14 +49,14 @@ fn route(line: &Value) -> Option<Route> {
     let to = text("route_dst")?;
     let to: IpNet = to.parse().ok().or_else(|| to.parse::<IpAddr>().ok().map(IpNet::from))?;
     let metric = number("domain_metric_out_raw").or_else(|| number("route_metric"))?;
-    // "-" where there is none
+    // "-" means none.
     let via = text("route_gw").and_then(|gateway| gateway.parse().ok());
     Some(Route {
         to,
         next_hop: via,
         via,
         interface: number("route_ifindex").and_then(|index| u32::try_from(index).ok()).unwrap_or(0),
-        // Path metrics have 24 bits and a little (RFC 7181 section 6.2).
+        // Path metrics have slightly more than 24 bits (RFC 7181 section 6.2).
         metric: f64::from(u32::try_from(metric).ok()?),
         hops: number("domain_path_hops")
             .and_then(|hops| u32::try_from(hops).ok())

@@ -1,4 +1,4 @@
-//! Asks a source of routes for all that it knows.
+//! Queries a source for all its routes.
 
 use crate::config::{Settings, Source};
 use crate::{Route, babeld, fixed, olsrv2};
@@ -10,12 +10,12 @@ use std::net::IpAddr;
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
-/// How long a daemon may take to answer.
+/// Timeout of a daemon's answer.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Octets of an answer, at most.
+/// The most octets of an answer.
 const ANSWER_BYTES: u64 = 4 << 20;
 
-/// Reads the source once, for [`Routes::new`](crate::Routes::new); an error is a sentence.
+/// Reads the source once, for [`Routes::new`](crate::Routes::new). The error is a sentence.
 pub async fn read(settings: &Settings) -> Result<Vec<Route>, String> {
     let Settings { file, socket, .. } = settings;
     match settings.source {
@@ -54,7 +54,7 @@ async fn babeld(socket: &str) -> Result<Vec<Route>, String> {
     }))
 }
 
-/// Asks for everything. After the greeting and after the dump there is an `ok` each.
+/// Requests a dump. An `ok` follows the greeting, and another one follows the dump.
 async fn ask(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> std::io::Result<String> {
     stream.write_all(b"dump\n").await?;
     let mut lines = tokio::io::BufReader::new(stream).take(ANSWER_BYTES).lines();
@@ -89,8 +89,8 @@ async fn olsrv2(port: &str) -> Result<Vec<Route>, String> {
     olsrv2::parse(&answer).ok_or_else(|| unanswered(&"what it says are no routes"))
 }
 
-/// The kernel's main table. It knows next hops but neither costs nor hops: what is on a link costs 1, what is
-/// behind a router its priority, or 2.
+/// The kernel's main table. It has next hops but neither costs nor hops: a destination on a link costs 1, and
+/// one behind a router costs its priority, or 2.
 async fn kernel() -> Result<Vec<Route>, String> {
     let (connection, handle, _) =
         rtnetlink::new_connection().map_err(|why| format!("no netlink socket for the routes: {why}"))?;

@@ -1,48 +1,48 @@
-//! The four questions of MeshCache's cross-layer module (section 7), and which neighbour is on the way,
-//! answered from one table whatever the source.
+//! The four questions of MeshCache's cross-layer module (section 7), and the neighbour on the way, answered
+//! from one table for any source.
 //!
-//! Only routers that are reached in both directions are in it: a TCP connection needs both.
+//! The table has only routers that are reachable in both directions, because a TCP connection needs both.
 
 use ipnet::IpNet;
 use serde::Serialize;
 use std::net::IpAddr;
 
-/// Routes beyond this are not looked at.
+/// The most routes; further ones are ignored.
 pub const MOST_ROUTES: usize = 16_384;
 
-/// The way to some addresses.
+/// A route to some addresses.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Route {
-    /// To which addresses.
+    /// The destination.
     pub to: IpNet,
-    /// The next router, or `None` where they are neighbours themselves.
+    /// The next router; `None` if the destination is a neighbour.
     pub next_hop: Option<IpAddr>,
-    /// The next router as the source names it, which may be by a link-local address, where it says.
+    /// The next router by the source's name, possibly a link-local address, if the source gives it.
     pub via: Option<IpAddr>,
     /// The interface of a link-local next hop.
     pub interface: u32,
-    /// The cost of the way; smaller is better.
+    /// The cost of the route; smaller is better.
     pub metric: f64,
-    /// How many hops, where the source tells.
+    /// Number of hops, if the source counts them.
     pub hops: Option<u32>,
 }
 
-/// The table, and who has an uplink.
+/// The table, and the routers with an uplink.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Routes {
     routes: Vec<Route>,
     gateways: Vec<IpAddr>,
-    /// What one hop costs: the cheapest neighbour's cost.
+    /// The cost of one hop: the cheapest neighbour's cost.
     hop_cost: f64,
 }
 
 impl Routes {
-    /// A table of these routes; routers in `gateways` have an uplink.
+    /// A table of these routes. The routers in `gateways` have an uplink.
     #[must_use]
     pub fn new(mut routes: Vec<Route>, gateways: Vec<IpAddr>) -> Self {
         routes.truncate(MOST_ROUTES);
         routes.retain(|route| route.metric.is_finite() && route.metric >= 0.0);
-        // the longest prefix wins, then the least metric
+        // The longest prefix wins, then the least metric.
         routes.sort_by(|a, b| b.to.prefix_len().cmp(&a.to.prefix_len()).then(a.metric.total_cmp(&b.metric)));
         let is_neighbour = |route: &&Route| route.next_hop.is_none() || route.hops == Some(1);
         let neighbours = routes.iter().filter(is_neighbour).filter(|route| route.metric > 0.0);
@@ -50,13 +50,13 @@ impl Routes {
         Routes { routes, gateways, hop_cost }
     }
 
-    /// How many routes there are.
+    /// Number of routes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.routes.len()
     }
 
-    /// Whether there are none.
+    /// Whether the table is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.routes.is_empty()
@@ -66,26 +66,26 @@ impl Routes {
         self.routes.iter().find(|route| route.to.contains(&node))
     }
 
-    /// The cost of the way to a router.
+    /// The cost of the route to a router.
     #[must_use]
     pub fn metric(&self, node: IpAddr) -> Option<f64> {
         self.to(node).map(|route| route.metric)
     }
 
-    /// *BestGateway()*: the gateway that is reached at the least cost.
+    /// *BestGateway()*: the gateway at the least cost.
     #[must_use]
     pub fn best_gateway(&self) -> Option<IpAddr> {
         self.best_node(&self.gateways)
     }
 
-    /// *BestGatewayHopCount()*. Where the source does not count hops, the cost is taken for as many hops of
-    /// the cheapest neighbour's: with a metric that only grows that is never too few.
+    /// *BestGatewayHopCount()*. If the source does not count hops, it is the cost divided by the cheapest
+    /// neighbour's cost. With an increasing metric that is never too small.
     #[must_use]
     pub fn best_gateway_hop_count(&self) -> Option<u32> {
         self.best_gateway().and_then(|gateway| self.hops(gateway))
     }
 
-    /// How many hops a router is away.
+    /// Number of hops to a router.
     #[must_use]
     pub fn hops(&self, node: IpAddr) -> Option<u32> {
         let route = self.to(node)?;
@@ -98,34 +98,34 @@ impl Routes {
         })
     }
 
-    /// What a hop costs: the cheapest neighbour's cost.
+    /// The cost of one hop: the cheapest neighbour's cost.
     #[must_use]
     pub fn hop_cost(&self) -> f64 {
         self.hop_cost
     }
 
-    /// *BestNode(list)*: the one that is reached at the least cost.
+    /// *BestNode(list)*: the node at the least cost.
     #[must_use]
     pub fn best_node(&self, nodes: &[IpAddr]) -> Option<IpAddr> {
         let reached = nodes.iter().filter_map(|node| Some((*node, self.metric(*node)?)));
         reached.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(node, _)| node)
     }
 
-    /// *GetNextHopForNode(node)*: the neighbour on the way there, and the interface to it.
+    /// *GetNextHopForNode(node)*: the neighbour on the way, and the interface to it.
     #[must_use]
     pub fn next_hop_for_node(&self, node: IpAddr) -> Option<(IpAddr, u32)> {
         let route = self.to(node)?;
-        // A neighbour is itself the next hop, whatever address of its the routing protocol goes by.
+        // A neighbour is its own next hop, whichever of its addresses the routing protocol uses.
         let next_hop = route.next_hop.filter(|_| route.hops != Some(1));
         Some((next_hop.unwrap_or(node), route.interface))
     }
 
-    /// Which of these routers, known by one address each, is the neighbour on the way to `node`, which may be
-    /// one of them.
+    /// The index of the neighbour on the way to `node`, among these routers with one address each. `node` may
+    /// be one of them.
     ///
-    /// A neighbour has several addresses, and the source goes by one of them. It is also the one with the
-    /// asked address if a route leads there in one hop by the same next router on the same interface. Where
-    /// hops are not told (the kernel's routes), that has to be true of one alone.
+    /// A neighbour has several addresses, and the source uses one of them. An address is the same neighbour's
+    /// if its route takes one hop by the same next router on the same interface. Without hop counts (the
+    /// kernel's routes), this must hold for exactly one neighbour.
     #[must_use]
     pub fn neighbour_on_the_way(&self, node: IpAddr, neighbours: &[IpAddr]) -> Option<usize> {
         let route = self.to(node)?;
@@ -146,7 +146,7 @@ impl Routes {
             neighbours.iter().enumerate().filter(move |(_, it)| same(it)).map(|(index, _)| index)
         };
         let untold = || {
-            // a source that tells of any route that it is one hop would have told of this one
+            // A source that marks any route as one hop would have marked this one.
             let tells = self.routes.iter().any(|it| it.hops.is_some());
             let mut untold = beside(None);
             untold.next().filter(|_| !tells && untold.next().is_none())
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(table.next_hop_for_node(address("10.7.7.7")).unwrap().0, address("10.0.0.2"), "by prefix");
         assert_eq!(table.best_node(&[address("192.0.2.1")]), None);
     }
-    /// Routes to host addresses, each with its next router as the source names it and its hops.
+    /// Routes to host addresses, each with its next router in the source's form and its hops.
     fn by(lines: &[(&str, Option<&str>, &str, Option<u32>)]) -> Routes {
         let line = |(to, next_hop, via, hops): &(&str, Option<&str>, &str, Option<u32>)| Route {
             to: address(to).into(),
@@ -205,8 +205,7 @@ mod tests {
     #[test]
     fn the_neighbour_on_the_way_is_found_by_any_of_its_addresses() {
         let neighbours = ["fd00::2", "fd00::3"].map(address);
-        // fe80::2 announces two addresses of its own, and the source goes by the one that nobody here knows
-        // it by
+        // fe80::2 announces two addresses of its own, and the source uses the one that is unknown here.
         let table = by(&[
             ("fd00::2", None, "fe80::2", Some(1)),
             ("fd99::2", None, "fe80::2", Some(1)),

@@ -1,9 +1,9 @@
-//! What is counted.
+//! Counters.
 
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counted since the start.
+/// Counts since the start.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     pub open: AtomicU64,

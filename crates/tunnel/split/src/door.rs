@@ -1,4 +1,4 @@
-//! Where taken connections come in, and how the others are opened: sockets that stand for somebody else.
+//! The door of intercepted connections, and the sockets of their other halves, which use others' addresses.
 
 use crate::counters::{Counters, Counts};
 use crate::relay::{Ended, breaks, relay};
@@ -12,50 +12,50 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::Notify;
 use tokio::task::LocalSet;
 
-/// How long the other end may take to answer: TCP tries four times meanwhile.
+/// Longest wait for the other end: TCP tries four times in this time.
 const CONNECT: Duration = Duration::from_secs(20);
-/// After how long without a byte an end is asked whether it is still there.
+/// Idle time after which keepalives begin.
 const KEEPALIVE: Duration = Duration::from_secs(120);
 
-/// What is split, and within which bounds.
+/// The connections to split, and their bounds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// What is taken, and through which door.
+    /// The connections to intercept, and the door's port.
     pub plan: Plan,
-    /// Whether the rules for that are put in.
+    /// Whether the rules for that are installed.
     pub rules: bool,
-    /// Connections at a time.
+    /// The most connections at a time.
     pub connections: usize,
-    /// For how long nothing may move on one.
+    /// The longest idle time of a connection.
     pub idle: Duration,
 }
 
-/// Why nothing is split; a sentence with the mend.
+/// Reason why nothing is split; a sentence with a remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum NotListening {
-    /// No socket for them.
+    /// The socket cannot be opened.
     #[error(transparent)]
     NotOpen(#[from] interception::NotListening),
-    /// They cannot be led here.
+    /// Connections cannot be intercepted.
     #[error(transparent)]
     NotTaken(#[from] NoInterception),
-    /// No thread.
+    /// The thread cannot be started.
     #[error("cannot start the thread that splits connections: {0}")]
     NoThread(io::Error),
 }
 
-/// Splits connections on a thread of its own, until it is dropped: then what is open is reset.
+/// Splits connections on its own thread until it is dropped. Open connections are then reset.
 #[derive(Debug)]
 pub struct Split {
     counters: Arc<Counters>,
     stop: Arc<Notify>,
     thread: Option<std::thread::JoinHandle<()>>,
-    // before the thread ends nothing new may be led to it
+    // Interception ends before the thread does.
     interception: Option<Interception>,
 }
 
 impl Split {
-    /// Opens the door, and leads connections to it.
+    /// Opens the door and starts the interception.
     pub fn start(settings: Settings) -> Result<Self, NotListening> {
         let port = settings.plan.door;
         let mut doors = vec![listen((Ipv4Addr::UNSPECIFIED, port).into(), true)?];
@@ -87,19 +87,19 @@ impl Split {
         Ok(split)
     }
 
-    /// What was counted, for whoever asks while it runs.
+    /// A reader of the counters while it runs.
     #[must_use]
     pub fn watch(&self) -> Watch {
         Watch(self.counters.clone())
     }
 }
 
-/// Reads what is counted.
+/// Reads the counters.
 #[derive(Debug, Clone)]
 pub struct Watch(Arc<Counters>);
 
 impl Watch {
-    /// Up to now.
+    /// The current counts.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.0.counts()
@@ -116,7 +116,7 @@ impl Drop for Split {
     }
 }
 
-/// Connects to `to` as `from`.
+/// Connects to `to` from the address `from`.
 async fn connect(from: SocketAddr, to: SocketAddr) -> io::Result<TcpStream> {
     let socket = transparent(from).map_err(io::Error::other)?;
     let socket = TcpSocket::from_std_stream(socket.into());
@@ -134,7 +134,7 @@ async fn serve(door: std::net::TcpListener, (most, idle): (usize, Duration), cou
         let (stream, client) = match door.accept().await {
             Ok(accepted) => accepted,
             Err(error) => {
-                // Out of descriptors or memory: others have to end first.
+                // Descriptors or memory are exhausted: other connections must end first.
                 tracing::warn!("no connection can be taken: {error}");
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 continue;
@@ -179,7 +179,7 @@ async fn carry(stream: TcpStream, client: SocketAddr, idle: Duration, counters: 
     }
 }
 
-/// Whether an address is this host's: to go on from a connection to the door itself would lead back to it.
+/// Whether an address is this host's. A connection to the door itself would lead back to it.
 fn is_ours(ip: IpAddr) -> bool {
     let any = SocketAddr::new(ip, 0);
     Socket::new(Domain::for_address(any), Type::DGRAM, None)

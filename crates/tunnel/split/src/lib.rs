@@ -1,18 +1,17 @@
-//! Split TCP: a connection ends here and another one goes on from here, each with the other's addresses.
+//! Split TCP: a connection ends here, and another one continues, each with the other's addresses.
 //!
-//! For senders that are elsewhere. What makes TCP fast over a long or lossy link has to happen where its
-//! sender is; where that is a server somewhere, the gateway takes its connections on their way
-//! ([`interception`]), accepts them in the name of whom they are for, and opens its own to there in the name
-//! of whom they came from ([`door`]). From then on it hands bytes across, in both directions ([`relay`]): the
-//! ends of both connections that face each other are the gateway's, and the one towards the link is a sender
-//! that can be boosted and that repairs losses over the link's round trip alone.
+//! It serves senders that are elsewhere. Fast TCP over a long or lossy link depends on its sender. If that is
+//! a remote server, the gateway intercepts its connections ([`interception`]), accepts them under the
+//! destination's address, and opens a connection to the destination under the client's address ([`door`]). It
+//! then copies bytes in both directions ([`relay`]). The gateway is thus an end of both connections. The
+//! sender towards the link can be boosted, and repairs losses over the link's round trip alone.
 //!
-//! Neither end sees an address or port change. The end of one direction is passed on as such, a reset as a
-//! reset, and so is a server that refuses, though the client has been accepted by then.
+//! Neither end sees a changed address or port. The end of one direction is passed on as such, and so is a
+//! reset. A server's refusal becomes a reset, because the client is already accepted.
 //!
-//! What it costs is TCP's end-to-end meaning: an acknowledgment says that the gateway has the bytes, and what
-//! the gateway holds is lost with it. Hence nobody gets it without asking for it. Connections are bounded in
-//! number, and those on which nothing moves in time; each takes two buffers of [`BUFFER_BYTES`].
+//! The cost is TCP's end-to-end semantics: an acknowledgment means that the gateway has the bytes, and they
+//! are lost if the gateway fails. It is therefore off by default. Connections are bounded in number, and idle
+//! ones in time. Each one takes two buffers of [`BUFFER_BYTES`].
 //!
 //! (REboost letter, section III; RFC 3135 on performance enhancing proxies.)
 

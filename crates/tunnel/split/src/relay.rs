@@ -1,5 +1,4 @@
-//! Hands bytes from one connection to the other, in both directions, until both have ended or one of them
-//! breaks.
+//! Copies bytes between two connections, in both directions, until both end or one of them breaks.
 
 use crate::counters::Counters;
 use socket2::SockRef;
@@ -12,21 +11,21 @@ use tokio::net::TcpStream;
 use tokio::net::tcp::{ReadHalf, WriteHalf};
 use tokio::time::Instant;
 
-/// Bytes on their way from one socket to the other, for each direction of a connection.
+/// Bytes buffered for each direction of a connection.
 pub const BUFFER_BYTES: usize = 16 << 10;
 
-/// How two connections ended.
+/// The end of two connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ended {
-    /// Both directions, one after the other.
+    /// Both directions ended normally.
     InOrder,
-    /// One end broke it: the other is told so.
+    /// One end broke the connection, and the other one is reset.
     Reset,
-    /// Nothing moved for too long: both are told.
+    /// The connection was idle for too long, and both ends are reset.
     Idle,
 }
 
-/// Relays until the end. What breaks, breaks both, which are in the state of [`breaks`].
+/// Relays until the end. A break resets both connections, which are in the state of [`breaks`].
 pub(crate) async fn relay(
     mut one: TcpStream,
     mut other: TcpStream,
@@ -62,7 +61,7 @@ pub(crate) async fn relay(
     ended
 }
 
-/// Hands on what comes, then that nothing more comes.
+/// Copies bytes, and then passes on the end of the stream.
 async fn pump(
     mut from: ReadHalf<'_>,
     mut to: WriteHalf<'_>,
@@ -86,8 +85,8 @@ async fn pump(
     }
 }
 
-/// From here on the connection is reset when its socket is closed, whoever closes it: if this process is
-/// killed, what was cut off must not look like what ended.
+/// From now on a close of the socket resets the connection. If this process is killed, a truncated stream
+/// must not look complete.
 pub(crate) fn breaks(stream: &TcpStream) {
     let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
 }

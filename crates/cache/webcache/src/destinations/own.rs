@@ -1,5 +1,5 @@
-//! Which addresses are this machine's own. The kernel is asked anew each time: addresses come and go, and
-//! what it says holds for every interface, for whole networks that are routed here, and for anycast.
+//! This machine's own addresses. The kernel is asked each time, because addresses change. Its answer covers
+//! every interface, networks routed to this machine, and anycast.
 
 use super::Kind;
 use futures_util::StreamExt as _;
@@ -8,8 +8,8 @@ use rtnetlink::packet_route::route::{RouteAddress, RouteAttribute, RouteMessage,
 use std::io;
 use std::net::IpAddr;
 
-/// What kind of address the kernel takes it for, if nobody is led there. Where it cannot be asked, any
-/// address could be its own.
+/// The address's kind by the kernel, if it is forbidden. Without the kernel's answer, any address may be this
+/// machine's own.
 pub(super) async fn kind_of(address: IpAddr) -> Option<Kind> {
     match route_to(address).await {
         Ok(Some(RouteType::Local | RouteType::Anycast)) => Some(Kind::Own),
@@ -22,7 +22,7 @@ pub(super) async fn kind_of(address: IpAddr) -> Option<Kind> {
     }
 }
 
-/// The kind of route that a packet to this address would take; `None`: there is no route.
+/// The type of the route to this address; `None` if there is no route.
 async fn route_to(address: IpAddr) -> io::Result<Option<RouteType>> {
     let mut question = RouteMessage::default();
     let (family, bits, to) = match address {
@@ -38,7 +38,7 @@ async fn route_to(address: IpAddr) -> io::Result<Option<RouteType>> {
     driver.abort();
     match answer {
         Some(Ok(route)) => Ok(Some(route.header.kind)),
-        // an answer too: unreachable, prohibited
+        // An answer as well: unreachable, prohibited.
         Some(Err(rtnetlink::Error::NetlinkError(_))) => Ok(None),
         Some(Err(error)) => Err(io::Error::other(error)),
         None => Err(io::Error::other("no answer")),

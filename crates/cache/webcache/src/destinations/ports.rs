@@ -1,4 +1,4 @@
-//! Ports, one by one and in ranges.
+//! Ports and port ranges.
 
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -7,13 +7,13 @@ use std::str::FromStr;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ports(Vec<RangeInclusive<u16>>);
 
-/// Text that is no port and no range of them.
+/// The text is neither a port nor a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no port and no range of ports")]
 pub struct NoPorts;
 
 impl Ports {
-    /// Whether a port is in it.
+    /// Whether the set contains a port.
     #[must_use]
     pub fn contains(&self, port: u16) -> bool {
         self.0.iter().any(|range| range.contains(&port))
@@ -32,7 +32,7 @@ impl FromIterator<Ports> for Ports {
     }
 }
 
-/// "80" or "1025-65535".
+/// Parses "80" or "1025-65535".
 impl FromStr for Ports {
     type Err = NoPorts;
 

@@ -57,7 +57,7 @@ async fn an_ipv4_address_inside_an_ipv6_one_is_judged_too() {
         ("2002:7f00:1::1", Kind::Loopback),
         ("2002:a9fe:a9fe::", Kind::LinkLocal),
         ("2001:0:7f00:1:0:ffff:a5a5:a5a5", Kind::Loopback),
-        // the client is 127.0.0.1, inverted
+        // The client is 127.0.0.1, inverted.
         ("2001:0:5a5a:5a5a:0:ffff:80ff:fffe", Kind::Loopback),
     ] {
         assert_eq!(judged(&rules(&[]), address).await, Err(Refused::Address(kind)), "{address}");
@@ -86,7 +86,7 @@ async fn private_and_public_addresses_are_led_to() {
 
 #[tokio::test]
 async fn this_machines_own_addresses_are_known_whatever_interface_has_them() {
-    // 127.0.0.1 is the only one that every machine has; the rule for it is another's.
+    // 127.0.0.1 is the only own address on every machine; another rule covers it.
     assert_eq!(own::kind_of("127.0.0.1".parse().unwrap()).await, Some(Kind::Own));
     assert_eq!(own::kind_of("127.9.9.9".parse().unwrap()).await, Some(Kind::Own));
     assert_eq!(own::kind_of("192.0.2.1".parse().unwrap()).await, None);

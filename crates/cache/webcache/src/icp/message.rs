@@ -1,4 +1,4 @@
-//! ICP version 2 (RFC 2186): what Squid and its kin ask each other.
+//! ICP version 2 (RFC 2186): queries between Squid and similar caches.
 //!
 //! ```text
 //!  opcode u8 │ version u8 │ length u16 │ request number u32 │ options u32 │ option data u32 │ sender 4
@@ -6,30 +6,30 @@
 //! ```
 //!
 //! Numbers are big-endian. Parsing is strict: the length is the datagram's, the URL ends with the only NUL,
-//! and it is one that a cache could hold. Laxness here has been a way into other programs.
+//! and a cache could store it. Lenient parsers of ICP have been attacked.
 
 use crate::semantics::key::Key;
 
 const VERSION: u8 = 2;
 const HEADER_BYTES: usize = 20;
 const REQUESTER_BYTES: usize = 4;
-/// No message is longer (RFC 2186 section 2).
+/// The longest message (RFC 2186 section 2).
 pub const LONGEST_BYTES: usize = 16 << 10;
 
-/// What a message says; others of RFC 2186 are not answered.
+/// The type of a message; others of RFC 2186 are ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Opcode {
-    /// Do you have this?
+    /// A query.
     Query,
-    /// Yes.
+    /// The content is present.
     Hit,
-    /// No, but ask me for it if I am your parent.
+    /// The content is absent; a parent fetches it.
     Miss,
-    /// That was no question.
+    /// The query was malformed.
     Err,
-    /// No, and do not ask me.
+    /// The content is absent and will not be fetched.
     MissNoFetch,
-    /// Not for you.
+    /// The query is denied.
     Denied,
 }
 
@@ -45,16 +45,16 @@ const OPCODES: [(u8, Opcode); 6] = [
 /// One message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
-    /// What it says.
+    /// Its type.
     pub opcode: Opcode,
-    /// Chosen by who asks, repeated by who answers.
+    /// Number of the query, repeated in the answer.
     pub number: u32,
-    /// What it is about, as it was written.
+    /// The URL, unchanged.
     pub url: String,
 }
 
 impl Message {
-    /// Reads a datagram; `None`: it is not a message.
+    /// Parses a datagram; `None` if it is not a message.
     #[must_use]
     pub fn parse(datagram: &[u8]) -> Option<Self> {
         let (header, payload) = datagram.split_first_chunk::<HEADER_BYTES>()?;
@@ -75,7 +75,7 @@ impl Message {
         Some(Message { opcode, number, url: url.to_owned() })
     }
 
-    /// Writes it; `None`: its URL is too long.
+    /// Writes the message; `None` if its URL is too long.
     #[must_use]
     pub fn emit(&self) -> Option<Vec<u8>> {
         let requester = if self.opcode == Opcode::Query { REQUESTER_BYTES } else { 0 };

@@ -1,4 +1,4 @@
-//! Answers that the cache makes itself, and what it adds to those of others.
+//! The cache's own answers, and its additions to others' answers.
 
 use super::{Body, Proxy, full};
 use crate::semantics::UnixSeconds;
@@ -7,37 +7,37 @@ use bytes::Bytes;
 use hyper::header::{AGE, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, VIA};
 use hyper::{Response, StatusCode};
 
-/// RFC 9211.
+/// The field Cache-Status (RFC 9211).
 pub const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
 
-/// A parameter of our own in Cache-Status: origins have caches before them too, whose hits do not relieve the
+/// Our own parameter in Cache-Status. Origins also have caches before them, whose hits do not relieve the
 /// gateway.
 const ROUTER: &str = "overheard";
 
-/// Fields that a stored response gets when it is sent.
+/// Number of fields added to a stored response at sending.
 const ADDED_FIELDS: usize = 6;
 
-/// How a request was answered; each is counted.
+/// Source of an answer; each is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// From here, where a client of this router had asked for it before.
+    /// The store, for content that a client of this router requested before.
     Local,
-    /// From here, where it was kept on its way to another router (the paper's ph-local hit).
+    /// The store, for content that was kept on its way to another router (the paper's ph-local hit).
     PhLocal,
-    /// From here, after the origin said that it is still good.
+    /// The store, after validation at the origin.
     Validated,
-    /// From here, stale, because the origin is out of reach or slow to validate.
+    /// The store, stale, because the origin is unreachable or slow to validate.
     Stale,
-    /// From another router that had it.
+    /// Another router that had it.
     Remote,
-    /// From the origin.
+    /// The origin.
     Miss,
-    /// From the origin, and not to be kept.
+    /// The origin; the response is not stored.
     Pass,
 }
 
 impl Outcome {
-    /// Each, by its number.
+    /// All outcomes, by number.
     pub(super) const ALL: [Outcome; 7] = [
         Outcome::Local,
         Outcome::PhLocal,
@@ -48,7 +48,7 @@ impl Outcome {
         Outcome::Pass,
     ];
 
-    /// What Cache-Status says of it.
+    /// Its value in Cache-Status.
     fn status(self) -> &'static str {
         match self {
             Outcome::Local => "hit; detail=local",
@@ -70,14 +70,14 @@ pub fn refusal(status: StatusCode, why: &str) -> Response<Body> {
     response
 }
 
-/// What a router says of itself in the responses that it sends, made once.
+/// This router's own fields in responses, made once.
 pub(super) struct Signature {
     via: Option<HeaderValue>,
     statuses: [Option<HeaderValue>; Outcome::ALL.len()],
 }
 
 impl Signature {
-    /// Of the router of this name.
+    /// The fields of the router with this name.
     pub fn of(name: &str) -> Self {
         let status =
             |outcome: Outcome| HeaderValue::try_from(format!("{name}; {}; {ROUTER}", outcome.status())).ok();
@@ -87,7 +87,7 @@ impl Signature {
 }
 
 impl Proxy {
-    /// Adds Via and Cache-Status to the fields of a response that is passed on.
+    /// Adds Via and Cache-Status to a forwarded response.
     pub(super) fn sign(&self, headers: &mut HeaderMap, outcome: Outcome) {
         let said = self.signature.statuses.get(outcome as usize).cloned().flatten();
         for (name, value) in [(VIA, self.signature.via.clone()), (CACHE_STATUS, said)] {
@@ -95,7 +95,7 @@ impl Proxy {
         }
     }
 
-    /// The fields of a stored response as they are sent.
+    /// The fields of a stored response at sending.
     pub(super) fn fields_of(&self, head: &Head, outcome: Outcome, now: UnixSeconds) -> HeaderMap {
         let mut headers = head.headers.clone();
         headers.reserve(ADDED_FIELDS);
@@ -105,7 +105,7 @@ impl Proxy {
     }
 }
 
-/// Whether a response came out of another router's cache.
+/// Whether a response came from another router's cache.
 pub(super) fn was_hit(headers: &HeaderMap) -> bool {
     let lines = headers.get_all(CACHE_STATUS).iter().filter_map(|line| line.to_str().ok());
     lines.flat_map(crate::semantics::directives::members).any(|member| {

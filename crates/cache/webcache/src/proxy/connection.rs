@@ -1,16 +1,15 @@
-//! A client's connection, whose end can be a reset and whose last segment can wait for more.
+//! A client's connection. It can end by a reset, and can delay its last segment.
 //!
-//! Where neither a length nor chunks frame a response (HTTP/1.0), the end of the connection does; only a
-//! reset tells the client that there was more. Such a connection ends with a reset unless the response was
-//! sent whole: the kernel resets it also when this process is killed.
+//! If neither a length nor chunks frame a response (HTTP/1.0), the end of the connection does. Only a reset
+//! then shows the client that content is missing. Such a connection ends by a reset unless the response was
+//! complete; the kernel also resets it when this process is killed.
 //!
-//! Heads are looked at before they are parsed ([`Heads`]).
+//! Heads are checked before they are parsed ([`Heads`]).
 //!
-//! What passes on segment by segment would be pushed segment by segment, and a client's system acknowledges
-//! at once what was pushed: half as many acknowledgments again as for a file that is sent from a disk, over
-//! radio a twentieth of the throughput (MeshCache's Figure 4, run again). A response that is known to have
-//! more to come is not pushed (MSG_MORE), and its last segment, where that is not full, waits for what comes
-//! (TCP_CORK).
+//! Content forwarded segment by segment would be pushed segment by segment, and a client acknowledges pushed
+//! data at once. That is half as many acknowledgments again as for a file from disk, and costs a twentieth of
+//! the throughput over radio (MeshCache's Figure 4, reproduced). A response that is known to continue is
+//! therefore not pushed (MSG_MORE). Its last segment waits for more data unless it is full (TCP_CORK).
 
 use crate::semantics::heads::{Heads, Wrong};
 use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
@@ -24,10 +23,10 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
 
-/// Parts that the system takes at once.
+/// The most parts of one system call.
 const MOST_PARTS: usize = 64;
 
-/// The connection as a response sees it that leaves by it.
+/// The connection, as seen by its response.
 #[derive(Debug, Clone, Default)]
 pub struct Outlet(Arc<Told>);
 
@@ -36,27 +35,27 @@ struct Told {
     abort: AtomicBool,
     ends_the_content: AtomicBool,
     more: AtomicBool,
-    /// The first head that is wrong, by its number.
+    /// The first malformed head, by its number.
     wrong: OnceLock<(u64, Wrong)>,
 }
 
 impl Outlet {
-    /// From now on the connection's end is a reset.
+    /// Makes the connection end by a reset.
     pub fn abort(&self) {
         self.0.abort.store(true, Ordering::Release);
     }
 
-    /// The connection's end is the end of the content (RFC 9112 section 6.3, rule 8).
+    /// Makes the connection's end the content's end (RFC 9112 section 6.3, rule 8).
     pub fn ends_the_content(&self) {
         self.0.ends_the_content.store(true, Ordering::Release);
     }
 
-    /// Whether more of the response is about to follow what is written next.
+    /// Sets whether more of the response follows the next write.
     pub fn more(&self, more: bool) {
         self.0.more.store(more, Ordering::Release);
     }
 
-    /// The fault of the connection's request of this number, from 0, or of one before it.
+    /// The fault of the connection's request of this number, from 0, or of an earlier one.
     pub fn wrong(&self, request: u64) -> Option<Wrong> {
         self.0.wrong.get().filter(|(first, _)| *first <= request).map(|(_, wrong)| *wrong)
     }
@@ -80,19 +79,19 @@ pub struct Connection {
     told: Outlet,
     heads: Heads,
     corked: bool,
-    /// Whether the system resets the connection when it is closed.
+    /// Whether closing the connection resets it.
     resets: bool,
 }
 
 impl Connection {
-    /// Around `stream`.
+    /// A connection around `stream`.
     #[must_use]
     pub fn new(stream: TcpStream, told: Outlet) -> Self {
         Connection { stream, told, heads: Heads::default(), corked: false, resets: false }
     }
 
-    /// Before what is written: holds back the last segment if more follows, and lets the system reset the
-    /// connection if its end would be the content's.
+    /// Before a write: delays the last segment if more follows, and sets the reset at close if the
+    /// connection's end would be the content's.
     fn hold(&mut self) {
         if self.told.is_the_end() && !self.resets {
             self.resets = SockRef::from(&self.stream).set_linger(Some(Duration::ZERO)).is_ok();
@@ -102,7 +101,7 @@ impl Connection {
         }
     }
 
-    /// Writes what is not to be pushed.
+    /// Writes data without a push.
     fn poll_write_unpushed(
         &self,
         cx: &mut Context<'_>,
@@ -121,7 +120,7 @@ impl Connection {
         }
     }
 
-    /// After what was written: lets go of it if nothing does. A system does so by itself after 200 ms.
+    /// After a write: sends the delayed segment if nothing follows. The system does so itself after 200 ms.
     fn let_go(&mut self) {
         if self.corked && !self.told.has_more() {
             self.corked = SockRef::from(&self.stream).set_tcp_cork(false).is_err();
@@ -184,11 +183,11 @@ impl AsyncWrite for Connection {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.told.is_aborted() {
-            // a FIN would look like the end
+            // A FIN would look like the content's end.
             return Poll::Ready(Ok(()));
         }
         if self.resets {
-            // all of it was written: the end is the content's
+            // The response is complete, so its end is the content's.
             self.resets = SockRef::from(&self.stream).set_linger(None).is_err();
         }
         Pin::new(&mut self.stream).poll_shutdown(cx)

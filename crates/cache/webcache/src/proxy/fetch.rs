@@ -1,4 +1,4 @@
-//! Asks the origin or other routers, once for all who wait, and keeps what may be kept.
+//! Requests to the origin or other routers, one for all waiting clients. It stores what may be stored.
 
 use super::answer::{Outcome, refusal, was_hit};
 use super::request::{Asked, Door};
@@ -15,16 +15,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::OwnedMutexGuard;
 
-/// How long one request waits for another's answer before it asks by itself.
+/// Longest wait for another request's answer; then the request is sent itself.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// How long the head of an answer may take where something stale can stand in for it.
+/// Timeout of an answer's head if a stale response can replace it.
 const IMPATIENCE: Duration = Duration::from_secs(4);
 
-/// A response, and how it came about.
+/// A response and its source.
 pub(super) type Answered = (Response<Body>, Outcome);
 
-/// Held by who asks for a URI, until others can find what came of it.
+/// Held by the request that asks for a URI, until others can find the result.
 pub(super) type Turn = Option<OwnedMutexGuard<()>>;
 
 impl Proxy {
@@ -56,7 +56,7 @@ impl Proxy {
 
     fn revalidate_meanwhile(self: &Arc<Self>, asked: &Arc<Asked>) {
         if self.flight(&asked.key).try_lock().is_err() {
-            // somebody asks already
+            // Another request is already under way.
             return;
         }
         let (proxy, asked) = (self.clone(), asked.clone());
@@ -77,14 +77,14 @@ impl Proxy {
         (self.serve(object, asked, outcome, outlet), outcome)
     }
 
-    /// Asks for what is not stored, or not fresh. Whoever comes meanwhile waits for what is learnt.
+    /// Requests content that is missing or stale. Concurrent requests wait for the result.
     async fn ask(self: &Arc<Self>, asked: &Arc<Asked>, outlet: &Outlet) -> Answered {
         let before = self.store.lookup(&asked.key, &asked.headers);
         let waited = tokio::time::timeout(PATIENCE, self.flight(&asked.key).lock_owned()).await;
         let mut turn: Turn = waited.ok();
         let mut stored = self.store.lookup(&asked.key, &asked.headers);
         if let Some(object) = &stored {
-            // Somebody else was answered while we waited, which answers us.
+            // The answer to another request, received while we waited, also answers ours.
             let renewed = before.as_ref().is_none_or(|before| {
                 before.id != object.id || before.head().freshness.received < object.head().freshness.received
             });
@@ -109,7 +109,7 @@ impl Proxy {
         self.learn(asked, stored, answer, (outcome, asked_at), turn, outlet).await
     }
 
-    /// Sends a request for the whole content, or for the chunks that a range is in; along the ways in turn.
+    /// Sends a request for the whole content, or for the chunks of a range, along the ways in turn.
     async fn request(
         self: &Arc<Self>,
         asked: &Asked,
@@ -125,7 +125,7 @@ impl Proxy {
         if let Some(stored) = stored {
             validators::make_conditional(&mut headers, &stored.head().headers);
         }
-        // What may stand in need not be waited for long.
+        // A stale replacement shortens the wait.
         let stands_in = stored.is_some_and(|stored| {
             let otherwise = self.settings.stale_if_unreachable;
             stored.head().freshness.covers_failure(&asked.directives, otherwise, now())
@@ -151,7 +151,7 @@ impl Proxy {
         Err(last)
     }
 
-    /// Counts a way that did not answer; who was to have the content is not asked again.
+    /// Counts a failed way. A presumed holder is not asked again.
     pub(super) fn note_failure(&self, way: Way, key: &crate::semantics::key::Key) {
         self.statistics.way_failed(way);
         if let (Kind::Holder | Kind::Towards | Kind::Peer, Some(selector)) =
@@ -170,13 +170,13 @@ impl Proxy {
     ) -> Result<Response<Incoming>, NoResponse> {
         let mut headers = headers.clone();
         if way.kind.holds() {
-            // beside what the client demands: nobody may answer a reload from what is stored
+            // In addition to the client's directives: no router may answer a reload from its store.
             headers.append(CACHE_CONTROL, HeaderValue::from_static("only-if-cached"));
         }
         let sent = self.upstream.send(way, asked.method.clone(), &asked.key, &headers);
         let answer =
             tokio::time::timeout(patience, sent).await.map_err(|_| NoResponse::Late(way.address))??;
-        // A neighbour that no longer has it, or cannot get it, is not the last word.
+        // A neighbour that lost or cannot get the content is not final.
         let helpless = [StatusCode::GATEWAY_TIMEOUT, StatusCode::BAD_GATEWAY, StatusCode::LOOP_DETECTED];
         if way.kind != Kind::Origin && helpless.contains(&answer.status()) {
             return Err(NoResponse::Failed(way.address, format!("answered {}", answer.status())));
@@ -184,7 +184,7 @@ impl Proxy {
         Ok(answer)
     }
 
-    /// Nobody answered: what is stored may stand in.
+    /// Handles the failure of all ways: a stored response may replace the answer.
     pub(super) fn failed(
         self: &Arc<Self>,
         stored: Option<Arc<Object>>,
@@ -202,7 +202,8 @@ impl Proxy {
         }
         let status = match error {
             NoResponse::Late(_) => StatusCode::GATEWAY_TIMEOUT,
-            // Another router is told to try another way: what is here, it may reach by itself.
+            // Another router gets a status that makes it try another way, because it may reach the origin
+            // itself.
             NoResponse::Refused(refused) if asked.door != Door::Peer => refused.status(),
             _ => StatusCode::BAD_GATEWAY,
         };
@@ -210,13 +211,13 @@ impl Proxy {
     }
 }
 
-/// Whether an answer says that something else than what is stored was not modified.
+/// Whether a "not modified" answer is about another response than the stored one.
 fn is_about_another(stored: Option<&Object>, answer: &Response<Incoming>) -> bool {
     let speaks_of = |stored: &Object| validators::speaks_of(&stored.head().headers, answer.headers());
     answer.status() == StatusCode::NOT_MODIFIED && stored.is_some_and(|stored| !speaks_of(stored))
 }
 
-/// The Range that brings whole chunks.
+/// The Range of the whole chunks that contain the requested range.
 pub(super) fn chunks_of(asked: &Asked) -> Option<HeaderValue> {
     use crate::store::chunk::{number_of, start_of};
     let wanted = range::ByteRange::parse(asked.headers.get(RANGE)?.as_bytes())?;

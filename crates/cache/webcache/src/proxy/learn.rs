@@ -1,4 +1,4 @@
-//! What is made of an answer: it renews what is stored, is stored itself, or is passed on.
+//! Handling of an answer: it renews a stored response, is stored, or is forwarded.
 
 use super::answer::Outcome;
 use super::fetch::{Answered, Turn, chunks_of};
@@ -15,7 +15,7 @@ use hyper::{Method, Response, StatusCode};
 use std::sync::Arc;
 
 impl Proxy {
-    /// Makes of an answer what can be made. Others wait for it as long as `turn` lasts.
+    /// Handles an answer. Other requests wait for the result while `turn` is held.
     pub(super) async fn learn(
         self: &Arc<Self>,
         asked: &Arc<Asked>,
@@ -49,15 +49,15 @@ impl Proxy {
         }
         self.note_not_kept(asked, stored.as_ref(), &answer, asked_at, received);
         drop(turn);
-        // Whole chunks were asked for and not what the client wants: what cannot be kept has to be asked for
-        // anew.
+        // The request was for whole chunks and not for the client's range. If they cannot be stored, the
+        // client's own request must be sent.
         if status == StatusCode::PARTIAL_CONTENT && chunks_of(asked).is_some() {
             return self.pass(asked, empty(), outlet).await;
         }
         (self.relay(asked, answer, outlet), Outcome::Pass)
     }
 
-    /// Renews the head of what is stored from a 304 or from the answer to a HEAD.
+    /// Renews the stored head from a 304 or from the answer to a HEAD.
     fn renew(
         &self,
         asked: &Asked,
@@ -72,8 +72,8 @@ impl Proxy {
         self.store.freshen(object, head);
     }
 
-    /// What an answer that is not kept says of what is stored, and of those who will ask next. A failure says
-    /// nothing.
+    /// Updates the store and the list of uncacheable URIs by an answer that is not stored. A failure has no
+    /// effect.
     fn note_not_kept(
         &self,
         asked: &Asked,
@@ -106,7 +106,7 @@ impl Proxy {
         }
     }
 
-    /// What is to be stored of an answer; `None`: nothing.
+    /// The part of an answer to store; `None` if nothing is stored.
     fn to_store(
         &self,
         asked: &Asked,
@@ -119,16 +119,16 @@ impl Proxy {
         let declared = if let Framing::Length(length) = framing { Some(length) } else { None };
         let (status, part, length) = if answer.status() == StatusCode::PARTIAL_CONTENT {
             let (part, length) = range::parse_content_range(headers.get(CONTENT_RANGE)?.as_bytes())?;
-            // Parts can only be joined by what names their content.
+            // Parts are joined only by a validator that identifies their content.
             validators::strong_validator(&headers)?;
             let length =
                 length.filter(|_| declared.is_none_or(|declared| declared == part.end - part.start))?;
-            // Somebody who was asked for this range and answers another is not believed.
+            // An answer for another range than requested is not accepted.
             chunks_of(asked)?;
             (StatusCode::OK, (part.start, Some(part.end)), Some(length))
         } else {
             let empty = matches!(answer.status().as_u16(), 204 | 304);
-            // What ends with its connection may have ended early (RFC 9112 section 8).
+            // Content that ends with its connection may be incomplete (RFC 9112 section 8).
             if framing == Framing::Close && !empty {
                 return None;
             }
@@ -143,7 +143,7 @@ impl Proxy {
         let nominated = vary::nominated(&asked.headers, &headers).filter(|_| storable)?;
         let freshness = self.freshness(asked, status, &headers, asked_at, received);
         let head = Head { status, headers, freshness };
-        // What is stale at once and cannot be validated is never of use.
+        // A response that is stale at once and cannot be validated is useless.
         let useful = freshness.lifetime > 0
             || head.headers.contains_key(ETAG)
             || head.headers.contains_key(LAST_MODIFIED);
@@ -167,7 +167,7 @@ impl Proxy {
         freshness
     }
 
-    /// Stores a response while its content comes in.
+    /// Stores a response while its content arrives.
     fn keep(self: &Arc<Self>, asked: &Asked, incoming: ToStore, body: Incoming) -> Kept {
         let ToStore { nominated, head, length, part, in_order } = incoming;
         let fill = self.store.insert(asked.key.clone(), nominated, head, length, part);
@@ -175,25 +175,25 @@ impl Proxy {
         if in_order {
             object.comes_in_order();
         }
-        // Held until somebody reads, so that the fill knows it is wanted.
+        // Held until a client reads, so that the fill has a reader.
         let reader = Reader::new(self.store.clone(), object.clone(), None);
         tokio::spawn(super::mend::pump(self.clone(), body, fill));
         Kept { object, _reader: reader }
     }
 }
 
-/// What is to be stored.
+/// A response to store.
 struct ToStore {
     nominated: vary::Nominated,
     head: Head,
     length: Option<u64>,
-    /// Where the content that comes begins, and ends if that is known.
+    /// Start of the arriving content, and its end if known.
     part: (u64, Option<u64>),
-    /// Whether its sender was asked for a range and serves none.
+    /// Whether its sender ignored a requested range.
     in_order: bool,
 }
 
-/// What is stored now, and a reader that keeps it coming until another takes over.
+/// The stored object, and a reader that keeps the fill running until another one takes over.
 struct Kept {
     object: Arc<Object>,
     _reader: Reader,

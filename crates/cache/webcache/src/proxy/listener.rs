@@ -1,4 +1,4 @@
-//! The doors: sockets that clients and other routers come to, each for the networks it serves.
+//! The doors: listening sockets for clients and other routers, each for certain networks.
 
 use super::Proxy;
 use super::connection::{Connection, Outlet};
@@ -21,13 +21,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 
-/// How long the head of a request may take.
+/// Timeout of a request's head.
 const HEAD: Duration = Duration::from_secs(15);
-/// How long a client may leave sent bytes unacknowledged, or its window shut.
+/// The longest time that a client may leave sent bytes unacknowledged, or its window closed.
 const UNACKNOWLEDGED: Duration = Duration::from_secs(60);
-/// Octets of a request's head, at most.
+/// The most octets of a request's head.
 const HEAD_BYTES: usize = 64 << 10;
-/// Connections at a time, for each door.
+/// The most connections at a time, for each door.
 pub const MOST_CONNECTIONS: usize = 4096;
 
 /// An open door.
@@ -39,8 +39,8 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Opens a door at `address` for clients in `networks`, who may each have so many connections at a time.
-    /// A transparent one takes connections to anybody ([`Door::Transparent`] with any address).
+    /// Opens a door at `address` for clients in `networks`, each with at most `each` connections at a time. A
+    /// transparent door accepts intercepted connections ([`Door::Transparent`] with any address).
     pub fn open(
         address: SocketAddr,
         door: Door,
@@ -53,12 +53,12 @@ impl Listener {
         Ok(Listener { socket, door, networks, connections_each })
     }
 
-    /// Where it is.
+    /// Its address.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.socket.local_addr()
     }
 
-    /// Serves whoever comes, for ever.
+    /// Accepts and serves connections without end.
     pub async fn serve(self, proxy: Arc<Proxy>) {
         let places = Places::new(MOST_CONNECTIONS, self.connections_each);
         loop {
@@ -66,7 +66,7 @@ impl Listener {
             let (stream, client) = match self.socket.accept().await {
                 Ok(accepted) => accepted,
                 Err(error) => {
-                    // Out of descriptors or memory: others have to end first.
+                    // Descriptors or memory are exhausted: other connections must end first.
                     tracing::warn!("no connection can be taken: {error}");
                     tokio::time::sleep(Duration::from_millis(100)).await;
                     continue;
@@ -105,7 +105,7 @@ async fn serve(proxy: Arc<Proxy>, stream: TcpStream, door: Door, client: IpAddr)
         let (proxy, door, outlet) = (proxy.clone(), door.clone(), answering.clone());
         let wrong = outlet.wrong(requests.fetch_add(1, Ordering::Relaxed));
         async move {
-            // Behind chunks no head is looked at.
+            // Heads behind chunks are not checked.
             let chunked = request.headers().contains_key(TRANSFER_ENCODING);
             let mut response = match wrong {
                 Some(wrong) => proxy.refuse_head(wrong),
@@ -129,7 +129,7 @@ async fn serve(proxy: Arc<Proxy>, stream: TcpStream, door: Door, client: IpAddr)
     }
 }
 
-/// An IPv4 address as itself.
+/// Converts an IPv4-mapped address to IPv4.
 fn canonical(address: IpAddr) -> IpAddr {
     address.to_canonical()
 }

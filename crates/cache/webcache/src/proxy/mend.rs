@@ -1,6 +1,6 @@
-//! Content on its way to a client. Where it stops because a hop, a neighbour or the origin failed, the rest
-//! is asked for by range along the next best way; what cannot be had breaks the client's connection off. It
-//! is never completed short.
+//! Content on its way to a client. If a hop, a neighbour or the origin fails, the rest is requested by range
+//! along the next best way. If the rest is unavailable, the client's connection is reset. Content never ends
+//! short.
 
 use super::request::Asked;
 use super::{Outlet, Proxy};
@@ -16,16 +16,16 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a sender may be silent.
+/// Timeout of a silent sender.
 const SILENCE: Duration = Duration::from_secs(60);
-/// How often in a row the rest is asked for without a byte of it.
+/// The most consecutive requests for the rest without progress.
 const ATTEMPTS: u32 = 4;
-/// For what is not there after this long, a segment that is not full does not wait.
+/// Longest wait of a partly filled segment for more content.
 const SOON: Duration = Duration::from_millis(10);
-/// What is fetched to its end though nobody waits for it any more, in octets.
+/// Content without a reader is fetched to its end if at most this many octets are missing.
 const FINISHED_ALONE_BYTES: u64 = 16 << 20;
 
-/// Why a content stopped.
+/// Reason why content stopped.
 #[derive(Debug, thiserror::Error)]
 enum Stopped {
     #[error("the rest of the content cannot be had")]
@@ -34,7 +34,7 @@ enum Stopped {
     Changed,
 }
 
-/// Reads a content for one client, and has mended what is missing.
+/// Reads content for one client, and requests missing parts.
 pub(super) struct Stream {
     proxy: Arc<Proxy>,
     asked: Arc<Asked>,
@@ -82,7 +82,7 @@ impl Stream {
                     }
                     let object = self.reader.object().clone();
                     let Ok(_turn) = object.mending.try_lock() else {
-                        // somebody else has it mended; let there be something new
+                        // Another client's stream is requesting the rest: wait for its result.
                         self.attempts -= 1;
                         drop(object.mending.lock().await);
                         continue;
@@ -93,7 +93,7 @@ impl Stream {
         }
     }
 
-    /// What comes next; what was written does not wait for it for long.
+    /// The next bytes. Written bytes do not wait for them for long.
     async fn next_soon(&mut self) -> Next {
         let mut next = std::pin::pin!(self.reader.next());
         match tokio::time::timeout(SOON, &mut next).await {
@@ -107,7 +107,7 @@ impl Stream {
 }
 
 impl Proxy {
-    /// Has the `missing` bytes of an object fetched; returns as soon as they come.
+    /// Requests the `missing` bytes of an object. Returns when they begin to arrive.
     async fn mend(
         self: &Arc<Self>,
         object: &Arc<Object>,
@@ -117,7 +117,7 @@ impl Proxy {
     ) -> Result<(), Stopped> {
         let stored = object.head();
         let Some(validator) = validators::strong_validator(&stored.headers) else {
-            // It can never be completed; whoever asks next gets it anew.
+            // The content can never be completed; the next client gets it anew.
             self.store.remove(object);
             return Err(Stopped::NoRest);
         };
@@ -131,7 +131,7 @@ impl Proxy {
         headers.insert(RANGE, wanted);
         headers.insert(IF_RANGE, validator);
         let ways = self.ways(asked).await.unwrap_or_default();
-        // Another way each time: the last one may have died.
+        // Another way each time, because the last one may have failed.
         let turn = (attempt as usize).saturating_sub(1) % ways.len().max(1);
         let mut changed = false;
         for way in ways.iter().cycle().skip(turn).take(ways.len()) {
@@ -146,7 +146,7 @@ impl Proxy {
             };
             let Some((part, length)) = part_of(&answer) else { continue };
             if !validators::is_same_content(&stored.headers, answer.headers()) {
-                // one way's word; another may still have it
+                // That was one way's answer; another one may still have the content.
                 changed = true;
                 continue;
             }
@@ -178,7 +178,7 @@ impl Proxy {
     }
 }
 
-/// Which bytes of how many an answer to a Range brings: a part, or all where ranges are not served. `None`:
+/// Range and total length of the answer to a Range: a part, or the whole if ranges are not served. `None` if
 /// neither.
 fn part_of(answer: &Response<Incoming>) -> Option<(Range<u64>, Option<u64>)> {
     match answer.status() {
@@ -194,7 +194,7 @@ fn part_of(answer: &Response<Incoming>) -> Option<(Range<u64>, Option<u64>)> {
     }
 }
 
-/// Fills an object from a body. What breaks off stays if it can be continued.
+/// Fills an object from a body. After a break, the object stays if it can be continued.
 pub(super) async fn pump(proxy: Arc<Proxy>, mut body: Incoming, mut fill: Fill) {
     let object = fill.object().clone();
     let ended = loop {
@@ -211,7 +211,7 @@ pub(super) async fn pump(proxy: Arc<Proxy>, mut body: Incoming, mut fill: Fill) 
         }
         let left = fill.left();
         if fill.readers() == 0 && left.end - left.start > FINISHED_ALONE_BYTES {
-            break Err("nobody is left to read it".to_owned());
+            break Err("no reader is left".to_owned());
         }
     };
     if let Err(why) = ended {

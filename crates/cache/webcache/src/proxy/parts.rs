@@ -10,16 +10,16 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::pin::Pin;
 
-/// The parts, each with the lines before it, and the line behind all.
+/// The parts, each with the lines before it, and the final line.
 pub(super) struct Parts {
     parts: VecDeque<(Bytes, Range<u64>)>,
     end: Bytes,
 }
 
 impl Parts {
-    /// Of a content of this length, whose `headers` become those of the answer.
+    /// The parts of a content of this length. `headers` become those of the answer.
     pub fn of(ranges: &[Range<u64>], length: u64, headers: &mut HeaderMap) -> Self {
-        // Random, so that no content can hold it on purpose.
+        // The boundary is random, so that no content can contain it on purpose.
         let boundary = format!("{:032x}", rand::random::<u128>());
         let kind =
             headers.get(CONTENT_TYPE).map(|kind| [b"Content-Type: ", kind.as_bytes(), b"\r\n"].concat());
@@ -42,7 +42,7 @@ impl Parts {
         Parts { parts, end }
     }
 
-    /// The content of the answer. `part` opens one part when those before it were sent.
+    /// The body of the answer. `part` opens a part after those before it were sent.
     pub fn into_body(self, part: impl FnMut(Range<u64>) -> Body + Send + 'static) -> Body {
         let sending = Sending { parts: self.parts, end: Some(self.end), open: None, part };
         let frames = futures_util::stream::unfold(sending, |mut sending| async move {

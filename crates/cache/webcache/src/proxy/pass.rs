@@ -1,4 +1,4 @@
-//! Requests and answers that no cache has a part in: passed on as they are.
+//! Requests and answers that bypass the cache.
 
 use super::answer::Outcome;
 use super::fetch::Answered;
@@ -14,7 +14,7 @@ use hyper::header::{CONTENT_LOCATION, HeaderMap, HeaderName, LOCATION};
 use std::sync::Arc;
 
 impl Proxy {
-    /// Passes a request on with its content.
+    /// Forwards a request with its content.
     pub(super) async fn pass_content(
         self: &Arc<Self>,
         asked: &Arc<Asked>,
@@ -29,7 +29,7 @@ impl Proxy {
         self.pass_along(asked, upload.boxed_unsync(), &moved, outlet).await
     }
 
-    /// Passes a request on as it is, and its answer back.
+    /// Forwards a request unchanged, and returns its answer.
     pub(super) async fn pass(self: &Arc<Self>, asked: &Arc<Asked>, body: Body, outlet: &Outlet) -> Answered {
         self.pass_along(asked, body, &Moved::default(), outlet).await
     }
@@ -71,8 +71,7 @@ impl Proxy {
         self.failed(None, asked, &last, outlet)
     }
 
-    /// RFC 9111 section 4.4: what was changed is stored no more, nor what the answer says was, on the same
-    /// host.
+    /// RFC 9111 section 4.4: drops the changed URI, and URIs of the same host that the answer names.
     fn invalidate(&self, asked: &Asked, answer: &HeaderMap) {
         self.store.invalidate(&asked.key);
         for name in [LOCATION, CONTENT_LOCATION] {
@@ -109,11 +108,11 @@ impl Proxy {
     }
 }
 
-/// The fields of a message that are not for one connection alone.
+/// The end-to-end fields of a message.
 pub(super) fn without_hop_by_hop(headers: &HeaderMap) -> HeaderMap {
     let mut headers = headers.clone();
     fields::remove_hop_by_hop(&mut headers);
-    // a name of ours that came along would be taken for a hop that it is not
+    // An incoming name of ours would be taken for a hop.
     headers.remove(HeaderName::from_static("proxy-authentication-info"));
     headers
 }

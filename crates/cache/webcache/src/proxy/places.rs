@@ -1,4 +1,4 @@
-//! Places for connections at a door: so many in all, and so many for each client, so that none takes all.
+//! Permits for connections at a door: a total, and a share for each client, so that no client takes all.
 
 use crate::client::network_of;
 use std::collections::HashMap;
@@ -6,15 +6,15 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// The places of one door.
+/// The permits of one door.
 pub(super) struct Places {
     all: Arc<Semaphore>,
     each: usize,
-    /// By client, while it has any: no more than there are places.
+    /// Connections by client; only clients with connections have entries.
     taken: Mutex<HashMap<IpAddr, usize>>,
 }
 
-/// A place that is taken, until it is dropped.
+/// A permit, until it is dropped.
 pub(super) struct Place {
     places: Arc<Places>,
     client: IpAddr,
@@ -22,18 +22,18 @@ pub(super) struct Place {
 }
 
 impl Places {
-    /// `all` in all, `each` for each client.
+    /// `all` permits in total, and `each` for each client.
     pub(super) fn new(all: usize, each: usize) -> Arc<Self> {
         Arc::new(Places { all: Arc::new(Semaphore::new(all)), each, taken: Mutex::default() })
     }
 
-    /// Waits for one, whoever it will be for; `None`: there are none any more.
+    /// Waits for a permit for any client; `None` if the door is closed.
     pub(super) async fn one(&self) -> Option<OwnedSemaphorePermit> {
         self.all.clone().acquire_owned().await.ok()
     }
 
-    /// Gives it to a client; `None`: that one has as many as it may. Who is on this machine speaks for
-    /// others, and has as many as there are.
+    /// Assigns a permit to a client; `None` if the client has its maximum. A client on this machine acts for
+    /// others and has no maximum of its own.
     pub(super) fn give(self: &Arc<Self>, one: OwnedSemaphorePermit, client: IpAddr) -> Option<Place> {
         let client = network_of(client);
         let mut taken = self.taken();

@@ -1,15 +1,14 @@
-//! Proofs between routers: a request to another router bears one, and so does the head of its answer. Without
-//! the network's key nobody is served at the door for routers, and nobody who took a router's address is
-//! believed.
+//! Proofs between routers, in each request to another router and in the head of its answer. Without the
+//! network's key, the routers' door serves nobody, and a host that took a router's address is not believed.
 //!
 //! ```text
 //! Overheard-Proof: NONCE MAC        of a request, over the nonce, the method and the URI
 //! Overheard-Proof: MAC              of an answer, over the request's nonce, the URI, the status and what decides of keeping
 //! ```
 //!
-//! In hexadecimal; a MAC is BLAKE2s of 16 octets under a key derived from the network's. A request that is
-//! heard and said again gets what its first answer gave away already. What the content itself goes through on
-//! its way is not proven: that is the tunnel's part.
+//! A proof is hexadecimal. Its MAC is BLAKE2s of 16 octets under a key derived from the network's. A replayed
+//! request gets only what its first answer revealed. The proof does not cover the content in transit; the
+//! tunnel protects it.
 
 use crate::selection::message::NetworkKey;
 use crate::semantics::directives::CDN_CACHE_CONTROL;
@@ -21,7 +20,7 @@ use hyper::header::{
 };
 use hyper::{Method, StatusCode};
 
-/// What an answer's proof covers beside its status.
+/// Fields covered by an answer's proof, beside its status.
 const PROVEN: [HeaderName; 11] = [
     AGE,
     CACHE_CONTROL,
@@ -36,7 +35,7 @@ const PROVEN: [HeaderName; 11] = [
     VARY,
 ];
 
-/// Names a request among all.
+/// Identifies a request.
 pub(crate) type Nonce = [u8; 8];
 
 /// Makes proofs and checks them.
@@ -50,7 +49,7 @@ impl std::fmt::Debug for Prover {
 }
 
 impl Prover {
-    /// From what the routers share.
+    /// A prover from the routers' shared bytes.
     #[must_use]
     pub fn new(shared: &[u8]) -> Self {
         Prover(NetworkKey::for_requests(shared))
@@ -62,7 +61,7 @@ impl Prover {
         HeaderValue::try_from(format!("{} {}", hex(&nonce), hex(&mac.finalize().into_bytes()))).ok()
     }
 
-    /// The nonce of a request that proves itself.
+    /// The nonce of a request with a valid proof.
     pub(crate) fn read_request(&self, headers: &HeaderMap, method: &Method, uri: &str) -> Option<Nonce> {
         let (nonce, mac) = headers.get(PROOF)?.to_str().ok()?.split_once(' ')?;
         let nonce = unhex(nonce)?;
@@ -82,7 +81,7 @@ impl Prover {
         HeaderValue::try_from(hex(&mac.finalize().into_bytes())).ok()
     }
 
-    /// Whether an answer to the request with this nonce proves itself.
+    /// Whether an answer to the request with this nonce has a valid proof.
     pub(crate) fn is_proven(&self, nonce: Nonce, uri: &str, status: StatusCode, headers: &HeaderMap) -> bool {
         let said = headers.get(PROOF).and_then(|said| unhex::<16>(said.to_str().ok()?));
         let mac = self.mac_of_answer(nonce, uri, status, headers);
@@ -115,7 +114,7 @@ impl Prover {
         }
         for name in &PROVEN {
             for value in headers.get_all(name) {
-                // no field holds a line's end, so that no two answers read alike
+                // No field contains a line's end, so the encoding is unambiguous.
                 for part in [b"\n", name.as_str().as_bytes(), b":", value.as_bytes()] {
                     mac.update(part);
                 }

@@ -1,4 +1,4 @@
-//! What is asked for, and by which door it came.
+//! The request and its door.
 
 use crate::resolution::Asker;
 use crate::semantics::directives::Directives;
@@ -8,29 +8,29 @@ use hyper::http::request::Parts;
 use hyper::{Method, Version};
 use std::net::{IpAddr, SocketAddr};
 
-/// By which door a request came.
+/// The door of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Door {
-    /// Taken on its way to this address.
+    /// Intercepted on its way to this address.
     Transparent(SocketAddr),
-    /// From a client that was told of this proxy.
+    /// From a client that uses this forward proxy.
     Forward,
-    /// As if we were the origin.
+    /// From a client that treats this proxy as the origin.
     Reverse,
     /// From another router.
     Peer,
 }
 
-/// A request that makes sense.
+/// A valid request.
 #[derive(Debug, Clone)]
 pub struct Asked {
-    /// By which door it came.
+    /// Its door.
     pub door: Door,
-    /// Who asks.
+    /// Address of the client.
     pub client: IpAddr,
     /// Its method.
     pub method: Method,
-    /// What it is for.
+    /// Its target.
     pub key: Key,
     /// Its fields.
     pub headers: HeaderMap,
@@ -38,7 +38,7 @@ pub struct Asked {
     pub directives: Directives,
     /// Its version.
     pub version: Version,
-    /// Whether Host was found to name where the client went.
+    /// Whether Host names the connection's destination.
     pub trusted: bool,
 }
 
@@ -48,7 +48,7 @@ impl Asked {
         let Parts { method, uri, version, mut headers, .. } = parts;
         let unnamed = version == Version::HTTP_10 && !headers.contains_key(HOST) && uri.authority().is_none();
         if let (Door::Transparent(destination), true) = (&door, unnamed) {
-            // HTTP/1.0 need not say the host; the connection does.
+            // HTTP/1.0 may omit the host; the connection gives it.
             let named = HeaderValue::try_from(destination.to_string()).map_err(|_| NoTarget::Host)?;
             headers.insert(HOST, named);
         }
@@ -57,25 +57,25 @@ impl Asked {
         Ok(Asked { door, client, method, key, headers, directives, version, trusted: true })
     }
 
-    /// Whether another router asks, and not a client of this one.
+    /// Whether it comes from another router, and not from a client of this one.
     pub fn is_from_router(&self) -> bool {
         self.door == Door::Peer || self.headers.contains_key(hyper::header::VIA)
     }
 
-    /// For whom its names are looked up.
+    /// The asker for whom its names are resolved.
     pub(super) fn asker(&self) -> Asker {
         Asker { client: self.client, is_router: self.door == Door::Peer }
     }
 
-    /// Whether the address that the client went to is written in the URI itself.
+    /// Whether the URI itself contains the connection's destination address.
     pub(super) fn names_address(&self, address: IpAddr) -> bool {
         self.key.host().parse::<IpAddr>().is_ok_and(|named| named == address)
     }
 
-    /// Whether a cache may answer it at all.
+    /// Whether a cache may answer it.
     pub fn is_cacheable(&self) -> bool {
         use hyper::header::{IF_MATCH, IF_UNMODIFIED_SINCE, UPGRADE};
-        // Preconditions for changes are the origin's to judge.
+        // The origin evaluates preconditions for changes.
         let conditions = [IF_MATCH, IF_UNMODIFIED_SINCE, UPGRADE];
         matches!(self.method, Method::GET | Method::HEAD)
             && self.trusted

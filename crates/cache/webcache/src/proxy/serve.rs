@@ -1,4 +1,4 @@
-//! Serves stored responses: whole, in part, or by saying that the client has them already.
+//! Serves stored responses: whole, in part, or as "not modified".
 
 use super::answer::{Outcome, refusal};
 use super::mend::Stream;
@@ -18,10 +18,10 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a client of HTTP/1.0 waits for the length of a content.
+/// Longest wait of an HTTP/1.0 client for the length of a content.
 const LENGTH: Duration = Duration::from_secs(5);
 
-/// What describes the content that a 304 does not carry.
+/// Fields that describe the content, which a 304 does not carry.
 const OF_THE_CONTENT: [HeaderName; 2] = [CONTENT_LENGTH, CONTENT_TYPE];
 
 impl Proxy {
@@ -96,8 +96,8 @@ impl Proxy {
         StreamBody::new(stream.into_frames()).boxed_unsync()
     }
 
-    /// Waits until the end of a content is known, for a client that only the connection's end could tell. A
-    /// content that takes longer is sent as it comes.
+    /// Waits until the content's length is known, for an HTTP/1.0 client that would otherwise see only the
+    /// connection's end. A content that takes longer is sent as it arrives.
     pub(super) async fn wait_for_length(&self, object: &Arc<Object>, version: Version) {
         if version == Version::HTTP_10 {
             let _ = tokio::time::timeout(LENGTH, object.settled()).await;
@@ -105,7 +105,7 @@ impl Proxy {
     }
 }
 
-/// What a request wants of a stored content of this length; `None`: the whole.
+/// The range that a request wants of a stored content of this length; `None` for the whole.
 fn wanted_of(asked: &Asked, stored: &HeaderMap, length: u64) -> Option<Wanted> {
     let wanted = asked.headers.get(RANGE).filter(|_| asked.method == Method::GET)?;
     let wanted = range::wanted(wanted.as_bytes(), length)?;

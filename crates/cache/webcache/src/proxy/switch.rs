@@ -1,7 +1,7 @@
-//! WebSocket over plain HTTP (RFC 6455): who takes connections on their way must not stand in the way of
-//! another protocol. The request is passed on; where the origin agrees, octets go both ways unseen from then
-//! on. Other protocols are not asked for (RFC 9110 section 7.8: an intermediary may ignore them), HTTP/2
-//! least of all, which would speak past the cache.
+//! WebSocket over plain HTTP (RFC 6455), because an interceptor must not block another protocol. The request
+//! is forwarded. If the origin agrees, octets then pass in both directions without inspection. Other
+//! protocols are not requested (RFC 9110 section 7.8: an intermediary may ignore them), in particular not
+//! HTTP/2, which would bypass the cache.
 
 use super::answer::{Outcome, refusal};
 use super::fetch::Answered;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 const WEBSOCKET: HeaderValue = HeaderValue::from_static("websocket");
 
-/// The client's end, where a request asks for WebSocket by a door that leads to origins.
+/// The client's end, if a request asks for WebSocket by a door that leads to origins.
 pub(super) fn wanted(request: &mut Request<Incoming>, door: &Door) -> Option<OnUpgrade> {
     let asked = request.headers().get(UPGRADE)?.as_bytes().eq_ignore_ascii_case(WEBSOCKET.as_bytes());
     let leads = matches!(door, Door::Transparent(_) | Door::Forward);
@@ -26,7 +26,7 @@ pub(super) fn wanted(request: &mut Request<Incoming>, door: &Door) -> Option<OnU
 }
 
 impl Proxy {
-    /// Passes a request for WebSocket on.
+    /// Forwards a request for WebSocket.
     pub(super) async fn switch(
         self: &Arc<Self>,
         asked: &Arc<Asked>,

@@ -1,4 +1,4 @@
-//! CONNECT: a forward proxy's clients reach HTTPS through it, untouched and unseen.
+//! CONNECT: a forward proxy's clients reach HTTPS through it, unchanged and without inspection.
 
 use super::answer::refusal;
 use super::upstream::connect;

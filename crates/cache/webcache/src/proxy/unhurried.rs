@@ -1,10 +1,10 @@
-//! A connection to another router or an origin that acknowledges every second segment, and no more.
+//! A connection to another router or an origin that acknowledges every second segment only.
 //!
-//! Whoever reads at once what has come, and is sent it segment by segment by a router that reads at once too,
-//! has its system acknowledge each by itself: each was the last of what was written, and the buffer is empty.
-//! Over radio that costs a seventh more packets than one connection over all hops has, and an eighth of the
-//! throughput (MeshCache's Figure 4, run again). Every second one will do (RFC 9293, section 3.8.6.3). A
-//! system that is told so forgets it now and then, so it is told with every read.
+//! A router that reads at once, from another router that also reads at once, acknowledges every segment: each
+//! one is the last of a write, and the buffer is empty. Over radio that costs a seventh more packets than one
+//! connection over all hops, and an eighth of the throughput (MeshCache's Figure 4, reproduced). Every second
+//! segment suffices (RFC 9293, section 3.8.6.3). The system resets the option now and then, so it is set at
+//! every read.
 
 use std::io;
 use std::pin::Pin;
@@ -17,7 +17,7 @@ use tokio::net::TcpStream;
 pub struct DelayedAcknowledgments(TcpStream);
 
 impl DelayedAcknowledgments {
-    /// Around `stream`.
+    /// A connection around `stream`.
     #[must_use]
     pub fn new(stream: TcpStream) -> Self {
         let unhurried = DelayedAcknowledgments(stream);
@@ -26,7 +26,7 @@ impl DelayedAcknowledgments {
     }
 
     fn remind(&self) {
-        // A system that knows nothing of it does what it did.
+        // A system without the option behaves as before.
         let _ = socket2::SockRef::from(&self.0).set_tcp_quickack(false);
     }
 }

@@ -1,4 +1,4 @@
-//! The content of a client's request on its way out: it may be long, but not silent.
+//! The content of a client's request on its way out. It may be long, but not silent.
 
 use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
@@ -8,10 +8,10 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::time::{Instant, Sleep};
 
-/// How long a client may be silent in the middle of its request.
+/// Timeout of a silent client in the middle of its request.
 const SILENCE: Duration = Duration::from_secs(60);
 
-/// When a content last moved.
+/// Time of a content's last progress.
 #[derive(Debug, Clone)]
 pub(super) struct Moved(Arc<Mutex<Instant>>);
 
@@ -30,7 +30,7 @@ impl Moved {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
-    /// What comes of `work` no later than `patience` after the last move.
+    /// The result of `work`, at most `patience` after the last progress.
     pub async fn within<T>(&self, patience: Duration, work: impl Future<Output = T>) -> Option<T> {
         let mut work = std::pin::pin!(work);
         loop {
@@ -57,7 +57,7 @@ impl Upload {
         Upload { body, moved: Moved::default(), silence: Box::pin(tokio::time::sleep(SILENCE)) }
     }
 
-    /// When it last moved.
+    /// Time of its last progress.
     pub fn moved(&self) -> Moved {
         self.moved.clone()
     }

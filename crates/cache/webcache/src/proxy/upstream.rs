@@ -25,52 +25,51 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::net::TcpSocket;
 
-/// How long a connection may take to come about.
+/// Timeout of a connection's handshake.
 const CONNECT: Duration = Duration::from_secs(6);
-/// How long what was sent may be unacknowledged: longer, and whoever was there is gone.
+/// Longest time that sent data may be unacknowledged before the peer counts as gone.
 const UNACKNOWLEDGED: Duration = Duration::from_secs(20);
-/// How soon who is silent is asked whether it is there, and how often.
+/// Time and interval of keepalive probes.
 const ALIVE: TcpKeepalive =
     TcpKeepalive::new().with_time(Duration::from_secs(10)).with_interval(Duration::from_secs(5));
-/// How long the head of a response may take: who is there may think about it.
+/// Timeout of a response's head from a live peer.
 pub(super) const HEAD: Duration = Duration::from_secs(300);
-/// Octets of a response's head, at most.
+/// The most octets of a response's head.
 const HEAD_BYTES: usize = 128 << 10;
-/// How long whoever ended a connection is let be before it is asked again: a program that dies still listens
-/// for a moment.
+/// Delay before a retry to an address that ended a connection, because a dying program still listens for a
+/// moment.
 const DYING: Duration = Duration::from_millis(100);
-/// Connections kept for each address, and for how long.
+/// Idle connections for each address, and their lifetime.
 const IDLE: usize = 16;
 const IDLE_FOR: Duration = Duration::from_secs(20);
 
-/// Where a request is sent.
+/// The receiver of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Way {
     /// The address and port.
     pub address: SocketAddr,
-    /// Whose they are.
+    /// Its kind.
     pub kind: Kind,
 }
 
-/// Who is at the end of a [`Way`].
+/// The node at the end of a [`Way`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// The origin, or a router that takes the connection on its way there.
+    /// The origin, or a router that intercepts the connection.
     Origin,
-    /// Another router's cache, which fetches what it lacks.
+    /// Another router's cache, which fetches missing content.
     Peer,
-    /// Another router's cache on the way to one that said that it has it.
+    /// Another router's cache on the path to a holder.
     Towards,
-    /// Another router's cache, which said that it has it, and is asked for that only.
+    /// Another router's cache that reported the content, and is asked for it only.
     Holder,
-    /// A cache of another kind, which fetches what it lacks.
+    /// A cache of another kind, which fetches missing content.
     Proxy,
-    /// A cache of another kind, which said that it has it.
+    /// A cache of another kind that reported the content.
     ProxyHolder,
 }
 
-/// What a request to a router carries to prove who sends it: the nonce that the answer has to prove, and the
-/// field.
+/// A request's proof to a router: the nonce that the answer must prove, and the field.
 type Proof = (Nonce, HeaderValue);
 
 impl Kind {
@@ -84,33 +83,33 @@ impl Kind {
         matches!(self, Kind::Proxy | Kind::ProxyHolder)
     }
 
-    /// Whether it is asked for what it has only.
+    /// Whether it is asked only for content that it has.
     pub(super) fn holds(self) -> bool {
         matches!(self, Kind::Holder | Kind::ProxyHolder)
     }
 }
 
-/// Why there is no response.
+/// Reason why there is no response.
 #[derive(Debug, thiserror::Error)]
 pub enum NoResponse {
-    /// Nobody answered in time.
+    /// There was no answer in time.
     #[error("no answer from {0} in time")]
     Late(SocketAddr),
-    /// The connection failed, or what came was not HTTP.
+    /// The connection failed, or the answer was not HTTP.
     #[error("{0}: {1}")]
     Failed(SocketAddr, String),
     /// The connection ended before an answer began.
     #[error("{0} ended the connection: {1}")]
     Broken(SocketAddr, String),
-    /// Clients are not led there.
+    /// The destination is forbidden for clients.
     #[error(transparent)]
     Refused(#[from] Refused),
-    /// There is nowhere to ask.
+    /// There is no way to ask.
     #[error("there is no way to the origin")]
     NoWay,
 }
 
-/// Sends requests, keeping connections for later ones.
+/// Sends requests, and keeps connections for later ones.
 pub struct Upstream {
     client: Client<Connector, Body>,
     pseudonym: String,
@@ -118,7 +117,7 @@ pub struct Upstream {
 }
 
 impl Upstream {
-    /// Bears `pseudonym` in Via, and proves itself to other routers.
+    /// An upstream with this name in Via and these proofs to other routers.
     #[must_use]
     pub fn new(pseudonym: String, prover: Option<Prover>) -> Self {
         let client = Client::builder(TokioExecutor::new())
@@ -130,10 +129,10 @@ impl Upstream {
         Upstream { client, pseudonym, prover }
     }
 
-    /// Sends a request without a content for `key` along `way`. `headers` are those to send but for Host, Via
-    /// and what concerns one connection. A connection that ends before an answer began is replaced once, for
-    /// methods that allow it (RFC 9110 section 9.2.2): whoever was there may have ended it while the request
-    /// was on its way.
+    /// Sends a request without content for `key` along `way`. `headers` are its fields without Host, Via and
+    /// hop-by-hop ones. If the connection ends before an answer begins, the request is repeated once for
+    /// methods that allow it (RFC 9110 section 9.2.2): the peer may have ended the connection at the same
+    /// time.
     pub async fn send(
         &self,
         way: Way,
@@ -151,8 +150,8 @@ impl Upstream {
         }
     }
 
-    /// Sends a request with a content. The time that the head of the answer may take begins when the content
-    /// last `moved`.
+    /// Sends a request with content. The timeout of the answer's head begins at the content's last progress
+    /// (`moved`).
     pub(super) async fn upload(
         &self,
         way: Way,
@@ -183,14 +182,13 @@ impl Upstream {
         let framed_twice =
             [CONTENT_LENGTH, TRANSFER_ENCODING].iter().all(|it| answer.headers().contains_key(it));
         if let (true, Some(connection)) = (framed_twice, connection.connection_metadata().as_ref()) {
-            // Nobody else's request goes where the end of an answer is in doubt (RFC 9112 section 6.3).
+            // A connection with a doubtful end of an answer is not reused (RFC 9112 section 6.3).
             connection.poison();
         }
         received(answer).map_err(|error| failed(error.to_string()))
     }
 
-    /// Asks for another protocol on a connection of its own; the answer says whether it is spoken from now
-    /// on.
+    /// Requests another protocol on a separate connection. The answer shows whether the protocol changes.
     pub(super) async fn switch(
         &self,
         way: Way,
@@ -207,7 +205,7 @@ impl Upstream {
         answer.map_err(|_| NoResponse::Late(way.address))?.map_err(failed)
     }
 
-    /// What is sent, and how it proves itself where it goes to a router.
+    /// The request to send, and its proof if it goes to a router.
     fn request(
         &self,
         way: Way,
@@ -216,7 +214,7 @@ impl Upstream {
         headers: &HeaderMap,
         body: Body,
     ) -> Result<(Request<Body>, Option<Proof>), String> {
-        // A router understands requests as an origin gets them; a proxy of another kind wants the whole URI.
+        // A router takes the origin-form; a proxy of another kind needs the whole URI.
         let uri = if way.kind.is_proxy() {
             key.as_str().parse()
         } else {
@@ -244,8 +242,8 @@ impl Upstream {
     }
 }
 
-/// Makes of an answer what may be passed on: its framing is clear, and it tells when it was made (RFC 9110
-/// section 6.6.1: whoever receives one that does not says when that was).
+/// Checks an answer's framing and adds a missing Date (RFC 9110 section 6.6.1: the recipient adds the time of
+/// reception).
 fn received(mut answer: Response<Incoming>) -> Result<Response<Incoming>, fields::MalformedLength> {
     let framing = fields::framing(answer.headers())?;
     let headers = answer.headers_mut();
@@ -259,12 +257,12 @@ fn received(mut answer: Response<Incoming>) -> Result<Response<Incoming>, fields
     Ok(answer)
 }
 
-/// An error with its cause.
+/// An error with its cause as text.
 fn told(error: &dyn std::error::Error) -> String {
     error.source().map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"))
 }
 
-/// Whether a connection that stood ended before an answer began.
+/// Whether an established connection ended before an answer began.
 fn is_broken(error: &hyper_util::client::legacy::Error) -> bool {
     use std::error::Error as _;
     if error.is_connect() {
@@ -277,7 +275,7 @@ fn is_broken(error: &hyper_util::client::legacy::Error) -> bool {
     })
 }
 
-/// Sends a request as it is, on a connection of its own.
+/// Sends a request unchanged on a separate connection.
 async fn send_once(address: SocketAddr, request: Request<Body>) -> Result<Response<Incoming>, String> {
     let stream = connect(address).await.map_err(|error| told(&error))?;
     let (mut sender, connection) =
@@ -286,7 +284,7 @@ async fn send_once(address: SocketAddr, request: Request<Body>) -> Result<Respon
     sender.send_request(request).await.map_err(|error| told(&error))
 }
 
-/// Opens connections to the address that stands in the URI.
+/// Opens connections to the address in the URI.
 #[derive(Debug, Clone, Copy)]
 struct Connector;
 
@@ -308,14 +306,14 @@ impl tower_service::Service<Uri> for Connector {
     }
 }
 
-/// Opens a connection within the usual time.
+/// Opens a connection within [`CONNECT`].
 pub(super) async fn connect(address: SocketAddr) -> io::Result<DelayedAcknowledgments> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
     socket.set_nodelay(true)?;
     let options = socket2::SockRef::from(&socket);
     options.set_tcp_user_timeout(Some(UNACKNOWLEDGED))?;
     options.set_tcp_keepalive(&ALIVE)?;
-    // The handshake's acknowledgment goes with the request.
+    // The handshake's acknowledgment is sent with the request.
     let _ = options.set_tcp_quickack(false);
     Ok(DelayedAcknowledgments::new(tokio::time::timeout(CONNECT, socket.connect(address)).await??))
 }

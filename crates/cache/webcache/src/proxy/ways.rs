@@ -1,4 +1,4 @@
-//! Along which ways a request may be sent, best first.
+//! Ways for a request, best first.
 
 use super::Proxy;
 use super::request::{Asked, Door};
@@ -8,9 +8,8 @@ use crate::resolution::Asker;
 use std::net::{IpAddr, SocketAddr};
 
 impl Proxy {
-    /// Whether Host names where the client was going. One that does not would let a client put its own
-    /// content under another's name; the request is then passed on to where it was going, and nothing of it
-    /// is kept.
+    /// Whether Host names the client's destination. Otherwise a client could store its own content under
+    /// another name. The request is then forwarded to its destination, and nothing is stored.
     pub(super) async fn is_host_right(&self, asked: &Asked) -> bool {
         let Door::Transparent(destination) = &asked.door else { return true };
         if !self.settings.verify_host || asked.names_address(destination.ip()) {
@@ -25,11 +24,11 @@ impl Proxy {
         found.inspect_err(|refused| self.statistics.refuse(refused.name()))
     }
 
-    /// The addresses of a host that a client may be led to; none where the host has none.
+    /// The permitted addresses of a host; empty if the host has no addresses.
     ///
     /// # Errors
     ///
-    /// [`Refused`], where it has some and a client may be led to none of them.
+    /// [`Refused`] if it has addresses and none is permitted.
     pub(super) async fn led_to(
         &self,
         host: &str,
@@ -56,11 +55,11 @@ impl Proxy {
         }
     }
 
-    /// The ways for content that may come out of another router's cache.
+    /// The ways for content that another router's cache may supply.
     ///
     /// # Errors
     ///
-    /// [`Refused`]: the client may not be led to the origin, and nobody else is asked for it.
+    /// [`Refused`] if the origin is forbidden and no other cache is asked.
     pub(super) async fn ways(&self, asked: &Asked) -> Result<Vec<Way>, Refused> {
         let to_origin = self.ways_to_origin(asked).await?;
         let mut ways = match &self.settings.selector {
@@ -70,12 +69,12 @@ impl Proxy {
         if let Some(icp) = self.settings.icp.as_ref().filter(|_| asked.trusted && !asked.is_from_router()) {
             ways.extend(icp.ways(&asked.key).await);
         }
-        // Routers that are all gone still may route.
+        // Routers whose caches fail may still route.
         ways.extend(to_origin);
         Ok(ways)
     }
 
-    /// The ways for what only the origin can answer.
+    /// The ways for content that only the origin can supply.
     ///
     /// # Errors
     ///
@@ -88,7 +87,7 @@ impl Proxy {
                 judged.inspect_err(|refused| self.statistics.refuse(refused.name()))?;
                 vec![destination]
             }
-            // The operator names a reverse proxy's upstreams.
+            // The operator configures a reverse proxy's upstreams.
             Door::Reverse => {
                 let found = self.look_up(host, asked.asker()).await?;
                 found.into_iter().map(|address| (address, port).into()).collect()

@@ -1,19 +1,19 @@
-//! In which order the addresses of a name are tried: RFC 6724 section 6, by the rules that decide between
-//! addresses of one host: what can be reached first, then what suits the address that it is reached from.
+//! The order of a name's addresses: RFC 6724 section 6, by the rules that apply to addresses of one host.
+//! Reachable ones come first, then those that match the source address.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
-/// The discard port (RFC 863): nothing is sent to it.
+/// The discard port (RFC 863); nothing is sent to it.
 const NOWHERE: u16 = 9;
 
-/// Sorts addresses; those that are alike stay as the server told them.
+/// Sorts addresses; equal ones keep the server's order.
 pub(super) fn in_order(mut addresses: Vec<IpAddr>) -> Vec<IpAddr> {
     addresses.sort_by_cached_key(|address| rank(*address, source_to(*address)));
     addresses
 }
 
-/// Rules 1 (avoid unusable destinations), 5 (prefer a matching label) and 6 (prefer a higher precedence);
-/// lower is better.
+/// Rules 1 (avoid unusable destinations), 5 (prefer matching label) and 6 (prefer higher precedence); lower
+/// is better.
 fn rank(address: IpAddr, source: Option<IpAddr>) -> (bool, bool, u8) {
     let (precedence, label) = policy(address);
     let suits = source.is_some_and(|source| policy(source).1 == label);
@@ -36,7 +36,7 @@ fn policy(address: IpAddr) -> (u8, u8) {
     }
 }
 
-/// The address that this machine would be at, as who is there sees it; `None`: there is no route.
+/// This machine's source address towards a destination; `None` if there is no route.
 fn source_to(address: IpAddr) -> Option<IpAddr> {
     let any = match address {
         IpAddr::V4(_) => IpAddr::from(Ipv4Addr::UNSPECIFIED),

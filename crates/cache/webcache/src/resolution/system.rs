@@ -1,5 +1,5 @@
-//! Asks as the system's own resolver would: by /etc/hosts, /etc/resolv.conf and its search domains, read
-//! again when they change.
+//! Resolves names as the system does: by /etc/hosts, /etc/resolv.conf and its search domains, read again
+//! after a change.
 
 use hickory_resolver::TokioResolver;
 use hickory_resolver::config::{LookupIpStrategy, NameServerConfig, ResolverConfig};
@@ -10,13 +10,13 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 use tokio::time::Instant;
 
-/// What decides of lookups.
+/// The files that control look-ups.
 const FILES: [&str; 2] = ["/etc/resolv.conf", "/etc/hosts"];
-/// How often they are looked at.
+/// Interval of checks for changes.
 const LOOK: Duration = Duration::from_secs(1);
-/// How long one server may take, whatever resolv.conf says: what was lost is asked again in time.
+/// Timeout of one server, whatever resolv.conf has, so that a lost query is repeated in time.
 const EACH_SERVER: Duration = Duration::from_millis(1500);
-/// Answers remembered for as long as they say.
+/// The most cached answers, each for its lifetime.
 const ANSWERS: u64 = 1024;
 
 /// A resolver that follows the system's configuration.
@@ -31,7 +31,7 @@ struct Built {
 }
 
 impl System {
-    /// The addresses of a host; none: it has none. `None`: no server says.
+    /// The addresses of a host; empty if it has none. `None` if no server answers.
     pub async fn addresses_of(&self, host: &str) -> Option<Vec<IpAddr>> {
         match self.resolver()?.lookup_ip(host).await {
             Ok(found) => Some(found.iter().collect()),
@@ -58,13 +58,13 @@ impl System {
     }
 }
 
-/// When a file was last changed, and its length.
+/// Time of a file's last change, and its length.
 fn stamp(file: &str) -> Option<(SystemTime, u64)> {
     let about = std::fs::metadata(PathBuf::from(file)).ok()?;
     Some((about.modified().ok()?, about.len()))
 }
 
-/// As the system is configured; without a configuration the server is on this machine (resolv.conf(5)).
+/// A resolver by the system's configuration. Without one, the server is on this machine (resolv.conf(5)).
 fn build() -> Option<TokioResolver> {
     let mut builder = TokioResolver::builder_tokio().unwrap_or_else(|error| {
         tracing::warn!("/etc/resolv.conf cannot be used: {error}; names are asked for on 127.0.0.1");
@@ -76,7 +76,7 @@ fn build() -> Option<TokioResolver> {
     options.ip_strategy = LookupIpStrategy::Ipv4AndIpv6;
     options.timeout = options.timeout.min(EACH_SERVER);
     options.cache_size = ANSWERS;
-    // more than are ever under way: of one client's there is a bound elsewhere
+    // More than ever occur; another bound limits one client's.
     options.max_active_requests = 4 * super::MOST_LOOKUPS;
     builder.build().inspect_err(|error| tracing::warn!("names cannot be asked for: {error}")).ok()
 }

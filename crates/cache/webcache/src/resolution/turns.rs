@@ -1,4 +1,4 @@
-//! Turns at something that takes time: so many in all, and so many for each client, who waits behind its own.
+//! Permits for slow work: a total, and a share for each client. A client waits only behind its own work.
 
 use super::Asker;
 use crate::client::network_of;
@@ -6,26 +6,26 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// How many times as many turns another router has as a client: it asks for all of its clients.
+/// A router's share in client shares, because it asks for all of its clients.
 const ROUTER_SHARE: usize = 4;
 
-/// The turns.
+/// The permits.
 #[derive(Debug)]
 pub(super) struct Turns {
     all: Arc<Semaphore>,
     each: usize,
-    /// By asker, while it has a turn or waits for one: no more than there are connections.
+    /// Permits by asker; only askers with a permit or a wait have entries.
     askers: Mutex<HashMap<Asker, Own>>,
 }
 
-/// A client's turns, and how many have or want one.
+/// A client's permits, and the number of its users.
 #[derive(Debug)]
 struct Own {
     turns: Arc<Semaphore>,
     users: usize,
 }
 
-/// A turn, until it is dropped.
+/// A permit, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Turn {
     _place: Place,
@@ -34,13 +34,13 @@ pub(super) struct Turn {
 }
 
 impl Turns {
-    /// `all` in all, `each` for each client.
+    /// `all` permits in total, and `each` for each client.
     pub fn new(all: usize, each: usize) -> Arc<Self> {
         Arc::new(Turns { all: Arc::new(Semaphore::new(all)), each, askers: Mutex::default() })
     }
 
-    /// Waits for one of an asker's turns, and then for one of all; each in the order of coming. Who is on
-    /// this machine speaks for others, and has as many as there are.
+    /// Waits for one of the asker's permits, and then for one of all, each in order of arrival. A client on
+    /// this machine acts for others and has no share of its own.
     pub async fn take(self: &Arc<Self>, asker: Asker) -> Turn {
         let (place, turns) = self.place(Asker { client: network_of(asker.client), ..asker });
         let own = if asker.client.is_loopback() { None } else { turns.acquire_owned().await.ok() };
@@ -62,7 +62,7 @@ impl Turns {
     }
 }
 
-/// An asker's entry, which goes with the last of its users.
+/// An asker's entry, dropped with its last user.
 #[derive(Debug)]
 struct Place {
     turns: Arc<Turns>,

@@ -1,4 +1,4 @@
-//! Which router of the own virtual square a URI belongs to: consistent hashing over the routers in it (GHCP,
+//! The router of a URI in the own virtual square: consistent hashing over the square's routers (GHCP,
 //! MeshCache section 4.2.3).
 
 use blake2::digest::consts::U8;
@@ -6,18 +6,18 @@ use blake2::{Blake2s, Digest};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// The routers of one square, by the hashes of their addresses.
+/// The routers of one square, by hash of their addresses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grid {
     ring: BTreeMap<u64, IpAddr>,
 }
 
 impl Grid {
-    /// The square of side `metres` that `own` is in, with whoever else of `positions` is; `None`: `own` has
+    /// The square of side `metres` around `own`, with the routers of `positions` in it; `None` if `own` has
     /// no position.
     #[must_use]
     pub fn around(own: IpAddr, positions: &BTreeMap<IpAddr, [f64; 2]>, metres: f64) -> Option<Self> {
-        // Squares are numbered, and positions are within what a float tells apart.
+        // Squares are numbered, and positions are within a float's precision.
         #[allow(clippy::cast_possible_truncation)]
         let square = |[x, y]: [f64; 2]| ((x / metres).floor() as i64, (y / metres).floor() as i64);
         let here = square(*positions.get(&own)?);

@@ -1,22 +1,22 @@
-//! Which router a URI is asked of: the mapping table of PH-BCP (MeshCache section 7.3, steps 7 and 14–16).
+//! The router for each URI: the mapping table of PH-BCP (MeshCache section 7.3, steps 7 and 14–16).
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// Mappings at a time; the one that would end first makes room.
+/// The most mappings; the one that ends first is dropped.
 const MOST: usize = 4096;
 
-/// Whom to ask.
+/// The router to ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Target {
     /// The router.
     pub node: IpAddr,
-    /// Whether it said that it has the content, and is not merely responsible for it.
+    /// Whether it reported the content, and is not only responsible for it.
     pub holds: bool,
 }
 
-/// The table. Each mapping ends some time after it was last refreshed.
+/// The table. Each mapping ends a fixed time after its last refresh.
 #[derive(Debug)]
 pub struct Mappings {
     lifetime: Duration,
@@ -32,13 +32,13 @@ impl Mappings {
         Mappings { lifetime, by_key: HashMap::new(), by_end: BTreeMap::new(), next: 0 }
     }
 
-    /// How many there are, those that have ended and were not looked at since among them.
+    /// Number of mappings, with ended ones that were not looked up since.
     #[must_use]
     pub fn len(&self) -> usize {
         self.by_key.len()
     }
 
-    /// Whether there are none.
+    /// Whether the table is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.by_key.is_empty()
@@ -57,7 +57,7 @@ impl Mappings {
         self.by_end.insert((end, self.next), key.to_owned());
     }
 
-    /// Whom to ask for `key`.
+    /// The router to ask for `key`.
     pub fn get(&mut self, key: &str, now: Duration) -> Option<Target> {
         let (target, end, _) = self.by_key.get(key)?;
         if now < *end {
@@ -67,7 +67,7 @@ impl Mappings {
         None
     }
 
-    /// Forgets a mapping: whom it names did not have the content.
+    /// Forgets a mapping whose router did not have the content.
     pub fn remove(&mut self, key: &str) {
         if let Some((_, end, number)) = self.by_key.remove(key) {
             self.by_end.remove(&(end, number));

@@ -1,4 +1,4 @@
-//! What routers say to each other about contents, one datagram each.
+//! Messages between routers about contents, one a datagram.
 //!
 //! ```text
 //!   0       1       2       3       4               8
@@ -9,11 +9,11 @@
 //!  └───────────────┴──────────────────┴───────────────────┘
 //! ```
 //!
-//! Numbers are big-endian. `origin` is the router that speaks first (who searches, who sets up), `target` the
-//! router that is spoken of; IPv4 addresses are mapped (RFC 4291 section 2.5.5.2). `boot` is random at each
-//! start, `sequence` counts: together with `origin` they name the message, so that each is forwarded once and
-//! a repeated one is known. `check` is BLAKE2s of everything before it under the network's key. Whoever
-//! forwards a message lowers its TTL and makes the check anew.
+//! Numbers are big-endian. `origin` is the first sender (of a search or a setup), and `target` is the router
+//! in question. IPv4 addresses are mapped (RFC 4291 section 2.5.5.2). `boot` is random at each start, and
+//! `sequence` counts. Together with `origin` they identify the message, so that each is forwarded once and
+//! duplicates are recognized. `check` is BLAKE2s of everything before it under the network's key. A forwarder
+//! lowers the TTL and recomputes the check.
 
 use blake2::Blake2sMac;
 use blake2::digest::consts::U16;
@@ -23,47 +23,48 @@ use std::net::{IpAddr, Ipv6Addr};
 const VERSION: u8 = 1;
 const HEADER_BYTES: usize = 46;
 const CHECK_BYTES: usize = 16;
-/// No message is longer: it has to fit a datagram that no link fragments.
+/// The longest message, so that no link fragments its datagram.
 pub const LONGEST_BYTES: usize = 1200;
-/// No longer URI is searched for.
+/// The longest URI of a search.
 pub const LONGEST_KEY_BYTES: usize = LONGEST_BYTES - HEADER_BYTES - CHECK_BYTES;
 
-/// What a message says.
+/// Type of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// Who has this? (*content locate*)
+    /// A search for content (*content locate*).
     Locate,
-    /// I have. (*content found*; `target` has it, `boot` and `sequence` are the search's)
+    /// An answer to a search (*content found*): `target` has the content; `boot` and `sequence` are the
+    /// search's.
     Found,
-    /// You will be asked for this; `target` has it. (*setup*)
+    /// An announcement of requests (*setup*): `target` has the content.
     SetupHolder,
-    /// You will be asked for this; `target` fetches it if it must. (*setup* of PH-GHCP)
+    /// An announcement of requests (*setup* of PH-GHCP): `target` fetches the content if needed.
     SetupHome,
 }
 
 /// One message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message<'a> {
-    /// What it says.
+    /// Its type.
     pub kind: Kind,
-    /// How many more hops it may go.
+    /// Remaining hops.
     pub ttl: u8,
-    /// The first speaker's boot.
+    /// The first sender's boot.
     pub boot: u32,
     /// Its number.
     pub sequence: u32,
-    /// The first speaker.
+    /// The first sender.
     pub origin: IpAddr,
-    /// Whom it is about.
+    /// The router in question.
     pub target: IpAddr,
     /// The URI.
     pub key: &'a str,
 }
 
-/// Why a datagram is no message.
+/// Reason why a datagram is not a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotAMessage {
-    /// Cut short, too long, or of a kind that is not known.
+    /// Truncated, too long, or of an unknown type.
     #[error("malformed")]
     Malformed,
     /// Of another version.
@@ -74,38 +75,38 @@ pub enum NotAMessage {
     Check,
 }
 
-/// What is made under a key.
+/// The MAC of a message.
 pub(crate) type Check = Blake2sMac<U16>;
 
-/// What stands before keys that were derived elsewhere.
+/// Prefix of keys that were derived elsewhere.
 const HELD: &[u8] = b"overheard cache keys\0";
 const KEY_BYTES: usize = 32;
 
-/// A key that follows from the network's.
+/// A key derived from the network's.
 #[derive(Clone)]
 pub struct NetworkKey([u8; KEY_BYTES]);
 
 impl NetworkKey {
-    /// From whatever bytes the routers share, for what they say about contents.
+    /// The key of messages about contents, from the routers' shared bytes.
     #[must_use]
     pub fn new(shared: &[u8]) -> Self {
         Self::held(shared, 0).unwrap_or_else(|| Self::derived(b"overheard cache selection", shared))
     }
 
-    /// From the same bytes, for requests and their answers.
+    /// The key of requests and answers, from the same bytes.
     #[must_use]
     pub fn for_requests(shared: &[u8]) -> Self {
         Self::held(shared, KEY_BYTES).unwrap_or_else(|| Self::derived(b"overheard cache requests", shared))
     }
 
-    /// All that a cache needs of what the routers share: both keys, from which that does not follow.
+    /// Both keys of a cache, from which the shared bytes cannot be derived.
     #[must_use]
     pub fn held_by_caches(shared: &[u8]) -> Vec<u8> {
         [Self::new(shared).0, Self::for_requests(shared).0].concat()
     }
 
-    /// What stands for the shared bytes where only [`held_by_caches`](Self::held_by_caches) is known; none if
-    /// it is not that long.
+    /// A replacement for the shared bytes where only [`held_by_caches`](Self::held_by_caches) is known;
+    /// `None` for another length.
     #[must_use]
     pub fn shared_as(held: &[u8]) -> Option<Vec<u8>> {
         (held.len() == 2 * KEY_BYTES).then(|| [HELD, held].concat())
@@ -129,7 +130,7 @@ impl NetworkKey {
 }
 
 impl<'a> Message<'a> {
-    /// Reads a datagram, which must have been made with `key`.
+    /// Parses a datagram and checks that it was made with `key`.
     pub fn parse(datagram: &'a [u8], key: &NetworkKey) -> Result<Self, NotAMessage> {
         use NotAMessage::{Check, Malformed, Version};
         match datagram.first() {
@@ -145,7 +146,7 @@ impl<'a> Message<'a> {
         Self::read(said).ok_or(Malformed)
     }
 
-    /// Reads what stands before the check; `None`: it is malformed.
+    /// Parses the part before the check; `None` if it is malformed.
     #[must_use]
     pub fn read(said: &'a [u8]) -> Option<Self> {
         let (header, uri) = said.split_first_chunk::<HEADER_BYTES>()?;
@@ -177,7 +178,7 @@ impl<'a> Message<'a> {
         })
     }
 
-    /// Writes it, made with `key`; `None`: its URI is too long.
+    /// Writes the message under `key`; `None` if its URI is too long.
     #[must_use]
     pub fn emit(&self, key: &NetworkKey) -> Option<Vec<u8>> {
         let length = u16::try_from(self.key.len()).ok().filter(|_| self.key.len() <= LONGEST_KEY_BYTES)?;

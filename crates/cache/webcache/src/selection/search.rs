@@ -1,11 +1,11 @@
-//! The broadcast search (BCP, MeshCache section 4.2.2) and the setting up of a way (PH-BCP, section 7.3).
+//! The broadcast search (BCP, MeshCache section 4.2.2), and the setup of a path (PH-BCP, section 7.3).
 //!
 //! A search is a *content locate* message with a TTL. Each router rebroadcasts it once; a router that has the
 //! content answers the searcher alone, and rebroadcasts only if searches are [whole](Search::Whole). The
 //! searcher collects for the search timeout and then has the list of routers that answered. A *setup* message
 //! goes to the next router on the way to the one chosen, which notes the mapping and passes it on.
 //!
-//! Whatever does not bear the network's key changes nothing. A router that floods is held to an allowance.
+//! A message without the network's key has no effect. Each router has a rate limit.
 
 use super::mapping::{Mappings, Target};
 use super::message::{Kind, Message, NetworkKey, NotAMessage};
@@ -15,38 +15,38 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// Searches at a time; no more are begun.
+/// The most searches at a time.
 const MOST_SEARCHES: usize = 1024;
-/// Routers that answer one search, at most; the first ones count.
+/// The most answers to one search; the first ones count.
 const MOST_HOLDERS: usize = 32;
-/// Messages remembered, so that each is taken once.
+/// The most messages remembered to detect duplicates.
 const MOST_SEEN: usize = 8192;
-/// Routers whose allowance is kept.
+/// The most routers with a rate limit.
 const MOST_ORIGINS: usize = 1024;
-/// Messages a second, and how many at once, that one router may have others handle.
+/// Rate limit of one router: messages a second, and burst.
 const RATE: f64 = 200.0;
 const BURST: f64 = 400.0;
-/// Datagrams that wait to be sent; more are not made.
+/// The most datagrams that wait to be sent.
 const MOST_WAITING: usize = 1024;
-/// For how long a mapping lasts unless refreshed.
+/// Lifetime of a mapping without a refresh.
 const MAPPED: Duration = Duration::from_secs(60);
-/// How far a setup may go.
+/// The most hops of a setup.
 const SETUP_TTL: u8 = 32;
 
-/// Where a datagram goes.
+/// A datagram with its receiver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transmit {
-    /// To one router, or to all neighbours.
+    /// One router, or `None` for all neighbours.
     pub to: Option<IpAddr>,
     /// Its bytes.
     pub datagram: Vec<u8>,
 }
 
-/// Names a search.
+/// Identifies a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SearchId(u32);
 
-/// A router has the content that a search is for.
+/// An answer to a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Found {
     /// The search.
@@ -55,7 +55,7 @@ pub struct Found {
     pub holder: IpAddr,
 }
 
-/// What was sent and heard.
+/// Counts of messages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Traffic {
     /// Searches of this router.
@@ -98,7 +98,7 @@ pub struct Searches {
 }
 
 impl Searches {
-    /// Of the router `own`; `boot` is random.
+    /// The searches of the router `own`; `boot` is random.
     #[must_use]
     pub fn new(own: IpAddr, key: NetworkKey, boot: u32) -> Self {
         Searches {
@@ -124,7 +124,7 @@ impl Searches {
         Searches { search, ..self }
     }
 
-    /// What was sent and heard.
+    /// Counts of messages.
     #[must_use]
     pub fn traffic(&self) -> Traffic {
         self.traffic
@@ -135,8 +135,8 @@ impl Searches {
         &mut self.mappings
     }
 
-    /// Begins a search that reaches `ttl` hops; `None`: too many are open, or the URI is too long. It stays
-    /// open until it is [ended](Searches::end).
+    /// Begins a search over `ttl` hops; `None` if too many are open, or the URI is too long. It stays open
+    /// until it is [ended](Searches::end).
     pub fn begin(&mut self, key: &str, ttl: u8) -> Option<SearchId> {
         if self.open.len() >= MOST_SEARCHES || ttl == 0 {
             return None;
@@ -151,18 +151,18 @@ impl Searches {
         Some(id)
     }
 
-    /// Who has answered an open search so far.
+    /// The routers that have answered an open search.
     #[must_use]
     pub fn holders(&self, search: SearchId) -> &[IpAddr] {
         self.open.get(&search).map_or(&[], Vec::as_slice)
     }
 
-    /// Ends a search; who answered, in the order of their answers.
+    /// Ends a search. Returns the routers that answered, in order.
     pub fn end(&mut self, search: SearchId) -> Vec<IpAddr> {
         self.open.remove(&search).unwrap_or_default()
     }
 
-    /// Notes that `key` is asked of `target`, and has `next_hop`, the next router on the way there, know.
+    /// Notes that requests for `key` go to `target`, and sends a setup to `next_hop` on the path.
     pub fn set_up(&mut self, key: &str, target: Target, next_hop: IpAddr, now: Duration) {
         self.mappings.set(key, target, now);
         if next_hop == target.node {
@@ -176,8 +176,8 @@ impl Searches {
         }
     }
 
-    /// Takes a datagram. `has` tells whether a URI's content is here, `next_hop` the next router on the way
-    /// to another.
+    /// Handles a datagram. `has` returns whether this router has a URI's content, and `next_hop` the next
+    /// router on the path to another.
     pub fn handle_datagram(
         &mut self,
         datagram: &[u8],
@@ -299,7 +299,7 @@ impl Searches {
         }
     }
 
-    /// A token bucket for each router.
+    /// Applies a token bucket for each router.
     fn allows(&mut self, origin: IpAddr, now: Duration) -> bool {
         if self.allowances.len() >= MOST_ORIGINS && !self.allowances.contains_key(&origin) {
             let full = |(tokens, at): &(f64, Duration)| {
@@ -332,7 +332,7 @@ mod tests {
         IpAddr::from([10, 0, 0, last])
     }
 
-    /// Routers in a row, each in reach of the ones beside it.
+    /// Routers in a row, each in range of its neighbours.
     struct Row {
         routers: Vec<Searches>,
         holders: Vec<u8>,
@@ -350,7 +350,7 @@ mod tests {
             self
         }
 
-        /// Carries datagrams until there are none.
+        /// Carries all datagrams.
         fn settle(&mut self) {
             loop {
                 let mut carried = false;

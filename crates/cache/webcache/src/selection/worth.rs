@@ -1,22 +1,21 @@
-//! Whether a search pays. It costs its timeout when nobody has the content, and gains what the gateway takes
-//! longer than a neighbour when somebody has.
+//! Whether a search pays. It costs its timeout if no router has the content. Otherwise it gains the
+//! difference of the gateway's and a neighbour's answer times.
 
 use std::time::Duration;
 
-/// How much each new observation counts.
+/// Weight of each new observation.
 const WEIGHT: f64 = 1.0 / 16.0;
-/// Where searches do not pay, one in so many is made nevertheless: things change. The longer they do not, the
-/// fewer.
+/// Share of searches, one in this many, that are made although they do not pay, to detect changes. It
+/// decreases with time.
 const EXPLORED: u32 = 32;
 const SELDOM_EXPLORED: u32 = 1024;
 
-/// What was observed of searches and answers.
+/// Observations of searches and answers.
 #[derive(Debug, Clone)]
 pub struct Worth {
-    /// The part of searches that found somebody.
+    /// The share of successful searches.
     found: f64,
-    /// Time to the head of an answer, in seconds, from a router that had the content and by the way of the
-    /// gateway.
+    /// Time to an answer's head, in seconds, from a holder and by the path to the gateway.
     holder_seconds: Option<f64>,
     gateway_seconds: Option<f64>,
     passed_over: u32,
@@ -30,15 +29,15 @@ impl Default for Worth {
 }
 
 impl Worth {
-    /// Whether to search, where a search that finds nothing takes `timeout`.
+    /// Whether to search, if a failed search takes `timeout`.
     pub fn decide(&mut self, timeout: Duration) -> bool {
         let pays = match (self.holder_seconds, self.gateway_seconds) {
             (Some(holder), Some(gateway)) => {
-                // A search that finds somebody takes a part of its timeout too.
+                // A successful search also takes a part of its timeout.
                 let gain = gateway - holder - timeout.as_secs_f64() / 2.0;
                 self.found * gain > (1.0 - self.found) * timeout.as_secs_f64()
             }
-            // nothing is known yet
+            // Nothing is known yet.
             _ => self.found > 0.1,
         };
         if pays {
@@ -54,17 +53,17 @@ impl Worth {
         false
     }
 
-    /// Notes how a search ended.
+    /// Notes the result of a search.
     pub fn searched(&mut self, found: bool) {
         self.found += WEIGHT * (f64::from(u8::from(found)) - self.found);
     }
 
-    /// Notes how long an answer took from a holder.
+    /// Notes the time of a holder's answer.
     pub fn holder_took(&mut self, took: Duration) {
         note(&mut self.holder_seconds, took);
     }
 
-    /// Notes how long an answer took by the way of the gateway.
+    /// Notes the time of an answer by the path to the gateway.
     pub fn gateway_took(&mut self, took: Duration) {
         note(&mut self.gateway_seconds, took);
     }
@@ -96,7 +95,7 @@ mod tests {
         assert_eq!(searches_of_1000(&mut worth), 1000);
     }
 
-    /// Seconds until the heads of 3,000 answers, with searches where they pay and without any.
+    /// Total seconds until the heads of 3,000 answers, with searches where they pay, and without any.
     fn with_and_without(found: f64, holder_ms: f64, gateway_ms: f64, seed: u64) -> (f64, f64) {
         use rand::{RngExt, SeedableRng};
         let mut random = rand_chacha::ChaCha8Rng::seed_from_u64(seed);
@@ -129,9 +128,9 @@ mod tests {
         fn searching_where_it_pays_is_never_slower_than_not_searching(
             found in 0.0..1.0, gateway_ms in 1.0..300.0, nearness in 0.05..1.0, seed: u64,
         ) {
-            // A router that is farther than the gateway is not asked (`Selector::is_better_than_gateway`).
+            // A router farther than the gateway is not asked (`Selector::is_better_than_gateway`).
             let (with, without) = with_and_without(found, nearness * gateway_ms, gateway_ms, seed);
-            // Two per cent, and what it takes to find out: a second over these 3,000.
+            // Two per cent, and a second for learning over these 3,000.
             proptest::prop_assert!(with <= without * 1.02 + 1.0, "{with} s instead of {without} s");
         }
     }

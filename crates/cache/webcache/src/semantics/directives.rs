@@ -2,13 +2,13 @@
 
 use hyper::header::{CACHE_CONTROL, HeaderMap, HeaderName, PRAGMA};
 
-/// RFC 9111 section 1.2.2: a number too large is taken for this one.
+/// RFC 9111 section 1.2.2: replaces a number that is too large.
 const FOREVER: u32 = 1 << 31;
 
-/// The targeted field that a shared cache in front of clients obeys before Cache-Control.
+/// The targeted field that a shared cache before clients obeys ahead of Cache-Control.
 pub const CDN_CACHE_CONTROL: HeaderName = HeaderName::from_static("cdn-cache-control");
 
-/// The directives of one message, those that a shared cache acts on. Ages in seconds.
+/// The directives of one message that affect a shared cache. Ages are in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Directives {
     /// Nothing may be stored.
@@ -23,26 +23,26 @@ pub struct Directives {
     pub must_revalidate: bool,
     /// Never used stale by a shared cache.
     pub proxy_revalidate: bool,
-    /// Stored only where the status is understood; then `no-store` does not count.
+    /// Stored only if the status is understood; `no-store` is then ignored.
     pub must_understand: bool,
-    /// Only what is stored is wanted.
+    /// Only a stored response is wanted.
     pub only_if_cached: bool,
-    /// For how long it is fresh, or how old it may be.
+    /// Freshness lifetime, or largest age.
     pub max_age: Option<u32>,
-    /// For how long it is fresh in a shared cache.
+    /// Freshness lifetime in a shared cache.
     pub s_maxage: Option<u32>,
-    /// For how long it has to stay fresh.
+    /// Least remaining freshness.
     pub min_fresh: Option<u32>,
-    /// How stale it may be.
+    /// Largest staleness.
     pub max_stale: Option<u32>,
-    /// How stale it may be used while it is validated (RFC 5861 section 3).
+    /// Largest staleness during validation (RFC 5861 section 3).
     pub stale_while_revalidate: Option<u32>,
-    /// How stale it may be used when the origin fails (RFC 5861 section 4).
+    /// Largest staleness if the origin fails (RFC 5861 section 4).
     pub stale_if_error: Option<u32>,
 }
 
 impl Directives {
-    /// Of a request: Cache-Control, or what Pragma says in its absence (RFC 9111 section 5.4).
+    /// The directives of a request: Cache-Control, or Pragma in its absence (RFC 9111 section 5.4).
     #[must_use]
     pub fn of_request(headers: &HeaderMap) -> Self {
         if headers.contains_key(CACHE_CONTROL) {
@@ -53,23 +53,24 @@ impl Directives {
         Directives { no_cache, ..Self::default() }
     }
 
-    /// Of a response, and whether they are from the targeted field, which outranks Cache-Control and Expires.
+    /// The directives of a response, and whether they are from the targeted field, which outranks
+    /// Cache-Control and Expires.
     #[must_use]
     pub fn of_response(headers: &HeaderMap) -> (Self, bool) {
         match headers.contains_key(&CDN_CACHE_CONTROL).then(|| Self::read(headers, &CDN_CACHE_CONTROL)) {
-            // RFC 9213 section 2.2: a field that is empty or malformed is not there
+            // RFC 9213 section 2.2: an empty or malformed field counts as absent.
             Some(Ok(directives)) if !is_empty(headers, &CDN_CACHE_CONTROL) => (directives, true),
             _ => (Self::read(headers, &CACHE_CONTROL).unwrap_or_else(|readable| readable), false),
         }
     }
 
-    /// `Err` with what could be read, when something could not.
+    /// Parses the field. `Err` has the readable part, if some is not readable.
     fn read(headers: &HeaderMap, name: &HeaderName) -> Result<Self, Self> {
         let (mut read, mut well_formed) = (Self::default(), true);
         for value in headers.get_all(name) {
             let Ok(value) = value.to_str() else {
                 well_formed = false;
-                // what cannot be read may forbid anything
+                // An unreadable member may forbid anything.
                 read.no_store = true;
                 continue;
             };
@@ -80,7 +81,7 @@ impl Directives {
         if well_formed { Ok(read) } else { Err(read) }
     }
 
-    /// Adds one directive; whether its form was right. Unknown ones are ignored, as they must be.
+    /// Adds one directive. Returns whether its form was valid. Unknown ones are ignored.
     fn take(&mut self, member: &str) -> bool {
         let (name, argument) = match member.split_once('=') {
             Some((name, argument)) => (name.trim_end(), Some(argument.trim())),
@@ -93,7 +94,8 @@ impl Directives {
                 Some(text) => delta_seconds(text),
             };
             well_formed = given.is_some();
-            // Unreadable is stale; of two that differ the stricter one holds (RFC 9111 section 4.2.1).
+            // An unreadable age means stale; of two different ones the stricter applies (RFC 9111 section
+            // 4.2.1).
             let given = given.unwrap_or(0);
             *slot = Some(slot.map_or(given, |before| before.min(given)));
         };
@@ -118,13 +120,13 @@ impl Directives {
     }
 }
 
-/// Whether no line of a list field has a member.
+/// Whether a list field has no members.
 fn is_empty(headers: &HeaderMap, name: &HeaderName) -> bool {
     let lines = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
     lines.flat_map(members).all(|member| member.trim().is_empty())
 }
 
-/// Non-negative seconds, quoted or not, at most [`FOREVER`]; `None`: no number.
+/// Non-negative seconds, quoted or not, at most [`FOREVER`]; `None` if it is no number.
 pub fn delta_seconds(text: &str) -> Option<u32> {
     let digits = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -133,7 +135,7 @@ pub fn delta_seconds(text: &str) -> Option<u32> {
     Some(digits.parse().map_or(FOREVER, |seconds: u32| seconds.min(FOREVER)))
 }
 
-/// The members of a list field, split at commas outside of quoted strings.
+/// The members of a list field, split at commas outside quoted strings.
 pub fn members(value: &str) -> impl Iterator<Item = &str> {
     let (mut quoted, mut escaped) = (false, false);
     value.split(move |character| {

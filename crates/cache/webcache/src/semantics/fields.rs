@@ -1,4 +1,4 @@
-//! Fields that end at each hop, and the one that each hop adds: RFC 9110 section 7.6.
+//! Hop-by-hop fields, and the field that each hop adds: RFC 9110 section 7.6.
 
 use super::directives::members;
 use hyper::Version;
@@ -7,10 +7,10 @@ use hyper::header::{
     PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE, VIA,
 };
 
-/// More hops than this are a loop, whatever the names in Via.
+/// The most hops of a request; more count as a loop, whatever the names in Via.
 const MOST_HOPS: usize = 64;
 
-/// What a router proves itself by to the next one, and to nobody else.
+/// A router's proof to the next router, and to no other node.
 pub const PROOF: HeaderName = HeaderName::from_static("overheard-proof");
 
 const HOP_BY_HOP: [HeaderName; 10] = [
@@ -26,14 +26,13 @@ const HOP_BY_HOP: [HeaderName; 10] = [
     UPGRADE,
 ];
 
-/// Takes out the fields that concern one connection, those that Connection names among them. Whoever sends
-/// the message on frames it anew.
+/// Removes hop-by-hop fields, with those that Connection names. The sender frames the message anew.
 pub fn remove_hop_by_hop(headers: &mut HeaderMap) {
     let lines = headers.get_all(CONNECTION).iter().filter_map(|line| line.to_str().ok());
     let named: Vec<HeaderName> =
         lines.flat_map(members).filter_map(|name| name.trim().parse().ok()).collect();
     for name in named {
-        // The framing is not for a sender to deny (RFC 9110 section 7.6.1 forbids naming end-to-end fields).
+        // A sender may not remove the framing (RFC 9110 section 7.6.1 forbids naming end-to-end fields).
         if name != CONTENT_LENGTH && name != hyper::header::HOST {
             headers.remove(name);
         }
@@ -51,7 +50,7 @@ pub fn add_via(headers: &mut HeaderMap, version: Version, pseudonym: &str) {
     }
 }
 
-/// Whether a request has been here before, or has come too far.
+/// Whether a request passed this router before, or has too many hops.
 #[must_use]
 pub fn is_loop(headers: &HeaderMap, pseudonym: &str) -> bool {
     let lines = headers.get_all(VIA).iter().map(|line| String::from_utf8_lossy(line.as_bytes()));
@@ -67,18 +66,18 @@ pub fn is_loop(headers: &HeaderMap, pseudonym: &str) -> bool {
     false
 }
 
-/// What tells where a content ends (RFC 9112 section 6.3).
+/// The framing of a content (RFC 9112 section 6.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framing {
-    /// Its chunks do; a Content-Length beside them does not count.
+    /// Chunks; a Content-Length beside them is ignored.
     Chunked,
-    /// Its declared length.
+    /// The declared length.
     Length(u64),
-    /// The end of the connection, which may have come early.
+    /// The end of the connection, which may be premature.
     Close,
 }
 
-/// The framing of a response; `Err`: its length is malformed, or it is coded in a way that nobody asked for.
+/// The framing of a response. `Err` if its length is malformed, or it has an unrequested coding.
 pub fn framing(headers: &HeaderMap) -> Result<Framing, MalformedLength> {
     let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
     match (codings.next(), codings.next()) {
@@ -90,14 +89,14 @@ pub fn framing(headers: &HeaderMap) -> Result<Framing, MalformedLength> {
     }
 }
 
-/// Takes one from Max-Forwards (RFC 9110 section 7.6.2). `false`: the request goes no farther. One that is no
-/// number is left as it is.
+/// Decrements Max-Forwards (RFC 9110 section 7.6.2). Returns `false` if the request ends here. A value that
+/// is no number stays unchanged.
 pub fn count_forward(headers: &mut HeaderMap) -> bool {
     let Some(value) = headers.get(MAX_FORWARDS).and_then(|value| value.to_str().ok()) else { return true };
     if value.is_empty() || !value.bytes().all(|byte| byte.is_ascii_digit()) {
         return true;
     }
-    // So many that they cannot be read are more than there are hops.
+    // A number too large to parse exceeds any number of hops.
     let left = value.parse().unwrap_or(u64::MAX);
     if left > 0 {
         headers.insert(MAX_FORWARDS, HeaderValue::from(left - 1));
@@ -105,7 +104,8 @@ pub fn count_forward(headers: &mut HeaderMap) -> bool {
     left > 0
 }
 
-/// The declared length of a content; `Err`: several that differ, or no number (RFC 9110 section 8.6).
+/// The declared length of a content. `Err` for several different ones, or for no number (RFC 9110 section
+/// 8.6).
 pub fn content_length(headers: &HeaderMap) -> Result<Option<u64>, MalformedLength> {
     let mut length = None;
     for line in headers.get_all(CONTENT_LENGTH) {
@@ -122,7 +122,7 @@ pub fn content_length(headers: &HeaderMap) -> Result<Option<u64>, MalformedLengt
     Ok(length)
 }
 
-/// A Content-Length that is none.
+/// An invalid Content-Length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("malformed or conflicting Content-Length")]
 pub struct MalformedLength;

@@ -1,4 +1,4 @@
-//! Whether a response may be stored, and whether what is stored may be used: RFC 9111 sections 3 and 4.
+//! Whether a response may be stored, and whether a stored one may be used: RFC 9111 sections 3 and 4.
 
 use super::UnixSeconds;
 use super::directives::Directives;
@@ -6,25 +6,25 @@ use hyper::header::{AGE, AUTHORIZATION, DATE, EXPIRES, HeaderMap, LAST_MODIFIED,
 use hyper::{Method, StatusCode};
 use serde::{Deserialize, Serialize};
 
-/// A tenth of the time since the last change (RFC 9111 section 4.2.2), a day at most.
+/// Heuristic lifetime: a tenth of the time since the last change (RFC 9111 section 4.2.2), at most a day.
 const HEURISTIC_PART: u64 = 10;
 const HEURISTIC_SECONDS: u64 = 86_400;
-/// Longer is forever.
+/// Longest lifetime.
 const LONGEST_SECONDS: u64 = 1 << 31;
 
-/// What a stored response may be used for, settled when it is stored.
+/// Permitted uses of a stored response, decided when it is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Freshness {
-    /// When it was received.
+    /// Time of its reception.
     pub received: UnixSeconds,
-    /// How old it was then (RFC 9111 section 4.2.3: corrected initial age), in seconds.
+    /// Its age at reception (RFC 9111 section 4.2.3: corrected initial age), in seconds.
     pub initial_age: u32,
     /// Its freshness lifetime in seconds.
     pub lifetime: u32,
-    /// How stale it may be used while it is validated, in seconds.
+    /// Largest staleness during validation, in seconds.
     pub stale_while_revalidate: u32,
-    /// How stale it may be used when the origin answers 500, 502, 503 or 504, in seconds; `None`: the origin
-    /// does not say.
+    /// Largest staleness if the origin answers 500, 502, 503 or 504, in seconds; `None` if the origin gives
+    /// no limit.
     pub stale_if_error: Option<u32>,
     /// Never used stale.
     pub must_revalidate: bool,
@@ -32,18 +32,18 @@ pub struct Freshness {
     pub always_validate: bool,
 }
 
-/// What to do with a stored response.
+/// Use of a stored response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reuse {
     /// Serve it.
     Fresh,
-    /// Serve it, and validate it meanwhile.
+    /// Serve it, and validate it in parallel.
     WhileRevalidating,
-    /// Ask the origin first.
+    /// Validate it first.
     Validate,
 }
 
-/// Whether the response to a request of this method and these headers may be stored by a shared cache.
+/// Whether a shared cache may store the response to a request of this method and these headers.
 #[must_use]
 pub fn is_storable(method: &Method, request: &HeaderMap, status: StatusCode, response: &HeaderMap) -> bool {
     let (says, targeted) = Directives::of_response(response);
@@ -55,7 +55,7 @@ pub fn is_storable(method: &Method, request: &HeaderMap, status: StatusCode, res
     let for_all = says.public || says.s_maxage.is_some();
     let authorized = !request.contains_key(AUTHORIZATION) || for_all || says.must_revalidate;
     let shared = for_all || targeted && says.max_age.is_some();
-    // A cookie set for one user is not for the next, whatever else was forgotten.
+    // A cookie for one user is not for another, whatever other directives are missing.
     let impersonal = !response.contains_key(SET_COOKIE) || shared;
     let explicit = says.public || says.max_age.is_some() || says.s_maxage.is_some();
     let explicit = explicit || !targeted && response.contains_key(EXPIRES);
@@ -67,18 +67,18 @@ pub fn is_storable(method: &Method, request: &HeaderMap, status: StatusCode, res
         && (explicit || is_heuristically_cacheable(status))
 }
 
-/// Final statuses whose meaning for a cache is known; a part of a content is stored as such, by the store.
+/// Final statuses whose meaning a cache knows. The store keeps partial contents separately.
 fn is_understood(status: StatusCode) -> bool {
     is_heuristically_cacheable(status) || matches!(status.as_u16(), 302 | 303 | 307 | 400 | 403 | 500..=504)
 }
 
-/// RFC 9110 section 15.1, without 206.
+/// Heuristically cacheable statuses: RFC 9110 section 15.1, without 206.
 fn is_heuristically_cacheable(status: StatusCode) -> bool {
     matches!(status.as_u16(), 200 | 203 | 204 | 300 | 301 | 308 | 404 | 405 | 410 | 414 | 501)
 }
 
 impl Freshness {
-    /// Of a response that was asked for at `asked` and came at `received`.
+    /// The freshness of a response that was requested at `asked` and received at `received`.
     #[must_use]
     pub fn of(status: StatusCode, response: &HeaderMap, asked: UnixSeconds, received: UnixSeconds) -> Self {
         let (says, targeted) = Directives::of_response(response);
@@ -91,7 +91,7 @@ impl Freshness {
         let initial_age = apparent_age.max(age_value + received.saturating_sub(asked));
         let explicit = says.s_maxage.or(says.max_age).map(u64::from);
         let expires = || {
-            // An Expires that is no date is in the past (RFC 9111 section 5.3).
+            // An invalid Expires is in the past (RFC 9111 section 5.3).
             let given = response.contains_key(EXPIRES) && !targeted;
             given.then(|| date_of(response, &EXPIRES).map_or(0, |expires| expires.saturating_sub(date)))
         };
@@ -123,13 +123,13 @@ impl Freshness {
         self.age(now).saturating_sub(u64::from(self.lifetime))
     }
 
-    /// Whether it is fresh, whoever asks.
+    /// Whether it is fresh, for any request.
     #[must_use]
     pub fn is_fresh(&self, now: UnixSeconds) -> bool {
         self.age(now) < u64::from(self.lifetime)
     }
 
-    /// What to do with it for a request with these directives.
+    /// Its use for a request with these directives.
     #[must_use]
     pub fn reuse(&self, request: &Directives, now: UnixSeconds) -> Reuse {
         let age = self.age(now);
@@ -156,8 +156,8 @@ impl Freshness {
         Reuse::Validate
     }
 
-    /// Whether it may stand in for an origin that failed, where `otherwise` seconds are allowed when the
-    /// origin did not say (RFC 5861 section 4, RFC 9111 section 4.2.4). The request may narrow that.
+    /// Whether it may replace the answer of a failed origin. `otherwise` is the limit in seconds if the
+    /// origin gave none (RFC 5861 section 4, RFC 9111 section 4.2.4). The request may lower it.
     #[must_use]
     pub fn covers_failure(&self, request: &Directives, otherwise: u32, now: UnixSeconds) -> bool {
         if self.must_revalidate || self.always_validate || request.no_cache {
@@ -170,7 +170,7 @@ impl Freshness {
     }
 }
 
-/// The date in a field; `None`: absent, or no date.
+/// The date in a field; `None` if it is absent or invalid.
 pub fn date_of(headers: &HeaderMap, name: &hyper::header::HeaderName) -> Option<UnixSeconds> {
     let text = headers.get(name)?.to_str().ok()?;
     let date = httpdate::parse_http_date(text).ok()?;

@@ -1,53 +1,53 @@
-//! Looks at the heads of a client's requests as they come in, before they are parsed: where one request ends
-//! and the next begins must be beyond doubt, whoever reads it (RFC 9112 section 11.2, request smuggling).
+//! Checks the heads of a client's requests before parsing: the boundaries of requests must be unambiguous
+//! (RFC 9112 section 11.2, request smuggling).
 //!
-//! A parser drops what it overrules, so that a request with both Content-Length and Transfer-Encoding looks
-//! like any other afterwards; it takes a lone line feed for the end of a line. Here both are noticed.
+//! A parser drops overruled fields, so a request with both Content-Length and Transfer-Encoding looks normal
+//! afterwards. It also accepts a lone line feed as a line's end. This check detects both.
 
-/// No longer head is looked at; the parser refuses it before.
+/// The longest head; the parser refuses a longer one earlier.
 const LONGEST_BYTES: usize = 64 << 10;
 
-/// What is wrong with a head.
+/// The fault of a head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Wrong {
-    /// Both framings (RFC 9112 section 6.1), or the same one twice.
+    /// Both framings (RFC 9112 section 6.1), or one of them twice.
     #[error("a request is framed once: by one Content-Length, or by one Transfer-Encoding")]
     Framing,
-    /// A length that is no number of octets (RFC 9110 section 8.6).
+    /// A length that is not a number of octets (RFC 9110 section 8.6).
     #[error("Content-Length is one decimal number")]
     Length,
     /// A coding other than "chunked" alone (RFC 9112 section 6.1).
     #[error("no transfer coding but chunked is understood here")]
     Coding,
-    /// A line that does not end with CR LF (RFC 9112 section 2.2), is folded (section 5.2), or is no field
+    /// A line that does not end with CR LF (RFC 9112 section 2.2), is folded (section 5.2), or is not a field
     /// (section 5.1).
     #[error("a line of the head is malformed")]
     Line,
 }
 
-/// What is being looked at.
+/// The state of the check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum At {
     /// Before a request line.
     Start,
     /// In the fields of a head.
     Fields,
-    /// In a content of so many octets.
+    /// In a content with this many octets left.
     Content(u64),
-    /// Beyond what is looked at: in chunks, with which the connection ends, or behind something wrong.
+    /// Beyond the check: in chunks, after which the connection ends, or behind a fault.
     Over,
 }
 
-/// The heads of one connection, in their order.
+/// The heads of one connection, in order.
 #[derive(Debug)]
 pub struct Heads {
     at: At,
-    /// The beginning of a line whose end has not come.
+    /// The beginning of an incomplete line.
     begun: Vec<u8>,
     head_bytes: usize,
     length: Option<u64>,
     is_chunked: bool,
-    /// Heads that are complete.
+    /// Number of complete heads.
     count: u64,
 }
 
@@ -58,8 +58,8 @@ impl Default for Heads {
 }
 
 impl Heads {
-    /// Looks at what came next. `Some`: the head of this number, from 0, is wrong; nothing behind it is
-    /// looked at.
+    /// Checks the next bytes. `Some` is the number, from 0, of a malformed head; nothing behind it is
+    /// checked.
     pub fn look(&mut self, mut bytes: &[u8]) -> Option<(u64, Wrong)> {
         while !bytes.is_empty() {
             match self.at {
@@ -84,7 +84,7 @@ impl Heads {
         None
     }
 
-    /// Takes a line, or a part of one.
+    /// Takes a line or a part of one.
     fn take(&mut self, part: &[u8], ends: bool) -> Result<(), Wrong> {
         self.head_bytes += part.len();
         if self.head_bytes > LONGEST_BYTES {
@@ -107,7 +107,7 @@ impl Heads {
     fn line(&mut self, line: &[u8]) -> Result<(), Wrong> {
         let line = line.strip_suffix(b"\r\n").ok_or(Wrong::Line)?;
         match (self.at, line.is_empty()) {
-            // what a client may have sent behind a content (RFC 9112 section 2.2)
+            // A client may send this behind a content (RFC 9112 section 2.2).
             (At::Start, true) => {}
             (At::Start, false) => self.at = At::Fields,
             (_, true) => self.end(),

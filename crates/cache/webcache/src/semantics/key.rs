@@ -1,5 +1,5 @@
-//! What a response is stored under: the target URI of its request (RFC 9110 section 7.1), normalised (RFC
-//! 3986 section 6.2).
+//! The key of a response: the target URI of its request (RFC 9110 section 7.1), normalised (RFC 3986 section
+//! 6.2).
 
 use hyper::Uri;
 use hyper::header::{HOST, HeaderMap};
@@ -7,29 +7,29 @@ use hyper::http::uri::Authority;
 use std::net::Ipv6Addr;
 use std::sync::Arc;
 
-/// No longer URI is stored or searched for.
+/// The longest URI that is stored or searched for.
 const LONGEST_BYTES: usize = 8192;
 
 /// A normalised `http` URI: host in lower case, no port 80, a path.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key(Arc<str>);
 
-/// Why a request has no target (400 is the answer).
+/// Reason why a request has no target (status 400).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoTarget {
-    /// No Host where one is needed, several, or not a host.
+    /// No Host where one is required, several, or not a host.
     #[error("a request needs one valid Host")]
     Host,
     /// Not `http`.
     #[error("only http can be cached")]
     Scheme,
-    /// Over the bound.
+    /// Longer than the bound.
     #[error("the URI is too long")]
     Length,
 }
 
 impl Key {
-    /// Of a request. The URI's own authority outranks Host (RFC 9112 section 3.2.2).
+    /// The key of a request. The URI's own authority outranks Host (RFC 9112 section 3.2.2).
     pub fn of(uri: &Uri, headers: &HeaderMap) -> Result<Self, NoTarget> {
         let mut hosts = headers.get_all(HOST).iter();
         let host = hosts.next();
@@ -56,8 +56,7 @@ impl Key {
         Self::at(&authority, uri.path_and_query().map_or("/", |path| path.as_str()))
     }
 
-    /// What most requests have, without parsing an authority: a host in lower case, with no port or one of
-    /// digits.
+    /// The common case without parsing an authority: a host in lower case, with no port or a numeric one.
     fn plain(host: &[u8], path: &str) -> Option<Self> {
         let host = std::str::from_utf8(host).ok()?;
         let (name, port) = host.split_once(':').map_or((host, None), |(name, port)| (name, Some(port)));
@@ -82,14 +81,14 @@ impl Key {
         Some(Key(text.into()))
     }
 
-    /// Of what a key's path goes on with, under another URI's path; `None`: it is too long.
+    /// The key with `rest` appended, for another URI's path; `None` if it is too long.
     #[must_use]
     pub fn under(&self, rest: &str) -> Option<Self> {
         let text = [self.as_str(), rest].concat();
         (text.len() <= LONGEST_BYTES).then(|| Key(text.into()))
     }
 
-    /// Of a whole URI, as a peer names it.
+    /// Parses a whole URI from a peer.
     pub fn parse(text: &str) -> Result<Self, NoTarget> {
         let uri: Uri = text.parse().map_err(|_| NoTarget::Host)?;
         if uri.scheme_str().is_none() {
@@ -128,13 +127,13 @@ impl Key {
         self.0.get("http://".len()..).unwrap_or_default()
     }
 
-    /// Host and port, the port only where it is not 80.
+    /// Host and port; the port only if it is not 80.
     #[must_use]
     pub fn authority(&self) -> &str {
         self.after_scheme().split('/').next().unwrap_or_default()
     }
 
-    /// The host alone, without the brackets of an IPv6 address.
+    /// The host, without the brackets of an IPv6 address.
     #[must_use]
     pub fn host(&self) -> &str {
         let authority = self.authority();

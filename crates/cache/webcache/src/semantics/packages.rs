@@ -1,12 +1,12 @@
-//! What is known of package repositories, whatever their servers say: an index must never be stale, a package
-//! never changes. Debian (`InRelease`, `dists/`, `pool/`, `by-hash/`), Alpine, Fedora, OpenWrt, Arch.
+//! Rules for package repositories, whatever their servers declare: an index must never be stale, and a
+//! package never changes. Debian (`InRelease`, `dists/`, `pool/`, `by-hash/`), Alpine, Fedora, OpenWrt, Arch.
 
 use super::freshness::Freshness;
 
-/// A package under a name with its version, or a file under its own hash, is good for this long.
+/// Lifetime of a package with a version in its name, or of a file under its own hash.
 const KEPT_SECONDS: u32 = 90 * 86_400;
 
-/// What a path holds.
+/// Kind of a path's content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Changes in place: validated every time.
@@ -15,7 +15,7 @@ pub enum Kind {
     Package,
 }
 
-/// What a path holds, if it is a repository's.
+/// The kind of a path's content, if it is a repository's.
 #[must_use]
 pub fn kind_of(path_and_query: &str) -> Option<Kind> {
     let path = path_and_query.split('?').next().unwrap_or_default();
@@ -42,12 +42,13 @@ pub fn kind_of(path_and_query: &str) -> Option<Kind> {
     (packed && names_version(name)).then_some(Kind::Package)
 }
 
-/// Whether a version stands in a file's name. One without (`browser_current_amd64.deb`) is replaced in place.
+/// Whether a file's name contains a version. A file without one (`browser_current_amd64.deb`) is replaced in
+/// place.
 fn names_version(name: &str) -> bool {
     name.as_bytes().windows(2).any(|pair| matches!(pair, [b'_' | b'-', b'0'..=b'9']))
 }
 
-/// Makes the freshness of a stored file what its kind demands.
+/// Sets the freshness of a stored file by its kind.
 pub fn apply(kind: Kind, freshness: &mut Freshness) {
     match kind {
         Kind::Index => {

@@ -3,27 +3,26 @@
 use hyper::header::HeaderValue;
 use std::ops::Range;
 
-/// Ranges in one request, at most. For more, and for such that overlap, the whole is a proper answer (RFC
-/// 9110 section 14.2), whose cost the client cannot inflate.
+/// The most ranges in one request. For more, and for overlapping ones, the whole content is a valid answer
+/// (RFC 9110 section 14.2), whose cost the client cannot inflate.
 const MOST_RANGES: usize = 16;
 
-/// One range that a Range field asks for.
+/// One range of a Range field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ByteRange {
-    /// From `first` to `last`, both in; without `last` to the end.
+    /// From `first` to `last`, both inclusive; without `last` to the end.
     From {
         /// The first byte.
         first: u64,
         /// The last byte.
         last: Option<u64>,
     },
-    /// The last so many bytes.
+    /// The last bytes, by number.
     Suffix(u64),
 }
 
 impl ByteRange {
-    /// Reads the value of a Range field with one range; `None`: it does not count (another unit, malformed,
-    /// several).
+    /// Parses a Range field with one range; `None` if it is ignored (another unit, malformed, several).
     #[must_use]
     pub fn parse(value: &[u8]) -> Option<Self> {
         Self::read(set_of(value)?)
@@ -41,7 +40,7 @@ impl ByteRange {
         }
     }
 
-    /// The bytes of a content of this length; `None`: not satisfiable (416).
+    /// The bytes of a content of this length; `None` if not satisfiable (416).
     #[must_use]
     pub fn of(self, length: u64) -> Option<Range<u64>> {
         let range = match self {
@@ -54,17 +53,17 @@ impl ByteRange {
     }
 }
 
-/// What a Range field asks of a content.
+/// The ranges that a Range field requests of a content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wanted {
-    /// These bytes: ranges that do not overlap, in the order in which they were asked for.
+    /// Ranges without overlap, in the requested order.
     Parts(Vec<Range<u64>>),
-    /// None that is there (416).
+    /// No range inside the content (416).
     Nothing,
 }
 
-/// Reads the value of a Range field for a content of this length; `None`: it does not count, and the whole is
-/// the answer (another unit, malformed, too many, overlapping).
+/// Parses a Range field for a content of this length; `None` if it is ignored and the whole is the answer
+/// (another unit, malformed, too many, overlapping).
 #[must_use]
 pub fn wanted(value: &[u8], length: u64) -> Option<Wanted> {
     let set = set_of(value)?;
@@ -98,14 +97,14 @@ pub fn request_for(range: &Range<u64>) -> HeaderValue {
         .unwrap_or(HeaderValue::from_static("bytes=0-"))
 }
 
-/// A Content-Range field, of a 206.
+/// A Content-Range field for a 206.
 #[must_use]
 pub fn content_range(range: &Range<u64>, length: u64) -> HeaderValue {
     let text = format!("bytes {}-{}/{length}", range.start, range.end.saturating_sub(1));
     HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static("bytes */*"))
 }
 
-/// Reads the Content-Range of a 206: which bytes, and of how many if that is known.
+/// Parses the Content-Range of a 206: the range, and the total length if known.
 #[must_use]
 pub fn parse_content_range(value: &[u8]) -> Option<(Range<u64>, Option<u64>)> {
     let (unit, rest) = std::str::from_utf8(value).ok()?.trim().split_once(' ')?;
@@ -117,7 +116,7 @@ pub fn parse_content_range(value: &[u8]) -> Option<(Range<u64>, Option<u64>)> {
     (first <= last && length.is_none_or(|length| end <= length)).then_some((first..end, length))
 }
 
-/// Digits only: `parse` would take a sign.
+/// Parses digits only, because `parse` would accept a sign.
 fn number(text: &str) -> Option<u64> {
     (!text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())).then(|| text.parse().ok())?
 }

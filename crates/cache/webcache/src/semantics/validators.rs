@@ -8,14 +8,13 @@ use hyper::header::{
     HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, LAST_MODIFIED, TRAILER, TRANSFER_ENCODING,
 };
 
-/// RFC 9110 section 8.8.2.2: from this long after the last change on, the date of it tells contents apart.
+/// RFC 9110 section 8.8.2.2: time after the last change from which its date is a strong validator.
 const STRONG_DATE_SECONDS: u64 = 60;
-/// What a 304 does not change in the stored response: it describes the content that is here (RFC 9111 section
-/// 3.2).
+/// Fields that a 304 does not update, because they describe the stored content (RFC 9111 section 3.2).
 const OF_THE_CONTENT: [HeaderName; 6] =
     [CONTENT_LENGTH, CONTENT_ENCODING, CONTENT_TYPE, CONTENT_RANGE, TRANSFER_ENCODING, TRAILER];
 
-/// What names a content exactly, so that parts of it may be put together.
+/// A validator that identifies the content exactly, so that parts may be joined.
 #[must_use]
 pub fn strong_validator(response: &HeaderMap) -> Option<HeaderValue> {
     if let Some(etag) = response.get(ETAG) {
@@ -29,7 +28,7 @@ fn is_strong(etag: &[u8]) -> bool {
     etag.len() >= 2 && etag.starts_with(b"\"") && etag.ends_with(b"\"")
 }
 
-/// Makes a request ask whether the stored response is still good. `false`: there is nothing to ask by.
+/// Makes a request conditional on the stored response. Returns `false` without a validator.
 pub fn make_conditional(request: &mut HeaderMap, stored: &HeaderMap) -> bool {
     remove_conditions(request);
     let etag = stored.get(ETAG).cloned();
@@ -40,14 +39,14 @@ pub fn make_conditional(request: &mut HeaderMap, stored: &HeaderMap) -> bool {
     asks
 }
 
-/// Takes out the conditions that a cache answers by itself.
+/// Removes the conditions that a cache evaluates itself.
 pub fn remove_conditions(request: &mut HeaderMap) {
     for condition in [IF_NONE_MATCH, IF_MODIFIED_SINCE, IF_RANGE] {
         request.remove(condition);
     }
 }
 
-/// Whether the client has what is stored already (RFC 9110 section 13.2.2): 304 is the answer then.
+/// Whether the client already has the stored content (RFC 9110 section 13.2.2), so that 304 is the answer.
 #[must_use]
 pub fn is_not_modified(request: &HeaderMap, stored: &HeaderMap, received: UnixSeconds) -> bool {
     if request.contains_key(IF_NONE_MATCH) {
@@ -63,27 +62,27 @@ pub fn is_not_modified(request: &HeaderMap, stored: &HeaderMap, received: UnixSe
     changed.unwrap_or(received) <= since
 }
 
-/// The weak comparison looks at the opaque tag alone (RFC 9110 section 8.8.3.2).
+/// The opaque tag, for the weak comparison (RFC 9110 section 8.8.3.2).
 fn opaque(etag: &str) -> &str {
     etag.strip_prefix("W/").unwrap_or(etag)
 }
 
-/// Whether a Range counts in spite of an If-Range (RFC 9110 section 13.1.5).
+/// Whether a Range applies despite an If-Range (RFC 9110 section 13.1.5).
 #[must_use]
 pub fn range_applies(request: &HeaderMap, stored: &HeaderMap) -> bool {
     let Some(condition) = request.get(IF_RANGE) else { return true };
     strong_validator(stored).is_some_and(|validator| validator == *condition)
 }
 
-/// Whether `answer` speaks of another content than `stored` (a 206 that is to join what is stored).
+/// Whether `answer` (a 206 to be joined) has the same content as `stored`.
 #[must_use]
 pub fn is_same_content(stored: &HeaderMap, answer: &HeaderMap) -> bool {
     let known = strong_validator(stored);
     known.is_some() && known == strong_validator(answer)
 }
 
-/// Whether a 304 speaks of what is stored (RFC 9111 section 4.3.4): one with another tag, or with another
-/// date where there is no tag, is about something else.
+/// Whether a 304 is about the stored response (RFC 9111 section 4.3.4): it has no other tag, or without a tag
+/// no other date.
 #[must_use]
 pub fn speaks_of(stored: &HeaderMap, not_modified: &HeaderMap) -> bool {
     let tag = |headers: &HeaderMap| Some(opaque(headers.get(ETAG)?.to_str().ok()?).to_owned());
@@ -94,8 +93,8 @@ pub fn speaks_of(stored: &HeaderMap, not_modified: &HeaderMap) -> bool {
     !matches!(changed, (Some(stored), Some(said)) if stored != said)
 }
 
-/// Whether the answer to a HEAD describes what is stored (RFC 9111 section 4.3.5): the same validators, and
-/// the same length if it tells one. Otherwise what is stored is of yesterday.
+/// Whether the answer to a HEAD matches the stored response (RFC 9111 section 4.3.5): the same validators,
+/// and the same length if given. Otherwise the stored response is outdated.
 #[must_use]
 pub fn describes(stored: &HeaderMap, length: Option<u64>, answer: &HeaderMap) -> bool {
     let agrees = |name: &HeaderName| answer.get(name).is_none_or(|said| stored.get(name) == Some(said));
@@ -106,7 +105,7 @@ pub fn describes(stored: &HeaderMap, length: Option<u64>, answer: &HeaderMap) ->
 
 /// Updates a stored head from a 304, or from the answer to a HEAD (RFC 9111 section 3.2).
 pub fn freshen(stored: &mut HeaderMap, not_modified: &HeaderMap) {
-    // They told the age of the answer that is renewed.
+    // They gave the age of the renewed answer.
     stored.remove(AGE);
     stored.remove(DATE);
     for name in not_modified.keys().filter(|name| !OF_THE_CONTENT.contains(name)) {

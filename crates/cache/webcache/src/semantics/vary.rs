@@ -1,21 +1,22 @@
-//! Which requests a stored response answers beside its URL's: RFC 9111 section 4.1.
+//! The requests that a stored response answers, beside its URL: RFC 9111 section 4.1.
 
 use super::directives::members;
 use hyper::header::{HeaderMap, HeaderName, VARY};
 
-/// More nominated fields than this are as good as `*`.
+/// The most nominated fields; more count as `*`.
 const MOST_FIELDS: usize = 16;
 
-/// The nominated fields and the values that the request had in them, by name.
+/// The nominated fields with the request's values, by name.
 pub type Nominated = Vec<(HeaderName, String)>;
 
-/// What the response's Vary nominates, with the request's values; `None`: it answers no other request.
+/// The fields that the response's Vary nominates, with the request's values; `None` if it answers no other
+/// request.
 #[must_use]
 pub fn nominated(request: &HeaderMap, response: &HeaderMap) -> Option<Nominated> {
     let mut nominated = Nominated::new();
     for value in response.get_all(VARY) {
         for name in members(value.to_str().ok()?).map(str::trim).filter(|name| !name.is_empty()) {
-            // `*` is no name either
+            // `*` is not a valid name either.
             let name: HeaderName = name.parse().ok().filter(|_| name != "*")?;
             if nominated.iter().any(|(known, _)| *known == name) {
                 continue;
@@ -34,7 +35,7 @@ pub fn matches(nominated: &Nominated, request: &HeaderMap) -> bool {
     nominated.iter().all(|(name, value)| value_of(request, name) == *value)
 }
 
-/// The field's lines as one list, whitespace around commas aside.
+/// The field's lines as one list, without whitespace around commas.
 fn value_of(headers: &HeaderMap, name: &HeaderName) -> String {
     let lines = headers.get_all(name).iter().map(|line| String::from_utf8_lossy(line.as_bytes()));
     let members: Vec<String> = lines

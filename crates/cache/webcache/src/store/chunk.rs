@@ -1,12 +1,12 @@
-//! Content is kept in chunks under their own hashes: equal bytes under different URLs are kept once, and what
-//! the disk returns is what was given to it, or nothing.
+//! Content is stored in chunks by hash. Equal bytes of different URLs are stored once. The disk returns the
+//! original bytes or nothing.
 
 use blake2::digest::consts::U32;
 use blake2::{Blake2b, Digest};
 use std::fmt;
 
-/// Octets of a full chunk; the last one of a content is shorter. Large enough that a file for each is no
-/// waste, small enough that a range costs little more than itself.
+/// Octets of a full chunk; the last one of a content is shorter. It is large enough for a file of its own,
+/// and small enough that a range costs little extra.
 pub const CHUNK_BYTES: usize = 256 << 10;
 
 /// BLAKE2b of a chunk's bytes.
@@ -14,13 +14,13 @@ pub const CHUNK_BYTES: usize = 256 << 10;
 pub struct ChunkId(pub [u8; 32]);
 
 impl ChunkId {
-    /// Of these bytes.
+    /// The hash of these bytes.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
         ChunkId(Blake2b::<U32>::digest(bytes).into())
     }
 
-    /// From hexadecimal, as [`fmt::Display`] writes it.
+    /// Parses hexadecimal, as written by [`fmt::Display`].
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let mut id = [0; 32];
@@ -46,7 +46,7 @@ impl fmt::Debug for ChunkId {
     }
 }
 
-/// The chunk that a byte of a content is in.
+/// The chunk of a content's byte.
 #[must_use]
 pub fn number_of(byte: u64) -> usize {
     usize::try_from(byte / CHUNK_BYTES as u64).unwrap_or(usize::MAX)
@@ -58,7 +58,7 @@ pub fn start_of(number: usize) -> u64 {
     number as u64 * CHUNK_BYTES as u64
 }
 
-/// How many chunks a content of this length has.
+/// Number of chunks of a content of this length.
 #[must_use]
 pub fn count_of(length: u64) -> usize {
     number_of(length.div_ceil(CHUNK_BYTES as u64).saturating_mul(CHUNK_BYTES as u64))

@@ -1,4 +1,4 @@
-//! The directory of a cache: one file a chunk, named by its hash, and the journal beside them.
+//! The directory of a cache: one file for each chunk, named by its hash, and the journal.
 
 use super::chunk::ChunkId;
 use super::journal::{Journal, Record, Unusable};
@@ -8,24 +8,24 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What a file takes on disk is a multiple of this.
+/// Unit of a file's size on disk.
 const BLOCK_BYTES: u64 = 4096;
 
-/// Why a directory cannot be used; a sentence with the mend.
+/// Reason why a directory cannot be used; a sentence with a remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum NoDirectory {
-    /// Another process has it.
+    /// Another process uses it.
     #[error("{0} is in use by another cache; stop it or choose another directory")]
     InUse(PathBuf),
-    /// It is not this version's.
+    /// It belongs to another version.
     #[error("{0}")]
     Index(Unusable),
     /// The system refused.
     #[error("cannot use {path}: {source}; choose a directory that may be written")]
     System {
-        /// What was to be used.
+        /// The path in question.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
@@ -37,9 +37,8 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// Opens or makes the directory at `path`, tells `each` record of its index, and lists the chunks that
-    /// are there. How long their files are is not asked: that takes longer than all the rest, and what is
-    /// read is checked whole.
+    /// Opens or creates the directory at `path`, passes each record of its index to `each`, and lists its
+    /// chunks. The files' lengths are not read: that would take longest, and every read chunk is checked.
     pub fn open(
         path: &Path,
         each: impl FnMut(Record),
@@ -76,13 +75,13 @@ impl Directory {
         self.chunks.join(name.get(..2).unwrap_or_default()).join(name)
     }
 
-    /// Writes a chunk. What a failure leaves is deleted.
+    /// Writes a chunk. After a failure, the partial file is deleted.
     pub fn write(&self, id: &ChunkId, bytes: &[u8]) -> io::Result<()> {
         let path = self.path_of(id);
         fs::write(&path, bytes).inspect_err(|_| drop(fs::remove_file(&path)))
     }
 
-    /// Reads a chunk; `None`: it is not there, or not what was written, and gone now.
+    /// Reads a chunk; `None` if it is absent, or damaged and now deleted.
     #[must_use]
     pub fn read(&self, id: &ChunkId) -> Option<Vec<u8>> {
         let bytes = fs::read(self.path_of(id)).ok()?;
@@ -100,7 +99,7 @@ impl Directory {
     }
 }
 
-/// What a file of this length takes on disk.
+/// Size on disk of a file of this length.
 #[must_use]
 pub fn on_disk(length: u64) -> u64 {
     length.div_ceil(BLOCK_BYTES) * BLOCK_BYTES

@@ -1,27 +1,27 @@
-//! Which content goes when there is no more room: LRU, or S3-FIFO, which one scan of things never asked for
-//! again does not empty (Yang et al., "FIFO queues are all you need for cache eviction", SOSP 2023).
+//! Order of eviction: LRU, or S3-FIFO, which resists a scan of content that is never requested again (Yang et
+//! al., "FIFO queues are all you need for cache eviction", SOSP 2023).
 
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::hash::Hash;
 
-/// The part of all cost that the small queue holds: one in so many.
+/// Share of the total cost in the small queue: one part in this many.
 const SMALL_PART: u64 = 10;
-/// How often it was asked for is counted up to this.
+/// The highest request count.
 const MOST_COUNTED: u8 = 3;
 
-/// The order in which content goes.
+/// Order of eviction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Policy {
-    /// What was asked for longest ago.
+    /// The least recently requested content first.
     Lru,
-    /// What was asked for only once goes early.
+    /// Content requested only once early.
     #[default]
     S3Fifo,
 }
 
-/// Members with a cost each, and the order in which they go.
+/// Members with costs, and their order of eviction.
 pub struct Eviction<K> {
     order: Order<K>,
     members: HashMap<K, Member>,
@@ -30,7 +30,7 @@ pub struct Eviction<K> {
 
 struct Member {
     cost: u64,
-    /// LRU: when it was last asked for. S3-FIFO: tells its place in a queue from stale ones.
+    /// LRU: time of the last request. S3-FIFO: identifies its current place in a queue.
     tick: u64,
     asked: u8,
     in_main: bool,
@@ -50,14 +50,14 @@ enum Order<K> {
     },
 }
 
-/// Who left the small queue lately, at most as many as there are members.
+/// Members that recently left the small queue, at most as many as current members.
 struct Ghosts<K> {
     order: VecDeque<K>,
     names: HashSet<K>,
 }
 
 impl<K: Hash + Eq + Clone> Eviction<K> {
-    /// Nobody yet.
+    /// An empty order.
     #[must_use]
     pub fn new(policy: Policy) -> Self {
         let order = match policy {
@@ -73,25 +73,25 @@ impl<K: Hash + Eq + Clone> Eviction<K> {
         Eviction { order, members: HashMap::new(), cost: 0 }
     }
 
-    /// What all members cost.
+    /// Total cost of all members.
     #[must_use]
     pub fn cost(&self) -> u64 {
         self.cost
     }
 
-    /// How many there are.
+    /// Number of members.
     #[must_use]
     pub fn len(&self) -> usize {
         self.members.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no members.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
     }
 
-    /// Adds a member, or gives one another cost.
+    /// Adds a member, or changes its cost.
     pub fn insert(&mut self, key: K, cost: u64) {
         if let Some(member) = self.members.get_mut(&key) {
             self.cost = self.cost - member.cost + cost;
@@ -110,7 +110,7 @@ impl<K: Hash + Eq + Clone> Eviction<K> {
             }
             Order::S3Fifo { next, small, main, small_cost, gone } => {
                 *next += 1;
-                // Whoever comes back soon after leaving was worth keeping.
+                // A member that returns soon after leaving was worth keeping.
                 let returns = gone.names.remove(&key);
                 if returns {
                     main.push_back((key.clone(), *next));
@@ -124,7 +124,7 @@ impl<K: Hash + Eq + Clone> Eviction<K> {
         self.members.insert(key, Member { cost, tick, asked: 0, in_main });
     }
 
-    /// Notes that a member was asked for.
+    /// Notes a request for a member.
     pub fn touch(&mut self, key: &K) {
         let Some(member) = self.members.get_mut(key) else { return };
         match &mut self.order {
@@ -138,13 +138,13 @@ impl<K: Hash + Eq + Clone> Eviction<K> {
         }
     }
 
-    /// Takes a member out.
+    /// Removes a member.
     pub fn remove(&mut self, key: &K) {
         let Some(member) = self.members.remove(key) else { return };
         self.cost -= member.cost;
         match &mut self.order {
             Order::Lru { by_tick, .. } => drop(by_tick.remove(&member.tick)),
-            // Its place in the queue is passed over when it is met; only then may it cost time.
+            // Its place in the queue is skipped later, so the removal itself is fast.
             Order::S3Fifo { small, main, small_cost, .. } => {
                 if !member.in_main {
                     *small_cost -= member.cost;
@@ -160,7 +160,7 @@ impl<K: Hash + Eq + Clone> Eviction<K> {
         }
     }
 
-    /// Takes out the member that is to go first; `None`: there is none.
+    /// Removes the first member in the order; `None` if there is none.
     pub fn pop(&mut self) -> Option<K> {
         let key = match &mut self.order {
             Order::Lru { by_tick, .. } => by_tick.first_key_value().map(|(_, key)| key.clone())?,

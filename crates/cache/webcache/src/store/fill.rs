@@ -1,4 +1,4 @@
-//! Writes a content as it comes in, for readers to follow.
+//! Writes an arriving content that readers follow.
 
 use super::Store;
 use super::chunk::{CHUNK_BYTES, length_of, number_of, start_of};
@@ -7,34 +7,33 @@ use bytes::{Buf, Bytes};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Fills a part of a content, in order. Dropped, it gives up, and readers know.
+/// Fills a part of a content, in order. Dropping it ends the fill, and readers are notified.
 pub struct Fill {
     store: Arc<Store>,
     object: Arc<Object>,
     id: u64,
     at: u64,
     end: Option<u64>,
-    /// What comes before this is discarded: the part began in the middle of a chunk whose beginning is not
-    /// here.
+    /// Bytes before this are discarded: the part began in the middle of a chunk whose beginning is missing.
     usable_from: u64,
 }
 
-/// Why a fill ended before its end.
+/// Reason why a fill ended early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Broken {
-    /// The sender stopped early.
+    /// The sender sent too few bytes.
     #[error("the content ended before its declared length")]
     Short,
-    /// The sender did not stop.
+    /// The sender sent too many bytes.
     #[error("the content is longer than declared")]
     Long,
-    /// Nobody reads what cannot be kept.
-    #[error("nobody is left to read it")]
+    /// The content cannot be kept and has no readers.
+    #[error("no reader is left")]
     Unwanted,
 }
 
 impl Fill {
-    /// Begins to fill `range`; an end that is not known is `None`.
+    /// Begins to fill `range`; an unknown end is `None`.
     #[must_use]
     pub fn begin(store: Arc<Store>, object: Arc<Object>, start: u64, end: Option<u64>) -> Self {
         let (id, usable_from) = {
@@ -49,19 +48,19 @@ impl Fill {
         Fill { store, object, id, at: start, end, usable_from }
     }
 
-    /// Where the next byte goes.
+    /// Position of the next byte.
     #[must_use]
     pub fn at(&self) -> u64 {
         self.at
     }
 
-    /// What is filled.
+    /// The filled object.
     #[must_use]
     pub fn object(&self) -> &Arc<Object> {
         &self.object
     }
 
-    /// How many read it.
+    /// Number of its readers.
     #[must_use]
     pub fn readers(&self) -> usize {
         self.object.content().readers
@@ -88,7 +87,7 @@ impl Fill {
         Ok(())
     }
 
-    /// Ends the part where it was to end, or ends the content where that was not known.
+    /// Ends the part at its declared end, or sets the content's end if it was unknown.
     pub async fn finish(mut self) -> Result<(), Broken> {
         match self.end {
             Some(end) if self.at < end => Err(Broken::Short),
@@ -116,11 +115,11 @@ impl Fill {
         }
     }
 
-    /// Adds to a chunk; returns it when it is full.
+    /// Adds bytes to a chunk. Returns the chunk when it is full.
     fn add(&mut self, number: usize, offset: usize, bytes: &[u8]) -> Option<Bytes> {
         let mut content = self.object.content();
         let whole = content.length.map_or(CHUNK_BYTES, |length| length_of(number, length));
-        // Exactly what comes, where that is known: room to spare would be kept with it.
+        // The exact length if known, because spare capacity would stay allocated.
         let expected = if content.length.is_some() { whole } else { bytes.len() };
         if let Some((_, fill)) = content.fills.iter_mut().find(|(id, _)| *id == self.id) {
             fill.start = number;
@@ -130,7 +129,7 @@ impl Fill {
             *slot = Slot::Filling(Vec::with_capacity(expected));
         }
         let Slot::Filling(begun) = slot else { return None };
-        // What stood before these bytes is gone meanwhile: they join nothing.
+        // The bytes before these were dropped meanwhile, so they join nothing.
         if begun.len() < offset {
             return None;
         }
@@ -141,12 +140,12 @@ impl Fill {
             return None;
         }
         let full = Bytes::from(std::mem::take(begun).into_boxed_slice());
-        // Readers go on with it while it is being kept.
+        // Readers continue with it while it is being stored.
         *slot = Slot::Loose(full.clone());
         Some(full)
     }
 
-    /// Gives a full chunk to the store, or leaves it to the readers if the store does not take it.
+    /// Passes a full chunk to the store, or leaves it to the readers if the store refuses it.
     async fn settle(&mut self, number: usize, chunk: Bytes) -> Result<(), Broken> {
         if self.store.keep(&self.object, number, chunk.clone()).await {
             self.object.changed.notify_waiters();
@@ -157,8 +156,7 @@ impl Fill {
             if let Some(slot) = content.slots.get_mut(number).filter(|slot| !matches!(slot, Slot::Held(..))) {
                 *slot = Slot::Loose(chunk);
             }
-            // Those before were dropped when their turn came; a content that was just given up leaves a few
-            // more.
+            // Earlier chunks were dropped in turn; a content that was just abandoned has a few more.
             if let Some(oldest) = number.checked_sub(LOOSE_CHUNKS) {
                 for slot in
                     content.slots.iter_mut().take(oldest + 1).skip(oldest.saturating_sub(2 * LOOSE_CHUNKS))
@@ -173,7 +171,7 @@ impl Fill {
         self.wait_for_readers(number).await
     }
 
-    /// Stays no farther before the first reader than what is not kept can bridge.
+    /// Waits so that the fill is not farther ahead of the first reader than the loose chunks reach.
     async fn wait_for_readers(&self, number: usize) -> Result<(), Broken> {
         loop {
             let mut changed = std::pin::pin!(self.object.changed.notified());
@@ -191,14 +189,14 @@ impl Fill {
         }
     }
 
-    /// The bytes that it was to bring and did not.
+    /// The missing bytes of the fill.
     #[must_use]
     pub fn left(&self) -> Range<u64> {
         self.at..self.end.unwrap_or(u64::MAX)
     }
 }
 
-/// Where bytes that come from `start` on first join what is there.
+/// The first position from `start` on at which bytes join the present ones.
 fn first_usable(content: &Content, start: u64) -> u64 {
     let (number, offset) = (number_of(start), (start % CHUNK_BYTES as u64) as usize);
     let begun = match content.slots.get(number) {
@@ -214,7 +212,7 @@ impl Drop for Fill {
             let mut content = self.object.content();
             content.fills.retain(|(id, _)| *id != self.id);
             if content.fills.is_empty() {
-                // for most contents there is never another one
+                // Most contents have no further fill.
                 content.fills = Vec::new();
             }
         }

@@ -1,13 +1,12 @@
-//! The index on disk: a file of records, appended as things happen, written anew when most of it is history.
+//! The index on disk: a file of records, appended at each event, and rewritten when most of it is history.
 //!
 //! ```text
 //!  "overheard cache 1\n"                             the form's version
 //!  length u32 │ check [u8; 8] │ record …             each record; check is BLAKE2b of it
 //! ```
 //!
-//! A record that a crash cut short, or that the disk changed, fails its check: reading ends there and what
-//! follows is forgotten. Forgetting is harmless; the chunks that nothing names any more are deleted at the
-//! next start.
+//! A record that was truncated by a crash, or changed by the disk, fails its check. Reading ends there, and
+//! the rest is dropped. That is harmless: the next start deletes chunks without references.
 
 use super::chunk::ChunkId;
 use crate::semantics::freshness::Freshness;
@@ -20,17 +19,17 @@ use std::path::{Path, PathBuf};
 
 const VERSION: &[u8] = b"overheard cache 1\n";
 const HEADER_BYTES: usize = 4 + 8;
-/// No record is longer. A head that would be is not noted: what it is of is forgotten at the end.
+/// The longest record. A longer head is not written, so its response is lost at the end.
 const LONGEST_BYTES: usize = 1 << 20;
 
-/// What happened.
+/// An event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Record {
     /// A response is stored.
     Object(Stored),
     /// A chunk of it is.
     Chunk {
-        /// Whose.
+        /// The object's number.
         object: u64,
         /// Its number.
         number: u32,
@@ -39,34 +38,34 @@ pub enum Record {
         /// Its content.
         id: ChunkId,
     },
-    /// Its length is known at last.
+    /// Its length is now known.
     Length {
-        /// Whose.
+        /// The object's number.
         object: u64,
         /// In octets.
         length: u64,
     },
-    /// It is stored no more.
+    /// It is no longer stored.
     Removed {
-        /// Which.
+        /// The object's number.
         object: u64,
     },
 }
 
-/// A stored response but for its content.
+/// A stored response without its content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stored {
-    /// Its number; a second record of the same number renews the head.
+    /// Its number. A second record with the same number renews the head.
     pub object: u64,
     /// Its URI.
     pub key: String,
-    /// What its Vary nominated.
+    /// The fields that its Vary nominated.
     pub nominated: Vec<(String, String)>,
     /// Its status.
     pub status: u16,
-    /// Its fields in order; each octet of a value is a character here.
+    /// Its fields in order. Each octet of a value is one character.
     pub headers: Vec<(String, String)>,
-    /// What it may be used for.
+    /// Its permitted uses.
     pub freshness: Freshness,
     /// Its length in octets, if known.
     pub length: Option<u64>,
@@ -79,10 +78,10 @@ pub struct Journal {
     bytes: u64,
 }
 
-/// Why a journal could not be opened.
+/// Reason why a journal cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum Unusable {
-    /// Another program's, or another version's.
+    /// It belongs to another program or version.
     #[error(
         "{0} is of another version of this program or of something else; empty the directory or choose another"
     )]
@@ -93,7 +92,7 @@ pub enum Unusable {
 }
 
 impl Journal {
-    /// Opens or makes the journal at `path`, and tells `each` record that is whole.
+    /// Opens or creates the journal at `path`, and passes each complete record to `each`.
     pub fn open(path: &Path, mut each: impl FnMut(Record)) -> Result<Self, Unusable> {
         let bytes = match std::fs::read(path) {
             Ok(bytes) => bytes,
@@ -101,7 +100,7 @@ impl Journal {
             Err(error) => return Err(error.into()),
         };
         let mut kept = 0;
-        // A start that was killed in its first write leaves a part of the version; anything else is not ours.
+        // A start killed in its first write leaves a prefix of the version. Any other content is not ours.
         if !VERSION.starts_with(&bytes) {
             let mut rest =
                 bytes.strip_prefix(VERSION).ok_or_else(|| Unusable::OtherVersion(path.to_owned()))?;
@@ -134,7 +133,7 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// The system's. A record that was cut short is taken back, so that what follows stays readable.
+    /// The system's error. A truncated record is removed, so that later ones stay readable.
     pub fn append(&mut self, record: &Record) -> io::Result<()> {
         let Some(bytes) = framed(record) else { return Ok(()) };
         match self.file.write_all(&bytes) {
@@ -150,7 +149,7 @@ impl Journal {
         }
     }
 
-    /// Replaces the file by one with these records alone.
+    /// Replaces the file by one with only these records.
     pub fn rewrite(&mut self, records: impl Iterator<Item = Record>) -> io::Result<()> {
         let fresh = self.path.with_extension("new");
         let mut writer = io::BufWriter::new(File::create(&fresh)?);
@@ -172,7 +171,7 @@ fn check_of(record: &[u8]) -> [u8; 8] {
     Blake2b::<U8>::digest(record).into()
 }
 
-/// `None`: it is too long to be read again.
+/// A record with its frame; `None` if it is too long to be read again.
 fn framed(record: &Record) -> Option<Vec<u8>> {
     let mut out = vec![0; HEADER_BYTES];
     emit(record, &mut out);
@@ -184,7 +183,7 @@ fn framed(record: &Record) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// The first record and how long it is with its frame; `None`: there is no whole one.
+/// The first record and its length with frame; `None` if it is incomplete.
 pub fn next(bytes: &[u8]) -> Option<(Record, usize)> {
     let (length, rest) = bytes.split_first_chunk::<4>()?;
     let (check, rest) = rest.split_first_chunk::<8>()?;
@@ -197,12 +196,12 @@ pub fn next(bytes: &[u8]) -> Option<(Record, usize)> {
     Some((parse(body)?, HEADER_BYTES + length))
 }
 
-/// A record without its frame.
+/// Writes a record without its frame.
 pub fn emit(record: &Record, out: &mut Vec<u8>) {
     match record {
         Record::Object(stored) => {
             out.push(0);
-            // JSON: small, readable when something is wrong, and serde is here anyway.
+            // JSON is small, readable in case of trouble, and serde is already a dependency.
             out.extend_from_slice(&serde_json::to_vec(stored).unwrap_or_default());
         }
         Record::Chunk { object, number, length, id } => {
@@ -224,7 +223,7 @@ pub fn emit(record: &Record, out: &mut Vec<u8>) {
     }
 }
 
-/// The reverse of [`emit`]; `None`: not a record.
+/// The inverse of [`emit`]; `None` if it is not a record.
 #[must_use]
 pub fn parse(bytes: &[u8]) -> Option<Record> {
     let (kind, rest) = bytes.split_first()?;

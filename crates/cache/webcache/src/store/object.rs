@@ -1,4 +1,4 @@
-//! A stored response: its head, and its content in chunks, some of which may be absent or just coming in.
+//! A stored response: its head, and its content in chunks, of which some may be absent or arriving.
 
 use super::chunk::{CHUNK_BYTES, ChunkId, count_of, number_of, start_of};
 use crate::semantics::freshness::Freshness;
@@ -12,26 +12,26 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use tokio::sync::Notify;
 
-/// Chunks of a content that is not kept, which wait for readers.
+/// The most chunks of a content that is not kept, while they wait for readers.
 pub const LOOSE_CHUNKS: usize = 16;
-/// A reader waits for a fill that is at most so many chunks behind; farther ahead it has the bytes fetched
+/// The largest distance, in chunks, at which a reader waits for a fill. Farther ahead it requests the bytes
 /// itself.
 const PATIENCE_CHUNKS: usize = 16;
 
-/// Status, fields, and what they allow.
+/// Status, fields, and permitted uses.
 #[derive(Debug, Clone)]
 pub struct Head {
     /// The status.
     pub status: StatusCode,
-    /// The fields, without those of one connection.
+    /// The end-to-end fields.
     pub headers: HeaderMap,
-    /// What it may be used for.
+    /// Its permitted uses.
     pub freshness: Freshness,
 }
 
 impl Head {
-    /// The same in as little memory as it takes: fields that were received are slices of the buffer that they
-    /// came in, and would keep all of it.
+    /// The same head in minimal memory. Received fields are slices of their receive buffer and would keep all
+    /// of it.
     fn compact(self) -> Self {
         let lengths = self.headers.values().map(HeaderValue::len);
         let mut octets = BytesMut::with_capacity(lengths.sum());
@@ -40,7 +40,7 @@ impl Head {
         let mut headers = HeaderMap::with_capacity(self.headers.keys_len());
         for (name, value) in &self.headers {
             let own = octets.split_to(value.len());
-            // what was a value is one
+            // The bytes were a valid value before.
             let own = HeaderValue::from_maybe_shared(own).unwrap_or_else(|_| value.clone());
             headers.append(name, own);
         }
@@ -54,54 +54,54 @@ pub struct Object {
     pub id: u64,
     /// Its URI.
     pub key: Key,
-    /// What its Vary nominated.
+    /// The fields that its Vary nominated.
     pub nominated: Nominated,
     head: RwLock<Arc<Head>>,
     content: Mutex<Content>,
-    /// Rings whenever the content changes.
+    /// Notifies of every change of the content.
     pub(super) changed: Notify,
-    /// Held by the one reader that has missing bytes fetched.
+    /// Held by the reader that requests missing bytes.
     pub mending: tokio::sync::Mutex<()>,
-    /// Whether a client of this router asked for it, and not only a neighbour.
+    /// Whether a client of this router requested it, and not only a neighbour.
     pub wanted_here: AtomicBool,
 }
 
 pub(super) enum Slot {
     Absent,
-    /// Coming in; what is there so far.
+    /// Arriving; the bytes so far.
     Filling(Vec<u8>),
     Held(ChunkId, u32),
-    /// There, but not kept.
+    /// Present, but not kept.
     Loose(Bytes),
 }
 
 /// The content of an [`Object`].
 pub struct Content {
     pub(super) length: Option<u64>,
-    /// As many as there were chunks so far: a length is declared easily.
+    /// One slot for each chunk so far. A declared length alone allocates nothing.
     pub(super) slots: Vec<Slot>,
-    /// Whether the store keeps it; what it does not keep is dropped behind its readers.
+    /// Whether the store keeps it. Otherwise chunks are dropped behind the readers.
     pub(super) kept: bool,
-    /// What is being fetched, in chunks; an end that is not known is the greatest number.
+    /// The running fills, in chunks; an unknown end is the greatest number.
     pub(super) fills: Vec<(u64, Range<usize>)>,
     pub(super) next_fill: u64,
-    /// Whether whoever sends it serves no ranges: readers wait for the fill, however far it is behind.
+    /// Whether its sender serves no ranges, so that readers wait for the fill at any distance.
     pub(super) in_order: bool,
-    /// Octets that the store keeps of it.
+    /// Octets of it that the store keeps.
     pub(super) held_bytes: u64,
-    /// The byte that the reader farthest on is at.
+    /// Position of the most advanced reader.
     pub(super) furthest: u64,
     pub(super) readers: usize,
 }
 
-/// What is at a place of a content.
+/// State of a content's position.
 pub(super) enum Place {
     Bytes(Bytes),
     /// In the store under this name, from this octet of the chunk on.
     Chunk(ChunkId, usize),
-    /// Somebody is fetching it.
+    /// A fill will bring it.
     Wait,
-    /// Nobody is; up to this byte.
+    /// No fill will bring it, up to this byte.
     Missing(u64),
     End,
 }
@@ -151,13 +151,13 @@ impl Object {
         self.content().length
     }
 
-    /// Whether all of it is here.
+    /// Whether it is complete.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.content().is_whole()
     }
 
-    /// Whether all of it is here or coming in.
+    /// Whether it is complete or arriving.
     #[must_use]
     pub fn is_coming(&self) -> bool {
         let content = self.content();
@@ -169,13 +169,13 @@ impl Object {
         }
     }
 
-    /// Notes that whoever sends it serves no ranges.
+    /// Notes that its sender serves no ranges.
     pub fn comes_in_order(&self) {
         self.content().in_order = true;
     }
 
-    /// Waits until its length is known, or nobody is finding it out, or it is not kept: whoever brings it may
-    /// then wait for readers.
+    /// Waits until its length is known, no fill will find it, or it is not kept. In the last case the fill
+    /// may wait for readers.
     pub async fn settled(&self) {
         loop {
             let mut changed = std::pin::pin!(self.changed.notified());
@@ -190,12 +190,12 @@ impl Object {
         }
     }
 
-    /// Notes how long it is, as a part of it told. `false`: another length is known.
+    /// Notes its length from a part. Returns `false` if another length is known.
     pub fn learn_length(&self, length: u64) -> bool {
         *self.content().length.get_or_insert(length) == length
     }
 
-    /// Where bytes that join what is here have to begin, so that the byte at `at` comes.
+    /// The start of bytes that join the present ones and include the byte at `at`.
     #[must_use]
     pub fn joins_at(&self, at: u64) -> u64 {
         let content = self.content();
@@ -206,12 +206,12 @@ impl Object {
         }
     }
 
-    /// Notes that a client of this router wanted it; whether one had before.
+    /// Notes a client's request at this router. Returns whether there was one before.
     pub fn want_here(&self) -> bool {
         self.wanted_here.swap(true, Ordering::Relaxed)
     }
 
-    /// The only chunk of a small content, where it is kept whole.
+    /// The only chunk of a small content that is kept complete.
     pub(super) fn only_chunk(&self) -> Option<ChunkId> {
         let content = self.content();
         match content.slots.as_slice() {
@@ -227,10 +227,10 @@ impl Content {
             && self.slots.iter().all(|slot| matches!(slot, Slot::Held(..)))
     }
 
-    /// The slot of a chunk, made if need be.
+    /// The slot of a chunk, created if needed.
     pub(super) fn slot(&mut self, number: usize) -> &mut Slot {
         if self.slots.is_empty() {
-            // most contents have one chunk
+            // Most contents have one chunk.
             self.slots.reserve_exact(number + 1);
         }
         while self.slots.len() <= number {
@@ -239,7 +239,7 @@ impl Content {
         &mut self.slots[number]
     }
 
-    /// What is at byte `at`, no farther than `end`.
+    /// The state of byte `at`, at most up to `end`.
     pub(super) fn place(&self, at: u64, end: Option<u64>) -> Place {
         let end = end.or(self.length);
         if end.is_some_and(|end| at >= end) {

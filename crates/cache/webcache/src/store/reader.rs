@@ -1,4 +1,4 @@
-//! Reads a stored content in order, while it may still be coming in.
+//! Reads a stored content in order, possibly while it arrives.
 
 use super::Store;
 use super::chunk::CHUNK_BYTES;
@@ -7,7 +7,7 @@ use bytes::Bytes;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Reads the bytes from one place of a content to another.
+/// Reads a range of a content.
 pub struct Reader {
     store: Arc<Store>,
     object: Arc<Object>,
@@ -15,18 +15,18 @@ pub struct Reader {
     end: Option<u64>,
 }
 
-/// What comes next.
+/// The next result of a reader.
 pub enum Next {
     /// Bytes.
     Bytes(Bytes),
-    /// Nothing; all was read.
+    /// The end of the range.
     End,
-    /// These bytes, which nobody is fetching; an end that is not known is the greatest number.
+    /// These bytes are missing and no fill will bring them; an unknown end is the greatest number.
     Missing(Range<u64>),
 }
 
 impl Reader {
-    /// Of `range`, or from the start to the end.
+    /// A reader of `range`, or of the whole content.
     #[must_use]
     pub fn new(store: Arc<Store>, object: Arc<Object>, range: Option<Range<u64>>) -> Self {
         object.content().readers += 1;
@@ -34,25 +34,25 @@ impl Reader {
         Reader { store, object, at, end }
     }
 
-    /// What is read.
+    /// The object.
     #[must_use]
     pub fn object(&self) -> &Arc<Object> {
         &self.object
     }
 
-    /// Where it is.
+    /// Its position.
     #[must_use]
     pub fn at(&self) -> u64 {
         self.at
     }
 
-    /// Whether more is known to follow.
+    /// Whether more bytes are known to follow.
     #[must_use]
     pub fn has_more(&self) -> bool {
         self.end.or_else(|| self.object.length()).is_some_and(|end| self.at < end)
     }
 
-    /// Waits for what comes next.
+    /// Waits for the next result.
     pub async fn next(&mut self) -> Next {
         loop {
             let object = self.object.clone();
@@ -87,7 +87,7 @@ impl Reader {
         content.furthest = content.furthest.max(self.at);
         if !content.kept {
             drop(content);
-            // the fill may wait for its readers
+            // The fill may wait for its readers.
             self.object.changed.notify_waiters();
         }
         bytes.slice(..usize::try_from(length).unwrap_or(0))
@@ -102,7 +102,7 @@ impl Drop for Reader {
 }
 
 impl Store {
-    /// Notes that a chunk of an object is gone.
+    /// Notes that an object's chunk is gone.
     fn lose(&self, object: &Arc<Object>, lost: super::chunk::ChunkId) {
         let mut content = object.content();
         let mut gone = 0;

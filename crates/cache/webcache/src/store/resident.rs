@@ -1,27 +1,27 @@
-//! Chunks in memory. Where a disk has them too, some leave memory for others; where memory is all, they go
-//! with the responses that they belong to, and only what they take is counted.
+//! Chunks in memory. With a disk, chunks are evicted from memory. Without one, they stay as long as their
+//! responses, and only their size is counted.
 
 use super::chunk::ChunkId;
 use super::eviction::{Eviction, Policy};
 
-/// What is in memory.
+/// The chunks in memory.
 pub struct Resident {
     bytes: u64,
     order: Option<Eviction<ChunkId>>,
 }
 
 impl Resident {
-    /// Nothing yet; in the order of `policy` where chunks may leave.
+    /// No chunks; `policy` is the order of eviction with a disk.
     pub fn new(policy: Option<Policy>) -> Self {
         Resident { bytes: 0, order: policy.map(Eviction::new) }
     }
 
-    /// In octets.
+    /// Their size in octets.
     pub fn bytes(&self) -> u64 {
         self.order.as_ref().map_or(self.bytes, Eviction::cost)
     }
 
-    /// A chunk comes.
+    /// Adds a chunk.
     pub fn insert(&mut self, id: ChunkId, length: u32) {
         match &mut self.order {
             Some(order) => order.insert(id, u64::from(length)),
@@ -29,14 +29,14 @@ impl Resident {
         }
     }
 
-    /// A chunk is asked for.
+    /// Notes a request for a chunk.
     pub fn touch(&mut self, id: &ChunkId) {
         if let Some(order) = &mut self.order {
             order.touch(id);
         }
     }
 
-    /// A chunk is kept no more; where chunks may leave, it may have left before.
+    /// Removes a chunk. With a disk, it may be evicted already.
     pub fn remove(&mut self, id: &ChunkId, length: u32) {
         match &mut self.order {
             Some(order) => order.remove(id),
@@ -44,7 +44,7 @@ impl Resident {
         }
     }
 
-    /// The chunk that is to leave first.
+    /// Evicts the first chunk in the order.
     pub fn pop(&mut self) -> Option<ChunkId> {
         self.order.as_mut()?.pop()
     }

@@ -1,4 +1,4 @@
-//! What a directory held when the process that wrote it ended, however it ended.
+//! Restores the contents of a directory after any end of the process that wrote it.
 
 use super::chunk::{ChunkId, count_of, length_of};
 use super::disk::{Directory, NoDirectory, on_disk};
@@ -18,7 +18,7 @@ struct Found {
     chunks: BTreeMap<u32, (ChunkId, u32)>,
 }
 
-/// Reads the directory at `path` into an empty `state`. Chunks that nothing names are deleted.
+/// Reads the directory at `path` into an empty `state`. Chunks without references are deleted.
 pub(super) fn restore(path: &Path, limits: &Limits, state: &mut State) -> Result<Directory, NoDirectory> {
     let mut found: BTreeMap<u64, Found> = BTreeMap::new();
     let (mut read, mut last) = (0_usize, 0);
@@ -60,9 +60,9 @@ pub(super) fn restore(path: &Path, limits: &Limits, state: &mut State) -> Result
     }
     state.journal_floor = journal.bytes();
     state.journal = Some(journal);
-    // What is not used now must not come back when its chunks do.
+    // An unused object must not return when its chunks do.
     gone.into_iter().for_each(|object| state.note(&Record::Removed { object }));
-    // Writing it anew takes as long as reading it: only where most of it is history.
+    // A rewrite takes as long as a read, so it is done only if most of the index is history.
     if read > 2 * live
         && let Err(error) = state.forget_history()
     {
@@ -71,7 +71,7 @@ pub(super) fn restore(path: &Path, limits: &Limits, state: &mut State) -> Result
     Ok(directory)
 }
 
-/// `None`: what is left of it cannot be used.
+/// The restored object; `None` if the remainder is unusable.
 fn revive(found: Found, limits: &Limits, files: &HashSet<ChunkId>) -> Option<Arc<Object>> {
     let stored = found.stored;
     let length = stored.length.filter(|length| *length <= limits.object_bytes)?;
@@ -97,12 +97,12 @@ fn revive(found: Found, limits: &Limits, files: &HashSet<ChunkId>) -> Option<Arc
         }
         content.slots.iter().filter(|slot| matches!(slot, Slot::Held(..))).count()
     };
-    // Parts can only be joined by what names their content.
+    // Parts are joined only by a validator that identifies their content.
     (held == count_of(length) || held > 0 && resumable).then(|| Arc::new(object))
 }
 
-/// A process that ended between noting a response and forgetting the one before it left both; the later one
-/// counts.
+/// Drops superseded responses. A process that ended between recording a response and removing its predecessor
+/// left both; the later one counts.
 fn drop_superseded(state: &mut State) -> Vec<u64> {
     let mut superseded = Vec::new();
     for variants in state.objects.values_mut() {

@@ -219,7 +219,7 @@ async fn a_directory_outlives_its_process_and_what_the_disk_changed_is_not_serve
 async fn a_disk_that_takes_nothing_lets_content_pass() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(limits(Some((folder.path(), 1 << 30)), 1 << 20)).unwrap();
-    // a directory that is gone refuses as a full one does, for root too
+    // A missing directory refuses writes like a full one, even for root.
     std::fs::remove_dir_all(folder.path().join("chunks")).unwrap();
     let bytes = content(9, 1000);
     let mut fill = store.insert(key("a"), Vec::new(), head(None), None, (0, None));
@@ -236,7 +236,7 @@ async fn bytes_whose_beginning_was_lost_meanwhile_join_nothing() {
     let bytes = content(10, 2 * CHUNK_BYTES);
     let length = Some(bytes.len() as u64);
     let object = stored(&store, "a", &bytes, length).await;
-    // A second fill is in the middle of a chunk that is here when that chunk is lost.
+    // A second fill is in the middle of a stored chunk when that chunk is lost.
     let mut fill = Fill::begin(store.clone(), object.clone(), 0, length);
     fill.push(bytes.slice(..1000)).await.unwrap();
     object.content().slots[0] = object::Slot::Absent;
@@ -275,7 +275,7 @@ async fn of_two_responses_that_a_killed_process_left_for_one_request_the_later_o
         stored(&store, "a", &old, None).await;
         stored(&store, "b", &new, None).await;
     }
-    // as if the second had taken the first one's place and the record of that were lost
+    // As if the second one replaced the first one and the record of that were lost.
     let path = folder.path().join("index");
     let mut records = Vec::new();
     drop(Journal::open(&path, |record| records.push(record)).unwrap());

@@ -1,9 +1,9 @@
-//! The tunnel's encoder: one encoder for each direction, a bounded store,
-//! the compact form, and a reference policy.
+//! The tunnel's encoder: one encoder for each direction, with a bounded store, the compact form, and a
+//! reference policy.
 //!
-//! Nothing is lost here. Policies that differ only in what they do about losses are therefore not compared;
-//! those that are give savings for good conditions, and their own price in references forgone. `acked` takes
-//! a packet to be confirmed once a given number of later ones have been sent.
+//! There is no loss here, so policies that differ only in their handling of losses are not distinguished. The
+//! savings are those of good conditions, minus the references that a policy forgoes. `acked` counts a packet
+//! as confirmed after a given number of later ones.
 
 use super::Method;
 use super::literals::Literals;
@@ -19,11 +19,11 @@ use wire::shim::compact::Compact;
 struct OneWay {
     encoder: Encoder,
     sequence: u64,
-    /// Whose the packets were, up to the newest; as many as the encoder may refer to.
+    /// Clients of the packets up to the newest, as far back as the encoder may refer.
     clients: VecDeque<Client>,
 }
 
-/// Redundancy by `re`'s encoder.
+/// Redundancy found by `re`'s encoder.
 pub struct ByteCaching {
     name: String,
     parameters: Parameters,
@@ -36,8 +36,8 @@ pub struct ByteCaching {
 }
 
 impl ByteCaching {
-    /// With these parameters, of which the form is always the compact one. A packet counts as confirmed when
-    /// `packets_in_flight` later ones of its direction have been sent.
+    /// The method with these parameters, in the compact form. A packet counts as confirmed after
+    /// `packets_in_flight` later packets of its direction.
     #[must_use]
     pub fn new(name: &str, parameters: &Parameters, packets_in_flight: u64, zstd_level: i32) -> Self {
         let parameters = Parameters { form: Form::Compact, ..*parameters };
@@ -71,7 +71,7 @@ impl ByteCaching {
         way.encoder.encode(sequence, packet.bytes, packet.inner, &mut self.encoded)
     }
 
-    /// The encoder refers to none further back than this (`re::store`: one sequence for 256 bytes).
+    /// The largest distance of the encoder's references (`re::store`: one sequence for 256 bytes).
     fn reach_packets(&self) -> usize {
         (self.parameters.store_bytes / 256).max(64)
     }
@@ -107,7 +107,7 @@ impl Method for ByteCaching {
                     let same_client = place.is_some_and(|place| clients[place] == packet.client);
                     self.tally.count_origin(packet, same_client, region.length as usize);
                 }
-                // Headers are literals too, and come first: regions lie within the payload.
+                // Headers are literals as well and come first: regions lie within the payload.
                 self.literals.push(reduced.literals.get(packet.inner.payload_offset..).unwrap_or_default());
                 removed_bytes = removed;
                 overhead_bytes = Reduced::FRONT_BYTES + shim_bytes;
@@ -123,7 +123,7 @@ impl Method for ByteCaching {
         self.tally.count(packet, &sent);
     }
 
-    /// The encoder sees a retransmission as it would on a link: policies act on it.
+    /// The encoder also gets retransmissions, as on a link, because policies depend on them.
     fn observe_retransmission(&mut self, packet: &Packet<'_>) {
         self.encode(packet);
     }

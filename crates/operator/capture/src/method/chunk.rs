@@ -1,4 +1,4 @@
-//! Chunks: each payload is cut by its content, and a chunk that was seen before counts with all its bytes.
+//! Chunks: each payload is cut by its content, and a repeated chunk counts with all its bytes.
 
 use super::Method;
 use super::gear::Gear;
@@ -10,18 +10,18 @@ use crate::savings::{SentInstead, Tally};
 /// Parameters of [`Chunk`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChunkParameters {
-    /// The shortest chunk, but for the last of a packet.
+    /// The shortest chunk, except the last one of a packet.
     pub min_bytes: usize,
     /// The longest chunk.
     pub max_bytes: usize,
-    /// Behind the minimum a chunk ends at one byte in 2^this.
+    /// Behind the minimum, a chunk ends at one byte in 2^this.
     pub boundary_bits: u32,
-    /// What is sent in place of a chunk. REfactor's shims take about 6 bytes (REfactor, MobiCom 2011, Table
-    /// 3: .31 found and .27 removed with chunks of 32 to 64 bytes).
+    /// Bytes of a chunk's reference. REfactor's shims take about 6 bytes (REfactor, MobiCom 2011, Table 3:
+    /// .31 found and .27 removed with chunks of 32 to 64 bytes).
     pub reference_bytes: usize,
-    /// The most chunks remembered, counted once more for each further client. One takes up to 50 bytes.
+    /// The most chunks remembered, counted again for each further client. One takes up to 50 bytes.
     pub max_chunks: usize,
-    /// The level of zstd for what is left.
+    /// The level of zstd for the rest.
     pub zstd_level: i32,
 }
 
@@ -38,7 +38,7 @@ impl Default for ChunkParameters {
     }
 }
 
-/// Redundancy by chunks.
+/// Redundancy found by chunks.
 pub struct Chunk {
     parameters: ChunkParameters,
     gear: Gear,
@@ -48,7 +48,7 @@ pub struct Chunk {
 }
 
 impl Chunk {
-    /// With these parameters; nonsensical ones are taken as far as they make sense.
+    /// The method with these parameters; invalid ones are clamped.
     #[must_use]
     pub fn new(parameters: ChunkParameters) -> Self {
         let min_bytes = parameters.min_bytes.max(1);
@@ -85,7 +85,7 @@ impl Method for Chunk {
                 self.tally.count_origin(packet, seen == Seen::BySameClient, chunk.len());
                 removed_bytes += chunk.len();
             }
-            // What is no longer than a reference is redundant, but better sent as it is.
+            // A chunk no longer than a reference is redundant, but sent unchanged.
             if seen == Seen::Never || chunk.len() <= self.parameters.reference_bytes {
                 self.literals.push(chunk);
             } else {

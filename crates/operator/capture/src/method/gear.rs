@@ -1,15 +1,15 @@
 //! Content-defined chunks by a gear hash: one shift and one addition a byte.
 //!
 //! W. Xia et al., "Ddelta: a deduplication-inspired fast delta compression approach", 2014. A chunk ends
-//! where the hash of the bytes before has zeros in certain bits, so that the same content is cut alike
-//! wherever it stands.
+//! where the hash of the bytes before has zeros in certain bits, so equal content has equal cuts at any
+//! position.
 //!
-//! A bit of the hash depends on as many of the last bytes as its place. The lowest bits would cut by a few
-//! bytes, so that frequent words decide; the highest by 64, which is more than a chunk has, so that after a
-//! difference the cuts do not fall into step again. Bits 32 and up depend on the last 33 bytes or little
-//! more, about the shortest chunk.
+//! Bit b of the hash depends on the last b + 1 bytes. The lowest bits depend on a few bytes, so frequent
+//! words would decide. The highest depend on 64 bytes, more than a chunk, so after a difference the cuts
+//! would not agree again. Bits from 32 on depend on the last 33 bytes or slightly more, about the shortest
+//! chunk.
 
-/// For each byte a random number, from a fixed seed.
+/// A random number for each byte, from a fixed seed.
 const GEAR: [u64; 256] = table();
 
 const fn table() -> [u64; 256] {
@@ -28,20 +28,20 @@ const fn table() -> [u64; 256] {
     table
 }
 
-/// The lowest of the bits that are zero where a chunk ends.
+/// The lowest of the bits that are zero at a chunk's end.
 const LOWEST_BIT: u32 = 32;
 
-/// How chunks are cut.
+/// Parameters of cutting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Gear {
     pub min_bytes: usize,
     pub max_bytes: usize,
-    /// How many bits of the hash are zero where a chunk ends: one byte in 2^`bits` behind the minimum.
+    /// Number of hash bits that are zero at a chunk's end: one byte in 2^`bits` behind the minimum.
     pub bits: u32,
 }
 
 impl Gear {
-    /// How long the first chunk of `bytes` is; `bytes` is not empty.
+    /// Length of the first chunk of `bytes`, which is not empty.
     pub(super) fn first_chunk(&self, bytes: &[u8]) -> usize {
         let longest = bytes.len().min(self.max_bytes);
         let mask = ((1u64 << self.bits) - 1) << LOWEST_BIT;

@@ -1,4 +1,4 @@
-//! Stateless zstd of what is left of a packet.
+//! Stateless zstd of a packet's rest.
 
 use zstd::bulk::Compressor;
 
@@ -15,12 +15,12 @@ impl Literals {
         Literals { compressor: Compressor::new(level).ok(), literals: Vec::new(), compressed: Vec::new() }
     }
 
-    /// Begins with the next packet.
+    /// Starts the next packet.
     pub(super) fn clear(&mut self) {
         self.literals.clear();
     }
 
-    /// Adds what is left of the packet.
+    /// Adds literals of the packet.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.literals.extend_from_slice(bytes);
     }
@@ -29,8 +29,8 @@ impl Literals {
         self.literals.len()
     }
 
-    /// How long the literals are once compressed, as a whole zstd frame, header included; or as they are, if
-    /// that is shorter.
+    /// Length of the compressed literals as a complete zstd frame with header, or their plain length if it is
+    /// shorter.
     pub(super) fn compressed_bytes(&mut self) -> usize {
         let plain_bytes = self.literals.len();
         let Some(compressor) = &mut self.compressor else { return plain_bytes };

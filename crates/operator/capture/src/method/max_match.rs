@@ -1,8 +1,8 @@
 //! Max-match: the longest repeated regions around sampled windows, in any earlier packet.
 //!
 //! N. Spring, D. Wetherall, "A protocol-independent technique for eliminating redundant network traffic",
-//! SIGCOMM 2000. Fingerprints of a sliding window are sampled; where one was seen before, the match is
-//! extended both ways as far as the two payloads agree, and the search goes on behind it.
+//! SIGCOMM 2000. Fingerprints of a sliding window are sampled. A match of a known fingerprint is extended in
+//! both directions as far as the payloads agree, and the search continues behind it.
 
 use super::Method;
 use super::literals::Literals;
@@ -14,7 +14,7 @@ use re::anchors::{Anchor, AnchorFinder};
 use re::extent::{common_prefix, common_suffix};
 use std::collections::HashMap;
 
-/// Bytes of one reference: a fingerprint of 64 bits, and two offsets and a length of 16 (Le, Srivatsa,
+/// Bytes of a reference: a fingerprint of 64 bits, and two offsets and a length of 16 bits (Le, Srivatsa,
 /// Iyengar, ICDCS 2012, section III-B).
 const REFERENCE_BYTES: usize = 14;
 
@@ -25,13 +25,13 @@ pub struct MaxMatchParameters {
     pub window_bytes: usize,
     /// One window in 2^this is a fingerprint.
     pub sample_bits: u32,
-    /// What is sent in place of a region.
+    /// Bytes of a region's reference.
     pub reference_bytes: usize,
-    /// How many packets back a reference may reach; `None`: any number.
+    /// The largest distance of a reference in packets; `None` for no limit.
     pub cache_packets: Option<usize>,
-    /// How much payload is remembered in each direction. The index takes a half of that again.
+    /// Bytes of payload remembered in each direction. The index takes half as much again.
     pub cache_bytes: usize,
-    /// The level of zstd for what is left.
+    /// The level of zstd for the rest.
     pub zstd_level: i32,
 }
 
@@ -48,7 +48,7 @@ impl Default for MaxMatchParameters {
     }
 }
 
-/// Where a window was last seen: the packet's number and, in the low 16 bits, the window's offset.
+/// Latest place of a window: the packet's number and, in the low 16 bits, the window's offset.
 #[derive(Debug, Clone, Copy)]
 struct Place(u64);
 
@@ -69,13 +69,13 @@ impl Place {
 /// The packets of one direction.
 struct OneWay {
     index: HashMap<u64, Place, foldhash::fast::RandomState>,
-    /// The most windows in the index: twice what may be expected of the store.
+    /// The most windows in the index: twice the expected number in the store.
     max_windows: usize,
     store: PayloadStore,
     index_was_full: bool,
 }
 
-/// Redundancy by max-match.
+/// Redundancy found by max-match.
 pub struct MaxMatch {
     parameters: MaxMatchParameters,
     finder: AnchorFinder,
@@ -87,7 +87,7 @@ pub struct MaxMatch {
 }
 
 impl MaxMatch {
-    /// With these parameters; nonsensical ones are taken as far as they make sense.
+    /// The method with these parameters; invalid ones are clamped.
     #[must_use]
     pub fn new(parameters: MaxMatchParameters) -> Self {
         let window_bytes = parameters.window_bytes.max(1);
@@ -114,7 +114,7 @@ impl OneWay {
         self.index_was_full || self.store.was_full()
     }
 
-    /// Stores a packet, whose windows are found by these anchors.
+    /// Stores a packet, and enters its windows by these anchors.
     fn remember(&mut self, packet: &Packet<'_>, anchors: &[Anchor]) {
         let number = self.store.next();
         if self.store.push(packet) {

@@ -1,4 +1,4 @@
-//! The methods that are compared, one a file.
+//! The compared methods, one a file.
 
 mod byte_caching;
 mod chunk;
@@ -19,21 +19,21 @@ pub use zstd_alone::ZstdAlone;
 use crate::packet::Packet;
 use crate::savings::Tally;
 
-/// What a method would have done to a capture. What goes to clients and what goes to servers crosses a link
-/// in different directions, and is measured by itself.
+/// A method's result on a capture. Traffic to clients and traffic to servers cross a link in different
+/// directions, and are measured separately.
 pub trait Method: Send {
     /// Its name in the report.
     fn name(&self) -> String;
 
-    /// What it is, with its parameters, in a few words.
+    /// A short description with its parameters.
     fn description(&self) -> String;
 
-    /// Takes the next packet that has new payload.
+    /// Handles the next packet with new payload.
     fn observe(&mut self, packet: &Packet<'_>);
 
-    /// Takes a packet whose payload TCP sent before. Nothing that is saved on it is counted.
+    /// Handles a packet whose payload is a retransmission. Its savings do not count.
     fn observe_retransmission(&mut self, _packet: &Packet<'_>) {}
 
-    /// What it would have saved so far.
+    /// Its savings so far.
     fn tally(&self) -> Tally;
 }

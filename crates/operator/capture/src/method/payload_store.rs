@@ -1,9 +1,9 @@
-//! Payloads of earlier packets, as many as fit.
+//! Payloads of earlier packets, within a bound.
 
 use crate::packet::{Client, Packet};
 use std::collections::VecDeque;
 
-/// Payloads stand in blocks of this size, and the oldest block goes as a whole.
+/// Size of a block of payloads; the oldest block is dropped as a whole.
 const BLOCK_BYTES: usize = 4 << 20;
 
 /// A stored payload.
@@ -25,7 +25,7 @@ struct Place {
 #[derive(Debug)]
 pub(super) struct PayloadStore {
     bound_packets: usize,
-    /// More packets than this would take more memory for their places than for themselves.
+    /// The most packets, because the table of their places would otherwise exceed the payloads.
     room_packets: usize,
     bound_blocks: usize,
     blocks: VecDeque<Vec<u8>>,
@@ -36,7 +36,7 @@ pub(super) struct PayloadStore {
 }
 
 impl PayloadStore {
-    /// For at most so many packets and so many bytes; at least two blocks of bytes.
+    /// A store for at most this many packets and bytes; the minimum is two blocks.
     pub(super) fn new(bound_packets: usize, bound_bytes: usize) -> Self {
         let bound_bytes = bound_bytes.max(2 * BLOCK_BYTES);
         PayloadStore {
@@ -51,17 +51,17 @@ impl PayloadStore {
         }
     }
 
-    /// The number that the next payload will have.
+    /// The number of the next payload.
     pub(super) fn next(&self) -> u64 {
         self.oldest + self.places.len() as u64
     }
 
-    /// The oldest payload held has this number.
+    /// The number of the oldest payload held.
     pub(super) fn oldest(&self) -> u64 {
         self.oldest
     }
 
-    /// Whether payloads had to go because of the bound in bytes.
+    /// Whether the bound in bytes dropped payloads.
     pub(super) fn was_full(&self) -> bool {
         self.dropped_for_room
     }
@@ -73,8 +73,8 @@ impl PayloadStore {
         Some(Stored { payload, client: place.client })
     }
 
-    /// Stores a packet's payload, and drops the oldest ones as the bounds demand. Says whether a block was
-    /// dropped, which is the time to forget what refers to it.
+    /// Stores a packet's payload, and drops the oldest ones beyond the bounds. Returns whether a block was
+    /// dropped, so that stale references can be removed.
     pub(super) fn push(&mut self, packet: &Packet<'_>) -> bool {
         let payload = packet.payload();
         let mut dropped_block = false;

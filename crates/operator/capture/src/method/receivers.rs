@@ -1,4 +1,4 @@
-//! Who has received a content before, in bounded memory.
+//! Clients that received a content before, in bounded memory.
 
 use crate::flow::Toward;
 use crate::packet::{Client, Packet};
@@ -10,11 +10,11 @@ use std::hash::BuildHasher;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Clients {
     One(Client),
-    /// The pairs say which.
+    /// The pairs name them.
     Several,
 }
 
-/// What is known of a content.
+/// Earlier occurrence of a content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Seen {
     Never,
@@ -22,7 +22,7 @@ pub(super) enum Seen {
     ByAnotherOnly,
 }
 
-/// Remembers contents by fingerprint, each direction by itself.
+/// Remembers contents by fingerprint, for each direction.
 #[derive(Debug)]
 pub(super) struct Receivers {
     fingerprints: FixedState,
@@ -33,8 +33,7 @@ pub(super) struct Receivers {
 }
 
 impl Receivers {
-    /// Remembers at most so many contents and pairs of content and client; those that come later are not
-    /// remembered.
+    /// Remembers at most this many contents and pairs of content and client; later ones are ignored.
     pub(super) fn new(bound: usize) -> Self {
         Receivers {
             fingerprints: FixedState::default(),
@@ -45,12 +44,12 @@ impl Receivers {
         }
     }
 
-    /// Whether something could not be remembered.
+    /// Whether something was ignored.
     pub(super) fn was_full(&self) -> bool {
         self.was_full
     }
 
-    /// Looks up a content of a packet, and remembers that its client has it now.
+    /// Looks up a content of a packet, and remembers its client.
     pub(super) fn look_up(&mut self, content: &[u8], packet: &Packet<'_>) -> Seen {
         let fingerprint = self.fingerprints.hash_one((content, packet.toward == Toward::Client));
         let client = packet.client;

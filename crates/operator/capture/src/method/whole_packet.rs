@@ -1,4 +1,4 @@
-//! Whole packets: payloads that repeat an earlier one from the first byte to the last.
+//! Whole packets: payloads that repeat an earlier one entirely.
 
 use super::Method;
 use super::literals::Literals;
@@ -6,12 +6,12 @@ use super::receivers::{Receivers, Seen};
 use crate::packet::Packet;
 use crate::savings::{SentInstead, Tally};
 
-/// What is sent in place of a payload: a fingerprint.
+/// Bytes of a payload's reference: a fingerprint.
 const REFERENCE_BYTES: usize = 8;
-/// The most payloads remembered, counted once more for each further client.
+/// The most payloads remembered, counted again for each further client.
 const MAX_PAYLOADS: usize = 1 << 22;
 
-/// Redundancy by whole payloads. Those no longer than a reference are left alone.
+/// Redundancy of whole payloads. Those no longer than a reference are ignored.
 pub struct WholePacket {
     receivers: Receivers,
     literals: Literals,
@@ -19,7 +19,7 @@ pub struct WholePacket {
 }
 
 impl WholePacket {
-    /// Remembers nothing yet.
+    /// A method without memory yet.
     #[must_use]
     pub fn new(zstd_level: i32) -> Self {
         let receivers = Receivers::new(MAX_PAYLOADS);

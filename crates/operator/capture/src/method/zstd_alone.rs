@@ -1,11 +1,11 @@
-//! Stateless zstd of each payload: what a compressor without any cache saves.
+//! Stateless zstd of each payload: the savings of a compressor without a cache.
 
 use super::Method;
 use super::literals::Literals;
 use crate::packet::Packet;
 use crate::savings::{SentInstead, Tally};
 
-/// Compresses each payload by itself, and leaves it as it is where that is shorter.
+/// Compresses each payload on its own; a payload that does not shrink stays unchanged.
 pub struct ZstdAlone {
     level: i32,
     literals: Literals,
@@ -13,7 +13,7 @@ pub struct ZstdAlone {
 }
 
 impl ZstdAlone {
-    /// With a level of zstd.
+    /// The method with a level of zstd.
     #[must_use]
     pub fn new(level: i32) -> Self {
         ZstdAlone { level, literals: Literals::new(level), tally: Tally::default() }

@@ -1,4 +1,4 @@
-//! What is counted as what.
+//! Tests of the counts.
 
 use crate::made::*;
 use capture::{Options, Report};
@@ -71,11 +71,11 @@ fn what_a_client_had_is_intra_and_what_only_another_had_is_inter() {
     let whole = report.method("whole-packet").unwrap();
     assert_eq!((whole.intra_bytes, whole.inter_bytes), (1000, 2000));
     assert_eq!(whole.total.savings.encoded_bytes, 1000 + 3 * 8);
-    // These refer to the newest copy, which another client got.
+    // These refer to the newest copy, which another client received.
     for method in ["max-match", "naive"] {
         assert_eq!(report.method(method).unwrap().intra_bytes, 0, "{method}");
     }
-    // With two in flight, the fourth packet finds the first one confirmed.
+    // With two packets in flight, the fourth packet finds the first one confirmed.
     let acked = report.method("acked").unwrap();
     assert!(acked.intra_bytes > 900 && acked.inter_bytes == 0, "{acked:?}");
     assert_eq!(

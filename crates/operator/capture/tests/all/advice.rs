@@ -1,4 +1,4 @@
-//! What a user is told.
+//! Tests of the advice.
 
 use crate::made::*;
 use capture::{Options, Report};

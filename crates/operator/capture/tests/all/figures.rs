@@ -1,5 +1,5 @@
-//! The figures for real captures, against those that were measured by other programs when the captures were
-//! chosen: `../shared/data/INDEX.md` beside the workspace. Where that is absent, nothing is tested.
+//! Figures for real captures, compared with those of other programs at the time the captures were chosen:
+//! `../shared/data/INDEX.md` beside the workspace. Without that file, nothing is tested.
 
 use capture::{Options, Report};
 use std::path::PathBuf;
@@ -32,9 +32,9 @@ const INDEX: [Expected; 10] = [
     expected("webpages-plain", [13.6, 36.2], [63.7, 59.4]),
 ];
 
-/// How far a figure may be off, of itself.
+/// Relative tolerance of a figure.
 const TOLERANCE: f64 = 0.15;
-/// How many points a share may be off whatever its size: below one percent the gear's random table decides.
+/// Absolute tolerance of a share in percentage points: below one percent the gear's random table decides.
 const TOLERANCE_POINTS: f64 = 0.3;
 
 fn data() -> Option<PathBuf> {

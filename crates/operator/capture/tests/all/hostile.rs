@@ -1,4 +1,4 @@
-//! Any bytes at all: an answer, an error or a counter, never a panic or a hang.
+//! For any bytes: a result, an error or a counter, but no panic and no hang.
 
 use crate::made::*;
 use capture::{CaptureError, Damage, Options, Source};

@@ -1,4 +1,4 @@
-//! The same packets are found in every kind of file and on every kind of link.
+//! The same packets are found in every file format and on every link type.
 
 use crate::made::*;
 
@@ -14,7 +14,7 @@ fn expected() -> Vec<Vec<u8>> {
     vec![noise(1, 700), noise(2, 90), noise(3, 33)]
 }
 
-/// The packets in frames of some link are found, and nothing but them.
+/// Asserts that exactly the packets in these frames are found.
 fn assert_found(link_type: u32, frames: &[Vec<u8>]) {
     let file = pcap(link_type, frames);
     let reading = read(&file).unwrap();
@@ -111,7 +111,7 @@ fn cooked_raw_and_loopback_captures_are_read() {
 /// Puts a packet into a frame with this sequence number.
 type Shape<'a> = &'a dyn Fn(u16, &[u8]) -> Vec<u8>;
 
-/// Data frames of every shape, each with its own sequence number.
+/// Data frames of every form, each with its own sequence number.
 fn wireless_frames(around: impl Fn(Vec<u8>) -> Vec<u8>) -> Vec<Vec<Vec<u8>>> {
     const FROM_DS: u8 = 2;
     let shapes: [Shape<'_>; 6] = [
@@ -151,7 +151,7 @@ fn wireless_data_frames_of_every_shape_are_read() {
 
 #[test]
 fn radiotap_headers_of_any_length_are_passed_over() {
-    // Without fields; with a timestamp, flags that say FCS, and a rate; with a second word of flags.
+    // Without fields; with a timestamp, flags with FCS, and a rate; with a second word of flags.
     let plain = |frame: Vec<u8>| [vec![0, 0, 8, 0, 0, 0, 0, 0], frame].concat();
     let fields = |frame: Vec<u8>| {
         [vec![0, 0, 18, 0, 7, 0, 0, 0], vec![1; 8], vec![0x10, 2], frame, vec![7; 4]].concat()

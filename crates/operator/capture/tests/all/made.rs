@@ -1,4 +1,4 @@
-//! Captures made by hand: packets, the frames around them, the files around those.
+//! Hand-made captures: packets, their frames, and their files.
 
 use capture::{CaptureReader, Dissector, Source};
 use etherparse::PacketBuilder;
@@ -20,7 +20,7 @@ pub fn noise(seed: u64, count: usize) -> Vec<u8> {
     std::iter::repeat_with(step).take(count).collect()
 }
 
-/// From the server's port 80 to a client.
+/// A segment from the server's port 80 to a client.
 pub fn tcp_down(client: usize, sequence: u32, payload: &[u8]) -> Vec<u8> {
     let builder =
         PacketBuilder::ipv4(SERVER, CLIENTS[client], 60).tcp(80, CLIENT_PORT, sequence, 8000).ack(1);
@@ -29,7 +29,7 @@ pub fn tcp_down(client: usize, sequence: u32, payload: &[u8]) -> Vec<u8> {
     packet
 }
 
-/// From a client to a port of the server.
+/// A segment from a client to a port of the server.
 pub fn tcp_up(client: usize, port: u16, sequence: u32, payload: &[u8]) -> Vec<u8> {
     let builder =
         PacketBuilder::ipv4(CLIENTS[client], SERVER, 60).tcp(CLIENT_PORT, port, sequence, 8000).ack(1);
@@ -47,7 +47,7 @@ pub fn syn(client: usize, port: u16, sequence: u32) -> Vec<u8> {
     packet
 }
 
-/// Over IPv6, from one port to another.
+/// A UDP packet over IPv6.
 pub fn udp_v6(source_port: u16, destination_port: u16, payload: &[u8]) -> Vec<u8> {
     let builder = PacketBuilder::ipv6([0x20; 16], [0x21; 16], 60).udp(source_port, destination_port);
     let mut packet = Vec::new();
@@ -55,7 +55,7 @@ pub fn udp_v6(source_port: u16, destination_port: u16, payload: &[u8]) -> Vec<u8
     packet
 }
 
-/// How a pcap file's numbers are written.
+/// Byte order of a pcap file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     Little,
@@ -89,7 +89,7 @@ pub fn pcap_as(order: Order, magic: u32, link_type: u32, frames: &[Vec<u8>]) -> 
     file
 }
 
-/// A pcap file of the usual kind.
+/// A pcap file in the usual format.
 pub fn pcap(link_type: u32, frames: &[Vec<u8>]) -> Vec<u8> {
     pcap_as(Order::Little, MICROSECONDS, link_type, frames)
 }
@@ -110,7 +110,7 @@ pub fn pcapng(order: Order, link_type: u16, frames: &[Vec<u8>]) -> Vec<u8> {
     let mut file = block(order, 0x0a0d_0d0a, &section);
     let snap_length = order.u32(65_535);
     file.extend(block(order, 1, &[&order.u16(link_type)[..], &[0, 0], &snap_length].concat()));
-    // A name resolution block, which is none of ours.
+    // A name resolution block, which the reader skips.
     file.extend(block(order, 4, &[0; 4]));
     for (number, frame) in frames.iter().enumerate() {
         let length = order.u32(frame.len() as u32);
@@ -163,7 +163,7 @@ pub fn source(file: &[u8]) -> Source {
     Source::from_stream(Cursor::new(file.to_vec()), Some(file.len() as u64)).unwrap()
 }
 
-/// What is read of a capture.
+/// The result of reading a capture.
 #[derive(Debug)]
 pub struct Reading {
     pub dissector: Dissector,

@@ -1,4 +1,4 @@
-//! What the kernel offers beyond TUN: packet sockets, firewall, namespaces, BPF.
+//! The kernel's features beyond TUN: packet sockets, firewall, namespaces, BPF.
 
 use super::{Finding, State};
 use boost::{Controller, Wrapped};
@@ -25,7 +25,7 @@ fn packet_socket() -> Finding {
     )
 }
 
-/// How to run a program where it may make namespaces: as we are, or as root of a user namespace of its own.
+/// The prefix that runs a program in new namespaces: as the current user, or as root of a new user namespace.
 fn unshare() -> Option<&'static [&'static str]> {
     const AS_ROOT: &[&str] = &["-n"];
     const ROOTLESS: &[&str] = &["-Urn"];
@@ -48,7 +48,7 @@ fn namespaces() -> Finding {
     )
 }
 
-/// Whether the kernel takes these rules, in a namespace of their own where they change nothing.
+/// Whether the kernel accepts these rules, in a namespace of their own without side effects.
 fn takes_rules(rules: &str) -> Result<(), String> {
     let flags = unshare().ok_or("no namespace to try it in")?;
     let mut child = Command::new("unshare")
@@ -61,7 +61,7 @@ fn takes_rules(rules: &str) -> Result<(), String> {
         .spawn()
         .map_err(|error| error.to_string())?;
     if let Some(mut stdin) = child.stdin.take() {
-        // an nft that is not there does not read
+        // A failed nft does not read its input.
         let _ = stdin.write_all(rules.as_bytes());
     }
     let output = child.wait_with_output().map_err(|error| error.to_string())?;
@@ -102,7 +102,7 @@ fn tproxy() -> Finding {
     )
 }
 
-/// Loads the programs and drops them again.
+/// Loads the programs and drops them.
 #[must_use]
 pub fn boost() -> Finding {
     let (present, detail) = match (Controller::load(Wrapped::Cubic), Wrapped::usual()) {

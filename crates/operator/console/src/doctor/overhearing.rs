@@ -1,4 +1,4 @@
-//! Whether anything that is sent to others comes by here: listens for a second.
+//! Whether this machine can overhear others' traffic: listens for a second.
 
 use super::{Finding, State};
 use io::clock::Clock;
@@ -7,12 +7,11 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-/// How long is listened.
+/// Duration of listening.
 const SECOND: Duration = Duration::from_secs(1);
-/// On so many interfaces at most.
+/// The most interfaces.
 const MAX_EARS: usize = 4;
-/// How many system calls' worth of frames of each interface is looked at; what came beyond that is counted as
-/// dropped.
+/// The most system calls' worth of frames for each interface; later frames count as dropped.
 const MAX_BATCHES: usize = 1000;
 
 pub fn examine() -> Vec<Finding> {
@@ -33,7 +32,7 @@ pub fn examine() -> Vec<Finding> {
     )]
 }
 
-/// Those in monitor mode; if there are none, those like Ethernet that are up.
+/// Interfaces in monitor mode, or else active Ethernet-like ones.
 fn interfaces(folder: &Path) -> Vec<String> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     let mut found: Vec<(bool, String)> = entries
@@ -53,7 +52,7 @@ fn interfaces(folder: &Path) -> Vec<String> {
     found.into_iter().map(|(_, name)| name).collect()
 }
 
-/// What all UDP between others on these interfaces comes to in a second.
+/// The counts of all UDP between others on these interfaces in a second.
 fn listen(interfaces: &[String]) -> Result<Vec<Heard>, io::Error> {
     let clock = Clock::start();
     let mut ears: Vec<Ear> =
@@ -86,7 +85,7 @@ fn tell(heard: &Heard) -> String {
     format!("{interface} ({link}): {said}")
 }
 
-/// A second of silence proves nothing.
+/// The state after listening. A second of silence proves nothing.
 fn conclude(heard: &[Heard]) -> State {
     if heard.iter().any(|heard| heard.counters.datagrams > 0) {
         State::Present

@@ -1,4 +1,4 @@
-//! Whether a radio here can hear what is for others.
+//! Whether a radio of this machine supports monitor mode.
 
 use super::{Finding, State};
 

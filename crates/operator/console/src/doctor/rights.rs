@@ -1,4 +1,4 @@
-//! Whether this process may make devices and change routes.
+//! Whether this process may create devices and change routes.
 
 use super::{Finding, State};
 use rustix::thread::CapabilitySet;

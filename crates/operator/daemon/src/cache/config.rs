@@ -1,7 +1,6 @@
-//! A web cache's configuration: a TOML file, read as a whole and checked as a whole before anything is
-//! started.
+//! A web cache's configuration: a TOML file, read and checked as a whole before anything starts.
 //!
-//! `file` is the file as it is written, `resolve` what it means.
+//! `file` is the file's structure, and `resolve` its meaning.
 
 mod file;
 pub mod key;
@@ -10,16 +9,16 @@ mod resolve;
 use crate::config::{Dashboard, Files, Mistake, read_toml};
 use std::path::{Path, PathBuf};
 
-/// A configuration that makes sense. Whether the machine allows it is found when the cache is opened.
+/// A valid configuration. Opening the cache shows whether the machine allows it.
 #[derive(Debug)]
 pub struct Config {
-    /// The file it came from.
+    /// The configuration file.
     pub path: PathBuf,
-    /// What the cache is told.
+    /// The cache's settings.
     pub settings: webcache::config::Config,
-    /// The page for whoever looks after the cache.
+    /// The operator's page.
     pub management: Option<Dashboard>,
-    /// What it reaches as long as it runs; none: everything.
+    /// The files it may access at run time; `None` for all.
     pub files: Option<Files>,
 }
 

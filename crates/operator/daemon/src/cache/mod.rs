@@ -1,5 +1,5 @@
-//! A web cache as a process: [`config`] is the file that says how, [`run`](run()) the run from start to end.
-//! While it runs, `status_socket` answers for it.
+//! A web cache as a process: [`config`] is its configuration, and [`run`](run()) its run from start to end.
+//! `status_socket` answers for it at run time.
 
 pub mod config;
 mod run;

@@ -14,28 +14,28 @@ use webcache::cache::{Cache, NotStarted};
 ///
 /// # Errors
 ///
-/// What the machine does not allow: a [`Mistake`] where the configuration can mend it.
+/// A refusal of the machine: a [`Mistake`] if the configuration can solve it.
 pub fn run(mut config: Config, status_socket: &Path) -> anyhow::Result<()> {
     raise_descriptors();
     let keeper = begin_keeper(&mut config)?;
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     if let Some(files) = &mut config.files {
-        // what is not there cannot be allowed; whether it can be had is told where it is opened
+        // A missing folder cannot be allowed; if it cannot be created, opening it reports the error.
         let folders = files.written.iter().map(PathBuf::as_path).chain(status_socket.parent());
         folders.for_each(|folder| drop(std::fs::create_dir_all(folder)));
         files.write_beside(status_socket);
         give_up(rights::OF_A_CACHE_THAT_OPENS);
         sandbox::enter(Profile::Cache, files);
-        // those who read from the network have no rights from their first instruction on
+        // Threads that read from the network have no capabilities from their start.
         runtime.on_thread_start(|| give_up(rights::OF_A_CACHE));
     }
     let served = runtime.enable_all().build()?.block_on(serve(config, status_socket));
-    // nothing is led here any more when this returns
+    // Interception has ended when this returns.
     drop(keeper);
     served
 }
 
-/// Has a keeper put in the rules that take connections on their way, if there are any.
+/// Starts a keeper that installs the interception rules, if there are any.
 fn begin_keeper(config: &mut Config) -> anyhow::Result<Option<Keeper>> {
     let Some((plan, rules)) = &mut config.settings.transparent else { return Ok(None) };
     if !std::mem::take(rules) {
@@ -55,7 +55,8 @@ fn give_up(but: rustix::thread::CapabilitySet) {
     }
 }
 
-/// Descriptors as many as the system allows: the usual soft limit is for programs that still call `select`.
+/// Raises the limit of descriptors to the hard limit. The usual soft limit is for programs that call
+/// `select`.
 fn raise_descriptors() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
@@ -86,7 +87,7 @@ async fn serve(config: Config, status_socket: &Path) -> anyhow::Result<()> {
             _ = terminate.recv() => {}
         }
     };
-    // all sockets are open
+    // All sockets are open.
     if is_held {
         give_up(rights::OF_A_CACHE);
     }

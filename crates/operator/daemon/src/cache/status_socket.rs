@@ -1,4 +1,4 @@
-//! The Unix socket that `overheard status` asks on.
+//! The Unix socket of `overheard status`.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::UnixListener;
 use webcache::proxy::Proxy;
 
-/// How long whoever asks may take to read the answer.
+/// Timeout of a client that reads the answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The Unix socket that tells the state as JSON to whoever connects.
+/// The Unix socket that sends the state as JSON to each client.
 pub struct StatusSocket {
     socket: UnixListener,
     path: PathBuf,
@@ -27,7 +27,7 @@ impl Drop for Removal {
 }
 
 impl StatusSocket {
-    /// Binds to `path`. A socket that nobody answers on any more is replaced.
+    /// Binds to `path`. A stale socket is replaced.
     pub fn open(path: &Path) -> io::Result<Self> {
         use std::os::unix::fs::PermissionsExt as _;
         let named = |why: io::Error| {
@@ -44,18 +44,18 @@ impl StatusSocket {
         }
         let _ = std::fs::remove_file(path);
         let socket = UnixListener::bind(path).map_err(named)?;
-        // the group's: a node on this machine, which runs as another user, shows what caches do
+        // Mode for the group: a node on this machine, which runs as another user, shows the caches' state.
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o660)).map_err(named)?;
         Ok(StatusSocket { socket, path: path.to_owned() })
     }
 
-    /// What removes the file at the end.
+    /// A guard that removes the file.
     #[must_use]
     pub fn removal(&self) -> Removal {
         Removal(self.path.clone())
     }
 
-    /// Answers for ever, one after the other.
+    /// Answers clients one after the other, without end.
     pub async fn serve(self, proxy: Arc<Proxy>) {
         while let Ok((mut stream, _)) = self.socket.accept().await {
             let report = serde_json::to_vec(&proxy.report()).unwrap_or_default();

@@ -1,19 +1,19 @@
-//! Whether TCP senders here make their congestion windows larger by what the tunnel removes.
+//! Whether local TCP senders enlarge their congestion windows by the removed bytes.
 
 use super::Mistake;
 use super::file::File;
 use std::path::Path;
 
-/// What is wrapped.
+/// The congestion control to wrap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Boost {
-    /// What connections here use anyway, if it can be.
+    /// The default of this host, if it can be wrapped.
     Usual,
-    /// This one, whatever they use.
+    /// This one, whatever the default is.
     Wrapping(::boost::Wrapped),
 }
 
-/// What `[tunnel] boost` means in the file at `path`; none where it is off.
+/// The value of `[tunnel] boost` in the file at `path`; `None` if it is off.
 pub fn boost(path: &Path, file: &File) -> Result<Option<Boost>, Mistake> {
     let control = file.tunnel.boost_control.as_deref();
     if !file.tunnel.boost {

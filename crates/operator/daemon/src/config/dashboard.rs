@@ -1,4 +1,4 @@
-//! `[dashboard]`, and a web cache's `[management]`: the page for whoever looks after it.
+//! `[dashboard]`, and a web cache's `[management]`: the operator's page.
 
 use super::file;
 use super::resolve::beside;
@@ -11,17 +11,17 @@ const PORT: u16 = 4785;
 /// Shorter tokens could be guessed.
 const SHORTEST_TOKEN_BYTES: usize = 16;
 
-/// Where the page is, and who may see it.
+/// Address and access of the page.
 #[derive(Debug)]
 pub struct Dashboard {
-    /// Where it is.
+    /// Its address.
     pub listen: SocketAddr,
     /// The token that clients must send.
     pub token: Option<String>,
 }
 
 impl Dashboard {
-    /// The page that `table` of the file at `path` asks for. Where others can ask, it needs a token.
+    /// The page of `table` in the file at `path`. An address that others can reach needs a token.
     pub(crate) fn read(
         path: &Path,
         table: &str,
@@ -37,7 +37,7 @@ impl Dashboard {
         Ok(Dashboard { listen, token })
     }
 
-    /// Opens the page's port, as `table` of the file at `path` says.
+    /// Opens the page's port, for `table` of the file at `path`.
     pub(crate) fn open(&self, path: &Path, table: &str) -> Result<Page, Mistake> {
         Page::open(self.listen, self.token.clone()).map_err(|why| {
             let what = format!("cannot listen on {}: {why}; choose another", self.listen);
@@ -46,7 +46,7 @@ impl Dashboard {
     }
 }
 
-/// What `[dashboard]` means in the file at `path`.
+/// The value of `[dashboard]` in the file at `path`.
 pub fn dashboard(path: &Path, dashboard: &file::Dashboard) -> Result<Dashboard, Mistake> {
     let listen = match &dashboard.listen {
         None => (Ipv4Addr::LOCALHOST, PORT).into(),

@@ -1,4 +1,4 @@
-//! Nodes of the mesh to which the routing protocol knows the way.
+//! Nodes of the mesh whose next hop the routing protocol knows.
 
 use super::Mistake;
 use super::file::{Destination, File, Role};
@@ -9,11 +9,11 @@ use std::net::IpAddr;
 use std::path::Path;
 
 const REFRESH_SECONDS: u32 = 1;
-/// Each is looked up in the whole table every time that the source is asked.
+/// The bound exists because each destination is looked up in the whole table at every query.
 const MOST_DESTINATIONS: usize = 1024;
 
-/// What `[routing]` and the `[[destination]]`s of the file at `path` mean: what the node is told of them, and
-/// where their next hops are learnt.
+/// The value of `[routing]` and of the `[[destination]]`s in the file at `path`: the node's destinations, and
+/// the source of their next hops.
 pub fn destinations(
     path: &Path,
     file: &File,
@@ -81,7 +81,7 @@ pub fn destinations(
     Ok((nodes, Some(Settings { source, destinations: neighbours })))
 }
 
-/// Who may be the way to the node at `address`: relays, and itself.
+/// The possible next hops to the node at `address`: relays, and itself.
 fn neighbours(file: &File, peers: &[PeerConfig], address: IpAddr) -> Neighbours {
     let mut neighbours = Neighbours::of(address);
     let is_relay = |index: usize| match file.peer.get(index) {

@@ -1,4 +1,4 @@
-//! The configuration file as it is written. What its values mean is settled in [`super::resolve`].
+//! The structure of the configuration file. [`super::resolve`] determines the meaning of its values.
 
 use serde::Deserialize;
 use std::net::IpAddr;
@@ -282,7 +282,7 @@ impl<T: Default> Switched<T> {
 }
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Switched<T> {
-    /// Not by serde's own way for either of two, whose errors name neither the key nor the mend.
+    /// Custom, because serde's errors for an untagged enum name neither the key nor the remedy.
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Either<T>(std::marker::PhantomData<T>);
         impl<'de, T: Deserialize<'de>> serde::de::Visitor<'de> for Either<T> {

@@ -1,4 +1,4 @@
-//! Several gateways of one operator: on a station those among which it chooses, on a gateway the others.
+//! Several gateways of one operator: on a station its choices, on a gateway the others.
 
 use super::Mistake;
 use super::file::{File, Gateway, Role};
@@ -7,13 +7,12 @@ use node::{Gateways, PeerConfig};
 use std::path::Path;
 use std::time::Duration;
 
-/// How long nothing is sent to a gateway before it is asked whether it is there: a station that has several
-/// goes to another when one is silent.
+/// Idle time before a keepalive to a gateway. A station with several gateways changes if one is silent.
 const STATION_KEEPALIVE: Duration = Duration::from_secs(2);
 /// The same between gateways, which are on a wire.
 const GATEWAY_KEEPALIVE: Duration = Duration::from_secs(5);
 
-/// What the `[[gateway]]`s of the file at `path` mean. They become peers, behind those that there are.
+/// The value of the `[[gateway]]`s in the file at `path`. They become peers, behind the existing ones.
 pub fn gateways(path: &Path, file: &File, peers: &mut Vec<PeerConfig>) -> anyhow::Result<Gateways> {
     let first = peers.len();
     let is_station = file.node.role == Role::Station;
@@ -69,7 +68,7 @@ fn peer(path: &Path, file: &File, gateway: &Gateway) -> anyhow::Result<PeerConfi
             let what = "is missing; say which addresses are reached by it, such as [\"0.0.0.0/0\"]";
             return Err(Mistake::at(path, &key("allowed_ips"), what).into());
         }
-        // a gateway need not have an address of its own inside
+        // A gateway may have no inner address of its own.
         None => Vec::new(),
     };
     let keepalive = match gateway.keepalive_seconds {

@@ -1,11 +1,11 @@
-//! Relays: what this node passes on, and from whom it takes what began elsewhere.
+//! Relays: the packets that this node forwards, and the peers from which it accepts others' packets.
 
 use super::Mistake;
 use super::file::{File, Role};
 use node::{Destination, Mesh, PeerConfig};
 use std::path::Path;
 
-/// What the file at `path` says of relays.
+/// The value of the relay settings in the file at `path`.
 pub fn mesh(
     path: &Path,
     file: &File,

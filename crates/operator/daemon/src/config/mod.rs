@@ -1,6 +1,6 @@
-//! A node's configuration: a TOML file, read as a whole and checked as a whole before anything is started.
+//! A node's configuration: a TOML file, read and checked as a whole before anything starts.
 //!
-//! [`mod@file`] is the file as it is written, [`resolve`] what it means, [`mistake`] how mistakes are told.
+//! [`mod@file`] is the file's structure, [`resolve`] its meaning, and [`mistake`] the form of its mistakes.
 
 mod boost;
 mod dashboard;
@@ -33,45 +33,44 @@ pub use resolve::read_key;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A configuration that makes sense. Whether the machine allows it is found when it is set up.
+/// A valid configuration. The set-up shows whether the machine allows it.
 pub struct Config {
-    /// The file it came from.
+    /// The configuration file.
     pub path: PathBuf,
-    /// The node's part in the network.
+    /// The node's role.
     pub role: Role,
-    /// What the node is told.
+    /// The node's configuration.
     pub node: node::Config,
-    /// What is needed of the machine.
+    /// The machine's configuration.
     pub system: io::Settings,
-    /// Whether, and how, TCP senders here are boosted.
+    /// Boosting of local TCP senders, if any.
     pub boost: Option<Boost>,
-    /// Which TCP connections are split.
+    /// Settings of split TCP connections.
     pub split: Option<::split::Settings>,
-    /// How many threads share the peers out among them, at most.
+    /// The most threads that share the peers.
     pub threads: usize,
-    /// Where `overheard status` asks.
+    /// Path of the socket for `overheard status`.
     pub status_socket: PathBuf,
-    /// Where keys are kept that were revoked.
+    /// The file of revoked keys.
     pub revocations: Revocations,
-    /// The page for whoever looks after the node.
+    /// The operator's page.
     pub dashboard: Option<Dashboard>,
-    /// Where next hops are learnt, in a mesh whose routes change.
+    /// The source of next hops, in a mesh with changing routes.
     pub next_hops: Option<crate::next_hops::Settings>,
-    /// At which rate its radio is reckoned to send, in bits a second.
+    /// The assumed rate of its radio, in bits a second.
     pub radio_bits_per_second: u64,
-    /// What it reaches as long as it runs; none: everything.
+    /// The files it may access at run time; `None` for all.
     pub files: Option<Files>,
 }
 
 impl Config {
-    /// Reads and checks the file at `path`. Looks up the peers' names; touches nothing else.
+    /// Reads and checks the file at `path`. It resolves the peers' names and has no other side effects.
     pub fn load(path: &Path, policies: &dyn Policies) -> anyhow::Result<Config> {
         resolve::resolve(path, read(path)?, policies)
     }
 }
 
-/// Where the node of the configuration at `path` answers `overheard status`; its keys are not needed for
-/// that.
+/// Path of the socket for `overheard status`, for the configuration at `path`. The node's keys are not read.
 pub fn status_socket(path: &Path) -> Result<PathBuf, Mistake> {
     Ok(resolve::status_socket(path, &read(path)?))
 }
@@ -80,7 +79,7 @@ fn read(path: &Path) -> Result<file::File, Mistake> {
     read_toml(path)
 }
 
-/// Reads a configuration file of any form; mistakes in it are told as those of a node's are.
+/// Reads a configuration file of any structure. Mistakes have the form of a node's.
 pub fn read_toml<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, Mistake> {
     let text = fs::read_to_string(path)
         .map_err(|why| Mistake::new(format!("cannot read the configuration {}: {why}", path.display())))?;

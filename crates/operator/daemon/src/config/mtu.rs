@@ -1,4 +1,4 @@
-//! How large a packet the tunnel takes.
+//! The largest packet of the tunnel.
 
 use super::Mistake;
 use super::file::Tunnel;
@@ -6,23 +6,23 @@ use node::AROUND_PACKET;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 
-/// The MTU of a way that is not known, in bytes of outer IP packet.
+/// The MTU of an unknown path, in bytes of outer IP packet.
 const USUAL_PATH_MTU: u32 = 1500;
-/// Up to which size a path is searched, in bytes of outer IP packet: a usual jumbo frame's.
+/// The largest probed path MTU, in bytes of outer IP packet: that of a usual jumbo frame.
 const LARGEST_PATH_MTU: u32 = 9000;
-/// A datagram that is smaller could not carry a handshake.
+/// The smallest MTU, because a smaller datagram could not carry a handshake.
 const SMALLEST_MTU: i64 = 576;
 const LARGEST_MTU: i64 = 64_000;
-/// RFC 8200, section 5.
+/// The smallest MTU of IPv6: RFC 8200, section 5.
 const SMALLEST_IPV6_MTU: i64 = 1280;
-/// Addresses that nobody has (RFC 5737, RFC 3849): the way to them is the default route.
+/// Documentation addresses (RFC 5737, RFC 3849), whose route is the default route.
 const NOBODY: [IpAddr; 2] = [
     IpAddr::V4(Ipv4Addr::new(203, 0, 113, 254)),
     IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0xffff, 0, 0, 0, 0, 0xfffe)),
 ];
 
-/// The largest inner packet, with so many bytes more around it than usual: as told, or what fits the way to
-/// every peer that is known.
+/// The largest inner packet with this many extra bytes around it: the configured one, or the one that fits
+/// the paths to all known peers.
 pub fn mtu(
     path: &Path,
     tunnel: &Tunnel,
@@ -53,8 +53,8 @@ pub fn mtu(
     Ok(u16::try_from(mtu).unwrap_or(u16::MAX))
 }
 
-/// The largest datagram that any of the ways to the peers may be asked to carry, in bytes: what the narrowest
-/// of our own interfaces on them takes, and no more than is usual on wired networks.
+/// The largest datagram for any path to a peer, in bytes: bounded by the narrowest of our interfaces on these
+/// paths, and by the usual size on wired networks.
 pub fn largest_datagram_bytes(endpoints: &[SocketAddr], listen: SocketAddr) -> usize {
     let bytes = |to: SocketAddr| {
         let path_mtu = io::path::mtu_towards(to).unwrap_or(USUAL_PATH_MTU).min(LARGEST_PATH_MTU);
@@ -65,9 +65,8 @@ pub fn largest_datagram_bytes(endpoints: &[SocketAddr], listen: SocketAddr) -> u
     known.or_else(|| anyone.map(bytes).min()).unwrap_or(0)
 }
 
-/// The inner packet that fits the way to peers who will come to us, by either family where we listen on both:
-/// what the default routes carry, and no more than is usual, because beyond our own link we know nothing of
-/// their way.
+/// The inner packet that fits the path to peers that connect to us, for every family that we listen on. It is
+/// bounded by the default routes and by the usual size, because the path beyond our link is unknown.
 fn fitting_anyone(listen: SocketAddr) -> i64 {
     let families = NOBODY.iter().filter(|to| listen.is_ipv6() || to.is_ipv4());
     let fitting = families.map(|to| {

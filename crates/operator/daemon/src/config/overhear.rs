@@ -1,4 +1,4 @@
-//! Groups: what is shared with stations that overhear, and where a node listens to what is sent to others.
+//! Groups: content shared with overhearing stations, and the interface for overhearing.
 
 use super::Mistake;
 use super::file::{File, Overhear};
@@ -6,8 +6,7 @@ use node::Group;
 use std::net::SocketAddr;
 use std::path::Path;
 
-/// What `[overhear]` means in the file at `path`: the peers' ports are those that others are reached from,
-/// too.
+/// The value of `[overhear]` in the file at `path`. Other nodes use the peers' ports as well.
 pub fn overhear(path: &Path, file: &File, endpoints: &[SocketAddr]) -> Result<Option<io::Overhear>, Mistake> {
     let Some(overhear) = &file.overhear else { return Ok(None) };
     let mistake = |what: String| Mistake::at(path, "[overhear] interface", what);
@@ -22,7 +21,7 @@ pub fn overhear(path: &Path, file: &File, endpoints: &[SocketAddr]) -> Result<Op
     Ok(Some(io::Overhear { interface, ports: endpoints.iter().map(SocketAddr::port).collect() }))
 }
 
-/// What is shared with stations that overhear, or kept of what is overheard.
+/// Settings of the group: shared content, or the cache of overheard content.
 pub fn group(path: &Path, overhear: &Overhear) -> Result<Group, Mistake> {
     let default = Group::default();
     let rate_bits_per_second = match overhear.rate_mbps {

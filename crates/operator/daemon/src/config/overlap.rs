@@ -1,15 +1,15 @@
-//! Finds addresses that are claimed twice.
+//! Detects addresses with two owners.
 
 use ipnet::IpNet;
 
-/// A peer's name and the addresses that it claims.
+/// A peer's name and its addresses.
 pub type Claim<'a> = (&'a str, &'a [IpNet]);
 
 /// One prefix of one peer.
 pub type Claimed<'a> = (&'a str, IpNet);
 
-/// The first two prefixes of different peers that share addresses. A default route may hold others: the
-/// longest prefix wins, and "everything else" is what it means.
+/// The first two prefixes of different peers that overlap. A default route may contain others, because the
+/// longest prefix wins.
 pub fn between_peers<'a>(claims: &[Claim<'a>]) -> Option<(Claimed<'a>, Claimed<'a>)> {
     for (at, (name, nets)) in claims.iter().enumerate() {
         for (other_name, other_nets) in &claims[at + 1..] {

@@ -1,8 +1,8 @@
-//! Which reference policies and forms of references a configuration may name.
+//! Reference policies and forms that a configuration may name.
 
 use re::{Form, Policy};
 
-/// The policies and forms that a program knows.
+/// The policies and forms of a program.
 pub trait Policies {
     /// The policy with this name.
     fn named(&self, name: &str) -> anyhow::Result<Policy>;
@@ -14,29 +14,29 @@ pub trait Policies {
     fn form(&self, name: &str) -> anyhow::Result<Form>;
 }
 
-/// The product's: those that no loss can stall.
+/// The product's policies, which no loss can stall.
 #[derive(Debug, Clone, Copy)]
 pub struct Product;
 
-/// The papers' policies but for `naive`; the laboratory has them.
+/// The papers' policies except `naive`; only the laboratory has them.
 const PUBLISHED: [&str; 5] = ["cache-flush", "tcp-seq", "k-distance", "informed-marking", "retrieve-on-miss"];
 
 /// The papers' forms.
 const PUBLISHED_FORMS: [&str; 2] = ["paper", "hashed"];
 
-/// What only experiments run.
+/// A policy or form for experiments only.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    /// One lost packet stalls a connection under it.
+    /// One lost packet stalls a connection under this policy.
     #[error(
         "naive stalls a connection for good on the first packet that is lost, because what follows refers to it; take \
          it out for the default, \"adaptive\", which no loss can stall"
     )]
     Naive,
-    /// Only the laboratory has it.
+    /// Only the laboratory has this policy.
     #[error("{0} is a paper's policy, which only overheard-lab runs; use \"adaptive\", the default")]
     Published(&'static str),
-    /// Only the laboratory writes it.
+    /// Only the laboratory has this form.
     #[error("{0} is a paper's form, which only overheard-lab writes and reads; use \"compact\", the default")]
     Form(&'static str),
 }

@@ -1,4 +1,4 @@
-//! Keys that this node shares with one peer each, beside the network's.
+//! Keys that this node shares with one peer each, in addition to the network's.
 
 use super::Mistake;
 use super::file::File;
@@ -7,8 +7,7 @@ use node::{NetworkKey, PeerConfig, PresharedKey, PublicKey};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The key files that peers and gateways of a configuration name, in their order, with the keys that name
-/// them there.
+/// The preshared key files of peers and gateways, in order, with their keys in the configuration.
 fn named(file: &File) -> impl Iterator<Item = (String, Option<&PathBuf>)> {
     let key = |table: &str, name: &str| format!("[[{table}]] {name:?} preshared_key_file");
     let peers = file.peer.iter().map(move |it| (key("peer", &it.name), it.preshared_key_file.as_ref()));
@@ -17,12 +16,12 @@ fn named(file: &File) -> impl Iterator<Item = (String, Option<&PathBuf>)> {
     peers.chain(gateways)
 }
 
-/// The key files that are named.
+/// The preshared key files.
 pub fn files(file: &File) -> impl Iterator<Item = &PathBuf> {
     named(file).filter_map(|(_, file)| file)
 }
 
-/// What the `preshared_key_file`s of the file at `path` mean; `peers` are those of that file.
+/// The values of the `preshared_key_file`s in the file at `path`; `peers` are those of that file.
 pub fn preshared_keys(
     path: &Path,
     file: &File,

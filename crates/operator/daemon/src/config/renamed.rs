@@ -1,21 +1,20 @@
-//! Keys that have another name now. The old one is an alias for one release, and a line of the log names the
-//! new one.
+//! Renamed keys. The old name is an alias for one release, and a log line gives the new one.
 
 use toml::{Table, Value};
 
-/// A key by its former name.
+/// A key under its former name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the key {old} is called {new} now; write the new name, since the old one goes with the next release"
 )]
 pub struct OldKey {
-    /// As it was, with its table.
+    /// The former name with its table.
     old: &'static str,
-    /// As it is.
+    /// The current name.
     new: &'static str,
 }
 
-/// Each former name: the table, if it is in one, the key, and both as people write them.
+/// Each former name: the table, if any, the key, and both written names.
 const RENAMED: [(Option<&str>, &str, OldKey); 3] = [
     (None, "recover", OldKey { old: "recover", new: "snoop" }),
     (Some("overhear"), "code", OldKey { old: "[overhear] code", new: "[overhear] network_coding" }),
@@ -26,7 +25,7 @@ const RENAMED: [(Option<&str>, &str, OldKey); 3] = [
     ),
 ];
 
-/// The former names that a configuration uses.
+/// The former names in a configuration.
 pub fn old_keys(text: &str) -> Vec<OldKey> {
     let Ok(file) = text.parse::<Table>() else { return Vec::new() };
     let is_used = |(table, key, _): &(Option<&str>, &str, OldKey)| match table {

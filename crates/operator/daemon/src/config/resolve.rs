@@ -1,4 +1,4 @@
-//! What a configuration file means: paths, keys, addresses, defaults.
+//! The meaning of a configuration file: paths, keys, addresses, defaults.
 
 use super::boost::boost;
 use super::dashboard::dashboard;
@@ -25,14 +25,14 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
-/// Where nodes keep what outlives them.
+/// Folder of nodes' persistent state.
 const STATE_DIRECTORY: &str = "/var/lib/overheard";
 const PORT: u16 = 4780;
-/// More threads than processors gain nothing; this is more than most machines have.
+/// The most threads. More threads than processors gain nothing, and most machines have fewer.
 const MAX_THREADS: usize = 64;
 const KEEPALIVE: Duration = Duration::from_secs(25);
 
-/// Settles what `file`, read from `path`, means.
+/// Resolves `file`, read from `path`.
 pub fn resolve(path: &Path, mut file: File, policies: &dyn Policies) -> anyhow::Result<Config> {
     let mistake = |key: &str, what: String| Mistake::at(path, key, what);
     let status_socket = status_socket(path, &file);
@@ -157,8 +157,8 @@ pub fn resolve(path: &Path, mut file: File, policies: &dyn Policies) -> anyhow::
     })
 }
 
-/// What a node reaches as long as it runs, beginning anew included: the folders of its configuration, of what
-/// that names, and of what it writes.
+/// The files that a node needs at run time and at a restart: the folders of its configuration, of files that
+/// it names, and of files that it writes.
 fn reached(path: &Path, written: [&Path; 2], named: impl IntoIterator<Item = PathBuf>) -> Files {
     let mut files = Files::default();
     files.read_beside(path);
@@ -167,7 +167,7 @@ fn reached(path: &Path, written: [&Path; 2], named: impl IntoIterator<Item = Pat
     files
 }
 
-/// Where the node answers `overheard status`.
+/// Path of the socket for `overheard status`.
 pub fn status_socket(path: &Path, file: &File) -> PathBuf {
     match &file.node.status_socket {
         Some(socket) => beside(path, socket),
@@ -175,7 +175,7 @@ pub fn status_socket(path: &Path, file: &File) -> PathBuf {
     }
 }
 
-/// Where keys are kept that were revoked.
+/// The file of revoked keys.
 fn revocations(path: &Path, file: &File) -> Revocations {
     Revocations::at(match &file.node.revoked_file {
         Some(named) => beside(path, named),
@@ -183,7 +183,7 @@ fn revocations(path: &Path, file: &File) -> Revocations {
     })
 }
 
-/// The key that the network had before, which is another one.
+/// The network's previous key, which must differ.
 fn previous_network_key(path: &Path, file: &File, now: &NetworkKey) -> Result<Option<NetworkKey>, Mistake> {
     let key = "[node] previous_network_key_file";
     let Some(named) = &file.node.previous_network_key_file else { return Ok(None) };
@@ -195,12 +195,12 @@ fn previous_network_key(path: &Path, file: &File, now: &NetworkKey) -> Result<Op
     Ok(Some(previous))
 }
 
-/// A path in the file at `path` is relative to that file.
+/// Resolves a path relative to the file at `path`.
 pub fn beside(path: &Path, named: &Path) -> PathBuf {
     path.parent().unwrap_or(Path::new("")).join(named)
 }
 
-/// A key could not be had from its file.
+/// Reason why a file has no key.
 #[derive(Debug, thiserror::Error)]
 pub enum NoKey {
     /// The file cannot be read.
@@ -208,15 +208,15 @@ pub enum NoKey {
     Unreadable {
         /// The file.
         file: PathBuf,
-        /// What the system said.
+        /// The system's error.
         why: std::io::Error,
     },
-    /// It holds something else.
+    /// The file has other contents.
     #[error("{} holds no key: {why}; make one with `overheard keygen`", .file.display())]
     NotAKey {
         /// The file.
         file: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         why: node::NotAKey,
     },
 }
@@ -227,7 +227,7 @@ pub fn read_key<K: FromStr<Err = node::NotAKey>>(file: &Path) -> Result<K, NoKey
     text.trim().parse().map_err(|why| NoKey::NotAKey { file: file.to_owned(), why })
 }
 
-/// Reads the key that `key` names; a file that others may read is told of.
+/// Reads the file of `key`. A file that others may read is logged.
 pub(super) fn key_of<K: FromStr<Err = node::NotAKey>>(
     path: &Path,
     key: &str,
@@ -304,7 +304,7 @@ fn reduce(path: &Path, file: &Reduce, policies: &dyn Policies) -> Result<re::Par
     Ok(parameters)
 }
 
-/// Reads prefixes.
+/// Parses prefixes.
 pub(super) fn nets(path: &Path, key: &str, texts: &[String]) -> Result<Vec<IpNet>, Mistake> {
     let net = |text: &String| -> Result<IpNet, Mistake> {
         let address = text.parse::<IpAddr>().map(IpNet::from);
@@ -339,8 +339,7 @@ fn peer(path: &Path, file: &Peer) -> anyhow::Result<PeerConfig> {
     Ok(PeerConfig { name: file.name.clone(), public_key, endpoint, allowed_ips, keepalive })
 }
 
-/// Looks up an endpoint. A name that is not found may be there a minute later: that is no mistake of the
-/// user's.
+/// Resolves an endpoint. A name that is not found may exist a minute later, so it is no mistake of the user.
 pub(super) fn endpoint(path: &Path, key: &str, text: &str) -> anyhow::Result<SocketAddr> {
     if let Ok(address) = text.parse() {
         return Ok(address);
@@ -353,7 +352,7 @@ pub(super) fn endpoint(path: &Path, key: &str, text: &str) -> anyhow::Result<Soc
         );
         return Err(Mistake::at(path, key, what).into());
     };
-    // [fe80::1%eth0] is looked up too: that knows the interfaces' numbers
+    // [fe80::1%eth0] is resolved as well, because the resolver knows the interfaces' numbers.
     let name = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     let mut found = (name, port)
         .to_socket_addrs()
@@ -361,8 +360,8 @@ pub(super) fn endpoint(path: &Path, key: &str, text: &str) -> anyhow::Result<Soc
     found.next().with_context(|| format!("{}: {key}: the name {host:?} has no address", path.display()))
 }
 
-/// A tunnel that opens must have routes to withdraw, and must notice that a peer is back that no packet is
-/// sent to.
+/// Checks `when_down = "open"`: it needs routes to withdraw, and keepalives to notice the return of an idle
+/// peer.
 fn check_when_down(path: &Path, tunnel: &Tunnel, peers: &[PeerConfig]) -> Result<(), Mistake> {
     if tunnel.when_down == WhenDown::Closed {
         return Ok(());
@@ -397,8 +396,7 @@ fn check_names(path: &Path, peers: &[PeerConfig]) -> Result<(), Mistake> {
     }
 }
 
-/// A destination may be a peer, too, and then has some of its prefixes; what is neither's alone would lead to
-/// two.
+/// Checks destinations. One that is also a peer may share the peer's prefixes; other overlaps are ambiguous.
 fn check_destinations(
     path: &Path,
     addresses: &[IpNet],
@@ -440,7 +438,7 @@ fn check_destinations(
     }
 }
 
-/// The one of these prefixes that is one of this node's own addresses alone.
+/// The prefix that is one of this node's own addresses.
 fn own_address<'a>(addresses: &[IpNet], nets: &'a [IpNet]) -> Option<&'a IpNet> {
     let is_own = |net: &&IpNet| {
         net.prefix_len() == net.max_prefix_len() && addresses.iter().any(|own| own.addr() == net.addr())
@@ -466,7 +464,7 @@ fn check_addresses(
             return Err(Mistake::at(path, &format!("[[peer]] {:?} allowed_ips", peer.name), what));
         }
     }
-    // those among which a station chooses lead to the same
+    // A station's gateways lead to the same addresses.
     let same = match gateways {
         Gateways::Choice(choice) => &choice[1..],
         Gateways::One | Gateways::Neighbours(_) => &[],

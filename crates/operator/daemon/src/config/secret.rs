@@ -1,18 +1,18 @@
-//! Reads what others must not know: the memory that it was read into is wiped.
+//! Reads secrets into memory that is wiped afterwards.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 use zeroize::Zeroizing;
 
-/// No key and no token is longer, in bytes.
+/// The longest key or token, in bytes.
 const LONGEST: usize = 4096;
 
-/// A file's bytes. The buffer never grows, which would leave a copy behind.
+/// A file's bytes. The buffer never grows, because that would leave a copy behind.
 ///
 /// # Errors
 ///
-/// What the system said; [`io::ErrorKind::FileTooLarge`] above 4096 bytes.
+/// The system's error; [`io::ErrorKind::FileTooLarge`] above 4096 bytes.
 pub fn read(file: &Path) -> io::Result<Zeroizing<Vec<u8>>> {
     let mut bytes = Zeroizing::new(vec![0; LONGEST + 1]);
     let (mut file, mut length) = (File::open(file)?, 0);
@@ -33,7 +33,7 @@ pub fn read(file: &Path) -> io::Result<Zeroizing<Vec<u8>>> {
 ///
 /// # Errors
 ///
-/// As [`read`]; [`io::ErrorKind::InvalidData`] where it is no UTF-8.
+/// As [`read`]; [`io::ErrorKind::InvalidData`] if it is not UTF-8.
 pub fn read_text(file: &Path) -> io::Result<Zeroizing<String>> {
     let bytes = read(file)?;
     let text = std::str::from_utf8(&bytes).map_err(|why| io::Error::new(io::ErrorKind::InvalidData, why))?;

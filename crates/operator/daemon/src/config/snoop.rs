@@ -1,4 +1,4 @@
-//! `snoop`: how TCP segments that the air lost are repaired from here.
+//! `snoop`: repair of TCP segments that the air lost.
 
 use super::Mistake;
 use super::file::{ReplacementName, Snoop, Switched};
@@ -6,7 +6,7 @@ use recovery::pattern::Pattern;
 use recovery::{Coding, Replacement, Settings};
 use std::path::Path;
 
-/// What `snoop` means in the file at `path`.
+/// The value of `snoop` in the file at `path`.
 pub fn snoop(path: &Path, snoop: Option<Switched<Snoop>>) -> Result<Option<Settings>, Mistake> {
     let Some(table) = Switched::table(snoop) else { return Ok(None) };
     let default = Settings::default();

@@ -1,4 +1,4 @@
-//! `split`: which TCP connections end here and begin here again.
+//! `split`: TCP connections that end here and continue as another one.
 
 use super::Mistake;
 use super::file::{Split, Switched, Tunnel};
@@ -9,16 +9,16 @@ use std::path::Path;
 use std::time::Duration;
 
 const CONNECTIONS: usize = 4096;
-/// Each takes two file descriptors and two buffers.
+/// The most connections; each takes two file descriptors and two buffers.
 const MAX_CONNECTIONS: usize = 1 << 16;
-/// For how long a NAT keeps what is silent, at least (RFC 5382, section 5).
+/// The least time that a NAT keeps an idle connection (RFC 5382, section 5).
 const IDLE_SECONDS: u64 = 7440;
 const PORT: u16 = 4783;
 const MARK: u32 = 0x4f53;
 const TABLE: u32 = 4783;
 
-/// What `split` means in the file at `path`: taken is what comes through the tunnel, and what goes to a
-/// peer's addresses.
+/// The value of `split` in the file at `path`. It intercepts connections through the tunnel, and to a peer's
+/// addresses.
 pub fn split(
     path: &Path,
     split: Option<Switched<Split>>,

@@ -1,37 +1,37 @@
-//! What a keeper is told, and what it answers.
+//! A keeper's order and its answer.
 
 use interception::{Plan, Taken};
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
-/// What is to be kept.
+/// The work of a keeper.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Order {
-    /// Which connections are led here.
+    /// The interception rules.
     pub rules: Option<Rules>,
-    /// Which congestion control is boosted, by the name that the kernel has for it.
+    /// The congestion control to boost, by the kernel's name.
     pub boost: Option<String>,
 }
 
-/// What became of it.
+/// The result of an order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kept {
-    /// Why the rules are not in; a sentence with the mend.
+    /// Reason why the rules are not installed; a sentence with a remedy.
     pub no_rules: Option<String>,
-    /// The name that sockets and routes choose the boosted control by, and which one it wraps.
+    /// The boosted control's name for sockets and routes, and the wrapped one.
     pub boost: Option<(String, String)>,
-    /// Why none is loaded; a sentence with the mend.
+    /// Reason why no control is loaded; a sentence with a remedy.
     pub no_boost: Option<String>,
 }
 
-/// Who leads connections here.
+/// The intercepting program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum Taker {
     Cache,
     Split,
 }
 
-/// A [`Plan`], as far as somebody may choose it.
+/// The variable part of a [`Plan`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rules {
     taker: Taker,
@@ -63,11 +63,11 @@ impl From<&Plan> for Rules {
 }
 
 impl Rules {
-    /// The plan. Nothing that is said here can be read by `nft` as anything but addresses, ports and names.
+    /// The plan. `nft` can parse nothing in it except addresses, ports and names.
     ///
     /// # Errors
     ///
-    /// What makes no sense in it.
+    /// The invalid part.
     pub fn plan(&self) -> Result<Plan, String> {
         let is_name = |name: &String| {
             name.len() < 16 && name.bytes().all(|byte| byte.is_ascii_graphic() && !b"\"\\".contains(&byte))

@@ -12,14 +12,14 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Keeps what is ordered on the socket that is the standard input, until that is closed.
+/// Executes orders from the socket on standard input until it is closed.
 ///
 /// # Errors
 ///
-/// When it was not started by a node or a cache.
+/// If no node or cache started it.
 pub fn run() -> anyhow::Result<()> {
     memory::protect();
-    // it ends with its starter, which may need it up to its own end
+    // It ends with its starter, which may need it up to its own end.
     for signal in [SIGHUP, SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)))
             .context("cannot heed signals")?;
@@ -37,7 +37,7 @@ pub fn run() -> anyhow::Result<()> {
             Some((&ORDER, order)) => {
                 let order = serde_json::from_slice(order).context("the order is not understood")?;
                 let answer = serde_json::to_vec(&kept.take_up(&order))?;
-                send(socket, &answer, SendFlags::NOSIGNAL).context("nobody hears the answer")?;
+                send(socket, &answer, SendFlags::NOSIGNAL).context("no receiver for the answer")?;
             }
             Some((&RATIO, told)) => {
                 if let (Some((controller, _)), Some(told)) = (&kept.boost, Told::from_bytes(told)) {
@@ -49,18 +49,18 @@ pub fn run() -> anyhow::Result<()> {
     }
 }
 
-/// What is kept; taken out when dropped.
+/// The current work; it is removed when dropped.
 #[derive(Default)]
 struct Keeping {
     rules: Option<Interception>,
     boost: Option<(Controller, String)>,
-    /// Whether the rights to load programs are gone.
+    /// Whether the rights to load programs are given up.
     has_begun: bool,
 }
 
 impl Keeping {
-    /// Keeps what this order says instead of what was kept. Programs are loaded by the first order only, for
-    /// which alone there are the rights.
+    /// Executes this order in place of the earlier one. Only the first order loads programs, because the
+    /// rights are given up afterwards.
     fn take_up(&mut self, order: &Order) -> Kept {
         let mut answer = Kept::default();
         self.rules = None;
@@ -98,12 +98,12 @@ impl Keeping {
         answer
     }
 
-    /// Rules are taken out with CAP_NET_ADMIN, and programs need nothing once they are loaded, or CAP_BPF
-    /// before Linux 5.19.
+    /// Keeps CAP_NET_ADMIN for the removal of rules. Loaded programs need no rights, or CAP_BPF before Linux
+    /// 5.19.
     fn give_up_rights(&self) {
         let admin = CapabilitySet::NET_ADMIN;
         let controller = self.boost.as_ref().map(|(controller, _)| controller);
-        // before Linux 6.4 a registration is taken out as it was put in
+        // Before Linux 6.4 a registration is removed explicitly, with the rights of its creation.
         let ends_by_itself = controller.is_none_or(Controller::ends_with_process);
         let mut wanted = if ends_by_itself { admin } else { admin | CapabilitySet::BPF };
         if controller.is_some_and(|controller| !rights::with(wanted, || controller.may_tell())) {

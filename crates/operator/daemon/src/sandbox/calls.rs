@@ -1,8 +1,7 @@
-//! Which system calls can be made (seccomp).
+//! Permitted system calls (seccomp).
 //!
-//! One list a profile, behind one that both have. A call that is on none fails with EPERM, as one does for
-//! which there is no right: what needs it says so in the log, and a list can be mended. What a call is for
-//! stands beside its group.
+//! Each profile has a list, in addition to a common one. Any other call fails with EPERM, as without a right.
+//! The log shows the failure, and the list can be corrected. The purpose of calls is noted at their group.
 
 use super::Profile;
 use seccompiler::{
@@ -11,27 +10,27 @@ use seccompiler::{
 };
 use std::collections::BTreeMap;
 
-/// A call with the conditions under which it can be made; with none it always can.
+/// A call with its conditions; without conditions it is always permitted.
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-/// Flags of `clone` that begin another namespace (linux/sched.h).
+/// Flags of `clone` that create namespaces (linux/sched.h).
 const NEW_NAMESPACES: u64 = 0x7e02_0000;
-/// Requests that put words into a terminal's input (asm-generic/ioctls.h).
+/// Requests that inject input into a terminal (asm-generic/ioctls.h).
 const TERMINAL_INPUT: [u64; 2] = [0x5412, 0x541c];
 
-/// Why this is not held.
+/// Reason why the restriction is not active.
 #[derive(Debug, thiserror::Error)]
 pub enum NotHeld {
-    /// The library knows no filters for this processor, or the kernel has none.
+    /// The library has no filters for this processor, or the kernel has none.
     #[error("{0}")]
     Refused(String),
 }
 
-/// Holds this thread, and what it begins.
+/// Restricts this thread and its children.
 pub fn hold(profile: Profile) -> Result<(), NotHeld> {
     let refused = |why: &dyn std::fmt::Display| NotHeld::Refused(why.to_string());
     let processor = TargetArch::try_from(std::env::consts::ARCH).map_err(|why| refused(&why))?;
-    // What is behind clone3's pointer no filter can see. Where it is not there at all, libraries take clone.
+    // A filter cannot see behind clone3's pointer. If clone3 is absent, libraries use clone.
     let no_clone3 = Rules::from([(libc::SYS_clone3, Vec::new())]);
     let rules = rules(profile).map_err(|why| refused(&why))?;
     for (rules, otherwise, found) in [
@@ -67,9 +66,9 @@ fn rules(profile: Profile) -> Result<Rules, seccompiler::BackendError> {
     Ok(rules)
 }
 
-/// What both programs do.
+/// Calls of both programs.
 const COMMON: &[i64] = &[
-    // descriptors and files; which, is Landlock's matter
+    // Descriptors and files; Landlock decides which.
     libc::SYS_read,
     libc::SYS_readv,
     libc::SYS_pread64,
@@ -113,7 +112,7 @@ const COMMON: &[i64] = &[
     libc::SYS_eventfd2,
     libc::SYS_timerfd_create,
     libc::SYS_timerfd_settime,
-    // sockets
+    // Sockets.
     libc::SYS_socketpair,
     libc::SYS_bind,
     libc::SYS_connect,
@@ -130,7 +129,7 @@ const COMMON: &[i64] = &[
     libc::SYS_recvfrom,
     libc::SYS_recvmsg,
     libc::SYS_recvmmsg,
-    // memory
+    // Memory.
     libc::SYS_brk,
     libc::SYS_mmap,
     libc::SYS_munmap,
@@ -141,7 +140,7 @@ const COMMON: &[i64] = &[
     libc::SYS_mlock,
     libc::SYS_munlock,
     libc::SYS_membarrier,
-    // threads and time; clone3 is not there for anybody
+    // Threads and time; clone3 counts as absent.
     libc::SYS_clone3,
     libc::SYS_exit,
     libc::SYS_exit_group,
@@ -161,7 +160,7 @@ const COMMON: &[i64] = &[
     libc::SYS_clock_getres,
     libc::SYS_gettimeofday,
     libc::SYS_restart_syscall,
-    // signals, of this process alone
+    // Signals of this process only.
     libc::SYS_rt_sigaction,
     libc::SYS_rt_sigprocmask,
     libc::SYS_rt_sigreturn,
@@ -171,7 +170,7 @@ const COMMON: &[i64] = &[
     libc::SYS_tgkill,
     libc::SYS_wait4,
     libc::SYS_waitid,
-    // who this is, and what it uses
+    // Identity and resource usage.
     libc::SYS_getpid,
     libc::SYS_getppid,
     libc::SYS_gettid,
@@ -186,12 +185,12 @@ const COMMON: &[i64] = &[
     libc::SYS_uname,
     libc::SYS_times,
     libc::SYS_prctl,
-    // capabilities become fewer
+    // Capabilities can be reduced.
     libc::SYS_capget,
     libc::SYS_capset,
 ];
 
-/// What a node does beside: it begins anew, with all that its start takes.
+/// Further calls of a node, which restarts with everything that its start needs.
 const TUNNEL: &[i64] = &[
     libc::SYS_execve,
     libc::SYS_mlockall,
@@ -200,12 +199,12 @@ const TUNNEL: &[i64] = &[
     444, // landlock_create_ruleset
     445, // landlock_add_rule
     446, // landlock_restrict_self
-    // it keeps keys that were revoked
+    // It stores revoked keys.
     libc::SYS_fsync,
     libc::SYS_renameat2,
 ];
 
-/// What a web cache does beside: it keeps its store.
+/// Further calls of a web cache, for its store.
 const CACHE: &[i64] = &[
     libc::SYS_fsync,
     libc::SYS_fdatasync,
@@ -219,7 +218,7 @@ const CACHE: &[i64] = &[
     libc::SYS_utimensat,
 ];
 
-/// The forms of these calls that newer processors do not have.
+/// Forms of these calls that newer processors do not have.
 #[cfg(target_arch = "x86_64")]
 const OF_OLDER_PROCESSORS: &[i64] = &[
     libc::SYS_open,

@@ -1,4 +1,4 @@
-//! Which files can be reached (Landlock).
+//! Accessible files (Landlock).
 
 use super::Profile;
 use landlock::{
@@ -8,10 +8,10 @@ use landlock::{
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What the newest kernels can hold, as far as this program knows; older ones hold less.
+/// The newest Landlock version that this program knows; older kernels restrict less.
 const NEWEST: ABI = ABI::V5;
-/// What both programs read of the system: libraries, which are loaded as late as at a look-up of a name; who
-/// is who (`resolv.conf` is replaced while they run, so that its folder is meant); what the kernel says.
+/// System files that both programs read: libraries, which may load as late as a name look-up; configuration
+/// (`resolv.conf` is replaced at run time, so its folder is listed); the kernel's files.
 const SYSTEM: [&str; 13] = [
     "/etc",
     "/lib",
@@ -28,22 +28,22 @@ const SYSTEM: [&str; 13] = [
     "/run/nscd",
 ];
 
-/// What a program reaches beside that, by its configuration.
+/// Further files, by the configuration.
 #[derive(Debug, Clone, Default)]
 pub struct Files {
-    /// Files and folders that are read.
+    /// Files and folders to read.
     pub read: Vec<PathBuf>,
-    /// Folders in which files and sockets are made and removed.
+    /// Folders in which files and sockets are created and removed.
     pub written: Vec<PathBuf>,
 }
 
 impl Files {
-    /// The folder of `file` is read: whoever replaces the file makes another one of that name.
+    /// Allows reading the folder of `file`, because a replacement of the file is a new file.
     pub fn read_beside(&mut self, file: &Path) {
         self.read.push(folder_of(file));
     }
 
-    /// The folder of `file` is written.
+    /// Allows writing the folder of `file`.
     pub fn write_beside(&mut self, file: &Path) {
         self.written.push(folder_of(file));
     }
@@ -56,7 +56,7 @@ fn folder_of(file: &Path) -> PathBuf {
     }
 }
 
-/// Why this is not held.
+/// Reason why the restriction is not active.
 #[derive(Debug, thiserror::Error)]
 pub enum NotHeld {
     /// The kernel refuses.
@@ -64,7 +64,7 @@ pub enum NotHeld {
     Refused(#[from] landlock::RulesetError),
 }
 
-/// Holds this thread, and what it begins. What the kernel does not know is told.
+/// Restricts this thread and its children. Returns a text on features that the kernel lacks.
 pub fn hold(profile: Profile, files: &Files) -> Result<Option<String>, NotHeld> {
     let reading = AccessFs::ReadFile | AccessFs::ReadDir;
     let all = AccessFs::from_all(NEWEST);
@@ -81,7 +81,7 @@ pub fn hold(profile: Profile, files: &Files) -> Result<Option<String>, NotHeld> 
     if profile == Profile::Tunnel {
         let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::IoctlDev;
         ruleset = allow(ruleset, Path::new("/dev/net/tun"), device)?;
-        // its dashboard looks for web caches, whose folder may come later
+        // The node's dashboard looks for web caches, whose folder may appear later.
         ruleset = allow(ruleset, Path::new("/run"), AccessFs::ReadDir.into())?;
         for program in std::iter::once(PathBuf::from("/proc/self/exe")).chain(interpreters()) {
             ruleset = allow(ruleset, &program, AccessFs::Execute | AccessFs::ReadFile)?;
@@ -97,7 +97,7 @@ pub fn hold(profile: Profile, files: &Files) -> Result<Option<String>, NotHeld> 
     })
 }
 
-/// Lets `path` be reached so; what is not there needs nothing.
+/// Allows this access to `path`; a missing path is skipped.
 fn allow(
     ruleset: RulesetCreated,
     path: &Path,
@@ -109,7 +109,7 @@ fn allow(
     if access.is_empty() { Ok(ruleset) } else { ruleset.add_rule(PathBeneath::new(opened, access)) }
 }
 
-/// What loads dynamic programs.
+/// Loaders of dynamic programs.
 fn interpreters() -> Vec<PathBuf> {
     let mut found = Vec::new();
     for folder in ["/lib", "/lib64"] {

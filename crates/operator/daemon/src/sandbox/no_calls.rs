@@ -1,13 +1,13 @@
-//! What stands for the lists of calls on processors whose numbers nobody has tried.
+//! Replacement of the lists of calls on untested processors.
 
 use super::Profile;
 
-/// Why this is not held.
+/// Reason why the restriction is not active.
 #[derive(Debug, thiserror::Error)]
 #[error("which they are is not known for this processor")]
 pub struct NotHeld;
 
-/// Holds nothing.
+/// Restricts nothing.
 pub fn hold(_: Profile) -> Result<(), NotHeld> {
     Err(NotHeld)
 }

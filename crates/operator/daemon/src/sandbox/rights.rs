@@ -1,30 +1,30 @@
-//! The capabilities of this process, which only become fewer.
+//! The capabilities of this process, which only decrease.
 
 use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities, set_no_new_privs};
 use std::io;
 
-/// What a node needs as long as it runs: its device and routes, and at a reload its sockets again. Root's
-/// files are there for a node that runs as root.
+/// Capabilities of a running node: for its device and routes, and at a reload for its sockets. The right to
+/// root's files applies to a node that runs as root.
 pub const OF_A_NODE: CapabilitySet = CapabilitySet::NET_ADMIN
     .union(CapabilitySet::NET_RAW)
     .union(CapabilitySet::NET_BIND_SERVICE)
     .union(CapabilitySet::DAC_OVERRIDE);
-/// What a web cache needs until its sockets are open ...
+/// Capabilities of a web cache until its sockets are open.
 pub const OF_A_CACHE_THAT_OPENS: CapabilitySet =
     CapabilitySet::NET_ADMIN.union(CapabilitySet::NET_BIND_SERVICE).union(CapabilitySet::DAC_OVERRIDE);
-/// ... and from then on: root's files, where it runs as root.
+/// Capabilities of a web cache afterwards: root's files, if it runs as root.
 pub const OF_A_CACHE: CapabilitySet = CapabilitySet::DAC_OVERRIDE;
 
-/// Gives up what is not in `wanted`, for this thread and those that it starts, and for every program that
-/// they become: none gets more again.
+/// Gives up all capabilities except `wanted`, for this thread, its children, and every executed program; none
+/// can regain them.
 ///
 /// # Errors
 ///
-/// What the system said.
+/// The system's error.
 pub fn keep(wanted: CapabilitySet) -> io::Result<()> {
     set_no_new_privs(true)?;
     let had = capabilities(None)?;
-    // the kernel takes what is no longer permitted and inheritable out of the ambient set
+    // The kernel removes capabilities from the ambient set that are no longer permitted and inheritable.
     set_capabilities(
         None,
         CapabilitySets {
@@ -36,8 +36,7 @@ pub fn keep(wanted: CapabilitySet) -> io::Result<()> {
     Ok(())
 }
 
-/// What `doing` returns with no more than `wanted`, which is given back then; `false` where that cannot be
-/// tried.
+/// The result of `doing` with only `wanted`, which is restored afterwards; `false` if that cannot be tried.
 pub fn with(wanted: CapabilitySet, doing: impl FnOnce() -> bool) -> bool {
     let Ok(had) = capabilities(None) else { return false };
     if set_capabilities(None, CapabilitySets { effective: had.effective & wanted, ..had }).is_err() {
@@ -53,7 +52,7 @@ mod tests {
 
     #[test]
     fn what_is_given_up_does_not_come_back() {
-        // a thread has rights of its own, and so this test changes nothing for others
+        // Capabilities belong to a thread, so this test does not affect others.
         let tried = || {
             keep(OF_A_CACHE).unwrap();
             let left = capabilities(None).unwrap();

@@ -1,4 +1,4 @@
-//! What each profile forbids and lets through, in a process of its own.
+//! Forbidden and permitted actions of each profile, in a process of its own.
 
 use super::*;
 use crate::revocations::Revocations;
@@ -11,10 +11,10 @@ use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Names the folder in which the child tries.
+/// Environment variable with the child's folder.
 const FOLDER: &str = "OVERHEARD_TEST_FOLDER";
 
-/// Runs one of the tests below, which are ignored otherwise, in a process of its own.
+/// Runs one of the tests below, which are otherwise ignored, in a process of its own.
 fn in_a_child(test: &str) {
     let folder = tempfile::TempDir::new().unwrap();
     for name in ["ours", "others", "written"] {
@@ -32,7 +32,7 @@ fn in_a_child(test: &str) {
     assert!(output.status.success() && said.contains("1 passed"), "{said}");
 }
 
-/// The folder, held by a profile; none where the kernel holds nothing.
+/// The folder, under a profile's restrictions; `None` if the kernel has none.
 fn held(profile: Profile) -> Option<PathBuf> {
     let folder = PathBuf::from(std::env::var_os(FOLDER)?);
     let mut files = Files::default();
@@ -46,11 +46,11 @@ fn held(profile: Profile) -> Option<PathBuf> {
     None
 }
 
-/// What both do.
+/// Actions that both profiles permit.
 fn passes(folder: &Path) {
     assert_eq!(fs::read_to_string(folder.join("ours/key")).unwrap(), "secret");
     assert!(fs::read_to_string("/proc/self/status").is_ok());
-    // traffic, over both kinds of sockets and between threads
+    // Traffic over both kinds of sockets and between threads.
     let (here, there) = (UdpSocket::bind("127.0.0.1:0").unwrap(), UdpSocket::bind("127.0.0.1:0").unwrap());
     here.send_to(b"datagram", there.local_addr().unwrap()).unwrap();
     assert_eq!(there.recv(&mut [0; 16]).unwrap(), 8);
@@ -61,13 +61,13 @@ fn passes(folder: &Path) {
     TcpStream::connect(address).unwrap().read_to_string(&mut text).unwrap();
     assert_eq!(text, "stream");
     server.join().unwrap();
-    // a status socket, removed at the end
+    // A status socket, removed at the end.
     let socket = folder.join("written/socket");
     drop(UnixListener::bind(&socket).unwrap());
     fs::remove_file(&socket).unwrap();
 }
 
-/// What neither can.
+/// Actions that both profiles forbid.
 fn is_held(folder: &Path) {
     for file in [folder.join("others/key"), "/root".into(), "/home".into(), "/usr/bin/env".into()] {
         assert!(fs::File::open(&file).is_err(), "{}", file.display());
@@ -85,12 +85,12 @@ fn as_a_node() {
     let Some(folder) = held(Profile::Tunnel) else { return };
     passes(&folder);
     is_held(&folder);
-    // it may become itself again, and is held as before
+    // It may execute itself again, and stays restricted.
     let itself = Command::new("/proc/self/exe").arg("--list").output();
     assert!(itself.unwrap().status.success());
     enter(Profile::Tunnel, &Files::default());
     passes(&folder);
-    // it keeps keys that were revoked
+    // It stores revoked keys.
     let revocations = Revocations::at(folder.join("written/oh0.revoked"));
     revocations.add(&node::PublicKey::from_bytes([1; 32]), "roof").unwrap();
     fs::remove_file(revocations.file()).unwrap();
@@ -104,7 +104,7 @@ fn as_a_cache() {
     is_held(&folder);
     assert!(Command::new("/proc/self/exe").arg("--list").status().is_err(), "nor itself");
     assert!(socket(AddressFamily::PACKET, SocketType::RAW, None).is_err());
-    // its store
+    // Its store.
     let (one, other) = (folder.join("written/one"), folder.join("written/other"));
     fs::write(&one, "chunk").unwrap();
     fs::rename(&one, &other).unwrap();

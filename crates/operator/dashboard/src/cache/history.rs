@@ -1,4 +1,4 @@
-//! The last hour of a cache: what it answered, by where it came from.
+//! The last hour of a cache: its answers by source.
 
 use ::page::ring::{Newer, Rings, Step};
 use serde::Serialize;
@@ -6,48 +6,48 @@ use std::time::Duration;
 use webcache::statistics::Answered;
 
 ::page::columns! {
-    /// What was answered in one step; octets are those of contents sent to clients and neighbours.
+    /// The answers of one step. Octets are those of contents sent to clients and neighbours.
     sample Sample
     /// The same by columns.
     columns Columns
     counts {
         /// Requests of clients.
         requests,
-        /// Octets that were here.
+        /// Octets from this router.
         local_bytes,
-        /// Octets that another router had.
+        /// Octets from another router.
         remote_bytes,
-        /// Octets that came from origins.
+        /// Octets from origins.
         origin_bytes,
     }
     states {}
 }
 
-/// What a cache has told of itself.
+/// A cache's samples.
 #[derive(Debug, Default)]
 pub struct History {
-    /// What was counted until the last step.
+    /// Counts until the last step.
     requests: u64,
     bytes: Answered,
     rings: Rings<Sample>,
 }
 
-/// Steps by columns, as they travel.
+/// Steps by columns, for transfer.
 #[derive(Debug, Default, PartialEq, Serialize)]
 pub struct Series {
-    /// How long the cache has run.
+    /// The cache's uptime.
     uptime_seconds: f64,
-    /// How long each step took.
+    /// Duration of each step.
     seconds: Vec<f64>,
-    /// When it ended, since the cache began.
+    /// End of each step, since the cache's start.
     end_seconds: Vec<f64>,
-    /// What was answered in it.
+    /// Its answers.
     #[serde(flatten)]
     columns: Columns,
 }
 
 impl History {
-    /// Notes what was counted until `at`, since the cache began.
+    /// Notes the counts until `at`, since the cache's start.
     pub fn note(&mut self, at: Duration, requests: &Answered, bytes: &Answered) {
         if !self.rings.is_later(at.as_secs_f64()) {
             return;
@@ -63,7 +63,7 @@ impl History {
         self.rings.push(at.as_secs_f64(), &[sample]);
     }
 
-    /// The steps of one length that ended later than `since_seconds`.
+    /// The steps of one length that ended after `since_seconds`.
     #[must_use]
     pub fn series(&self, step: Step, since_seconds: f64) -> Series {
         let Newer { uptime_seconds, end_seconds, seconds, tracks } = self.rings.newer(step, since_seconds);

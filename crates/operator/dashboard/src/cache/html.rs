@@ -1,4 +1,4 @@
-//! The page, as the cache makes it.
+//! The page, rendered by the cache.
 
 use ::page::figures;
 use ::page::files::File;
@@ -6,13 +6,13 @@ use maud::{DOCTYPE, html};
 use webcache::proxy::Report;
 use webcache::statistics::Answered;
 
-/// What the page consists of beside itself and what all pages share.
+/// The page's own files beside the shared ones.
 pub(super) const FILES: [File; 1] =
     [("/page.js", "text/javascript; charset=utf-8", include_str!("../../assets/cache/page.js"))];
-/// Sites shown.
+/// The most sites shown.
 const SITES: usize = 50;
 
-/// The state for a reader.
+/// The state as HTML.
 pub(super) fn page(report: &Report) -> String {
     let counters = &report.counters;
     let mut sites: Vec<_> = counters.sites.iter().collect();

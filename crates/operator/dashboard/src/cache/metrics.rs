@@ -1,4 +1,4 @@
-//! The counters in the OpenMetrics form.
+//! The counters in the OpenMetrics format.
 
 use crate::exposition;
 use prometheus_client::collector::Collector;

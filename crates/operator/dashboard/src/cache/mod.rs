@@ -1,4 +1,4 @@
-//! What has happened to a web cache, as a page, as JSON and as metrics.
+//! The history of a web cache as a page, as JSON and as metrics.
 //!
 //! | path | |
 //! |---|---|
@@ -19,12 +19,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use webcache::proxy::Proxy;
 
-/// What a table for people calls the outcomes of requests, in the order of
+/// Column names of the outcomes, in the order of
 /// [`Answered::by_outcome`](webcache::statistics::Answered::by_outcome).
 pub const OUTCOMES: [&str; 7] = ["local", "ph-local", "validated", "stale", "remote", "miss", "not kept"];
 const SAMPLED_EVERY: Duration = Duration::from_secs(1);
 
-/// Notes once a second what the cache has answered, and answers on the page's port for ever.
+/// Samples the cache once a second, and answers on the page's port without end.
 pub async fn serve(page: Page, proxy: Arc<Proxy>) {
     let history = Arc::new(Mutex::new(History::default()));
     tokio::spawn(watch(history.clone(), proxy.clone()));

@@ -1,16 +1,14 @@
-//! How long a radio would have been on the air: what was offered, packet by packet, and what was sent in its
-//! place.
+//! Estimated air time of the offered packets and of the datagrams sent in their place.
 //!
-//! Reckoned and not measured: as an 802.11g radio alone on its channel sends frames of the mean size at one
-//! rate, the first try of each ([`radio::timing`]). The node does not know its radio; what it knows is that
-//! on all of them a frame costs much before its first byte, so that bytes alone tell too little of what is
-//! saved, and packing looks idle.
+//! It is computed and not measured: an 802.11g radio alone on its channel sends frames of the mean size at
+//! one rate, without retries ([`radio::timing`]). The node does not know its radio. On all radios a frame has
+//! a large fixed cost, so bytes alone understate the savings, and packing would seem useless.
 
 use radio::Bitrate;
 use radio::timing::{ETHERNET_TO_MPDU_BYTES, Standard, Timing};
 use std::time::Duration;
 
-/// Bytes of an Ethernet header, which stands around a packet before the radio makes its own of it.
+/// Bytes of an Ethernet header, which the radio converts to its own.
 const ETHERNET_BYTES: usize = 14;
 
 /// A radio.
@@ -21,7 +19,7 @@ pub struct AirTime {
 }
 
 impl AirTime {
-    /// An 802.11g radio at the rate of that standard which is next below `bits_per_second`, or its lowest.
+    /// An 802.11g radio at the standard's highest rate up to `bits_per_second`, or its lowest rate.
     #[must_use]
     pub fn at(bits_per_second: f64) -> Self {
         const MEGABITS: [f64; 12] = [1.0, 2.0, 5.5, 6.0, 9.0, 11.0, 12.0, 18.0, 24.0, 36.0, 48.0, 54.0];
@@ -32,13 +30,13 @@ impl AirTime {
         AirTime { timing, rate }
     }
 
-    /// The rate that is reckoned with.
+    /// The rate of the computation.
     #[must_use]
     pub fn rate(&self) -> Bitrate {
         self.rate
     }
 
-    /// How long so many packets with so many bytes in all are on the air, with their acknowledgments.
+    /// Air time of this many packets with this many bytes in total, with acknowledgments.
     #[must_use]
     pub fn of(&self, packets: u64, bytes: u64) -> Duration {
         let Some(mean) = bytes.checked_div(packets) else { return Duration::ZERO };

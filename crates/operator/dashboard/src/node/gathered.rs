@@ -1,4 +1,4 @@
-//! What has come of a series so far, for those who ask for what is newer than what they have.
+//! The part of a series received so far, for incremental requests.
 
 use crate::node::history::Series;
 use crate::node::sample::{Columns, Sample};
@@ -7,13 +7,13 @@ use ::page::ring::Step;
 /// The newest steps of one length.
 #[derive(Debug, Clone, Default)]
 pub struct Gathered {
-    /// How long the node had run when it was asked last.
+    /// The node's uptime at the last request.
     pub uptime_seconds: f64,
-    /// The rate that air times are reckoned with.
+    /// The rate of the air times.
     pub air_rate: String,
-    /// Of each step, when it ended and how long it was, in seconds.
+    /// End and duration of each step, in seconds.
     pub times: Vec<(f64, f64)>,
-    /// Of each step, how long what was offered and what was sent would be on the air, in seconds.
+    /// Air time of the offered and of the sent traffic in each step, in seconds.
     pub air: Vec<(f64, f64)>,
     /// All peers.
     pub whole: Vec<Sample>,
@@ -22,14 +22,14 @@ pub struct Gathered {
 }
 
 impl Gathered {
-    /// Since when the node is to be asked.
+    /// Start of the next request.
     #[must_use]
     pub fn since_seconds(&self) -> f64 {
         self.times.last().map_or(0.0, |(end, _)| *end)
     }
 
-    /// Puts newer steps behind, and lets go of what the node lets go of, too. A node that runs for less long
-    /// than before has begun anew, and so does this.
+    /// Appends newer steps, and drops those that the node drops. A smaller uptime means a restarted node, and
+    /// clears everything.
     pub fn take(&mut self, series: &Series) {
         if series.uptime_seconds < self.uptime_seconds {
             *self = Gathered::default();
@@ -59,7 +59,7 @@ impl Gathered {
     }
 }
 
-/// As many steps as there are, whatever came.
+/// Appends one sample for each step, whatever was received.
 fn extend(samples: &mut Vec<Sample>, columns: &Columns, steps: usize) {
     let before = samples.len();
     samples.extend(columns.samples().take(steps));
@@ -93,7 +93,7 @@ mod tests {
         assert_eq!(gathered.times, at_once.times);
         assert_eq!((gathered.whole.len(), &gathered.whole), (600, &at_once.whole));
         assert_eq!(gathered.peers, at_once.peers);
-        // a node that began anew
+        // A restarted node.
         let mut anew = History::new(AirTime::at(24e6));
         anew.note(&status(1.0, vec![peer("yard")]));
         gathered.take(&anew.series(Step::Second, gathered.since_seconds()));

@@ -1,4 +1,4 @@
-//! The last hour: what happened in each step, to each peer and to the node as a whole.
+//! The last hour by steps, for each peer and for the whole node.
 
 use crate::node::air_time::AirTime;
 use crate::node::sample::{Columns, Sample};
@@ -6,28 +6,29 @@ use ::page::ring::{Newer, Rings, Step};
 use node::{PeerCounters, Status};
 use serde::{Deserialize, Serialize};
 
-/// Peers whose samples are kept; those behind, in the order of the configuration, are in the whole alone.
+/// The most peers with samples of their own. Later ones, in the configuration's order, count only in the
+/// whole.
 pub const MAX_PEERS: usize = 64;
 
-/// What a node has told of itself.
+/// A node's samples.
 #[derive(Debug)]
 pub struct History {
     air_time: AirTime,
     names: Vec<String>,
-    /// Counters of all peers at the last question.
+    /// Counters of all peers at the last report.
     counters: Vec<PeerCounters>,
-    /// The first track is all peers, each of the others one.
+    /// The first track is all peers; each other track is one peer.
     rings: Rings<Sample>,
 }
 
 impl History {
-    /// Nothing yet, of a node whose radio sends at this rate.
+    /// No samples, for a node whose radio has this rate.
     #[must_use]
     pub fn new(air_time: AirTime) -> Self {
         History { air_time, names: Vec::new(), counters: Vec::new(), rings: Rings::default() }
     }
 
-    /// Takes what the node says now; what is not later than what it said before is no news.
+    /// Notes a status of the node; an old one is ignored.
     pub fn note(&mut self, status: &Status) {
         if !self.rings.is_later(status.uptime_seconds) {
             return;
@@ -49,7 +50,7 @@ impl History {
         self.rings.push(status.uptime_seconds, &samples);
     }
 
-    /// The steps of one length that ended later than `since_seconds` of the node's uptime.
+    /// The steps of one length that ended after `since_seconds` of the node's uptime.
     #[must_use]
     pub fn series(&self, step: Step, since_seconds: f64) -> Series {
         let Newer { uptime_seconds, end_seconds, seconds, tracks } = self.rings.newer(step, since_seconds);
@@ -74,22 +75,22 @@ impl History {
     }
 }
 
-/// Steps by columns, as they travel.
+/// Steps by columns, for transfer.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Series {
-    /// How long a step is, about.
+    /// Approximate length of a step.
     pub step_seconds: u32,
-    /// How long the node has run.
+    /// The node's uptime.
     pub uptime_seconds: f64,
-    /// The rate that air times are reckoned with, such as `24Mbit/s`.
+    /// The rate of the air times, such as `24Mbit/s`.
     pub air_rate: String,
-    /// When each step ended, by the node's uptime.
+    /// End of each step, by the node's uptime.
     pub end_seconds: Vec<f64>,
-    /// How long each was.
+    /// Duration of each step.
     pub seconds: Vec<f64>,
-    /// How long what was offered would have been on the air.
+    /// Estimated air time of the offered traffic.
     pub offered_air_seconds: Vec<f64>,
-    /// How long what was sent was.
+    /// Estimated air time of the sent traffic.
     pub sent_air_seconds: Vec<f64>,
     /// All peers.
     pub whole: Columns,
@@ -97,12 +98,12 @@ pub struct Series {
     pub peers: Vec<PeerSeries>,
 }
 
-/// One peer's part of them.
+/// One peer's series.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PeerSeries {
     /// Its name.
     pub name: String,
-    /// What happened to it.
+    /// Its samples.
     #[serde(flatten)]
     pub columns: Columns,
 }

@@ -1,7 +1,7 @@
-//! What has been counted since the start, in the OpenMetrics form, for Prometheus.
+//! Counts since the start in the OpenMetrics format, for Prometheus.
 //!
-//! Names carry their units: `overheard_offered_bytes_total`, `overheard_rtt_seconds`. Everything that belongs
-//! to a peer has the label `peer`.
+//! Names contain their units: `overheard_offered_bytes_total`, `overheard_rtt_seconds`. Metrics of a peer
+//! have the label `peer`.
 
 use crate::exposition;
 use crate::node::report::Report;
@@ -14,7 +14,7 @@ use prometheus_client::registry::Unit;
 use serde::Serialize;
 use std::fmt::Error;
 
-/// What is counted of a peer: its name, what it is, and where it stands.
+/// A counter of a peer: name, help, and value.
 type Counted = (&'static str, &'static str, fn(&PeerCounters) -> u64);
 
 const PACKETS: [Counted; 17] = [
@@ -44,7 +44,7 @@ const BYTES: [Counted; 4] = [
     ("received", "Bytes of datagrams from the peer, with IP and UDP headers", |it| it.outer_received_bytes),
 ];
 
-/// Counters that are told apart by one more label.
+/// Counters that one more label distinguishes.
 type Split = (
     &'static str,
     &'static str,
@@ -93,7 +93,7 @@ const SPLIT: [Split; 4] = [
     ),
 ];
 
-/// What is measured of a peer, where it is known.
+/// A gauge of a peer, if known.
 type Measured = (&'static str, &'static str, Unit, fn(&PeerStatus) -> Option<f64>);
 
 fn measured() -> [Measured; 7] {
@@ -122,12 +122,11 @@ fn measured() -> [Measured; 7] {
 #[derive(Debug)]
 struct Told {
     report: Report,
-    /// The peers' names, as the form wants them.
+    /// The peers' names, escaped.
     names: Vec<String>,
 }
 
-/// The library writes labels as they are; quotes, backslashes and ends of lines have to be marked
-/// (OpenMetrics, ABNF of `escaped-string`).
+/// Escapes a label, because the library writes labels unchanged (OpenMetrics, ABNF of `escaped-string`).
 fn escaped(name: &str) -> String {
     name.replace('\\', r"\\").replace('"', r#"\""#).replace('\n', r"\n")
 }
@@ -165,7 +164,7 @@ impl Told {
             let mut family = encoder.encode_descriptor(name, help, Some(&unit), kind)?;
             for (name, peer) in self.peers() {
                 let labels = [("peer", name)];
-                // what is not known is not told
+                // An unknown value is omitted.
                 if let Some(measure) = measure(peer) {
                     ConstGauge::new(measure).encode(family.encode_family(&labels)?)?;
                 }
@@ -186,7 +185,7 @@ impl Told {
         ConstGauge::new(uptime.2).encode(encoded)
     }
 
-    /// What is counted for the node and not for a peer, by the names that the status gives it.
+    /// Counters of the node itself, under the status's names.
     fn refusals(&self, encoder: &mut DescriptorEncoder<'_>) -> Result<(), Error> {
         let kind = ConstCounter::new(0_u64).metric_type();
         let (node, io) = (&self.report.snapshot.node, &self.report.snapshot.io);
@@ -227,7 +226,7 @@ fn named(counters: &impl Serialize) -> Vec<(String, u64)> {
     fields.into_iter().filter_map(|(name, count)| Some((name, count.as_u64()?))).collect()
 }
 
-/// All of it.
+/// The whole text.
 #[must_use]
 pub fn metrics(report: &Report) -> String {
     let names = report.snapshot.node.peers.iter().map(|peer| escaped(&peer.name)).collect();

@@ -1,20 +1,19 @@
-//! What an operator looks at: the last hour of a node.
+//! The operator's view: the last hour of a node.
 //!
-//! A node counts and keeps no times. Once a second somebody asks it how it is ([`report`]), and tells a
-//! [`History`], which keeps what has happened since the question before: a [`Sample`] for each peer and one
-//! for the node as a whole, ten minutes in steps of a second and an hour in steps of ten. Rings are bounded
-//! in steps and in peers, so that a gateway of a thousand stations needs no more than 10 MB for it.
+//! A node counts and keeps no history. Once a second a caller requests its [`report`] and passes it to a
+//! [`History`], which keeps the differences: a [`Sample`] for each peer and one for the whole node, ten
+//! minutes in steps of a second and an hour in steps of ten. Rings are bounded in steps and in peers, so a
+//! gateway with a thousand stations needs at most 10 MB.
 //!
-//! The same series are shown three times. [`terminal`] draws them with characters (`overheard top`), from
-//! what the status socket says. [`page`] serves them as a web page, with nothing on it that comes from
-//! elsewhere, as JSON, and, counted since the start, as [`metrics`] for Prometheus. Whoever reads a page, and
-//! however often, costs the node nothing: answers come from the last second's report, and the thread that
-//! carries packets is not asked.
+//! There are three views of the series. [`terminal`] draws them with characters (`overheard top`), from the
+//! status socket. [`page`] serves them as a self-contained web page and as JSON, and the counts since the
+//! start as [`metrics`] for Prometheus. Readers cost the node nothing: answers come from the last second's
+//! report, without the thread that carries packets.
 //!
-//! Bytes that a mechanism saved are told apart as the pipeline does it: what redundancy elimination
-//! *reduced*, what shorter headers and compressed literals left out beyond that, what was *overheard* and
-//! therefore not sent, what left *coded* with what is for others, and what *packing* several packets into one
-//! datagram saved in headers of datagrams. What the air time would have been is reckoned by [`air_time`].
+//! Saved bytes are distinguished by mechanism. *Reduced* bytes are those of redundancy elimination; shorter
+//! headers and compressed literals save more. *Overheard* bytes were not sent because the receiver has them.
+//! *Coded* bytes left combined with others' packets. *Packing* several packets into one datagram saves
+//! datagram headers. [`air_time`] estimates the air time.
 
 pub mod air_time;
 pub mod gathered;

@@ -8,7 +8,7 @@
 //! | `/caches.json` | a line for each web cache on the node's machine |
 //! | `/metrics` | [`metrics`] for Prometheus |
 //!
-//! Who may ask is the matter of the crate [`page`].
+//! The crate [`page`] checks requests.
 
 use crate::exposition;
 use crate::node::history::History;
@@ -21,13 +21,13 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What the page consists of beside what all pages share.
+/// The page's own files beside the shared ones.
 const FILES: [File; 2] = [
     ("/", "text/html; charset=utf-8", include_str!("../../assets/node/page.html")),
     ("/page.js", "text/javascript; charset=utf-8", include_str!("../../assets/node/page.js")),
 ];
 
-/// What is known of a node, by one thread that asks it and others that are asked.
+/// State of a node, written by the thread that polls it and read by others.
 #[derive(Debug)]
 pub struct Known {
     history: Mutex<History>,
@@ -37,7 +37,7 @@ pub struct Known {
 }
 
 impl Known {
-    /// Nothing but `history` yet.
+    /// A state with only this history.
     #[must_use]
     pub fn new(history: History) -> Arc<Self> {
         Arc::new(Known {
@@ -48,25 +48,24 @@ impl Known {
         })
     }
 
-    /// Takes what the node says now.
+    /// Notes a report of the node.
     pub fn note(&self, report: Report) {
         self.history.lock().unwrap_or_else(PoisonError::into_inner).note(&report.snapshot.node);
         *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(report);
     }
 
-    /// The steps of one length later than a second of the node's uptime.
+    /// The steps of one length after a second of the node's uptime.
     #[must_use]
     pub fn series(&self, step: Step, since_seconds: f64) -> crate::node::Series {
         self.history.lock().unwrap_or_else(PoisonError::into_inner).series(step, since_seconds)
     }
 
-    /// Whether somebody has looked for web caches since this was asked last: they are not to be bothered for
-    /// nobody.
+    /// Whether a reader requested web caches since the last call. Otherwise they are not polled.
     pub fn caches_are_wanted(&self) -> bool {
         self.caches_are_wanted.swap(false, Ordering::Relaxed)
     }
 
-    /// Takes what the web caches on the node's machine say now: a line each.
+    /// Notes the reports of the web caches on the node's machine, one line each.
     pub fn note_caches(&self, lines: Vec<String>) {
         *self.caches.lock().unwrap_or_else(PoisonError::into_inner) = lines;
     }
@@ -76,18 +75,18 @@ impl Known {
         self.caches.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What the node said last.
+    /// The node's latest report.
     #[must_use]
     pub fn latest(&self) -> Option<Report> {
         self.latest.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-/// Answers on the page's port for ever, on a thread of its own.
+/// Answers on the page's port without end, in a thread of its own.
 ///
 /// # Errors
 ///
-/// What the system said to a new thread.
+/// The system's error at the start of the thread.
 pub fn serve(page: Page, known: Arc<Known>) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let answers = move || runtime.block_on(page.serve(move |question| answer(question, &known)));

@@ -1,4 +1,4 @@
-//! What a node says of itself when it is asked: what does not change while it runs, and what does.
+//! A node's report: its constant and its changing parts.
 
 use io::Snapshot;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use std::fmt::Display;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-/// What does not change while a node runs.
+/// The constant part of a node's report.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct About {
     /// The version of the program.
@@ -27,7 +27,7 @@ pub struct About {
 }
 
 impl About {
-    /// Of a node that has been set up.
+    /// The constant part of a node that has been set up.
     pub fn new(config: &Path, role: impl Display, settings: &io::Settings, listen: SocketAddr) -> Self {
         About {
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -41,13 +41,13 @@ impl About {
     }
 }
 
-/// The answer.
+/// A node's report.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Report {
-    /// What does not change.
+    /// The constant part.
     #[serde(flatten)]
     pub about: About,
-    /// What does.
+    /// The changing part.
     #[serde(flatten)]
     pub snapshot: Snapshot,
     /// Counters of split connections. None without `split`.
@@ -60,7 +60,7 @@ pub(crate) mod tests {
     use super::*;
     use node::{PeerCounters, PeerStatus, Refused, Status};
 
-    /// A peer of whom nothing is known yet.
+    /// A peer without any data.
     pub fn peer(name: &str) -> PeerStatus {
         PeerStatus {
             name: name.to_owned(),

@@ -1,18 +1,18 @@
-//! What happened to a peer in one step, and rows of that by columns.
+//! A peer's sample of one step, and series of samples by columns.
 
 use ::page::ring::Sample as _;
 use node::{PeerCounters, PeerStatus};
 
-/// Around the frames of a datagram of ours there are so many bytes, without its IP and UDP headers.
+/// Bytes around the frames of one of our datagrams, without IP and UDP headers.
 const AROUND_FRAMES: u64 = 26;
 
 ::page::columns! {
-    /// What happened in one step: what was counted in it, and what the state was at its end.
+    /// One step: counts in it, and states at its end.
     sample Sample
-    /// Samples by columns, as they travel: each column has as many entries as there are steps.
+    /// Samples by columns, for transfer: each column has one entry for each step.
     columns Columns
     counts {
-        /// Packets offered to the tunnel, and sent.
+        /// Packets offered to the tunnel and sent.
         offered_packets,
         /// Their bytes.
         offered_bytes,
@@ -24,32 +24,31 @@ const AROUND_FRAMES: u64 = 26;
         received_bytes,
         /// Bytes of packets delivered.
         delivered_bytes,
-        /// Bytes that redundancy elimination left out.
+        /// Bytes that redundancy elimination removed.
         reduced_bytes,
-        /// Bytes that shorter headers and compressed literals left out beyond that.
+        /// Further bytes that shorter headers and compressed literals saved.
         shortened_bytes,
-        /// Bytes that were not sent because they had been overheard, or sent before to whoever is in the
-        /// group.
+        /// Bytes not sent because a receiver overheard them, or a member of the group received them before.
         overheard_bytes,
-        /// Bytes that were not sent because packets for several peers left combined.
+        /// Bytes not sent because packets for several peers left combined.
         coded_bytes,
-        /// Bytes of headers that packets sharing a datagram did not need.
+        /// Bytes of headers saved because packets share a datagram.
         packed_bytes,
-        /// Packets sent again because the hop lost them (hop ARQ).
+        /// Packets retransmitted after a loss on the hop (hop ARQ).
         hop_repaired,
-        /// TCP segments sent again from here as they were (Snoop).
+        /// TCP segments retransmitted from here as originals (Snoop).
         segments_repaired,
-        /// TCP segments sent again combined with others (XBC).
+        /// TCP segments retransmitted in combination with others (XBC).
         segments_coded,
-        /// Packets that could not be restored when they arrived.
+        /// Packets that could not be restored at their arrival.
         missed,
-        /// Packets dropped from the queue, full or slow.
+        /// Packets dropped from the queue because it was full or slow.
         queue_dropped,
     }
     states {
-        /// The share of what was sent lately that the air lost, in millionths.
+        /// Recent loss rate on the air, in millionths.
         loss_ppm,
-        /// The smoothed round trip; 0: none known.
+        /// The smoothed round trip; 0 if unknown.
         srtt_microseconds,
         /// Bytes that wait to be sent.
         queue_bytes,
@@ -57,14 +56,14 @@ const AROUND_FRAMES: u64 = 26;
 }
 
 impl Sample {
-    /// What has happened to a peer between two reports on it. Counters that went back began anew.
+    /// A peer's sample between two reports. A counter that decreased has restarted.
     #[must_use]
     pub fn between(before: &PeerCounters, now: &PeerStatus) -> Self {
         let it = &now.counters;
         macro_rules! since {
             ($($counter:ident)+) => { 0 $(+ it.$counter.saturating_sub(before.$counter))+ };
         }
-        // IPv6's header where nothing is known
+        // IPv6's header if the endpoint is unknown.
         let outer_header_bytes = now.endpoint.map_or(48, node::outer_header_bytes);
         Sample {
             offered_packets: since!(inner_sent_packets),
@@ -89,8 +88,7 @@ impl Sample {
         }
     }
 
-    /// Adds what happened to another peer in the same step: a queue is beside the other, and of the other
-    /// states the whole has the highest.
+    /// Adds another peer's sample of the same step: queues add up, and of other states the highest counts.
     pub fn beside(&mut self, other: &Sample) {
         let queue_bytes = self.queue_bytes + other.queue_bytes;
         self.then(other);

@@ -1,7 +1,7 @@
-//! The series drawn with characters, for `overheard top`.
+//! The series as characters, for `overheard top`.
 //!
-//! [`View`] is what the person has chosen; [`draw`] puts one picture of it on a frame of ratatui's, and knows
-//! nothing of where the frame is: a terminal, or a test's memory.
+//! [`View`] is the user's choice. [`draw`] renders it on a frame of ratatui's, in a terminal or in a test's
+//! memory.
 
 mod charts;
 mod stations;
@@ -18,15 +18,15 @@ use ratatui::style::{Color, Modifier, Style, Stylize};
 use ratatui::text::{Line, Span};
 use std::time::Duration;
 
-/// Below so many lines the second row of charts is left out.
+/// Number of lines below which the second row of charts is omitted.
 const LINES_FOR_ALL: u16 = 28;
 
-/// What the person has chosen.
+/// The user's choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct View {
-    /// How long steps are.
+    /// Length of steps.
     pub step: Step,
-    /// Whose charts are shown: 0 for the node as a whole, then the peers in turn.
+    /// The subject of the charts: 0 for the whole node, then the peers in turn.
     pub subject: usize,
 }
 
@@ -37,13 +37,13 @@ impl Default for View {
 }
 
 impl View {
-    /// Goes to the next or the last subject of so many peers.
+    /// Moves to the next or the previous subject.
     pub fn go(&mut self, forwards: bool, peers: usize) {
         let subjects = peers + 1;
         self.subject = (self.subject.min(peers) + if forwards { 1 } else { subjects - 1 }) % subjects;
     }
 
-    /// The other length of steps.
+    /// Switches the length of steps.
     pub fn change_step(&mut self) {
         self.step = match self.step {
             Step::Second => Step::TenSeconds,
@@ -52,19 +52,19 @@ impl View {
     }
 }
 
-/// What is shown.
+/// The data of a picture.
 #[derive(Debug, Clone, Copy)]
 pub struct Shown<'a> {
-    /// What the node said last.
+    /// The node's latest report.
     pub report: &'a Report,
-    /// What has happened.
+    /// The series.
     pub gathered: &'a Gathered,
-    /// What else there is to say, such as that the node does not answer, or how a web cache here does.
+    /// Further messages, such as a node without an answer, or a local web cache's line.
     pub notes: &'a [String],
 }
 
 impl Shown<'_> {
-    /// Name and samples of what the charts are of.
+    /// Name and samples of the charts' subject.
     fn subject(&self, view: View) -> (&str, &[Sample]) {
         match view.subject.checked_sub(1).and_then(|at| self.gathered.peers.get(at)) {
             Some((name, samples)) => (name, samples),
@@ -73,7 +73,7 @@ impl Shown<'_> {
     }
 }
 
-/// Draws it.
+/// Draws the picture.
 pub fn draw(frame: &mut Frame<'_>, view: View, shown: Shown<'_>) {
     let (subject, samples) = shown.subject(view);
     let peers = shown.gathered.peers.len() as u16;

@@ -1,3 +1,3 @@
-//! `overheard analyze`: what each method would save on captures.
+//! `overheard analyze`: savings of each method on captures.
 
 pub use console::analyze::{Args, run};

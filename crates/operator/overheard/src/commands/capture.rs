@@ -1,4 +1,4 @@
-//! `overheard capture`: what passes a node, into a file for Wireshark.
+//! `overheard capture`: a node's traffic as a file for Wireshark.
 
 use anyhow::{Context, bail};
 use daemon::config::Mistake;
@@ -11,7 +11,7 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// How often it is looked whether it is to end.
+/// Interval of checks for the end.
 const TURN: Duration = Duration::from_millis(200);
 
 /// Write the packets of a node into a pcapng file, until SIGINT. The file has inner packets, datagrams on
@@ -53,8 +53,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     copy(stream, file, end)
 }
 
-/// Copies what comes until it ends or is to end. The node writes it in whole blocks, but what is cut short by
-/// a signal is read by Wireshark up to there.
+/// Copies the stream until its end or the deadline. The node writes whole blocks, and Wireshark reads a
+/// truncated file up to its last block.
 fn copy(mut stream: UnixStream, mut out: impl Write, end: Option<Instant>) -> anyhow::Result<()> {
     stream.set_read_timeout(Some(TURN))?;
     let mut buffer = vec![0; 1 << 16];

@@ -1,4 +1,4 @@
-//! `overheard completions`: what a shell completes.
+//! `overheard completions`: shell completions.
 
 use clap::CommandFactory;
 

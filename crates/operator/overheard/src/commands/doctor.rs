@@ -1,4 +1,4 @@
-//! `overheard doctor`: what this machine can do, and what is lost by what it cannot.
+//! `overheard doctor`: capabilities of this machine, and consequences of missing ones.
 
 pub use console::doctor::Args;
 

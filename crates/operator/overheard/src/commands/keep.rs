@@ -1,3 +1,3 @@
-//! `overheard keep`: what takes rights, for a node or a cache that has none.
+//! `overheard keep`: privileged work for a node or a cache.
 
 pub use console::keep::{Args, run};

@@ -1,4 +1,4 @@
-//! `overheard keygen`: the keys of a node, of a network, of two nodes and of the network's caches.
+//! `overheard keygen`: keys of a node, of a network, of two nodes and of the network's caches.
 
 use anyhow::Context;
 use console::{hint, say};
@@ -53,14 +53,14 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
 }
 
-/// A key as it is written, and whose it is. The text is wiped at the end.
+/// A key as text, with its kind. The text is wiped at the end.
 struct Made {
     key: Zeroizing<String>,
     whose: Whose,
 }
 
 enum Whose {
-    /// A node's, which has this public key.
+    /// A node's key, with its public key.
     Node(String),
     Network,
     Pair,
@@ -91,7 +91,7 @@ impl Made {
 }
 
 fn print(made: &Made) -> anyhow::Result<()> {
-    // a shell's redirection makes the file before we can say how
+    // The shell's redirection creates the file before we can set its mode.
     let readable_by_others = fs::metadata("/dev/stdout")
         .is_ok_and(|stdout| stdout.is_file() && stdout.permissions().mode() & 0o077 != 0);
     if readable_by_others {
@@ -149,7 +149,7 @@ fn absolute(file: &Path) -> anyhow::Result<PathBuf> {
     std::path::absolute(file).with_context(|| format!("cannot tell where {} is", file.display()))
 }
 
-/// A key that is there may be in use: it is never overwritten.
+/// Writes a new file. An existing key may be in use, so it is never overwritten.
 fn write_new(file: &Path, mode: u32, text: &str) -> anyhow::Result<()> {
     let mut options = OpenOptions::new();
     let mut opened = options.write(true).create_new(true).mode(mode).open(file).map_err(|why| {

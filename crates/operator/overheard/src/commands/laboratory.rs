@@ -1,5 +1,4 @@
-//! Commands of the laboratory, which is the program `overheard-lab`: started with the same words when it is
-//! there.
+//! Commands of the laboratory's program `overheard-lab`: started with the same arguments if present.
 
 use anyhow::{Context, bail};
 use std::ffi::OsString;
@@ -37,7 +36,7 @@ laboratory! {
     trace: "Compose captures from any content (starts overheard-lab)",
 }
 
-/// Becomes the laboratory's program with these words.
+/// Executes the laboratory's program with these arguments.
 fn start(command: &str, arguments: &[OsString]) -> anyhow::Result<()> {
     let Some(program) = console::other_program(LABORATORY) else {
         bail!(

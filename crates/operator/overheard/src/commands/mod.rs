@@ -1,5 +1,5 @@
-//! The subcommands. Each is a file with a struct `Args`, whose documentation is its help, and a function
-//! `run`. A new one is that file, and its name in the two lists below.
+//! The subcommands. Each one is a file with a struct `Args`, whose documentation is its help, and a function
+//! `run`. A new one is such a file, and its name in the two lists below.
 
 mod analyze;
 mod cache;

@@ -1,4 +1,4 @@
-//! `overheard peer`: what is done about one peer of a running node.
+//! `overheard peer`: actions on one peer of a running node.
 
 use anyhow::bail;
 use console::{Table, duration, say};

@@ -1,4 +1,4 @@
-//! `overheard status`: asks the nodes and web caches that run here how they are.
+//! `overheard status`: queries the running nodes and web caches.
 
 mod cache;
 mod gateways;
@@ -171,7 +171,7 @@ fn without_session(peer: &node::PeerStatus) -> String {
     if peer.revoked { "revoked".to_owned() } else { nothing() }
 }
 
-/// How TCP senders here are boosted, and how much.
+/// The boosted congestion control of local TCP senders, and its mean ratio.
 fn boosted(boost: &str, peers: &[node::PeerStatus]) -> String {
     let flows: usize = peers.iter().map(|peer| peer.boosted_flows).sum();
     let sum: f64 = peers.iter().map(|peer| peer.boost_ratio.unwrap_or(0.0) * peer.boosted_flows as f64).sum();
@@ -181,7 +181,7 @@ fn boosted(boost: &str, peers: &[node::PeerStatus]) -> String {
     }
 }
 
-/// What was heard of others, and why it is nothing where the radio encrypts all of it.
+/// The overheard datagrams, and the reason if the radio encrypts all of them.
 fn overheard(heard: &Heard) -> String {
     let Heard { interface, link, counters } = heard;
     let for_nothing = if counters.protected > 0 && counters.datagrams == 0 {
@@ -192,7 +192,7 @@ fn overheard(heard: &Heard) -> String {
     format!("{} on {interface} ({link}){for_nothing}", counted(counters))
 }
 
-/// Which packets were repaired, and by what, where something was: hop ARQ, and the repair of TCP segments.
+/// Prints repaired packets by mechanism, if there are any: hop ARQ, and the repair of TCP segments.
 fn print_recovery(out: &mut impl Write, node: &node::Status) -> std::io::Result<()> {
     let repairs = |peer: &&node::PeerStatus| {
         let it = &peer.counters;
@@ -268,8 +268,8 @@ impl RepairRow {
     }
 }
 
-/// What stations overhear of each other, where they do: what a gateway does not send them therefore, and what
-/// this node itself heard.
+/// Prints overhearing, if any: the bytes that a gateway does not send to stations, and the datagrams that
+/// this node heard.
 fn print_group(out: &mut impl Write, node: &node::Status) -> std::io::Result<()> {
     let in_group = |peer: &&node::PeerStatus| {
         let it = &peer.counters;
@@ -334,7 +334,7 @@ impl GroupRow {
     }
 }
 
-/// How much of what was sent at each rate was overheard.
+/// Overheard share at each rate.
 fn by_rate(shares: &[node::OverheardAtRate]) -> String {
     let share = |at: &node::OverheardAtRate| {
         let percent = 100.0 * (at.overheard_packets as f64 / at.packets.max(1) as f64).min(1.0);
@@ -347,7 +347,7 @@ fn mbit_per_second(rate_bits_per_second: u64) -> String {
     format!("{} Mbit/s", rate_bits_per_second as f64 / 1e6)
 }
 
-/// What the tunnel saved of what it was offered, headers and all; less than nothing where little repeats.
+/// The tunnel's savings of the offered bytes, with headers; negative if little repeats.
 fn saved(offered_bytes: u64, sent_bytes: u64) -> String {
     if offered_bytes == 0 {
         return nothing();
@@ -359,7 +359,7 @@ fn nothing() -> String {
     "-".to_owned()
 }
 
-/// The counters that are not 0, by their names.
+/// The non-zero counters with their names.
 fn counted(counters: &impl Serialize) -> String {
     let Ok(serde_json::Value::Object(counters)) = serde_json::to_value(counters) else { return nothing() };
     let counted: Vec<String> = counters

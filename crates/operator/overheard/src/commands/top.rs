@@ -1,4 +1,4 @@
-//! `overheard top`: what a node does, live.
+//! `overheard top`: a node's live state.
 
 use anyhow::{Context, bail};
 use daemon::sockets::{cache_lines, only_node};
@@ -11,7 +11,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Between two questions.
+/// Interval of requests.
 const STEP: Duration = Duration::from_secs(1);
 
 /// Show the traffic of a local node live: offered, sent, saved, lost and repaired, by station and by
@@ -39,7 +39,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     watched
 }
 
-/// What is known of the node.
+/// State of the node.
 struct Seen {
     report: Report,
     gathered: Gathered,
@@ -47,7 +47,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// Asks for what is new. What was known stays where nobody answers.
+    /// Requests newer data. Without an answer, the old data stays.
     fn ask(&mut self, socket: &Path, view: View) {
         self.notes = cache_lines();
         let asked = ask(socket).and_then(|report| {

@@ -1,7 +1,6 @@
-//! Every command of the documents is run, as far as a test can: what takes seconds as it stands, in the order
-//! of its reader; an experiment is asked what it would run; a recipe of the Makefile is gone through without
-//! being carried out. Guides are followed in `guides.rs`, and what packages do is tried by
-//! `scripts/package-test.sh`.
+//! Runs every command of the documents as far as a test can. Quick commands run unchanged, in the reader's
+//! order. An experiment lists its runs, and a Makefile recipe is printed without execution. `guides.rs`
+//! follows the guides, and `scripts/package-test.sh` tests packages.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
@@ -14,7 +13,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Commands of the system, which are not ours to check.
+/// System commands, which need no check.
 const OF_THE_SYSTEM: [&str; 11] = [
     "install",
     "tcpdump",
@@ -29,7 +28,7 @@ const OF_THE_SYSTEM: [&str; 11] = [
     "perf",
 ];
 
-/// Commands that are given on the README's gateway and station, in this order.
+/// Commands for the README's gateway and station, in this order.
 const GIVEN: [(&str, Where, How); 20] = [
     ("overheard keygen --network --out keys", Where::Gateway, How::ToItsEnd),
     ("overheard keygen --out keys", Where::Gateway, How::ToItsEnd),
@@ -61,8 +60,7 @@ const GIVEN: [(&str, Where, How); 20] = [
     ("overheard analyze --json traffic.pcap", Where::Station, How::ToItsEnd),
 ];
 
-/// Commands that are given elsewhere: where the package is, by `scripts/package-test.sh`; the demo by a test
-/// of its own.
+/// Commands tested elsewhere: by `scripts/package-test.sh` with the package, and the demo by its own test.
 const GIVEN_ELSEWHERE: [&str; 4] = [
     "sudo -u overheard overheard keygen --network --out /etc/overheard/keys",
     "sudo -u overheard overheard keygen --out /etc/overheard/keys",
@@ -70,34 +68,34 @@ const GIVEN_ELSEWHERE: [&str; 4] = [
     "sudo target/release/overheard-lab demo --link satellite",
 ];
 
-/// On which machine.
+/// The machine of a command.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Where {
     Gateway,
     Station,
 }
 
-/// How it is given.
+/// The way a command runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum How {
     ToItsEnd,
-    /// It stays, and what follows waits for it.
+    /// It keeps running, and later commands wait for its start.
     Meanwhile,
-    /// The same, for a node: its configuration is the README's.
+    /// As above, for a node with the README's configuration.
     MeanwhileTheTunnel,
-    /// The node before it is ended.
+    /// The node before it is ended first.
     InThePlaceOfTheFirst,
-    /// A key ends it.
+    /// A key press ends it.
     OnATerminal,
     UntilInterrupted,
-    /// It takes as long as its result is large.
+    /// Its duration depends on the size of its result.
     WithFewerBytes,
     IfThereIs(&'static str),
 }
 
 #[test]
 fn every_command_is_run_or_checked() {
-    // one that several documents have is checked once
+    // A command of several documents is checked once.
     let of_document = |document| commands(document).into_iter().map(move |command| (command, document));
     let all: BTreeMap<String, &str> = DOCUMENTS.into_iter().flat_map(of_document).collect();
     for (command, document) in &all {
@@ -113,7 +111,7 @@ fn every_command_is_run_or_checked() {
     }
 }
 
-/// A command's words, as a shell parts them, without who gives it and with which priority.
+/// A command's words, as a shell splits them, without prefixes for user and priority.
 fn words(command: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut quote = None;
@@ -151,7 +149,7 @@ fn check(command: &str, words: &[&str]) -> Result<(), String> {
     }
 }
 
-/// Whether Python can run the decoder of the wire format; says so in a line where it cannot.
+/// Whether Python can run the wire format's decoder; prints a line if it cannot.
 fn has_cryptography() -> bool {
     let asked = Command::new("python3").args(["-c", "import cryptography"]).output();
     let found = asked.is_ok_and(|asked| asked.status.success());
@@ -161,7 +159,7 @@ fn has_cryptography() -> bool {
     found
 }
 
-/// A script runs to its end, in the workspace, and leaves no compiled files there.
+/// Checks that a script runs to its end in the workspace, and leaves no compiled files.
 fn check_python(arguments: &[&str]) -> Result<(), String> {
     if !has_cryptography() {
         return Ok(());
@@ -181,7 +179,7 @@ fn the_wire_formats_decoder_reads_every_vector_and_notices_each_changed_one() {
         serde_json::from_str(&read("docs/wire-format-vectors.json")).unwrap();
     let folder = tempfile::TempDir::new().unwrap();
     let file = folder.path().join("changed.json");
-    // a bit of the first byte, of which every vector has the meaning
+    // A bit of the first byte, whose meaning every vector has.
     let change = |vector: &serde_json::Value| {
         let mut changed = vector.clone();
         let (first, rest) = vector["hex"].as_str().unwrap().split_at(2);
@@ -205,7 +203,7 @@ fn the_wire_formats_decoder_reads_every_vector_and_notices_each_changed_one() {
     }
 }
 
-/// Its recipe is gone through, and nothing of it done.
+/// Checks that its recipe expands, without executing it.
 fn check_make(arguments: &[&str]) -> Result<(), String> {
     let makefile = read("Makefile");
     for variable in arguments.iter().filter_map(|argument| argument.split_once('=')).map(|(name, _)| name) {
@@ -273,7 +271,7 @@ fn check_given(command: &str, arguments: &[&str]) -> Result<(), String> {
     }
 }
 
-/// The help of the subcommand names every option.
+/// Checks that the help of the subcommand has every option.
 fn has_its_options(arguments: &[&str]) -> Result<(), String> {
     let before_options = arguments.iter().take_while(|word| !word.starts_with('-'));
     let asked = Command::new(laboratory()).args(before_options).arg("--help").output().unwrap();
@@ -288,8 +286,7 @@ fn has_its_options(arguments: &[&str]) -> Result<(), String> {
     }
 }
 
-/// An experiment tells what it would run, by the very options that the document gives it, but for what
-/// becomes of the rows.
+/// Checks that an experiment lists its runs with the document's options, except those for the rows.
 fn has_something_to_run(arguments: &[&str]) -> Result<(), String> {
     let mut asked = Vec::new();
     let mut rest = arguments.iter();
@@ -307,7 +304,7 @@ fn has_something_to_run(arguments: &[&str]) -> Result<(), String> {
     if is_told { has_its_options(arguments) } else { Err(said.into_owned()) }
 }
 
-/// The script of a reader who gives [`GIVEN`] on two machines with a cable between them.
+/// The script of a reader that runs [`GIVEN`] on two machines connected by a cable.
 fn script() -> String {
     let mut script = String::from(concat!(
         "for name in gateway station; do mkdir -p $name; ln -s ../packaging $name/packaging; ip netns add $name; ",
@@ -361,7 +358,7 @@ fn script() -> String {
     script
 }
 
-/// The README's files, with each other's keys; both nodes are on one machine, so that the station has another
+/// The README's files with each other's keys. Both nodes are on one machine, so the station has another
 /// socket. The gateway has a page.
 const CONFIGURE: &str = r#"
 printf '\n[dashboard]\n' >> gateway/gateway.toml
@@ -387,7 +384,7 @@ fn the_readmes_commands_do_what_they_are_given_for() {
     {
         let head = format!("# {file}\n");
         let text = configurations.iter().find(|text| text.starts_with(&head)).unwrap();
-        // a test keeps nothing in the machine's own folders
+        // A test writes nothing into the machine's own folders.
         write(&format!("{name}/{file}"), &text.replace("/var/cache/overheard", "kept"));
     }
     write("configure.sh", CONFIGURE);

@@ -1,8 +1,7 @@
-//! The types of a configuration, as their source says them: tables, keys, types of values, defaults, and
-//! what each is for.
+//! The types of a configuration by their source: tables, keys, types of values, defaults, and purposes.
 //!
-//! A default is the code's where serde has it. Where the code settles it later the comment ends with
-//! "Default: ...".
+//! A default comes from serde's attribute. If the code determines it later, the comment ends with "Default:
+//! ...".
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
@@ -14,20 +13,20 @@ use syn::{Attribute, Expr, Fields, GenericArgument, Item, Lit, Meta, PathArgumen
 pub struct Configuration {
     structs: HashMap<String, syn::ItemStruct>,
     enums: HashMap<String, syn::ItemEnum>,
-    /// What a function gives that serde calls for a default.
+    /// Values of the functions that serde calls for defaults.
     functions: HashMap<String, Expr>,
-    /// What `Default` gives for each field of a struct.
+    /// Values of `Default` for each field of a struct.
     defaults: HashMap<(String, String), Expr>,
 }
 
 /// One key.
 pub struct Key {
-    /// The table as it is written, such as `[tunnel]` or `[[peer]]`; empty at the top of the file.
+    /// The table in written form, such as `[tunnel]` or `[[peer]]`; empty at the top of the file.
     pub table: String,
     pub name: String,
     kind: String,
     pub default: String,
-    /// Whether the comment says the default, because the code settles it later.
+    /// Whether the comment has the default, because the code determines it later.
     pub is_default_said: bool,
     meaning: String,
 }
@@ -41,7 +40,7 @@ struct Table {
 }
 
 impl Configuration {
-    /// Reads the source of the types, and that of enums elsewhere.
+    /// Parses the source of the types, and that of enums elsewhere.
     pub fn parse(source: &str, values: &[String]) -> Self {
         let mut parsed = Configuration {
             structs: HashMap::new(),
@@ -87,7 +86,7 @@ impl Configuration {
         }
     }
 
-    /// Every key, in the order of the source.
+    /// All keys, in the source's order.
     pub fn keys(&self) -> Vec<Key> {
         let (top, tables) = self.tables();
         top.into_iter().chain(tables.into_iter().flat_map(|table| table.keys)).collect()
@@ -152,7 +151,7 @@ impl Configuration {
         keys
     }
 
-    /// The struct of a table's type, and how often the table may stand.
+    /// The struct of a table's type, and its form.
     fn table_of(&self, written: &Type) -> Option<(String, Form)> {
         let (name, inner) = parts(written);
         match (name.as_str(), inner) {
@@ -167,7 +166,7 @@ impl Configuration {
         }
     }
 
-    /// What a reader writes for a value of this type, and its unit.
+    /// The form of a value of this type, and its unit.
     fn kind(&self, written: &Type, key: &str) -> String {
         let (name, inner) = parts(written);
         match (name.as_str(), inner) {
@@ -221,7 +220,7 @@ impl Configuration {
         }
     }
 
-    /// What an expression gives, as TOML; none where that is not known.
+    /// The value of an expression as TOML, if known.
     fn value(&self, gives: &Expr) -> Option<String> {
         match gives {
             Expr::Lit(literal) => Some(match &literal.lit {
@@ -264,7 +263,7 @@ impl Configuration {
     }
 }
 
-/// How often a table may stand.
+/// The form of a table.
 #[derive(PartialEq, Eq)]
 enum Form {
     One,
@@ -299,7 +298,7 @@ pub fn parts(written: &Type) -> (String, Option<&Type>) {
     (last.ident.to_string(), inner)
 }
 
-/// What a comment says, and the default at its end.
+/// The text of a comment, and the default at its end.
 pub fn meaning(attributes: &[Attribute]) -> (String, Option<String>) {
     let lines = attributes.iter().filter_map(|attribute| {
         let Meta::NameValue(pair) = &attribute.meta else { return None };
@@ -328,7 +327,7 @@ fn is_default(word: &Meta) -> bool {
     word.path().is_ident("default")
 }
 
-/// The name of a variant in a file, as `rename_all` has it: small letters, with hyphens or without.
+/// The name of a variant in a file, by `rename_all`: lower case, with or without hyphens.
 fn value_name(item: &syn::ItemEnum, variant: &syn::Variant) -> String {
     let hyphens = serde(&item.attrs).iter().any(|word| {
         let Meta::NameValue(pair) = word else { return false };

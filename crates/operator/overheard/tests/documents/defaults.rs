@@ -1,4 +1,4 @@
-//! Defaults that the code settles after it has read a file stand in comments. Each is compared with the code.
+//! Comments with defaults that the code determines after reading a file, compared with the code.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
@@ -6,8 +6,8 @@ use crate::reference;
 use crate::support::documents::read;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A key of a node, the source that settles its default, and the text before the value there. An ellipsis
-/// stands for any text.
+/// A key of a node, the source of its default, and the text before the value there. An ellipsis matches any
+/// text.
 const OF_NODES: [(&str, &str, &str); 27] = [
     ("[node] listen", RESOLVE, "const PORT: u16 = "),
     ("[node] source_ports", RESOLVE, "source_ports.unwrap_or("),
@@ -63,7 +63,7 @@ const BY_OTHER_KEYS: [&str; 5] = [
     "[snoop] reed_solomon",
 ];
 
-/// The value behind some text of a source, as a file would have it.
+/// The value behind a text of a source, in a file's form.
 fn value(source: &str, before: &str) -> String {
     let text = read(source);
     let mut rest = text.as_str();

@@ -1,5 +1,5 @@
-//! Every guide can be followed to its end: its commands are run as they stand, each of which has to succeed,
-//! in namespaces of their own.
+//! Every guide works to its end: its commands run unchanged in namespaces of their own, and each must
+//! succeed.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
@@ -8,7 +8,7 @@ use crate::support::has;
 use crate::support::namespaces::possible;
 use crate::support::reader::Reader;
 
-/// What guides use, and the packages that have it.
+/// Programs in guides, and their packages.
 const PROGRAMS: [(&str, &str); 5] = [
     ("socat", "socat"),
     ("nft", "nftables"),

@@ -1,5 +1,5 @@
-//! Every link within the documents leads to a file, and to a heading in it, that there is. Pages of the site
-//! stay within its folder, and its summary names each.
+//! Every link of the documents leads to an existing file and heading. Pages of the site stay within its
+//! folder, and its summary names each one.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-/// Folders that hold what is built, fetched, or kept by tools.
+/// Folders with build results, downloads, or tools' files.
 const LEFT_OUT: [&str; 3] = ["target", "node_modules", "build"];
 
 /// Every Markdown file below `folder`, relative to the workspace.
@@ -43,7 +43,7 @@ fn prose(text: &str) -> String {
     prose
 }
 
-/// Where links of a text lead: `[text](target)`.
+/// Targets of a text's links: `[text](target)`.
 fn targets(text: &str) -> Vec<String> {
     let prose = prose(text);
     let without_code: String = prose.split('`').step_by(2).collect();
@@ -51,7 +51,7 @@ fn targets(text: &str) -> Vec<String> {
     found.map(|target| target.split_whitespace().next().unwrap_or_default().to_owned()).collect()
 }
 
-/// The anchors of a page's headings, as GitHub and mdBook make them.
+/// The anchors of a page's headings, in the form of GitHub and mdBook.
 fn anchors(text: &str) -> BTreeSet<String> {
     let mut times: HashMap<String, usize> = HashMap::new();
     let mut anchors = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! The documents: what they say is so, their commands are run, and guides are followed to their end.
+//! The documents: their statements are true, their commands run, and guides work to their end.
 
 #[path = "../program/support/mod.rs"]
 mod support;

@@ -1,5 +1,5 @@
-//! The reference of configurations and of commands is made of the code. These tests compare it with the
-//! code, and make it anew where [`VARIABLE`] is set (`make reference`).
+//! The reference of configurations and of commands is generated from the code. These tests compare them, and
+//! write the pages if [`VARIABLE`] is set (`make reference`).
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
@@ -11,17 +11,17 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
-/// Set to write the pages anew.
+/// Environment variable that makes the tests write the pages.
 const VARIABLE: &str = "OVERHEARD_DRAW";
 
-/// Where enums stand that a key may have as its value, beside the file of the configuration.
+/// Sources of enums that are values of keys, beside the configuration's file.
 const VALUES: [&str; 3] = [
     "crates/tunnel/routing/src/config.rs",
     "crates/cache/webcache/src/config.rs",
     "crates/cache/webcache/src/store/eviction.rs",
 ];
 
-/// The chapters of the reference of configurations: the file of the types, and its chapter's beginning.
+/// The chapters of the configuration reference: the file of the types, and the chapter's beginning.
 const CHAPTERS: [(&str, &str); 2] = [
     (
         "crates/operator/daemon/src/config/file.rs",
@@ -77,7 +77,7 @@ pub fn hold_block(page: &str, name: &str, made: &str) {
     hold(page, &format!("{before}{begin}\n{made}\n<!-- made: END -->{behind}"));
 }
 
-/// Compares a page with what the code makes of it, or writes it.
+/// Compares a page with the generated one, or writes it.
 fn hold(page: &str, made: &str) {
     let path = workspace().join(page);
     if std::env::var_os(VARIABLE).is_some() {

@@ -1,6 +1,6 @@
-//! What the documents say is so: the reference names the keys that there are, a configuration may have each,
-//! and the tunnel of the README carries packets. Links are followed in `links.rs`, commands are run in
-//! `commands.rs`, and those of guides in `guides.rs`.
+//! Statements of the documents: the reference has the existing keys, a configuration may have each of them,
+//! and the README's tunnel carries packets. `links.rs` follows links, `commands.rs` runs commands, and
+//! `guides.rs` runs those of guides.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
@@ -13,10 +13,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::time::Duration;
 
-/// What else the table of a key needs, and a value.
+/// A key's further needs in its table, and a value.
 type Value = (&'static str, &'static str, &'static str);
 
-/// Every key of a node's configuration, but for those that every node has.
+/// Every key of a node's configuration, except those that every node has.
 const OF_NODES: [Value; 59] = [
     (" snoop", "", "true"),
     (" split", "", "true"),
@@ -80,7 +80,7 @@ const OF_NODES: [Value; 59] = [
 ];
 const NEIGHBOUR: &str = "name = \"harbour\"\npublic_key = \"KEY\"";
 
-/// The keys of a chapter of the reference, which the code makes: "[table] key".
+/// The keys in a chapter of the generated reference: "[table] key".
 fn keys_of_the_reference(chapter: usize) -> BTreeSet<String> {
     let keys: BTreeSet<String> = reference::configuration(chapter)
         .keys()
@@ -158,7 +158,7 @@ fn a_node_takes_every_key_of_the_reference() {
     }
 }
 
-/// Whether `overheard cache` takes a configuration; what it says where it does not.
+/// Checks that `overheard cache` accepts a configuration. The error is its message.
 fn taken_by_the_cache(site: &Site, config: &str) -> Result<(), String> {
     site.write("cache.toml", config);
     let asked = site.run(&["cache", "cache.toml", "--print-nft"]);
@@ -261,7 +261,7 @@ fn a_cache_takes_every_key_of_the_reference() {
         if table.is_empty() {
             config = format!("{line}\n{config}");
         } else if config.contains(table) && config.contains(&format!("\n{name} = ")) {
-            // it stands there
+            // The table is already present.
         } else if config.contains(table) {
             config = config.replace(table, &format!("{table}\n{line}"));
         } else if let Some((outer, _)) = table.trim_start_matches('[').split_once('.') {
@@ -309,7 +309,7 @@ fn the_tunnel_of_the_readme_carries_packets() {
     let site = Site::new();
     let configurations = blocks("README.md", "toml");
     let [gateway, station, ..] = &configurations[..] else { panic!("two configurations are expected") };
-    // Both nodes run on this machine's files: each gets a folder for its key and a socket of its own.
+    // Both nodes run on this machine's files: each gets a folder for its key and its own socket.
     for (name, text, public) in
         [("gateway", gateway, &site.station_public), ("station", station, &site.gateway_public)]
     {

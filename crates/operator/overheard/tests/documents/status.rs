@@ -17,7 +17,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 use syn::{Fields, Item};
 
-/// The types of a status: the source, the type, the heading, and what stands below it.
+/// The types of a status: source, type, heading, and description.
 type Part = (&'static str, &'static str, &'static str, &'static str);
 
 const NODE: [Part; 14] = [
@@ -377,7 +377,7 @@ fn everything() -> dashboard::node::Report {
     dashboard::node::Report { about, snapshot, split: Some(split::Counts::default()) }
 }
 
-/// What a web cache tells that runs here and has refused a request.
+/// The metrics of a running web cache that has refused a request.
 fn of_a_cache() -> String {
     let site = Site::new();
     let port = || TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -445,7 +445,7 @@ fn metrics(told: &str, page: &mut String) {
         let total = if kind == "counter" { "_total" } else { "" };
         let of_family = labels.get(name).into_iter().flatten().map(|(label, values)| {
             let values: Vec<String> = values.iter().map(|value| format!("`{value}`")).collect();
-            // a peer's name, or a reason of which there are many
+            // A peer's name, or one of many reasons.
             if label == "peer" || total == "_total" && label == "why" && name.contains("cache") {
                 format!("`{label}`")
             } else {

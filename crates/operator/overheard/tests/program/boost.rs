@@ -1,5 +1,5 @@
-//! TCP that turns saved bytes into speed: loaded, chosen by connections through the tunnel, told what their
-//! packets carry, and gone with its node.
+//! Boosted TCP: the programs load, connections through the tunnel use them, they receive ratios, and they end
+//! with their node.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test may fail by panicking, and waits
 
@@ -13,21 +13,21 @@ use std::net::{IpAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Connections that are open at once.
+/// Number of simultaneous connections.
 const MANY: usize = 1000;
 
 fn gateway() -> IpAddr {
     "10.98.0.1".parse().unwrap()
 }
 
-/// What `doctor` says of the programs.
+/// The finding of `doctor` about the programs.
 fn bpf() -> serde_json::Value {
     let said = Site::new().run(&["doctor", "--json"]);
     let findings: Vec<serde_json::Value> = serde_json::from_slice(&said.stdout).unwrap();
     findings.into_iter().find(|finding| finding["name"] == "BPF struct_ops for TCP").unwrap()
 }
 
-/// Whether this machine can load the programs; says so if it cannot.
+/// Whether this machine can load the programs; prints a line if it cannot.
 fn loads() -> bool {
     let bpf = bpf();
     if bpf["state"] != "present" {
@@ -43,13 +43,13 @@ fn site() -> Site {
     site
 }
 
-/// The controllers of the machine that are ours.
+/// Our controllers on this machine.
 fn registered() -> Vec<String> {
     let list = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap();
     list.split_whitespace().filter(|name| name.starts_with("oh_")).map(str::to_owned).collect()
 }
 
-/// Waits until a controller is gone: the kernel takes a killed process's things away after it.
+/// Waits until a controller is gone: the kernel removes a killed process's objects after its end.
 fn goes(name: &str) -> bool {
     let end = Instant::now() + PATIENCE;
     while registered().iter().any(|other| other == name) {
@@ -61,13 +61,13 @@ fn goes(name: &str) -> bool {
     true
 }
 
-/// The name by which a node's senders are boosted.
+/// The name of a node's boosted congestion control.
 fn name_of(node: &Node) -> String {
     let boost = node.status()["boost"].as_str().unwrap().to_owned();
     boost.strip_prefix("cubic, as ").unwrap_or_else(|| panic!("{boost}")).to_owned()
 }
 
-/// Half a megabyte without repeats, six times.
+/// Half a megabyte without repetitions, six times.
 fn content() -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut piece: Vec<u8> = Vec::new();
@@ -103,8 +103,7 @@ fn connections_through_the_tunnel_are_boosted_and_it_ends_with_the_node() {
     assert_eq!(peer()["boosted_flows"], 2, "{:#}", peer());
     let text = String::from_utf8(site.run(&["status", "station.toml"]).stdout).unwrap();
     assert!(text.contains("boost:") && text.contains("2 flows"), "{text}");
-    // while the processor is short little is searched for what repeats; what is over at once does not make it
-    // so
+    // While the processor is short, few packets are searched; a brief transfer does not cause that.
     let end = Instant::now() + PATIENCE;
     while peer()["boost_ratio"].as_f64().unwrap() < 1.5 {
         assert!(Instant::now() < end, "{:#}", peer());
@@ -118,7 +117,7 @@ fn connections_through_the_tunnel_are_boosted_and_it_ends_with_the_node() {
     assert_eq!(cabled.station.traces(), Vec::<String>::new(), "nothing is left");
 }
 
-/// Opens many connections at once to a server that sends back what it gets, and hands them to `doing`.
+/// Opens many connections at once to an echo server, and passes them to `doing`.
 fn with_many(from: &Machine, to: &Machine, doing: impl FnOnce(&mut Vec<TcpStream>)) {
     let listener = to.on(|| TcpListener::bind((gateway(), 0)).unwrap());
     let address = listener.local_addr().unwrap();
@@ -130,7 +129,7 @@ fn with_many(from: &Machine, to: &Machine, doing: impl FnOnce(&mut Vec<TcpStream
         let mut buffer = vec![0; 8192];
         for stream in &mut accepted {
             stream.set_read_timeout(Some(PATIENCE)).unwrap();
-            // the node in between may be killed meanwhile
+            // The node in between may be killed meanwhile.
             if stream.read_exact(&mut buffer).and_then(|()| stream.write_all(&buffer)).is_err() {
                 return;
             }
@@ -138,7 +137,7 @@ fn with_many(from: &Machine, to: &Machine, doing: impl FnOnce(&mut Vec<TcpStream
     });
     let connect = || TcpStream::connect_timeout(&address, PATIENCE).unwrap();
     let mut streams: Vec<TcpStream> = (0..MANY).map(|_| from.on(connect)).collect();
-    // a connection of which the last word is lost with the node would be waited for in vain
+    // A connection that loses its last message with the node would wait forever.
     wait.recv_timeout(PATIENCE).unwrap();
     doing(&mut streams);
     drop(streams);
@@ -166,12 +165,12 @@ fn a_thousand_connections_are_carried_and_outlive_the_program_that_boosted_them(
             assert!(returned == said);
         }
     });
-    // killed in the middle of many, it leaves no controller, and its successor none of its trouble
+    // A node killed among many connections leaves no controller, and its successor works.
     let name = name_of(&station);
     with_many(&cabled.station, &cabled.gateway, |streams| {
         streams.iter_mut().for_each(|stream| stream.write_all(said).unwrap());
         station.terminate(Signal::KILL);
-        // its keeper outlives it for as long as that takes
+        // Its keeper outlives it for as long as that takes.
         assert!(goes(&name));
     });
     let station = Node::start(&site, &cabled.station, "station");

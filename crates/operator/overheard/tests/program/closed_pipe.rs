@@ -1,4 +1,4 @@
-//! Output that nobody reads any more: `overheard … | head -1`.
+//! Closed output pipes: `overheard … | head -1`.
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
@@ -14,7 +14,7 @@ fn unread() -> Stdio {
     Stdio::from(writer)
 }
 
-/// How a command ends whose standard output nobody reads, and what it says beside.
+/// Exit code of a command with a closed standard output, and its standard error.
 fn ended(program: &Path, args: &[&str], folder: &Path) -> (Option<i32>, String) {
     let mut command = Command::new(program);
     let output = command.args(args).current_dir(folder).stdout(unread()).stderr(Stdio::piped()).spawn();
@@ -47,7 +47,7 @@ fn whatever_prints_ends_well_when_its_reader_has_had_enough() {
         let (code, said) = ended(&laboratory(), args, site.path());
         assert_eq!((code, said.as_str()), (Some(0), ""), "{args:?}");
     }
-    // what was found is the exit code's matter, as it is with a reader
+    // The finding determines the exit code, as with a reader.
     for args in [&["doctor"][..], &["doctor", "--json"]] {
         let (code, said) = ended(Path::new(PROGRAM), args, site.path());
         assert!(code == Some(0) && said.is_empty(), "{args:?}: {code:?} {said}");
@@ -64,7 +64,7 @@ fn whatever_is_said_beside_may_have_no_reader_either() {
     };
     assert_eq!(with(&["keygen"]).code(), Some(0));
     assert_eq!(with(&["keygen", "--public-of", "nowhere"]).code(), Some(2));
-    // a line of the log, too, and then the sentence for the user
+    // A log line as well, and then the sentence for the user.
     std::fs::set_permissions(
         site.path().join("network.key"),
         std::os::unix::fs::PermissionsExt::from_mode(0o644),

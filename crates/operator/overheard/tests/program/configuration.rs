@@ -1,5 +1,5 @@
-//! One mistake in a configuration each: exit code 2, one sentence with the file, the key and the mend, and
-//! nothing left behind.
+//! One mistake in each configuration: exit code 2, one sentence with file, key and remedy, and nothing left
+//! behind.
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// What `up` says of the gateway's configuration with `from` replaced by `to`.
+/// Result of `up` for the gateway's configuration with `from` replaced by `to`.
 fn changed(from: &str, to: &str) -> (i32, String) {
     let site = Site::new();
     let good = site.gateway();
@@ -403,7 +403,7 @@ fn without_the_right_to_make_a_device_nothing_is_started() {
     let mut command = Command::new(program);
     command.args(["up", "gateway.toml"]).current_dir(site.path());
     if rustix::process::geteuid().is_root() {
-        // nobody owns the folder and what is in it, and may do nothing else
+        // User nobody owns the folder and its contents, and has no other rights.
         for name in ["gateway", "gateway/private.key", "network.key", "gateway.toml", "."] {
             std::os::unix::fs::chown(site.path().join(name), Some(65_534), Some(65_534)).unwrap();
         }
@@ -447,7 +447,7 @@ fn a_key_that_others_may_read_is_warned_of() {
     let site = Site::new();
     let key = site.path().join("gateway/private.key");
     fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).unwrap();
-    // the mistake after it ends the start
+    // A later mistake ends the start.
     site.write("gateway.toml", &site.gateway().replacen("127.0.0.1:0", "4780", 1));
     let output = site.run(&["up", "gateway.toml"]);
     let said = String::from_utf8_lossy(&output.stderr);

@@ -1,4 +1,4 @@
-//! `overheard doctor` never fails, and says of everything absent what it costs.
+//! `overheard doctor` never fails, and gives the consequence of everything absent.
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
@@ -62,7 +62,7 @@ fn the_laboratory_looks_at_what_experiments_use_besides() {
 
 #[test]
 fn without_rights_and_programs_it_says_so_and_does_not_fail() {
-    // nobody, with an empty PATH
+    // User nobody, with an empty PATH.
     let site = Site::new();
     let program = site.copy_of_program();
     let mut command = Command::new(program);

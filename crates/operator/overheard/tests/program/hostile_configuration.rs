@@ -1,4 +1,4 @@
-//! Damaged configurations, many of them: each is a sentence, never a panic and never a node half started.
+//! Many damaged configurations: each one gives a sentence, and never a panic or a partly started node.
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
@@ -10,7 +10,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 const DAMAGED: usize = 300;
-/// The user and group of nobody, who cannot make a device, so that what is still right starts nothing either.
+/// User and group nobody, who cannot create a device, so that a valid configuration starts nothing either.
 const NOBODY: u32 = 65_534;
 
 #[test]

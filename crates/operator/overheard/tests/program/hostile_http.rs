@@ -1,5 +1,4 @@
-//! What nobody should send, and what is sent nevertheless: the cache refuses it or passes it on unkept,
-//! counts it, and goes on.
+//! Invalid traffic: the cache refuses it or forwards it without storing, counts it, and continues.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
@@ -27,13 +26,13 @@ fn a_request_that_names_another_host_than_its_connection_is_answered_and_not_kep
     let Some(mut chain) = Chain::of(1) else { return };
     chain.start_all(TRANSPARENT);
     let host = chain.host();
-    // the URI's own authority counts, not Host (RFC 9112 section 3.2.2)
+    // The URI's own authority counts, not Host (RFC 9112 section 3.2.2).
     let absolute =
         format!("GET http://192.0.2.7/fixed/81 HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
     assert!(chain.say(absolute.as_bytes()).starts_with("HTTP/1.1 200"));
     assert_eq!(chain.status(1)["counters"]["refused"]["host-mismatch"], 1);
     assert_eq!(chain.status(1)["store"]["objects"], 0);
-    // and neither does an unsafe one throw away what is kept under that name
+    // An unsafe method does not remove content stored under that name either.
     goes_on(&chain);
     let forged = format!(
         "POST http://192.0.2.7/fixed/100 HTTP/1.1\r\nHost: {host}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
@@ -105,7 +104,7 @@ fn an_origin_whose_answer_is_none_is_not_passed_on_nor_kept() {
         let url = chain.url(&format!("/{kind}/1000"));
         assert_eq!(status_of(&chain, &[&url]), "502", "{kind}");
     }
-    // folding is joined or refused, never passed on
+    // Folding is joined or refused, never forwarded.
     let (head, _) = chain.curl(&["--include", &chain.url("/folded/10")]);
     assert!(!String::from_utf8_lossy(&head).contains("\r\n b"));
     goes_on(&chain);
@@ -145,7 +144,7 @@ fn a_client_that_dawdles_over_its_request_is_let_go_and_costs_others_nothing() {
         for mut dawdler in dawdlers {
             dawdler.set_read_timeout(Some(Duration::from_secs(40))).unwrap();
             let mut answer = Vec::new();
-            // a byte now and then buys no time
+            // A byte now and then does not extend the timeout.
             let _ = dawdler.write_all(b"x");
             let _ = dawdler.read_to_end(&mut answer);
         }
@@ -203,7 +202,7 @@ fn a_forward_proxy_leads_to_origins_and_not_into_this_machine() {
         "[fe80::1]",
         "224.0.0.1",
         "255.255.255.255",
-        // its own, on the clients' interface and on the other one
+        // Its own addresses, on the clients' interface and on the other one.
         "10.77.0.2",
         "10.77.1.1",
         "[fd77::2]",
@@ -278,14 +277,14 @@ fn a_request_whose_framing_is_in_doubt_is_refused_and_its_connection_ends() {
         assert_eq!(answer.matches("HTTP/1.1 ").count(), 1, "{framing:?}: {answer}");
     }
     assert!(chain.origin.seen.lock().unwrap().heads.is_empty());
-    // what is sent before it on the same connection is answered
+    // An earlier request on the same connection is answered.
     let pair = format!(
         "GET /fixed/2 HTTP/1.1\r\nHost: {host}\r\n\r\nPOST /fixed/3 HTTP/1.1\r\nHost: {host}\r\n\
          Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n"
     );
     let answer = chain.say(pair.as_bytes());
     assert!(answer.starts_with("HTTP/1.1 200 ") && answer.contains("HTTP/1.1 400 "), "{answer}");
-    // with chunks the connection ends: no head behind them is looked at
+    // With chunks the connection ends: heads behind them are not checked.
     let chunked = format!(
         "POST /fixed/4 HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n\
          GET /fixed/666 HTTP/1.1\r\nHost: {host}\r\n\r\n"
@@ -310,7 +309,7 @@ fn connect_reaches_the_ports_that_are_named_and_no_others() {
     let said = chain
         .curl(&[&proxy[..], &["--write-out", "%{http_connect}", "--output", "/dev/null", &to_ssh]].concat());
     assert_eq!(said.0, b"403");
-    // elsewhere there is no CONNECT at all
+    // Other doors have no CONNECT.
     let taken = chain.say(b"CONNECT 192.0.2.7:80 HTTP/1.1\r\nHost: 192.0.2.7:80\r\n\r\n");
     assert!(taken.starts_with("HTTP/1.1 405"), "{taken}");
 }

@@ -1,5 +1,4 @@
-//! HTTP's own rules where they meet real origins: parts of contents, contents that change, and what a HEAD
-//! tells.
+//! HTTP's rules with real origins: partial content, changing content, and HEAD.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
@@ -72,7 +71,7 @@ fn an_origin_that_serves_no_ranges_and_breaks_off_is_asked_for_all_of_it_again()
     let (body, code) = chain.curl(&[&chain.url(path)]);
     assert_eq!((body == content(path, length), code), (true, 0), "{}", chain.log(1));
     assert_eq!(chain.origin.requests(path), 2);
-    // and a range at its far end waits for what is before it
+    // A range at its far end waits for the content before it.
     let path = "/whole/11000000";
     chain.curl(&["--output", "/dev/null", "--max-time", "5", &chain.url(path)]);
     chain.stop(1);
@@ -99,7 +98,7 @@ fn a_head_renews_what_is_stored_or_throws_it_away() {
     let (body, _) = chain.curl(&[&renewed]);
     assert!(body == content("/renewed/1000", 1000));
     assert_eq!(chain.origin.requests("/renewed/1000"), requests, "the HEAD made it fresh");
-    // Another version: what is stored is not served once more.
+    // After a change, the stored version is not served again.
     let changed = chain.url("/changed/5000");
     let (_, code) = chain.curl(&[&changed]);
     assert_ne!(code, 0);

@@ -1,4 +1,4 @@
-//! `overheard keygen` as a user meets it.
+//! `overheard keygen` from a user's view.
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 
@@ -78,7 +78,7 @@ fn the_caches_key_follows_from_the_networks_and_does_not_give_it_away() {
     let file = folder.path().join("cache.key");
     assert_eq!(fs::read_to_string(&file).unwrap(), key);
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
-    // it is no key of a tunnel
+    // It is not a key of a tunnel.
     assert!(key.trim().parse::<node::NetworkKey>().is_err());
     assert_eq!(keygen(&["--cache-key", "/nowhere"]).0, 2);
 }

@@ -1,4 +1,4 @@
-//! Keys that two nodes share, that are revoked, and that are replaced, on nodes that run.
+//! Preshared, revoked and replaced keys on running nodes.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test may fail by panicking, and waits
 
@@ -18,7 +18,7 @@ fn gateway() -> IpAddr {
     "10.98.0.1".parse().unwrap()
 }
 
-/// A tunnel's site whose gateway keeps revoked keys beside its configuration.
+/// A tunnel's site whose gateway stores revoked keys beside its configuration.
 fn site() -> Site {
     let site = Site::tunnel("192.0.2.1:4780", r#"["10.98.0.1/32"]"#);
     site.add("gateway", "[node]", "revoked_file = \"gateway.revoked\"");
@@ -66,7 +66,7 @@ fn a_lost_station_is_shut_out_at_once_and_after_a_restart() {
     assert_eq!(kept, format!("{} # roof\n", site.station_public));
     assert!(text(&peer(&site, &["list"]).stdout).contains("revoked"));
     assert!(!answers(&machines.station, gateway(), 56, Duration::from_secs(3)), "at once");
-    // by its public key, and once more: nothing changes
+    // By its public key, and again: nothing changes.
     assert!(peer(&site, &["revoke", &site.station_public]).status.success());
     assert_eq!(fs::read_to_string(&file).unwrap(), kept);
     assert_eq!(node.terminate(Signal::TERM).code(), Some(0));

@@ -1,6 +1,7 @@
-//! One large content for many clients at once, over three routers: fetched once, at once, in little memory.
+//! One large content for many simultaneous clients over three routers: fetched once, without delay, in little
+//! memory.
 //!
-//! 256 MiB by default; `OVERHEARD_LARGE_MIB=4096` for the whole measure.
+//! The default is 256 MiB; `OVERHEARD_LARGE_MIB=4096` gives the full measurement.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
@@ -11,10 +12,10 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 const CLIENTS: usize = 5;
-/// Contents in memory, at each router.
+/// Memory for content at each router.
 const MEMORY_MIB: u64 = 16;
 
-/// Asks for a path and returns when the first byte of the content came, and how many bytes were right.
+/// Requests a path. Returns the time of the content's first byte, and the number of correct bytes.
 fn fetch(chain: &Chain, path: &str, length: u64) -> (Duration, u64) {
     let host = chain.host();
     let client = || {
@@ -51,7 +52,7 @@ fn fetch(chain: &Chain, path: &str, length: u64) -> (Duration, u64) {
     chain.places[0].enter(client).unwrap()
 }
 
-/// Of the cache of a router, which is the process in its folder.
+/// Peak memory of a router's cache, which is the process in its folder.
 fn most_resident_mib(chain: &Chain, router: usize) -> u64 {
     let folder = chain.folder(router).canonicalize().unwrap();
     let mut processes = std::fs::read_dir("/proc").unwrap().flatten().map(|process| process.path());
@@ -103,7 +104,7 @@ fn five_clients_at_once_get_one_large_content_over_three_routers() {
     for resident in memory {
         assert!(resident <= MEMORY_MIB + 50, "{resident} MiB\n{}", chain.status(1));
     }
-    // and it is whole at the first router, which needs nobody any more
+    // The content is complete at the first router, which needs no other node.
     chain.stop(2);
     chain.places[1].ip("link set right down\n").unwrap();
     assert_eq!(fetch(&chain, &path, length).1, length);

@@ -1,5 +1,5 @@
-//! Every library in the program may stand in it under "Apache-2.0 OR MIT": `deny.toml` says which licences
-//! may.
+//! Every linked library's licence permits "Apache-2.0 OR MIT" for the program; `deny.toml` lists the
+//! permitted licences.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
@@ -21,7 +21,7 @@ fn allowed() -> Vec<String> {
     allowed.iter().map(|licence| licence.as_str().unwrap().to_owned()).collect()
 }
 
-/// What this machine's build takes, of all platforms' libraries.
+/// The packages of this machine's build, among all platforms' packages.
 fn packages() -> Vec<Value> {
     let told = Command::new("rustc").arg("-vV").output().unwrap();
     let told = String::from_utf8(told.stdout).unwrap();

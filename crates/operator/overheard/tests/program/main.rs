@@ -1,5 +1,5 @@
-//! All tests of the programs from outside, in one program: what they link is linked once. Those of the
-//! documents stand apart, in `tests/documents`.
+//! All tests of the programs from outside, in one program, so that dependencies are linked once.
+//! `tests/documents` has those of the documents.
 
 mod support;
 

@@ -9,13 +9,14 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
 
-/// The configuration of router `own` of `routers` in a row whose last one has the uplink, and its routes.
+/// The configuration of router `own` among `routers` in a row, the last of which has the uplink, and its
+/// routes.
 fn router(own: usize, routers: usize, architecture: &str, selection: &str) -> (String, String) {
     let address = |router: usize| format!("10.77.{}.2", router - 1);
     let mut routes = String::new();
     for other in (1..=routers).filter(|other| *other != own) {
-        // towards the origin the neighbour's left side, towards the client its address too: each has one in
-        // the mesh
+        // Towards the origin it is the neighbour's left side, towards the client its address: each has one in
+        // the mesh.
         let via = if other > own { own + 1 } else { own - 1 };
         let _ = writeln!(
             routes,
@@ -49,7 +50,7 @@ fn router(own: usize, routers: usize, architecture: &str, selection: &str) -> (S
     (text, routes)
 }
 
-/// Routers in a row that run this protocol; the first one takes its client's connections on their way.
+/// Routers in a row with this protocol; the first one intercepts its client's connections.
 fn mesh(routers: usize, architecture: &str, selection: &str) -> Option<Chain> {
     let mut chain = Chain::of(routers)?;
     for own in 1..=routers {
@@ -58,7 +59,7 @@ fn mesh(routers: usize, architecture: &str, selection: &str) -> Option<Chain> {
         let folder = chain.folder(own);
         std::fs::write(folder.join("network.key"), "a key that all routers share\n").unwrap();
         if own % 2 == 0 {
-            // the other form, which understands the first
+            // The other form of the key file, which interoperates with the first one.
             has_the_caches_key_alone(&folder);
             chain.configurations[own - 1] = chain.configurations[own - 1]
                 .replace("network_key_file = \"network", "cache_key_file = \"cache");
@@ -69,7 +70,7 @@ fn mesh(routers: usize, architecture: &str, selection: &str) -> Option<Chain> {
     Some(chain)
 }
 
-/// Makes `cache.key` of `network.key`, which goes.
+/// Replaces `network.key` by a derived `cache.key`.
 fn has_the_caches_key_alone(folder: &Path) {
     let network = folder.join("network.key");
     if !folder.join("cache.key").exists() {
@@ -116,7 +117,7 @@ fn ph_bcp_finds_a_copy_that_a_neighbour_has_and_sets_up_the_way_to_it() {
     let (path, length) = ("/fixed/300000", 300_000);
     fetch(&chain, path, length);
     assert_eq!(objects(&chain), [1, 1, 1, 1]);
-    // routers 1 and 2 lose their copies, and the gateway its uplink
+    // Routers 1 and 2 lose their copies, and the gateway its uplink.
     for router in [1, 2] {
         chain.stop(router);
         chain.start(router);
@@ -169,7 +170,7 @@ fn a_router_that_dies_in_the_middle_costs_no_client_its_content() {
     let (body, code) = std::thread::scope(|scope| {
         let client = scope.spawn(|| chain.curl(&[&url]));
         std::thread::sleep(std::time::Duration::from_millis(800));
-        // dropped, it is killed
+        // Dropping it kills it.
         drop(victim.take());
         client.join().unwrap()
     });
@@ -214,7 +215,7 @@ fn a_door_for_routers_is_shut_for_everybody_else_and_nobody_elses_answer_is_beli
     assert_eq!(chain.status(2)["counters"]["refused"]["unproven"], 1);
     fetch(&chain, "/fixed/1000", 1000);
     assert_eq!(objects(&chain), [1, 1]);
-    // somebody without the key takes the second router's place
+    // A host without the key takes the second router's place.
     chain.stop(2);
     let impostor = chain.places[2].enter(|| Origin::start(4783)).unwrap();
     fetch(&chain, "/fixed/1001", 1001);
@@ -237,7 +238,7 @@ fn a_neighbour_that_claims_what_it_lacks_costs_nobody_his_content() {
     use webcache::selection::message::{Kind, LONGEST_BYTES, Message, NetworkKey};
     let Some(mut chain) = mesh(2, "hop-by-hop", "broadcast") else { return };
     chain.stop(2);
-    // It knows the key, answers every search at once, and has nothing.
+    // It has the key, answers every search at once, and has no content.
     let claiming = chain.places[2].enter(|| {
         let socket = std::net::UdpSocket::bind("0.0.0.0:4783").unwrap();
         std::thread::spawn(move || {
@@ -319,7 +320,7 @@ fn routes_are_learnt_from_babeld_and_a_search_goes_by_them() {
     let mut daemons = Vec::new();
     for own in 1..=3 {
         let folder = chain.folder(own);
-        // what each is known by, since addresses of links are not announced
+        // Loopback addresses identify the routers, because addresses of links are not announced.
         chain.places[own].ip(&format!("addr add 10.88.0.{own}/32 dev lo\n")).unwrap();
         let mut command = std::process::Command::new("babeld");
         command.args([
@@ -336,7 +337,7 @@ fn routes_are_learnt_from_babeld_and_a_search_goes_by_them() {
             "-M",
             "1",
         ]);
-        // the first rule that fits counts
+        // The first matching rule counts.
         command.args(["-C", "redistribute local ip 10.88.0.0/24 allow", "-C", "redistribute local deny"]);
         let interfaces: &[&str] = if own == 1 {
             &["right"]
@@ -412,8 +413,8 @@ fn a_squid_is_a_sibling_both_ways() {
         return;
     }
     let Some(mut chain) = Chain::of(2) else { return };
-    // router 1 is ours, router 2 a Squid
-    // Ours first: a sibling that a Squid does not reach when it starts is dead to it for half a minute.
+    // Router 1 is ours, and router 2 is a Squid. Ours starts first, because a Squid treats a sibling that is
+    // unreachable at its start as dead for half a minute.
     chain.configurations[0] = "[transparent]\n[forward]\nlisten = \"10.77.1.1:3128\"\n[icp]\n\
          listen = \"10.77.1.1:3130\"\n[[icp.neighbour]]\naddress = \"10.77.1.2\"\n"
         .to_owned();
@@ -432,7 +433,7 @@ fn a_squid_is_a_sibling_both_ways() {
     for page in ["ERR_CANNOT_FORWARD", "error-details.txt"] {
         std::fs::write(folder.join(page), "").unwrap();
     }
-    // it will not run as root
+    // Squid refuses to run as root.
     use std::os::unix::fs::PermissionsExt as _;
     for (path, mode) in [(chain.run.folder(), 0o755), (folder.as_path(), 0o777)] {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
@@ -454,7 +455,7 @@ fn a_squid_is_a_sibling_both_ways() {
         );
         std::thread::sleep(std::time::Duration::from_millis(100));
     }
-    // the Squid has it; our client is served from there
+    // The Squid has the content, and serves our client.
     let via_squid = |chain: &Chain, path: &str| {
         let url = chain.url(path);
         let args = ["--disable", "--silent", "--max-time", "20", "--proxy", "http://10.77.1.2:3128", &url];
@@ -465,7 +466,7 @@ fn a_squid_is_a_sibling_both_ways() {
     let (body, code) = chain.curl(&[&chain.url(path)]);
     assert_eq!((body == content(path, length), code), (true, 0), "{}", chain.log(1));
     assert_eq!(chain.origin.requests(path), 1, "{}", chain.log(1));
-    // we have it; the Squid's client is served from here
+    // We have the content, and serve the Squid's client.
     let (path, length) = ("/fixed/21000", 21_000);
     chain.curl(&[&chain.url(path)]);
     assert!(via_squid(&chain, path) == content(path, length));
@@ -475,6 +476,6 @@ fn a_squid_is_a_sibling_both_ways() {
         "{}",
         std::fs::read_to_string(folder.join("out.log")).unwrap()
     );
-    // in its own way: killed, it leaves shared memory behind
+    // It ends by its own command, because after a kill it leaves shared memory behind.
     squid.stop();
 }

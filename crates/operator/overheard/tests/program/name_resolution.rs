@@ -1,4 +1,4 @@
-//! How the cache finds the addresses of origins, and what names that nobody answers for cost.
+//! Resolution of origins' names by the cache, and the cost of names without an answer.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
@@ -29,7 +29,7 @@ fn fetched(chain: &Chain, args: &[&str]) -> (Vec<u8>, i32, Duration) {
 
 #[test]
 fn names_that_nobody_answers_for_hold_up_neither_other_clients_nor_the_disk() {
-    // what a resolver with threads would wait for each
+    // A resolver with threads would wait this long for each name.
     let Some(mut chain) = chain_with_names("nameserver 10.77.1.2\noptions timeout:15 attempts:1\n") else {
         return;
     };
@@ -55,7 +55,7 @@ fn names_that_nobody_answers_for_hold_up_neither_other_clients_nor_the_disk() {
     for second in 0..12 {
         std::thread::sleep(Duration::from_secs(1));
         let other = ["--interface", "10.77.0.9", "--fail", "--max-time", "5"];
-        // a name that was not asked for before, since its answers are believed for a while
+        // A new name, because answers are cached for a while.
         let name = format!("http://QUICK.test/fixed/1000/{second}");
         let (body, code, took) = fetched(&chain, &[&other[..], &[&name]].concat());
         let whole = body == content(&format!("/fixed/1000/{second}"), 1000);

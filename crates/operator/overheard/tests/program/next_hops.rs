@@ -1,5 +1,5 @@
-//! Two stations that do not hear each other and two relays between them, real, with a real babeld on each:
-//! packets go by the relay that babeld's route goes by, and by the other one when that one's radio is gone.
+//! Two stations out of each other's range and two relays between them, with real nodes and a real babeld on
+//! each. Packets use the relay of babeld's route, and the other relay after that one's radio fails.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test may fail by panicking, and waits
 
@@ -13,14 +13,14 @@ use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 const NAMES: [&str; 4] = ["station1", "relay1", "relay2", "station2"];
-/// Until babeld has found, or left, a way on a machine that is busy otherwise.
+/// Timeout of babeld's convergence on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn inner(node: usize) -> IpAddr {
     format!("10.98.0.{}", node + 1).parse().unwrap()
 }
 
-/// Configurations of all four, on a medium where they are 192.0.2.1 to .4.
+/// Configurations of all four nodes, with addresses 192.0.2.1 to .4 on the medium.
 fn site() -> Site {
     let site = Site::new();
     let keys = NAMES.map(|name| site.key(name));
@@ -61,14 +61,14 @@ fn site() -> Site {
 struct Babeld(Child);
 
 impl Babeld {
-    /// On a machine's `cable`; it tells its routes on the socket `NAME.babeld`.
+    /// Starts it on a machine's `cable`; it serves its routes on the socket `NAME.babeld`.
     fn start(site: &Site, machine: &Machine, name: &str) -> Self {
         let log = File::create(site.path().join(format!("{name}-babeld.log"))).unwrap();
-        // babeld knows a socket from a port by its first character
+        // babeld distinguishes a socket from a port by the first character.
         let file = |what: &str| site.path().join(format!("{name}.{what}"));
-        // the tunnel's own addresses are not for the routing protocol
+        // The routing protocol must not announce the tunnel's own addresses.
         let rules = ["-C", "redistribute local ip 192.0.2.0/24 allow", "-C", "redistribute local deny"];
-        // `ip netns exec` becomes the program: the child's process id is babeld's
+        // `ip netns exec` becomes the program: the child's process id is babeld's.
         let child = Command::new("ip")
             .args(["netns", "exec", &machine.name, "babeld", "-h", "0.5", "-H", "0.5", "-M", "1"])
             .arg("-G")
@@ -94,7 +94,7 @@ impl Drop for Babeld {
     }
 }
 
-/// Waits until a station goes by a relay that `is_right`; which one that is.
+/// Waits until a station uses a relay that `is_right` accepts, and returns it.
 fn way(station: &Node, is_right: impl Fn(&str) -> bool) -> String {
     let until = Instant::now() + PATIENCE;
     loop {
@@ -108,7 +108,7 @@ fn way(station: &Node, is_right: impl Fn(&str) -> bool) -> String {
     }
 }
 
-/// Bytes in which every place can be told from every other one.
+/// Bytes in which every position is unique.
 fn block(number: u32) -> Vec<u8> {
     (0..2500u32).flat_map(|at| (number * 2500 + at).wrapping_mul(0x9e37_79b9).to_be_bytes()).collect()
 }
@@ -119,7 +119,7 @@ fn a_connection_goes_on_by_the_other_relay_when_babeld_says_so() {
         return;
     }
     let (medium, site) = (Medium::new(4), site());
-    // stations hear relays and not each other
+    // Stations hear relays and not each other.
     medium.keep_apart(&[1, 4]);
     let machines = &medium.machines;
     let each = || NAMES.iter().zip(machines);
@@ -151,7 +151,7 @@ fn a_connection_goes_on_by_the_other_relay_when_babeld_says_so() {
     };
     let before = way(&nodes[0], |relay| !relay.is_empty());
     send(0..50);
-    // in the middle of it
+    // In the middle of the transfer.
     let silent = NAMES.iter().position(|name| *name == before).unwrap();
     machines[silent].ip("link set cable down");
     let cut = Instant::now();

@@ -1,5 +1,5 @@
-//! What an operator does with a running node: looks at its dashboard, captures what passes, changes its
-//! configuration, reads its log, its manual and its service's unit.
+//! An operator's actions on a running node: dashboard, capture, change of configuration, log, manual and
+//! service unit.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test may fail by panicking, and waits
 
@@ -26,7 +26,7 @@ fn gateway() -> IpAddr {
     "10.98.0.1".parse().unwrap()
 }
 
-/// A tunnel that runs, with a dashboard at the gateway.
+/// A running tunnel with a dashboard at the gateway.
 struct Tunnel {
     node: Node,
     _station: Node,
@@ -34,7 +34,7 @@ struct Tunnel {
     machines: Cabled,
 }
 
-/// `None`: this machine does not let us.
+/// `None` if this machine cannot run one.
 fn tunnel() -> Option<Tunnel> {
     if !possible() {
         return None;
@@ -55,7 +55,7 @@ fn exchange(machines: &Cabled) {
     assert!(returned == content, "every byte comes back");
 }
 
-/// What the dashboard answers on a machine.
+/// The dashboard's answer on a machine.
 fn get(machine: &Machine, path: &str) -> String {
     machine.on(|| {
         let mut stream = TcpStream::connect("127.0.0.1:4785").unwrap();
@@ -102,7 +102,7 @@ fn the_dashboard_tells_what_status_tells() {
     let offered =
         metrics.lines().find(|line| line.starts_with("overheard_offered_bytes_total{peer=\"roof\"} "));
     assert!(offered.unwrap().rsplit(' ').next().unwrap().parse::<u64>().unwrap() > 1_000_000, "{metrics}");
-    // the same on the status socket
+    // The same on the status socket.
     let mut socket = std::os::unix::net::UnixStream::connect(site.path().join("gateway.sock")).unwrap();
     writeln!(socket, "history 1 0").unwrap();
     let mut answer = String::new();
@@ -121,8 +121,8 @@ fn the_dashboard_draws_in_a_browser_what_passes() {
     let browsed = machines.gateway.on(|| browsed("http://127.0.0.1:4785/", &picture));
     let Some((page, complaints)) = browsed else { return };
     assert_eq!(complaints, Vec::<String>::new());
-    // uPlot draws each chart on a canvas of its own, and the table has the station with megabytes behind its
-    // name
+    // uPlot draws each chart on its own canvas, and the table has the station's name with megabytes behind
+    // it.
     assert_eq!(page.matches("<canvas").count(), 6, "{page}");
     let row =
         page.split("<td>roof</td><td>").nth(1).unwrap_or_else(|| panic!("no row of the station: {page}"));
@@ -207,7 +207,7 @@ fn a_capture_has_what_passes_and_says_what_was_removed() {
     dissected(&file);
 }
 
-/// What Wireshark's dissector makes of it.
+/// Checks the output of Wireshark's dissector.
 fn dissected(file: &Path) {
     let lua = workspace().join("packaging/wireshark/overheard.lua");
     let counted = |filter: &str| {
@@ -286,7 +286,7 @@ fn the_services_units_are_right() {
     let folder = TempDir::new().unwrap();
     let mut units = Vec::new();
     for name in ["overheard@.service", "overheard-cache@.service"] {
-        // the program is where the package would put it
+        // The program is at the package's location.
         let unit = fs::read_to_string(workspace().join("packaging/systemd").join(name)).unwrap();
         let file = folder.path().join(name);
         fs::write(&file, unit.replace("/usr/bin/overheard", PROGRAM)).unwrap();
@@ -321,7 +321,7 @@ fn the_sample_configurations_are_right() {
         }
         site.write("sample.toml", &text);
         let is_cache = text.contains("[cache]");
-        // 1: it is read as a whole and something of the machine is missing; 2: it is wrong
+        // 1: it is read completely and the machine lacks something; 2: it is wrong.
         let output = if is_cache {
             site.run(&["cache", "--print-nft", "sample.toml"])
         } else {

@@ -1,5 +1,5 @@
-//! A gateway and two stations on a medium where everybody hears everything: what one fetched is not sent to
-//! the other. And an ear alone: what it hears is counted.
+//! A gateway and two stations on a medium where all hear everything: the gateway does not send the second
+//! station content that the first one fetched. And an ear alone: it counts the datagrams that it hears.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test may fail by panicking, and waits
 
@@ -33,7 +33,7 @@ fn content(bytes: usize) -> Vec<u8> {
     content
 }
 
-/// A gateway, and two stations that are configured alike; `overhear` is the table of the stations.
+/// A gateway, and two stations with equal configurations; `overhear` is the stations' table.
 fn site(overhear: &str) -> Site {
     let site = Site::tunnel("192.0.2.1:4780", r#"["10.98.0.1/32"]"#);
     let station = fs::read_to_string(site.path().join("station.toml")).unwrap() + overhear;
@@ -49,8 +49,8 @@ fn count(node: &Node, peer: usize, name: &str) -> u64 {
     node.status()["node"]["peers"][peer]["counters"][name].as_u64().unwrap()
 }
 
-/// Both stations fetch the same, one after the other, once the gateway is as wanted: what that costs the
-/// gateway is less than half the second time. What the gateway's status says then.
+/// Both stations fetch the same content in turn, once the gateway meets the condition. The second transfer
+/// must cost the gateway less than half. Returns the gateway's status.
 fn fetch_in_turns(
     site: &Site,
     at_gateway: &Machine,
@@ -71,7 +71,7 @@ fn fetch_in_turns(
         let returned = sent_and_returned(machine, at_gateway, gateway(), &content);
         assert!(returned == content, "every byte comes back");
         costs.push(count(&gateway_node, index, "outer_sent_bytes") - before);
-        // the last reports are on their way
+        // The last reports are in flight.
         let end = Instant::now() + Duration::from_secs(1);
         while Instant::now() < end {
             assert!(answers(machine, gateway(), 56, PATIENCE));
@@ -89,7 +89,7 @@ fn fetch_in_turns(
     text
 }
 
-/// Where no radio says at which rate it sends.
+/// The assumed rate if no radio reports one.
 const ASSUMED: &str = "% at 24 Mbit/s";
 const BYTES: usize = 1_500_000;
 
@@ -117,10 +117,10 @@ fn a_gateway_upstream_of_two_access_points_serves_a_station_that_hears_both() {
     assert!(text.contains(ASSUMED), "{text}");
 }
 
-/// Those on Wi-Fi have three radios among them, one cell at a time.
+/// Wi-Fi tests share three radios, so one cell exists at a time.
 static RADIOS: Mutex<()> = Mutex::new(());
 
-/// A site whose stations are on Wi-Fi, where the second has a monitor.
+/// A site whose stations are on Wi-Fi; the second one has a monitor.
 fn on_wi_fi() -> Site {
     let site = site("");
     let other = fs::read_to_string(site.path().join("other.toml")).unwrap();
@@ -137,7 +137,7 @@ fn on_an_open_wi_fi_a_station_has_overheard_what_the_other_fetched_and_the_radio
         return;
     }
     let (cell, site) = (Cell::new(Protection::Open), on_wi_fi());
-    // no radio sends so fast or so slowly: whoever is told another rate was told it by nl80211
+    // No radio has this rate, so another reported rate comes from nl80211.
     let config = fs::read_to_string(site.path().join("gateway.toml")).unwrap();
     site.write("gateway.toml", &config.replacen("[overhear]\n", "[overhear]\nrate_mbps = 7\n", 1));
     let [station, other] = &cell.stations;
@@ -151,7 +151,7 @@ fn on_an_open_wi_fi_a_station_has_overheard_what_the_other_fetched_and_the_radio
     });
     println!("{text}\n{}", cell.gateway.run("iw", "dev cable station dump"));
     let rates: Vec<&str> = text.split("% at ").skip(1).filter_map(|rest| rest.split(' ').next()).collect();
-    // those of 802.11b and g
+    // The rates of 802.11b and g.
     let told = ["1", "2", "5.5", "6", "9", "11", "12", "18", "24", "36", "48", "54"];
     assert!(rates.iter().any(|rate| told.contains(rate)), "{text}");
 }
@@ -226,7 +226,7 @@ fn what_is_sent_to_another_station_is_heard_and_counted() {
     let inner = "10.98.0.1".parse().unwrap();
     assert!(answers(&cabled.station, inner, 1000, PATIENCE), "the tunnel carries");
 
-    // another station, at the same end of the cable as this one
+    // Another station at the same end of the cable.
     cabled.gateway.ip("neigh add 192.0.2.77 lladdr 02:00:00:00:00:77 dev cable");
     cabled.gateway.on(|| {
         let socket = UdpSocket::bind("0.0.0.0:0").unwrap();

@@ -1,4 +1,4 @@
-//! The outer path is a path: what crosses it beside the packets themselves, between network namespaces.
+//! The outer path between network namespaces: properties of packets that cross it.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test may fail by panicking, and waits
 
@@ -20,21 +20,21 @@ fn inner(address: &str) -> IpAddr {
     address.parse().unwrap()
 }
 
-/// Runs `nft` on a machine; what it makes goes with the machine's namespace.
+/// Runs `nft` on a machine; its rules end with the machine's namespace.
 fn nft(machine: &Machine, rules: &str) {
     let done = Command::new("ip").args(["netns", "exec", &machine.name, "nft", rules]).output().unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 }
 
-/// Sends one UDP packet of this traffic class through the tunnel, and tells the classes with which the
-/// datagram and the packet arrive, as the receiving kernel sees them.
+/// Sends one UDP packet of this traffic class through the tunnel. Returns the classes of the received
+/// datagram and packet, as the receiving kernel sees them.
 fn classes(cabled: &Cabled, class: u8) -> (u8, u8) {
     let heard = cabled.gateway.on(|| Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::UDP)).unwrap());
     heard.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
     cabled.station.on(|| {
         let socket = UdpSocket::bind("10.98.0.2:0").unwrap();
         socket2::SockRef::from(&socket).set_tos_v4(class.into()).unwrap();
-        // never sent before, and nothing that could be made shorter
+        // New and incompressible content.
         let now = Instant::now();
         let random: Vec<u8> = (0..400).map(|_| RandomState::new().hash_one(now) as u8).collect();
         socket.send_to(&random, "10.98.0.1:9").unwrap();
@@ -71,7 +71,7 @@ fn traffic_classes_and_marks_of_congestion_cross_the_tunnel() {
         for class in [0, ECT, VOICE, VOICE | ECT] {
             assert_eq!(classes(&cabled, class), (outer(class), class));
         }
-        // a router that marks what may be marked
+        // A router that marks packets where permitted.
         nft(&cabled.station, "add table ip marks");
         nft(&cabled.station, "add chain ip marks out { type filter hook postrouting priority 0; }");
         nft(&cabled.station, "add rule ip marks out udp dport 4780 ip ecn != not-ect ip ecn set ce");
@@ -82,11 +82,11 @@ fn traffic_classes_and_marks_of_congestion_cross_the_tunnel() {
     }
 }
 
-/// Makes the way between the machines narrower than their own interfaces: what is longer is dropped without a
-/// word, as by a router whose ICMP a firewall swallows.
+/// Makes the path between the machines narrower than their interfaces: longer packets are dropped silently,
+/// as by a router whose ICMP a firewall blocks.
 fn narrow(cabled: &Cabled, longest: u16) {
     for machine in [&cabled.gateway, &cabled.station] {
-        // rows of datagrams would cross the cable as one
+        // Rows of datagrams would cross the cable as one.
         machine.ip("link set cable gso_max_segs 1");
         nft(machine, "table inet narrow {}");
         nft(machine, "delete table inet narrow");
@@ -119,7 +119,7 @@ fn a_path_narrower_than_its_interfaces_is_found_and_tcp_and_ping_get_through() {
         let peer = &status["node"]["peers"][0];
         let found = peer["path_mtu_bytes"].as_u64().unwrap();
         assert!((1372..=1380).contains(&found) && peer["path_mtu_confirmed"] == true, "{peer:#}");
-        // as large as the tunnel's interface takes, in an echo request that may not be fragmented
+        // As large as the tunnel's interface accepts, in an unfragmentable echo request.
         let mtu = status["mtu"].as_u64().unwrap() as usize;
         assert!(
             answers(&cabled.station, inner("10.98.0.1"), mtu - 28, PATIENCE),
@@ -128,8 +128,7 @@ fn a_path_narrower_than_its_interfaces_is_found_and_tcp_and_ping_get_through() {
     }
 }
 
-/// Whether a connection to this address is refused because nobody is there to take its packets, within
-/// patience.
+/// Whether a connection to this address is refused with "host unreachable" within `patience`.
 fn is_refused(machine: &Machine, address: &str, patience: Duration) -> bool {
     machine.on(|| {
         let end = Instant::now() + patience;
@@ -142,7 +141,7 @@ fn is_refused(machine: &Machine, address: &str, patience: Duration) -> bool {
     })
 }
 
-/// Waits until a machine's packets to an address leave by a device; how long that took.
+/// Waits until a machine's packets to an address leave by a device. Returns the time.
 fn until_led(machine: &Machine, address: &str, device: &str) -> Duration {
     let began = Instant::now();
     while !machine.ip(&format!("route get {address}")).contains(&format!("dev {device}")) {
@@ -176,7 +175,7 @@ fn a_closed_tunnel_refuses_packets_while_its_peer_is_down() {
     assert_eq!(station.status()["node"]["peers"][0]["reachable"], false);
     let _gateway = Node::start(&site, &cabled.gateway, "gateway");
     assert!(answers(&cabled.station, inner("198.51.100.1"), 56, PATIENCE));
-    // a process that is no more holds nothing closed: its device went with it, and with the device its routes
+    // A killed process keeps no route closed: its device and the device's routes disappear with it.
     assert_eq!(station.terminate(Signal::KILL).signal(), Some(9));
     until_led(&cabled.station, "198.51.100.1", "cable");
 }
@@ -204,7 +203,7 @@ fn an_open_tunnel_lets_packets_go_the_ordinary_way_while_its_peer_is_down() {
         assert!(answers(&cabled.station, inner("198.51.100.1"), 56, PATIENCE), "beside the tunnel again");
         let gateway = Node::start(&site, &cabled.gateway, "gateway");
         until_led(&cabled.station, "198.51.100.1", "ohtest-st");
-        // a goodbye is noticed at once
+        // A farewell is noticed at once.
         assert_eq!(gateway.terminate(Signal::TERM).code(), Some(0));
         assert!(until_led(&cabled.station, "198.51.100.1", "cable") < Duration::from_secs(1));
         assert_eq!(station.terminate(Signal::TERM).code(), Some(0));
@@ -217,7 +216,7 @@ fn several_source_ports_share_the_flows_and_the_gateway_answers_to_each() {
     if !possible() {
         return;
     }
-    // a default route: the rules that lead the tunnel's own datagrams around it know all the ports
+    // With a default route, the rules for the tunnel's own datagrams cover all source ports.
     let (cabled, site) = (Cabled::new(), Site::tunnel("192.0.2.1:4780", r#"["0.0.0.0/0"]"#));
     site.add("station", "[node]", "source_ports = 4");
     site.add("station", "[[peer]]", "keepalive_seconds = 1");
@@ -246,8 +245,8 @@ fn several_source_ports_share_the_flows_and_the_gateway_answers_to_each() {
             assert_eq!(flow.recv(&mut bytes).unwrap(), 200);
         }
     }
-    // of the datagrams between the two, the ports at the station's end; those with packets are longer than
-    // others
+    // Source ports at the station's end of the datagrams between the two; those with packets are longer than
+    // others.
     let ports = |socket: &Socket, at: usize, least: usize| {
         let mut ports = std::collections::BTreeMap::<u16, usize>::new();
         let mut packet = [0; 2000];

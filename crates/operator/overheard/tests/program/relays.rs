@@ -1,6 +1,6 @@
-//! Two stations that do not hear each other and two relays between them, real: one station's packets go by
-//! one relay, the other's by the other, and the second relay does not send back what it heard the station
-//! send (REfactor, Figure 1c).
+//! Two stations out of each other's range and two relays between them, with real nodes. The stations' packets
+//! use different relays, and the second relay does not send back content that it heard from the station
+//! (REfactor, Figure 1c).
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test may fail by panicking, and waits
 
@@ -20,7 +20,7 @@ fn inner(node: usize) -> IpAddr {
     format!("10.98.0.{}", node + 1).parse().unwrap()
 }
 
-/// Configurations of all four, on a medium where they are 192.0.2.1 to .4.
+/// Configurations of all four nodes, with addresses 192.0.2.1 to .4 on the medium.
 fn site() -> Site {
     let site = Site::new();
     let keys = NAMES.map(|name| site.key(name));
@@ -52,7 +52,7 @@ fn site() -> Site {
     site
 }
 
-/// Bytes of datagrams that a node sent to a peer, and a counter of that peer's.
+/// Bytes of datagrams that a node sent to a peer, and one of that peer's counters.
 fn count(node: &Node, peer: usize, counter: &str) -> u64 {
     let status = node.status();
     let peers = status["node"]["peers"].as_array().unwrap();
@@ -60,8 +60,8 @@ fn count(node: &Node, peer: usize, counter: &str) -> u64 {
     of["counters"][counter].as_u64().unwrap()
 }
 
-/// Sends each of these as a datagram, no faster than they arrive: a machine that is busy otherwise has no
-/// time for them, and nobody repairs UDP. Which of them arrived.
+/// Sends each payload as a datagram, no faster than they arrive, because a busy machine drops them and UDP is
+/// not repaired. Returns those that arrived.
 fn exchange(from: (&Machine, usize), to: (&Machine, usize), payloads: &[Vec<u8>]) -> BTreeSet<Vec<u8>> {
     let receiver = to.0.on(|| UdpSocket::bind((inner(to.1), 9000)).unwrap());
     receiver.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
@@ -89,7 +89,7 @@ fn exchange(from: (&Machine, usize), to: (&Machine, usize), payloads: &[Vec<u8>]
         while had() + lost + UNDER_WAY < number && Instant::now() < patience {
             std::thread::sleep(Duration::from_millis(1));
         }
-        // it is not waited for again
+        // It is not awaited again.
         lost = lost.max(number.saturating_sub(had() + UNDER_WAY));
     }
     receiving.join().unwrap()
@@ -116,13 +116,13 @@ fn two_stations_and_two_relays_take_four_less_delta() {
         return;
     }
     let (medium, site) = (Medium::new(4), site());
-    // stations hear relays and not each other
+    // Stations hear relays and not each other.
     medium.keep_apart(&[1, 4]);
     let machines = &medium.machines;
     let nodes: Vec<Node> =
         NAMES.iter().zip(machines).map(|(name, machine)| Node::start(&site, machine, name)).collect();
     assert!(answers(&machines[0], inner(3), 56, PATIENCE), "there and back, each by another relay");
-    // keys of groups are told
+    // Time for the exchange of group keys.
     std::thread::sleep(Duration::from_secs(3));
 
     let mut content = Content(0x9e37_79b9_7f4a_7c15);
@@ -141,8 +141,8 @@ fn two_stations_and_two_relays_take_four_less_delta() {
     }
     let after = sent();
     let cost: Vec<f64> = before.iter().zip(after).map(|(before, after)| (after - before) as f64).collect();
-    // of the 800 bytes all chunks but the one in which they end, usually 128 bytes each; of a removed one 18
-    // bits are in the shim, beside 12 bytes for number, MAC and lengths
+    // Of the 800 bytes, all chunks are removed except the last, partial one; a chunk usually has 128 bytes.
+    // Each removed chunk takes 18 bits in the shim, beside 12 bytes for number, MAC and lengths.
     let known = 800.0 - 64.0;
     let delta = (known - known / 128.0 * 18.0 / 8.0 - 12.0) / 1200.0;
     let transmissions = cost.iter().sum::<f64>() / cost[0];
@@ -153,13 +153,13 @@ fn two_stations_and_two_relays_take_four_less_delta() {
     assert!(count(&nodes[2], 0, "overheard_removed_bytes") > 300 * 600, "{text}");
     assert!(text.contains("RELAYED"), "{text}");
 
-    // and TCP, whose acknowledgments go the other way
+    // TCP as well, with acknowledgments in the other direction.
     let content = content.some(300_000);
     assert!(sent_and_returned(&machines[0], &machines[3], inner(3), &content) == content);
 }
 
-/// Configurations of two stations and one relay between them, on a medium where they are 192.0.2.1 to .3.
-/// This is said besides in all of them, and that at the top of the relay's.
+/// Configurations of two stations and one relay between them, with addresses 192.0.2.1 to .3 on the medium.
+/// `everywhere` is added to all of them, and `at_relay` to the top of the relay's.
 fn site_of_one_relay(everywhere: &str, at_relay: &str) -> Site {
     let site = Site::new();
     let keys = ["station1", "relay1", "station2"].map(|name| site.key(name));
@@ -197,7 +197,7 @@ fn sum(node: &Node, counter: &str) -> u64 {
     peers.iter().map(|of| of["counters"][counter].as_u64().unwrap()).sum()
 }
 
-/// Two stations and a relay between them, which answers, and what lies under them.
+/// Two stations and an answering relay between them, with their medium.
 fn one_relay(everywhere: &str, at_relay: &str) -> (Medium, Site, Vec<Node>) {
     let (medium, site) = (Medium::new(3), site_of_one_relay(everywhere, at_relay));
     medium.keep_apart(&[1, 3]);
@@ -215,10 +215,10 @@ fn what_two_stations_send_each_other_at_once_leaves_the_relay_as_one() {
     let (medium, site, nodes) = one_relay("", "");
     let machines = &medium.machines;
     std::thread::sleep(Duration::from_secs(2)); // keys of groups are told
-    // a radio's rate: packets meet where they wait
+    // A radio's rate, so that packets meet in the queue.
     machines[1].run("tc", "qdisc add dev cable root tbf rate 8mbit burst 3000 limit 1000000");
 
-    // both ways at once; how often packets meet in the relay is up to the two TCPs
+    // Both directions at once; the two TCPs determine how often packets meet in the relay.
     let mut content = Content(0x2545_f491_4f6c_dd1d);
     for _ in 0..4 {
         let [there, back] = [0, 1].map(|_| content.some(1_500_000));
@@ -239,7 +239,7 @@ fn what_two_stations_send_each_other_at_once_leaves_the_relay_as_one() {
     assert!(packets >= 2 * frames && decoded <= packets && decoded > packets / 2, "{decoded} of {packets}");
     assert!(text.contains("CODED"), "{text}");
 
-    // and UDP, which nobody repairs
+    // UDP as well, which is not repaired.
     let [one, other] = [0, 1].map(|_| (0..200).map(|_| content.some(1000)).collect::<Vec<Vec<u8>>>());
     std::thread::scope(|scope| {
         let back = scope.spawn(|| exchange((&machines[2], 2), (&machines[0], 0), &other));
@@ -259,7 +259,7 @@ fn a_relay_repairs_what_is_lost_on_its_hop_and_the_sender_is_told_nothing() {
     }
     let (medium, site, nodes) = one_relay("[reduce]\npolicy = \"off\"\n", "snoop = true\n");
     let machines = &medium.machines;
-    // a radio's rate, and losses of one in 25 on the relay's hop to the second station alone
+    // A radio's rate, and a loss of one in 25 only on the relay's hop to the second station.
     machines[1].run("tc", "qdisc add dev cable root tbf rate 8mbit burst 3000 limit 100000");
     machines[2].run("nft", "add table inet lossy");
     machines[2].run("nft", "add chain inet lossy in { type filter hook input priority 0; }");
@@ -274,7 +274,7 @@ fn a_relay_repairs_what_is_lost_on_its_hop_and_the_sender_is_told_nothing() {
     println!("{repaired} sent again by the relay, {restored} taken out, {kept_back} ACKs kept back\n{text}");
     assert!(repaired >= 10 && kept_back >= 10, "{text}");
     assert!(restored <= sum(&nodes[1], "segments_repaired_coded"), "{text}");
-    // neither station repairs: they were not told to, and the relay's hop is not theirs
+    // Neither station repairs: they are not configured to, and the relay's hop is not theirs.
     assert_eq!(sum(&nodes[0], "segments_repaired") + sum(&nodes[0], "segments_repaired_coded"), 0);
 }
 

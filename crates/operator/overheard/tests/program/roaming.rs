@@ -1,5 +1,5 @@
-//! Two gateways of one operator, real: what a station overheard of the other one is not sent to it, and one
-//! that moves keeps its address and its connections.
+//! Two gateways of one operator, with real nodes: a station does not receive content again that it overheard
+//! from the other gateway, and a roaming station keeps its address and connections.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test may fail by panicking, and waits
 
@@ -39,7 +39,7 @@ fn count(node: &Node, name: &str, counter: &str) -> u64 {
     peer(node, name)["counters"][counter].as_u64().unwrap()
 }
 
-/// Waits until something is so.
+/// Waits until a condition holds.
 fn until(what: &str, patience: Duration, mut is_so: impl FnMut() -> bool) {
     let end = Instant::now() + patience;
     while !is_so() {
@@ -48,7 +48,7 @@ fn until(what: &str, patience: Duration, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// Whether a station is with this gateway, as the station and both gateways see it.
+/// Whether a station is at this gateway, as the station and both gateways see it.
 fn is_with(station: &Node, name: &str, gateways: &[Node; 2], at: usize) -> bool {
     let other = format!("gateway{at}");
     peer(station, &other)["associated"] == true
@@ -72,7 +72,7 @@ fn what_a_station_overheard_of_another_gateway_its_own_does_not_send() {
         until(&name, PATIENCE, || is_with(station, &name, &gateways, at));
         assert!(answers(&cells.stations[at], server(), 56, PATIENCE), "the tunnel stands");
     }
-    // gateways tell each other of their groups, and members of them
+    // Time for the exchange of group keys and members.
     std::thread::sleep(Duration::from_secs(6));
     let bytes = 1_500_000;
     let content = content(1, bytes);
@@ -88,8 +88,7 @@ fn what_a_station_overheard_of_another_gateway_its_own_does_not_send() {
     let status = format!("{:#}\n{:#}", gateways[1].status()["node"], stations[1].status()["node"]);
     println!("the first cost {} bytes, the second, at the other gateway, {}", costs[0], costs[1]);
     assert!(costs[0] > bytes as u64 / 15 * 14, "{costs:?} {status}");
-    // its segments begin elsewhere in the content, and of chunks that are only named nothing is known of what
-    // stands beside them
+    // Its segments have other offsets, and the neighbours of named chunks are unknown.
     assert!(costs[1] * 10 < costs[0] * 7, "{costs:?} {status}");
     assert!(count(&gateways[1], "gateway0", "chunks_named") > bytes as u64 / 300, "{status}");
     let text = String::from_utf8(site.run(&["status", "gateway1.toml"]).stdout).unwrap();
@@ -107,7 +106,7 @@ fn a_station_that_moves_keeps_its_address_and_its_connection() {
     let station = Node::start(&site, &cells.stations[0], "station0");
     assert!(answers(&cells.stations[0], server(), 56, PATIENCE), "the tunnel stands");
 
-    // the world's end sends, a little at a time, and hears every byte back
+    // The server sends slowly and receives every byte back.
     let listener = cells.stations[0].on(|| TcpListener::bind("10.98.0.11:8080").unwrap());
     let echo = std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
@@ -140,7 +139,7 @@ fn a_station_that_moves_keeps_its_address_and_its_connection() {
     until("both gateways know", PATIENCE, || is_with(&station, "station0", &gateways, 1));
     assert!(count(&gateways[1], "gateway0", "forwarded_packets") > 0);
 
-    // and back, while the gateway where it is ends for good
+    // It returns, and the gateway that it leaves ends.
     cells.moves(0, 0);
     let [first, second] = gateways;
     assert_eq!(second.terminate(Signal::KILL).code(), None);
@@ -163,7 +162,7 @@ fn gateways_that_restart_one_after_the_other_take_their_stations_back() {
         for (at, station) in stations.iter().enumerate() {
             let name = format!("station{at}");
             until(&name, PATIENCE, || is_with(station, &name, &gateways, at));
-            // by way of the first gateway, also to the one that is at the second
+            // By way of the first gateway, also to the station at the second one.
             assert!(answers(&cells.server, format!("10.98.0.{}", 11 + at).parse().unwrap(), 56, PATIENCE));
         }
         if round == 0 {

@@ -1,4 +1,4 @@
-//! A node and a cache in their sandboxes: what they have given up, and that they work all the same.
+//! A sandboxed node and cache: their restrictions, and their function.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test may fail by panicking, and waits
 
@@ -24,7 +24,7 @@ fn gateway() -> IpAddr {
     "10.98.0.1".parse().unwrap()
 }
 
-/// What the kernel says of each thread of a process: a number in hexadecimal.
+/// A hexadecimal field of each thread of a process, from the kernel.
 fn of_threads(process: u32, what: &str) -> Vec<u64> {
     let threads = fs::read_dir(format!("/proc/{process}/task")).unwrap().flatten();
     let said = threads.filter_map(|thread| fs::read_to_string(thread.path().join("status")).ok());
@@ -35,13 +35,13 @@ fn of_threads(process: u32, what: &str) -> Vec<u64> {
     .collect()
 }
 
-/// The process that keeps what takes rights for another.
+/// The keeper process of another process.
 fn keeper_of(process: u32) -> Option<u32> {
     let children = fs::read_to_string(format!("/proc/{process}/task/{process}/children")).unwrap();
     children.split_whitespace().next()?.parse().ok()
 }
 
-/// Waits until a node that begins anew has taken up an MTU: for a moment it answers nobody.
+/// Waits until a restarting node has an MTU; it does not answer for a moment.
 fn takes_up(site: &Site, name: &str, mtu: u64) {
     let socket = format!("{name}.sock");
     wait_until("the change is taken up", || {
@@ -50,7 +50,7 @@ fn takes_up(site: &Site, name: &str, mtu: u64) {
     });
 }
 
-/// The cache that runs in a namespace.
+/// The cache in a namespace.
 fn process_in(namespace: &str) -> u32 {
     let listed = Command::new("ip").args(["netns", "pids", namespace]).output().unwrap();
     let listed = String::from_utf8(listed.stdout).unwrap();
@@ -97,7 +97,7 @@ fn every_thread_of_a_node_is_held_and_it_carries_answers_reloads_and_ends() {
         is_held(node.id());
         assert!(answers(&cabled.station, gateway(), 56, PATIENCE));
     }
-    // what takes rights that are gone is not taken up
+    // A change that needs lost rights is not adopted.
     site.write("gateway.toml", &format!("split = true\n{config}"));
     node.reload();
     wait_until("it is said", || node.log().contains("[split] take a restart"));
@@ -158,7 +158,7 @@ fn a_cache_has_no_rights_when_it_serves_and_its_rules_go_also_when_it_is_killed(
     let rules = |chain: &Chain| String::from_utf8(chain.at(1, "nft", &["list", "tables"]).stdout).unwrap();
     assert!(rules(&chain).contains("overheard_cache"), "{}", rules(&chain));
     let process = process_in(chain.places[1].name());
-    // root's files, which Landlock leaves few of
+    // The right to root's files, which Landlock restricts to a few.
     const DAC_OVERRIDE: u64 = 1 << 1;
     for set in ["CapPrm", "CapEff", "CapInh", "CapAmb"] {
         let rights = of_threads(process, set);
@@ -167,10 +167,10 @@ fn a_cache_has_no_rights_when_it_serves_and_its_rules_go_also_when_it_is_killed(
     assert!(of_threads(process, "Seccomp").iter().all(|mode| *mode == 2));
     let keeper = keeper_of(process).unwrap();
     assert!(of_threads(keeper, "CapPrm").iter().all(|set| set & !NET_ADMIN == 0));
-    // killed
+    // It is killed.
     drop(chain.caches[0].take());
     wait_until("the rules are gone", || !rules(&chain).contains("overheard_cache"));
-    // and it starts again
+    // It starts again.
     chain.start(1);
     assert_eq!(chain.curl(&[&chain.url("/fixed/300000")]).0.len(), 300_000);
     chain.stop(1);

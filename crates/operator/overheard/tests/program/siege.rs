@@ -1,6 +1,6 @@
-//! Real nodes under attack: a station comes in and stays, whatever somebody on its path and a stranger beside
-//! it send. Virtual time has hundreds of schedules (`sim`, `adversary`); here are real sockets and
-//! processors.
+//! Real nodes under attack: a station connects and stays connected, whatever an attacker on its path and a
+//! stranger beside it send. Virtual time tests hundreds of schedules (`sim`, `adversary`); here are real
+//! sockets and processors.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test may fail by panicking, and waits
 
@@ -17,27 +17,27 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// One way of the path between the station and the gateway.
+/// One-way delay between station and gateway.
 const ONE_WAY: Duration = Duration::from_millis(75);
 /// The longest round trip of an echo.
 const ROUND_TRIP: Duration = Duration::from_millis(400);
-/// A station is to be connected after this.
+/// The time within which a station must connect.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long its session is watched afterwards, and how soon every echo is to come back.
+/// Duration of the observation afterwards, and timeout of each echo.
 const WATCHED: Duration = Duration::from_secs(4);
 const ECHO: Duration = Duration::from_millis(800);
-/// Seconds of processor time in a second that a node may take.
+/// The largest processor time of a node in a second, in seconds.
 const MOST_PROCESSOR: f64 = 0.5;
 /// Boots of the station that the attacker has recorded.
 const BOOTS: usize = 4;
-/// The first bytes of units (docs/wire-format.md).
+/// First bytes of units (docs/wire-format.md).
 const KINDS: [u8; 9] = [0x00, 0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x20];
-/// Those of initiations, without and with a cookie.
+/// First bytes of initiations, without and with a cookie.
 const INITIATIONS: [u8; 2] = [0x11, 0x15];
 
-/// A gateway, a station, somebody between them and a stranger beside them, each on a machine of its own.
+/// A gateway, a station, an attacker between them and a stranger beside them, each on its own machine.
 struct Siege {
-    // ends first
+    // Dropped first.
     gateway: Node,
     delay: Delay,
     stranger: Arc<UdpSocket>,
@@ -59,7 +59,7 @@ impl Siege {
         Node::start(&self.site, &self.medium.machines[1], "station")
     }
 
-    /// The gateway forgets everything that it has heard.
+    /// Restarts the gateway without its memory.
     fn restart_gateway(&mut self) {
         self.gateway.end(Signal::KILL);
         self.gateway = Node::start(&self.site, &self.medium.machines[0], "gateway");
@@ -70,14 +70,14 @@ impl Siege {
         answers_in(&self.medium.machines[1], inside, 56, patience, ROUND_TRIP)
     }
 
-    /// To the gateway: from the stranger, and from where the station seems to be.
+    /// Ways to the gateway: from the stranger, and from the station's apparent address.
     fn ways_to_gateway(&self) -> Vec<Way> {
         let gateway: SocketAddr = "192.0.2.1:4780".parse().unwrap();
         let [_, as_station] = self.delay.sockets();
         vec![(Arc::clone(&self.stranger), gateway), (as_station, gateway)]
     }
 
-    /// The station restarts some times, and is connected each time; what it sent.
+    /// Restarts the station several times until it is connected. Returns its datagrams.
     fn recorded(&self) -> Vec<Vec<u8>> {
         for _ in 0..BOOTS {
             let mut station = self.station();
@@ -87,7 +87,7 @@ impl Siege {
         self.delay.heard()
     }
 
-    /// A station starts under an attack: it comes in, it stays, and neither node works much.
+    /// A station starts under an attack: it connects, it stays, and neither node is overloaded.
     fn withstands(&self, name: &str, attack: &Attack, least_rate: f64) {
         let start = Instant::now();
         let gateway_time = ProcessorTime::of(self.gateway.id());
@@ -112,7 +112,7 @@ impl Siege {
         );
         station.end(Signal::TERM);
         if attack.rate() < least_rate {
-            // the attacker itself gets no processor, and so the nodes get none either
+            // The attacker itself lacks processor time, and so do the nodes.
             return println!("left out: {name}: this machine is too busy to judge by the clock");
         }
         assert!(connected.is_some(), "{name}: it is connected; {refused:#}");
@@ -121,7 +121,7 @@ impl Siege {
     }
 }
 
-/// A datagram that looks like a unit and is none.
+/// A datagram that resembles a unit.
 fn forged(rng: &mut ChaCha12Rng, captured: &[Vec<u8>]) -> Vec<u8> {
     let mut datagram = captured[rng.random_range(0..captured.len())].clone();
     let front = 7.min(datagram.len());

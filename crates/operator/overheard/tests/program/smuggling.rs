@@ -1,5 +1,5 @@
-//! Requests that parsers read differently, sent through the cache to origins of different makes. All origins
-//! see the same requests, and nobody else's request is answered by what an attacker sent.
+//! Ambiguous requests through the cache to several kinds of origins. All origins get the same requests, and
+//! an attacker's bytes never answer another client's request.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
@@ -13,11 +13,11 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/program/smuggling");
-/// How long an answer may take before an attacker's connection counts as silent.
+/// Time without an answer after which an attacker's connection counts as silent.
 const SILENCE: Duration = Duration::from_millis(150);
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A program that is killed in the end.
+/// A program that is killed at the end.
 struct Running(Child);
 
 impl Drop for Running {
@@ -27,14 +27,14 @@ impl Drop for Running {
     }
 }
 
-/// What an attacker sends.
+/// An attacker's input.
 struct Case {
     name: String,
     text: String,
     is_refused: bool,
 }
 
-/// An origin that notes the requests that it saw.
+/// An origin that records its requests.
 struct Origin {
     make: &'static str,
     port: u16,
@@ -74,7 +74,7 @@ fn cases(folders: &[&str]) -> Vec<Case> {
     cases
 }
 
-/// A cache whose clients may go to this machine's loopback: its port.
+/// A cache whose clients may reach this machine's loopback; returns its port.
 fn cache(folder: &Path) -> (Running, u16) {
     let port = free_port();
     let config = format!(
@@ -88,7 +88,7 @@ fn cache(folder: &Path) -> (Running, u16) {
 }
 
 impl Case {
-    /// What is sent to an origin at `host`.
+    /// The input for an origin at `host`.
     fn for_host(&self, host: &str) -> Vec<u8> {
         let text = self.text.replace("{host}", host).replace("{case}", &self.name);
         let text = text.replace("\\\n", "").replace('\n', "\r\n");
@@ -103,7 +103,7 @@ impl Case {
     }
 }
 
-/// Every origin that this machine has the program for.
+/// Every origin whose program this machine has.
 fn origins(folder: &Path) -> Vec<Origin> {
     let of = |make: &'static str, command: &dyn Fn(u16, &Path) -> Command| {
         let (port, seen) = (free_port(), folder.join(make));
@@ -136,7 +136,7 @@ fn origins(folder: &Path) -> Vec<Origin> {
         }));
     }
     if has("go", "golang-go") {
-        // what Go compiles is kept for the next time
+        // The compiled Go program is kept for the next run.
         let kept = Path::new(env!("CARGO_TARGET_TMPDIR"));
         let program = kept.join("origin-of-go");
         let mut build = Command::new("go");
@@ -153,7 +153,7 @@ fn origins(folder: &Path) -> Vec<Origin> {
     origins
 }
 
-/// What is answered on a connection until it ends or is silent.
+/// The answer on a connection until it ends or is silent.
 fn answered(stream: &mut TcpStream, silence: Duration) -> String {
     stream.set_read_timeout(Some(silence)).unwrap();
     let (mut answer, mut part) = (Vec::new(), [0; 4096]);
@@ -166,7 +166,7 @@ fn answered(stream: &mut TcpStream, silence: Duration) -> String {
     }
 }
 
-/// Another client's request is answered by its own answer.
+/// Checks that another client's request gets its own answer.
 fn is_served(cache: u16, host: &str, case: &str, make: &str) {
     let mut stream = TcpStream::connect(("127.0.0.1", cache)).unwrap();
     let target = format!("/{case}/victim");
@@ -178,7 +178,7 @@ fn is_served(cache: u16, host: &str, case: &str, make: &str) {
     assert!(own || framed && answer.starts_with("HTTP/1.1 200"), "{make}, {case}: a victim got {answer:?}");
 }
 
-/// What an origin saw of each case, without the victims' requests.
+/// The requests of each case that an origin got, without the victims' requests.
 fn seen_by(origin: &Origin, cases: &[Case]) -> BTreeMap<String, Vec<String>> {
     let host = format!("127.0.0.1:{}", origin.port);
     let mut seen: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -208,7 +208,7 @@ fn origins_of_all_makes_see_the_same_requests_and_victims_get_their_own_answers(
                 let host = format!("127.0.0.1:{}", origin.port);
                 for case in cases {
                     let mut attacker = TcpStream::connect(("127.0.0.1", port)).unwrap();
-                    // it may be refused before all is sent
+                    // It may be refused before everything is sent.
                     let _ = attacker.write_all(&case.for_host(&host));
                     let answer = answered(&mut attacker, SILENCE);
                     let smuggled = answer.contains("/smuggled\n");
@@ -220,7 +220,7 @@ fn origins_of_all_makes_see_the_same_requests_and_victims_get_their_own_answers(
             });
         }
     });
-    // nginx notes a request behind its answer
+    // nginx logs a request after its answer.
     std::thread::sleep(SILENCE);
     let all: Vec<_> = origins.iter().map(|origin| (origin.make, seen_by(origin, &cases))).collect();
     for (make, seen) in &all {
@@ -239,7 +239,7 @@ fn origins_of_all_makes_see_the_same_requests_and_victims_get_their_own_answers(
     }
 }
 
-/// Answers what the cases say to `/CASE/first`, and in its own way to everything else.
+/// An origin that answers `/CASE/first` by the cases, and everything else normally.
 fn malicious_origin(answers: BTreeMap<String, Vec<u8>>) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -263,7 +263,7 @@ fn malicious_origin(answers: BTreeMap<String, Vec<u8>>) -> u16 {
     port
 }
 
-/// The target of the next request without a content.
+/// The target of the next request without content.
 fn asked_for(stream: &mut TcpStream) -> Option<String> {
     let (mut head, mut byte) = (Vec::new(), [0]);
     while !head.ends_with(b"\r\n\r\n") {

@@ -1,5 +1,5 @@
-//! TCP connections that end at the gateway and begin there again: both ends see each other's addresses, and
-//! what happens to one happens to the other.
+//! TCP connections that end at the gateway and continue as another one: both ends see each other's addresses,
+//! and an event at one end reaches the other.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test may fail by panicking, and waits
 
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A tunnel whose gateway splits, as told, and whose station reaches the server through it.
+/// A tunnel whose gateway splits by `split`, and whose station reaches the server through it.
 fn site(split: &str) -> Site {
     let allowed = r#"["10.98.0.1/32", "198.51.100.0/24", "fd98::/64", "2001:db8:1::/64"]"#;
     let site = Site::tunnel("192.0.2.1:4780", allowed);
@@ -27,7 +27,7 @@ fn ip(text: &str) -> IpAddr {
     text.parse().unwrap()
 }
 
-/// Megabytes of which nothing is the same.
+/// Megabytes without repetitions.
 fn content() -> Vec<u8> {
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     let mut content = Vec::new();
@@ -47,7 +47,7 @@ fn started(behind: &Behind, site: &Site) -> (Node, Node) {
     (gateway, station)
 }
 
-/// A connection from one machine to a listener on another, both ends.
+/// Both ends of a connection from one machine to a listener on another.
 fn connected(from: &Machine, to: &Machine, at: IpAddr) -> (TcpStream, TcpStream) {
     let listener = to.on(|| TcpListener::bind((at, 0)).unwrap());
     let address = listener.local_addr().unwrap();
@@ -59,7 +59,7 @@ fn connected(from: &Machine, to: &Machine, at: IpAddr) -> (TcpStream, TcpStream)
     (near, far)
 }
 
-/// Reads until the end: how it ended.
+/// Reads until the end and returns its kind.
 fn end_of(mut stream: &TcpStream) -> Result<usize, ErrorKind> {
     let mut read = Vec::new();
     stream.read_to_end(&mut read).map_err(|error| error.kind())
@@ -115,7 +115,7 @@ fn an_end_is_passed_on_as_an_end_and_a_reset_as_a_reset() {
     let (gateway, _station) = started(&behind, &site);
     let (station, server, at) = (&behind.cabled.station, &behind.server, ip("198.51.100.2"));
 
-    // one direction ends, the other goes on
+    // One direction ends, the other continues.
     let (near, mut far) = connected(station, server, at);
     near.shutdown(std::net::Shutdown::Write).unwrap();
     assert_eq!(end_of(&far), Ok(0));
@@ -123,7 +123,7 @@ fn an_end_is_passed_on_as_an_end_and_a_reset_as_a_reset() {
     drop(far);
     assert_eq!(end_of(&near), Ok(10));
 
-    // what is reset there is reset here, and nobody takes it for an end
+    // A reset there is a reset here, and not a normal end.
     let (mut near, mut far) = connected(station, server, at);
     near.write_all(b"?").unwrap();
     far.read_exact(&mut [0]).unwrap();
@@ -131,11 +131,11 @@ fn an_end_is_passed_on_as_an_end_and_a_reset_as_a_reset() {
     drop(far);
     assert_eq!(end_of(&near), Err(ErrorKind::ConnectionReset));
 
-    // nobody is there
+    // The port has no listener.
     let nobody = server.on(|| TcpListener::bind((at, 0)).unwrap().local_addr().unwrap());
     match station.on(|| TcpStream::connect_timeout(&nobody, PATIENCE)) {
         Ok(stream) => assert_eq!(end_of(&stream), Err(ErrorKind::ConnectionReset)),
-        // that the gateway answered and then learnt that nobody is there may come as one
+        // The gateway's acceptance and its later reset may arrive together.
         Err(error) => {
             assert!(
                 [ErrorKind::ConnectionRefused, ErrorKind::ConnectionReset].contains(&error.kind()),
@@ -144,14 +144,14 @@ fn an_end_is_passed_on_as_an_end_and_a_reset_as_a_reset() {
         }
     }
 
-    // silence ends both
+    // Idle time ends both.
     let (near, far) = connected(station, server, at);
     let since = Instant::now();
     assert_eq!(end_of(&near), Err(ErrorKind::ConnectionReset));
     assert_eq!(end_of(&far), Err(ErrorKind::ConnectionReset));
     assert!(since.elapsed() > Duration::from_secs(2));
 
-    // no more than three
+    // At most three connections.
     let open: Vec<_> = (0..3).map(|_| connected(station, server, at)).collect();
     let listener = server.on(|| TcpListener::bind((at, 0)).unwrap());
     let address = listener.local_addr().unwrap();
@@ -163,7 +163,7 @@ fn an_end_is_passed_on_as_an_end_and_a_reset_as_a_reset() {
     for (what, count) in [("unreached", 1), ("idle", 1), ("refused", 1)] {
         assert_eq!(split[what], count, "{what}: {split:#}");
     }
-    // and perhaps some of those that both ends left at once
+    // Possibly also some that both ends closed at once.
     assert!(split["reset"].as_u64().unwrap() >= 1, "{split:#}");
 }
 

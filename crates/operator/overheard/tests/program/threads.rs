@@ -1,4 +1,4 @@
-//! A gateway whose peers are shared out over threads is one node to them.
+//! A gateway whose threads share its peers acts as one node.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test may fail by panicking, and waits
 
@@ -47,7 +47,7 @@ fn stations_on_two_threads_of_a_gateway_get_every_byte_also_when_one_comes_back(
     let listed: Vec<&str> =
         before["peers"].as_array().unwrap().iter().map(|peer| peer["name"].as_str().unwrap()).collect();
     assert_eq!(listed.len(), 3, "{before:#}");
-    // one that starts anew shows an initiation, which every thread is shown
+    // A restarted station sends an initiation, which every thread receives.
     let second = stations.remove(1);
     assert_eq!(second.terminate(Signal::KILL).code(), None);
     stations.push(Node::start(&site, &machines[1], "second"));

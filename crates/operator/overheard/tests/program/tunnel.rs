@@ -18,7 +18,7 @@ fn inner(address: &str) -> IpAddr {
     address.parse().unwrap()
 }
 
-/// Bytes without repeats, twice: the second half is redundant.
+/// Bytes without repetitions, twice: the second half is redundant.
 fn content(bytes: usize) -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut half: Vec<u8> = Vec::with_capacity(bytes);
@@ -88,13 +88,13 @@ fn a_default_route_leads_everything_through_the_tunnel_but_the_tunnel_itself() {
     }
     for endpoint in ["192.0.2.1:4780", "[2001:db8::1]:4780"] {
         let (cabled, site) = (Cabled::new(), Site::tunnel(endpoint, r#"["0.0.0.0/0", "::/0"]"#));
-        // the strictest reverse-path check there is
+        // The strictest reverse-path check.
         let strict = ["all", "cable"].map(|name| format!("/proc/sys/net/ipv4/conf/{name}/rp_filter"));
         cabled.station.on(|| strict.iter().for_each(|file| std::fs::write(file, "1").unwrap()));
         for route in ["-4 route add default via 192.0.2.1", "-6 route add default via 2001:db8::1"] {
             cabled.station.ip(route);
         }
-        // what only the gateway can reach: addresses of its own that no other route leads to
+        // Addresses that only the gateway can reach: its own, without another route to them.
         for address in ["198.51.100.1/32", "2001:db8:5::1/128"] {
             cabled.gateway.ip(&format!("addr add {address} dev lo"));
         }
@@ -109,7 +109,7 @@ fn a_default_route_leads_everything_through_the_tunnel_but_the_tunnel_itself() {
         let sent = station.status()["node"]["peers"][0]["counters"]["inner_sent_packets"].as_u64();
         assert!(sent >= Some(2), "the tunnel carried them: {sent:?}");
 
-        // killed, it leaves its rules; started again, it finds and replaces them
+        // A killed node leaves its rules; the restarted node finds and replaces them.
         assert_eq!(station.terminate(Signal::KILL).signal(), Some(9));
         let left = cabled.station.traces();
         assert!(left.len() > before.len(), "{left:?}");
@@ -147,7 +147,7 @@ fn a_start_that_fails_half_way_leaves_nothing_behind() {
     }
     let (cabled, site) =
         (Cabled::new(), Site::tunnel("192.0.2.1:4780", r#"["0.0.0.0/0", "203.0.113.0/24"]"#));
-    // the device, its addresses and a route are there when this one cannot be added
+    // The device, its addresses and a route exist when this one cannot be added.
     cabled.station.ip("route add 203.0.113.0/24 via 192.0.2.1");
     let (code, said) = Node::spawn(&site, &cabled.station, "station").wait();
     let expected = "overheard: station.toml: [[peer]] allowed_ips: there is a route to 203.0.113.0/24 already; \
@@ -178,7 +178,7 @@ fn a_second_node_of_the_same_configuration_is_refused_and_harms_nothing() {
         said.ends_with("a node answers on station.sock already; stop it or choose another path"),
         "{said}"
     );
-    // and without that socket in the way the device stops it, before it touches the rules
+    // Without the socket's conflict, the device's conflict ends the start before any rule changes.
     std::fs::write(
         site.path().join("other.toml"),
         std::fs::read_to_string(site.path().join("station.toml"))
@@ -240,7 +240,7 @@ fn a_gateway_on_a_narrow_link_offers_what_fits_it() {
     let fits = 1400 - 20 - 8 - node::AROUND_PACKET;
     assert_eq!(gateway.status()["mtu"], fits);
     assert_eq!(station.status()["mtu"], fits);
-    // an ICMP message that just fits in an IPv4 packet of that size
+    // An ICMP message that exactly fits an IPv4 packet of that size.
     assert!(answers(&cabled.gateway, inner("10.98.0.2"), fits - 20 - 8, PATIENCE));
     assert_eq!(gateway.status()["io"]["datagrams_too_large"], 0);
 }
@@ -251,14 +251,14 @@ fn a_link_local_endpoint_is_reached_through_its_interface() {
         return;
     }
     let cabled = Cabled::new();
-    // a link-local address is usable a moment after the interface is up
+    // A link-local address is usable shortly after the interface is up.
     let address = (0..50).find_map(|_| {
         std::thread::sleep(Duration::from_millis(100));
         let shown = cabled.gateway.ip("-6 -o addr show dev cable scope link -tentative");
         Some(shown.split_whitespace().nth(3)?.split('/').next()?.to_owned())
     });
     let site = Site::tunnel(&format!("[{}%cable]:4780", address.unwrap()), r#"["::/0"]"#);
-    // its configuration is read where the interface is
+    // Its configuration is read where the interface is.
     let _gateway = Node::start(&site, &cabled.gateway, "gateway");
     let station = Node::start(&site, &cabled.station, "station");
     assert!(answers(&cabled.station, inner(INNER_IPV6), 56, PATIENCE), "{}", station.log());

@@ -1,5 +1,5 @@
-//! `overheard cache` on real routers: namespaces in a row, connections taken by TPROXY, curl as the client,
-//! and an origin that can misbehave.
+//! `overheard cache` on real routers: namespaces in a row, connections intercepted by TPROXY, curl as the
+//! client, and an origin that can misbehave.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
@@ -49,7 +49,7 @@ fn content_is_kept_at_every_router_on_its_way() {
     for router in 1..=3 {
         assert_eq!(chain.status(router)["store"]["objects"], 1, "router {router}");
     }
-    // the first router loses its memory; the second one has the content
+    // The first router loses its memory; the second one has the content.
     chain.stop(1);
     chain.start(1);
     let (body, _) = chain.curl(&[&chain.url(path)]);
@@ -98,7 +98,7 @@ fn stale_content_is_validated_and_stands_in_for_an_origin_that_fails() {
     assert_eq!(body, content("/stale/1000", 1000));
     assert_eq!((chain.origin.requests("/stale/1000"), chain.origin.seen.lock().unwrap().conditional), (2, 1));
     assert_eq!(chain.status(1)["counters"]["requests"]["validated"], 1);
-    // the uplink goes down
+    // The uplink goes down.
     chain.places[2].ip("link set left down\n").unwrap();
     std::thread::sleep(Duration::from_millis(2100));
     let (head, code) = chain.curl(&["--include", "--output", "-", &stale]);
@@ -187,21 +187,22 @@ fn requests_that_could_smuggle_or_poison_are_refused_or_change_nothing() {
         let answer = chain.say(malformed.as_bytes());
         let refused =
             answer.is_empty() || answer.starts_with("HTTP/1.1 4") || answer.starts_with("HTTP/1.0 4");
-        // a missing Host is the connection's destination
+        // A missing Host defaults to the connection's destination.
         assert!(refused || malformed.starts_with("GET / HTTP/1.1\r\n\r\n"), "{malformed:?}: {answer}");
     }
-    // Transfer-Encoding outranks Content-Length, and what follows is no second request of the origin's
+    // Transfer-Encoding outranks Content-Length, and the rest is no second request for the origin.
     let smuggled = format!(
         "POST /fixed/1 HTTP/1.1\r\nHost: {host}\r\nContent-Length: 60\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /fixed/666 HTTP/1.1\r\nHost: {host}\r\nX: "
     );
     chain.say(smuggled.as_bytes());
     assert_eq!(chain.origin.requests("/fixed/666"), 0);
-    // Another's Host on a connection to our origin: answered by where it went, and not kept under that name
+    // Another host in Host on a connection to our origin: its destination answers, and the answer is not
+    // stored under that name.
     let forged = "GET /fixed/77 HTTP/1.1\r\nHost: 192.0.2.7\r\nConnection: close\r\n\r\n".to_owned();
     assert!(chain.say(forged.as_bytes()).starts_with("HTTP/1.1 200"));
     assert_eq!(chain.status(1)["store"]["objects"], 0, "{}", chain.status(1));
     assert_eq!(chain.status(1)["counters"]["refused"]["host-mismatch"], 1);
-    // a loop
+    // A loop.
     let looped =
         format!("GET /fixed/78 HTTP/1.1\r\nHost: {host}\r\nVia: 1.1 r1\r\nConnection: close\r\n\r\n");
     assert!(chain.say(looped.as_bytes()).starts_with("HTTP/1.1 508"));
@@ -280,14 +281,14 @@ fn a_cache_that_is_killed_in_mid_transfer_never_serves_wrong_bytes_and_knows_wha
         let victim = 1 + round % 3;
         let path = format!("/slow/800000/{round}");
         let url = chain.url(&path);
-        // to HTTP/1.0 the connection's end could be the content's
+        // For HTTP/1.0, the connection's end could be the content's end.
         let version = if round % 2 == 0 { "--http1.1" } else { "--http1.0" };
         let mut cache = chain.caches[victim - 1].take();
         let (body, code) = std::thread::scope(|scope| {
-            // An answer of status 502 is no content: whoever waited for a head when the way to it died.
+            // Status 502 is no content: the client waited for a head when its way failed.
             let client = scope.spawn(|| chain.curl(&["--fail", "--max-time", "20", version, &url]));
             std::thread::sleep(Duration::from_millis(200 + 150 * (round as u64 % 7)));
-            // dropped, it is killed, with SIGKILL
+            // Dropping it kills it with SIGKILL.
             drop(cache.take());
             client.join().unwrap()
         });
@@ -328,7 +329,7 @@ fn a_client_of_http_1_0_takes_the_end_of_a_killed_cache_for_no_end_of_a_content(
     assert!(content(path, length).starts_with(&body) && !body.is_empty(), "{} bytes", body.len());
 }
 
-/// Waits until the origin was asked for `path`.
+/// Waits until the origin got a request for `path`.
 fn asked_for(chain: &Chain, path: &str) {
     let until = Instant::now() + Duration::from_secs(10);
     while chain.origin.requests(path) == 0 && Instant::now() < until {
@@ -354,7 +355,7 @@ fn a_request_whose_connection_dies_before_the_answer_is_sent_again() {
     let mut cache = chain.caches[1].take();
     let (body, code) = std::thread::scope(|scope| {
         let client = scope.spawn(|| chain.curl(&["--fail", "--max-time", "20", &url]));
-        // asked, and not answered before half a second
+        // The request arrived, and is answered after half a second at the earliest.
         asked_for(&chain, path);
         drop(cache.take());
         client.join().unwrap()
@@ -389,7 +390,7 @@ fn the_page_the_counters_and_the_rules_are_shown() {
         ask("/metrics")
     );
     assert!(ask("/status.json").contains("\"local\":1"));
-    // the page draws the last hour, in steps of a second
+    // The page draws the last hour, in steps of a second.
     let of_history = |column: &str| {
         let series: serde_json::Value = serde_json::from_str(&ask("/history.json?step=1")).unwrap();
         series[column].as_array().unwrap().iter().map(|value| value.as_u64().unwrap()).sum::<u64>()

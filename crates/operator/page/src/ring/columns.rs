@@ -1,8 +1,8 @@
 //! Samples whose fields are columns.
 
-/// Makes two types of a list of names: a [`Sample`](crate::ring::Sample) of what happened in one step, with a
-/// number for each name, and the steps by columns, with a list for each. *Counts* of several steps are added;
-/// of *states* the highest counts. Columns are written and read by serde, under their names.
+/// Defines two types from a list of names: a [`Sample`](crate::ring::Sample) of one step with a number for
+/// each name, and the steps by columns with a list for each name. *Counts* of several steps add up; of
+/// *states* the highest counts. serde reads and writes columns under their names.
 #[macro_export]
 macro_rules! columns {
     (
@@ -41,7 +41,7 @@ macro_rules! columns {
         }
 
         impl $columns {
-            /// The steps, as far as all columns go.
+            /// The steps, up to the shortest column.
             pub fn samples(&self) -> impl ExactSizeIterator<Item = $sample> + '_ {
                 let steps = [$(self.$count.len(),)* $(self.$state.len(),)*].into_iter().min().unwrap_or(0);
                 (0..steps).map(|at| $sample {

@@ -2,9 +2,9 @@ use super::*;
 use proptest::prelude::*;
 
 crate::columns! {
-    /// What happened.
+    /// A sample.
     sample Happened
-    /// By columns.
+    /// Samples by columns.
     columns Columns
     counts { bytes, }
     states { waiting, }

@@ -1,4 +1,4 @@
-//! What a shared medium is like: its radios, where they stand, and how far they reach.
+//! The configuration of a shared medium: radios, positions and ranges.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,64 +10,61 @@ use crate::{Bitrate, LossConfig};
 /// The most stations of one medium.
 pub const MOST_STATIONS: usize = 1024;
 
-/// Stations that share one channel. As it is by default: 802.11b at 11 Mbit/s with the ranges that
-/// simulations of mesh networks use, and nobody there.
+/// Stations that share one channel. The default is 802.11b at 11 Mbit/s, with the usual ranges of mesh
+/// simulations and no stations.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct MediumConfig {
-    /// All radios are alike.
+    /// The radio of every station.
     pub radio: RadioConfig,
-    /// The rate of what is sent to everybody.
+    /// The rate of broadcasts.
     pub broadcast_rate: Bitrate,
-    /// How far away a frame is received, on average power.
+    /// The reception range at mean power.
     pub range_metres: f64,
-    /// How far away a transmission is sensed, and holds others back.
+    /// The range of carrier sense.
     pub carrier_sense_metres: f64,
-    /// Where the ray that the ground reflects begins to count: power falls by the square of the distance
-    /// before it, by the fourth power beyond. With antennas at 1.5 m it is 86 m at 914 MHz.
+    /// The crossover distance of two-ray ground reflection. Power falls by the square of the distance before
+    /// it, and by the fourth power beyond. With antennas at 1.5 m it is 86 m at 914 MHz.
     pub crossover_metres: f64,
-    /// Whether each frame's power varies as Rayleigh's fading has it.
+    /// Whether each frame has Rayleigh fading.
     pub rayleigh: bool,
-    /// How many times stronger than everything that interferes a frame must be to be received.
+    /// The least ratio of a frame's power to all interference for reception.
     pub capture_decibels: f64,
-    /// Each pair of stations loses a part of its tries, drawn between this and `most_loss`: its own, whatever
-    /// the distance.
+    /// Each pair of stations has a loss rate between this and `most_loss`, independent of distance.
     pub least_loss: f64,
-    /// The most of it.
+    /// The highest such rate.
     pub most_loss: f64,
-    /// Whether a receiver that senses one frame turns to a stronger one that begins later. The network
-    /// simulators of the time have it stay with the first, so that whoever begins last is not received where
-    /// something else was sensed.
+    /// Whether a receiver switches from a sensed frame to a stronger, later one. The network simulators of
+    /// the papers' time stay with the first frame, so the later one is lost.
     pub turns_to_stronger: bool,
-    /// The stations that also hear what is sent to others, as a radio in monitor mode does.
+    /// Stations that also hear others' frames, like a radio in monitor mode.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub listeners: Vec<usize>,
-    /// How many frames may wait at a station.
+    /// The most frames that wait at a station.
     pub queue_frames: usize,
-    /// Whether those whom waiting frames are for take turns, as Linux's radios have it today, each with a
-    /// queue of its own; frames otherwise leave in the order in which they came, as in the network simulators
-    /// of the papers' time.
+    /// Whether addressees of waiting frames take turns, with a queue for each, as in today's Linux. Otherwise
+    /// frames leave in order of arrival, as in the network simulators of the papers' time.
     pub takes_turns: bool,
     /// Where the stations are, in metres.
     pub stations: Vec<[f64; 2]>,
-    /// What stands between them.
+    /// The walls between them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub walls: Vec<Wall>,
-    /// What is lost besides, one way only. At most one entry a way counts.
+    /// Further losses in one direction. Only one entry for each direction counts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub directed_losses: Vec<DirectedLoss>,
 }
 
-/// What is lost of that which one station sends to another, or the other overhears, strong enough and
-/// undisturbed or not. Frames for everybody and acknowledgements of frames are spared.
+/// Further losses of frames from one station to another or overheard by it, at any power and interference.
+/// Broadcasts and acknowledgements are exempt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DirectedLoss {
-    /// Who sends, by number.
+    /// The sender's number.
     pub from: usize,
-    /// Who receives.
+    /// The receiver's number.
     pub to: usize,
-    /// Which tries are lost. The bits are those of the packet.
+    /// The lost tries. The bits are those of the packet.
     pub loss: LossConfig,
 }
 
@@ -99,7 +96,7 @@ impl Default for MediumConfig {
 }
 
 impl MediumConfig {
-    /// Says what is wrong, if anything is.
+    /// Checks the configuration.
     pub fn validate(&self) -> Result<(), ConfigError> {
         self.radio.validate()?;
         Timing::new(self.radio.standard, self.broadcast_rate)?;

@@ -1,8 +1,8 @@
-//! Chance, drawn one after the other.
+//! Sequential random draws.
 
 use crate::variates::{Purpose, Variates};
 
-/// Variates, one after the other.
+/// Variates in sequence.
 #[derive(Debug)]
 pub(super) struct Draws {
     variates: Variates,

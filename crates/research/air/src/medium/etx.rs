@@ -1,24 +1,24 @@
-//! Routes by expected transmissions (ETX: D. De Couto, D. Aguayo, J. Bicket, R. Morris, MobiCom 2003): the
-//! cost of a link is the inverse of the parts of tries that arrive either way, multiplied; the cost of a way
-//! is the sum.
+//! Routes by expected transmissions (ETX: D. De Couto, D. Aguayo, J. Bicket, R. Morris, MobiCom 2003). The
+//! cost of a link is the inverse of the product of both directions' delivery rates; the cost of a path is the
+//! sum.
 
 use super::propagation::Propagation;
 
-/// Links that need more transmissions than this are none.
+/// A link that needs more transmissions than this is ignored.
 const MOST: f64 = 10.0;
 
-/// The way from one station to another.
+/// The path from one station to another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Way {
-    /// The next station on it.
+    /// The next hop.
     pub next: usize,
     /// Expected transmissions.
     pub cost: f64,
-    /// How many links.
+    /// Number of links.
     pub hops: u32,
 }
 
-/// The expected transmissions of one packet over the link between two stations; `None` where there is none.
+/// Expected transmissions of one packet over the link between two stations; `None` without a link.
 #[must_use]
 pub fn link_cost(propagation: &Propagation, seed: u64, one: usize, other: usize) -> Option<f64> {
     let loss = propagation.loss(seed, one, other);
@@ -27,8 +27,8 @@ pub fn link_cost(propagation: &Propagation, seed: u64, one: usize, other: usize)
     (cost <= MOST).then_some(cost)
 }
 
-/// The best ways from `from`, by destination (Dijkstra); `None` to itself and to whom there is no way. Of two
-/// that cost the same the one with fewer links, then the one by way of the lower number.
+/// The best paths from `from`, by destination (Dijkstra); `None` to itself and to unreachable stations. Of
+/// two equal costs, the path with fewer links wins, then the lower next hop.
 #[must_use]
 pub fn ways(propagation: &Propagation, seed: u64, from: usize) -> Vec<Option<Way>> {
     let stations = propagation.stations();

@@ -1,11 +1,11 @@
-//! What is on the air: a try from its first symbol to its acknowledgement, whom it holds back, and who
-//! receives it.
+//! The exchanges on the air: a try from its first symbol to its acknowledgement, the stations that it holds
+//! back, and its receivers.
 
 use std::time::Duration;
 
 use super::{Delivery, Medium};
 
-/// A try, from its first symbol to its acknowledgement or the end of waiting for that.
+/// A try, from its first symbol to its acknowledgement or the timeout.
 #[derive(Debug)]
 pub(super) struct Exchange {
     pub(super) from: usize,
@@ -13,29 +13,28 @@ pub(super) struct Exchange {
     pub(super) phase: Phase,
     pub(super) began: Duration,
     pub(super) until: Duration,
-    /// When this phase began.
+    /// Start of this phase.
     pub(super) phase_began: Duration,
-    /// Who was on the air at the same time as this phase, and how many of them, the first here, began before
-    /// it.
+    /// Exchanges on the air during this phase; the first `earlier` ones began before it.
     pub(super) overlapping: Vec<usize>,
     pub(super) earlier: usize,
-    /// The power of fading, of mean 1, between the two.
+    /// Fading power between the two, of mean 1.
     pub(super) fade: f64,
 }
 
-/// What is on the air, or is not.
+/// A phase of an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
     Data,
     /// SIFS.
     Gap,
     Acknowledgement,
-    /// Waiting for an acknowledgement that does not come.
+    /// The wait for a missing acknowledgement.
     Silence,
 }
 
 impl Exchange {
-    /// Who sends now.
+    /// The station that sends now.
     pub(super) fn emitter(&self) -> Option<usize> {
         match self.phase {
             Phase::Data => Some(self.from),
@@ -46,7 +45,7 @@ impl Exchange {
 }
 
 impl Medium {
-    /// A station sends its first frame.
+    /// Starts the transmission of a station's first frame.
     pub(super) fn begin(&mut self, from: usize, now: Duration) {
         let station = &mut self.stations[from];
         station.attempt = None;
@@ -75,16 +74,17 @@ impl Medium {
         self.emit(self.on_air.len() - 1, now);
     }
 
-    /// A mean of 1, exponentially distributed where there is fading.
+    /// A fading power of mean 1, exponentially distributed under Rayleigh fading.
     fn draw_fade(&mut self) -> f64 {
         if self.config.rayleigh { -(1.0 - self.fades.draw()).ln() } else { 1.0 }
     }
 
-    /// Somebody begins to be on the air: it meets all who are, and holds back all who sense it.
+    /// Starts an emission: it overlaps with all others, and holds back all stations that sense it.
     fn emit(&mut self, index: usize, now: Duration) {
         let exchange = &self.on_air[index];
         let Some(emitter) = exchange.emitter() else { return };
-        // Data announces its acknowledgement, to those who understand it and, by EIFS, to those who do not.
+        // Data reserves the time of its acknowledgement, for stations that decode it and, by EIFS, for the
+        // others.
         let until = match (exchange.phase, exchange.to) {
             (Phase::Data, Some(_)) => exchange.until + self.timing.sifs() + self.timing.acknowledgement(),
             _ => exchange.until,
@@ -114,13 +114,13 @@ impl Medium {
         station.busy_until = station.busy_until.max(until);
     }
 
-    /// Whether `receiver` was already busy with one of these when a frame for it began, and stays so.
+    /// Whether `receiver` was busy with one of these when a frame for it began, and stays so.
     fn is_engaged(&self, receiver: usize, earlier: &[usize]) -> bool {
         !self.config.turns_to_stronger
             && earlier.iter().any(|&other| self.propagation.is_sensed(other, receiver))
     }
 
-    /// Whether a frame, for one station or overheard by it, is lost to it besides.
+    /// Whether a configured loss hits a frame to or overheard by this station.
     fn is_lost(&mut self, from: usize, to: usize, bytes: usize) -> bool {
         let way = self.directed.iter_mut().find(|way| (way.0, way.1) == (from, to));
         way.is_some_and(|(.., index, process)| {
@@ -129,7 +129,7 @@ impl Medium {
         })
     }
 
-    /// Whether what `emitter` sent to `receiver` with this fading came through what was on the air with it.
+    /// Whether `receiver` receives the emission of `emitter` at this fading despite the overlapping ones.
     fn receives(
         &mut self,
         emitter: usize,
@@ -152,7 +152,7 @@ impl Medium {
         }
     }
 
-    /// A phase of an exchange is over.
+    /// Ends a phase of an exchange.
     pub(super) fn end_phase(&mut self, index: usize, now: Duration) {
         let exchange = &mut self.on_air[index];
         let (from, to, fade) = (exchange.from, exchange.to, exchange.fade);
@@ -166,7 +166,7 @@ impl Medium {
                 self.overhear(from, to, (&overlapping, earlier));
                 let mut reception = self.receives(from, to, fade, (&overlapping, earlier));
                 let bytes = self.stations[from].queue.front().map_or(0, |first| first.bytes);
-                // asked of every try, so that what is lost does not depend on what else happens to it
+                // Drawn for every try, so that these losses do not depend on other events.
                 if self.is_lost(from, to, bytes) && reception == Reception::Good {
                     reception = Reception::Weak;
                 }
@@ -188,7 +188,7 @@ impl Medium {
                 self.emit(index, now);
             }
             (Phase::Acknowledgement, Some(to)) => {
-                // At the fading of the frame that it acknowledges, which was strong enough.
+                // At the fading of the acknowledged frame, which was strong enough.
                 let interference: f64 =
                     overlapping.iter().map(|other| self.propagation.power(*other, from)).sum();
                 let power = self.propagation.power(to, from) * fade;
@@ -202,7 +202,7 @@ impl Medium {
         }
     }
 
-    /// The first frame of a station has arrived where it should, perhaps again.
+    /// Delivers a station's first frame to its addressee, possibly again.
     fn deliver(&mut self, from: usize, to: usize) {
         let station = &mut self.stations[from];
         if std::mem::replace(&mut station.has_arrived, true) {
@@ -215,8 +215,8 @@ impl Medium {
         self.arrived.push_back(Delivery { from, addressee: Some(to), to: vec![to], frame });
     }
 
-    /// Those who listen to what others are sent hear a try, each once a frame. What is tried again although
-    /// it has arrived is not overheard: they had the same chance before.
+    /// Delivers a try to listeners, once a frame. A repetition after delivery is not overheard, because
+    /// listeners had the same chance before.
     fn overhear(&mut self, from: usize, addressee: usize, overlapping: (&[usize], usize)) {
         let mut to = Vec::new();
         let bytes = self.stations[from].queue.front().map_or(0, |first| first.bytes);
@@ -247,7 +247,7 @@ impl Medium {
     fn deliver_to_all(&mut self, from: usize, overlapping: (&[usize], usize)) {
         let mut to = Vec::new();
         for receiver in 0..self.stations.len() {
-            // Nobody beyond carrier sense, where fading would have to give thirteen decibels.
+            // Beyond carrier sense, reception would need thirteen decibels of fading.
             if !self.propagation.is_sensed(from, receiver) {
                 continue;
             }
@@ -265,7 +265,7 @@ impl Medium {
         self.arrived.push_back(Delivery { from, addressee: None, to, frame });
     }
 
-    /// A try is over: acknowledged, or sent to everybody, or neither.
+    /// Ends a try: acknowledged, broadcast, or failed.
     fn finish(&mut self, index: usize, now: Duration, done: bool) {
         let exchange = self.on_air.swap_remove(index);
         let station = &mut self.stations[exchange.from];
@@ -286,7 +286,7 @@ impl Medium {
             station.retry += 1;
         }
         station.busy_until = station.busy_until.max(now);
-        // Also after the last frame, so that nobody sends twice in a row without a backoff.
+        // Also after the last frame, so that no station sends twice in a row without a backoff.
         station.slots = self.backoffs.below(self.timing.window(station.retry) + 1);
         if !station.queue.is_empty() {
             let (difs, slot) = (self.timing.difs(), self.timing.slot());

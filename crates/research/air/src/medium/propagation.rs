@@ -1,26 +1,25 @@
-//! How strongly stations hear each other.
+//! Powers between stations.
 //!
-//! Power is reckoned in units of what a frame needs to be received, so that it is 1 at the range. The model
-//! is two-ray ground reflection: with antennas near the ground, the direct ray and the one that the ground
-//! reflects cancel beyond the crossover distance, and power falls by the fourth power of the distance in
-//! place of the square (T. S. Rappaport, *Wireless Communications*, section 4.6). Under Rayleigh's fading the
-//! power of a frame is exponentially distributed about that mean; a try between two stations then succeeds
-//! with probability exp(−1 / mean).
+//! Power is relative to the least power for reception, so it is 1 at the range. The model is two-ray ground
+//! reflection. With antennas near the ground, the direct and the reflected ray cancel beyond the crossover
+//! distance, and power falls by the fourth power of the distance in place of the square (T. S. Rappaport,
+//! *Wireless Communications*, section 4.6). Under Rayleigh fading a frame's power is exponentially
+//! distributed about that mean, and a try succeeds with probability exp(−1 / mean).
 
 use serde::{Deserialize, Serialize};
 
 use super::config::MediumConfig;
 use crate::variates::{Purpose, Variates};
 
-/// Something that weakens whatever passes through it.
+/// A wall that attenuates transmissions through it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Wall {
     /// One end, in metres.
     pub from: [f64; 2],
-    /// The other.
+    /// The other end.
     pub to: [f64; 2],
-    /// By how much.
+    /// Its attenuation.
     pub decibels: f64,
 }
 
@@ -28,10 +27,10 @@ pub struct Wall {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Propagation {
     stations: usize,
-    /// By sender, then receiver; of a station to itself infinite.
+    /// By sender, then receiver; infinite for a station to itself.
     power: Vec<f64>,
     rayleigh: bool,
-    /// The least power that is sensed.
+    /// The least sensed power.
     sensed: f64,
     least_loss: f64,
     most_loss: f64,
@@ -40,7 +39,7 @@ pub struct Propagation {
 impl Propagation {
     pub(super) fn new(config: &MediumConfig) -> Self {
         let gain = |metres: f64| {
-            // Nobody's antenna is in another's.
+            // Antennas keep a minimum distance.
             let metres = metres.max(1.0);
             let crossover = config.crossover_metres;
             if metres <= crossover { metres.powi(-2) } else { crossover.powi(2) * metres.powi(-4) }
@@ -67,26 +66,26 @@ impl Propagation {
         }
     }
 
-    /// How many stations there are.
+    /// Number of stations.
     #[must_use]
     pub fn stations(&self) -> usize {
         self.stations
     }
 
-    /// The mean power with which `to` hears `from`; 1 is what a frame needs.
+    /// The mean power of `from` at `to`; 1 is the least for reception.
     #[must_use]
     pub fn power(&self, from: usize, to: usize) -> f64 {
         self.power[from * self.stations + to]
     }
 
-    /// Whether what `from` sends holds `to` back.
+    /// Whether `from` holds `to` back.
     #[must_use]
     pub fn is_sensed(&self, from: usize, to: usize) -> bool {
         from != to && self.power(from, to) >= self.sensed
     }
 
-    /// The part of tries from `from` that `to` receives while nobody else sends, if of those that are strong
-    /// enough `loss` are lost.
+    /// Probability that `to` receives a try of `from` without interference, if `loss` of the tries with
+    /// sufficient power are lost.
     #[must_use]
     pub fn delivery(&self, from: usize, to: usize, loss: f64) -> f64 {
         let mean = self.power(from, to);
@@ -98,8 +97,7 @@ impl Propagation {
         strong * (1.0 - loss)
     }
 
-    /// The part of its tries that a pair of stations loses whatever their power, under `seed`; both ways
-    /// alike.
+    /// The loss rate of a pair of stations at any power, under `seed`; equal in both directions.
     #[must_use]
     pub fn loss(&self, seed: u64, one: usize, other: usize) -> f64 {
         if self.most_loss == 0.0 {
@@ -111,7 +109,7 @@ impl Propagation {
     }
 }
 
-/// Whether the way from `a` to `b` leads through a wall.
+/// Whether the line from `a` to `b` crosses a wall.
 fn crosses(a: [f64; 2], b: [f64; 2], wall: &Wall) -> bool {
     let side = |p: [f64; 2], q: [f64; 2], r: [f64; 2]| {
         (q[0] - p[0]) * (r[1] - p[1]) - (q[1] - p[1]) * (r[0] - p[0]) > 0.0

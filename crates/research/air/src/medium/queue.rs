@@ -1,25 +1,24 @@
-//! What a station has to send. Frames leave in the order in which they came, or those whom they are for take
-//! turns.
+//! The queue of a station. Frames leave in order of arrival, or their addressees take turns.
 
 use std::collections::VecDeque;
 
 /// A frame that waits.
 #[derive(Debug)]
 pub(super) struct Waiting {
-    /// `None`: for everybody.
+    /// `None` for a broadcast.
     pub(super) to: Option<usize>,
     pub(super) bytes: usize,
-    /// Empty as soon as it has arrived.
+    /// Empty after its delivery.
     pub(super) frame: Vec<u8>,
 }
 
-/// The frames of a station. The first one is being tried.
+/// The frames of a station. The first one is in transmission.
 #[derive(Debug, Default)]
 pub(super) struct Queue(VecDeque<Waiting>);
 
 impl Queue {
-    /// Lets one more frame wait, and returns what there is no room for: at most `room` wait beside the one
-    /// that is tried. Where they take turns, that is the last of those for whom most wait.
+    /// Adds a frame, and returns the one without room. At most `room` frames wait beside the one in
+    /// transmission. With turns, the last frame of the longest queue is dropped.
     pub(super) fn push(&mut self, waiting: Waiting, room: usize, takes_turns: bool) -> Option<Waiting> {
         let mut refused = None;
         if self.0.len() > room {
@@ -36,15 +35,14 @@ impl Queue {
         refused
     }
 
-    /// Behind the frames of every other one's that wait there as long as its own: the *n*-th for one station
-    /// comes before the *n* + 1st for any.
+    /// The position of a new frame: the *n*-th frame for one station precedes the *n* + 1st for any.
     fn turn_of(&self, to: Option<usize>) -> usize {
         let turn = self.waiting_for(to);
         let later = |at: usize| self.0.range(..at).filter(|it| it.to == self.0[at].to).count() > turn;
         (1..self.0.len()).find(|at| later(*at)).unwrap_or(self.0.len())
     }
 
-    /// Where the last frame stands of those for whom most wait, the one that is tried aside.
+    /// Position of the last frame for the addressee with the most frames, without the one in transmission.
     fn longest(&self) -> Option<usize> {
         (1..self.0.len()).max_by_key(|at| self.waiting_for(self.0[*at].to))
     }
@@ -78,7 +76,7 @@ impl Queue {
 mod tests {
     use super::*;
 
-    /// Whom the frames are for, in their order, after these came.
+    /// Addressees of the queue and of the dropped frames, in order, after these arrivals.
     fn order(came: &[usize], room: usize, takes_turns: bool) -> (Vec<usize>, Vec<usize>) {
         let mut queue = Queue::default();
         let waiting = |to: &usize| Waiting { to: Some(*to), bytes: 1, frame: Vec::new() };

@@ -1,4 +1,4 @@
-//! A station: what it has to send, and how long it still has to keep silent.
+//! A station: its queue, and the time for which it must stay silent.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::queue::Queue;
 use crate::Tally;
 
-/// Everything that happened to the frames of one station.
+/// Counts of a station's frames.
 ///
 /// In frames and in bytes, at any time: `offered = queue_dropped + broadcast + delivered + lost + held`,
 /// `held` being what waits or is on the air.
@@ -19,54 +19,54 @@ pub struct StationCounters {
     pub queue_dropped: Tally,
     /// Put on the air; each try of a frame counts.
     pub transmitted: Tally,
-    /// Tries beyond a frame's first, which `transmitted` also has.
+    /// Number of tries beyond a frame's first, which `transmitted` also has.
     pub retried: Tally,
     /// Sent to everybody.
     pub broadcast: Tally,
-    /// Arrived at the station that they were for.
+    /// Delivered to the addressee.
     pub delivered: Tally,
-    /// Did not, after all tries.
+    /// Lost, after all tries.
     pub lost: Tally,
     /// Received from others.
     pub received: Tally,
-    /// Tries of frames for one station that others interfered with.
+    /// Unicast tries with interference.
     pub interfered: u64,
-    /// For how long the station kept the channel busy, acknowledgements to it included.
+    /// Time that the station kept the channel busy, with acknowledgements to it.
     pub air_time: Duration,
-    /// The most frames that ever waited at once.
+    /// The largest number of waiting frames.
     pub longest_queue_frames: usize,
 }
 
 /// One station of the distributed coordination function (IEEE Std 802.11-2012, 9.3).
 #[derive(Debug, Default)]
 pub(super) struct Station {
-    /// The first one is being tried.
+    /// The first frame is in transmission.
     pub(super) queue: Queue,
-    /// Tries of the first one that have failed.
+    /// Failed tries of the first frame.
     pub(super) retry: u8,
-    /// The first one has arrived, and only its acknowledgement has not.
+    /// The first frame has arrived, and its acknowledgement has not.
     pub(super) has_arrived: bool,
-    /// Those who listen to what others are sent and heard the first frame.
+    /// Listeners that heard the first frame.
     pub(super) overheard_by: Vec<usize>,
-    /// It is sending, or waits for an acknowledgement.
+    /// The station sends, or waits for an acknowledgement.
     pub(super) is_sending: bool,
-    /// Slots of backoff left from `busy_until` and DIFS on.
+    /// Remaining backoff slots after `busy_until` and DIFS.
     pub(super) slots: u32,
-    /// Until when the channel is busy, as far as it knows.
+    /// End of the channel's busy time, as far as the station knows.
     pub(super) busy_until: Duration,
-    /// When it will send unless it hears somebody before.
+    /// Time of its next transmission, unless it senses another before.
     pub(super) attempt: Option<Duration>,
     pub(super) counters: StationCounters,
 }
 
 impl Station {
-    /// When the backoff that is left ends, if nothing is heard.
+    /// End of the remaining backoff on an idle channel.
     fn backoff_end(&self, difs: Duration, slot: Duration) -> Duration {
         self.busy_until + difs + slot * self.slots
     }
 
-    /// Decides when to send the first frame, which there is: at `now` if the channel has been free for long
-    /// enough, after a backoff otherwise. `draw` gives the slots of one.
+    /// Sets the transmission time of the first frame: `now` if the channel was idle long enough, otherwise
+    /// after a backoff. `draw` returns a number of slots.
     pub(super) fn contend(
         &mut self,
         now: Duration,
@@ -80,8 +80,8 @@ impl Station {
         self.attempt = Some(self.backoff_end(difs, slot).max(now));
     }
 
-    /// Takes note that the channel is busy from `now` until `until`. The backoff stands still meanwhile. Who
-    /// was to send within the slot that has begun does so: it has not heard yet.
+    /// Notes that the channel is busy from `now` until `until`, which stops the backoff. A station whose slot
+    /// has begun still sends, because it has not sensed the other yet.
     pub(super) fn sense(
         &mut self,
         now: Duration,

@@ -1,4 +1,4 @@
-//! Rate, delay, queue and each trouble, one at a time, to the nanosecond where that is meant.
+//! Rate, delay, queue and each impairment on its own, to the nanosecond where required.
 
 use std::time::Duration;
 
@@ -99,8 +99,8 @@ fn held_back_frames_are_overtaken_and_counted_when_they_arrive_late() {
     let punctual = log.iter().filter(|(time, frame)| *time == ms(number(frame) + 11)).count();
     assert_eq!(late + punctual, 2000);
     assert!((320..480).contains(&late), "{late}");
-    // By RFC 4737 a frame is reordered if a later one came first: of three consecutive frames held back, the
-    // first is not overtaken by the two that are held back as well.
+    // By RFC 4737 a frame is reordered if a later one arrived first: of three consecutive frames held back,
+    // the first is not overtaken by the other two.
     let numbers = numbers(&log);
     let overtaken =
         |&(place, number): &(usize, &u64)| numbers[..place].iter().any(|earlier| earlier > number);
@@ -166,7 +166,7 @@ fn a_radio_takes_what_80211_takes_and_tries_again() {
     let first = timing.acknowledged(mpdu, 0);
     let second = first + zero + one + timing.acknowledged(mpdu, 2);
     let fourth = second + (zero + one + two) + timing.acknowledged(mpdu, 0);
-    // The recording has begun again: the fourth frame's first try meets its first "1".
+    // The recording has restarted: the fourth frame's first try meets its first "1".
     assert_eq!(times(&log), [first, second, fourth]);
     let counters = link.counters();
     assert_eq!((counters.transmitted.frames, counters.retried.frames, counters.lost.frames), (8, 4, 1));
@@ -201,8 +201,8 @@ fn new_conditions_hold_for_what_waits_and_what_comes() {
     assert_eq!(times(&log), [ms(11), ms(21), ms(31)]);
 }
 
-/// The opportunities before the change, and while the old transmitter finished its frame, were not the new
-/// one's.
+/// Opportunities before the change, and during the old transmitter's last frame, do not belong to the new
+/// one.
 #[test]
 fn a_recorded_capacity_that_begins_later_has_no_past() {
     let slow = LinkConfig { rate: Some(Bitrate::from_bytes_per_second(100_000)), ..LinkConfig::default() };

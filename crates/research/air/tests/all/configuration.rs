@@ -1,4 +1,4 @@
-//! Configurations as people write them, and what they are told when they err.
+//! Configurations in written form, and the messages for errors.
 
 use std::path::{Path, PathBuf};
 
@@ -147,7 +147,7 @@ fn every_preset_has_its_own_name_and_makes_a_link() {
     assert_eq!(presets::by_name("carrier-pigeon"), None);
 }
 
-/// What the presets promise in words.
+/// The presets' described properties.
 #[test]
 fn presets_lose_what_they_say() {
     let loss_of = |config: &LinkConfig, bytes: usize| {

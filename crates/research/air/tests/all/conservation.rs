@@ -1,5 +1,5 @@
-//! Under any conditions and any schedule every frame is accounted for, every bound holds, and the same
-//! happens again.
+//! For any conditions and schedule: every frame is counted, every bound holds, and a repetition gives the
+//! same result.
 
 use std::time::Duration;
 
@@ -138,7 +138,7 @@ proptest! {
         prop_assert_eq!(links[0].counters(), links[1].counters());
     }
 
-    /// A driver that comes too often or too late sees the same frames in the same order, never one too early.
+    /// A driver that polls too often or too late gets the same frames in the same order, and none too early.
     #[test]
     fn what_arrives_does_not_depend_on_when_one_looks(
         config in config(), seed: u64, schedule in schedule(), step_us in 1u64..20_000,
@@ -151,7 +151,7 @@ proptest! {
         let mut now = Duration::ZERO;
         let mut schedule = schedule.into_iter().peekable();
         while schedule.peek().is_some() || link.poll_timeout().is_some() {
-            // Frames are offered in time; what arrives is looked for in steps only.
+            // Frames are offered in time; arrivals are polled in steps only.
             while let Some((time, frame)) = schedule.next_if(|(time, _)| *time <= now) {
                 link.send(time, frame);
             }

@@ -1,10 +1,10 @@
-//! Drives a link as a program would: from one timer to the next.
+//! A driver of a link as in a program: from one timer to the next.
 
 use std::time::Duration;
 
 use air::{Link, LinkConfig};
 
-/// What came out, and when.
+/// Arrivals with their times.
 pub type Log = Vec<(Duration, Vec<u8>)>;
 
 pub const fn ms(milliseconds: u64) -> Duration {
@@ -27,7 +27,7 @@ pub fn number(frame: &[u8]) -> u64 {
     u64::from_be_bytes(frame[..8].try_into().unwrap())
 }
 
-/// Takes out everything that arrives up to `until`, each thing at the time that the link names.
+/// Takes all arrivals up to `until`, each at the time that the link returns.
 pub fn deliver(link: &mut Link, until: Duration, log: &mut Log) {
     while let Some(time) = link.poll_timeout().filter(|&time| time <= until) {
         while let Some(frame) = link.poll_deliver(time) {
@@ -36,7 +36,7 @@ pub fn deliver(link: &mut Link, until: Duration, log: &mut Log) {
     }
 }
 
-/// Offers every frame at its time (in order) and takes out everything, to the last.
+/// Offers every frame at its time (in order), and takes all arrivals.
 pub fn run(link: &mut Link, schedule: impl IntoIterator<Item = (Duration, Vec<u8>)>) -> Log {
     let mut log = Log::new();
     for (time, frame) in schedule {
@@ -47,13 +47,13 @@ pub fn run(link: &mut Link, schedule: impl IntoIterator<Item = (Duration, Vec<u8
     log
 }
 
-/// The numbers of those of `count` frames that did not arrive, all offered when the transmitter is free.
+/// The numbers of lost frames among `count`, all offered to an idle transmitter.
 pub fn lost_numbers(config: &LinkConfig, seed: u64, sizes: impl Iterator<Item = usize>) -> Vec<u64> {
     let mut link = Link::new(config, seed).unwrap();
     let mut log = Log::new();
     let mut count = 0;
     for bytes in sizes {
-        // The transmitter is free again when there is nothing left to wait for.
+        // The transmitter is idle when nothing is left to wait for.
         let now = link.poll_timeout().map_or(ms(count), |time| time.max(ms(count)));
         deliver(&mut link, now, &mut log);
         link.send(now, numbered(count, bytes));

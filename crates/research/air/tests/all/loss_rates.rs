@@ -1,5 +1,5 @@
-//! The loss models keep to their formulas: frequencies against exact expectations, within four standard
-//! errors, under fixed seeds.
+//! The loss models match their formulas: frequencies against exact expectations, within four standard errors,
+//! under fixed seeds.
 
 use air::LossConfig;
 use air::loss::LossProcess;
@@ -101,8 +101,8 @@ fn simple_gilbert_has_its_share_and_its_bursts_and_its_gaps() {
     }
 }
 
-/// Gilbert-Elliott by its definition, bit after bit: the probabilities, over two consecutive frames of
-/// `bits`, that neither, only the first, only the second, or both are lost.
+/// Gilbert-Elliott by its definition, bit by bit: the probabilities, over two consecutive frames of `bits`,
+/// that neither, only the first, only the second, or both are lost.
 fn two_frames_by_the_bit(good_error: f64, bad_error: f64, p: f64, r: f64, bits: usize) -> [f64; 4] {
     let bad = p / (p + r);
     // weight[lost pattern][state], the state entered before each bit.

@@ -1,4 +1,4 @@
-//! What stations on one channel do to each other, and that nothing is lost count of.
+//! Interactions of stations on one channel, and the balance of its counters.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ fn row(count: u32, metres: f64) -> MediumConfig {
     MediumConfig { stations, ..MediumConfig::default() }
 }
 
-/// Stations that always have something to send to others, for a second: what arrived, by sender and receiver.
+/// Arrivals by sender and receiver in a second with always busy stations.
 fn saturated(config: &MediumConfig, ways: &[(usize, usize)]) -> (Vec<u64>, Medium) {
     let mut medium = Medium::new(config, 1).unwrap();
     let mut arrived = vec![0; ways.len()];
@@ -49,7 +49,7 @@ fn one_station_alone_sends_as_much_as_the_standard_lets_it() {
 fn stations_that_hear_each_other_share_the_air_alike() {
     let (arrived, _) = saturated(&row(4, 100.0), &[(0, 1), (3, 2)]);
     let sum: u64 = arrived.iter().sum();
-    // Two backoffs run at once and now and then end at once.
+    // Two backoffs run at once and sometimes end at once.
     assert!(sum > alone() * 95 / 100 && sum < alone() * 115 / 100, "{arrived:?}");
     assert!(arrived[0].abs_diff(arrived[1]) < sum / 10, "{arrived:?}");
 }
@@ -112,7 +112,7 @@ fn who_stays_with_the_first_frame_misses_a_strong_one_that_begins_later() {
     let (arrived, medium) = saturated(&config, &[(0, 1), (3, 2)]);
     assert!(arrived[0] < alone() * 7 / 10, "{arrived:?}");
     assert!(medium.counters(0).interfered > 100, "{:?}", medium.counters(0));
-    // of what begins at once the stronger is received: nobody was there before
+    // Of simultaneous frames the stronger is received, because no frame was sensed before.
     let near = MediumConfig { turns_to_stronger: false, ..row(4, 100.0) };
     let (arrived, _) = saturated(&near, &[(0, 1), (3, 2)]);
     assert!(arrived.iter().sum::<u64>() > alone() * 95 / 100, "{arrived:?}");
@@ -139,7 +139,7 @@ fn a_directed_loss_is_lost_one_way() {
     assert!(Medium::new(&config, 1).unwrap_err().to_string().contains("station 9"));
 }
 
-/// Packets a second over so many hops of 200 m, each station passing on what it gets.
+/// Packets a second over this many hops of 200 m, each station forwarding its packets.
 fn over_hops(hops: u32) -> u64 {
     let mut medium = Medium::new(&row(hops + 1, 200.0), 1).unwrap();
     let (mut now, mut arrived) = (Duration::ZERO, 0);

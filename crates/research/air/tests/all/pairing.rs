@@ -1,4 +1,4 @@
-//! Two runs with one seed meet the same air, whatever they send.
+//! Two runs with one seed meet the same air for any content.
 
 use crate::driver::{lost_numbers, ms, number, numbered, run};
 use air::{Bitrate, LinkConfig, LossConfig, RadioConfig, ReorderConfig, timing};
@@ -80,7 +80,7 @@ proptest! {
     }
 }
 
-/// The index counts what is transmitted: frames that the full queue dropped take none.
+/// The index counts transmitted frames: queue drops use none.
 #[test]
 fn frames_that_the_queue_drops_do_not_shift_the_losses() {
     let loss = LossConfig::Bernoulli { probability: 0.3 };

@@ -1,4 +1,4 @@
-//! Recordings of real links, where they are at hand: `shared/data/links` beside the workspace.
+//! Recordings of real links, if present: `shared/data/links` beside the workspace.
 
 use std::io::Read;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use air::mahimahi::CapacityTrace;
 use air::receptions::read_paths;
 use air::{CapacityConfig, Link, LinkConfig, LossConfig};
 
-/// The unpacked text of `name`, or `None` and a line that says so.
+/// The unpacked text of `name`; `None` after a printed line if it is absent.
 fn recording(name: &str) -> Option<String> {
     let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "../../../../shared/data/links", name].iter().collect();
     let Ok(packed) = std::fs::File::open(&path) else {
@@ -73,7 +73,7 @@ fn a_saturated_link_uses_every_opportunity_of_a_recording() {
         let times: Vec<u64> = text.lines().map(|line| line.parse().unwrap()).collect();
         let period = *times.last().unwrap();
         let count = times.len() * 3 / 2 - at_zero;
-        // Always more waiting than any millisecond of the recordings can carry.
+        // More waits than any millisecond of the recordings can carry.
         const WAITING: usize = 2000;
         let frame = |number: usize| numbered(number as u64, 1500);
         (0..WAITING.min(count)).for_each(|number| link.send(Duration::ZERO, frame(number)));

@@ -41,7 +41,7 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// What the text states: what is left without loss, by all its encoders alike.
+/// Values in the text: the remaining share without loss, equal for all its encoders.
 fn paper(scheme: Scheme, loss_percent: f64) -> Option<Stated> {
     let stated = loss_percent == 0.0 && [Scheme::CACHE_FLUSH, Scheme::TCP_SEQ].contains(&scheme);
     stated.then(|| papers::BYTE_CACHING.value("section-6/bytes-saved-no-loss").number().left())

@@ -46,7 +46,7 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// What the text states: without loss, and "up to" so much at 1% and at 2%, which is the worse of both files.
+/// Values in the text: without loss, and the "up to" values at 1% and 2%, which are those of the worse file.
 fn paper(file: File, scheme: Scheme, loss_percent: f64) -> Option<Stated> {
     let is_papers = [Scheme::CACHE_FLUSH, Scheme::TCP_SEQ].contains(&scheme);
     let stated = |id| papers::BYTE_CACHING.value(id).number();

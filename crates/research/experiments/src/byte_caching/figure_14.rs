@@ -1,8 +1,8 @@
-//! Figure 14: which packet refers to which, which is a retransmission of which, and what became of each.
+//! Figure 14: references and retransmissions of packets, and their fates.
 //!
 //! The paper shows an extract from one run of its TCP sequence number encoding. Any run can be traced here:
-//! which file, scheme, loss and seed is part of the plan. The nodes at both ends write what they do, packet
-//! by packet; the two traces are joined by link sequence.
+//! the plan has file, scheme, loss and seed. The nodes at both ends write a trace packet by packet, and link
+//! sequences join the two traces.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

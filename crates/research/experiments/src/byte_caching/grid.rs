@@ -16,14 +16,14 @@ pub fn losses(plan: &Plan) -> &'static [f64] {
 /// The losses at which every policy has to end as many downloads as Figure 6 has of naive.
 const PROVEN_LOSSES: [f64; 4] = [1.0, 5.0, 10.0, 20.0];
 
-/// Which files are downloaded.
+/// The downloaded files.
 #[must_use]
 pub fn files(plan: &Plan) -> &'static [File] {
     plan.choose(&[File::One, File::Two], &[File::One, File::Two], &[File::One])
 }
 
-/// With how many seeds a cell of the grid is run: with many where completion is to be shown, with few where a
-/// curve only wants a point, or where nothing but the loss would differ and there is none.
+/// Number of seeds of a cell of the grid: many for completion; few for a point of a curve, or where only the
+/// loss would differ and there is none.
 #[must_use]
 pub fn seeds(plan: &Plan, cell: &Cell) -> u32 {
     let Traffic::Download(file) = cell.traffic else { return 1 };
@@ -60,7 +60,7 @@ pub fn downloads(plan: &Plan) -> Vec<Download> {
     downloads
 }
 
-/// What it needs.
+/// The needs of the figure.
 #[must_use]
 pub fn needs(setting: &Setting<'_>) -> Vec<Need> {
     downloads(&setting.plan).into_iter().map(|Download { cell, seeds, .. }| Need::Cell(cell, seeds)).collect()

@@ -59,7 +59,7 @@ fn cell(scheme: Scheme, impairment: Impairment) -> Cell {
     Cell { impairment, ..Cell::download(File::One, scheme, 0.0) }
 }
 
-/// With many seeds where completion is to be shown; a naive download that stalls shows it with few.
+/// Many seeds for completion; a naive download that stalls needs few.
 fn seeds(plan: &Plan, cell: &Cell) -> u32 {
     use Impairment::{Corruption, Duplication, Reordering};
     let proven = matches!(cell.impairment, Reordering(_) | Corruption(_) | Duplication(_));

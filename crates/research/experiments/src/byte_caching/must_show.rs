@@ -10,13 +10,13 @@ use crate::papers;
 use crate::row::{Row, X};
 use crate::scheme::{Part, Parts, Scheme};
 
-/// How far bytes may be from the paper's (Table II), to either side.
+/// The largest deviation of bytes from the paper's (Table II), in both directions.
 const BYTES_WITHIN: f64 = 0.08;
-/// The share of a paper's delay by which ours may be away, to either side.
+/// The largest relative deviation of a delay from the paper's, in both directions.
 const DELAYS_WITHIN: f64 = 0.08;
-/// How far the perceived loss may be from the actual, in percentage points.
+/// The largest difference of perceived and actual loss, in percentage points.
 const LOSS_WITHIN_POINTS: f64 = 0.1;
-/// The share of cache-flush's perceived loss by which k-distance's may be away: "very similar".
+/// The largest relative difference of k-distance's and cache-flush's perceived loss: "very similar".
 const SIMILAR_WITHIN: f64 = 0.2;
 /// The least share of naive downloads that stall: 45 of 50, our goal.
 pub(super) const LEAST_STALLED: f64 = 0.9;
@@ -72,8 +72,8 @@ fn complete(rows: &[Row], who: &str, chosen: impl Fn(&str) -> bool) -> Claim {
         "{who}: all downloads complete, byte for byte, at every loss and under reordering, duplication and corruption"
     );
     let mut judging = Judging::new(rows, claim);
-    // A burst is counted in bits: on a link that carries one repetition a timeout it can last for minutes,
-    // and TCP gives up whatever the tunnel does.
+    // A burst is counted in bits. On a link that carries one retransmission a timeout it can last for
+    // minutes, and TCP gives up in spite of the tunnel.
     let counts = |row: &Row| chosen(&row.series) && !row.x.to_string().contains("bursts");
     let mut shares = judging.all("completion", "file ", counts);
     shares.extend(judging.all("impairments", "complete: ", counts));
@@ -202,8 +202,7 @@ fn sizes_are_ordered(rows: &[Row]) -> Claim {
 
 fn acked_decodes_everything(rows: &[Row]) -> Claim {
     let mut judging = Judging::new(rows, "acked: no undecodable packet at any loss or impairment");
-    // In the paper's form a fingerprint may lead the receiver to a later packet than the one that was
-    // confirmed.
+    // In the paper's form a fingerprint may lead the receiver to a later packet than the confirmed one.
     let is_acked = |row: &Row| row.series == "undecodable: acked";
     for figure in ["13", "impairments"] {
         for (row, count) in judging.all(figure, "undecodable: acked", is_acked) {

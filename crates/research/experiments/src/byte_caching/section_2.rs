@@ -1,9 +1,9 @@
 //! Section II: a station moves in mid-download from one gateway to another, and then to a path without one.
 //!
-//! The station keeps its address wherever it is, as the paper's client does by Mobile IP; where its packets
-//! go is changed by routes at both ends. With byte caching on IP packets the end hosts' TCP survives both
-//! moves. A proxy that ends TCP at the first gateway (socat behind a redirect, as transparent as the paper's)
-//! leaves the station with a connection that nobody else knows.
+//! The station keeps its address everywhere, as the paper's client does by Mobile IP; routes at both ends
+//! redirect its packets. With byte caching on IP packets, the end hosts' TCP survives both moves. A proxy
+//! that ends TCP at the first gateway (socat behind a redirect, as transparent as the paper's) leaves the
+//! station with a connection that no other node knows.
 
 use anyhow::Result;
 use lab::{Action, Daemon, Download, Event, Link, Medium, Place, Ready, Route, Scenario, Start, Topology};
@@ -32,7 +32,7 @@ pub(super) const SURVIVED: &str = "survived: connections";
 /// The series of stations that moved while the download went on.
 pub(super) const MOVED: &str = "moved: stations";
 const FILE: File = File::Two;
-/// Where the server and the station are at home.
+/// Home addresses of the server and the station.
 const SERVER: &str = "10.98.0.1";
 const HOME: &str = "10.99.0.2";
 /// When the download starts, and when the station moves.
@@ -173,7 +173,7 @@ fn command(at_seconds: f64, place: &str, command: &str) -> Event {
     Event { at_seconds, action: Action::Run { place: place.to_owned(), command } }
 }
 
-/// Where the station's packets go from `at_seconds` on, and where packets for it go.
+/// From `at_seconds` on, routes the station's packets, and packets for it, over this path.
 fn move_to(at_seconds: f64, way: Way, path: u8) -> [Event; 2] {
     let (station, server) = match (path, way) {
         (3, _) => ("via 10.77.4.1".to_owned(), "10.77.4.2".to_owned()),

@@ -73,8 +73,8 @@ pub(super) fn paper(scheme: Scheme, loss_percent: f64) -> Option<[Stated; 2]> {
     Some(ids[column].map(stated))
 }
 
-/// How many seeds: those of the grid, of which modern TCP's cells are, fewer for the old, and very few where
-/// no loss makes one run differ from another.
+/// Number of seeds: those of the grid (modern TCP's cells), fewer for the old TCP, and very few where runs do
+/// not differ without loss.
 fn count(plan: &Plan, cell: &Cell) -> u32 {
     match (cell.stack, cell.impairment) {
         (Stack::Modern, _) => grid::seeds(plan, cell),

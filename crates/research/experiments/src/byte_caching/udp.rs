@@ -1,5 +1,4 @@
-//! A UDP stream at a fixed rate beside the downloads: what is lost to the application per packet lost on the
-//! link.
+//! A UDP stream at a fixed rate beside the downloads: application losses per packet lost on the link.
 
 use anyhow::Result;
 

@@ -1,10 +1,10 @@
-//! Where a value has to lie to be called a paper's.
+//! The range in which a value counts as a paper's.
 
 use std::fmt;
 
 use crate::papers::Stated;
 
-/// Two bounds, both included. What is far better than a paper's value is as far from it as what is far worse.
+/// Two inclusive bounds. A far better value than the paper's is as distant as a far worse one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Band {
     low: f64,

@@ -1,4 +1,4 @@
-//! How a claim is judged: row by row, with a note of every row that it reads.
+//! Evaluation of a claim: row by row, with a note of every row that it reads.
 
 use super::{Claim, listed};
 use crate::row::{Driver, Row, X, of};
@@ -48,8 +48,8 @@ impl<'a> Judging<'a> {
         self.row(figure, series, x).map(|(_, value)| value)
     }
 
-    /// All rows of a figure whose series begin so and that are chosen, with their values. None at all is
-    /// noted, and so is every one without a value.
+    /// All selected rows of a figure with this prefix of their series, with values. The absence of rows is
+    /// noted, and so is each row without a value.
     pub fn all(
         &mut self,
         figure: &'a str,

@@ -1,24 +1,25 @@
 //! Contents made by a seeded generator: stretches never seen before, and between them copies of earlier
 //! stretches.
 //!
-//! How long both are decides what redundancy elimination leaves; how often a copy comes from another place
-//! than the one before decides how many packets a packet refers to. A web page is made so: a template, filled
-//! in.
+//! Both lengths determine the effect of redundancy elimination. The frequency with which a copy changes its
+//! source determines the number of packets that a packet refers to. A web page is made in this way: a
+//! template, filled in.
 
 use std::fmt;
 
 use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 
-/// How a content is made.
+/// Parameters of a content.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Recipe {
     length_bytes: usize,
-    /// Mean length of what is new.
+    /// Mean length of new stretches.
     fresh_bytes: f64,
-    /// Mean length of what is copied; nothing is when 0.
+    /// Mean length of copied stretches; 0 for none.
     copied_bytes: f64,
-    /// From how far back, at most. Twice as far is as likely as half as far: what repeats, repeats soon.
+    /// The largest distance of copies. Twice a distance is as likely as half of it, because repetitions are
+    /// usually near.
     reach_bytes: usize,
     /// The chance that a copy does not go on behind where the one before was copied from.
     jump: f64,
@@ -67,7 +68,7 @@ impl Recipe {
         seed: 4,
     };
 
-    /// How many web pages there are.
+    /// Number of web pages.
     pub(super) const WEB_PAGES: u64 = 20;
 
     /// One of several pages, some with more repetition than others.

@@ -32,16 +32,16 @@ struct Line {
     x: X,
     /// The paper's value, by paper and id, where the row has none.
     paper: Option<String>,
-    /// What the row has of the paper's percentage; the percentage itself where this is not said.
+    /// Presentation of the row's ratio to the paper's percentage; by default the percentage itself.
     #[serde(default)]
     paper_as: As,
 }
 
-/// What becomes of a percentage.
+/// Presentation of a percentage.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum As {
-    /// It stays.
+    /// The unchanged percentage.
     #[default]
     Stated,
     /// The share that a reduction by it leaves.

@@ -1,4 +1,4 @@
-//! How much a whole figure runs.
+//! Number of runs of a whole figure.
 
 use anyhow::Result;
 
@@ -23,7 +23,7 @@ impl Extents {
         Ok(Self { contents, testbed })
     }
 
-    /// How many runs a whole figure has; none where it has no runs of its own.
+    /// Number of runs of a whole figure; `None` if it has no runs of its own.
     fn runs(&self, figure: Figure, driver: Driver) -> Result<Option<u32>> {
         let plan = Plan { extent: Extent::Whole, seeds: None, trace: Traced::default() };
         let setting = Setting { plan, testbed: &self.testbed, contents: &self.contents, driver };

@@ -37,7 +37,7 @@ pub(super) fn block(source: &Source, experiment: &str, driver: Driver, figure: &
     let rows: Vec<&Row> = runs.iter().flat_map(|run| &run.rows).collect();
     let is_compared = |row: &Row| row.paper.is_some() || row.goal.is_some();
     let compared: Vec<&Row> = rows.iter().copied().filter(|row| is_compared(row)).collect();
-    // a series of which some is not compared stands whole in the second table
+    // A series that is partly not compared is complete in the second table.
     let is_beyond = |row: &Row| rows.iter().any(|it| it.series == row.series && !is_compared(it));
     let others: Vec<&Row> = rows.iter().copied().filter(|row| is_beyond(row)).collect();
     if compared.is_empty() {
@@ -52,7 +52,7 @@ pub(super) fn block(source: &Source, experiment: &str, driver: Driver, figure: &
     Ok(text)
 }
 
-/// The command of the whole figure, and what it takes.
+/// The command of the whole figure, and its duration.
 fn whole(
     source: &Source,
     experiment: &Experiment,
@@ -116,7 +116,7 @@ fn beside(rows: &[&Row], x: &str) -> Table {
     table
 }
 
-/// Where a paper has the values from which another one follows.
+/// The paper's places of the values from which another one follows.
 pub(super) fn place(sources: &str) -> String {
     let place = |source: &str| {
         let (paper, id) = source.split_once('/')?;
@@ -177,7 +177,7 @@ fn left_out<T>(all: &[T], shown: &[T]) -> String {
     }
 }
 
-/// At most so many, evenly chosen, with the first and the last.
+/// At most `most`, evenly chosen, with the first and the last.
 fn thinned<T: Copy>(all: &[T], most: usize) -> Vec<T> {
     if all.len() <= most {
         return all.to_vec();

@@ -1,6 +1,6 @@
 //! Tables in Markdown.
 
-/// A table whose empty columns are left out.
+/// A table without its empty columns.
 pub(super) struct Table {
     heads: Vec<String>,
     lines: Vec<Vec<String>>,

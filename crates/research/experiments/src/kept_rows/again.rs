@@ -3,7 +3,7 @@
 use super::KeptRun;
 use crate::row::Row;
 
-/// By how much a value without an interval may differ, of itself: what three printed digits do not show.
+/// The largest relative difference of a value without an interval: less than three printed digits show.
 const UNSEEN: f64 = 0.005;
 
 /// Kept values that the rows of a later run leave: outside the kept interval, or not there. A line for each.

@@ -1,4 +1,4 @@
-//! A file of kept rows: JSON lines, without what is empty.
+//! A file of kept rows: JSON lines without empty fields.
 
 use std::fmt::Write as _;
 use std::fs;

@@ -11,7 +11,7 @@ use crate::testbed::Testbed;
 pub struct Inputs(Blake2b<U8>);
 
 impl Inputs {
-    /// Of the contents of a setting.
+    /// Origin of a setting's contents.
     ///
     /// # Errors
     ///
@@ -67,7 +67,7 @@ fn in_words(scenario: &lab::Scenario) -> Result<String> {
     Ok(without_temporary(&json))
 }
 
-/// A text whose temporary folders, `/tmp/overheard-keys-x7Gq2B`, have lost the letters that differ each time.
+/// A text whose temporary folders, such as `/tmp/overheard-keys-x7Gq2B`, have lost their random letters.
 fn without_temporary(text: &str) -> String {
     let mut parts = text.split("/overheard-");
     let mut kept = parts.next().unwrap_or_default().to_owned();

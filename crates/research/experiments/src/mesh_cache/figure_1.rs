@@ -70,7 +70,7 @@ fn paper(population: usize) -> [Option<Stated>; 2] {
     }
 }
 
-/// Hit rate and working set in MB of so many clients.
+/// Hit rate and working set in MB of a population of clients.
 fn locality(log: &Log, population: usize, seed: u64) -> (f64, f64) {
     let mut clients: Vec<usize> = (0..log.clients).collect();
     clients.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));

@@ -9,11 +9,11 @@ use crate::contents::Contents;
 /// One request for something that a cache may keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Request {
-    /// Who asked, counted from 0 in order of their first request.
+    /// The client, counted from 0 in order of first requests.
     pub client: usize,
-    /// For what; `None` for what is never kept.
+    /// The object; `None` for uncacheable ones.
     pub object: Option<usize>,
-    /// How long the answer was; 0 where the log does not say.
+    /// Length of the answer; 0 if the log does not have it.
     pub bytes: u64,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct Log {
 /// The logs that there are, by the names of their files, and what the rows call them.
 pub(super) const LOGS: [(&str, &str); 2] =
     [("nasa_19950801.tsv", "NASA 1995"), ("apache_logs_semicomplete", "semicomplete 2015")];
-/// What is longer is not kept (the paper's section 2).
+/// Longer contents are not cached (the paper's section 2).
 const LONGEST_BYTES: u64 = 16 << 20;
 
 impl Log {
@@ -51,7 +51,7 @@ impl Log {
             }
             let next = clients.len();
             let client = *clients.entry(host).or_insert(next);
-            // As the paper: what is made for one request is not kept, nor what is too long.
+            // As in the paper, contents for one request and long ones are not cached.
             let kept = !path.contains(['?', '=']) && !path.contains("cgi") && bytes <= LONGEST_BYTES;
             let kept = kept && ["200", "304"].contains(&status);
             let next = objects.len();

@@ -10,7 +10,7 @@ use crate::row::{Row, X, of};
 
 /// The three placements.
 const SCENARIOS: [u8; 3] = [1, 2, 3];
-/// How far a share may be from the paper's.
+/// The largest difference of a share from the paper's.
 const POINTS: f64 = 0.1;
 
 /// Holds rows against every claim.

@@ -18,19 +18,19 @@ const ACTIVE: usize = 25;
 const SIDE: f64 = 1000.0;
 /// Clients of each of those.
 const CLIENTS: usize = 5;
-/// The pace of each: so many requests an hour in the long run, and a fifth more in the hour that is looked
-/// at, since long pauses have not come round. All of them carry 72 MB of contents of 50 KB, the paper's 60
-/// (the gateway's load under Default, Table 2). How often clients hit their own router's cache follows from
-/// the number: a seventh at the paper's.
+/// The pace of each client: requests an hour in the long run. The observed hour has a fifth more, because
+/// long pauses have not occurred yet. Together they carry 72 MB in contents of 50 KB, the paper's 60 (the
+/// gateway's load under Default, Table 2). The rate of hits at a client's own router follows from the number:
+/// a seventh at the paper's.
 const REQUESTS_AN_HOUR: f64 = 9.6;
 /// In the testbed: Figure 12 shows about 100 transfers of a router.
 const TESTBED_REQUESTS_AN_HOUR: f64 = 20.0;
 
-/// The origins of section 6 stand at the gateway. A copy as many hops away costs as much, but for what costs
-/// waver by with each hello that is lost.
+/// The origins of section 6 are at the gateway. A copy at the same number of hops costs as much, except that
+/// costs fluctuate with each lost hello.
 const WAVERING: f64 = 0.5;
 
-/// Which mesh.
+/// The mesh.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Place {
     /// The paper's Figure 7: the gateway in the middle; in a corner; between the middle and an edge.
@@ -48,7 +48,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// Routers, who of them has clients, and what is behind the gateway.
+/// Routers, those with clients, and the network behind the gateway.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Network {
     pub medium: MediumConfig,
@@ -56,11 +56,11 @@ pub(super) struct Network {
     /// Routers with clients.
     pub active: Vec<usize>,
     pub clients_each: usize,
-    /// Of each client.
+    /// Requests of each client.
     pub requests_an_hour: f64,
     /// From the gateway to the origin and back.
     pub wire: LinkConfig,
-    /// How many hops that is worth, to a router that chooses between a copy and the gateway.
+    /// The cost of that path in hops, for a router that chooses between a copy and the gateway.
     pub uplink_hops: f64,
 }
 
@@ -78,7 +78,7 @@ impl Network {
         format!("r{}", router + 1)
     }
 
-    /// How many hops each router is from the gateway, by ETX; `None` where there is no way.
+    /// Number of hops from each router to the gateway, by ETX; `None` without a path.
     pub(super) fn hops(&self) -> Vec<Option<u32>> {
         let ways = etx::ways(&self.medium.propagation(), 0, self.gateway);
         ways.iter().map(|way| way.map(|way| way.hops)).collect()
@@ -125,12 +125,12 @@ fn random(number: u8, seed: u64) -> Network {
     }
 }
 
-/// Fifteen routers whose neighbours are those that section 8 tells: 2, 3, 4, 9, 10 and 15 reach the gateway,
-/// 7, in one hop, 15 through a wall; 1 has 2 and 3, 5 has 10, 8 and 12 have 4, 9 and 15. Distances are
-/// stretched to the radio's range in the open. Indoors power varies from frame to frame. Frames are sent at 2
-/// Mbit/s, to which radios fall back behind such walls: at that rate about as many transfers under Default
-/// come with more than 1 Mbit/s as in the paper, which is all that is fitted. The origins are as far away as
-/// much of the web was then.
+/// Fifteen routers with the neighbours that section 8 gives: 2, 3, 4, 9, 10 and 15 reach the gateway, 7, in
+/// one hop, 15 through a wall; 1 has 2 and 3, 5 has 10, 8 and 12 have 4, 9 and 15. Distances are scaled to
+/// the radio's outdoor range. Indoors power varies from frame to frame. Frames are sent at 2 Mbit/s, to which
+/// radios fall back behind such walls. At that rate, about as many transfers under Default exceed 1 Mbit/s as
+/// in the paper; nothing else is fitted. The origins have a distance that was common for much of the web
+/// then.
 fn testbed() -> Network {
     const PLACES: [[f64; 2]; 15] = [
         [190.0, 380.0],

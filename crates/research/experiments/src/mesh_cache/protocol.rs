@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Where content is kept, and how a copy is found.
+/// Location of content, and method of finding a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Protocol {
     /// A1: a cache at the gateway.
@@ -37,12 +37,12 @@ impl Protocol {
         }
     }
 
-    /// Whether a router that is neither the gateway nor anybody's access router has a cache.
+    /// Whether routers other than the gateway and access routers have a cache.
     pub(super) fn is_everywhere(self) -> bool {
         ![Self::Default, Self::Thcp].contains(&self)
     }
 
-    /// The lines of `[cache]` that say so.
+    /// The lines of `[cache]` for it.
     pub(super) fn lines(self) -> String {
         let (architecture, selection) = self.keys();
         format!("architecture = \"{architecture}\"\nselection = \"{selection}\"\n")

@@ -33,16 +33,16 @@ pub(super) struct Reading {
     pub once_kilobytes: f64,
     /// Packets that the network layer of all routers sent over the air for a file, without routing.
     pub packets: f64,
-    /// Those of routing, for a file.
+    /// Packets of routing, for each file.
     pub routing_packets: f64,
-    /// Of each file that came, in kbit/s, with its router.
+    /// Throughput of each complete file in kbit/s, with its router.
     pub throughputs: Vec<(usize, f64)>,
     /// Shares of clients' requests that were answered by their router because a client had asked before, and
     /// because it passed by for another router.
     pub local: f64,
     pub ph_local: f64,
-    /// The share of clients' octets that neither those nor the gateway sent: other routers did. (A router
-    /// cannot tell a hit in the gateway's cache from one in another's.)
+    /// The share of clients' octets from routers other than their own and the gateway. (A router cannot
+    /// distinguish a hit in the gateway's cache from one in another's.)
     pub remote: f64,
     /// Files asked for, and those of them that did not come whole, those apart that the end cut off.
     pub asked: usize,
@@ -116,14 +116,14 @@ impl Reading {
         }
         let [local, ph_local] = kinds.map(|kind| kind / f64::max(requests, 1.0));
         if trial.protocol == Protocol::Default {
-            // What it counts as its own are hits of the gateway.
+            // Hits that it counts as its own are hits of the gateway.
             return Ok(reading);
         }
         let remote = 1.0 - gateway_kilobytes / f64::max(kilobytes, 1.0) - local - ph_local;
         Ok(Self { local, ph_local, remote, ..reading })
     }
 
-    /// The share of files that came with more than so many kbit/s.
+    /// The share of files above a rate in kbit/s.
     pub(super) fn share_above(&self, kilobits: f64) -> f64 {
         let above = self.throughputs.iter().filter(|(_, throughput)| *throughput > kilobits).count();
         above as f64 / self.throughputs.len().max(1) as f64
@@ -136,12 +136,12 @@ impl Reading {
     }
 }
 
-/// How long a fetch took.
+/// Duration of a fetch.
 fn seconds(fetch: &FetchOutcome) -> f64 {
     fetch.seconds.max(fetch.bytes as f64 * 8e-3 / NEXT_DOOR)
 }
 
-/// What came of the same trial with other draws, up to the first that was not run.
+/// Results of the same trial with other draws, up to the first one that was not run.
 pub(super) fn readings(results: &Results<'_>, trial: &Trial, draws: u32) -> Result<Vec<Reading>> {
     let mut readings = Vec::new();
     for seed in 1..=u64::from(draws) {

@@ -13,7 +13,7 @@ use crate::figure::{Figure, Need, Results, Setting};
 use crate::plan::Plan;
 use crate::row::Row;
 
-/// What is asked for is what was.
+/// The requests are those of the log.
 pub const FIGURE: Figure = Figure {
     id: "logs",
     title: "Requests of real clients",
@@ -35,7 +35,7 @@ fn draws(plan: &Plan) -> u32 {
     plan.seeds(1, 1, 1)
 }
 
-/// Those that are there; none for a quick look.
+/// The logs that are present; none for a quick run.
 fn logs(setting: &Setting<'_>) -> Vec<(&'static str, &'static str)> {
     let there = LOGS.into_iter().filter(|(file, _)| matches!(Log::take(setting.contents, file), Ok(Some(_))));
     there.take(setting.plan.choose(LOGS.len(), 0, 0)).collect()

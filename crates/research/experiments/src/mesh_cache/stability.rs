@@ -40,7 +40,7 @@ fn name(plan: &Plan) -> String {
     format!("{}, routes watched", trial(plan).name())
 }
 
-/// As a trial, with the kernel's announcements of routes kept at each router and told at the end.
+/// A trial in which each router records the kernel's announcements of routes and returns them at the end.
 fn scenario(setting: &Setting<'_>) -> Scenario {
     let plan = &setting.plan;
     let mut scenario = trial(plan).scenario(setting);
@@ -67,7 +67,7 @@ fn scenario(setting: &Setting<'_>) -> Scenario {
             command: ["sh", "-c", tell].map(str::to_owned).to_vec(),
         },
     });
-    // Somebody must be reading until then.
+    // A client must be reading until then.
     if let (Some(client), Some(content)) = (scenario.clients.first().cloned(), scenario.contents.first()) {
         let page = Page { think_seconds: scenario.bound_seconds, contents: vec![content.name.clone()] };
         scenario.clients.push(lab::Client { pages: vec![page], ..client });
@@ -88,7 +88,7 @@ struct Change {
     next: Option<String>,
 }
 
-/// Reads what was told: the time, then a line for each announcement.
+/// Parses the output: the time, then a line for each announcement.
 fn changes(told: &str, gateway: &str) -> Option<Vec<Change>> {
     let mut lines = told.lines();
     let end: f64 = lines.next()?.trim().parse().ok()?;
@@ -117,8 +117,8 @@ fn changes(told: &str, gateway: &str) -> Option<Vec<Change>> {
     Some(lines.filter_map(change).collect())
 }
 
-/// The share of intervals before the end in which nothing changed for `router`: neither its own next router
-/// nor that of any on the way. `address` gives a router's name by its address.
+/// The share of intervals before the end without a change for `router`: of its own next router or of any on
+/// the path. `address` gives a router's name by its address.
 fn steady(
     changes: &[Change],
     router: &str,

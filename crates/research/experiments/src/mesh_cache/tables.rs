@@ -137,7 +137,7 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
         for variant in variants(plan) {
             let readings = readings(results, &trial(plan, scenario, variant.0).of(variant), draws)?;
             let x = variant.to_string();
-            // the paper's values stand beside what is as printed
+            // The paper's values are beside the variant as printed.
             let printed = (variant.1 == Form::AsPrinted).then_some(variant.0);
             let mut row = |series: &str,
                            unit: &str,
@@ -221,7 +221,7 @@ pub(super) fn paper_fast(scenario: u8, protocol: Protocol) -> Option<Stated> {
     }
 }
 
-/// By how much PH-BCP takes load off the gateway, as the text says it.
+/// The gateway's relief by PH-BCP, from the text.
 pub(super) fn paper_relief(scenario: u8) -> Stated {
     let scenarios = [
         "section-6.2.2/ph-bcp/gateway/s1",
@@ -231,7 +231,7 @@ pub(super) fn paper_relief(scenario: u8) -> Stated {
     papers::MESHCACHE.value(scenarios[usize::from(scenario) - 1]).number().share()
 }
 
-/// What PH-BCP has of Default's throughput: as the text says it, in scenario 3 by Table 3.
+/// PH-BCP's throughput relative to Default: from the text, and in scenario 3 from Table 3.
 pub(super) fn paper_gain(scenario: u8) -> Stated {
     let stated = |id| papers::MESHCACHE.value(id).number();
     match scenario {

@@ -56,7 +56,7 @@ fn seconds(plan: &Plan) -> f64 {
     plan.choose(3600.0, 120.0, 120.0)
 }
 
-/// How many draws of what clients ask for: the paper's had a week of days.
+/// Number of draws of the clients' requests; the paper's network had a week of days.
 fn draws(plan: &Plan) -> u32 {
     plan.seeds(5, 1, 1)
 }
@@ -150,12 +150,12 @@ pub(super) fn paper_fast(protocol: Protocol) -> Option<Stated> {
     Some(papers::MESHCACHE.value(id).number().share())
 }
 
-/// By how many percent PH-BCP takes load off the gateway.
+/// PH-BCP's relief of the gateway, in percent.
 pub(super) fn paper_relief() -> Stated {
     papers::MESHCACHE.value("section-1/testbed-gateway").number()
 }
 
-/// By how many percent it adds to the average throughput.
+/// PH-BCP's gain in mean throughput, in percent.
 pub(super) fn paper_gain() -> Stated {
     papers::MESHCACHE.value("abstract/client-throughput").number()
 }

@@ -49,11 +49,11 @@ pub const FIGURE_6: Figure = Figure {
     rows: |results| rows(results, FIGURE_6.id),
 };
 
-/// Where each router's cache is.
+/// Port of each router's cache.
 const CACHE_PORT: u16 = 8080;
 /// The usual download.
 const KILOBYTES: u64 = 500;
-/// From one router to the next.
+/// Distance of neighbouring routers.
 const APART_METRES: f64 = 200.0;
 /// The retries of 802.11b's long frames; with fewer than TCP would need, losses reach it.
 const RETRIES: u8 = 3;
@@ -71,7 +71,7 @@ struct Cell {
 /// A socket's buffer: the paper's holds 16 KB, and Linux keeps as much again for its own bookkeeping.
 const BUFFER_BYTES: u32 = 32_768;
 
-/// How a content comes over the chain.
+/// Transport of a content over the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Transport {
     EndToEnd,

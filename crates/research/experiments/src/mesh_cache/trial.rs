@@ -17,20 +17,20 @@ use crate::figure::Setting;
 pub(super) const MESH: &str = "mesh";
 pub(super) const WIRE: &str = "wire";
 const SERVER: &str = "server";
-/// How long contents stay fresh (section 5).
+/// Freshness of contents (section 5).
 const FRESH_SECONDS: u32 = 5000;
-/// For so long nobody asks for anything: until babeld has counted enough hellos.
+/// Time without requests, until babeld has counted enough hellos.
 const QUIET_SECONDS: f64 = 90.0;
 /// babeld's local socket.
 const ROUTING_PORT: u16 = 3300;
-/// How often a cache asks it: a router of a mesh of 50 has hundreds of routes to tell, each by a write of its
-/// own, and they change slowly.
+/// Interval of a cache's queries: a router in a mesh of 50 has hundreds of routes, each of which takes a
+/// write, and they change slowly.
 const REFRESH_SECONDS: u32 = 10;
-/// Of the contents of logs: some have no length there, and a few are longer than a minute of the mesh.
+/// Bounds of lengths in logs: some entries have no length, and a few exceed a minute of the mesh.
 const SHORTEST_BYTES: u64 = 100;
 const LONGEST_BYTES: u64 = 1_000_000;
-/// Puts in the rules that take connections on their way, but for the one that lets what is for the router
-/// itself pass: the virtual-time kernel need not have nft_fib, and nothing that is taken here is.
+/// Installs the interception rules without the one that passes packets for the router itself. The
+/// virtual-time kernel may lack nft_fib, and no such packet is intercepted here.
 const RULES: &str = "{overheard} cache {config} --print-nft > {config}.rules; \
                      sed '/fib daddr type local/d; /^# and/,$d' {config}.rules | nft -f - || exit; \
                      sed '1,/^# and/d' {config}.rules | sh || exit; ";
@@ -50,7 +50,7 @@ pub(super) struct Trial {
     pub search_milliseconds: u64,
     /// For how long clients browse.
     pub seconds: f64,
-    /// Of the mesh, of what clients ask for, and of the air.
+    /// Seed of the mesh, the requests, and the air.
     pub seed: u64,
 }
 
@@ -121,7 +121,7 @@ impl Trial {
         let mut clients = Vec::new();
         for &router in &network.active {
             for number in 0..network.clients_each {
-                // The same whatever the protocol.
+                // Equal for all protocols.
                 let seed = self.seed * 1_000_000 + (router * 100 + number) as u64;
                 let mut random = ChaCha8Rng::seed_from_u64(seed);
                 let mut pages = |wants: &mut dyn Wants| {
@@ -183,7 +183,7 @@ impl Trial {
                 address(network.gateway),
             );
         }
-        // All routers share a key; whoever comes first makes it.
+        // All routers share a key; the first one makes it.
         let command = format!(
             "test -e {{folder}}/network.key || echo 'the key of a mesh that is no secret' > {{folder}}/network.key; \
              {before}exec {} {{config}} --socket {{socket}}",
@@ -201,7 +201,7 @@ impl Trial {
     }
 }
 
-/// How long the contents of a log are: the longest answer for each, within bounds.
+/// Lengths of a log's contents: the longest answer for each, within bounds.
 fn lengths(log: &Log) -> Vec<u64> {
     let mut lengths = Vec::new();
     for request in &log.requests {
@@ -219,7 +219,7 @@ pub(super) fn cache_name(router: usize) -> String {
     format!("cache-{}", Network::name(router))
 }
 
-/// Where a router's clients are.
+/// Place of a router's clients.
 fn home(router: usize) -> String {
     format!("home{}", router + 1)
 }
@@ -266,7 +266,7 @@ fn topology(network: &Network) -> Topology {
     topology
 }
 
-/// A router's routing: its address in the mesh, what is behind it, and ETX over a wireless interface.
+/// A router's routing: its address in the mesh, its prefix, and ETX over a wireless interface.
 fn babeld(network: &Network, router: usize) -> Daemon {
     let name = Network::name(router);
     let behind = match router {

@@ -1,11 +1,11 @@
 //! What clients ask for (section 5): 1000 contents of 1 to 100 KB, chosen by Zipf's law, in pages with pauses
 //! between them.
 //!
-//! Pauses and the number of contents a page are after B. Mah, *An Empirical Model of HTTP Network Traffic*
-//! (INFOCOM 1997), whose think times have a median of about 15 s and a mean of about 81 s, and whose pages
-//! have one file most often and about 2.8 on average. The distribution of pauses keeps that shape and is
-//! stretched, so that an hour brings as many requests as the paper's network carried: at Mah's own pace 125
-//! clients would ask for ten times as much.
+//! Pauses and the number of contents in a page are after B. Mah, *An Empirical Model of HTTP Network Traffic*
+//! (INFOCOM 1997). Its think times have a median of about 15 s and a mean of about 81 s; its pages have one
+//! file most often and about 2.8 on average. The distribution of pauses keeps that shape and is scaled, so
+//! that an hour has as many requests as the paper's network carried. At Mah's own pace 125 clients would send
+//! ten times as many.
 //!
 //! Neighbours want nearly the same: the order of popularity is turned by n mod i places in the i-th of 25
 //! squares, as the paper has it from L. Yin and G. Cao, *Supporting Cooperative Caching in Ad Hoc Networks*
@@ -19,7 +19,7 @@ use crate::cell::File;
 use crate::contents::LONG_BYTES;
 use crate::testbed::Testbed;
 
-/// How many contents there are.
+/// Number of contents.
 pub(super) const CONTENTS: usize = 1000;
 const LEAST_BYTES: u64 = 1_000;
 const MOST_BYTES: u64 = 100_000;
@@ -27,13 +27,13 @@ const MOST_BYTES: u64 = 100_000;
 const APART_BYTES: u64 = 30_000;
 /// The spread of the logarithm of pauses, which makes their mean 5.4 times their median.
 const SPREAD: f64 = 1.836;
-/// Contents a page on average: geometric, so that one is the most frequent.
+/// Mean number of contents in a page: geometric, so that one is the most frequent.
 const A_PAGE: f64 = 2.8;
-/// The square kilometre is cut into so many squares a side.
+/// Squares on each side of the square kilometre.
 const SQUARES: f64 = 5.0;
 const SIDE: f64 = 1000.0;
 
-/// How long each content is, whatever the run.
+/// Length of each content, equal in all runs.
 pub(super) fn lengths() -> Vec<u64> {
     let mut random = ChaCha8Rng::seed_from_u64(1000);
     (0..CONTENTS).map(|_| random.random_range(LEAST_BYTES..=MOST_BYTES)).collect()
@@ -57,7 +57,7 @@ fn name(content: usize) -> String {
 
 /// Popularity by rank.
 pub(super) struct Popularity {
-    /// Of the rank and those before it.
+    /// Sums up to each rank.
     sums: Vec<f64>,
 }
 
@@ -79,19 +79,19 @@ impl Popularity {
     }
 }
 
-/// How far the order of popularity is turned where a router stands.
+/// Rotation of the order of popularity at a router's position.
 fn turn(place: [f64; 2]) -> usize {
     let square = |along: f64| (along / SIDE * SQUARES).clamp(0.0, SQUARES - 1.0) as usize;
     let number = square(place[1]) * SQUARES as usize + square(place[0]) + 1;
     CONTENTS % number
 }
 
-/// Which content one client wants next.
+/// The next content of a client.
 pub(super) trait Wants {
     fn next(&mut self, random: &mut ChaCha8Rng) -> usize;
 }
 
-/// By popularity, turned as it is where the client is.
+/// By popularity, with the rotation at the client's position.
 pub(super) struct Popular<'a> {
     pub popularity: &'a Popularity,
     pub place: [f64; 2],
@@ -103,7 +103,7 @@ impl Wants for Popular<'_> {
     }
 }
 
-/// What was asked for, from the beginning again at the end.
+/// Recorded requests, repeated at the end.
 pub(super) struct Recorded<I: Iterator<Item = usize> + Clone>(pub std::iter::Cycle<I>);
 
 impl<I: Iterator<Item = usize> + Clone> Wants for Recorded<I> {
@@ -112,7 +112,7 @@ impl<I: Iterator<Item = usize> + Clone> Wants for Recorded<I> {
     }
 }
 
-/// What one client reads within `seconds`, after `quiet_seconds` in which it reads nothing.
+/// A client's pages within `seconds`, after `quiet_seconds` without requests.
 pub(super) fn pages(
     wants: &mut dyn Wants,
     requests_an_hour: f64,
@@ -123,7 +123,7 @@ pub(super) fn pages(
     let mean_pause = 3600.0 / requests_an_hour * A_PAGE;
     let median_pause = mean_pause / (SPREAD * SPREAD / 2.0).exp();
     let mut pages = Vec::new();
-    // In the middle of a pause, wherever that is.
+    // In the middle of a pause, at a random point.
     let mut at = -random.random::<f64>() * 20.0 * mean_pause;
     loop {
         let pause = median_pause * (SPREAD * normal(random)).exp();

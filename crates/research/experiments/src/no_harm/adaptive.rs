@@ -1,4 +1,4 @@
-//! Beyond the paper: references to what is still on its way, where the hop repairs its own losses.
+//! Beyond the paper: references to packets in flight, where the hop repairs its own losses.
 
 use anyhow::Result;
 

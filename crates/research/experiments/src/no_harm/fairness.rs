@@ -28,10 +28,10 @@ pub const FIGURE: Figure = Figure {
 
 /// The congestion controls.
 pub(super) const CONTROLS: [&str; 3] = ["cubic", "reno", "bbr"];
-/// How long the flows compete, and when the first one starts.
+/// Duration of the flows' competition, and start of the first one.
 const SECONDS: f64 = 60.0;
 const START_SECONDS: f64 = 7.0;
-/// By how much later the second one starts. A queue that drops from its tail takes sides by a hair's breadth.
+/// Delay of the second flow's start. With a drop-tail queue, the result depends on small differences.
 const LATER_SECONDS: [f64; 12] = [0.3, -0.3, 1.1, -1.1, 0.7, -0.7, 1.5, -1.5, 0.05, -0.05, 1.9, -1.9];
 
 /// The two sides of the comparison, as series call them.
@@ -52,7 +52,7 @@ fn losses(plan: &Plan) -> &'static [f64] {
     plan.choose(&[0.0, 5.0], &[0.0], &[0.0])
 }
 
-/// What a side is called where so many percent are lost.
+/// The name of a side at this loss rate.
 fn side_at(side: &str, loss_percent: f64) -> String {
     if loss_percent > 0.0 { format!("{side}, {loss_percent}% lost") } else { side.to_owned() }
 }

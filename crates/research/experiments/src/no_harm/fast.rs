@@ -22,7 +22,7 @@ pub const FIGURE: Figure = Figure {
 };
 
 const CAPACITY: Capacity = Capacity { rate_kilobytes: 12_500, queue_bytes: 1_500_000 };
-/// What is fetched: as long as slow start and what follows it.
+/// The fetched file: long enough for slow start and the phase after it.
 const FILE: File = File::Documents;
 
 fn losses(plan: &Plan) -> &'static [f64] {

@@ -48,7 +48,7 @@ pub(super) fn series(baseline: &str, file: File, round_trip_milliseconds: u32) -
     format!("{baseline}: {file}, {round_trip_milliseconds} ms")
 }
 
-/// All cells of the tunnel, with where they stand.
+/// All cells of the tunnel, with their positions.
 fn cells(plan: &Plan) -> Vec<(File, u32, f64, Cell)> {
     let mut cells = Vec::new();
     for file in FILES {
@@ -63,8 +63,7 @@ fn cells(plan: &Plan) -> Vec<(File, u32, f64, Cell)> {
     cells
 }
 
-/// Cells against both baselines, with at least and at most so many seeds, unless the user wants another
-/// number.
+/// Cells against both baselines, with bounds on the number of seeds, unless the user sets another number.
 pub(super) fn against_baselines(
     plan: &Plan,
     (least, most): (u32, u32),

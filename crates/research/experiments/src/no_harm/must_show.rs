@@ -7,14 +7,14 @@ use crate::cell::File;
 use crate::claim::{Claim, Judging};
 use crate::row::{Row, X};
 
-/// How much slower than a tunnel with less a download may be, with 95% confidence.
+/// The largest slowdown of a download, compared with a smaller tunnel, with 95% confidence.
 const OFF_AT_MOST: f64 = 1.02;
-/// How much slower than without a tunnel, where nothing is lost and nothing repeats.
+/// The largest slowdown compared with no tunnel, without loss and repetition.
 const BARE_AT_MOST: f64 = 1.01;
-/// How far Jain's indices may be apart, to either side.
+/// The largest difference of Jain's indices, in both directions.
 const JAIN_WITHIN: f64 = 0.02;
-/// How much later than on the bare path a datagram may be beyond what it waits behind a repair, in
-/// milliseconds.
+/// The largest additional delay of a datagram, compared with the bare path and beyond its wait behind a
+/// repair, in milliseconds.
 const LATER_AT_MOST: f64 = 5.0;
 
 /// Holds rows against every claim.
@@ -91,7 +91,7 @@ fn no_harm_to(rows: &[Row], baseline: &str, name: &str) -> Claim {
     judging.done()
 }
 
-/// Where the hop is short enough for ARQ, or something repeats, the tunnel must win.
+/// The tunnel must win where the hop is short enough for ARQ, or where content repeats.
 fn no_harm_to_bare(rows: &[Row]) -> Claim {
     let wins = |row: &Row| {
         let lossy = row.x != X::Number(0.0);
@@ -137,7 +137,7 @@ fn udp_loses_no_more(rows: &[Row]) -> Claim {
     judging.done()
 }
 
-/// How often a packet is sent again until at most one in a hundred still lacks.
+/// Number of transmissions of a packet until at most one in a hundred is still missing.
 fn repairs(loss_percent: f64) -> u32 {
     if loss_percent == 0.0 { 0 } else { (0.01f64.ln() / (loss_percent / 100.0).ln()).ceil() as u32 }
 }

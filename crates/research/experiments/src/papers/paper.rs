@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Value;
 use super::stated::Source;
 
-/// A paper, with what it says.
+/// A paper with its values.
 #[derive(Debug)]
 pub struct Paper {
     name: &'static str,
@@ -36,9 +36,9 @@ struct Head {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Unusable {
-    /// Where it stands.
+    /// Its place in the paper.
     pub place: String,
-    /// What it shows.
+    /// Its subject.
     pub what: String,
     /// Why it has no value.
     pub why: String,
@@ -66,19 +66,19 @@ impl Paper {
         self.name
     }
 
-    /// Who wrote it.
+    /// Its authors.
     #[must_use]
     pub fn authors(&self) -> &str {
         &self.register().paper.authors
     }
 
-    /// What it is called.
+    /// Its title.
     #[must_use]
     pub fn title(&self) -> &str {
         &self.register().paper.title
     }
 
-    /// Where and when it appeared.
+    /// Place and date of its publication.
     #[must_use]
     pub fn published(&self) -> &str {
         &self.register().paper.published

@@ -1,11 +1,11 @@
-//! What the sources may say of papers: ids that there are, and no number of their own.
+//! The sources' references to papers: existing ids, and no numbers of their own.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{ALL, named};
 
-/// How ids begin, and what ends the first part.
+/// Prefixes of ids, and the end of the first part.
 const PLACES: [&str; 4] = ["abstract/", "section-", "table-", "figure-"];
 /// Calls that take nothing but what a paper states, or what its formula gives.
 const CALLS: [&str; 2] = [".paper(", ".formula("];
@@ -40,7 +40,7 @@ fn ids(source: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The arguments of each call, whatever is between its parentheses.
+/// The arguments of each call, of any form.
 fn arguments<'a>(source: &'a str, call: &'a str) -> impl Iterator<Item = &'a str> {
     source.match_indices(call).map(move |(at, _)| {
         let rest = &source[at + call.len()..];

@@ -27,7 +27,7 @@ impl Stated {
         Stated { number, is_percent, tolerance, sources: [source, None] }
     }
 
-    /// How far the number may be off, in its unit: 0 where it is printed.
+    /// The number's tolerance in its unit: 0 if it is printed.
     #[must_use]
     pub fn tolerance(self) -> f64 {
         self.tolerance
@@ -101,7 +101,7 @@ fn id_of(source: Source) -> Option<&'static str> {
     Some(super::named(source.paper)?.values().get(source.index)?.id())
 }
 
-/// So many hundredths, as near as can be to what the decimal digits say.
+/// Hundredths, exactly as in the decimal digits.
 fn hundredths(percent: f64) -> f64 {
     (percent * 1e6).round() / 1e8
 }

@@ -1,4 +1,4 @@
-//! Sentences that print what papers say.
+//! Sentences with papers' values.
 
 use super::named;
 
@@ -6,7 +6,7 @@ use super::named;
 ///
 /// # Panics
 ///
-/// When there is no such paper or value. A test tells every figure's remark.
+/// If there is no such paper or value. A test checks every figure's remark.
 #[must_use]
 pub fn told(text: &str) -> String {
     let mut parts = text.split('{');

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Stated;
 use super::stated::Source;
 
-/// What a paper says of one quantity at one place.
+/// A paper's value of one quantity at one place.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "Entry")]
 pub struct Value {
@@ -27,15 +27,15 @@ pub enum Content {
     Words(String),
 }
 
-/// How a value was read.
+/// Origin of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Read {
-    /// It is printed.
+    /// It is printed in the paper.
     Printed,
-    /// From a drawing.
+    /// It is read from a drawing.
     Plot,
-    /// It follows from others.
+    /// It is computed from others.
     Computed,
 }
 
@@ -134,7 +134,7 @@ impl Value {
         &self.entry.id
     }
 
-    /// Where it stands.
+    /// Its place in the paper.
     #[must_use]
     pub fn place(&self) -> &str {
         &self.entry.place
@@ -152,7 +152,7 @@ impl Value {
         &self.content
     }
 
-    /// In what unit.
+    /// Its unit.
     #[must_use]
     pub fn unit(&self) -> &str {
         &self.entry.unit
@@ -170,7 +170,7 @@ impl Value {
         &self.entry.conditions
     }
 
-    /// How it was read.
+    /// Its origin.
     #[must_use]
     pub fn read(&self) -> Read {
         self.entry.read
@@ -245,7 +245,7 @@ impl Value {
     }
 }
 
-/// As a sentence has it: `45%`, `10 to 20%`, `835 bytes`; numbers of no unit stand alone.
+/// A value in a sentence: `45%`, `10 to 20%`, `835 bytes`; a number without a unit has no suffix.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.content {

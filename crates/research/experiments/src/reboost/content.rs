@@ -1,5 +1,5 @@
-//! What is downloaded: the letter's file of 10 MB, contents of other ratios, and files as large as what is
-//! left of them.
+//! The downloaded content: the letter's file of 10 MB, contents of other ratios, and files of their remaining
+//! sizes.
 
 use std::fs;
 
@@ -15,9 +15,9 @@ use crate::figure::Setting;
 pub enum File {
     /// 10 MB of web pages, as redundant as the letter's video.
     Pages,
-    /// Of which this many percent are left when it is sent.
+    /// Content of which this many percent remain when it is sent.
     Ratio(u32),
-    /// Of which 5 to 100% are new, another share every 8 KB.
+    /// Content with 5 to 100% new bytes, another share every 8 KB.
     Varying,
     /// Nothing repeats.
     Random,
@@ -27,19 +27,19 @@ pub enum File {
     LongMixed,
 }
 
-/// Bytes of what is generated.
+/// Bytes of generated content.
 const BYTES: usize = 10_000_000;
-/// In a content of some ratio, new bytes and copied ones take turns within so many.
+/// In a content of some ratio, new and copied bytes alternate within this length.
 const STRETCH_BYTES: usize = 1024;
 /// How often the share of new bytes varies.
 const BLOCK_BYTES: usize = 8192;
-/// Copies are from at least so far back: what they repeat has been confirmed by then.
+/// The least distance of copies, so that the copied bytes are confirmed by then.
 const LEAST_REACH_BYTES: usize = 1 << 19;
 /// ... and from no further: it is still in the stores, which hold 16 MiB.
 const MOST_REACH_BYTES: usize = 8 << 20;
 
 impl File {
-    /// The contents whose ratios differ.
+    /// The contents of different ratios.
     pub const RATIOS: [File; 4] = [File::Pages, File::Ratio(15), File::Ratio(80), File::Varying];
 
     /// What rows call it, and its file.
@@ -95,8 +95,8 @@ impl File {
     }
 }
 
-/// The share of new bytes with which so much is left: headers, what stands for the copies and the beginning
-/// of a content are sent besides. Fitted to what was sent of contents with shares of .15 and .8.
+/// The share of new bytes for a remaining share: headers, references and the beginning of a content are sent
+/// in addition. It is fitted to the sent bytes of contents with shares of .15 and .8.
 fn new_share(left: f64) -> f64 {
     ((left - 0.15) / 0.885).clamp(0.0, 1.0)
 }

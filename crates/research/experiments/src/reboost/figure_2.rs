@@ -22,7 +22,7 @@ pub const FIGURE: Figure = Figure {
     rows,
 };
 
-/// What is carried by whom.
+/// The carried content for each system.
 const SYSTEMS: [System; 5] =
     [System::NoRe, System::IpReChunks, System::ReboostChunks, System::IpRe, System::Reboost];
 
@@ -40,7 +40,7 @@ pub(super) fn cells(plan: &Plan) -> Vec<(u64, u32, u32)> {
     [0, 100].into_iter().flat_map(of).collect()
 }
 
-/// The name of what is shown of a cell's round trip and loss.
+/// The name of a panel for a cell's round trip and loss.
 pub(super) fn panel((round_trip, leave_good, _): (u64, u32, u32)) -> String {
     format!("{round_trip} ms, {leave_good}%")
 }

@@ -24,8 +24,8 @@ pub const FIGURE: Figure = Figure {
     rows,
 };
 
-/// What is left of each content, by which its reference is as large: bytes on the link with REboost, by those
-/// without RE, as measured; the rows say how well it fits.
+/// The remaining share of each content, which is the size of its reference: bytes on the link with REboost,
+/// relative to those without RE, as measured. The rows show the accuracy.
 pub(super) fn left(file: File) -> f64 {
     match file {
         File::Pages => 0.415,

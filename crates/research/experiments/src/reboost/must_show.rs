@@ -170,7 +170,7 @@ fn goal_of_anomaly(rows: &[Row]) -> Claim {
     judging.done()
 }
 
-/// Time as if the file were as small as what is sent of it.
+/// Time as if the file had the size of its sent bytes.
 fn goal_of_reference(rows: &[Row]) -> Claim {
     let mut judging = Judging::new(
         rows,

@@ -1,4 +1,4 @@
-//! Senders that are elsewhere: a server behind the gateway, whose connections the gateway splits.
+//! Remote senders: a server behind the gateway, whose connections the gateway splits.
 
 use air::LossConfig;
 use anyhow::Result;

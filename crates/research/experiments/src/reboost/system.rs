@@ -1,4 +1,4 @@
-//! What is compared.
+//! The compared systems.
 
 use lab::Daemon;
 
@@ -17,9 +17,9 @@ pub enum System {
     IpReChunks,
     /// The same codec under what fills wire packets and tells senders.
     ReboostChunks,
-    /// [`Reboost`](System::Reboost) for senders elsewhere, whose connections end at the gateway.
+    /// [`Reboost`](System::Reboost) for remote senders, whose connections end at the gateway.
     ReboostSplit,
-    /// The default tunnel, whose hop repairs its losses.
+    /// The default tunnel with repair of losses by the hop.
     Adaptive,
     /// The same, boosted.
     AdaptiveBoosted,

@@ -41,11 +41,11 @@ pub fn links(round_trip_milliseconds: u64, loss: LossConfig) -> [LinkConfig; 2] 
 pub struct Trial {
     /// Which figure's, and where in it: what tells trials of different links apart.
     pub place: String,
-    /// Who carries it.
+    /// The system.
     pub system: System,
     /// What.
     pub file: File,
-    /// As many random bytes as what is left of the file, by this share, in place of the file itself.
+    /// Random bytes of the file's remaining size, by this share, in place of the file.
     pub left: Option<f64>,
     /// The round trip of a wire between the server and the link's sender, which is a gateway then.
     pub wire_milliseconds: Option<u32>,
@@ -68,7 +68,7 @@ impl Trial {
         format!("{}, {}{compressed}, {}", self.place, self.file.name(), self.system.name())
     }
 
-    /// What it needs.
+    /// Its needs.
     pub fn need(&self, setting: &Setting<'_>, seeds: u32) -> Result<Need> {
         Ok(Need::Scenario(Box::new(self.scenario(setting, seeds)?)))
     }
@@ -164,8 +164,8 @@ pub fn time(results: &Results<'_>, row: Row, trial: &Trial) -> Result<Row> {
     Ok(row)
 }
 
-/// Needs of many trials, each with so many seeds. What cannot be written to a file is told when the scenario
-/// runs.
+/// Needs of many trials, each with `seeds` seeds. A file that cannot be written causes an error when the
+/// scenario runs.
 pub fn needs(setting: &Setting<'_>, trials: &[Trial], seeds: u32) -> Vec<Need> {
     let need = |trial: &Trial| trial.need(setting, seeds).context(trial.name());
     trials.iter().filter_map(|trial| need(trial).map_err(|error| tracing::error!("{error:#}")).ok()).collect()

@@ -1,4 +1,4 @@
-//! How long a packet occupies the air, reckoned twice: as the paper prints it, and by the standard.
+//! Air time of a packet, computed in two ways: as the paper prints it, and by the standard.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -23,10 +23,10 @@ const HT_PREAMBLE_SECONDS: f64 = 36e-6 + 6e-6;
 /// A compressed block acknowledgement (8.3.1.9).
 const BLOCK_ACK_BYTES: usize = 32;
 
-/// What air time is reckoned by.
+/// Method of computing air time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Clock {
-    /// The paper's: t_h = 290 µs and t_b = 8 bits by the rate, whatever the rate.
+    /// The paper's: t_h = 290 µs and t_b = 8 bits by the rate, for every rate.
     Paper,
     /// 802.11g's: DIFS, mean backoff, preamble, payload in whole symbols, SIFS, acknowledgement
     /// ([`air::timing`]).
@@ -52,7 +52,7 @@ impl fmt::Display for Clock {
 pub struct AirTimes {
     clock: Clock,
     bits_per_second: f64,
-    /// What is not aggregated follows 802.11g.
+    /// The 802.11g timing of frames without aggregation.
     timing: Option<Timing>,
     /// How many packets share the fixed cost.
     aggregated: f64,
@@ -95,8 +95,8 @@ impl AirTimes {
         }
     }
 
-    /// What a sender may take for t_h and t_b: by the paper's clock what it is, by the standard's what a
-    /// first try and its bytes take.
+    /// A sender's t_h and t_b: exact under the paper's clock, and under the standard's the values of a first
+    /// try and its bytes.
     #[must_use]
     pub fn header(&self) -> Duration {
         let full = 1400;

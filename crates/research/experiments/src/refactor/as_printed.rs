@@ -44,14 +44,14 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// For a trace of so many bytes: the next larger power of two, and at least 2^14 slots.
+    /// For a trace of this many bytes: the next larger power of two, and at least 2^14 slots.
     #[must_use]
     pub fn for_trace(bytes: u64) -> Self {
         let scale_bits = (TRAFFIC_BYTES / bytes.clamp(1, TRAFFIC_BYTES)).ilog2() as u8;
         Self::of(PAPER_SLOT_BITS.saturating_sub(scale_bits).max(MIN_SLOT_BITS))
     }
 
-    /// One of two to so many slots.
+    /// A cache of two to this many slots.
     #[must_use]
     pub fn of(slot_bits: u8) -> Self {
         Self { slot_bits }

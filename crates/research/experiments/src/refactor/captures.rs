@@ -1,4 +1,4 @@
-//! Real captures: what goes to their clients, through an access point to as many stations.
+//! Real captures: the traffic to their clients, through an access point to as many stations.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -34,7 +34,7 @@ pub const FIGURE: Figure = Figure {
 /// Those with redundancy across clients, within clients, and next to none.
 const CAPTURES: [&str; 3] = ["iot-dlink-1round-A", "nasa-replay", "mixed-http-low"];
 const HTTP: u16 = 80;
-/// A gateway's stations; what goes to further clients is left out.
+/// The most stations of a gateway; traffic to further clients is left out.
 const MOST_STATIONS: usize = 64;
 const OVERHEARD: f64 = 0.9;
 const SLOT_BITS: u8 = 17;
@@ -65,7 +65,7 @@ pub const SAVED_HTTP: &str = "saved, HTTP: overhearing 90%";
 /// See [`SAVED_HTTP`].
 pub const AIR_TIME_ALL: &str = "air time, everything: overhearing 90%";
 
-/// What is taken of a capture, and for how many stations.
+/// The selected part of a capture, and the number of stations.
 ///
 /// # Errors
 ///

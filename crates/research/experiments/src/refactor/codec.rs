@@ -151,8 +151,8 @@ impl Codec {
         self.gateway.hear(encoded, follows).context("what another gateway sent is refused")
     }
 
-    /// A station of another gateway has said which packets it overheard here; returns the message that tells
-    /// its own gateway.
+    /// Notes the packets that another gateway's station overheard here. Returns the message to the station's
+    /// own gateway.
     pub fn news(&mut self, of: usize, numbers: impl Iterator<Item = PacketNumber>) -> Vec<u8> {
         self.gateway.note_news(id(of));
         numbers.for_each(|number| self.gateway.record_overheard(id(of), number));
@@ -173,7 +173,7 @@ impl Codec {
         Ok(())
     }
 
-    /// Stations have said which packets they overheard, of all so far.
+    /// Notes the stations' reports on all packets so far.
     pub fn told(&mut self, by: usize, numbers: impl Iterator<Item = PacketNumber>) {
         for number in numbers {
             self.gateway.record_overheard(id(by), number);
@@ -278,7 +278,7 @@ fn id(station: usize) -> StationId {
 /// How likely the farther station overhears a full packet to the nearer, where the model is not told by Table
 /// 1.
 fn estimate(run: &Run<'_>) -> Option<f64> {
-    /// Full packets by which it is learnt.
+    /// Number of full packets for learning.
     const LEARNT_OF: u64 = 512;
     let Scheme::AsPrinted(estimates) = run.scheme else { return None };
     let farther = run.radios.get(1)?;
@@ -297,8 +297,8 @@ fn estimate(run: &Run<'_>) -> Option<f64> {
     Some(probability.clamp(0.0, OverheardFractions::NEARER))
 }
 
-/// The rate under which the farther station associates where an estimate is given, so that the formula of
-/// rates (section 3.2.1) yields that estimate. What its packets take of the air is said apart.
+/// The rate with which the farther station associates if an estimate is given, so that the formula of rates
+/// (section 3.2.1) yields that estimate. Its air time is set separately.
 const FARTHER: Bitrate = Bitrate::from_megabits_per_second(36);
 
 fn settings(run: &Run<'_>, estimate: Option<f64>) -> Settings {

@@ -1,4 +1,4 @@
-//! What schemes find and save for one receiver that has everything that was sent, whoever it was for.
+//! Detection and savings of schemes for one receiver that has every sent packet, of any addressee.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::trace::TracePacket;
 const NETWORK_KEY: [u8; 32] = [9; 32];
 const RECEIVER: StationId = StationId(0);
 
-/// What becomes of a payload.
+/// Encoding of a payload.
 type Encode = dyn FnMut(&[u8]) -> Counted;
 
 /// How repetition is found and referred to.
@@ -44,13 +44,13 @@ pub enum Finder {
         /// Traffic between flushes.
         flush_bytes: u64,
     },
-    /// The paper's chunks by SHA-1, in a store of so many bytes.
+    /// The paper's chunks by SHA-1, in a store of this many bytes.
     Sha1(usize),
     /// The same, and the hash of every chunk is sent.
     ShippedSha1(usize),
     /// Whole packets by SHA-1 (Santos and Wetherall).
     WholePackets(usize),
-    /// Stretches of any length, in a store of so many bytes.
+    /// Stretches of any length, in a store of this many bytes.
     MaxMatch(usize),
     /// The paper's chunks in a cache without bounds or collisions.
     Ideal,

@@ -36,7 +36,7 @@ const ALL: &str = "all";
 const SHARE: &str = "share that repeats, one destination";
 const REORDERED: &str = "batches with a forwarder in an earlier turn, two destinations";
 
-/// What is carried.
+/// The traffic.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Carried {
     OneDestination(Kind),

@@ -180,7 +180,7 @@ fn reading(outcome: &Outcome) -> Option<[f64; 2]> {
     outcome.all_came_whole().then_some([air, last])
 }
 
-/// The series: what is read, coded by not coded.
+/// The series: values with coding relative to values without.
 const SERIES: [&str; 2] = ["air time", "time"];
 
 fn rows(results: &Results<'_>) -> Result<Vec<Row>> {

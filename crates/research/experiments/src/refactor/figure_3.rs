@@ -28,7 +28,7 @@ const CHUNK_BYTES: f64 = 64.0;
 const REDUNDANT_BYTES: [u32; 4] = [64, 128, 256, 512];
 /// What replaces a chunk: a slot of 20 bits, rounded up.
 const SHIM_BYTES: f64 = 3.0;
-/// What seconds a byte as printed and as reckoned are called.
+/// Names of the seconds a byte, as printed and as computed.
 const AS_PRINTED: &str = "t_b as printed";
 const AS_RECKONED: &str = "8 bits by the rate";
 

@@ -29,7 +29,7 @@ pub const FIGURE: Figure = Figure {
     rows,
 };
 
-/// Of the paper: bits, and the megabytes that they stand for.
+/// The paper's slot bits, with the megabytes of such a cache.
 const CACHES: [(u32, u32); 6] = [(18, 16), (19, 32), (20, 64), (21, 128), (22, 256), (23, 512)];
 const LEAST_SLOT_BITS: u32 = 14;
 const FLUSHED_AFTER_MEGABYTES: [u64; 5] = [100, 200, 300, 500, 1500];
@@ -68,8 +68,8 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
     Ok(runs.iter().zip(found).map(row).collect())
 }
 
-/// What the text says that a cache finds at best; it does not say after how much traffic it was flushed. Of
-/// 512 MB 500 is its best, and up to 300 what works well in general.
+/// The text's best share of a cache; the traffic between flushes is not given. For 512 MB, 500 is its best,
+/// and up to 300 works well in general.
 fn paper(megabytes: u32, volume: u64) -> Option<Stated> {
     let stated = |id| Some(papers::REFACTOR.value(id).number());
     match (megabytes, volume) {

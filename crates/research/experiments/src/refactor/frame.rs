@@ -19,7 +19,7 @@ pub struct Coded {
 }
 
 impl Coded {
-    /// Its headers, its number and what is left of its payload.
+    /// Bytes of its headers, its number and its remaining payload.
     pub fn bytes(&self) -> usize {
         self.packet.payload_offset + self.sequence_bytes + self.encoded.bytes.len()
     }

@@ -4,10 +4,10 @@ use air::loss::LossProcess;
 
 use super::overhearing::Radio;
 
-/// After so many tries a frame is taken to have arrived; no setting comes near.
+/// Number of tries after which a frame counts as delivered; no setting comes near.
 const MOST_TRIES: u8 = 60;
 
-/// What became of one frame.
+/// The fate of one frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Fate {
     /// How often it was sent until it arrived.
@@ -41,7 +41,7 @@ impl Medium {
         Self { stations: radios.iter().enumerate().map(losses).collect() }
     }
 
-    /// Whether a station receives a frame that nobody sends again.
+    /// Whether a station receives a frame without retransmission.
     pub fn once(&mut self, to: usize, number: u64, bytes: usize) -> bool {
         self.stations.get_mut(to).is_some_and(|losses| !losses.to_it.lose(number, 0, bytes as u64 * 8))
     }

@@ -70,7 +70,7 @@ pub const AGGREGATED: Figure = Figure {
     rows: aggregated,
 };
 
-/// What is shown of a trial.
+/// The metric of a trial.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Metric {
     /// Of both clients, relative to no RE.
@@ -150,7 +150,7 @@ fn goal(metric: Metric, trial: &Trial) -> Option<f64> {
     of_trial.flat_map(|goal| goal.bounds).find(|bound| bound.0 == place).map(|bound| bound.1)
 }
 
-/// What the paper's text says of its figures.
+/// Values of the paper's figures in its text.
 fn paper(metric: Metric, trial: &Trial) -> Option<Stated> {
     let scheme = match trial.scheme {
         Scheme::PAPER => "REfactor",
@@ -197,7 +197,7 @@ fn trials(mix: Mix, settings: &[Overhearing], clocks: &[Clock]) -> Vec<Trial> {
     trials
 }
 
-/// Both, but for a quick look only at what most is said of.
+/// Both clocks; a quick run covers only the mix with the most values.
 fn clocks(plan: &Plan, mix: Mix) -> &'static [Clock] {
     let both: &[Clock] = &Clock::ALL;
     if mix == Mix::High { both } else { plan.choose(both, &[Clock::Paper], &[Clock::Paper]) }

@@ -148,7 +148,7 @@ fn at_most(rows: &[Row], scheme: Scheme, kind: Kind, bounds: &[(f64, f64)]) -> C
     bounded(claim, bounds, |place| air(rows, Mix::High, kind, Clock::Paper, scheme, place))
 }
 
-/// Values that are at most so much at these places.
+/// Values with upper bounds at these places.
 fn bounded(claim: impl Into<String>, bounds: &[(f64, f64)], at: impl Fn(f64) -> Option<f64>) -> Claim {
     let found: Vec<String> =
         bounds.iter().filter_map(|(place, _)| Some(format!("{:.3} at {place}%", at(*place)?))).collect();

@@ -1,8 +1,8 @@
 //! ExOR over a measured mesh (section 2.2.2, "opportunistic routing"): batches of a source, forwarded by
-//! whoever heard them, with and without removing what the destination, or a forwarder, has.
+//! nodes that heard them, with and without removal of content that the destination or a forwarder has.
 //!
-//! Nodes take turns as they should, the nearest to the destination first: the timers by which they would find
-//! their turns are not what is measured. Which node hears which frame is as a testbed recorded it.
+//! Nodes take turns in the correct order, the nearest to the destination first: the timers of turns are not
+//! modelled. Receptions are those that a testbed recorded.
 
 mod net;
 mod recorded;
@@ -20,7 +20,7 @@ const FRAGMENT_BYTES: usize = 1412;
 /// Packets of a batch at most.
 const BATCH_PACKETS: usize = 1024;
 
-/// What is done about content that repeats.
+/// Handling of repeated content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scheme {
     /// ExOR as published: a packet is a fragment.
@@ -41,11 +41,11 @@ pub enum Scheme {
 pub struct Opportunistic<'a> {
     /// Where.
     pub mesh: &'a Mesh,
-    /// Who sends.
+    /// The source.
     pub source: usize,
-    /// To whom, by the clients of the trace.
+    /// The destinations, by the clients of the trace.
     pub destinations: Vec<usize>,
-    /// What is done about content that repeats.
+    /// Handling of repeated content.
     pub scheme: Scheme,
     /// The caches have two to this many slots.
     pub slot_bits: u8,
@@ -56,13 +56,13 @@ pub struct Opportunistic<'a> {
 /// What a run took.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Taken {
-    /// Of the air.
+    /// Seconds of air time.
     pub air_seconds: f64,
     /// Payload that arrived.
     pub payload_bytes: u64,
     /// Batches.
     pub batches: u64,
-    /// Batches in which a forwarder got an earlier turn for what it holds.
+    /// Batches in which a forwarder got an earlier turn for its content.
     pub reordered_batches: u64,
     /// Fragments of all batches.
     pub fragments: u64,
@@ -82,7 +82,7 @@ impl Opportunistic<'_> {
             let client = packet.client % self.destinations.len();
             bytes[client] += net.expected_bytes(client, &packet);
             waiting[client].push(packet);
-            // a batch has as many fragments, whatever they hold
+            // Every batch has the same number of fragments.
             if bytes[client] > (BATCH_FRAGMENTS - 2) * FRAGMENT_BYTES
                 || waiting[client].len() == BATCH_PACKETS
             {

@@ -8,8 +8,8 @@ use crate::papers;
 
 /// The paper's full packet.
 pub const FULL_PACKET_BYTES: usize = 1400;
-/// How many of those C2 loses of what is sent to it (section 5.3). The bit error rate that the paper prints
-/// beside would give 9.4%.
+/// C2's loss rate for packets addressed to it (section 5.3). The bit error rate that the paper prints with it
+/// would give 9.4%.
 pub static FULL_PACKET_LOSS: LazyLock<f64> =
     LazyLock::new(|| papers::REFACTOR.value("section-5.3/full-loss").number().share().get());
 
@@ -20,9 +20,9 @@ pub struct Radio {
     pub rate: Bitrate,
     /// How many packets share a frame's fixed cost.
     pub aggregated_packets: u32,
-    /// What it loses of what is sent to it.
+    /// Losses of packets addressed to it.
     pub loss: LossConfig,
-    /// What it loses of what is sent to others; none where it is all one, as in a recording.
+    /// Losses of packets to others; `None` if they are the same process, as in a recording.
     pub overhearing_loss: Option<LossConfig>,
 }
 
@@ -76,7 +76,7 @@ impl Overhearing {
     }
 }
 
-/// Bit errors by which so many full packets are lost; a shorter one is lost less often.
+/// Bit errors that lose this share of full packets; a shorter one is lost less often.
 pub fn bit_errors(full_packet_loss: f64) -> LossConfig {
     let bits = (FULL_PACKET_BYTES * 8) as f64;
     LossConfig::BitErrors { rate: -((-full_packet_loss).ln_1p() / bits).exp_m1() }

@@ -37,7 +37,7 @@ pub const FIGURE: Figure = Figure {
 const RECORDINGS: &str = "rutgers_dbm-20";
 /// A station that hears less would be out of reach.
 const LEAST_DELIVERY: f64 = 0.3;
-/// The farther station: what it hears is worth guessing about.
+/// The farther station's range of overhearing in which guesses matter.
 const MIDDLING: std::ops::Range<f64> = 0.3..0.95;
 /// The most transmitters.
 const MOST: usize = 8;

@@ -21,7 +21,7 @@ pub enum Reduction {
     Nothing,
     /// Perfect RE.
     Ideal(Box<Ideal>),
-    /// By station, of what it has heard.
+    /// By station, the packets that it has heard.
     Heard(Vec<Ideal>),
     /// The ceiling, by station.
     Longest(Vec<LongestMatch>),
@@ -33,7 +33,7 @@ pub enum Reduction {
 pub struct Encoded {
     /// The codec's number; none without a codec.
     pub number: Option<PacketNumber>,
-    /// The bytes; of a scheme that nobody decodes, only as many zeros.
+    /// The bytes; for a scheme without a decoder, zeros of that length.
     pub bytes: Vec<u8>,
     /// Bytes of the payload that are left out.
     pub removed_bytes: usize,

@@ -45,11 +45,11 @@ pub struct Relayed {
     pub rate: Bitrate,
     /// The caches have two to this many slots.
     pub slot_bits: u8,
-    /// Of the losses.
+    /// Seed of the losses.
     pub seed: u64,
 }
 
-/// What was sent.
+/// Air time by kind of frame.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AirSeconds {
     /// By C1 and C2.
@@ -58,7 +58,7 @@ pub struct AirSeconds {
     pub from_relay: f64,
     /// Natives that arrived.
     pub arrived: u64,
-    /// Of the relay's frames, how many carried two natives.
+    /// The share of the relay's frames that carried two natives.
     pub coded_share: f64,
 }
 
@@ -71,7 +71,7 @@ impl AirSeconds {
 }
 
 impl Relayed {
-    /// Carries a trace, whose clients are C4 and C3, to its end.
+    /// Carries a trace with clients C4 and C3 to its end.
     ///
     /// # Errors
     ///

@@ -84,7 +84,7 @@ impl Trial {
             channels: Vec::new(),
         };
         topology.places[0].routes = topology.default_routes(WIRE, GATEWAYS[0]);
-        // what comes from stations goes over the operator's wires, as anything does
+        // Traffic from stations uses the operator's wires like all other traffic.
         topology.places[2].routes = topology.default_routes(BETWEEN, GATEWAYS[0]);
         topology
     }

@@ -1,4 +1,4 @@
-//! One run: a trace through an access point, and what it took of the air.
+//! One run: a trace through an access point, and its air time.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -28,25 +28,25 @@ pub const CONTROL_BYTES: usize = 28;
 /// Frames between two receipts of a station. A receipt takes four bytes and a bit a frame, on a packet that
 /// the station sends anyway, and is lost with it; the next one then tells of the frames of both.
 pub const RECEIPT_FRAMES: usize = 32;
-/// Bytes of a receipt of so many frames.
+/// Bytes of a receipt for this many frames.
 pub const fn receipt_bytes(frames: usize) -> usize {
     4 + frames.div_ceil(8)
 }
 /// Bytes of the packet that carries a receipt: an acknowledgment of TCP.
 const CARRIER_BYTES: usize = 52;
 
-/// What is run.
+/// Parameters of a run.
 #[derive(Debug, Clone)]
 pub struct Run<'a> {
     /// The stations, in the order of the trace's clients.
     pub radios: &'a [Radio],
-    /// What is done about redundancy.
+    /// Handling of redundancy.
     pub scheme: Scheme,
-    /// What air time is reckoned by.
+    /// Method of computing air time.
     pub clock: Clock,
     /// The caches have two to this many slots.
     pub slot_bits: u8,
-    /// Of the losses.
+    /// Seed of the losses.
     pub seed: u64,
 }
 
@@ -87,7 +87,7 @@ impl Run<'_> {
     }
 }
 
-/// Those of `count` stations whose bits are set.
+/// The stations, among `count`, whose bits are set.
 fn stations(bits: u64, count: usize) -> impl Iterator<Item = usize> {
     (0..count).filter(move |station| bits >> station & 1 == 1)
 }
@@ -166,7 +166,7 @@ impl AccessPoint {
         }
     }
 
-    /// Sends to a station until it has it, and reckons the air.
+    /// Sends to a station until it receives the frame, and adds the air time.
     fn transmit(&mut self, station: usize, number: u64, bytes: usize) -> Fate {
         let fate = self.medium.send(station, number, bytes);
         for retry in 0..fate.tries {
@@ -295,7 +295,7 @@ impl AccessPoint {
         }
     }
 
-    /// Stations report what they overheard. A report that is lost comes with the next one.
+    /// Stations report overheard packets. The next report repeats a lost one.
     fn tell(&mut self) {
         for station in 0..self.untold.len() {
             let (overheard, frames) = &mut self.untold[station];

@@ -1,4 +1,4 @@
-//! Safety: nothing wrong ever comes out, whatever two stations' caches hold.
+//! Safety: no wrong bytes are delivered, for any contents of two stations' caches.
 
 use anyhow::{Context as _, Result};
 use indicatif::ProgressBar;
@@ -27,7 +27,7 @@ pub const FIGURE: Figure = Figure {
     rows,
 };
 
-/// Of every kind: plain and compressed pages, devices, files, calls, and what is encrypted.
+/// Captures of every kind: plain and compressed pages, devices, files, calls, and encrypted traffic.
 const CAPTURES: [&str; 19] = [
     "docs-gzip",
     "docs-plain",
@@ -73,7 +73,7 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
             slot_bits: SLOT_BITS,
             seed: 1,
         };
-        // a whole round fits into nobody's cache, but for the shortest captures
+        // A whole round exceeds every cache, except for the shortest captures.
         let tally = run
             .of(all.iter().cycle().take(PACKETS).cloned())
             .with_context(|| format!("{name} under {scheme}"))?;

@@ -40,7 +40,7 @@ pub enum Scheme {
 pub enum Estimates {
     /// Section 3.2.1: by both stations' rates and the paper's Table 1.
     TableOne,
-    /// The true probability for full packets, and so many percentage points more.
+    /// The true probability for full packets, plus this many percentage points.
     TrueAnd(f64),
     /// The share of 512 earlier full packets that was overheard.
     Learnt,
@@ -55,7 +55,7 @@ pub struct Additions {
     pub replaces: bool,
     /// Parts of chunks are removed.
     pub parts: bool,
-    /// Stations report what they overheard.
+    /// Whether stations report overheard packets.
     pub receipts: bool,
     /// The threshold of the model adapts.
     pub adapts: bool,
@@ -142,7 +142,7 @@ impl Scheme {
         }
     }
 
-    /// Whether stations report what they overheard.
+    /// Whether stations report overheard packets.
     #[must_use]
     pub fn needs_receipts(self) -> bool {
         self != Self::Greedy && self.additions().is_some_and(|additions| additions.receipts)

@@ -46,7 +46,7 @@ const STORE_BYTES: usize = 64 << 20;
 const SLOT_BITS: u8 = 18;
 const STATION: StationId = StationId(0);
 
-/// What this thread has had, whatever else the machine does.
+/// Processor time of this thread, independent of other load.
 fn processor_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))

@@ -50,7 +50,7 @@ const PAPER: [Printed; 3] = [
     },
 ];
 
-/// A line of the paper's table, as ids: what is detected and what is effective.
+/// A line of the paper's table, as ids: detected and effective shares.
 struct Printed {
     slots: [&'static str; 2],
     sha1: [&'static str; 2],

@@ -1,5 +1,5 @@
-//! Table 6: air time saved where a relay removes what receivers have and codes what is left, against coding
-//! alone.
+//! Table 6: air time saved if a relay removes content that receivers have and codes the rest, compared with
+//! coding alone.
 
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ const PAPER: [(f64, &str, &str); 5] = [
 ];
 const RATES: [u64; 2] = [11, 54];
 
-/// What is shown of it.
+/// The shown variant.
 #[derive(Clone, Copy, PartialEq)]
 enum Variant {
     /// The paper's codec and knowledge; receivers hear the relay.
@@ -115,7 +115,7 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
     for kind in Kind::ALL {
         for megabits in RATES {
             for variant in Variant::ALL {
-                // coding alone sends the same whatever repeats
+                // Coding alone is independent of repetition.
                 cells.extend(PAPER.map(|printed| (kind, megabits, variant, printed)));
             }
         }

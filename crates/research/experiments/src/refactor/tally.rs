@@ -1,4 +1,4 @@
-//! What a run shows, in the paper's three metrics (section 5.3) and what they are made of.
+//! The results of a run in the paper's three metrics (section 5.3), and their components.
 
 /// One run.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -42,7 +42,7 @@ impl Tally {
         self.stations.iter().map(|station| station.air_seconds).sum()
     }
 
-    /// Of all payload, what was not sent, less what was sent for it.
+    /// The saved share of all payload, minus overhead.
     #[must_use]
     pub fn saved_share(&self) -> f64 {
         let sum = |of: fn(&StationTally) -> u64| self.stations.iter().map(of).sum::<u64>() as f64;

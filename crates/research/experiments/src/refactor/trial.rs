@@ -16,18 +16,18 @@ use crate::figure::Setting;
 use crate::parallel;
 use crate::trace::{Composer, Fresh, Kind, Mix};
 
-/// What is carried.
+/// A trial's parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Trial {
-    /// How much repeats for whom.
+    /// Share of repetition, by receiver.
     pub mix: Mix,
     /// In what pieces.
     pub kind: Kind,
     /// Where C2 stands.
     pub overhearing: Overhearing,
-    /// What is done about it.
+    /// Handling of redundancy.
     pub scheme: Scheme,
-    /// What air time is reckoned by.
+    /// Method of computing air time.
     pub clock: Clock,
 }
 
@@ -140,13 +140,13 @@ impl Traffic {
 ///
 /// When it cannot be read.
 pub fn fresh(setting: &Setting<'_>) -> Result<Arc<Fresh>> {
-    /// Of the alphabets.
+    /// Seed of the alphabets.
     const SEED: u64 = 11;
     let contents = setting.contents.all()?;
     Ok(Arc::new(Fresh::from_contents(contents.iter().map(|content| &content.bytes[..]), SEED)?))
 }
 
-/// What came of trials.
+/// Results of trials.
 pub struct Tallies(BTreeMap<String, Vec<Tally>>);
 
 impl Tallies {

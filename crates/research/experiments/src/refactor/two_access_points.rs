@@ -1,8 +1,8 @@
 //! Section 5.5.1's setting: C1 and C2 at one access point, C3 at another, and C2 overhears both.
 //!
-//! The access points hear each other and take turns; or they are hidden from each other, and what both send
-//! at once nobody can tell apart at C2. Then how often that happens follows from how much the other sends and
-//! how long frames are: its frames begin at random moments.
+//! The access points hear each other and take turns, or they are hidden from each other. In the latter case
+//! simultaneous frames collide at C2. The collision rate then follows from the other's load and the lengths
+//! of frames, because its frames begin at random times.
 
 use std::time::Duration;
 
@@ -35,8 +35,8 @@ pub enum Heard {
     NoRe,
     /// What C2 overhears of its own access point.
     OwnAccessPoint,
-    /// Of both: the access points hear each other, as the paper's do, and C2 tells its own what it overheard
-    /// of either.
+    /// Both: the access points hear each other, as the paper's do, and C2 reports packets overheard from
+    /// either to its own.
     Both,
     /// Of both: the access points do not hear each other, and one names to the other, over the wire, what C2
     /// overheard.
@@ -48,7 +48,7 @@ pub enum Heard {
 pub struct TwoAccessPoints {
     /// Where C2 stands.
     pub overhearing: Overhearing,
-    /// What is made of what it hears.
+    /// Handling of overheard frames.
     pub heard: Heard,
     /// The paper's codec as printed, or ours by receipts.
     pub scheme: Scheme,
@@ -56,7 +56,7 @@ pub struct TwoAccessPoints {
     pub hidden: bool,
     /// The caches have two to this many slots.
     pub slot_bits: u8,
-    /// Of the losses.
+    /// Seed of the losses.
     pub seed: u64,
 }
 
@@ -259,7 +259,7 @@ impl Network {
         Ok(())
     }
 
-    /// A station asks for what it lacks.
+    /// Requests a station's missing chunks.
     fn supply(
         &mut self,
         from: usize,
@@ -310,7 +310,7 @@ impl Network {
         }
     }
 
-    /// C2 says what it overheard of either.
+    /// C2 reports packets overheard from either.
     fn tell(&mut self) -> Result<()> {
         let seconds = receipt_bytes(RECEIPT_FRAMES) as f64 * self.air_times[C2].per_byte_seconds();
         let tally = &mut self.tally.stations[C2];
@@ -354,7 +354,7 @@ mod tests {
         let (nothing, own) = (goodput(Heard::NoRe, false, 0), goodput(Heard::OwnAccessPoint, false, 0));
         let (both, by_name) = (goodput(Heard::Both, false, 0), goodput(Heard::BothByName, false, 0));
         assert!(nothing < own && own < by_name && own < both, "{nothing} {own} {by_name} {both}");
-        // of what is only named nothing can be removed beside a chunk
+        // Neighbours of a named chunk are unknown, so nothing beside it is removed.
         assert!(both / by_name < 1.12, "{by_name} {both}");
     }
 

@@ -15,9 +15,9 @@ use crate::row::{Row, X};
 const CHART_WIDTH: u32 = 740;
 const LEGEND_WIDTH: u32 = 280;
 const HEIGHT: u32 = 420;
-/// From one line of the legend to the next.
+/// Distance of two lines of the legend.
 const LINE: i32 = 18;
-/// From one name to the next, what is around them, and how wide a letter is at most.
+/// Distance of two names, margin around them, and the largest width of a letter.
 const NAME_HEIGHT: u32 = 24;
 const AROUND_NAMES: u32 = 80;
 const LETTER_WIDTH: usize = 7;
@@ -127,7 +127,7 @@ fn draw_named(area: &Area<'_>, panel: &Panel<'_>, x_label: &str, names: &[String
     draw_values(&mut chart, panel, 4, |row, value| (value, place(row)))
 }
 
-/// Points, their intervals, and the paper's values, where `at` says that a row's value stands.
+/// Points with their intervals, and the paper's values, at the positions that `at` gives.
 fn draw_values(
     chart: &mut Chart<'_, '_>,
     panel: &Panel<'_>,
@@ -145,7 +145,7 @@ fn draw_values(
     Ok(())
 }
 
-/// Which colour is whose, and what rings are.
+/// Colours of the series, and the meaning of rings.
 fn legend(area: &Area<'_>, panel: &Panel<'_>) -> Result<(), Failure> {
     let font = ("sans-serif", 12).into_font();
     let mut y = LINE;

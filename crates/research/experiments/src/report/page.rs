@@ -5,7 +5,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use super::{Claim, Heading, Section, chart, panels};
 use crate::row::Row;
 
-/// How the pages look.
+/// Style of the pages.
 pub const STYLE: &str = "\
 body { font: 15px/1.45 sans-serif; max-width: 72em; margin: 2em auto; padding: 0 1em; color: #222 }
 h1, h2, h3 { line-height: 1.2 } h2 { margin-top: 2.5em; border-top: 1px solid #ccc; padding-top: 1em }
@@ -97,7 +97,7 @@ fn section(section: &Section, heading: &Heading) -> Markup {
     }
 }
 
-/// Those whose TCP a section's rows are of.
+/// The kernels of a section's TCP.
 fn kernels(section: &Section, heading: &Heading) -> String {
     let of_section = |ran: &&super::Ran| section.rows.iter().any(|row| row.driver == ran.driver);
     let kernels: Vec<&str> = heading.ran.iter().filter(of_section).map(|ran| ran.kernel.as_str()).collect();
@@ -131,7 +131,7 @@ fn table(rows: &[Row], x: &str) -> Markup {
     }
 }
 
-/// `Figure 10` for `10`; what is no number speaks for itself.
+/// `Figure 10` for `10`; a name that is not a number stays unchanged.
 fn label(id: &str) -> String {
     if id.bytes().all(|byte| byte.is_ascii_digit()) {
         format!("Figure {id}")

@@ -72,7 +72,7 @@ impl Parts {
         std::iter::once(Self::NONE).chain(alone).chain(left_out).chain([Self::ALL])
     }
 
-    /// The policy of nodes that do so much. Without repair the default refers to what `acked` refers to.
+    /// The policy of nodes with these parts. Without repair the default equals `acked`.
     #[must_use]
     pub fn policy(self) -> Policy {
         match (self.has(Part::Reduce), self.has(Part::Repair)) {

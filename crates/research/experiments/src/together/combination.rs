@@ -1,4 +1,4 @@
-//! What is on, and what is off.
+//! The switches of mechanisms.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ pub enum Mechanism {
     Recover,
     /// The web cache at the gateway.
     Cache,
-    /// Congestion control that knows what is removed.
+    /// Congestion control that knows the removed bytes.
     Boost,
 }
 
@@ -42,12 +42,12 @@ impl Combination {
     /// Nothing but the tunnel.
     pub const NOTHING: Self = Self(0);
 
-    /// Every combination of the first so many mechanisms.
+    /// Every combination of the first `count` mechanisms.
     pub fn of_first(count: usize) -> impl Iterator<Item = Self> {
         (0..1 << count).map(Self)
     }
 
-    /// The first so many mechanisms.
+    /// The first `count` mechanisms together.
     pub fn all_of_first(count: usize) -> Self {
         Self((1 << count) - 1)
     }

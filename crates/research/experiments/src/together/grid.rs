@@ -8,7 +8,7 @@ use crate::estimate::Estimate;
 use crate::figure::{Figure, Need, Results, Setting};
 use crate::row::{Driver, Row};
 
-/// How long users waited.
+/// Waiting time of users.
 pub const WAITED: Figure = Figure {
     id: "waited",
     title: "How long users waited, by what is on",
@@ -47,10 +47,10 @@ pub const ADDED: Figure = Figure {
     rows: added,
 };
 
-/// How series against the fair baseline begin.
+/// Prefix of the series against the fair baseline.
 pub(super) const BY_BASELINE: &str = "by zstd and ARQ";
 
-/// Which mechanisms this driver can switch: the kernel of virtual time has no BPF.
+/// The mechanisms that this driver can switch: the virtual-time kernel has no BPF.
 fn switched(setting: &Setting<'_>) -> usize {
     if setting.driver == Driver::Lab { Mechanism::ALL.len() } else { Mechanism::ALL.len() - 1 }
 }
@@ -143,12 +143,12 @@ fn against_best(results: &Results<'_>) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// One combination beside the best of all. The least of many noisy means is less than the mean of whatever it
-/// belongs to; so one half of the seeds says which combination is best, and the other half by how much.
+/// One combination beside the best of all. The minimum of many noisy means underestimates its own mean. One
+/// half of the seeds therefore selects the best combination, and the other half measures the difference.
 struct AgainstBest {
     /// Ours and theirs, with the same seed.
     pairs: Vec<(f64, f64)>,
-    /// Those that one half of the seeds or the other says are best.
+    /// The combinations that either half of the seeds selects as best.
     best: Vec<Combination>,
 }
 

@@ -4,7 +4,7 @@ use super::grid::{ADDED, AGAINST_BEST, BY_BASELINE, WAITED};
 use crate::claim::{Claim, Judging};
 use crate::row::Row;
 
-/// By how much everything together may be worse than the best of all combinations.
+/// The largest ratio of everything together to the best of all combinations.
 const WITHIN: f64 = 1.03;
 
 /// Holds rows against every claim.

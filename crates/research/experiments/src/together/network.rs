@@ -21,9 +21,9 @@ const WIRE: &str = "wire";
 const SERVER: &str = "server";
 const GATEWAY: &str = "gateway";
 const RELAY: &str = "relay";
-/// Those whom the gateway reaches, then the one behind the relay.
+/// The stations in the gateway's range, then the one behind the relay.
 const STATIONS: [&str; 3] = ["near1", "near2", "far"];
-/// The stations of the channel, and where they stand, in metres; a frame reaches 250.
+/// The stations of the channel with their positions in metres; a frame reaches 250.
 const ON_CHANNEL: [(&str, [f64; 2]); 5] = [
     (GATEWAY, [0.0, 0.0]),
     (RELAY, [180.0, 0.0]),
@@ -31,10 +31,10 @@ const ON_CHANNEL: [(&str, [f64; 2]); 5] = [
     (STATIONS[1], [60.0, -60.0]),
     (STATIONS[2], [340.0, 0.0]),
 ];
-/// Who sends to whom over it.
+/// Sender and receiver of each hop.
 const HOPS: [(&str, &str); 4] =
     [(GATEWAY, RELAY), (GATEWAY, STATIONS[0]), (GATEWAY, STATIONS[1]), (RELAY, STATIONS[2])];
-/// Tries of a frame beyond the first: losses reach the hop, as where radios are told to give up soon.
+/// Retries of a frame. There is one, so that losses reach the hop, as with radios that give up early.
 const RETRIES: u8 = 1;
 const CACHE_PORT: u16 = 8080;
 /// What all fetch, and what each fetches beside that.
@@ -44,14 +44,14 @@ const START_SECONDS: f64 = 3.0;
 const STALL_SECONDS: u32 = 60;
 const BOUND_SECONDS: f64 = 600.0;
 
-/// Where on the grid, and what is on.
+/// Position on the grid, and active mechanisms.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Trial {
     /// Percent of tries that each pair of stations loses.
     pub loss_percent: u32,
     /// The round trip of the wire behind the gateway.
     pub wire_milliseconds: u32,
-    /// What is on.
+    /// Active mechanisms.
     pub combination: Combination,
     /// Whether nodes without redundancy elimination compress each packet and repair the hop's losses.
     pub is_repaired: bool,
@@ -157,7 +157,8 @@ impl Trial {
         (contents, downloads)
     }
 
-    /// The gateway's node, those of whom it reaches, the relay's two, the far station's; and the cache.
+    /// The gateway's node, those of the stations in its range, the relay's two, the far station's; and the
+    /// cache.
     fn daemons(&self) -> Vec<Daemon> {
         let beyond = "\"10.80.0.1/32\", \"10.77.0.1/32\"";
         let near = [RELAY, STATIONS[0], STATIONS[1]];
@@ -180,7 +181,7 @@ impl Trial {
         daemons
     }
 
-    /// A node, whose keys are those of its name.
+    /// A node with the keys of its name.
     fn node(&self, name: &str, place: &str, role: &str, peers: &str, listens: bool) -> Daemon {
         let has = |mechanism| self.combination.has(mechanism);
         let (interface, address) = match name {
@@ -250,7 +251,7 @@ pub fn waited(outcome: &lab::Outcome) -> Option<f64> {
     outcome.downloads.iter().map(|download| download.came_whole().then_some(download.seconds)).sum()
 }
 
-/// How long all stations were on the air, in seconds.
+/// Air time of all stations, in seconds.
 pub fn air_time(outcome: &lab::Outcome) -> Option<f64> {
     let channel = outcome.channels.first()?;
     Some(channel.stations.iter().map(|station| station.air_seconds).sum())

@@ -1,4 +1,4 @@
-//! The composer: which content goes to whom, and when it comes again.
+//! The composer: it assigns content to clients, and schedules repetitions.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -21,21 +21,21 @@ const OBJECT_BYTES: Range<usize> = 4_000..60_000;
 const PIECE_BYTES: Range<usize> = 80..780;
 /// What a flow begins with, its own.
 const OWN_BYTES: Range<usize> = 20..180;
-/// How soon something may come again, in bytes of payload: when whatever carried it has long arrived.
+/// The least distance of a repetition, in bytes of payload, so that the original has arrived.
 const SOONEST_BYTES: f64 = 128.0 * 1024.0;
-/// How late at the latest, unless the trace is short.
+/// The largest distance of a repetition, unless the trace is short.
 const LATEST_BYTES: f64 = 64.0 * 1024.0 * 1024.0;
-/// Of a short trace little may be left that never comes again.
+/// The share of a short trace in which fresh content is not repeated.
 const LATEST_SHARE: f64 = 1.0 / 32.0;
 
 /// A packet on its way to a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TracePacket {
-    /// To which client, 0 being C1.
+    /// The client, 0 being C1.
     pub client: usize,
     /// The whole IP packet.
     pub bytes: Vec<u8>,
-    /// Where the transport's payload starts in it.
+    /// Start of the transport's payload.
     pub payload_offset: usize,
 }
 
@@ -47,14 +47,13 @@ impl TracePacket {
     }
 }
 
-/// Something to be delivered: a place in the fresh bytes. Due when so many bytes of payload have been
-/// composed.
+/// A range of the fresh bytes to deliver. It is due after this many bytes of composed payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Piece {
     due_bytes: u64,
     place: u64,
     length_bytes: usize,
-    /// How the flow was cut that carried it as a whole: segment size, and where in a segment it began.
+    /// The cut of the flow that carried it as a whole: segment size, and offset in a segment.
     cut: (usize, usize),
 }
 
@@ -66,7 +65,7 @@ enum Future {
     Never,
 }
 
-/// What is going to a client.
+/// A delivery to a client.
 struct Delivery {
     flow: Flow,
     /// Payload of the flow that is still to be taken up.
@@ -75,7 +74,7 @@ struct Delivery {
     /// All that was taken up for this client, and what of it came again.
     all_bytes: u64,
     repeated_bytes: u64,
-    /// What comes again at this client.
+    /// Scheduled repetitions for this client.
     due: BinaryHeap<Reverse<Piece>>,
 }
 
@@ -85,7 +84,7 @@ pub struct Composer {
     kind: Kind,
     /// The shares of fresh bytes that come again, at the other client and at the same.
     chances: (f64, f64),
-    /// Of what a client gets, the share that repeats.
+    /// The repeated share of a client's traffic.
     repeated_share: f64,
     /// Fresh bytes so far, by their [`Future`].
     planned_bytes: [u64; 3],
@@ -100,13 +99,13 @@ pub struct Composer {
 }
 
 impl Composer {
-    /// A trace with so many bytes of payload. Equal arguments compose equally.
+    /// A trace with this many bytes of payload. Equal arguments give equal traces.
     #[must_use]
     pub fn new(fresh: Arc<Fresh>, mix: Mix, kind: Kind, length_bytes: u64, seed: u64) -> Self {
         Self::among(CLIENTS, fresh, mix, kind, length_bytes, seed)
     }
 
-    /// The same for so many clients, at least two: what comes again elsewhere does at any of the others.
+    /// The same for a number of clients, at least two: a repetition elsewhere goes to any of the others.
     #[must_use]
     pub fn among(
         clients: usize,
@@ -145,7 +144,7 @@ impl Composer {
         }
     }
 
-    /// Lets a flow begin at a client whose last one has ended.
+    /// Starts a flow at a client without one.
     fn begin_flow(&mut self, client: usize) {
         let flow = Flow::new(client, &mut self.rng);
         let mut own_bytes = self.rng.random_range(OWN_BYTES);
@@ -165,13 +164,13 @@ impl Composer {
         delivery.rest_bytes = rest_bytes;
     }
 
-    /// What a client gets next: what comes again there and is due, or something fresh.
+    /// A client's next piece: a due repetition, or fresh content.
     fn piece(&mut self, client: usize, length_bytes: Range<usize>, cut: (usize, usize)) -> Piece {
         // towards the end sooner, so that nothing is left that was to come again
         let is_ending = self.composed_bytes + self.due_bytes >= self.length_bytes;
         let Delivery { due, repeated_bytes, all_bytes, .. } = &mut self.deliveries[client];
-        // Whoever gets more of what repeats gets less that is fresh, and the other less that repeats: without
-        // a bound on each client's share one would in the end get all of it.
+        // A client with more repetitions gets less fresh content, and the other fewer repetitions. Without a
+        // bound on each client's share, one would finally get all of them.
         let may_repeat = is_ending || *repeated_bytes as f64 <= self.repeated_share * *all_bytes as f64;
         if may_repeat
             && due.peek().is_some_and(|Reverse(piece)| is_ending || piece.due_bytes <= self.composed_bytes)
@@ -205,8 +204,8 @@ impl Composer {
         (than + ahead) % clients
     }
 
-    /// What is to become of something fresh: that of which there is too little so far. Objects are few, and
-    /// drawn at random they would miss a mix's small shares by far.
+    /// The scheduled future of a fresh piece: the kind with the largest deficit. Objects are few, and random
+    /// draws would miss a mix's small shares by far.
     fn future(&mut self, length_bytes: usize) -> Future {
         let (inter, intra) = self.chances;
         let meant =
@@ -228,7 +227,7 @@ impl Composer {
         place
     }
 
-    /// Has a segment ready for a client, if its flow goes on for so long.
+    /// Prepares a segment for a client, if its flow is long enough.
     fn fill(&mut self, client: usize) {
         if self.deliveries[client].waiting.is_empty() {
             self.begin_flow(client);
@@ -303,7 +302,7 @@ mod tests {
         let (mut seen, mut repeated, mut all) = (HashSet::new(), [0; CLIENTS], [0; CLIENTS]);
         for packet in Composer::new(Arc::new(Fresh::random(1)), Mix::High, Kind::Whole, 4 * BYTES, 3) {
             all[packet.client] += 1;
-            // anywhere in an object its eight bytes tell it from all others
+            // Any eight bytes of an object identify it.
             let windows = packet.payload().windows(8).filter(|window| window[7] == 0 && window[0] < 32);
             let found = windows.filter(|window| !seen.insert(window.to_vec())).count();
             repeated[packet.client] += usize::from(found > 0);

@@ -8,14 +8,14 @@ use rand::{Rng as _, RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 use re::anchors::AnchorFinder;
 
-/// What is kept or left out as one.
+/// The unit of keeping and leaving out.
 const BLOCK_BYTES: usize = 256;
 /// A repetition is seen by one in four of its windows of 32 bytes.
 const WINDOW_BYTES: usize = 32;
 const SAMPLE_BITS: u32 = 2;
 /// With less, every alphabet would come back too soon.
 const LEAST_BYTES: usize = 64 << 10;
-/// How many alphabets are held ready.
+/// Number of prepared alphabets.
 const ALPHABETS: usize = 1024;
 
 /// After what repeats in it was left out, too little remains of a content to compose traffic from.
@@ -87,7 +87,7 @@ impl Fresh {
         let alphabets = (0..ALPHABETS).map(|number| {
             if number > 0 {
                 alphabet.shuffle(&mut rng);
-                // no byte may stand for itself in every alphabet, whatever the shuffles are
+                // No byte may map to itself in every alphabet, for any shuffles.
                 let first = rng.random_range(0..alphabet.len());
                 alphabet.rotate_left(first);
             }
@@ -96,13 +96,13 @@ impl Fresh {
         Self { alphabets: alphabets.collect(), content }
     }
 
-    /// How many bytes there are before alphabets come again.
+    /// Number of bytes before alphabets repeat.
     #[must_use]
     pub fn length_bytes(&self) -> u64 {
         (self.content.len() * self.alphabets.len()) as u64
     }
 
-    /// How many bytes of content are used.
+    /// Number of bytes of content in use.
     #[must_use]
     pub fn content_bytes(&self) -> usize {
         self.content.len()

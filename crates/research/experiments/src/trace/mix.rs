@@ -1,4 +1,4 @@
-//! Which traffic: how much of it repeats, for whom, and in what pieces.
+//! Kinds of traffic: the shares of repetition, their receivers, and the pieces.
 
 use std::fmt;
 
@@ -59,7 +59,7 @@ impl fmt::Display for Mix {
     }
 }
 
-/// In what pieces content repeats.
+/// The pieces in which content repeats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// Objects of 4 to 60 KB.

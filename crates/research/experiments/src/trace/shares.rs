@@ -1,4 +1,4 @@
-//! How much of a trace repeats, as the two methods of [`capture`] find it that only measure.
+//! The repeated share of a trace, as the two measuring methods of [`capture`] find it.
 
 use capture::{Chunk, ChunkParameters, MaxMatch, MaxMatchParameters, Method, Packet, Tally, Toward};
 use wire::inner::Inner;
@@ -44,7 +44,7 @@ impl Meter {
         self.chunk.observe(&packet);
     }
 
-    /// What was found so far.
+    /// The shares found so far.
     #[must_use]
     pub fn shares(&self) -> MeasuredShares {
         MeasuredShares { max_match: shares(&self.max_match.tally()), chunk: shares(&self.chunk.tally()) }

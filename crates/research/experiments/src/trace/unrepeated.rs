@@ -9,7 +9,7 @@ use super::TracePacket;
 use super::flow::{Flow, HEADER_BYTES};
 use super::fresh::Fresh;
 
-/// Packets of one flow with so many bytes of payload, all of them fresh.
+/// Packets of one flow with this many bytes of fresh payload.
 pub fn unrepeated(fresh: Arc<Fresh>, length_bytes: u64, seed: u64) -> impl Iterator<Item = TracePacket> {
     let mut flow = Flow::new(0, &mut ChaCha8Rng::seed_from_u64(seed));
     let segment_bytes = flow.segment_bytes;

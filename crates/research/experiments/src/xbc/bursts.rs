@@ -12,15 +12,15 @@ pub(super) const PACKET_BITS: f64 = 1040.0 * 8.0;
 pub(super) enum Losses {
     /// Each packet with this probability.
     Share(f64),
-    /// One bit error in so many Kb, anywhere.
+    /// One bit error in this many Kb, uniformly.
     Random(u32),
-    /// One in so many Kb in the bad state, none in the good one.
+    /// One bit error in this many Kb in the bad state, none in the good one.
     Bursts {
         /// Mean length of the good state, in packets.
         good: f64,
-        /// Of the bad state.
+        /// Share of the bad state.
         bad: f64,
-        /// One error in so many.
+        /// Kb for one error.
         kilobits: u32,
     },
 }
@@ -35,7 +35,7 @@ impl Losses {
         }
     }
 
-    /// On a link where one of the paper's packets has so many bits.
+    /// The losses on a link where one of the paper's packets has `bits` bits.
     pub(super) fn on_air(self, bits: f64) -> LossConfig {
         let error_rate = |kilobits: u32| 1.0 / (f64::from(kilobits) * 1024.0);
         match self {

@@ -57,7 +57,7 @@ fn analysis(p: f64, degree: usize) -> Stated {
     papers::XBC.value("section-3.c/ratio").formula(quotient)
 }
 
-/// The quotient of the shares recovered, over so many lost packets.
+/// The quotient of the recovered shares, over `losses` lost packets.
 fn simulate(p: f64, degree: usize, losses: u64) -> f64 {
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     let mut order: Vec<usize> = (0..WINDOW).collect();

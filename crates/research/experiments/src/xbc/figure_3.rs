@@ -60,7 +60,7 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Which blocks of so many frames have an error in them or in their frame's header.
+/// The damaged blocks among `frames`: those with an error in them or in their frame's header.
 fn damaged(bad: f64, good: f64, error_rate: f64, frames: u64) -> Vec<bool> {
     let config = LossConfig::GilbertElliott {
         good_error_rate: 0.0,
@@ -79,7 +79,7 @@ fn damaged(bad: f64, good: f64, error_rate: f64, frames: u64) -> Vec<bool> {
     damaged
 }
 
-/// The share of damaged blocks whose partner is not: pairs are as far apart as the distance, in the paper's
+/// The share of damaged blocks with an undamaged partner: pairs have the coding distance, in the paper's
 /// pattern.
 fn recovered(damaged: &[bool], distance: usize) -> f64 {
     let (mut lost, mut recovered) = (0_u64, 0_u64);

@@ -67,7 +67,7 @@ fn others_received(a: f64, b: f64, p: f64, distance: usize) -> f64 {
     to_good + to_bad * (1.0 - p)
 }
 
-/// The quotient of the shares recovered, over so many lost packets of one chain.
+/// The quotient of the recovered shares, over `losses` lost packets of one chain.
 fn simulate(a: f64, b: f64, p: f64, distance: usize, losses: u64) -> f64 {
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     let mut is_bad = false;

@@ -35,7 +35,7 @@ pub(super) fn bursts(plan: &Plan) -> &'static [u32] {
 /// The paper's bursts: of four packets, and of two, whose results it omits.
 pub(super) const BURSTS: [f64; 2] = [4.0, 2.0];
 
-/// Bursts of so many packets.
+/// Bursts of this many packets.
 pub(super) fn burst(bad: f64, kilobits: u32) -> Losses {
     Losses::Bursts { good: 20.0, bad, kilobits }
 }
@@ -44,12 +44,12 @@ fn buffers(plan: &Plan) -> &'static [u32] {
     plan.choose(&[2, 4, 8, 16, 32, 100], &[2, 100], &[2, 8, 32])
 }
 
-/// How many seeds a cell gets.
+/// Number of seeds of a cell.
 pub(super) fn seeds(plan: &Plan) -> u32 {
     plan.seeds(4, 1, 1)
 }
 
-/// How long a download goes on: the paper's take 1000 s.
+/// Duration of a download; the paper's take 1000 s.
 pub(super) fn seconds(plan: &Plan) -> u32 {
     plan.choose(100, 10, 20)
 }

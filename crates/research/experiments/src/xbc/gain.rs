@@ -90,7 +90,7 @@ const BURST: Kind = Kind {
     buffers,
     sack: true,
 };
-/// What is not coded.
+/// The methods without coding.
 pub(super) const SNOOP: [Repair; 2] = [Repair::NonLru, Repair::Lru];
 
 fn buffers(plan: &Plan) -> &'static [u32] {

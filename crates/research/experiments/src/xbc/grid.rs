@@ -1,10 +1,9 @@
 //! The paper's nine pairs on one channel (section V-D): base stations in a grid of 400 m, a station 50 m from
 //! each, and behind each base station a wire of its own to the server.
 //!
-//! The channel is 802.11b's at 2 Mbit/s with nothing sent twice, so that whatever collides is lost too. Base
-//! stations that stand diagonally do not sense each other and stations between do; as in the paper's
-//! simulator a receiver that senses one frame does not turn to a stronger one that begins later, which is
-//! what collides there.
+//! The channel is 802.11b's at 2 Mbit/s without retries, so collided frames are lost. Diagonal base stations
+//! do not sense each other, and stations between them sense both. As in the paper's simulator, a receiver
+//! that senses one frame does not switch to a stronger, later one; that is the source of collisions.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -28,7 +27,7 @@ const PAIRS: u8 = 9;
 const ROW: u8 = 3;
 const APART_METRES: f64 = 400.0;
 const MARGIN_METRES: f64 = 100.0;
-/// From a base station to its station, which is to the east of it.
+/// Distance from a base station to its station in the east.
 const STATION_METRES: f64 = 50.0;
 /// The channel's name, and its interfaces'.
 const CHANNEL: &str = "cell";
@@ -40,7 +39,7 @@ const ROUTE_SECONDS: f64 = 8.0;
 pub(super) struct Grid {
     pub repair: Repair,
     pub buffer_packets: u32,
-    /// Of what base stations send.
+    /// Losses of the base stations' frames.
     pub losses: Losses,
     pub seconds: u32,
 }
@@ -57,7 +56,7 @@ fn wire(pair: u8) -> String {
     format!("wire{pair}")
 }
 
-/// Where the server is at the end of a pair's wire.
+/// Address of the server at the end of a pair's wire.
 fn server(pair: u8) -> IpAddr {
     IpAddr::from([10, 77, pair, 1])
 }

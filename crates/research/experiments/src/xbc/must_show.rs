@@ -9,11 +9,11 @@ use crate::papers::{self, Stated};
 use crate::report::Claim;
 use crate::row::{Row, X, of, value};
 
-/// How far analysis and simulation may be apart.
+/// The largest difference of analysis and simulation.
 const AGREE_WITHIN: f64 = 0.02;
-/// Where coding must gain: buffers of so many packets.
+/// Buffer sizes, in packets, at which coding must gain.
 const SMALL: std::ops::RangeInclusive<f64> = 2.0..=8.0;
-/// Where bursts are: fewer than so many.
+/// Upper bound of the buffer sizes with bursts.
 fn no_longer_small() -> Stated {
     papers::XBC.value("section-5.c.2/buffer").number()
 }
@@ -75,7 +75,7 @@ fn distances(rows: &[Row]) -> Claim {
     )
 }
 
-/// What was measured at one loss with one buffer: by what repairs.
+/// Measurements at one loss rate with one buffer, by repair.
 type Point<'a> = BTreeMap<&'a str, f64>;
 
 /// All points of a figure, with their losses and buffers.
@@ -109,8 +109,7 @@ fn best(point: &Point<'_>) -> Option<(f64, f64)> {
     Some((of(false)?, of(true)?))
 }
 
-/// By how much XBC's best fixed pattern is above the better Snoop, in each cell; losing cells count as they
-/// are.
+/// The gain of XBC's best fixed pattern over the better Snoop, in each cell, with losses.
 fn gains(rows: &[Row], figure: &str, buffers: impl Fn(f64) -> bool) -> Vec<f64> {
     let points = points(rows, figure).into_iter().filter(|point| buffers(point.1));
     points.filter_map(|(.., point)| best(&point)).map(|(snoop, xbc)| xbc / snoop - 1.0).collect()
@@ -244,7 +243,7 @@ fn adaptive_harms_nobody(rows: &[Row]) -> Claim {
     judged("the adaptive choice above plain Snoop at every point, or equal within 1%", snoop)
 }
 
-/// Where Reed-Solomon's rows are the best fixed choice of all.
+/// The claim that Reed-Solomon's rows are somewhere the best fixed choice.
 fn rows_win_somewhere(rows: &[Row]) -> Claim {
     let name = Repair::ReedSolomon.to_string();
     let mut best_gain: Option<(f64, String)> = None;

@@ -23,13 +23,13 @@ const ON_AIR_BITS: f64 = PACKET_BITS + TUNNEL_BYTES * 8.0;
 const QUEUE_PACKETS: f64 = 50.0;
 /// The segment size that makes packets of 1040 bytes, headers and timestamps included.
 const SEGMENT_BYTES: u32 = 1000;
-/// The most that the station lets be on its way, in packets. The paper does not say how many it was: with so
-/// many the congestion window is about 20 on average and more than 16 packets of buffer are no use, both as
-/// in its section V-B.
+/// The largest number of the station's packets in flight. The paper does not give it. With this number the
+/// congestion window is about 20 on average, and more than 16 packets of buffer are useless, both as in its
+/// section V-B.
 pub(super) const WINDOW_PACKETS: u32 = 32;
 /// Bytes of receive buffer for each of those: of a buffer Linux offers what fits beside its own bookkeeping.
 const RECEIVE_BYTES: u32 = 2600;
-/// When the station's route says so, and when the download starts.
+/// Times of the station's route, and of the start of the download.
 const ROUTE_SECONDS: f64 = 3.0;
 pub(super) const START_SECONDS: f64 = 5.0;
 
@@ -90,20 +90,20 @@ pub(super) struct Trial {
     pub sack: bool,
     /// One way over the wire, in milliseconds.
     pub wire_milliseconds: u32,
-    /// How many packets the station lets be on their way; `None`: as many as its system likes.
+    /// The station's largest number of packets in flight; `None` for its system's default.
     pub window_packets: Option<u32>,
-    /// How long, or how much.
+    /// Duration or amount.
     pub extent: Extent,
-    /// Whether it is the station that sends, and what it sends that is lost.
+    /// Whether the station sends, and its packets are lost.
     pub is_upload: bool,
     /// Whether the station sends receipts, by which the hop repairs its own losses.
     pub has_receipts: bool,
 }
 
-/// How long a download goes on.
+/// Duration of a download.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Extent {
-    /// What arrives within so many seconds counts.
+    /// Data that arrives within this many seconds counts.
     Seconds(u32),
     /// This file, to its end.
     File(File),
@@ -114,7 +114,7 @@ impl Trial {
     pub(super) fn new(repair: Repair, buffer_packets: u32, losses: Losses, seconds: u32) -> Self {
         Self {
             repair,
-            // TCP alone has none, whatever it is compared with
+            // TCP alone has no buffer, in every comparison.
             buffer_packets: if repair == Repair::Off { 0 } else { buffer_packets },
             losses,
             control: "reno",
@@ -197,8 +197,8 @@ impl Trial {
     }
 }
 
-/// Kernel parameters of all places: whose congestion control, with or without selective acknowledgment, and
-/// how many packets a station lets be on their way.
+/// Kernel parameters of all places: congestion control, selective acknowledgment, and the station's largest
+/// number of packets in flight.
 pub(super) fn parameters(control: &str, sack: bool, window_packets: Option<u32>) -> BTreeMap<String, String> {
     let mut parameters = BTreeMap::from([
         ("net.ipv4.tcp_congestion_control".to_owned(), control.to_owned()),
@@ -211,7 +211,7 @@ pub(super) fn parameters(control: &str, sack: bool, window_packets: Option<u32>)
     parameters
 }
 
-/// The command for a station's route to its server, by which it says how large segments may be.
+/// The command for a station's route to its server, which sets the size of segments.
 pub(super) fn route(server: IpAddr) -> Vec<String> {
     let (server, segment) = (server.to_string(), SEGMENT_BYTES.to_string());
     let command = ["ip", "route", "replace", &server, "dev", "oh0", "advmss", &segment];

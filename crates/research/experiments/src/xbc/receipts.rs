@@ -1,4 +1,4 @@
-//! Which repair is the better tool: the hop's own, where stations send receipts, or that of TCP's segments.
+//! Comparison of repairs: the hop's own, if stations send receipts, and that of TCP's segments.
 
 use anyhow::Result;
 

@@ -1,4 +1,4 @@
-//! What a station sends: the gateway tells it what the hop lost.
+//! Data of a station: the gateway reports the hop's losses to it.
 
 use anyhow::Result;
 
@@ -35,7 +35,7 @@ fn cells(plan: &Plan) -> Vec<(&'static str, f64)> {
     controls.iter().flat_map(|&control| losses.iter().map(move |&percent| (control, percent))).collect()
 }
 
-/// How long an upload goes on.
+/// Duration of an upload.
 fn seconds(plan: &Plan) -> u32 {
     plan.choose(120, 30, 120)
 }

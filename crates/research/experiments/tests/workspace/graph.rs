@@ -1,4 +1,4 @@
-//! The crates of the workspace and what they depend on, as cargo knows it.
+//! The crates of the workspace and their dependencies, from cargo.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -51,7 +51,7 @@ impl Graph {
         self.crates.iter().filter(move |(_, it)| it.folder == folder).map(|(name, _)| name.as_str())
     }
 
-    /// Crates that stand in none of [`FOLDERS`].
+    /// Crates outside [`FOLDERS`].
     pub fn elsewhere(&self) -> Vec<&str> {
         let elsewhere = self.crates.iter().filter(|(_, it)| rank(&it.folder).is_none());
         elsewhere.map(|(name, _)| name.as_str()).collect()

@@ -1,4 +1,4 @@
-//! What holds of the workspace as a whole, whatever is in its crates.
+//! Properties of the workspace as a whole.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 

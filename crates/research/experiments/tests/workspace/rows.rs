@@ -1,4 +1,4 @@
-//! Documents say what the kept rows say, and figures beside a paper's name come from rows.
+//! Documents agree with the kept rows, and figures beside a paper's name come from rows.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -144,8 +144,8 @@ fn kept_rows_name_a_commit_and_figures_that_there_are() {
     }
 }
 
-/// A kept value of a paper is the register's, as it is, as a share, as what is left, grown, in thousands, as
-/// its whole range's ends or the quotient of two.
+/// A kept value of a paper is the register's: unchanged, as a share, as a remainder, grown, in thousands, as
+/// an end of its range, or as the quotient of two.
 #[test]
 fn the_papers_values_in_kept_rows_are_those_of_the_register() {
     let kept = KeptRows::read(&workspace().join("docs/rows")).unwrap();

@@ -1,4 +1,4 @@
-//! What a scenario can have wrong in itself.
+//! Mistakes in a scenario.
 
 use super::{LONGEST_SECONDS, MOST_DATAGRAMS};
 

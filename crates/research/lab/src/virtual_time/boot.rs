@@ -1,4 +1,4 @@
-//! One boot: a command line run inside the kernel, from power on to power off.
+//! One boot: a command line that runs inside the kernel, from power on to power off.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -13,29 +13,28 @@ use super::{Kernel, SeedLibrary};
 use crate::error::{Doing, LabError, end_of_log};
 use crate::program::Program;
 
-/// Where the guest's clock starts, in nanoseconds since 1970: in 2027.
+/// Initial clock of the guest, in nanoseconds since 1970: in 2027.
 const CLOCK_START: &str = "1800000000000000000";
-/// How often to look whether there is progress.
+/// Interval of checks for progress.
 const INTERVAL: Duration = Duration::from_millis(20);
-/// For how long a guest may show no progress unless told otherwise: longer than any run takes on a busy
-/// machine.
+/// Default time without progress: longer than any run takes on a busy machine.
 pub(crate) const SILENCE: Duration = Duration::from_secs(600);
-/// Variables of this process that the command in the guest sees too.
+/// Environment variables passed on to the guest's command.
 const PASSED_ON: [&str; 2] = ["RUST_LOG", "RUST_BACKTRACE"];
 
-/// What to boot.
+/// Parameters of a boot.
 #[derive(Debug, Clone)]
 pub struct Boot {
     /// The program and its arguments, by absolute paths of this machine outside `/run`, `/dev`, `/proc` and
     /// `/sys`.
     pub command: Vec<String>,
-    /// Determines everything random in the guest.
+    /// Seed of all randomness in the guest.
     pub seed: u64,
     /// The processor to stay on; any when absent.
     pub processor: Option<usize>,
-    /// The guest's memory. What it does not use costs nothing.
+    /// The guest's memory. Unused memory costs nothing.
     pub memory_mebibytes: u32,
-    /// For how long (by the wall's clock) there may be no progress before the guest is killed.
+    /// Wall-clock time without progress after which the guest is killed.
     pub silence: Duration,
 }
 
@@ -45,13 +44,13 @@ impl Boot {
         Self { command, seed, processor: None, memory_mebibytes: 768, silence: Duration::from_secs(300) }
     }
 
-    /// Boots, runs the command to its end, and powers off. `progress` is asked every 20 ms whether something
-    /// has happened since it was last asked; a guest without progress for too long is killed.
+    /// Boots, runs the command to its end, and powers off. Every 20 ms `progress` returns whether there was
+    /// progress since its last call; a guest without progress for too long is killed.
     ///
     /// # Errors
     ///
-    /// [`LabError::Guest`] when the command failed, the kernel panicked or was killed, or nothing happened
-    /// for too long: with the end of the console, where the command's own output goes.
+    /// [`LabError::Guest`] if the command failed, the kernel panicked or was killed, or there was no
+    /// progress. It has the end of the console with the command's output.
     pub fn run(
         &self,
         kernel: &Kernel,
@@ -66,7 +65,7 @@ impl Boot {
         let output = File::create(&console).doing(|| format!("make {}", console.display()))?;
         let errors = output.try_clone().doing(|| format!("share {}", console.display()))?;
         let command = self.kernel_command(kernel, folder.path(), [output, errors]);
-        // A thread of its own, because a program inherits the processors of the thread that starts it.
+        // A separate thread, because a program inherits the processors of the thread that starts it.
         let ended = std::thread::scope(|scope| {
             let watch = || -> Result<bool, LabError> {
                 self.move_thread()?;
@@ -118,7 +117,7 @@ impl Boot {
         fs::set_permissions(&init, executable).doing(|| format!("make {} executable", init.display()))
     }
 
-    /// Powers off by way of SysRq: `poweroff` belongs to an init system that need not be installed.
+    /// Powers off by SysRq, because `poweroff` needs an init system.
     fn init_script(&self, folder: &Path) -> String {
         let folder = quoted(&folder.to_string_lossy());
         let command: Vec<String> = self.command.iter().map(|word| quoted(word)).collect();
@@ -143,21 +142,21 @@ impl Boot {
     }
 
     fn kernel_command(&self, kernel: &Kernel, folder: &Path, [output, errors]: [File; 2]) -> Command {
-        // Whoever dies, even killed, takes the kernel along.
+        // The kernel ends with this process, even after a kill.
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "KILL", "--"]).arg(kernel.path());
         command.arg(format!("mem={}M", self.memory_mebibytes));
-        // Faster where the kernel knows it; an older one takes it for a variable of its first program.
+        // Faster on newer kernels; an older one passes it on as a variable of its first program.
         command.arg("seccomp=on");
         command.args(["time-travel=inf-cpu", &format!("time-travel-start={CLOCK_START}"), "norandmaps"]);
         command.args(["rootfstype=hostfs", "rootflags=/", "rw", "con=null", "con0=fd:0,fd:1", "quiet"]);
-        // The kernel stirs its command line into its random pool: it must not name a folder that is new each
-        // time. The guest's root is the machine's, where this leads to the folder that the kernel runs in.
+        // The kernel mixes its command line into its random pool, so it must not contain a folder that
+        // changes. The guest's root is the machine's, where this leads to the kernel's folder.
         command.arg("init=/proc/self/cwd/init").current_dir(folder);
-        // HOME is where the kernel keeps its own socket; without one it does not start.
+        // HOME is the folder of the kernel's own socket; it does not start without one.
         command.env_clear().env("HOME", folder).env("PATH", "/usr/bin:/bin");
         command.env("TMPDIR", if self.fits_shared_memory() { Path::new("/dev/shm") } else { folder });
-        // By a path without the spaces and colons that may be in the real one.
+        // The real path may contain spaces and colons.
         command.env("LD_PRELOAD", "./seed.so").env("OVERHEARD_LAB_SEED", self.seed.to_string());
         command.stdin(Stdio::null()).stdout(output).stderr(errors);
         command
@@ -165,15 +164,14 @@ impl Boot {
 }
 
 impl Boot {
-    /// Whether the guest's memory, which is a file, can be a file in memory: on a disk, what the guest writes
-    /// would be written there too.
+    /// Whether the guest's memory file fits into memory; on a disk, the guest's writes would reach the disk.
     fn fits_shared_memory(&self) -> bool {
         let space = rustix::fs::statvfs("/dev/shm");
         space.is_ok_and(|space| space.f_bavail * space.f_frsize >= u64::from(self.memory_mebibytes) << 20)
     }
 }
 
-/// A word for the shell, whatever is in it.
+/// A word quoted for the shell.
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }

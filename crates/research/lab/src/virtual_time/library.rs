@@ -1,4 +1,4 @@
-//! The library that makes a kernel's randomness follow from a seed, compiled when it is needed.
+//! The library that derives a kernel's randomness from a seed, compiled on demand.
 
 use std::fs;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ impl SeedLibrary {
     ///
     /// # Errors
     ///
-    /// [`LabError::ProgramAbsent`] without a C compiler, [`LabError::Command`] when it does not compile.
+    /// [`LabError::ProgramAbsent`] without a C compiler, [`LabError::Command`] if it does not compile.
     pub fn compile() -> Result<Self, LabError> {
         scratch::sweep();
         let folder = Scratch::new()?;

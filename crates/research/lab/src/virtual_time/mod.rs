@@ -1,14 +1,14 @@
-//! The kernel whose time is virtual: User-Mode Linux with time travel, found, booted and watched.
+//! The virtual-time kernel: User-Mode Linux with time travel.
 //!
-//! It is an ordinary program that is a Linux kernel, and needs no rights. Its root is this machine's files,
-//! so that whatever is installed here runs there, each under its own path; `/run`, `/dev`, `/proc` and `/sys`
-//! are its own, and `/run/tmp`, in memory, is the place for what is written and read often. A processor that
-//! computes takes no time there, and a kernel with nothing to run jumps to its next timer.
+//! It is an ordinary program that is a Linux kernel, and needs no rights. Its root is this machine's file
+//! system, so installed programs run there under their own paths. `/run`, `/dev`, `/proc` and `/sys` are its
+//! own, and `/run/tmp`, in memory, is for frequently used files. Computation takes no virtual time, and an
+//! idle kernel jumps to its next timer.
 //!
-//! One seed gives one run, bit for bit: the clock starts at a fixed time, addresses are not randomised, the
-//! command line, which a kernel stirs into its random pool, is always the same, and the library of `seed.c`,
-//! preloaded, answers whatever the kernel asks the machine's random generator. A kernel stays on one
-//! processor of the machine, which is also several times faster than moving about.
+//! One seed gives one run, bit for bit. The clock starts at a fixed time, and addresses are not randomised.
+//! The command line, which the kernel mixes into its random pool, is constant. The preloaded library of
+//! `seed.c` replaces the machine's random generator. A kernel stays on one processor, which is also several
+//! times faster.
 
 mod boot;
 mod library;
@@ -23,7 +23,7 @@ pub(crate) use scratch::Scratch;
 
 use crate::error::LabError;
 
-/// The variable that names a kernel, before any other place is looked at.
+/// Environment variable that names a kernel, with the highest precedence.
 pub const VARIABLE: &str = "OVERHEARD_LAB_KERNEL";
 
 /// A virtual-time kernel, by its file.
@@ -33,12 +33,12 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// Finds a kernel: the one that [`VARIABLE`] names, or else the one that `make lab-kernel` built, or else
-    /// the ready-made one beside the project.
+    /// Finds a kernel: the one in [`VARIABLE`], or the one built by `make lab-kernel`, or the ready-made one
+    /// beside the project.
     ///
     /// # Errors
     ///
-    /// [`LabError::KernelAbsent`] when there is none; its message says how to get one.
+    /// [`LabError::KernelAbsent`] if there is none; its message has the remedy.
     pub fn find() -> Result<Self, LabError> {
         if let Some(path) = std::env::var_os(VARIABLE) {
             return Self::at(Path::new(&path));
@@ -53,7 +53,7 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// [`LabError::KernelAbsent`] when there is no such file.
+    /// [`LabError::KernelAbsent`] if there is no such file.
     pub fn at(path: &Path) -> Result<Self, LabError> {
         match path.canonicalize() {
             Ok(path) if path.is_file() => Ok(Self { path }),

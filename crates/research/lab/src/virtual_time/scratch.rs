@@ -1,7 +1,6 @@
-//! Folders that this machine and a kernel booted on it share, and the sweeping up of those that a killed
-//! process left.
+//! Folders shared between this machine and a guest kernel, and the cleanup after killed processes.
 //!
-//! As with [`crate::Run`], whoever is alive holds a lock, which no death can forget to let go of.
+//! As with [`crate::Run`], a live owner holds a lock, which the kernel releases at any end.
 
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt as _;
@@ -29,7 +28,7 @@ impl Scratch {
         let base = base();
         let doing = || format!("make a folder in {}", base.display());
         let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(&base).doing(doing)?;
-        // Locked before it bears its name: whoever finds it by that name finds it locked.
+        // Locked before it gets its name, so that it is never found unlocked.
         let fresh = folder.path().join("fresh");
         let lock = File::create(&fresh).doing(doing)?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive).doing(doing)?;
@@ -42,7 +41,7 @@ impl Scratch {
     }
 }
 
-/// Removes this user's folders whose process is no more. Failing is not an error: the next sweep will try
+/// Removes this user's folders without a live process. Failures are ignored, because the next cleanup tries
 /// again.
 pub(crate) fn sweep() {
     let user = rustix::process::geteuid().as_raw();
@@ -59,7 +58,7 @@ pub(crate) fn sweep() {
     }
 }
 
-/// Where both see the same: not below what the kernel mounts for itself.
+/// A base folder that both see, outside the guest's own mounts.
 fn base() -> PathBuf {
     let usual = std::env::temp_dir();
     let hidden = ["/run", "/dev", "/proc", "/sys"].iter().any(|own| usual.starts_with(own));
@@ -74,7 +73,7 @@ mod tests {
     fn the_folder_of_the_dead_is_removed_and_that_of_the_living_is_not() {
         let alive = Scratch::new().unwrap();
         let dead = Scratch::new().unwrap();
-        // As after a kill: the folder stays, the lock goes.
+        // As after a kill: the folder stays, the lock is released.
         let Scratch { folder, _lock } = dead;
         let left = folder.keep();
         drop(_lock);

@@ -107,7 +107,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What is being measured and how far it has come, for people who wait.
+/// The current measurement and its progress, for the user.
 struct Progress(ProgressBar);
 
 impl Progress {
@@ -139,7 +139,7 @@ fn processor_time() -> Duration {
     Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-/// How much of it `work` takes.
+/// The time of `work`.
 fn timed(work: impl FnOnce()) -> Duration {
     let before = processor_time();
     work();

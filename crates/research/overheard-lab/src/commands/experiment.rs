@@ -111,7 +111,7 @@ struct Options {
     resume: Option<PathBuf>,
 }
 
-/// What is wanted of an experiment, whatever runs it.
+/// The required parts of an experiment, for any driver.
 #[derive(clap::Args)]
 struct Wanted {
     /// Only this figure or table (may be given several times): table-1, 6, grid and so on

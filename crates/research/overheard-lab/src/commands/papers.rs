@@ -60,7 +60,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A paper for people: a line with id and value, and below it the place and what it is of.
+/// Prints a paper as text: a line with id and value, and below it the place and the quantity.
 fn write(paper: &Paper, out: &mut impl Write) -> std::io::Result<()> {
     writeln!(out, "{}: {}, by {}", paper.name(), paper.title(), paper.authors())?;
     let width = paper.values().iter().map(|value| value.id().chars().count()).max().unwrap_or(0);

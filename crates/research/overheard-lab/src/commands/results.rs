@@ -88,7 +88,7 @@ fn rows_now(run: &KeptRun) -> anyhow::Result<Vec<Row>> {
     serde_json::from_slice(&output.stdout).with_context(|| format!("rows of {}", run.command))
 }
 
-/// The words of a command, in which single quotes keep some together.
+/// The words of a command; single quotes group words.
 fn words(command: &str) -> Vec<String> {
     let parts = command.split('\'').enumerate();
     let words = parts.flat_map(|(index, part)| match index % 2 {

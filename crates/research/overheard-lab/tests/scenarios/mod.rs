@@ -98,7 +98,7 @@ fn programs() -> Programs {
     Programs { overheard: LABORATORY.into(), laboratory: LABORATORY.into() }
 }
 
-/// The driver on this kernel; without the rights for it, one line that says so.
+/// The driver on this kernel; without the rights for it, prints one line.
 pub fn here() -> Option<Driver> {
     match Run::begin() {
         Ok(_) => Some(Driver::Lab { programs: programs() }),
@@ -110,7 +110,7 @@ pub fn here() -> Option<Driver> {
     }
 }
 
-/// The driver in virtual time; without its kernel, one line that says how to get one.
+/// The driver in virtual time; without its kernel, prints one line with the remedy.
 pub fn virtually() -> Option<Virtual> {
     let programs = programs();
     let guest = vec![LABORATORY.to_owned(), "guest".to_owned()];

@@ -1,10 +1,10 @@
-//! Chunk-Match with SHA-1: chunks in the order of their arrival, referred to by 20 bytes.
+//! Chunk-Match with SHA-1: chunks in order of arrival, with references of 20 bytes.
 //!
 //! ```text
 //! | pieces (varint) | once a piece: 2 x chunk's length + 1 if a hash is meant (varint) | hashes | literals ... |
 //! ```
 //!
-//! A piece that is a hash alone has the length 0. Where hashes are shipped, every chunk has one.
+//! A piece that consists of a hash alone has length 0. With shipped hashes, every chunk has one.
 
 use super::Counted;
 use foldhash::fast::FixedState;
@@ -17,10 +17,10 @@ use wire::varint;
 
 type Hash = [u8; 20];
 
-/// What is a chunk.
+/// Units of comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
-    /// What boundaries make of the packet.
+    /// Chunks of the packet.
     Chunks(Boundaries),
     /// The whole packet.
     Packets,
@@ -37,12 +37,12 @@ impl Cut {
     }
 }
 
-/// Who reckons the hashes of chunks that are sent.
+/// The side that computes the hashes of sent chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hashes {
-    /// Whoever receives them.
+    /// The receiver.
     Reckoned,
-    /// They are sent with the chunks.
+    /// The sender, which sends them with the chunks.
     Shipped,
 }
 
@@ -50,7 +50,7 @@ fn hash(chunk: &[u8]) -> Hash {
     Sha1::digest(chunk).into()
 }
 
-/// Chunks by hash; the oldest make room.
+/// Chunks by hash; the oldest ones are dropped.
 #[derive(Debug)]
 struct Chunks {
     bound_bytes: usize,
@@ -102,7 +102,7 @@ impl HashedChunks {
         }
     }
 
-    /// Appends what is sent in place of the packet.
+    /// Appends the packet's encoding.
     pub fn encode(&mut self, packet: &[u8], out: &mut Vec<u8>) -> Counted {
         let start = out.len();
         self.cut.chunks(packet, &mut self.ranges);
@@ -152,7 +152,7 @@ impl HashedChunksReceiver {
         HashedChunksReceiver { chunks: Chunks::new(bound_bytes), new_chunks: Vec::new() }
     }
 
-    /// Appends the packet. `None`: a chunk is missing, or this is no such packet.
+    /// Appends the packet; `None` if a chunk is missing or the input is malformed.
     pub fn decode(&mut self, encoded: &[u8], out: &mut Vec<u8>) -> Option<()> {
         let mut pieces = encoded;
         let count = varint::parse(&mut pieces).ok()?;
@@ -186,7 +186,7 @@ impl HashedChunksReceiver {
                 return None;
             }
         }
-        // only now, as the encoder does: new chunks drive out old ones
+        // Insertion comes last, as in the encoder, because new chunks displace old ones.
         for (hash, range) in self.new_chunks.drain(..) {
             self.chunks.insert(hash, &out[range]);
         }

@@ -1,4 +1,4 @@
-//! Perfect RE (section 5.3.1): no collisions, nothing forgotten, everybody hears everything.
+//! Perfect RE (section 5.3.1): no collisions, unlimited memory, all stations hear everything.
 
 use super::Counted;
 use foldhash::fast::FixedState;
@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use wire::shim::slots::{Run, Slots};
 
-/// A chunk, and what stood beside it last.
+/// A chunk, with its latest neighbours.
 #[derive(Debug)]
 struct Kept {
     bytes: Range<usize>,
@@ -26,7 +26,7 @@ struct Chunks {
 }
 
 impl Chunks {
-    /// Which chunk this is, kept from now on.
+    /// The number of this chunk, which is kept from now on.
     fn keep(&mut self, address: u64, chunk: &[u8]) -> u32 {
         *self.by_address.entry(address).or_insert_with(|| {
             let start = self.bytes.len();
@@ -55,7 +55,7 @@ impl Surroundings for Chunks {
     }
 }
 
-/// Counts what would be sent.
+/// Counts bytes without sending.
 #[derive(Debug)]
 pub struct Ideal {
     boundaries: Boundaries,
@@ -69,8 +69,8 @@ pub struct Ideal {
 }
 
 impl Ideal {
-    /// With references as long as slots of so many bits would be; to whole chunks only, as the paper has
-    /// them, or with what stands beside them.
+    /// References have the length of slots with `slot_bits` bits. They cover whole chunks as in the paper, or
+    /// also their neighbours.
     #[must_use]
     pub fn new(boundaries: Boundaries, slot_bits: u8, network_key: &[u8; 32], with_parts: bool) -> Self {
         Ideal {
@@ -85,7 +85,7 @@ impl Ideal {
         }
     }
 
-    /// A packet that is sent to somebody, with a MAC or without.
+    /// Encodes a packet to a station, with or without a MAC.
     pub fn encode(&mut self, packet: &[u8], with_mac: bool) -> Counted {
         self.found.clear();
         self.references.clear();
@@ -117,7 +117,7 @@ impl Ideal {
         }
     }
 
-    /// Keeps what is sent of the packet, and what stood beside what.
+    /// Keeps the packet's chunks and their neighbours.
     fn keep(&mut self, packet: &[u8]) {
         let Ideal { boundaries, addresses, chunks, references, .. } = self;
         let smallest_bytes = boundaries.min_chunk.bytes();

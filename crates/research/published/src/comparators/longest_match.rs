@@ -1,8 +1,8 @@
-//! The ceiling of Max-Match (section 3.1): at each place of a packet the longest stretch that stands in what
-//! was heard before, however long ago.
+//! The upper bound of Max-Match (section 3.1): at each position of a packet, the longest stretch that
+//! occurred before, at any time.
 //!
-//! Every stretch of at least 32 bytes is found, since each holds one of the 16-byte blocks by which the
-//! history is indexed. Of equal blocks the 64 latest are compared. A stretch may span packets.
+//! Every stretch of at least 32 bytes is found, because each contains one of the 16-byte blocks that index
+//! the history. The 64 latest equal blocks are compared. A stretch may span packets.
 
 use super::Counted;
 use foldhash::fast::FixedState;
@@ -17,7 +17,7 @@ const MOST_CANDIDATES: usize = 64;
 
 type Block = [u8; BLOCK_BYTES];
 
-/// All that one receiver has heard, and what it makes removable.
+/// The history of one receiver, and the removable bytes that follow from it.
 #[derive(Debug)]
 pub struct LongestMatch {
     reference_bits: u64,
@@ -26,12 +26,12 @@ pub struct LongestMatch {
     latest: HashMap<Block, u32, FixedState>,
     /// For each block, the one before it with the same bytes.
     before: Vec<Option<u32>>,
-    /// For each place of the packet, the latest block with the bytes that begin there.
+    /// For each position of the packet, the latest block with the bytes that begin there.
     heads: Vec<Option<u32>>,
 }
 
 impl LongestMatch {
-    /// An empty history; each removed stretch costs so many bits.
+    /// An empty history; each removed stretch costs `reference_bits` bits.
     #[must_use]
     pub fn new(reference_bits: u64) -> Self {
         LongestMatch {
@@ -63,7 +63,7 @@ impl LongestMatch {
         Counted { packet_bytes, found_bytes: found_bytes as u64, sent_bytes }
     }
 
-    /// The receiver hears a packet.
+    /// Adds a packet to the receiver's history.
     pub fn keep(&mut self, packet: &[u8]) {
         self.history.extend_from_slice(packet);
         let (blocks, _) = self.history.as_chunks::<BLOCK_BYTES>();
@@ -73,7 +73,7 @@ impl LongestMatch {
         }
     }
 
-    /// The length of the longest stretch of the history that stands at this place.
+    /// Length of the longest stretch of the history at this position.
     fn longest(&self, packet: &[u8], at: usize) -> usize {
         let ahead = at..(at + BLOCK_BYTES).min(self.heads.len());
         let mut longest = 0;

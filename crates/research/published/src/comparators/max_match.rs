@@ -6,7 +6,7 @@ use re::{Encoded, Encoder, Form, Parameters, Sharing};
 use std::net::{IpAddr, Ipv4Addr};
 use wire::inner::{Flow, Inner, UDP};
 
-/// Counts what would be sent.
+/// Counts bytes without sending.
 #[derive(Debug)]
 pub struct MaxMatch {
     encoder: Encoder,
@@ -15,8 +15,7 @@ pub struct MaxMatch {
 }
 
 impl MaxMatch {
-    /// With windows of 32 bytes, as the paper has them, of which one in sixteen is kept, over a store of so
-    /// many bytes.
+    /// Windows of 32 bytes as in the paper, of which one in sixteen is kept, over a store of `store_bytes`.
     #[must_use]
     pub fn new(store_bytes: usize) -> Self {
         let parameters = Parameters {
@@ -32,7 +31,7 @@ impl MaxMatch {
 
     /// A packet that is sent to somebody.
     pub fn encode(&mut self, packet: &[u8]) -> Counted {
-        // payload alone: of the headers the encoder wants to know only where they end
+        // Payload only: the encoder uses the headers just for their end.
         let nowhere = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
         let flow = Flow {
             source: nowhere,

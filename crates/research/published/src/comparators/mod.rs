@@ -1,5 +1,5 @@
-//! What REfactor is measured against (sections 3.1 and 5.1). Each removes what it can for one receiver that
-//! has everything.
+//! Methods that REfactor is compared with (sections 3.1 and 5.1). Each removes as much as possible for one
+//! receiver that has everything.
 //!
 //! | | finds | refers by |
 //! |---|---|---|
@@ -19,14 +19,14 @@ pub use ideal::Ideal;
 pub use longest_match::LongestMatch;
 pub use max_match::MaxMatch;
 
-/// What became of packets.
+/// Counts of packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counted {
     /// Their bytes.
     pub packet_bytes: u64,
-    /// Of them, those that repeat what is kept.
+    /// Bytes that repeat kept content.
     pub found_bytes: u64,
-    /// What is sent instead.
+    /// Bytes of the encoding.
     pub sent_bytes: u64,
 }
 
@@ -37,7 +37,7 @@ impl Counted {
         self.found_bytes as f64 / self.packet_bytes.max(1) as f64
     }
 
-    /// "Effective RE": the share that need not be sent.
+    /// "Effective RE": the share of bytes that the encoding saves.
     #[must_use]
     pub fn effective(&self) -> f64 {
         1.0 - self.sent_bytes as f64 / self.packet_bytes.max(1) as f64

@@ -17,11 +17,11 @@
 //! acknowledgment:  | neighbour (16) | last sequence (16) | the 32 before it (32) |
 //! ```
 //!
-//! A component is a native as it was, or with ranges removed that its receiver has. Whoever holds the native,
-//! but not the form that the relay made of it, can only make the same form if it knows what was removed: so
-//! shims travel in the clear, with the removed lengths, and only what is left is combined. The *proof* is a
-//! MAC over what a component put into the XOR. Numbers of natives begin anywhere and wrap. Bitmaps have 32
-//! bits where COPE's have 8: bit 0 is the number before the last.
+//! A component is a whole native, or one without ranges that its receiver has. Another holder of the native
+//! can derive the relay's form only if it knows the removed ranges. Shims are therefore sent in the clear,
+//! with the removed lengths, and only the rest is combined. The *proof* is a MAC over a component's part of
+//! the XOR. Numbers of natives begin anywhere and wrap. Bitmaps have 32 bits where COPE's have 8: bit 0 is
+//! the number before the last.
 
 use mesh::cope::PacketId;
 use wire::removed::{Removed, emit_sum};
@@ -35,14 +35,14 @@ pub const MAX_REPORTS: usize = 16;
 /// Bytes of a proof.
 pub const PROOF_BYTES: usize = 8;
 
-/// What stands beside the XOR of a native from which something was removed.
+/// Data beside the XOR for a native with removed ranges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Beside<'a> {
-    /// Under which number the encoder sent it.
+    /// The encoder's number.
     pub number: u32,
-    /// How many bytes at the native's beginning are carried as they are and have no part in the encoding.
+    /// Bytes at the native's beginning that are carried unchanged, outside the encoding.
     pub head_bytes: usize,
-    /// What was removed behind them.
+    /// The ranges removed behind them.
     pub removed: Removed<'a>,
 }
 
@@ -57,7 +57,7 @@ impl<'a> Beside<'a> {
         Ok(Beside { number, head_bytes, removed })
     }
 
-    /// Appends what stands beside the XOR.
+    /// Appends the data beside the XOR.
     pub fn emit(
         number: u32,
         head_bytes: usize,
@@ -70,8 +70,8 @@ impl<'a> Beside<'a> {
         Removed::emit(shim, removed, out);
     }
 
-    /// Gives the native's stretches that were not removed, in its order: what it put into the XOR. None if
-    /// the native is too short to be the one that is meant.
+    /// Passes the native's remaining stretches in order: its part of the XOR. `None` if the native is too
+    /// short to match.
     pub fn literals<'n>(&self, native: &'n [u8], mut each: impl FnMut(&'n [u8])) -> Option<()> {
         let (head, rest) = native.split_at_checked(self.head_bytes)?;
         each(head);
@@ -82,17 +82,18 @@ impl<'a> Beside<'a> {
 /// One native of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Component<'a> {
-    /// Which.
+    /// Its native.
     pub id: PacketId,
-    /// For whom.
+    /// Its next hop.
     pub next_hop: u16,
-    /// Counted by the sender for each next hop.
+    /// The sender's count for each next hop.
     pub sequence: u16,
-    /// What it has in the XOR: all of it, or what was not removed.
+    /// Bytes of its part in the XOR.
     pub bytes: usize,
-    /// What was removed; none if nothing was.
+    /// The removed ranges, if any.
     pub beside: Option<Beside<'a>>,
-    /// Over what it has in the XOR, under the key of the sender and the next hop; none where it is alone.
+    /// MAC over its part in the XOR, under the key of the sender and the next hop; `None` for a single
+    /// component.
     pub proof: Option<[u8; PROOF_BYTES]>,
 }
 
@@ -114,44 +115,44 @@ impl<'a> Component<'a> {
     }
 }
 
-/// What a node says that it has: of one neighbour's or one source's numbers.
+/// A report: numbers of one neighbour or one source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window<N> {
-    /// Whose numbers.
+    /// The neighbour or source.
     pub of: u16,
-    /// The last.
+    /// The last number.
     pub last: N,
-    /// Those before it: bit 0 is the last but one.
+    /// Earlier numbers: bit 0 is the last but one.
     pub before: u32,
 }
 
-/// A component as it is written; `beside` is what [`Beside::emit`] gave, or empty.
+/// A component to write; `beside` is the output of [`Beside::emit`], or empty.
 #[derive(Debug, Clone, Copy)]
 pub struct Part<'a> {
-    /// Which.
+    /// Its native.
     pub id: PacketId,
-    /// For whom.
+    /// Its next hop.
     pub next_hop: u16,
-    /// Counted by the sender for each next hop.
+    /// The sender's count for each next hop.
     pub sequence: u16,
-    /// What it has in the XOR.
+    /// Its part in the XOR.
     pub literals: &'a [u8],
-    /// What stands beside.
+    /// The data beside the XOR.
     pub beside: &'a [u8],
-    /// Left out where it is alone.
+    /// Omitted for a single component.
     pub proof: [u8; PROOF_BYTES],
 }
 
 /// One frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// Who sent it.
+    /// The sender.
     pub sender: u16,
-    /// Drawn when the sender started: other numbers than those before.
+    /// A random number of the sender's start.
     pub boot: u16,
-    /// How many components it has; none where it only reports.
+    /// Number of components; 0 in a pure report.
     pub component_count: usize,
-    /// XOR of what the components say, as long as the longest.
+    /// XOR of the components' parts, as long as the longest one.
     pub xor: &'a [u8],
     components: &'a [u8],
     reports: &'a [u8],
@@ -177,7 +178,7 @@ impl<'a> Frame<'a> {
         for at in 0..component_count {
             let component = Component::take(&mut input, component_count == 1)?;
             longest = longest.max(component.bytes);
-            // nobody can take two unknowns out of one sum
+            // A receiver cannot solve one sum for two unknowns.
             if next_hops[..at].contains(&component.next_hop) {
                 return Err(Malformed("cope: next hops"));
             }
@@ -201,7 +202,7 @@ impl<'a> Frame<'a> {
         })
     }
 
-    /// Which natives the sender has, by their sources.
+    /// Natives that the sender has, by source.
     pub fn reports(&self) -> impl Iterator<Item = Window<u32>> + use<'a> {
         self.reports.as_chunks::<REPORT_BYTES>().0.iter().map(|&[a, b, c, d, e, f, g, h, i, j]| Window {
             of: u16::from_be_bytes([a, b]),
@@ -210,7 +211,7 @@ impl<'a> Frame<'a> {
         })
     }
 
-    /// Which sequences of its neighbours the sender has received.
+    /// Sequences that the sender has received, by neighbour.
     pub fn acknowledgments(&self) -> impl Iterator<Item = Window<u16>> + use<'a> {
         self.acknowledgments.as_chunks::<ACKNOWLEDGMENT_BYTES>().0.iter().map(|&[a, b, c, d, e, f, g, h]| {
             Window {

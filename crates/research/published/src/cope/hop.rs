@@ -1,5 +1,5 @@
-//! Hop-by-hop acknowledgment and retransmission (COPE, sections 4.2 and 6.4): the radio acknowledges a coded
-//! frame for one of its next hops at most.
+//! Hop-by-hop acknowledgment and retransmission (COPE, sections 4.2 and 6.4), because the radio acknowledges
+//! a coded frame for at most one of its next hops.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,12 +10,12 @@ use mesh::cope::window::Window;
 
 /// Bits of a sequence.
 pub const SEQUENCE_BITS: u32 = 16;
-/// The most neighbours of which sequences are known.
+/// The most neighbours with known sequences.
 const MOST_NEIGHBOURS: usize = 64;
-/// The most that may be unacknowledged; what is sent beyond that is not sent again.
+/// The most unacknowledged natives; further ones are not retransmitted.
 const MOST_IN_FLIGHT: usize = 1024;
 
-/// What was sent and what was received, by neighbour.
+/// Sent and received sequences, by neighbour.
 #[derive(Debug, Default)]
 pub struct Hops {
     next: BTreeMap<u16, u16>,
@@ -27,11 +27,11 @@ pub struct Hops {
 struct Received {
     boot: u16,
     window: Window,
-    /// Since when something is not acknowledged.
+    /// Since when an acknowledgment is due.
     unsaid_since: Option<Duration>,
 }
 
-/// Makes room for a neighbour: the one with the lowest name gives way.
+/// Makes room for a neighbour: the lowest name is dropped.
 fn bound<T>(map: &mut BTreeMap<u16, T>, neighbour: u16) {
     if map.len() >= MOST_NEIGHBOURS && !map.contains_key(&neighbour) {
         map.pop_first();
@@ -39,8 +39,8 @@ fn bound<T>(map: &mut BTreeMap<u16, T>, neighbour: u16) {
 }
 
 impl Hops {
-    /// The next sequence for a next hop. What is sent again takes a new one: its old one may have left
-    /// everybody's window.
+    /// The next sequence for a next hop. A retransmission takes a new one, because the old one may be outside
+    /// the window.
     pub fn take_sequence(&mut self, next_hop: u16) -> u16 {
         bound(&mut self.next, next_hop);
         let next = self.next.entry(next_hop).or_default();
@@ -48,14 +48,14 @@ impl Hops {
         *next
     }
 
-    /// It was sent, and is to be sent again at some time.
+    /// Notes a transmission, and the time of its retransmission.
     pub fn record_sent(&mut self, waiting: Waiting, again_at: Duration) {
         if let Some(sequence) = waiting.sequence.filter(|_| self.in_flight.len() < MOST_IN_FLIGHT) {
             self.in_flight.insert((waiting.next_hop, sequence), (again_at, waiting));
         }
     }
 
-    /// A neighbour has received these; gives back what it was.
+    /// Notes a neighbour's acknowledgment; passes the acknowledged natives to `each`.
     pub fn record_acknowledgment(&mut self, by: u16, said: Window, mut each: impl FnMut(&Waiting)) {
         let arrived: Vec<u16> = self
             .in_flight
@@ -70,13 +70,13 @@ impl Hops {
         }
     }
 
-    /// Takes what is to be sent again now.
+    /// Takes a native that is due for retransmission.
     pub fn take_due(&mut self, now: Duration) -> Option<Waiting> {
         let due = self.in_flight.iter().find(|(_, (at, _))| *at <= now).map(|(key, _)| *key)?;
         self.in_flight.remove(&due).map(|(_, waiting)| waiting)
     }
 
-    /// Something arrived from a neighbour, and is to be acknowledged.
+    /// Notes an arrival from a neighbour, which must be acknowledged.
     pub fn record_arrival(&mut self, from: u16, boot: u16, sequence: u16, now: Duration) {
         let number = u32::from(sequence);
         bound(&mut self.received, from);
@@ -92,12 +92,12 @@ impl Hops {
         }
     }
 
-    /// Whether a neighbour has started again since it was heard last.
+    /// Whether a neighbour has restarted since its last frame.
     pub fn is_another_boot(&self, from: u16, boot: u16) -> bool {
         self.received.get(&from).is_some_and(|received| received.boot != boot)
     }
 
-    /// Up to so many acknowledgments that have not been said.
+    /// Up to `most` unsent acknowledgments.
     pub fn take_unsaid(&mut self, most: usize) -> Vec<frame::Window<u16>> {
         let unsaid = self.received.iter_mut().filter(|(_, received)| received.unsaid_since.is_some());
         unsaid
@@ -109,12 +109,12 @@ impl Hops {
             .collect()
     }
 
-    /// Since when the oldest is not said.
+    /// Since when the oldest one is due.
     pub fn unsaid_since(&self) -> Option<Duration> {
         self.received.values().filter_map(|received| received.unsaid_since).min()
     }
 
-    /// When something is to be sent again next.
+    /// Time of the next retransmission.
     pub fn next_timeout(&self) -> Option<Duration> {
         self.in_flight.values().map(|(at, _)| *at).min()
     }

@@ -1,5 +1,5 @@
 //! COPE: natives for several next hops leave as one frame (S. Katti and others, "XORs in the Air", SIGCOMM
-//! 2006), also when content was removed from them (REfactor, sections 2.2.2 and 5.5.2).
+//! 2006), also after content was removed from them (REfactor, sections 2.2.2 and 5.5.2).
 //!
 //! ```text
 //! send ──▶ OutputQueue ──▶ opportunity ──▶ poll_transmit ──▶ air ──▶ handle_frame ──▶ poll_event
@@ -7,15 +7,14 @@
 //!               └── Hops ◀── acknowledgments ◀──────────────────────────┘  └▶ Pool
 //! ```
 //!
-//! Every node keeps what it sent, received or overheard in its [`pool`](mesh::cope::pool) and says in its
-//! frames what that is. A relay sends natives together whose next hops have the others, by what they said or
-//! by how likely they heard it ([`opportunity`]); nothing waits for that. What next hops do not acknowledge
-//! is sent again ([`hop`]), with whatever it can be combined with then.
+//! Every node keeps its sent, received and overheard natives in its [`pool`](mesh::cope::pool) and reports
+//! them in its frames. A relay combines natives if each next hop has the others, by its reports or by its
+//! probability of overhearing ([`opportunity`]). No native waits for that. Unacknowledged natives are
+//! retransmitted ([`hop`]), in any combination possible then.
 //!
-//! What is removed from a native is decided when it leaves: what stands in whose cache follows from the order
-//! on the air, and not from the order in a queue. A native from which a relay removed what its next hop has
-//! is held by others whole. What was removed therefore stands beside the XOR, in the clear, and they put in
-//! what was left of it; see [`frame`].
+//! Content is removed from a native at its departure, because caches depend on the order on the air and not
+//! on that of a queue. Other nodes hold such a native as a whole. The removed ranges are therefore beside the
+//! XOR, in the clear, and the nodes use the rest of it; see [`frame`].
 
 pub mod frame;
 pub mod hop;
@@ -40,105 +39,105 @@ use mesh::cope::pool::Pool;
 use mesh::cope::window::Window;
 use queue::{OutputQueue, Place, Waiting};
 
-/// The most events that wait to be asked for; what comes beyond is dropped.
+/// The most events that wait; further ones are dropped.
 const MOST_EVENTS: usize = 4096;
-/// Natives that came to this node of which it is remembered that they did: more than are on their way.
+/// The most arrived natives that are remembered: more than are in flight.
 const MOST_TAKEN: usize = 256;
-/// The most sources of which it is said what is held.
+/// The most sources that are reported.
 const MOST_SOURCES: usize = 64;
 const NUMBER_BITS: u32 = 32;
 
-/// Something that concerns whoever drives the node.
+/// An event for the driver of the node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// A native came to this node, as it was.
+    /// A whole native for this node arrived.
     Arrived {
-        /// Which.
+        /// Its name.
         id: PacketId,
-        /// From whom, on this hop.
+        /// The previous hop.
         from: u16,
         /// The native.
         native: Vec<u8>,
     },
-    /// A native came to this node, and content was removed from it. Whoever restores it says so
-    /// ([`Cope::keep_restored`]).
+    /// A native with removed content arrived for this node. The driver restores it and calls
+    /// [`Cope::keep_restored`].
     ArrivedReduced {
-        /// Which.
+        /// Its name.
         id: PacketId,
-        /// From whom.
+        /// The previous hop.
         from: u16,
-        /// Under which number it was encoded.
+        /// The encoder's number.
         number: u32,
-        /// Its beginning, as it is.
+        /// Its unencoded beginning.
         head: Vec<u8>,
         /// The rest: shim and literals ([`wire::shim::slots`]).
         encoded: Vec<u8>,
     },
-    /// A native for another node was heard, as it was.
+    /// A whole native for another node was overheard.
     Overheard {
-        /// Which.
+        /// Its name.
         id: PacketId,
-        /// From whom.
+        /// The sender.
         from: u16,
         /// The native.
         native: Vec<u8>,
     },
-    /// What was left of a native for another node was heard.
+    /// A native with removed content for another node was overheard.
     OverheardReduced {
-        /// From whom.
+        /// The sender.
         from: u16,
-        /// Under which number it was encoded.
+        /// The encoder's number.
         number: u32,
         /// Shim and literals.
         encoded: Vec<u8>,
     },
-    /// A neighbour says that it has natives of a source.
+    /// A neighbour reported natives of a source.
     Reported {
         /// The neighbour.
         by: u16,
-        /// Whose natives.
+        /// The source.
         source: u16,
-        /// Which.
+        /// The natives' numbers.
         window: Window,
     },
-    /// A next hop has received something.
+    /// A next hop has received a native.
     Acknowledged {
-        /// Who.
+        /// The next hop.
         by: u16,
-        /// What.
+        /// The native.
         id: PacketId,
     },
-    /// A next hop never acknowledged it, and it is sent no more.
+    /// A native without acknowledgment was given up.
     GaveUp {
-        /// Which.
+        /// The native.
         id: PacketId,
         /// For whom.
         next_hop: u16,
     },
 }
 
-/// What was counted since the node was made.
+/// Counts since the node was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Statistics {
     /// Frames with natives.
     pub frames: u64,
     /// Those with more than one.
     pub coded_frames: u64,
-    /// Natives sent, repeated ones too.
+    /// Natives sent, with retransmissions.
     pub natives: u64,
-    /// Of those, repeated ones.
+    /// Retransmissions among them.
     pub repeated: u64,
-    /// Bytes that did not have to be sent because natives shared a frame.
+    /// Bytes saved because natives shared a frame.
     pub shared_bytes: u64,
-    /// Natives that came to this node in coded frames and were taken out.
+    /// Natives for this node that were extracted from coded frames.
     pub decoded: u64,
-    /// Those that could not be: another native was not in the pool, or not the one that was meant.
+    /// Natives that were not extracted: another native was missing in the pool or differed.
     pub undecodable: u64,
     /// Natives that did not fit into the queue.
     pub dropped: u64,
 }
 
-/// One node that codes.
+/// A coding node.
 #[derive(Debug)]
 pub struct Cope {
     settings: Settings,
@@ -149,23 +148,23 @@ pub struct Cope {
     neighbours: Neighbours,
     queue: OutputQueue,
     hops: Hops,
-    /// What is in the pool, by source, and since when news of that is unsaid.
+    /// Natives in the pool, by source, and since when a report is due.
     held: BTreeMap<u16, (Window, Option<Duration>)>,
     turn: usize,
-    /// What came to this node lately: it is not taken twice.
+    /// Natives that recently arrived here, to detect duplicates.
     taken: VecDeque<PacketId>,
     events: VecDeque<Event>,
     chosen: Vec<Place>,
     statistics: Statistics,
 }
 
-/// Nothing was queued: there is no room.
+/// The queue is full, and the native was not added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the queue is full")]
 pub struct Full;
 
 impl Cope {
-    /// A node by this name. `boot` is to differ from one start to the next.
+    /// A node with this name. `boot` must differ at each start.
     #[must_use]
     pub fn new(settings: Settings, me: u16, boot: u16) -> Self {
         Cope {
@@ -186,35 +185,35 @@ impl Cope {
         }
     }
 
-    /// What was counted.
+    /// Counts since the node was made.
     #[must_use]
     pub fn statistics(&self) -> &Statistics {
         &self.statistics
     }
 
-    /// How many natives wait to be sent.
+    /// Number of waiting natives.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.queue.len()
     }
 
-    /// The key shared with a neighbour. Without one coded frames are neither made for it nor believed from
-    /// it.
+    /// Sets the key shared with a neighbour. Without it, coded frames are neither made for the neighbour nor
+    /// accepted from it.
     pub fn set_key(&mut self, with: u16, key: &[u8; 32]) {
         self.keys.insert(with, PacketMac::new(key));
     }
 
-    /// How likely one node hears another, as routing measures it.
+    /// Sets the probability that one node receives from another, as routing measures it.
     pub fn set_delivery(&mut self, from: u16, to: u16, probability: f64) {
         self.neighbours.set_delivery(from, to, probability);
     }
 
-    /// Which natives of a source a neighbour has, learnt otherwise than by its reports.
+    /// Notes a neighbour's natives of a source from another origin than its reports.
     pub fn learn_held(&mut self, neighbour: u16, source: u16, window: Window) {
         self.neighbours.record_report(neighbour, source, window);
     }
 
-    /// Keeps a native that was restored, so that what it is combined with can be taken out.
+    /// Keeps a restored native, so that combinations with it can be decoded.
     pub fn keep_restored(&mut self, id: PacketId, native: &[u8], now: Duration) {
         self.hold(id, native, now);
     }
@@ -232,13 +231,13 @@ impl Cope {
         unsaid_since.get_or_insert(now);
     }
 
-    /// Queues a native that came from `previous` (this node, where it begins here) for a next hop. So many of
-    /// its bytes are expected to be sent: natives that are left with alike much share frames. What really is
-    /// sent of it is made when it leaves.
+    /// Queues a native from `previous` (this node, if it begins here) for a next hop. `expected_bytes` is the
+    /// expected length in the XOR: natives of similar length share frames. The sent form is made at the
+    /// departure.
     ///
     /// # Errors
     ///
-    /// When there is no room.
+    /// If there is no room.
     pub fn send(
         &mut self,
         id: PacketId,
@@ -257,8 +256,8 @@ impl Cope {
         Ok(())
     }
 
-    /// Appends the next frame, if one is to be sent now; says whether. `reduce` is asked what is to be sent
-    /// of a native to a next hop, once for each that leaves; where it says nothing, that is all of it.
+    /// Appends the next frame, if one is due, and returns whether it did. `reduce` returns the form of a
+    /// native for a next hop, once for each departure; without a form, the whole native is sent.
     pub fn poll_transmit(
         &mut self,
         now: Duration,
@@ -284,7 +283,7 @@ impl Cope {
         );
         self.turn = self.turn.wrapping_add(1);
         if chosen.len() > 1 {
-            // nobody could prove what comes without a key
+            // Without a key, the receiver could not verify the frame.
             let keyed =
                 |place: &Place| self.queue.get(*place).is_some_and(|it| self.keys.contains_key(&it.next_hop));
             let head = chosen[0];
@@ -307,7 +306,7 @@ impl Cope {
         self.unsaid_since().is_some_and(|since| since + self.settings.say_after <= now)
     }
 
-    /// Since when something is to be said.
+    /// Since when a report or acknowledgment is due.
     fn unsaid_since(&self) -> Option<Duration> {
         if !self.settings.acknowledges {
             return None;
@@ -371,12 +370,11 @@ impl Cope {
         }
     }
 
-    /// Takes a frame that was heard, whomever it is for. Frames are taken to have been authenticated, as one
-    /// of the sender's.
+    /// Handles a frame that was heard, for any addressee. The caller has authenticated it as the sender's.
     ///
     /// # Errors
     ///
-    /// When it is none; nothing changes then.
+    /// If it is malformed; nothing changes then.
     pub fn handle_frame(&mut self, frame: &[u8], now: Duration) -> Result<(), Malformed> {
         let frame = Frame::parse(frame)?;
         let from = frame.sender;
@@ -408,7 +406,7 @@ impl Cope {
         Ok(())
     }
 
-    /// Takes out what is for this node.
+    /// Extracts the component for this node.
     fn receive(&mut self, frame: &Frame<'_>, component: &Component<'_>, now: Duration) {
         let Some(literals) = self.uncode(frame, component) else {
             self.statistics.undecodable += 1;
@@ -436,7 +434,7 @@ impl Cope {
         }
     }
 
-    /// What a component put into the frame; nothing if that cannot be told for certain.
+    /// A component's part of the frame; `None` if it cannot be determined with certainty.
     fn uncode(&self, frame: &Frame<'_>, component: &Component<'_>) -> Option<Vec<u8>> {
         let mut sum = frame.xor.to_vec();
         for other in frame.components().filter(|other| other.next_hop != component.next_hop) {
@@ -461,7 +459,7 @@ impl Cope {
         }
     }
 
-    /// Keeps what was sent to another node alone.
+    /// Keeps a single native to another node.
     fn overhear(&mut self, frame: &Frame<'_>, component: &Component<'_>, now: Duration) {
         let from = frame.sender;
         match component.beside {
@@ -488,8 +486,7 @@ impl Cope {
         self.events.pop_front()
     }
 
-    /// When [`poll_transmit`](Cope::poll_transmit) is to be asked again though nothing was queued and nothing
-    /// came.
+    /// Time of the next call of [`poll_transmit`](Cope::poll_transmit) without new input.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Duration> {
         let speak_at = self.unsaid_since().map(|since| since + self.settings.say_after);
@@ -497,12 +494,12 @@ impl Cope {
     }
 }
 
-/// What a proof is bound to beside the bytes.
+/// Data that a proof covers beside the bytes.
 fn proven(id: PacketId) -> u64 {
     u64::from(id.source) << 32 | u64::from(id.number)
 }
 
-/// Head, and shim with literals, of what came reduced.
+/// Head, and shim with literals, of a reduced native.
 fn encoded(beside: &Beside<'_>, literals: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
     let (head, rest) = literals.split_at_checked(beside.head_bytes)?;
     Some((head.to_vec(), [beside.removed.shim, rest].concat()))

@@ -1,17 +1,17 @@
-//! Which natives of the queue are sent together (COPE, section 3.3, "packet coding algorithm").
+//! Choice of the queue's natives to combine (COPE, section 3.3, "packet coding algorithm").
 //!
-//! The first of the queue is sent in any case,
-//! now, and alone if need be: nothing waits for a partner.
+//! The first native of the queue is sent now in any case, alone if necessary: it waits for no partner.
 
 use super::queue::{OutputQueue, Place};
 use mesh::cope::neighbours::Neighbours;
 use mesh::cope::opportunity::gather;
 
-/// What was sent so often in vain is sent alone: somebody has not got what he was thought to have.
+/// Number of failed transmissions after which a native is sent alone, because some assumption about a
+/// receiver is wrong.
 const ALONE_AFTER: u8 = 2;
 
-/// The places of what is sent together, the head of the queue first; nothing if nothing waits. Neighbours are
-/// asked for partners from `turn` on, so that none is always the first.
+/// Places of the natives to combine, the queue's head first; empty for an empty queue. The search for
+/// partners starts at neighbour `turn`, so that none is always first.
 pub fn choose(
     queue: &OutputQueue,
     neighbours: &Neighbours,

@@ -1,44 +1,44 @@
-//! What waits to be sent: one queue, and in it a virtual one for each neighbour and size (COPE, section 3.3).
+//! The output queue: one queue, with a virtual queue for each neighbour and size (COPE, section 3.3).
 //!
-//! Only the heads of virtual queues are looked at for a partner, so that looking costs a step a neighbour,
-//! and packets of one flow are not put out of order.
+//! Only the heads of virtual queues are possible partners. A search thus costs one step for each neighbour,
+//! and packets of one flow stay in order.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use mesh::cope::PacketId;
 
-/// What is sent of a native.
+/// The sent form of a native.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Form {
-    /// What goes into the XOR: its head, and what was not removed.
+    /// Its part in the XOR: head and remaining literals.
     pub literals: Vec<u8>,
-    /// What stands beside it ([`super::frame::Beside`]); empty where nothing was removed.
+    /// The data beside the XOR ([`super::frame::Beside`]); empty if nothing was removed.
     pub beside: Vec<u8>,
 }
 
-/// A native on its way to a next hop.
+/// A native for a next hop.
 #[derive(Debug, Clone)]
 pub struct Waiting {
-    /// Which.
+    /// Its name.
     pub id: PacketId,
-    /// For whom.
+    /// Its next hop.
     pub next_hop: u16,
-    /// From whom it came; this node where it began here.
+    /// The previous hop; this node if it began here.
     pub previous: u16,
-    /// The native; empty once its form is made.
+    /// The native; empty after its form is made.
     pub native: Vec<u8>,
-    /// What is sent of it, once it was.
+    /// Its sent form, after the first transmission.
     pub form: Option<Form>,
-    /// How much of it is expected to be in the XOR.
+    /// Expected length in the XOR.
     pub expected_bytes: usize,
-    /// Its number on the hop, when it was sent last.
+    /// Its latest sequence on the hop.
     pub sequence: Option<u16>,
-    /// How often it was sent.
+    /// Number of transmissions.
     pub tries: u8,
 }
 
 impl Waiting {
-    /// One that was not sent yet, from and to such hops.
+    /// A native before its first transmission, with these hops.
     pub fn new(
         id: PacketId,
         (previous, next_hop): (u16, u16),
@@ -49,7 +49,7 @@ impl Waiting {
     }
 }
 
-/// Where something stands in the queue.
+/// A position in the queue.
 pub type Place = i64;
 
 /// The queue.
@@ -63,17 +63,17 @@ pub struct OutputQueue {
 }
 
 impl OutputQueue {
-    /// Empty; what has fewer bytes in the XOR than this is small.
+    /// An empty queue; natives with fewer bytes in the XOR than this are small.
     pub fn new(small_bytes: usize) -> Self {
         OutputQueue { small_bytes, ..Self::default() }
     }
 
-    /// Whether none waits.
+    /// Whether the queue is empty.
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
 
-    /// How many wait.
+    /// Number of natives.
     pub fn len(&self) -> usize {
         self.waiting.len()
     }
@@ -88,42 +88,42 @@ impl OutputQueue {
         self.waiting.insert(place, waiting);
     }
 
-    /// Adds one at the end.
+    /// Adds a native at the end.
     pub fn push(&mut self, waiting: Waiting) {
         self.last += 1;
         self.insert(self.last, waiting);
     }
 
-    /// Adds one before all others: it is sent again.
+    /// Adds a native at the front, for a retransmission.
     pub fn push_front(&mut self, waiting: Waiting) {
         self.insert(self.first, waiting);
         self.first -= 1;
     }
 
-    /// The first.
+    /// The first position.
     pub fn head(&self) -> Option<Place> {
         self.waiting.keys().next().copied()
     }
 
-    /// What stands somewhere.
+    /// The native at a position.
     pub fn get(&self, place: Place) -> Option<&Waiting> {
         self.waiting.get(&place)
     }
 
-    /// The first for a neighbour of the same size as this one, or of the other.
+    /// The first native for a neighbour, of the same size as this one or of the other.
     pub fn head_for(&self, neighbour: u16, like: &Waiting, same_size: bool) -> Option<Place> {
         let small = self.is_small(like) == same_size;
         self.virtual_queues.get(&(neighbour, small))?.first().copied()
     }
 
-    /// Neighbours for whom something waits.
+    /// Neighbours with waiting natives.
     pub fn next_hops(&self) -> impl Iterator<Item = u16> + '_ {
         let mut last = None;
         let of_queues = self.virtual_queues.keys().map(|(neighbour, _)| *neighbour);
         of_queues.filter(move |neighbour| last.replace(*neighbour) != Some(*neighbour))
     }
 
-    /// Takes one out.
+    /// Removes a native.
     pub fn take(&mut self, place: Place) -> Option<Waiting> {
         let waiting = self.waiting.remove(&place)?;
         let key = (waiting.next_hop, self.is_small(&waiting));

@@ -1,34 +1,33 @@
-//! What a coding node is told.
+//! Settings of a coding node.
 
 use std::time::Duration;
 
 use super::frame::MAX_COMPONENTS;
 
-/// Bounds and thresholds; the defaults are COPE's where it says them.
+/// Bounds and thresholds; the defaults are COPE's where it has them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
-    /// Natives are sent together if each next hop decodes with this probability at least (COPE: G, 0.8).
+    /// Least decoding probability of each next hop for a combination (COPE: G, 0.8).
     pub guess_at_least: f64,
     /// The most natives in one frame; 1 codes nothing.
     pub most_components: usize,
-    /// What has fewer bytes in the XOR is small. COPE says 100, of packets that are as they were; where
-    /// content is removed packets of all lengths come about, and what has less than a quarter of a full one
-    /// is small.
+    /// Bytes in the XOR below which a native is small. COPE uses 100, for whole packets. With removed content
+    /// all lengths occur, and less than a quarter of a full packet is small.
     pub small_bytes: usize,
-    /// Natives that wait to be sent.
+    /// The most waiting natives.
     pub queue_packets: usize,
     /// Bytes of natives in the pool.
     pub pool_bytes: usize,
-    /// How long a native stays in the pool (COPE: T, 0.5 s).
+    /// Time that a native stays in the pool (COPE: T, 0.5 s).
     pub pool_for: Duration,
-    /// Whether next hops acknowledge. COPE's own radios do for what is not coded, and experiments may leave
-    /// it out.
+    /// Whether next hops acknowledge. COPE's own radios do that for uncoded frames, and experiments may omit
+    /// it.
     pub acknowledges: bool,
-    /// After so long without an acknowledgment something is sent again.
+    /// Time without an acknowledgment before a retransmission.
     pub again_after: Duration,
-    /// How often something is sent at most.
+    /// The most transmissions of a native.
     pub tries: u8,
-    /// What nothing could be put beside for so long is said in a frame of its own.
+    /// Time after which a report without a frame gets a frame of its own.
     pub say_after: Duration,
 }
 

@@ -1,21 +1,21 @@
-//! Who forwards, and in which order (ExOR, section 3.3).
+//! Forwarders and their order (ExOR, section 3.3).
 //!
-//! A node's distance to the destination is the expected number of transmissions along the best path (ETX, De
-//! Couto and others, MobiCom 2003, of the forward direction alone, since nothing is acknowledged hop by hop).
-//! Those nearer than the source are candidates; of them those that would send at least a tenth of all
-//! transmissions stay, reckoned as the paper's simulation does and MORE (Chachulski and others, SIGCOMM 2007,
-//! algorithm 1) in closed form.
+//! A node's distance to the destination is the expected number of transmissions on the best path (ETX, De
+//! Couto and others, MobiCom 2003, for the forward direction alone, because there are no hop-by-hop
+//! acknowledgments). Candidates are nearer than the source. Those that would make at least a tenth of all
+//! transmissions stay, computed as in the paper's simulation and in closed form by MORE (Chachulski and
+//! others, SIGCOMM 2007, algorithm 1).
 
 use super::frame::MAX_FORWARDERS;
 
-/// Who would send less than this share of all transmissions is left out.
+/// Share of all transmissions below which a node is left out.
 const LEAST_SHARE: f64 = 0.1;
-/// ... unless less than this of all packets would then arrive.
+/// Least share of arriving packets for leaving a node out.
 const ARRIVES: f64 = 0.999;
-/// What is heard more seldom is no link.
+/// Delivery rate below which there is no link.
 const LEAST_DELIVERY: f64 = 0.05;
 
-/// How likely each node hears each other: row by sender, column by receiver.
+/// Delivery probabilities: row by sender, column by receiver.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Delivery {
     nodes: usize,
@@ -23,31 +23,30 @@ pub struct Delivery {
 }
 
 impl Delivery {
-    /// Of so many nodes, none of which hears another.
+    /// A matrix without links.
     #[must_use]
     pub fn none(nodes: usize) -> Self {
         Delivery { nodes, probabilities: vec![0.0; nodes * nodes] }
     }
 
-    /// How many nodes there are.
+    /// Number of nodes.
     #[must_use]
     pub fn nodes(&self) -> usize {
         self.nodes
     }
 
-    /// How likely `to` hears `from`.
+    /// Probability that `to` receives from `from`.
     #[must_use]
     pub fn of(&self, from: usize, to: usize) -> f64 {
         self.probabilities[from * self.nodes + to]
     }
 
-    /// Sets that.
+    /// Sets the probability that `to` receives from `from`.
     pub fn set(&mut self, from: usize, to: usize, probability: f64) {
         self.probabilities[from * self.nodes + to] = probability.clamp(0.0, 1.0);
     }
 
-    /// Expected transmissions from each node to `destination` along the best path; infinite where there is
-    /// none.
+    /// Expected transmissions from each node to `destination` on the best path; infinite without a path.
     #[must_use]
     pub fn distances(&self, destination: usize) -> Vec<f64> {
         let mut distances = vec![f64::INFINITY; self.nodes];
@@ -65,7 +64,7 @@ impl Delivery {
         distances
     }
 
-    /// The best path from `source` to `destination`, both included; none where there is none.
+    /// The best path from `source` to `destination`, with both; `None` without a path.
     #[must_use]
     pub fn path(&self, source: usize, destination: usize) -> Option<Vec<usize>> {
         let distances = self.distances(destination);
@@ -83,9 +82,9 @@ impl Delivery {
         Some(path)
     }
 
-    /// How often each of `list` (the destination first, the source last) sends for a packet, if each sends
-    /// what it has until somebody nearer has it; and how likely the packet gets to the destination and not to
-    /// where it goes no farther.
+    /// Transmissions of each member of `list` (destination first, source last) for a packet, if each sends
+    /// what no nearer node has. Also the probability that the packet reaches the destination and does not get
+    /// stuck.
     fn transmissions(&self, list: &[usize]) -> (Vec<f64>, f64) {
         let mut load = vec![0.0; list.len()];
         let mut sends = vec![0.0; list.len()];
@@ -106,7 +105,7 @@ impl Delivery {
         (sends, load[0])
     }
 
-    /// The forwarders, the destination first and the source last; none where there is no path.
+    /// The forwarders, destination first and source last; `None` without a path.
     #[must_use]
     pub fn forwarders(&self, source: usize, destination: usize) -> Option<Vec<usize>> {
         let distances = self.distances(destination);
@@ -129,7 +128,7 @@ impl Delivery {
                 without.remove(*place);
                 without
             };
-            // whoever sends seldom may still be the only way
+            // A node that rarely sends may still be the only way.
             let shorter = seldom.iter().map(without).find(|shorter| self.transmissions(shorter).1 >= ARRIVES);
             match shorter {
                 Some(shorter) => list = shorter,
@@ -139,8 +138,8 @@ impl Delivery {
     }
 }
 
-/// The same forwarders when some hold a share of the batch already (REfactor, section 2.2.2): who holds much
-/// comes earlier, as if it were nearer by that share. Destination and source keep their places.
+/// The forwarders' order if some already hold a share of the batch (REfactor, section 2.2.2): a node with a
+/// large share comes earlier, as if it were nearer by that share. Destination and source stay in place.
 #[must_use]
 pub fn reordered(list: &[usize], distances: &[f64], held_share: impl Fn(usize) -> f64) -> Vec<usize> {
     let mut list = list.to_vec();

@@ -10,8 +10,8 @@
 //! +---------------------------------------------------------------+----------------------------------+---------------
 //! ```
 //!
-//! The batch map says of each fragment which forwarder nearest to the destination is known to have it, by its
-//! place in the list; the list has at most [`MAX_FORWARDERS`] nodes, so that a place takes four bits.
+//! The batch map has, for each fragment, the forwarder nearest to the destination that is known to have it,
+//! by its place in the list. The list has at most [`MAX_FORWARDERS`] nodes, so a place takes four bits.
 
 use wire::{Malformed, take, take_array};
 
@@ -19,22 +19,22 @@ use wire::{Malformed, take, take_array};
 pub const MAX_FORWARDERS: usize = 15;
 /// The most fragments of a batch.
 pub const MAX_FRAGMENTS: usize = 254;
-/// A frame that brings its batch map alone.
+/// Number of a frame with only a batch map.
 const NO_FRAGMENT: u8 = 255;
 const FRONT_BYTES: usize = 9;
 
 /// One frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// Which batch.
+    /// The batch's number.
     pub batch: u32,
-    /// How many fragments it has.
+    /// Number of its fragments.
     pub fragments: u8,
-    /// Which fragment this is; none where only the map is told.
+    /// This fragment's number; `None` in a frame with only the map.
     pub fragment: Option<u8>,
     /// The sender's place among the forwarders.
     pub place: u8,
-    /// How many fragments the sender is going to send after this one.
+    /// Number of fragments that the sender will send after this one.
     pub to_come: u8,
     /// The fragment's bytes.
     pub payload: &'a [u8],
@@ -42,7 +42,7 @@ pub struct Frame<'a> {
     map: &'a [u8],
 }
 
-/// How many bytes stand before a fragment.
+/// Bytes before a fragment.
 #[must_use]
 pub fn front_bytes(forwarders: usize, fragments: usize) -> usize {
     FRONT_BYTES + 2 * forwarders + fragments.div_ceil(2)
@@ -79,14 +79,14 @@ impl<'a> Frame<'a> {
         self.forwarders.as_chunks::<2>().0.iter().map(|&node| u16::from_be_bytes(node))
     }
 
-    /// For each fragment the place of whoever has it and is nearest to the destination.
+    /// For each fragment, the place of the nearest node that has it.
     pub fn map(&self) -> impl Iterator<Item = u8> + use<'a> {
         let (map, fragments) = (self.map, usize::from(self.fragments));
         (0..fragments).map(move |fragment| map[fragment / 2] >> (fragment % 2 * 4) & 0xf)
     }
 
-    /// Appends a frame; the fragment and its bytes are left out where only the map is told. The map has as
-    /// many places as the batch has fragments.
+    /// Appends a frame; without a fragment it has only the map. The map has one place for each fragment of
+    /// the batch.
     pub fn emit(
         batch: u32,
         fragment: Option<(u8, &[u8])>,

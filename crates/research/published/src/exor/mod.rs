@@ -1,18 +1,17 @@
-//! ExOR: whoever heard a fragment and is nearest to the destination passes it on (S. Biswas, R. Morris,
-//! SIGCOMM 2005).
+//! ExOR: of the nodes that heard a fragment, the nearest to the destination forwards it (S. Biswas, R.
+//! Morris, SIGCOMM 2005).
 //!
-//! The source lists the [`forwarders`] of a batch in the order of their distance to the destination. Nodes
-//! send in that order, the destination first and the source last, and again from the beginning: each sends
-//! the fragments it has of which it does not know that anybody nearer has them. What it knows of that is its
-//! *batch map*, which stands in every frame and spreads so from the destination back to the source. When the
-//! destination has nine tenths of a batch, what is missing goes by the usual route.
+//! The source lists the [`forwarders`] of a batch by distance to the destination. Nodes send in that order in
+//! rounds, the destination first and the source last. Each sends its fragments that no nearer node is known
+//! to have. That knowledge is its *batch map*, which is in every frame and so spreads from the destination
+//! back to the source. When the destination has nine tenths of a batch, the rest uses the normal route.
 //!
-//! Where content repeats, a fragment carries several reduced packets ([`packing`]), so that a batch has
-//! fewer; and a forwarder that can make a fragment of what it holds already counts as having it
+//! For repeated content, a fragment carries several reduced packets ([`packing`]), so a batch has fewer
+//! fragments. A forwarder that can build a fragment from its own content counts as having it
 //! ([`Batch::holds`]), and comes earlier ([`forwarders::reordered`]).
 //!
-//! Whose turn it is, is left to whoever drives this: frames say how many are to come, from which a node tells
-//! when the one before it is done.
+//! The driver schedules turns: frames have the number of fragments to come, so a node knows the end of the
+//! turn before its own.
 
 pub mod forwarders;
 pub mod frame;
@@ -23,10 +22,10 @@ use wire::Malformed;
 
 /// The share of a batch that is forwarded opportunistically.
 pub const OPPORTUNISTIC_SHARE: f64 = 0.9;
-/// How often the destination says what it has when it is its turn (section 3.4).
+/// Repetitions of the destination's batch map in its turn (section 3.4).
 pub const MAP_COPIES: usize = 10;
 
-/// A batch, as one of its forwarders knows it.
+/// A batch in the view of one of its forwarders.
 #[derive(Debug, Clone)]
 pub struct Batch {
     number: u32,
@@ -37,8 +36,8 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// A batch at its source: of at most [`MAX_FRAGMENTS`] fragments, with at most [`MAX_FORWARDERS`]
-    /// forwarders of which the source is the last. None if there are more, or no destination.
+    /// A batch at its source, with at most [`MAX_FRAGMENTS`] fragments and [`MAX_FORWARDERS`] forwarders, of
+    /// which the source is the last. `None` beyond these bounds or without a destination.
     #[must_use]
     pub fn at_source(number: u32, forwarders: Vec<u16>, fragments: Vec<Vec<u8>>) -> Option<Self> {
         let in_form = (2..=MAX_FORWARDERS).contains(&forwarders.len()) && fragments.len() <= MAX_FRAGMENTS;
@@ -48,8 +47,7 @@ impl Batch {
         in_form.then_some(Batch { number, forwarders, place, fragments, map })
     }
 
-    /// A batch of which the first frame has been heard, at a node that is to forward it. None if it is not,
-    /// or if the frame is none.
+    /// A batch at a forwarder that heard its first frame. `None` at other nodes, or for a malformed frame.
     #[must_use]
     pub fn heard_of(me: u16, frame: &[u8]) -> Option<Self> {
         let frame = Frame::parse(frame).ok()?;
@@ -66,17 +64,17 @@ impl Batch {
         })
     }
 
-    /// Whether this is its destination.
+    /// Whether this node is its destination.
     #[must_use]
     pub fn is_destination(&self) -> bool {
         self.place == 0
     }
 
-    /// Takes a frame of this batch; any other is passed over.
+    /// Handles a frame of this batch; other frames are ignored.
     ///
     /// # Errors
     ///
-    /// When it is none; nothing changes then.
+    /// If it is malformed; nothing changes then.
     pub fn handle_frame(&mut self, frame: &[u8]) -> Result<(), Malformed> {
         let frame = Frame::parse(frame)?;
         let is_of_this = frame.batch == self.number
@@ -94,7 +92,7 @@ impl Batch {
         Ok(())
     }
 
-    /// This node has a fragment: it heard it, or could make it of what it held.
+    /// Notes that this node has a fragment, heard or built from its own content.
     pub fn holds(&mut self, fragment: usize, bytes: &[u8]) {
         let (Some(held), Some(nearest)) = (self.fragments.get_mut(fragment), self.map.get_mut(fragment))
         else {
@@ -106,20 +104,20 @@ impl Batch {
         *nearest = self.place.min(*nearest);
     }
 
-    /// Which fragments this node has.
+    /// The fragments of this node.
     pub fn held(&self) -> impl Iterator<Item = Option<&[u8]>> {
         self.fragments.iter().map(Option::as_deref)
     }
 
-    /// The share of the fragments that the destination has, as far as is known here.
+    /// The share of fragments that the destination has, as far as this node knows.
     #[must_use]
     pub fn arrived_share(&self) -> f64 {
         let arrived = self.map.iter().filter(|place| **place == 0).count();
         arrived as f64 / self.map.len().max(1) as f64
     }
 
-    /// Which fragments this node is to send when it is its turn: what it has, and nobody nearer is known to
-    /// have. The destination sends none.
+    /// The fragments for this node's turn: those that it has and no nearer node is known to have. The
+    /// destination has none.
     #[must_use]
     pub fn to_send(&self) -> Vec<usize> {
         let is_mine = |at: &usize| self.fragments[*at].is_some() && self.map[*at] == self.place;
@@ -144,8 +142,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
-        /// Along a lossy line the destination gets every fragment as it was, and what it has is not sent for
-        /// long.
+        /// Over a lossy line the destination gets every fragment unchanged, and fragments that it has are
+        /// soon not sent any more.
         #[test]
         fn a_batch_arrives_as_it_was(seed: u64, fragments in 1usize..40, loss in 0.0..0.7) {
             let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -168,7 +166,7 @@ mod tests {
                         let mut frame = Vec::new();
                         batch.emit(fragment, 0, &mut frame);
                         for receiver in (0..3).filter(|receiver| *receiver != sender) {
-                            // the ends hear each other seldom
+                            // The ends rarely hear each other.
                             let is_lost = loss + if sender.abs_diff(receiver) == 2 { 0.25 } else { 0.0 };
                             if rng.random_bool(is_lost) {
                                 continue;
@@ -201,7 +199,7 @@ mod tests {
         let mut source = source;
         source.handle_frame(&map).unwrap();
         assert_eq!(source.to_send(), [0, 2]);
-        // of a frame of another batch, or another list, nothing is believed
+        // A frame of another batch or list is ignored.
         let other = Batch::at_source(1, vec![3, 2, 9], vec![vec![1], vec![2], vec![3]]).unwrap();
         let mut frame = Vec::new();
         other.emit(Some(0), 0, &mut frame);

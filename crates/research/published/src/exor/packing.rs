@@ -1,8 +1,8 @@
-//! Packets in fragments: what was reduced shares one (REfactor, section 2.2.2: "the effective batch size can
-//! be reduced").
+//! Packets in fragments: reduced ones share a fragment (REfactor, section 2.2.2: "the effective batch size
+//! can be reduced").
 //!
-//! Packets are not divided, so that whoever hears a fragment can learn from every packet in it. Each stands
-//! with its number in the batch and its length before it:
+//! Packets are not divided, so a node that hears a fragment learns from every packet in it. Each packet
+//! follows its number in the batch and its length:
 //!
 //! ```text
 //! | number (16) | bytes (16) | packet ... | number (16) | ...
@@ -11,8 +11,8 @@
 /// Bytes before each packet.
 pub const FRONT_BYTES: usize = 4;
 
-/// Puts packets, in the order of their numbers, into fragments of so many bytes: each into the first that has
-/// room, the longest first. A packet that is longer than a fragment has one to itself.
+/// Puts packets into fragments of at most `most_bytes`: the longest first, each into the first fragment with
+/// room. A longer packet has a fragment of its own.
 #[must_use]
 pub fn pack(packets: &[Vec<u8>], most_bytes: usize) -> Vec<Vec<u8>> {
     let mut by_length: Vec<usize> = (0..packets.len()).collect();
@@ -34,7 +34,7 @@ pub fn pack(packets: &[Vec<u8>], most_bytes: usize) -> Vec<Vec<u8>> {
     fragments
 }
 
-/// The packets of a fragment with their numbers. What is cut short at the end is left out.
+/// The packets of a fragment with their numbers. A truncated packet at the end is left out.
 pub fn unpack(fragment: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     let mut rest = fragment;
     std::iter::from_fn(move || {

@@ -1,10 +1,10 @@
-//! Chunk-match: what repeats is found in whole chunks, which their SHA-1 names (REboost, section II-A, after
+//! Chunk-match: repetitions are found as whole chunks, named by their SHA-1 (REboost, section II-A, after
 //! EndRE, NSDI 2010).
 //!
-//! A payload is cut where anchors stand, which is MODP: a boundary is a window whose fingerprint is divisible
-//! by a power of two. Both ends keep of each chunk in their stores where it stands. The sender's names only
-//! chunks that it may refer to; the receiver's, which has all, looks for the hash and nothing else. For
-//! experiments: it finds less than matches of any length do, and says it in more bytes.
+//! A payload is cut at its anchors, which is MODP: a boundary is a window whose fingerprint a power of two
+//! divides. Both ends keep each chunk's place in their stores. The sender names only chunks that it may refer
+//! to. The receiver, which has all of them, looks up only the hash. For experiments: it finds less than
+//! matches of any length, with longer references.
 
 use crate::shim::hashed::Hash;
 use foldhash::fast::FixedState;
@@ -15,10 +15,10 @@ use sha1::{Digest, Sha1};
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// The shortest chunk: what is nearer to the last boundary than this is none.
+/// The shortest chunk; a boundary nearer to the last one is ignored.
 const LEAST_CHUNK_BYTES: usize = 32;
 
-/// Chunks that stand in a store, by hash.
+/// Places of chunks in a store, by hash.
 #[derive(Debug)]
 pub(crate) struct Chunks {
     places: HashMap<Hash, Place, FixedState>,
@@ -28,12 +28,12 @@ pub(crate) struct Chunks {
 /// One chunk of a packet.
 #[derive(Debug, Clone)]
 pub(crate) struct Chunk {
-    /// Where it stands in the packet.
+    /// Its range in the packet.
     pub range: Range<usize>,
     pub hash: Hash,
 }
 
-/// The chunks of a packet's payload, front to back; not what is shorter at its end.
+/// The chunks of a packet's payload, front to back, without a short rest at the end.
 pub(crate) fn cut<'a>(
     packet: &'a [u8],
     payload: Range<usize>,
@@ -54,13 +54,12 @@ pub(crate) fn hash(chunk: &[u8]) -> Hash {
 }
 
 impl Chunks {
-    /// None yet, of a store of so many bytes: at most twice as many as can stand there.
+    /// No chunks, for a store of `store_bytes`: at most twice as many as fit.
     pub fn new(store_bytes: usize) -> Self {
         Chunks { places: HashMap::default(), most: 2 * (store_bytes / LEAST_CHUNK_BYTES) }
     }
 
-    /// Enters the chunks of a packet in the store, which has these anchors. Of equal ones the newest is
-    /// named.
+    /// Enters the chunks of a stored packet with these anchors. Of equal ones the newest is named.
     pub fn enter(&mut self, stored: &Stored<'_>, anchors: &[Anchor], store: &PacketStore) {
         for Chunk { range, hash } in cut(stored.packet, stored.payload.clone(), anchors) {
             if self.places.len() >= self.most && !self.places.contains_key(&hash) {
@@ -74,7 +73,7 @@ impl Chunks {
         }
     }
 
-    /// Where a chunk stands in the store.
+    /// The place of a chunk in the store.
     pub fn place(&self, hash: &Hash) -> Option<Place> {
         self.places.get(hash).copied()
     }

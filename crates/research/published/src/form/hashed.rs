@@ -16,7 +16,7 @@ pub(super) struct ChunkWriter {
 }
 
 impl ChunkWriter {
-    /// Of an encoder with these parameters.
+    /// The writer of an encoder with these parameters.
     pub(super) fn new(parameters: &Parameters) -> Self {
         ChunkWriter { chunks: Chunks::new(parameters.store_bytes), fields: Vec::new() }
     }
@@ -27,7 +27,7 @@ impl Writer for ChunkWriter {
         true
     }
 
-    /// Whole chunks, and no byte of what stands beside them.
+    /// Finds whole chunks only, without neighbouring bytes.
     fn search(&mut self, search: &Search<'_>, matches: &mut Vec<Match>) {
         self.fields.clear();
         for chunk in chunks::cut(search.packet, search.payload.clone(), search.anchors) {
@@ -53,7 +53,7 @@ impl Writer for ChunkWriter {
     }
 }
 
-/// The chunk as it stands in a stored packet, if the policy lets us refer to that.
+/// The chunk in a stored packet, if the policy allows a reference to it.
 fn chunk_at(search: &Search<'_>, chunk: &Chunk, place: Place) -> Option<Match> {
     let stored = search.store.get(place.sequence).filter(|stored| stored.sequence < search.sequence)?;
     let theirs = stored.packet.get(place.offset..)?.get(..chunk.range.len())?;
@@ -70,7 +70,7 @@ fn chunk_at(search: &Search<'_>, chunk: &Chunk, place: Place) -> Option<Match> {
     })
 }
 
-/// The decoder's part: where a stored chunk stands.
+/// The decoder's part: places of stored chunks.
 #[derive(Debug)]
 pub(super) struct ChunkReader {
     finder: AnchorFinder,
@@ -79,7 +79,7 @@ pub(super) struct ChunkReader {
 }
 
 impl ChunkReader {
-    /// Those of no packet yet.
+    /// A reader without packets.
     pub(super) fn new(encoder: &EncoderParameters) -> Self {
         ChunkReader {
             finder: AnchorFinder::rabin(encoder.window_bytes, encoder.sample_bits),

@@ -1,5 +1,4 @@
-//! The byte-caching paper's form: a region is replaced by a field that names the stored packet by a
-//! fingerprint.
+//! The byte-caching paper's form: a field replaces a region, and names the stored packet by a fingerprint.
 
 use crate::shim::paper::{self, FIELD_BYTES, Field, Paper};
 use re::Miss;
@@ -15,21 +14,20 @@ pub(super) struct Fields {
 }
 
 impl Writer for Fields {
-    /// The decoder takes the newest packet with a fingerprint, so the encoder must know the newest, even
-    /// where it may not be referred to.
+    /// The decoder takes the newest packet of a fingerprint, so the encoder must know it as well, even if the
+    /// policy forbids a reference.
     fn may_enter_late(&self) -> bool {
         false
     }
 
-    /// The byte-caching paper's procedure B (Figure 2), in which a region is replaced when it is longer than
-    /// an encoding field.
+    /// The byte-caching paper's procedure B (Figure 2), which replaces a region that is longer than an
+    /// encoding field.
     ///
     /// Figure 2 moves the pointer "by (len + w) bytes" behind a region, and by two more in lines 12 and 14;
-    /// where it stands at that moment is not said. Moved from the end of the window that matched, it passes
-    /// over more than the region, and over what repeats there. Moved from the region's start, it comes to the
-    /// end of the first window behind the region. That is what is done here; it is also the reading that
-    /// gives both of the paper's files their numbers of dependencies, 4 and 7, on our contents that stand for
-    /// them (4.2 and 7.1; the other reading gives 3.6 and 5.6).
+    /// it does not define the pointer's position. From the end of the matching window, the move passes more
+    /// than the region, and repetitions there. From the region's start, it ends behind the first window after
+    /// the region. This code uses the latter. It also gives the dependencies of the paper's files, 4 and 7,
+    /// on our substitute contents (4.2 and 7.1; the other reading gives 3.6 and 5.6).
     fn search(&mut self, search: &Search<'_>, matches: &mut Vec<Match>) {
         search.run(matches, |matches, found| {
             let is_worth_it = found.length > FIELD_BYTES;
@@ -50,7 +48,7 @@ impl Writer for Fields {
     }
 }
 
-/// The decoder's part: which stored packet had a fingerprint last.
+/// The decoder's part: the latest stored packet of each fingerprint.
 #[derive(Debug)]
 pub(super) struct Fingerprints {
     finder: AnchorFinder,
@@ -59,7 +57,7 @@ pub(super) struct Fingerprints {
 }
 
 impl Fingerprints {
-    /// Those of no packet yet.
+    /// A reader without packets.
     pub(super) fn new(encoder: &EncoderParameters) -> Self {
         let EncoderParameters { window_bytes, sample_bits, store_bytes } = *encoder;
         Fingerprints {

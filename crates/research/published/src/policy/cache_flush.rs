@@ -1,13 +1,12 @@
 //! Any packet since the last TCP retransmission (byte-caching paper, section V-A).
 //!
 //! The paper flushes the cache on "any observed decrease in the TCP sequence number" of outgoing segments.
-//! Two cases need care. A repetition of the segment that was sent last has the same number, not a lower one,
-//! and would be encoded by means of itself: a segment counts as repeated when it starts before the end of
-//! the one sent last in its flow. And flows are told apart, since their numbers have nothing to do with
-//! each other. The table of flows is bounded; a flow that must be forgotten takes the cache with it, because
-//! its next retransmission could not be recognised.
+//! Two cases need care. A retransmission of the last segment has the same number, not a lower one, and would
+//! refer to itself. A segment therefore counts as a retransmission if it starts before the end of its flow's
+//! last segment. Flows are distinguished, because their numbers are unrelated. The table of flows is bounded.
+//! A dropped flow flushes the cache, because its next retransmission would not be recognized.
 //!
-//! Only TCP shows its repetitions, so other packets refer to nothing.
+//! Only TCP reveals retransmissions, so other packets refer to nothing.
 
 use super::precedes;
 use re::policy::ReferencePolicy;
@@ -15,13 +14,13 @@ use re::store::Stored;
 use std::collections::BTreeMap;
 use wire::inner::{Flow, Inner};
 
-/// The most flows told apart.
+/// The most flows distinguished.
 const MAX_FLOWS: usize = 1024;
 
 /// Refers to packets since the last flush.
 #[derive(Debug, Clone, Default)]
 pub struct CacheFlush {
-    /// Where the segment sent last in each flow ended.
+    /// End of the last segment of each flow.
     ends: BTreeMap<Flow, u32>,
     /// The first packet since the last flush.
     first: u64,
@@ -51,7 +50,7 @@ mod tests {
     use super::*;
     use crate::policy::tests::{datagram, segment, stored};
 
-    /// Sends a segment and says whether it took the cache with it.
+    /// Sends a segment and returns whether it flushed the cache.
     fn flushes(policy: &mut CacheFlush, sequence: u64, port: u16, tcp_sequence: u32) -> bool {
         assert!(policy.admit(sequence, &segment(port, tcp_sequence).1));
         !policy.may_refer(&stored(sequence - 1, &segment(port, 0).0))

@@ -1,22 +1,22 @@
 //! Any packet that the receiver has not reported lost (Lumezanu, Guo, Spring, Bhattacharjee, "The effect of
 //! packet loss on redundancy elimination in cellular wireless networks", IMC 2010).
 //!
-//! Until the report arrives, which takes a round trip, packets still refer to the lost one. Worst is a
-//! segment repeated alone after a timeout: nothing has followed the lost copy that could have reported it, so
-//! the repetition would be encoded by means of that copy, be undecodable, and only its own repetition, a
-//! doubled timeout later, would go out plain; at 20% loss half of the downloads stall that way. Hence, beyond
-//! that paper, a segment refers to nothing of its own flow that does not come strictly before it, as under
-//! TCP sequence number encoding.
+//! Before the report arrives, a round trip later, packets still refer to the lost one. The worst case is a
+//! segment retransmitted alone after a timeout: no later packet could have reported the lost copy. The
+//! retransmission would refer to that copy and be undecodable, and only the next one, a doubled timeout
+//! later, would be sent plain; at 20% loss half of the downloads stall that way. Beyond that paper, a segment
+//! therefore refers to segments of its own flow only if they come strictly before it, as under TCP sequence
+//! number encoding.
 
 use super::segment::Segment;
 use re::policy::ReferencePolicy;
 use re::store::Stored;
 use wire::inner::Inner;
 
-/// Refers to what is not known to be lost.
+/// Refers to packets that are not known to be lost.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct InformedMarking {
-    /// The segment that is to refer; `None` for packets without TCP's sequence.
+    /// The referring segment; `None` for packets without a TCP sequence.
     newest: Option<Segment>,
 }
 

@@ -1,14 +1,13 @@
-//! Every k-th packet is a reference; others refer to it and to what came after it (byte-caching paper,
-//! section V-C and Figure 9).
+//! Every k-th packet is a reference; others refer to it and to later packets (byte-caching paper, section V-C
+//! and Figure 9).
 //!
-//! A lost packet makes at most k - 1 others undecodable, of whatever protocol. Packets without enough payload
-//! to be stored are not counted.
+//! A lost packet makes at most k - 1 others undecodable, for any protocol. Packets too short to be stored are
+//! not counted.
 //!
-//! That is [`KDistance::printed`]. Under it a segment that is repeated after its reference was lost may be
-//! encoded by means of itself until the next reference is due. [`KDistance::in_flow`] adds the rule of TCP
-//! sequence number encoding: a segment refers to segments of its flow with strictly lower sequences only.
-//! Section V-C does not say so, but section VII has the policy match that encoding for large k. This is our
-//! change.
+//! That is [`KDistance::printed`]. A segment retransmitted after the loss of its reference may refer to
+//! itself until the next reference. [`KDistance::in_flow`] adds the rule of TCP sequence number encoding: a
+//! segment refers to segments of its flow only with strictly lower sequences. Section V-C does not have this
+//! rule, but section VII says that the policy matches that encoding for large k. This is our change.
 
 use super::TcpSeq;
 use re::policy::ReferencePolicy;
@@ -24,13 +23,13 @@ pub struct KDistance {
     reference: u64,
     /// Whether segments refer to earlier ones of their flow only.
     is_in_flow: bool,
-    /// The segment that is to refer under that rule; `None` without it, and for packets without TCP's
+    /// The referring segment under that rule; `None` without the rule, and for packets without a TCP
     /// sequence.
     segment: Option<TcpSeq>,
 }
 
 impl KDistance {
-    /// As section V-C has it, with one reference in `k` packets; a k of 0 is taken as 1.
+    /// Section V-C as printed, with one reference in `k` packets; k = 0 counts as 1.
     #[must_use]
     pub fn printed(k: u32) -> Self {
         let k = k.max(1);
@@ -73,7 +72,7 @@ mod tests {
     fn every_kth_packet_is_a_reference_and_the_others_reach_back_to_it() {
         let mut policy = KDistance::printed(3);
         let (packet, inner) = datagram();
-        // Link sequences have gaps: packets that the store does not keep take some.
+        // Link sequences have gaps, because packets that are not stored use some.
         for (number, sequence) in (100..).step_by(2).take(12).enumerate() {
             let reference = sequence - 2 * (number as u64 % 3);
             assert_eq!(policy.admit(sequence, &inner), sequence != reference);

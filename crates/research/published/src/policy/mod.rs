@@ -1,8 +1,8 @@
 //! The papers' reference policies, and every policy that the laboratory compares.
 //!
-//! Each breaks the circle of dependent packets ([`re::policy`]) in a way of its own, but for [`Naive`], which
-//! does not. They bound the damage of a loss; what the product does, which is to refer to nothing that the
-//! receiver may lack, goes beyond them.
+//! Each policy except [`Naive`] breaks the circle of dependent packets ([`re::policy`]) in its own way. They
+//! bound the damage of a loss; the product refers to no packet that the receiver may lack, and so goes beyond
+//! them.
 //!
 //! | policy | of |
 //! |---|---|
@@ -70,7 +70,7 @@ mod tests {
         (packet, inner)
     }
 
-    /// As the store would give it.
+    /// The packet in the form of the store.
     pub(super) fn stored(sequence: u64, packet: &[u8]) -> Stored<'_> {
         Stored { sequence, packet, payload: 40..140, flow: 0, confirmed: false, lost: false }
     }

@@ -1,14 +1,13 @@
-//! Spring and Wetherall's encoder as it is: any packet sent before.
+//! Spring and Wetherall's encoder unchanged: any earlier packet.
 //!
-//! One lost packet stalls a TCP connection for good (byte-caching paper, section IV): the repetition of the
-//! lost segment is encoded by means of a packet that was encoded by means of the lost segment, then by means
-//! of itself.
+//! One lost packet stalls a TCP connection permanently (byte-caching paper, section IV). The retransmission
+//! of the lost segment refers to a packet that refers to the lost segment, and then to itself.
 
 use re::policy::ReferencePolicy;
 use re::store::Stored;
 use wire::inner::Inner;
 
-/// Refers to anything.
+/// Allows every reference.
 #[derive(Debug, Clone, Copy)]
 pub struct Naive;
 

@@ -1,14 +1,14 @@
-//! Any packet; a receiver that lacks one asks for it (byte-caching paper, section VIII).
+//! Any packet; a receiver that lacks one requests it (byte-caching paper, section VIII).
 //!
-//! As free as `naive` in what it refers to. The difference lies in what happens on a miss: the receiver asks
-//! for the missing packets, and [`re::Encoder::original`] has them. An original is sent as it is, so that
-//! the chain of what depends on what ends there.
+//! References are as free as under `naive`. The difference is the handling of a miss: the receiver requests
+//! the missing packets, and [`re::Encoder::original`] supplies them. An original is sent unchanged, which
+//! ends the chain of dependencies.
 
 use re::policy::ReferencePolicy;
 use re::store::Stored;
 use wire::inner::Inner;
 
-/// Refers to anything.
+/// Allows every reference.
 #[derive(Debug, Clone, Copy)]
 pub struct RetrieveOnMiss;
 

@@ -1,10 +1,10 @@
-//! A TCP segment's place in its flow, by which policies tell what came before it.
+//! A TCP segment's place in its flow, by which policies determine its predecessors.
 
 use super::precedes;
 use re::store::Stored;
 use wire::inner::{Flow, Inner};
 
-/// Whose segment it is, and where it starts.
+/// The flow and start of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Segment {
     flow: Flow,
@@ -22,8 +22,8 @@ impl Segment {
         self.sequence
     }
 
-    /// Whether a stored packet is of the same flow, and if so, whether it starts strictly before this
-    /// segment. The packet's own headers say what it was; a comparator can afford to read them again.
+    /// `None` for a stored packet of another flow; otherwise whether it starts strictly before this segment.
+    /// The stored packet's headers are parsed again, which a comparator can afford.
     pub(super) fn follows(&self, stored: &Stored<'_>) -> Option<bool> {
         let other = Inner::parse(stored.packet).ok().filter(|other| other.flow == self.flow)?;
         Some(other.tcp_sequence.is_some_and(|other| precedes(other, self.sequence)))

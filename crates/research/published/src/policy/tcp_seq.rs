@@ -1,9 +1,9 @@
 //! Packets whose TCP sequence is strictly lower (byte-caching paper, section V-B and Figure 7).
 //!
-//! A segment is never encoded by means of a later one or of itself. The paper compares the sequences of
-//! stored packets without their flows: [`TcpSeq::printed`]. The sequences of different connections have no
-//! order. [`TcpSeq::in_flow`] therefore refers to packets of the same flow only; this is our change. Packets
-//! that are not TCP have no sequence and refer to nothing.
+//! A segment never refers to a later one or to itself. The paper compares sequences of stored packets without
+//! their flows: [`TcpSeq::printed`]. Sequences of different connections have no order, so [`TcpSeq::in_flow`]
+//! refers to packets of the same flow only; this is our change. Packets without TCP have no sequence and
+//! refer to nothing.
 
 use super::precedes;
 use super::segment::Segment;
@@ -14,7 +14,7 @@ use wire::inner::Inner;
 /// Refers to segments with a lower sequence.
 #[derive(Debug, Clone, Copy)]
 pub struct TcpSeq {
-    /// Whether packets of other flows are left alone.
+    /// Whether packets of other flows are excluded.
     is_in_flow: bool,
     newest: Option<Segment>,
 }
@@ -66,7 +66,7 @@ mod tests {
             assert!(!refers_to(&policy, 80, 10), "itself");
             assert!(!refers_to(&policy, 80, 11), "a later one");
             assert!(!policy.may_refer(&stored(1, &datagram().0)));
-            // The sequence has gone round.
+            // The sequence has wrapped.
             assert!(refers_to(&policy, 80, u32::MAX - 100));
             policy.admit(10, &segment(80, u32::MAX - 100).1);
             assert!(!refers_to(&policy, 80, 10));

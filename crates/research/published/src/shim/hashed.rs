@@ -9,8 +9,7 @@
 //!                        '----------- once a chunk, in order --------------'
 //! ```
 //!
-//! Where a chunk stands in the receiver's store is the receiver's to know. The papers leave open how the
-//! fields are laid out.
+//! The receiver finds a chunk in its store by itself. The papers do not define the layout of the fields.
 
 use wire::shim::grow;
 use wire::{Malformed, take_array, varint};

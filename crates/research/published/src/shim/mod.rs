@@ -1,4 +1,4 @@
-//! The shims of the papers' forms: what stands in front of a reduced packet's literals.
+//! The shims of the papers' forms, before a reduced packet's literals.
 
 pub mod hashed;
 pub mod paper;

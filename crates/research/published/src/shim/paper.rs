@@ -9,9 +9,9 @@
 //!                        '---------------------- once a region, in order ------------------'
 //! ```
 //!
-//! Numbers are big-endian; both offsets count from the start of the packet. The stored packet is whichever
-//! one the receiver has under the fingerprint. The paper does not say how a receiver knows the number of
-//! fields; the count is ours.
+//! Numbers are big-endian; both offsets count from the packet's start. The stored packet is the receiver's
+//! packet of the fingerprint. The paper does not define how a receiver gets the number of fields; the count
+//! is ours.
 
 use wire::shim::grow;
 use wire::{Malformed, take, varint};

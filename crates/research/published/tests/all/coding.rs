@@ -1,5 +1,5 @@
-//! Two pairs behind a relay (COPE, Figure 1; REfactor, Figure 1d): what is sent is counted, and what arrives
-//! is what was sent.
+//! Two pairs behind a relay (COPE, Figure 1; REfactor, Figure 1d): transmissions are counted, and arrivals
+//! equal the originals.
 
 #![allow(clippy::unwrap_used)] // a harness fails by panicking
 
@@ -37,7 +37,7 @@ fn association(of: u16) -> Association {
     }
 }
 
-/// A payload as it is where nothing is removed.
+/// A payload without removal.
 fn whole(payload: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     Slots { slot_bits: MIN_SLOT_BITS, mac: None, runs: &[], slots: &[] }.emit(&mut out);
@@ -74,7 +74,7 @@ impl Client {
         self.cope.poll_transmit(now, |_, _, _| None, out)
     }
 
-    /// Takes what came, asking the relay for what is missing.
+    /// Handles arrivals, and requests missing chunks from the relay.
     fn take(&mut self, relay: &mut Relay, now: Duration) {
         while let Some(event) = self.cope.poll_event() {
             match event {
@@ -118,11 +118,11 @@ impl Client {
     }
 }
 
-/// Passes on what comes for others, without what they have.
+/// Forwards packets of others, without content that the receivers have.
 struct Relay {
     cope: Cope,
     gateway: Gateway,
-    /// Under which number of the gateway's what was heard is known.
+    /// The gateway's number of each heard native.
     heard: BTreeMap<PacketId, PacketNumber>,
     routes: BTreeMap<u16, u16>,
     reduces: bool,
@@ -212,8 +212,7 @@ impl Figure1d {
         Figure1d { clients, relay: Relay::new(&[(1, 4), (2, 3)], settings, reduces), transmissions: 0.0 }
     }
 
-    /// Transmits what a client, or the relay for none, has to say; without its own headers, which the count
-    /// is not about.
+    /// Sends the frame of a client, or of the relay for `None`; the count omits its own headers.
     fn transmit(&mut self, from: Option<usize>, of_bytes: usize) {
         let mut frame = Vec::new();
         let sends = match from {
@@ -240,7 +239,7 @@ impl Figure1d {
             self.relay.cope.handle_frame(&frame, Duration::ZERO).unwrap();
             self.relay.take(Duration::ZERO);
         }
-        // C3 and C4 say at once what they have
+        // C3 and C4 report their natives at once.
         for client in [2, 3] {
             let mut said = Vec::new();
             let later = Duration::from_secs(1);
@@ -252,8 +251,8 @@ impl Figure1d {
     }
 }
 
-/// How much of `payload` goes without saying to whoever has what stands in `other`, by the sizes of chunks
-/// and shim.
+/// Bytes of `payload` that a receiver of `other` does not need, and bytes of the shim, by the sizes of
+/// chunks.
 fn removed(payload: &[u8], other: &[u8]) -> (usize, usize) {
     let boundaries = overhear_settings().boundaries;
     let known: BTreeSet<&[u8]> = boundaries.chunks(other).map(|chunk| &other[chunk]).collect();
@@ -323,7 +322,7 @@ struct Ring {
     relay: Relay,
     rng: ChaCha8Rng,
     loss: f64,
-    /// Frames on their way, which may overtake each other: when each comes, from whom, and what.
+    /// Frames in flight, which may overtake each other: arrival time, sender, and frame.
     flying: Vec<(Duration, Option<usize>, Vec<u8>)>,
     sent: Vec<(PacketId, Vec<u8>)>,
     most_waiting: usize,
@@ -383,8 +382,8 @@ impl Ring {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// Coded, reduced, lost, overtaken and repeated: exact bytes or nothing; and what was to arrive mostly
-    /// does, once.
+    /// With coding, removal, loss, reordering and duplication: exact bytes or nothing, and most natives
+    /// arrive, once each.
     #[test]
     fn what_comes_out_is_what_was_sent_whatever_the_air_does(seed: u64, loss in 0.0..0.35, pairs in 1..4u16) {
         let mut ring = Ring::new(2 * pairs, loss, seed);

@@ -1,6 +1,6 @@
-//! The contents that stand for the byte-caching paper's files, measured by the paper's own encoder.
+//! Substitutes for the byte-caching paper's files, measured by the paper's own encoder.
 //!
-//! These tests want the evaluation data beside the workspace (`../shared/data`) and pass over what is absent.
+//! These tests need the evaluation data beside the workspace (`../shared/data`) and skip absent files.
 
 use published::offline::{Measure, Redundancy};
 use std::io::Read;
@@ -26,7 +26,7 @@ fn content(name: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// What the paper says of file 1 without loss: .55 of the bytes, 4 packets referred to.
+/// The paper's values for file 1 without loss: .55 of the bytes, and 4 packets referred to.
 fn stands_for_file_1(found: &Redundancy) -> bool {
     (found.left() - 0.55).abs() <= 0.02 && (found.mean_references() - 4.0).abs() <= 0.5
 }

@@ -1,4 +1,4 @@
-//! The test vectors of docs/wire-format.md for the forms that only experiments speak.
+//! Test vectors of docs/wire-format.md for the forms of experiments.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 

@@ -1,15 +1,15 @@
-//! Who hears what a node sends.
+//! The receivers of a node's datagrams.
 
 use node::Transmit;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// What lies between the nodes of a [`Network`](super::Network).
+/// The network between the nodes of a [`Network`](super::Network).
 pub trait Medium {
-    /// Appends who hears a datagram to `hearers`; for how long its sender is busy with sending it.
+    /// Appends the receivers of a datagram to `hearers`. Returns the time that its sender is busy.
     fn who_hears(&mut self, sent: &Sent<'_>, hearers: &mut Vec<Hearer>) -> Duration;
 
-    /// Sees a datagram of a node before it is sealed, and may change it.
+    /// Sees a node's datagram before its seal, and may change it.
     fn before_seal(&mut self, from: usize, transmit: &Transmit, datagram: &mut Vec<u8>) {
         let _ = (from, transmit, datagram);
     }
@@ -20,13 +20,13 @@ pub trait Medium {
 pub struct Sent<'a> {
     /// The sender.
     pub from: usize,
-    /// The node that has the address to which it goes; none if nobody has it.
+    /// The node with its destination address, if any.
     pub to: Option<usize>,
-    /// The address that it comes from.
+    /// Its source address.
     pub source: SocketAddr,
-    /// To which address, from which port and of which traffic class.
+    /// Its destination address, source port and traffic class.
     pub transmit: &'a Transmit,
-    /// Its bytes as they are on the air.
+    /// Its bytes on the air.
     pub datagram: &'a [u8],
 }
 
@@ -35,25 +35,25 @@ pub struct Sent<'a> {
 pub struct Hearer {
     /// Its number.
     pub node: usize,
-    /// How much later.
+    /// Its delay.
     pub after: Duration,
-    /// Whether it overhears what is for another one.
+    /// Whether it overhears a datagram for another node.
     pub overhears: bool,
     /// The ECN codepoint with which the datagram arrives.
     pub ecn: u8,
-    /// The bit that the way has changed, if any.
+    /// The flipped bit, if any.
     pub flipped_bit: Option<usize>,
 }
 
 impl Hearer {
-    /// The node that a datagram is for: it hears it at once, unmarked and as it was.
+    /// The addressee of a datagram, without delay, mark or damage.
     #[must_use]
     pub fn of(node: usize) -> Self {
         Hearer { node, after: Duration::ZERO, overhears: false, ecn: 0, flipped_bit: None }
     }
 }
 
-/// Nodes face to face: the one that a datagram is for hears it at once, and nobody else does.
+/// Nodes face to face: the addressee receives a datagram at once, and no other node does.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Direct;
 

@@ -1,21 +1,21 @@
-//! What happens in a network, one thing after the other.
+//! The sequence of events in a network.
 
 use super::{Arrival, Medium, Member, Network, SPARE_BUFFERS, Sent};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// How many turns one call may take before that is taken for a loop.
+/// Turns of one call beyond which it counts as an endless loop.
 const MOST_TURNS: u32 = 1_000_000;
 
 impl<M: Medium> Network<M> {
-    /// Lets a node do what is due: send until it has nothing more or is busy, deliver, and tell.
+    /// Does a node's due work: sends until it has nothing more or is busy, delivers, and reports events.
     pub fn poll(&mut self, index: usize) {
         self.members[index].node.handle_timeout(self.now);
         while self.members[index].busy_until <= self.now && self.transmit(index) {}
         self.collect(index);
     }
 
-    /// Lets one datagram of a node leave; whether it had one.
+    /// Sends one datagram of a node; returns whether it had one.
     pub fn transmit(&mut self, from: usize) -> bool {
         let mut datagram = self.spare.pop().unwrap_or_default();
         let Some(transmit) = self.members[from].node.poll_transmit(self.now, &mut datagram) else {
@@ -47,8 +47,8 @@ impl<M: Medium> Network<M> {
         true
     }
 
-    /// Lets a node send all that it has, and the others hear what arrives at once; how many datagrams left.
-    /// No timer runs, and nobody answers.
+    /// Sends all of a node's datagrams, and delivers those without delay. Returns their number. No timer
+    /// runs, and no node answers.
     pub fn hand_over(&mut self, from: usize) -> usize {
         let mut sent = 0;
         while self.transmit(from) {
@@ -63,11 +63,11 @@ impl<M: Medium> Network<M> {
         sent
     }
 
-    /// Lets time pass.
+    /// Advances time.
     ///
     /// # Panics
     ///
-    /// If time stands still because a node asks for the same instant again and again.
+    /// If time stands still because a node requests the same instant repeatedly.
     pub fn run(&mut self, time: Duration) {
         let end = self.now + time;
         let mut timers = std::mem::take(&mut self.timers);
@@ -105,7 +105,7 @@ impl<M: Medium> Network<M> {
         self.number += 1;
     }
 
-    /// The next datagram reaches who hears it: which node.
+    /// Delivers the next datagram; returns its receiver.
     fn arrive(&mut self) -> Option<usize> {
         let (_, Arrival { hearer, source, mut datagram }) = self.in_flight.pop_first()?;
         let node = &mut self.members[hearer.node].node;
@@ -117,7 +117,7 @@ impl<M: Medium> Network<M> {
         Some(hearer.node)
     }
 
-    /// Takes what a node has to deliver and to tell, and lets it send nothing.
+    /// Takes a node's deliveries and events, without sending.
     pub fn collect(&mut self, index: usize) {
         let mut packet = self.spare.pop().unwrap_or_default();
         let member = &mut self.members[index];
@@ -144,15 +144,15 @@ impl<M: Medium> Network<M> {
 }
 
 impl Member {
-    /// Whether a datagram to this address is for it: a node takes what comes to any of its ports.
+    /// Whether a datagram to this address is for this node: it accepts all of its ports.
     fn takes(&self, to: SocketAddr) -> bool {
         let lane = to.port().checked_sub(self.address.port());
         self.address.ip() == to.ip() && lane.is_some_and(|lane| usize::from(lane) < node::MAX_LANES)
     }
 
-    /// When it wants to be polled.
+    /// Time at which it wants to be polled.
     fn timeout(&self, now: Duration) -> Option<Duration> {
-        // whoever is sending does nothing else
+        // A sending node does nothing else.
         let until_free = (self.busy_until > now).then_some(self.busy_until);
         self.node.poll_timeout().map(|at| at.max(self.busy_until)).into_iter().chain(until_free).min()
     }

@@ -1,4 +1,4 @@
-//! A stream of UDP packets at a constant rate, as telephony, video and telemetry send them.
+//! A stream of UDP packets at a constant rate, as in telephony, video and telemetry.
 
 use super::{Content, Ends, Passage, Source};
 use std::time::Duration;
@@ -24,13 +24,13 @@ impl ConstantRate {
         ConstantRate { ends, content, payload, interval, next_at: Duration::ZERO, sent: 0, left: None }
     }
 
-    /// The first packet then.
+    /// Sets the time of the first packet.
     #[must_use]
     pub fn starting_at(self, at: Duration) -> Self {
         ConstantRate { next_at: at, ..self }
     }
 
-    /// No more than so many packets.
+    /// Sets the number of packets.
     #[must_use]
     pub fn ending_after(self, packets: u64) -> Self {
         ConstantRate { left: Some(packets), ..self }

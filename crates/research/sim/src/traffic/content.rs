@@ -1,23 +1,23 @@
-//! What payloads are cut from.
+//! Content of payloads.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::sync::Arc;
 
-/// An endless supply of bytes.
+/// An endless sequence of bytes.
 #[derive(Debug, Clone)]
 pub struct Content(Kind);
 
 #[derive(Debug, Clone)]
 enum Kind {
-    /// Given bytes, from the beginning again at the end.
+    /// Given bytes, repeated at the end.
     Given { bytes: Arc<[u8]>, next: usize },
-    /// Random bytes, none of which repeat.
+    /// Random bytes without repetitions.
     Random(Box<ChaCha8Rng>),
 }
 
 impl Content {
-    /// `bytes` over and over; if there are none, zeros.
+    /// `bytes` in repetition; zeros if empty.
     #[must_use]
     pub fn given(bytes: impl Into<Arc<[u8]>>) -> Self {
         Content(Kind::Given { bytes: bytes.into(), next: 0 })
@@ -29,8 +29,8 @@ impl Content {
         Content(Kind::Random(Box::new(ChaCha8Rng::seed_from_u64(seed))))
     }
 
-    /// `total_bytes` of which about `share` repeat earlier ones, in stretches of 100 to 900 bytes from up to
-    /// `reach_bytes` back; over and over.
+    /// `total_bytes` in repetition. About `share` of them repeat earlier ones, in stretches of 100 to 900
+    /// bytes from up to `reach_bytes` back.
     #[must_use]
     pub fn repeating(seed: u64, share: f64, reach_bytes: usize, total_bytes: usize) -> Self {
         use rand::RngExt;

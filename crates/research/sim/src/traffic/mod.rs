@@ -1,8 +1,7 @@
-//! Where packets come from.
+//! Traffic sources.
 //!
-//! A [`Source`] is both ends of one application: it says when a packet enters the network, and is told when
-//! one has come out. Sources are sans-IO like everything else here, and there is no TCP among them; a
-//! schedule of packets from a capture would be one more.
+//! A [`Source`] is both ends of one application: it returns packets that enter the network, and is told of
+//! deliveries. Sources are sans-IO like everything here, and none is TCP.
 
 mod constant_rate;
 mod content;
@@ -19,45 +18,44 @@ pub use segments::Segments;
 use crate::delays::Delays;
 use std::time::Duration;
 
-/// Where a packet enters the network and where it is to leave it: numbers of hosts.
+/// Entry and destination of a packet, by host number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Passage {
     /// Where it enters.
     pub from: usize,
-    /// Where it is to leave.
+    /// The destination.
     pub to: usize,
 }
 
 /// Both ends of an application.
 pub trait Source: Send {
-    /// When [`Source::poll_packet`] has something next; `None`: only after a delivery, or never again.
+    /// Time of the next [`Source::poll_packet`]; `None` before another delivery, or for ever.
     fn poll_timeout(&self) -> Option<Duration>;
 
     /// The next packet that is due at `now`, written to `packet` (which is empty).
     fn poll_packet(&mut self, now: Duration, packet: &mut Vec<u8>) -> Option<Passage>;
 
-    /// A packet of this source has come out at a host, the first time that it did.
+    /// Notes the first delivery of a packet of this source.
     fn handle_delivery(&mut self, now: Duration, host: usize, packet: &[u8]) {
         let _ = (now, host, packet);
     }
 
-    /// Whether everything that the source wanted has happened: for a source that can tell.
+    /// Whether the source has completed, if it knows that.
     fn is_complete(&self) -> bool {
         false
     }
 
-    /// When it became so.
+    /// Time of its completion.
     fn completed_at(&self) -> Option<Duration> {
         None
     }
 
-    /// The share of what it wanted to bring over that has come out without a gap from the beginning, for a
-    /// source that can tell.
+    /// The share of its content that was delivered without a gap from the beginning, if it knows that.
     fn in_order_share(&self) -> Option<f64> {
         None
     }
 
-    /// The round trips that it measured, if it does that.
+    /// Its measured round trips, if any.
     fn round_trips(&self) -> Option<&Delays> {
         None
     }

@@ -23,7 +23,7 @@ pub struct Ends {
     from: usize,
     to: usize,
     family: Family,
-    /// The port of the end that sends first; the other's is [`Ends::SERVICE`].
+    /// The port of the end that sends first; the other end has [`Ends::SERVICE`].
     port: u16,
 }
 
@@ -38,13 +38,13 @@ impl Ends {
         Ends { from, to, family: Family::V4, port: 30_000 }
     }
 
-    /// From another port.
+    /// Sets the source port.
     #[must_use]
     pub fn with_port(self, port: u16) -> Self {
         Ends { port, ..self }
     }
 
-    /// Over another IP.
+    /// Sets the IP version.
     #[must_use]
     pub fn with_family(self, family: Family) -> Self {
         Ends { family, ..self }
@@ -66,8 +66,8 @@ impl Ends {
         if passage == self.forwards() { (self.port, Self::SERVICE) } else { (Self::SERVICE, self.port) }
     }
 
-    /// The IP header's fields. The low 16 bits (20 with IPv6, as flow label) of `identification` make packets
-    /// of equal content distinct.
+    /// The IP header's fields. The low 16 bits of `identification` (20 with IPv6, as flow label) distinguish
+    /// packets of equal content.
     fn ip(&self, passage: Passage, identification: u32) -> PacketBuilderStep<IpHeaders> {
         PacketBuilder::ip(match self.family {
             Family::V4 => {
@@ -101,7 +101,7 @@ impl Ends {
         step.write(packet, payload).expect("payloads are shorter than an IP packet can be");
     }
 
-    /// Appends what looks like a TCP segment.
+    /// Appends a packet in the form of a TCP segment.
     pub(super) fn tcp(
         &self,
         passage: Passage,
@@ -117,7 +117,7 @@ impl Ends {
         step.write(packet, payload).expect("payloads are shorter than an IP packet can be");
     }
 
-    /// Appends an ICMP echo request, or a reply where it comes back.
+    /// Appends an ICMP echo request, or a reply in the other direction.
     pub(super) fn echo(&self, passage: Passage, number: u32, payload: &[u8], packet: &mut Vec<u8>) {
         let header = IcmpEchoHeader { id: self.port, seq: number as u16 };
         let request = passage == self.forwards();

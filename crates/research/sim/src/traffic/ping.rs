@@ -1,11 +1,11 @@
-//! Requests and replies: ICMP echo, which is answered when it arrives.
+//! ICMP echo requests, and replies at their arrival.
 
 use super::{Content, Ends, Passage, Source};
 use crate::delays::Delays;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-/// How many requests may be without a reply; older ones are given up.
+/// The most requests without a reply; older ones are dropped.
 const MOST_UNANSWERED: usize = 4096;
 
 /// The requests and replies.
@@ -44,13 +44,13 @@ impl Ping {
         }
     }
 
-    /// The first request then.
+    /// Sets the time of the first request.
     #[must_use]
     pub fn starting_at(self, at: Duration) -> Self {
         Ping { next_at: at, ..self }
     }
 
-    /// No more than so many requests.
+    /// Sets the number of requests.
     #[must_use]
     pub fn ending_after(self, requests: u64) -> Self {
         Ping { left: Some(requests), ..self }
@@ -61,7 +61,7 @@ impl Ping {
     }
 }
 
-/// Where the number of an echo stands in an ICMP message, and its payload (RFC 792, RFC 4443).
+/// Offsets of the number and the payload in an ICMP echo message (RFC 792, RFC 4443).
 const NUMBER_AT: usize = 6;
 const PAYLOAD_AT: usize = 8;
 
@@ -81,7 +81,7 @@ impl Source for Ping {
         self.left = self.left.map(|left| left - 1);
         self.number = self.number.wrapping_add(1);
         if self.unanswered.len() == MOST_UNANSWERED {
-            // the oldest is the one whose number comes round next
+            // The oldest one has the number that repeats next.
             let oldest = (self.number as u16).wrapping_sub(MOST_UNANSWERED as u16);
             let first = self.unanswered.range(oldest..).next().or_else(|| self.unanswered.iter().next());
             if let Some((&number, _)) = first {

@@ -1,9 +1,9 @@
-//! A file as TCP-looking segments. **This is no TCP**: no handshake, no window, no congestion control, no
-//! round-trip estimate. Segments with rising sequence numbers leave at a constant rate; what has not come out
-//! after a fixed time is sent again with the same sequence number and bytes, if that is wanted, before
-//! anything new. The source knows what came out without being told over the network; acknowledgements, where
-//! they are wanted, are there to be carried and to carry receipts. It shows what policies that look at TCP's
-//! numbers do with loss, at a load that does not depend on what they do.
+//! A file as segments in TCP's form. **This is not TCP**: it has no handshake, window, congestion control or
+//! round-trip estimate. Segments with rising sequence numbers leave at a constant rate. If enabled, an
+//! undelivered segment is retransmitted after a fixed time with the same sequence number and bytes, before
+//! new ones. The source knows deliveries without messages over the network; optional acknowledgements only
+//! add traffic and carry receipts. It shows the effect of loss on policies that read TCP's numbers, at a load
+//! that does not depend on them.
 
 use super::{Ends, Passage, Source};
 use std::collections::VecDeque;
@@ -20,13 +20,13 @@ pub struct Segments {
     next_at: Duration,
     retransmit_after: Option<Duration>,
     acknowledge_every: Option<u32>,
-    /// The next segment that has not been sent yet, counted over all passes.
+    /// The next unsent segment, counted over all passes.
     next_new: usize,
     delivered: Vec<bool>,
     delivered_count: usize,
-    /// Sent and to be looked at again, in the order in which that is due.
+    /// Sent segments to check again, in order of time.
     sent: VecDeque<(Duration, usize)>,
-    /// No segment below this is missing.
+    /// All segments below this are delivered.
     in_order: usize,
     unacknowledged: u32,
     acknowledge_at: Option<Duration>,
@@ -61,25 +61,25 @@ impl Segments {
         }
     }
 
-    /// The first segment then.
+    /// Sets the time of the first segment.
     #[must_use]
     pub fn starting_at(self, at: Duration) -> Self {
         Segments { next_at: at, ..self }
     }
 
-    /// What has not come out so long after it was sent is sent again, as often as it takes.
+    /// Retransmits segments that are undelivered after this time, without limit.
     #[must_use]
     pub fn retransmitting_after(self, time: Duration) -> Self {
         Segments { retransmit_after: Some(time.max(self.interval)), ..self }
     }
 
-    /// Every so many segments that come out, an acknowledgement travels back: a segment without payload.
+    /// Sends an acknowledgement, a segment without payload, after every `segments` delivered segments.
     #[must_use]
     pub fn acknowledging_every(self, segments: u32) -> Self {
         Segments { acknowledge_every: Some(segments.max(1)), ..self }
     }
 
-    /// The file so many times, one after the other, in one flow.
+    /// Sends the file this many times, in one flow.
     #[must_use]
     pub fn passing(self, times: u32) -> Self {
         let delivered = vec![false; self.per_pass() * times.max(1) as usize];
@@ -95,7 +95,7 @@ impl Segments {
         ((pass * self.file.len() + within * self.payload_bytes) as u64 as u32).wrapping_add(1)
     }
 
-    /// What is to be sent next.
+    /// The next segment to send.
     fn next_segment(&self, now: Duration) -> Option<usize> {
         match self.sent.front() {
             Some(&(due, segment)) if due <= now => Some(segment),
@@ -103,7 +103,7 @@ impl Segments {
         }
     }
 
-    /// Takes off the front what has come out meanwhile.
+    /// Removes delivered segments from the front.
     fn settle(&mut self) {
         while let Some(&(_, segment)) = self.sent.front()
             && self.delivered[segment]
@@ -158,7 +158,7 @@ impl Source for Segments {
         else {
             return;
         };
-        // sequence numbers go round after 4 GiB; what is meant is near what was sent last
+        // Sequence numbers wrap after 4 GiB; the nearest match to the newest one is taken.
         let newest = self.sequence(self.next_new.saturating_sub(1));
         let back_bytes = newest.wrapping_sub(sequence) as usize;
         let Some(segment) = self.segment_before(self.next_new.saturating_sub(1), back_bytes) else { return };

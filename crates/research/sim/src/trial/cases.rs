@@ -1,4 +1,4 @@
-//! Trials with a place in a figure.
+//! Trials as points of a figure.
 
 use super::{Outcome, Trial, TrialError};
 use air::{LossConfig, ReorderConfig};
@@ -9,24 +9,24 @@ use std::time::Duration;
 /// A trial as a point of a series.
 #[derive(Debug, Clone)]
 pub struct Case {
-    /// Which series: the method, and where that is not enough, the conditions.
+    /// Its series: the method, and if necessary the conditions.
     pub series: String,
-    /// Where on the horizontal axis.
+    /// Its position on the horizontal axis.
     pub x: f64,
     /// The trial.
     pub trial: Trial,
 }
 
-/// What one case gave with one seed.
+/// Result of one case with one seed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Measured {
-    /// Which series.
+    /// Its series.
     pub series: String,
-    /// Where on the horizontal axis.
+    /// Its position on the horizontal axis.
     pub x: f64,
-    /// The seed. Cases with equal seeds are to be compared in pairs.
+    /// The seed. Cases with equal seeds are compared in pairs.
     pub seed: u64,
-    /// What came of it.
+    /// The outcome.
     pub outcome: Outcome,
 }
 
@@ -67,7 +67,7 @@ pub fn over_distances(base: &Trial, distances: &[u32], losses: &[f64]) -> Vec<Ca
     losses.iter().flat_map(|loss| distances.iter().map(move |k| case(loss, k))).collect()
 }
 
-/// Something that the air does besides losing frames independently.
+/// An impairment of the air besides independent losses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Condition {
     /// Frames are held back while others pass.
@@ -92,7 +92,7 @@ impl Condition {
         Condition::BitErrorBursts,
     ];
 
-    /// What it is called in figures.
+    /// Its name in figures.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -104,10 +104,10 @@ impl Condition {
         }
     }
 
-    /// The trial where this happens, in both directions, to about `share` of the frames.
+    /// The trial with this impairment in both directions, for about `share` of the frames.
     #[must_use]
     pub fn upon(self, trial: &Trial, share: f64) -> Trial {
-        /// How long a frame is held back.
+        /// Time that a frame is held back.
         const HELD_BACK: Duration = Duration::from_millis(15);
         /// Frames in a burst.
         const BURST_FRAMES: f64 = 5.0;
@@ -145,7 +145,7 @@ impl Condition {
     }
 }
 
-/// What the paper names and does not plot: every policy and `bare` under each condition, at each of these
+/// Impairments that the paper names without a plot: every policy and `bare` under each one, at each of these
 /// shares. A series is called `acked, reordering`.
 #[must_use]
 pub fn over_conditions(base: &Trial, conditions: &[Condition], shares: &[f64]) -> Vec<Case> {

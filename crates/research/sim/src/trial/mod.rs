@@ -1,11 +1,10 @@
-//! The byte-caching paper's experiments as far as they need no TCP: one stream over one link, and what is
-//! lost to the application beside what the link lost (section VII, Figure 13), what is sent (Figure 10), and
-//! what becomes of both over k (Figure 12) and under conditions that the paper names and does not plot.
+//! The byte-caching paper's experiments without TCP: one stream over one link. They measure the application's
+//! loss against the link's (section VII, Figure 13) and sent bytes (Figure 10). They vary k (Figure 12) and
+//! impairments that the paper names without a plot.
 //!
-//! A [`Trial`] is one stream under one method; [`Case`]s are trials with a place in a figure, made by
-//! [`over_losses`], [`over_distances`] and [`over_conditions`], and run one seed at a time by [`Case::run`],
-//! on as many threads as the caller likes. Trials with equal seeds meet the same air: the same frames are
-//! lost by index.
+//! A [`Trial`] is one stream under one method. [`Case`]s are trials as points of a figure, made by
+//! [`over_losses`], [`over_distances`] and [`over_conditions`]. [`Case::run`] runs one with one seed, on any
+//! thread. Trials with equal seeds meet the same air: the same frame indexes are lost.
 
 mod cases;
 
@@ -24,19 +23,19 @@ use serde::Serialize;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// When the stream starts: by then the session is up, over links without fault.
+/// Start of the stream, after the session's start over faultless links.
 const START: Duration = Duration::from_secs(1);
-/// For how long the run goes on behind the last packet of a stream.
+/// Duration of the run after the last packet of a stream.
 const DRAIN: Duration = Duration::from_secs(3);
 
-/// What the stream is made of.
+/// Kind of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stream {
     /// UDP packets.
     Datagrams,
-    /// What looks like TCP segments, and is no TCP ([`Segments`]).
+    /// Segments in TCP's form, without TCP ([`Segments`]).
     Segments {
-        /// After what time a segment that has not come out is sent again; `None`: never.
+        /// Time after which an undelivered segment is retransmitted; `None` for never.
         retransmit_after: Option<Duration>,
     },
 }
@@ -44,13 +43,13 @@ pub enum Stream {
 /// One stream from the gateway to a station.
 #[derive(Debug, Clone)]
 pub struct Trial {
-    /// What the packets go through; `None`: nothing (bare).
+    /// The tunnel; `None` for the bare baseline.
     pub tunnel: Option<Tunnel>,
-    /// What the stream is made of.
+    /// Kind of the stream.
     pub stream: Stream,
-    /// What it carries, over and over.
+    /// Its content, repeated.
     pub content: Arc<[u8]>,
-    /// How much of it in each packet.
+    /// Bytes of content in each packet.
     pub payload_bytes: usize,
     /// The time between packets.
     pub interval: Duration,
@@ -62,39 +61,39 @@ pub struct Trial {
     pub up: LinkConfig,
 }
 
-/// What a trial amounted to.
+/// The result of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Outcome {
     /// Packets that the application offered, retransmissions included.
     pub offered_packets: u64,
     /// Their bytes.
     pub offered_bytes: u64,
-    /// Packets that came out at the other end.
+    /// Packets delivered at the other end.
     pub delivered_packets: u64,
-    /// The share of the frames from the gateway that the air lost or corrupted, of all that were on the air.
+    /// The share of transmitted frames from the gateway that the air lost or corrupted.
     pub actual_loss: f64,
-    /// The share of the packets offered that did not come out.
+    /// The share of offered packets that were not delivered.
     pub perceived_loss: f64,
     /// Packets that arrived and could never be restored.
     pub undecodable_packets: u64,
-    /// Packets that were delivered wrong: never anything but 0.
+    /// Packets delivered with wrong bytes: must be 0.
     pub wrong_packets: u64,
-    /// Frames from the gateway that the queue dropped. If there are any, the stream was too fast for the
-    /// link, and they are part of the perceived loss.
+    /// Frames from the gateway that the queue dropped. If there are any, the stream was too fast, and they
+    /// are part of the perceived loss.
     pub queue_dropped_packets: u64,
-    /// Bytes sent from the gateway, with all headers and all that is not payload.
+    /// Bytes sent from the gateway, with all headers and control.
     pub bytes_down: u64,
     /// Bytes sent to the gateway.
     pub bytes_up: u64,
     /// From offer to delivery.
     pub delay: Option<DelayReport>,
-    /// For segments: the share of the stream that came out without a gap from the beginning.
+    /// For segments: the share of the stream delivered without a gap from the beginning.
     pub in_order_share: Option<f64>,
-    /// For segments: how long it took until all had come out, if they did.
+    /// For segments: time until all were delivered, if they were.
     pub completion_seconds: Option<f64>,
 }
 
-/// Why a trial cannot be made.
+/// Reason why a trial is impossible.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum TrialError {
     /// Links or parameters.
@@ -103,14 +102,14 @@ pub enum TrialError {
     /// Links.
     #[error(transparent)]
     Conditions(#[from] FaultRefused),
-    /// A node that is never done.
+    /// A node that never finishes.
     #[error(transparent)]
     Stuck(#[from] Stuck),
 }
 
 impl Trial {
-    /// A stream of `content` at half of what the link carries, under the default tunnel: 1360 bytes a packet
-    /// (a full segment inside the tunnel) over the paper's link of 1 MByte/s and 20 ms, without loss.
+    /// A stream of `content` at half of the link's capacity, under the default tunnel: 1360 bytes a packet (a
+    /// full segment inside the tunnel) over the paper's link of 1 MByte/s and 20 ms, without loss.
     #[must_use]
     pub fn of(content: impl Into<Arc<[u8]>>, stream: Stream, packets: u64) -> Self {
         let link = LinkConfig {
@@ -151,7 +150,7 @@ impl Trial {
         Trial { down: with(&self.down), up: with(&self.up), ..self.clone() }
     }
 
-    /// What the stream goes through: `bare`, or the policy's name.
+    /// Name of the stream's method: `bare`, or the policy's name.
     #[must_use]
     pub fn method(&self) -> String {
         self.tunnel.as_ref().map_or_else(|| "bare".to_owned(), |tunnel| tunnel.reduce.policy.to_string())
@@ -162,7 +161,7 @@ impl Trial {
         self.run_observed(seed, &mut ())
     }
 
-    /// Runs the trial while somebody watches.
+    /// Runs the trial with an observer.
     pub fn run_observed(&self, seed: u64, observer: &mut dyn Observer) -> Result<Outcome, TrialError> {
         let links = Station { down: faultless(&self.down), up: faultless(&self.up) };
         let mut simulation =
@@ -209,7 +208,7 @@ impl Trial {
     }
 }
 
-/// The same link without any of its faults.
+/// The same link without faults.
 fn faultless(link: &LinkConfig) -> LinkConfig {
     LinkConfig { loss: LossConfig::None, reorder: None, duplicate: 0.0, corrupt: 0.0, ..link.clone() }
 }

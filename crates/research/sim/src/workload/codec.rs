@@ -1,12 +1,12 @@
-//! The codec alone: packets encoded and decoded in one direction, confirmed a little later, as on a link.
+//! The codec alone: packets encoded and decoded in one direction, with delayed confirmations as on a link.
 
 use re::{Decoder, Encoded, Encoder, Form, Parameters};
 use wire::inner::Inner;
 
-/// How many packets a confirmation is behind.
+/// Delay of confirmations in packets.
 const CONFIRMATION_LAG: u64 = 32;
 
-/// A stream, its encoder, and what came out.
+/// A stream, its encoder, and its encoded frames.
 pub struct Codec {
     parameters: Parameters,
     stream: Vec<(Vec<u8>, Inner)>,
@@ -17,7 +17,7 @@ pub struct Codec {
     restored: Vec<u8>,
 }
 
-/// A packet on its way: its sequence, whether it is reduced, and its bytes.
+/// A packet in flight: sequence, whether it is reduced, and bytes.
 struct Frame {
     sequence: u64,
     reduced: bool,
@@ -26,7 +26,7 @@ struct Frame {
 }
 
 impl Codec {
-    /// With these packets, of which those that are no IP are left out, and what a first pass makes of them.
+    /// The IP packets among these, and their frames of a first pass.
     #[must_use]
     pub fn new(parameters: &Parameters, packets: Vec<Vec<u8>>) -> Self {
         let inner = |packet: Vec<u8>| Inner::parse(&packet).ok().map(|inner| (packet, inner));
@@ -49,13 +49,13 @@ impl Codec {
         self.stream.iter().map(|(packet, _)| packet.len()).sum()
     }
 
-    /// Bytes that the first pass left of them.
+    /// Bytes after the first pass.
     #[must_use]
     pub fn left_bytes(&self) -> usize {
         self.frames.iter().map(|frame| frame.bytes.len()).sum()
     }
 
-    /// Encodes all packets once more, with an encoder that knows them; the bytes that are left.
+    /// Encodes all packets again with the warm encoder; returns the remaining bytes.
     pub fn encode(&mut self) -> usize {
         self.pass(false)
     }
@@ -79,14 +79,14 @@ impl Codec {
         left_bytes
     }
 
-    /// A decoder that holds nothing yet.
+    /// An empty decoder.
     #[must_use]
     pub fn decoder(&self) -> Decoder {
         let Parameters { window_bytes, sample_bits, store_bytes, .. } = self.parameters;
         Decoder::new(window_bytes, sample_bits, store_bytes)
     }
 
-    /// Decodes what the first pass left, with a decoder that is new; how many packets came out as they were.
+    /// Decodes the first pass with a new decoder; returns the number of correct packets.
     pub fn decode(&mut self, decoder: &mut Decoder) -> usize {
         let form: Form = self.parameters.form;
         let mut right = 0;

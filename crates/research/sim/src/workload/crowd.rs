@@ -1,5 +1,5 @@
-//! A gateway with several stations, in groups that threads of their own may drive: each group has some of the
-//! gateway's peers and the stations that these are.
+//! A gateway with several stations, in groups for threads: each group has some of the gateway's peers and
+//! their stations.
 
 use crate::addresses::{GATEWAY, outer};
 use crate::network::{Direct, Network};
@@ -14,14 +14,14 @@ const BATCH_TIME: Duration = Duration::from_micros(300);
 
 /// All of them.
 pub struct Crowd {
-    /// What may be driven at the same time.
+    /// Groups that may run in parallel.
     pub groups: Vec<Group>,
 }
 
 /// Some peers of the gateway.
 pub struct Group {
     shard: usize,
-    /// The gateway's part, and then its stations.
+    /// The gateway's part, then its stations.
     network: Network<Direct>,
     /// The stations' numbers.
     hosts: Vec<usize>,
@@ -31,7 +31,7 @@ pub struct Group {
 const PART: usize = 0;
 
 impl Crowd {
-    /// A gateway and its stations, which have shaken hands, in so many groups.
+    /// A gateway and its stations after their handshakes, in this number of groups.
     pub fn new(seed: u64, tunnel: &Tunnel, stations: usize, groups: usize) -> Result<Self, SetupError> {
         let station = Station { down: LinkConfig::default(), up: LinkConfig::default() };
         let setup = Setup { seed, stations: vec![station; stations], tunnel: Some(tunnel.clone()) };
@@ -45,7 +45,7 @@ impl Crowd {
         let mut groups: Vec<Group> = gateways.into_iter().enumerate().map(Group::of).collect();
         for (host, config) in (1..).zip(configs) {
             let station = Node::new(config, boot(host), Duration::ZERO)?;
-            // dealt out as the gateway deals out its peers
+            // Assigned as the gateway assigns its peers.
             groups[(host - 1) % count].join(host, station);
         }
         let mut crowd = Crowd { groups };
@@ -53,7 +53,7 @@ impl Crowd {
         Ok(crowd)
     }
 
-    /// What stations send goes where the shards say, as in a driver.
+    /// Sends stations' datagrams where the shards direct them, as in a driver.
     fn shake_hands(&mut self, shards: &Shards) {
         let mut datagram = Vec::new();
         for _ in 0..2 {
@@ -99,8 +99,8 @@ impl Group {
         self.hosts.iter().copied()
     }
 
-    /// Carries packets from the gateway to one of its stations, receipts back included; how many came out as
-    /// they went in.
+    /// Carries packets from the gateway to one of its stations, with receipts back. Returns the number of
+    /// correct packets.
     pub fn carry(&mut self, station: usize, packets: &[Vec<u8>]) -> usize {
         self.network.advance(BATCH_TIME);
         for packet in packets {

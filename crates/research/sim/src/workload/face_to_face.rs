@@ -1,5 +1,5 @@
-//! Two nodes face to face: what one gives the other takes at once. The work on a batch of packets is cut into
-//! steps, so that each can be timed.
+//! Two nodes face to face: each receives the other's datagrams at once. The work on a batch of packets is
+//! divided into steps, so that each can be timed.
 
 use crate::addresses::{GATEWAY, outer};
 use crate::network::{Direct, Network};
@@ -16,14 +16,14 @@ const BATCH_TIME: Duration = Duration::from_micros(300);
 /// A gateway and a station with a session between them.
 pub struct FaceToFace {
     network: Network<Direct>,
-    /// Datagrams of the batch, and how to seal them.
+    /// Datagrams of the batch, with their seal parameters.
     batch: Vec<(Transmit, Vec<u8>)>,
     spare: Vec<Vec<u8>>,
     packet: Vec<u8>,
 }
 
 impl FaceToFace {
-    /// Two nodes that have shaken hands.
+    /// Two nodes after their handshake.
     pub fn new(seed: u64, tunnel: &Tunnel) -> Result<Self, SetupError> {
         let setup = Setup::pair(seed, LinkConfig::default(), LinkConfig::default());
         let mut network = Network::new(Duration::ZERO, Direct);
@@ -38,7 +38,7 @@ impl FaceToFace {
         Ok(pair)
     }
 
-    /// The gateway takes packets, and gives datagrams: classify, queue, reduce, pack.
+    /// The gateway converts packets to datagrams: classify, queue, reduce, pack.
     pub fn pack(&mut self, packets: &[Vec<u8>]) {
         self.network.advance(BATCH_TIME);
         for packet in packets {
@@ -52,7 +52,7 @@ impl FaceToFace {
         self.spare.push(datagram);
     }
 
-    /// The datagrams of the batch are sealed.
+    /// Seals the batch's datagrams.
     pub fn seal(&mut self) {
         for (transmit, datagram) in &mut self.batch {
             transmit.seal(datagram);
@@ -65,7 +65,7 @@ impl FaceToFace {
         self.batch.iter().map(|(_, datagram)| datagram.len()).sum()
     }
 
-    /// The station takes the datagrams: open, unpack, restore.
+    /// The station processes the datagrams: open, unpack, restore.
     pub fn unpack(&mut self) {
         let (now, from) = (self.network.now(), self.network.address(GATEWAY));
         let station = self.network.node_mut(STATION);
@@ -75,7 +75,7 @@ impl FaceToFace {
         }
     }
 
-    /// The station gives the packets; how many are those that the gateway took.
+    /// The station delivers the packets; returns the number of correct ones.
     pub fn deliver(&mut self, packets: &[Vec<u8>]) -> usize {
         let station = self.network.node_mut(STATION);
         let mut right = 0;
@@ -85,7 +85,7 @@ impl FaceToFace {
         right
     }
 
-    /// What else is due: the station's receipts reach the gateway.
+    /// The remaining work: the station's receipts reach the gateway.
     pub fn answer(&mut self) {
         let now = self.network.now();
         for host in [STATION, GATEWAY] {

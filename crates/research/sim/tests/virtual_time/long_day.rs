@@ -1,5 +1,5 @@
-//! A long day: packets by the hundred thousand while everything happens that can, and at its end nothing
-//! wrong, nothing twice, nothing stuck and nothing grown.
+//! A long day: packets by the hundred thousand under all faults, with no wrong bytes, no duplicates, no stall
+//! and no growth at its end.
 
 use crate::scenes::{MS, SECOND, link};
 use air::{LinkConfig, LossConfig, ReorderConfig};
@@ -14,32 +14,32 @@ use wire::unit::{self, Kind};
 
 /// Packets a second, of all sources together.
 const PACKETS_PER_SECOND: u64 = 116;
-/// Bytes that either node stores, so few that they are replaced every few seconds.
+/// Bytes of a node's store, small enough to be replaced every few seconds.
 const STORE_BYTES: usize = 256 << 10;
-/// For so long before the end nothing happens any more.
+/// Time without faults before the end.
 const CALM: Duration = Duration::from_secs(60);
-/// Without a delivery at a host for so long, with all that may happen in that time, the tunnel is stuck.
+/// Time without a delivery at a host from which the tunnel counts as stuck, under any faults.
 const LONGEST_SILENCE: Duration = Duration::from_secs(90);
 
-/// Longer than any key is used (a session lasts three minutes at most). Ids are drawn from 24 bits: over
-/// days, one comes again, with another key.
+/// More than the lifetime of any key (a session lasts at most three minutes). Ids have 24 bits, so over days
+/// one repeats with another key.
 const KEY_FORGOTTEN: Duration = Duration::from_secs(600);
 
-/// Looks at every frame and delivery.
+/// Checks every frame and delivery.
 #[derive(Default)]
 pub struct Watch {
     /// The newest counter under each key and when it was seen, by sender and key id.
     counters: BTreeMap<(usize, u32), (u32, Duration)>,
     sealed: u64,
-    /// At each host.
+    /// Latest delivery at each host.
     last_delivery: [Duration; 2],
     longest_silence: Duration,
-    /// ICMP messages of the nodes' own.
+    /// ICMP messages by the nodes themselves.
     told: u64,
 }
 
-/// Whether this is an ICMP message that the other side is unreachable, or a packet too large for the path as
-/// it is now (RFC 792 and 1191, RFC 4443).
+/// Whether this is an ICMP message about an unreachable peer, or about a packet too large for the current
+/// path (RFC 792 and 1191, RFC 4443).
 fn tells_of_a_failure(packet: &[u8]) -> bool {
     match packet[0] >> 4 {
         4 => packet[9] == 1 && matches!(packet[20..22], [3, 1 | 4]),
@@ -66,7 +66,7 @@ impl Observer for Watch {
                 self.longest_silence = self.longest_silence.max(now - self.last_delivery[host]);
                 self.last_delivery[host] = now;
             }
-            // a node may have to tell a host why its packets do not go on
+            // A node may report to a host why its packets are not forwarded.
             Observation::Unrecognised { packet, .. } if tells_of_a_failure(packet) => self.told += 1,
             Observation::Unrecognised { host, packet } => {
                 panic!("{now:?}: host {host} delivers wrong bytes {packet:02x?}")
@@ -104,7 +104,7 @@ fn any_conditions(rng: &mut ChaCha8Rng) -> LinkConfig {
     config
 }
 
-/// Something every few seconds until `until`; how often a node lost what it had received.
+/// Schedules a fault every few seconds until `until`. Returns how often a node lost its received packets.
 fn schedule_mishaps(simulation: &mut Simulation, seed: u64, until: Duration) -> u64 {
     let rng = &mut ChaCha8Rng::seed_from_u64(seed);
     let (mut at, mut forgotten) = (5 * SECOND, 0);
@@ -155,7 +155,7 @@ fn add_sources(simulation: &mut Simulation, length: Duration) {
     let mut file = vec![0; 900_000];
     content().take(&mut file);
     let segments = Segments::new(Ends::between(GATEWAY, 1).with_port(3), file, 1300, SECOND / 20);
-    // retransmissions and acknowledgements make up the rest of its share
+    // Retransmissions and acknowledgements are the rest of its share.
     let passes = u32::try_from(seconds * 15 / (900_000 / 1300)).unwrap().max(1);
     let segments = segments.retransmitting_after(700 * MS).acknowledging_every(2).passing(passes);
     let ping = Ping::new(Ends::between(1, GATEWAY).with_port(4), Content::random(4), 200, SECOND / 3);
@@ -180,7 +180,7 @@ pub fn setup(seed: u64, policy: Policy, form: Form) -> Setup {
     Setup { tunnel: Some(reduce.into()), ..Setup::pair(seed, link(), link()) }
 }
 
-/// Lives through a day of about so many packets; calls `look` at every tenth of it.
+/// Runs a day of about this many packets; calls `look` at every tenth of it.
 fn day(packets: u64, seed: u64, look: impl FnMut(u32, &Report)) -> Report {
     let run = |simulation: &mut Simulation, until, watch: &mut Watch| {
         simulation.run_until(until, watch).unwrap();
@@ -188,7 +188,7 @@ fn day(packets: u64, seed: u64, look: impl FnMut(u32, &Report)) -> Report {
     day_of(packets, seed, run, look)
 }
 
-/// The same, in which `run_until` lets time pass.
+/// The same, with `run_until` to advance time.
 pub fn day_of(
     packets: u64,
     seed: u64,
@@ -204,7 +204,7 @@ pub fn day_of(
         run_until(&mut simulation, (length - CALM) * tenth / 9, &mut watch);
         look(tenth, &simulation.report());
     }
-    // whatever went on is over within half of the calm
+    // All faults are over within half of the calm.
     run_until(&mut simulation, length - CALM / 2, &mut watch);
     let before = simulation.report();
     run_until(&mut simulation, length + 10 * SECOND, &mut watch);
@@ -222,15 +222,15 @@ pub fn day_of(
     );
     assert!(watch.told * 100 < offered(&after), "mishaps are seldom");
 
-    // nothing stuck: the rest of the day nothing is lost, and never was it silent for long
+    // Nothing is stuck: nothing is lost in the rest of the day, and no silence was long.
     let (late_offered, late_delivered) =
         (offered(&after) - offered(&before), delivered(&after) - delivered(&before));
     assert!(late_offered > 1000 && late_delivered >= late_offered, "{late_delivered} of {late_offered}");
     assert!(watch.longest_silence < LONGEST_SILENCE, "silent for {:?}", watch.longest_silence);
     assert_eq!(after.sources[2].in_order_share, Some(1.0), "every segment arrives in the end");
-    // only a store that was lost makes packets undecodable, those that were on the way
+    // Only a lost store makes packets undecodable: those in flight.
     assert!(undecodable <= 60 * forgotten, "{undecodable} undecodable, {forgotten} stores lost");
-    // redundancy was removed all the same
+    // Redundancy was removed nevertheless.
     let removed: u64 = after.hosts.iter().map(|host| host.total(|counters| counters.removed_bytes)).sum();
     let sent: u64 = after.hosts.iter().map(|host| host.total(|counters| counters.inner_sent_bytes)).sum();
     assert!(removed * 5 > sent, "{removed} of {sent}");
@@ -253,7 +253,7 @@ pub fn seed_wanted(otherwise: u64) -> u64 {
 #[test]
 fn after_a_long_day_of_mishaps_every_packet_was_exact_and_nothing_is_stuck() {
     let report = day(packets_wanted(200_000), seed_wanted(1), |_, report| {
-        // five minutes of packets, whatever went on
+        // Five minutes of packets, under any faults.
         assert!(
             report.remembered_packets < 400 * PACKETS_PER_SECOND as usize,
             "{}",
@@ -278,7 +278,7 @@ fn under_every_policy_and_form_what_is_delivered_is_exact_and_delivered_once() {
             let length = 40 * SECOND;
             add_sources(&mut simulation, length);
             schedule_mishaps(&mut simulation, 3, length);
-            // the watch fails at the first wrong byte
+            // The watch fails at the first wrong byte.
             simulation
                 .run_until(length, &mut Watch::default())
                 .unwrap_or_else(|stuck| panic!("{policy} {form}: {stuck}"));

@@ -1,4 +1,4 @@
-//! Whole simulations: what they are judged by, and what they show.
+//! Tests of whole simulations.
 #![allow(clippy::unwrap_used, reason = "what does not succeed fails the test")]
 
 mod adversary;

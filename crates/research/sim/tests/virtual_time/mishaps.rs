@@ -1,4 +1,4 @@
-//! Reboots, lost caches, changes of address and of conditions: noticed, survived, counted.
+//! Reboots, lost caches, changes of address and of conditions: detected, survived, counted.
 
 use crate::scenes::{MS, SECOND, link, lossy, pair, stream};
 use re::Policy;
@@ -53,8 +53,8 @@ fn a_station_that_moves_is_found_again_when_it_speaks() {
     simulation.run_until(12 * SECOND, &mut ()).unwrap();
     let report = simulation.report();
     assert_eq!(report.hosts[GATEWAY].boots[0].peers[0].endpoint, Some(to.into()));
-    // the station's next receipt tells of the new address: a quarter of a second at most, as nothing arrives
-    // any more
+    // The station's next receipt reveals the new address, after at most a quarter of a second without
+    // arrivals.
     let lost = report.hosts[GATEWAY].not_sent.packets + report.hosts[1].not_taken.packets;
     let stream = report.sources[0].forwards;
     assert!(lost > 0 && lost < 80, "{lost}");
@@ -78,7 +78,7 @@ fn a_link_that_is_down_takes_nothing_and_conditions_change_when_they_are_to() {
         let report = simulation.report();
         let stream = report.sources[0].forwards;
         assert_eq!(report.links[0].refused.packets, 250);
-        // a frame that the transmitter had begun with keeps its fate
+        // A frame in transmission keeps its fate.
         let lost = report.links[0].counters.lost.frames;
         assert!((249..=252).contains(&lost), "{lost}");
         let missing = stream.offered.packets - stream.delivered.packets;

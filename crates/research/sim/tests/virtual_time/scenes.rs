@@ -1,4 +1,4 @@
-//! What the tests have in common.
+//! Common parts of the tests.
 
 use air::{Bitrate, LinkConfig, LossConfig};
 use sim::traffic::{ConstantRate, Content, Ends};
@@ -17,12 +17,12 @@ pub fn link() -> LinkConfig {
     }
 }
 
-/// ... that loses this share.
+/// The paper's link with this loss rate.
 pub fn lossy(probability: f64) -> LinkConfig {
     LinkConfig { loss: LossConfig::Bernoulli { probability }, ..link() }
 }
 
-/// A small file of which about two thirds repeat.
+/// A small file with about two thirds repetition.
 pub fn repeating() -> Content {
     Content::repeating(5, 0.65, 60_000, 400_000)
 }

@@ -1,4 +1,5 @@
-//! Attackers on the path of a long day: all weapons at once, a little always, and much for a second a minute.
+//! Attackers on the path of a long day: all methods at once, at a low rate always and at a high rate for a
+//! second a minute.
 
 use crate::adversary::attacker::{Attacker, WEAPONS};
 use crate::long_day::{Watch, day_of, delivered, offered, packets_wanted, seed_wanted, setup};
@@ -12,30 +13,30 @@ use std::io::Write;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// How often they strike.
+/// Interval of their attacks.
 const SLICE: Duration = Duration::from_millis(100);
 /// Datagrams a second by each weapon, and by one of them for a second a minute.
 const RATE: u32 = 2;
 const RATE_OF_FLOOD: u32 = 200;
-/// Datagrams that are kept; half of them gives way, but for so many handshake messages.
+/// The most datagrams kept; at the bound half of them are dropped, except some handshake messages.
 const MOST_KEPT: usize = 4096;
 const MOST_HANDSHAKES_KEPT: usize = 512;
 /// Bytes of the outer headers of a frame.
 const OUTER_BYTES: usize = 28;
 
-/// The attackers, and what they have heard.
+/// The attackers, and their recorded datagrams.
 pub struct Siege {
     attackers: Vec<Attacker>,
     captured: Vec<(usize, Vec<u8>)>,
     rng: ChaCha12Rng,
     flood_at: Duration,
     ebb_at: Duration,
-    /// Datagrams that they sent.
+    /// Number of their datagrams.
     pub sent: u64,
 }
 
 impl Siege {
-    /// Who knows the network's key.
+    /// Attackers with the network's key.
     pub fn new(network_key: &NetworkKey, seed: u64) -> Self {
         let attacker = |weapon| Attacker {
             weapon,
@@ -54,7 +55,7 @@ impl Siege {
         }
     }
 
-    /// Lets time pass until `until`, and strikes meanwhile.
+    /// Advances time until `until` with attacks.
     pub fn run_until(&mut self, simulation: &mut Simulation, until: Duration, watch: &mut dyn Observer) {
         while simulation.now() < until {
             let then = (simulation.now() + SLICE).min(until);
@@ -103,7 +104,7 @@ impl Observer for Siege {
     }
 }
 
-/// A long day with attackers; how many datagrams they sent.
+/// A long day with attackers; returns the number of their datagrams.
 fn day_of_siege(packets: u64, seed: u64) -> (Report, u64) {
     let mut siege = Siege::new(&setup(seed, Policy::Acked, Form::Compact).network_key(), seed);
     let run = |simulation: &mut Simulation, until, watch: &mut Watch| {
@@ -118,12 +119,12 @@ fn a_long_day_with_attackers_is_as_one_without() {
     assert!(sent > 2000, "{sent} datagrams of attackers");
 }
 
-/// Packets of a day with attackers, of which many follow each other.
+/// Packets of a day with attackers, one of many consecutive days.
 const PACKETS_A_DAY: u64 = 1_000_000;
 
-/// So many packets as `OVERHEARD_LONG_DAY_PACKETS` says, day by day, each with other mishaps and attacks.
-/// Each day is a row of `long_days.csv`, and a run goes on behind the rows that are there. With 0 packets it
-/// tells how many there were.
+/// Runs `OVERHEARD_LONG_DAY_PACKETS` packets, day by day, each with other faults and attacks. Each day is a
+/// row of `long_days.csv`, and a run continues behind the existing rows. With 0 packets it prints their
+/// number.
 #[test]
 #[ignore = "a million packets take a minute, and there are a hundred millions"]
 #[expect(clippy::disallowed_methods, reason = "it says how long a day takes")]

@@ -1,4 +1,4 @@
-//! Streams that go through, and what is counted.
+//! Streams that pass, and their counts.
 
 use crate::scenes::{MS, SECOND, link, link_bytes, lossy, pair, repeating, stream};
 use published::form;
@@ -93,12 +93,12 @@ fn full_packets_pass_under_every_policy_and_form_and_time_goes_on() {
                 (0, 0),
                 "{policy} {form}"
             );
-            // at this rate whole round trips of packets refer to each other before a loss is known
+            // At this rate, packets of whole round trips refer to each other before a loss is known.
             let stalls = [NAIVE, INFORMED_MARKING].contains(&policy);
             let delivered = report.sources[0].forwards.delivered.packets;
             assert!(stalls || delivered > 100, "{policy} {form}: {delivered}");
             if policy == RETRIEVE_ON_MISS {
-                // replies with full packets fit, too: hardly anything is lost but what the air loses
+                // Replies with full packets fit as well: hardly any loss beyond the air's.
                 assert!(delivered > 420, "{form}: {delivered}");
             }
         }

@@ -1,4 +1,4 @@
-//! The experiments' trials: what each method makes of loss.
+//! The experiments' trials: the effect of loss on each method.
 
 use crate::scenes::{MS, repeating};
 use sim::trial::{Condition, Measured, Stream, Trial, over_conditions, over_distances, over_losses};
@@ -19,8 +19,8 @@ fn run(cases: &[sim::trial::Case]) -> BTreeMap<(String, u64), Measured> {
     all
 }
 
-/// Under `acked` nothing is undecodable and the application loses what the link loses; `off` and `bare`
-/// are the same in that, and every one of the paper's policies loses more.
+/// Under `acked` no packet is undecodable and the application's loss is the link's, as for `off` and `bare`.
+/// Every policy of the papers loses more.
 #[test]
 fn perceived_loss_is_actual_loss_under_acked_and_more_under_others() {
     let mut base = Trial::of(content(), Stream::Datagrams, 3000);
@@ -32,7 +32,7 @@ fn perceived_loss_is_actual_loss_under_acked_and_more_under_others() {
         assert_eq!(outcome.queue_dropped_packets, 0, "{series} {loss}");
         assert_eq!(outcome.offered_packets, 3000);
         if ["acked", "off", "bare", "tcp-seq"].contains(&series.as_str()) {
-            // UDP has no TCP sequence: tcp-seq leaves it alone
+            // UDP has no TCP sequence, so tcp-seq ignores it.
             assert_eq!(outcome.undecodable_packets, 0, "{series} {loss}");
             let difference = (outcome.perceived_loss - outcome.actual_loss).abs();
             assert!(difference < 0.003, "{series} {loss}: {outcome:?}");
@@ -56,8 +56,7 @@ fn segments_sent_again_complete_under_every_policy_but_naive() {
     let base = Trial::of(content(), stream, 290);
     for (_, Measured { series, outcome, .. }) in run(&over_losses(&base, &[0.05])) {
         if series == "informed-marking" {
-            // what is lost is known a receipt later, and this source does not slow down meanwhile, as TCP
-            // would
+            // A loss is known a receipt later, and this source, unlike TCP, does not slow down meanwhile.
             continue;
         }
         assert_eq!(outcome.completion_seconds.is_some(), series != "naive", "{series} {outcome:?}");
@@ -86,7 +85,7 @@ fn no_condition_of_the_air_makes_the_default_policy_lose_more_than_the_air_does(
     for (_, Measured { series, outcome, .. }) in run(&over_conditions(&base, &Condition::ALL, &[0.05])) {
         let expects_loss = !(series.contains("reordering") || series.contains("duplication"));
         if expects_loss {
-            // bursts come seldom among so few packets
+            // Bursts are rare among so few packets.
             assert!((0.01..0.09).contains(&outcome.actual_loss), "{series} {outcome:?}");
         }
         if series.starts_with("acked") || series.starts_with("off") || series.starts_with("bare") {

@@ -1,23 +1,23 @@
-//! What the kernel lets through to an [`Ear`](super::Ear): a program for the classic BPF machine
-//! (Linux, Documentation/networking/filter.rst).
+//! The kernel's filter of an [`Ear`](super::Ear): a program for the classic BPF machine (Linux,
+//! Documentation/networking/filter.rst).
 //!
-//! A busy interface carries many times what the ear wants, and each frame that need not be copied saves a
-//! node what it has least of. So the program looks as deep as it can. What it cannot follow (mesh headers,
-//! aggregates, padding, MPLS and PPPoE) it passes: the parser looks again. It never drops what the parser
-//! would find, with one exception: where a radio pads its headers, padding that looks like the start of a
-//! packet.
+//! A busy interface carries many times the ear's traffic, and each frame that is not copied saves processor
+//! time. The program therefore parses as deep as it can. It passes formats that it cannot parse (mesh
+//! headers, aggregates, padding, MPLS and PPPoE) to the parser. It never drops a frame that the parser
+//! accepts, with one exception: padding of a radio's headers that looks like the start of a packet.
 
 use super::LinkType;
 use socket2::SockFilter;
 
-/// More ports than this are told apart by the parser alone: the machine's jumps reach 255 instructions.
+/// The most ports that the program checks, because the machine's jumps reach 255 instructions. More are left
+/// to the parser.
 const MAX_PORTS: usize = 32;
-/// Of a frame that the radio encrypted, this much behind radiotap's header tells that it is one.
+/// Bytes of an encrypted frame behind radiotap's header that are enough to recognize it.
 const PROTECTED_BYTES: u32 = 32;
-/// Longer than any frame.
+/// More than any frame's length.
 const WHOLE: u32 = 1 << 18;
 
-/// Where the machine finds a frame's packet type: `SKF_AD_OFF + SKF_AD_PKTTYPE`.
+/// Offset of a frame's packet type: `SKF_AD_OFF + SKF_AD_PKTTYPE`.
 const PACKET_TYPE: u32 = (-0x1000_i32 + 4) as u32;
 const TO_THIS_HOST: u32 = 0;
 const OUTGOING: u32 = 4;
@@ -25,7 +25,7 @@ const OUTGOING: u32 = 4;
 const IPV4: u32 = 0x0800;
 const IPV6: u32 = 0x86dd;
 const TAGS: [u32; 3] = [0x8100, 0x88a8, 0x9100];
-/// MPLS and PPPoE.
+/// EtherTypes of MPLS and PPPoE.
 const FURTHER: [u32; 3] = [0x8847, 0x8848, 0x8864];
 const UDP: u32 = 17;
 
@@ -55,13 +55,13 @@ const X_TO_A: u16 = 0x87;
 const FRAME_START: u32 = 0;
 const BODY_START: u32 = 1;
 
-/// Places in the program, and what may become of a frame.
+/// Labels of the program, and verdicts on a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Next,
     Pass,
     Drop,
-    /// The first bytes, enough to be counted.
+    /// Passes the first bytes, enough to count the frame.
     PassBriefly,
     FirstTag,
     SecondTag,
@@ -72,23 +72,23 @@ enum Place {
     AddQos,
     Body,
     Snap,
-    /// With X at an EtherType.
+    /// X is at an EtherType.
     EtherType,
     Ipv4,
     Ipv6,
-    /// With X two bytes before a UDP header.
+    /// X is two bytes before a UDP header.
     Udp,
 }
 use Place::*;
 
-/// The whole program for frames of `link_type`, with UDP from or to one of `ports`; all UDP if there are
-/// none.
+/// The whole program for frames of `link_type` with UDP from or to one of `ports`. Without ports it passes
+/// all UDP.
 pub fn program(link_type: LinkType, ports: &[u16]) -> Vec<SockFilter> {
     let mut program = Program::default();
     program.step(LOAD_WORD, PACKET_TYPE);
     program.when(IF_EQUAL, OUTGOING, Drop, Next);
     if link_type == LinkType::ETHERNET {
-        // A monitor says of no frame whom it is for.
+        // In monitor mode no frame has a packet type.
         program.when(IF_EQUAL, TO_THIS_HOST, Drop, Next);
     }
     program.look_into(link_type, ports);
@@ -122,7 +122,7 @@ impl Program {
         match link_type {
             LinkType::ETHERNET => self.ethernet(),
             LinkType::IEEE802_11_RADIOTAP => {
-                // its length, in little-endian order
+                // The header's length is little-endian.
                 self.step(LOAD_X_CONSTANT, 0);
                 self.step(LOAD_BYTE_AT_X, 3);
                 self.step(SHIFT_LEFT, 8);
@@ -159,16 +159,16 @@ impl Program {
         }
     }
 
-    /// With X at the frame control field: as [`wire::link`] reads it.
+    /// X is at the frame control field; the parsing follows [`wire::link`].
     fn ieee80211(&mut self) {
         self.step(STORE_X, FRAME_START);
-        // data, and with a body
+        // A data frame with a body.
         self.step(LOAD_BYTE_AT_X, 0);
         self.step(AND, 0x4f);
         self.when(IF_EQUAL, 0x08, Next, Drop);
         self.step(LOAD_BYTE_AT_X, 1);
         self.when(IF_BITS, 0x40, PassBriefly, Next);
-        // a fragment, by its flag or its number
+        // A fragment, by its flag or its number.
         self.when(IF_BITS, 0x04, Drop, Next);
         self.step(LOAD_BYTE_AT_X, 22);
         self.when(IF_BITS, 0x0f, Drop, Next);
@@ -187,7 +187,7 @@ impl Program {
         self.here(Qos);
         self.step(LOAD_X_MEMORY, BODY_START);
         self.step(LOAD_BYTE_AT_X, 0);
-        // an aggregate
+        // An aggregate.
         self.when(IF_BITS, 0x80, Pass, Next);
         self.step(LOAD_X_MEMORY, FRAME_START);
         self.step(LOAD_BYTE_AT_X, 1);
@@ -215,7 +215,7 @@ impl Program {
         }
     }
 
-    /// With X at the EtherType and A holding it.
+    /// X is at the EtherType, and A has its value.
     fn ip(&mut self, ports: &[u16]) {
         self.here(EtherType);
         self.when(IF_EQUAL, IPV4, Ipv4, Next);
@@ -223,7 +223,7 @@ impl Program {
         self.here(Ipv4);
         self.step(LOAD_BYTE_AT_X, 2 + 9);
         self.when(IF_EQUAL, UDP, Next, Drop);
-        // a fragment
+        // A fragment.
         self.step(LOAD_HALF_AT_X, 2 + 6);
         self.when(IF_BITS, 0x3fff, Drop, Next);
         self.step(LOAD_BYTE_AT_X, 2);
@@ -265,7 +265,7 @@ impl Program {
         self.step(A_TO_X, 0);
     }
 
-    /// Resolves the places. A jump counts from the instruction behind it, and goes forward only.
+    /// Resolves the labels. A jump counts from the next instruction and only goes forward.
     fn assemble(&self) -> Vec<SockFilter> {
         let distance = |from: usize, place: Place| {
             let found = self.places.iter().find(|(named, _)| *named == place);

@@ -1,11 +1,12 @@
-//! What is sent to others: the UDP payloads of other hosts' frames, read from an interface by AF_PACKET.
+//! Overhearing: UDP payloads of other hosts' frames, read from an interface by AF_PACKET.
 //!
-//! On a Wi-Fi interface in monitor mode the frames are 802.11's, with or without radiotap; on any other that
-//! looks like Ethernet they are those that a shared medium, a hub or a bridge that floods brings by. What is
-//! for this host comes by the socket: the kernel's [`filter`] drops it by its packet type where the link
-//! tells that, and the [`own_addresses`] tell the rest.
+//! On a Wi-Fi interface in monitor mode, the frames are 802.11's, with or without radiotap. On an
+//! Ethernet-like interface they are those of a shared medium, a hub or a flooding bridge. This host's own
+//! datagrams arrive by the socket. The kernel's [`filter`] drops them by packet type if the link has one, and
+//! [`own_addresses`] finds the rest.
 //!
-//! Nothing that arrives here is believed: it is handed on as it is, and whoever opens it authenticates it.
+//! The ear does not authenticate datagrams. It passes them on unchanged, and the node authenticates them when
+//! it opens them.
 
 mod filter;
 mod own_addresses;
@@ -29,13 +30,13 @@ pub use wire::link::LinkType;
 
 /// Frames read with one system call.
 const BATCH: usize = 16;
-/// The longest super-segment with its headers: 65,535 bytes behind IPv6's header, tags and Ethernet's.
+/// The longest super-segment with headers: 65,535 bytes behind the headers of IPv6 and Ethernet, with tags.
 const ROW_BYTES: usize = 66 << 10;
-/// More packets than this are not taken from one 802.11 aggregate; a true one of 11,454 bytes holds fewer.
+/// The most packets taken from one 802.11 aggregate. A valid one of 11,454 bytes has fewer.
 const MAX_PACKETS: usize = 256;
 
-/// What was heard, since the ear was opened. Every frame that passed the kernel's filter is in `frames`; it
-/// is in another counter unless all its datagrams were handed on.
+/// Counts since the ear was opened. `frames` counts every frame that passed the kernel's filter. A frame is
+/// also in another counter unless all its datagrams were delivered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     /// Frames that passed the kernel's filter.
@@ -58,28 +59,28 @@ pub struct Counters {
     pub dropped: u64,
 }
 
-/// What was heard, and where.
+/// State of overhearing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Heard {
     /// The name of the interface.
     pub interface: String,
     /// The type of its frames.
     pub link: String,
-    /// How much of what.
+    /// The counts.
     #[serde(flatten)]
     pub counters: Counters,
 }
 
-/// A datagram that was sent to somebody else.
+/// A datagram to another host.
 #[derive(Debug)]
 pub struct Overheard<'a> {
-    /// Who sent it.
+    /// Its sender.
     pub from: SocketAddr,
-    /// What it said.
+    /// Its payload.
     pub datagram: &'a mut [u8],
 }
 
-/// An interface that is listened on. Closing it ends the promiscuity that it asked for.
+/// An open interface. Closing it ends the promiscuous mode that it requested.
 pub struct Ear {
     socket: PacketSocket,
     interface: String,
@@ -93,7 +94,7 @@ pub struct Ear {
 }
 
 impl Ear {
-    /// Listens on `interface` for UDP from or to one of `ports`; for all UDP if there are none.
+    /// Listens on `interface` for UDP from or to one of `ports`. Without ports it listens for all UDP.
     pub fn open(interface: &str, ports: &[u16]) -> Result<Self, Error> {
         let mut socket = PacketSocket::open().map_err(|source| match Errno::from_io_error(&source) {
             Some(Errno::PERM | Errno::ACCESS) => Error::NoPacketRight,
@@ -123,8 +124,8 @@ impl Ear {
         })
     }
 
-    /// Hands `each` what one system call brings. `false`: nothing was there. An error is about the interface
-    /// (it is down, or gone), and the next call may be without.
+    /// Passes one system call's datagrams to `each`. Returns `false` if there was none. An error concerns the
+    /// interface (down or gone), and a later call may succeed.
     pub fn receive(&mut self, now: Duration, mut each: impl FnMut(Overheard<'_>)) -> io::Result<bool> {
         let Some((lengths, count)) = self.read()? else { return Ok(false) };
         self.own.refresh(now);
@@ -140,14 +141,14 @@ impl Ear {
         Ok(true)
     }
 
-    /// The lengths of what was read into the rows of the buffer, and how many; a length beyond a row is one
-    /// of a frame that was cut.
+    /// The lengths of the frames read into the buffer's rows, and their number. A length above a row's marks
+    /// a truncated frame.
     fn read(&mut self) -> io::Result<Option<([usize; BATCH], usize)>> {
         let mut rows = self.buffer.chunks_exact_mut(ROW_BYTES);
         let mut slices: [[IoSliceMut<'_>; 1]; BATCH] =
             std::array::from_fn(|_| [IoSliceMut::new(rows.next().unwrap_or(&mut []))]);
         let mut headers = MultiHeaders::<()>::preallocate(BATCH, None);
-        // the length of the whole frame, even where the row is shorter
+        // The length of the whole frame, even if the row is shorter.
         let flags = MsgFlags::MSG_TRUNC | MsgFlags::MSG_DONTWAIT;
         let messages = match recvmmsg(self.socket.as_raw_fd(), &mut headers, slices.iter_mut(), flags, None) {
             Ok(messages) => messages,
@@ -200,9 +201,9 @@ impl Ear {
         }
     }
 
-    /// What was heard since the ear was opened.
+    /// State of overhearing since the ear was opened.
     pub fn heard(&mut self) -> Heard {
-        // asked on a socket that is open, it answers
+        // The call succeeds on an open socket.
         self.counters.dropped += self.socket.dropped().unwrap_or(0);
         Heard { interface: self.interface.clone(), link: self.link_type.to_string(), counters: self.counters }
     }
@@ -214,7 +215,8 @@ impl AsFd for Ear {
     }
 }
 
-/// The frames of an interface by its kind (ARPHRD, linux/if_arp.h). `None`: not frames that others send.
+/// The link type of an interface's kind (ARPHRD, linux/if_arp.h). `None` if its frames are not others'
+/// frames.
 #[must_use]
 pub fn link_type(hardware: u16) -> Option<LinkType> {
     match hardware {
@@ -225,15 +227,14 @@ pub fn link_type(hardware: u16) -> Option<LinkType> {
     }
 }
 
-/// How long each datagram is in a frame with this `virtio_net_hdr` before it: as long as the payload, unless
-/// the frame is a super-segment that the sender's kernel has not cut (virtual devices hand these on as they
-/// are).
+/// Length of each datagram in a frame behind this `virtio_net_hdr`. It is the payload's length, unless the
+/// frame is an uncut super-segment of the sender's kernel (virtual devices pass these on).
 ///
 /// ```text
 /// | flags 1 | kind 1: 5 is UDP | header length 2 | segment size 2 | checksum start 2 | checksum offset 2 |
 /// ```
 ///
-/// VIRTIO 1.2, section 5.1.6; numbers in the machine's byte order.
+/// Source: VIRTIO 1.2, section 5.1.6. Numbers are in the machine's byte order.
 fn segment_bytes(front: &[u8; FRONT_BYTES]) -> usize {
     const UDP: u8 = 5;
     const ECN: u8 = 0x80;

@@ -1,14 +1,15 @@
-//! The addresses of this host: what is for them comes by the socket, and what is from them was said here.
+//! The addresses of this host. Datagrams to them arrive by the socket, and datagrams from them were sent
+//! here.
 
 use nix::ifaddrs::getifaddrs;
 use std::collections::HashSet;
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// Addresses come and go, and nothing breaks when one is missed: it is heard twice, or overheard in vain.
+/// Interval of the look-up. A missed change is harmless: a datagram is received twice, or overheard in vain.
 const AGE: Duration = Duration::from_secs(10);
 
-/// What they were when last looked at.
+/// The addresses at the last look-up.
 #[derive(Debug, Default)]
 pub struct OwnAddresses {
     addresses: HashSet<IpAddr>,
@@ -16,7 +17,7 @@ pub struct OwnAddresses {
 }
 
 impl OwnAddresses {
-    /// Looks again if it is time.
+    /// Looks the addresses up again when they are too old.
     pub fn refresh(&mut self, now: Duration) {
         if now < self.stale_at {
             return;
@@ -36,7 +37,7 @@ impl OwnAddresses {
         }
     }
 
-    /// Whether it is one of them.
+    /// Whether it is an address of this host.
     pub fn contains(&self, address: IpAddr) -> bool {
         self.addresses.contains(&address)
     }

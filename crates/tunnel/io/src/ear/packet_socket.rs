@@ -1,4 +1,4 @@
-//! An AF_PACKET socket on one interface (packet(7)), with the few options that no library offers.
+//! An AF_PACKET socket on one interface (packet(7)), with the few options that no library has.
 
 #![allow(unsafe_code)] // Options and addresses of packet sockets are in no safe interface.
 
@@ -9,29 +9,29 @@ use std::ffi::c_int;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 
-/// What may wait to be read; the kernel gives at most `net.core.rmem_max`.
+/// Bytes of the receive buffer; the kernel allows at most `net.core.rmem_max`.
 const RECEIVE_BUFFER_BYTES: usize = 4 << 20;
-/// Of a `virtio_net_hdr`, which stands before each frame.
+/// Bytes of the `virtio_net_hdr` before each frame.
 pub const FRONT_BYTES: usize = 10;
 
-/// A socket that hears nothing until [`listen`](Self::listen).
+/// A socket that receives nothing before [`listen`](Self::listen).
 pub struct PacketSocket {
     socket: Socket,
     index: u32,
 }
 
 impl PacketSocket {
-    /// Opens it; no frame reaches it yet, so that none comes which a filter would have kept out.
+    /// Opens the socket. No frame reaches it before the filter is set.
     pub fn open() -> io::Result<Self> {
         let socket = Socket::new(Domain::PACKET, Type::RAW.nonblocking(), None)?;
         socket.set_recv_buffer_size(RECEIVE_BUFFER_BYTES)?;
-        // super-segments come with the size of the datagrams in them
+        // Super-segments come with the size of their datagrams.
         let it = PacketSocket { socket, index: 0 };
         it.set(libc::PACKET_VNET_HDR, &c_int::from(true))?;
         Ok(it)
     }
 
-    /// Chooses the interface called `name`; `None`: there is none.
+    /// Selects the interface called `name`; `None` if there is none.
     pub fn choose(&mut self, name: &str) -> io::Result<Option<()>> {
         match rustix::net::netdevice::name_to_index(&self.socket, name) {
             Ok(index) => self.index = index,
@@ -42,22 +42,22 @@ impl PacketSocket {
         Ok(Some(()))
     }
 
-    /// The kind of the chosen interface: ARPHRD_ETHER and so on.
+    /// The kind of the selected interface: ARPHRD_ETHER and so on.
     pub fn hardware_type(&self) -> io::Result<u16> {
         let address = self.socket.local_addr()?;
-        // SAFETY: the storage is as large and as aligned as any address, all of it is initialised, and a
-        // packet socket's address is a `sockaddr_ll`, of integers only.
+        // SAFETY: the storage has the size and alignment of any address, and all of it is initialised. A
+        // packet socket's address is a `sockaddr_ll` of integers only.
         let link = unsafe { &*address.as_ptr().cast::<libc::sockaddr_ll>() };
         Ok(link.sll_hatype)
     }
 
-    /// Lets through only what `filter` passes, and begins.
+    /// Sets the filter and starts receiving.
     pub fn listen(&self, filter: &[socket2::SockFilter]) -> io::Result<()> {
         self.socket.attach_filter(filter)?;
         self.bind(libc::ETH_P_ALL as u16)
     }
 
-    /// Makes the interface hear what is for others, as long as this socket is open.
+    /// Sets promiscuous mode while this socket is open.
     pub fn join_all(&self) -> io::Result<()> {
         let membership = libc::packet_mreq {
             mr_ifindex: self.index as c_int,
@@ -68,12 +68,12 @@ impl PacketSocket {
         self.set(libc::PACKET_ADD_MEMBERSHIP, &membership)
     }
 
-    /// How many frames found the buffer full since this was last asked.
+    /// Number of frames dropped by a full buffer since the last call.
     pub fn dropped(&self) -> io::Result<u64> {
         let mut statistics = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
         let mut length = size_of_val(&statistics) as libc::socklen_t;
-        // SAFETY: the kernel writes at most `length` bytes to `statistics`, which is that long, of integers
-        // only.
+        // SAFETY: the kernel writes at most `length` bytes to `statistics`, which has that length and only
+        // integers.
         let result = unsafe {
             libc::getsockopt(
                 self.socket.as_raw_fd(),
@@ -87,8 +87,8 @@ impl PacketSocket {
     }
 
     fn bind(&self, protocol: u16) -> io::Result<()> {
-        // SAFETY: the storage is large enough for any address, is zero, for which `sockaddr_ll` has a meaning
-        // in every field, and the length is that of what is written.
+        // SAFETY: the storage has room for any address. It is zero, which is valid for every field of
+        // `sockaddr_ll`. The length is that of the written address.
         let ((), address) = unsafe {
             SockAddr::try_init(|storage, length| {
                 let link = storage.cast::<libc::sockaddr_ll>();
@@ -103,7 +103,7 @@ impl PacketSocket {
     }
 
     fn set<T>(&self, option: c_int, value: &T) -> io::Result<()> {
-        // SAFETY: the kernel reads `size_of::<T>()` bytes of `value`, which lives through the call.
+        // SAFETY: the kernel reads `size_of::<T>()` bytes of `value`, which outlives the call.
         let result = unsafe {
             libc::setsockopt(
                 self.socket.as_raw_fd(),

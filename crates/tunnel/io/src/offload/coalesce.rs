@@ -1,31 +1,30 @@
-//! Packets put together into super-segments for the kernel, which then takes its way up through the stack
-//! once instead of once for each: GRO in software, next to where the packets are made.
+//! Joins packets into super-segments for the kernel, which then processes one packet in place of many: GRO in
+//! software, where the packets originate.
 //!
-//! Only what [`split()`](super::split()) would cut into the very same packets is put together, and only what
-//! has a right checksum, since the kernel will not look at it any more.
+//! It joins only packets that [`split()`](super::split()) would cut equally, and only with correct checksums,
+//! because the kernel no longer checks them.
 
 use super::*;
 use std::io;
 
-/// Connections whose packets are collected at a time; more than these end the oldest row.
+/// The most connections with collected packets. Beyond them the oldest row is written.
 const ROWS: usize = 8;
-/// The longest packet that IP's length fields can tell.
+/// The longest packet of IP's length fields.
 const MAX_PACKET_BYTES: usize = 65_535;
 
-/// Rows of packets that wait for the next ones of their connections. Whoever adds packets must
-/// [`flush`](Self::flush) before it waits for others.
+/// Rows of packets that wait for their connections' next packets. The caller must [`flush`](Self::flush)
+/// before it waits for other packets.
 #[derive(Debug, Default)]
 pub struct Coalescer {
     rows: Vec<Row>,
     spare: Vec<Row>,
-    /// A packet that goes alone, behind its header.
+    /// A packet without a row, behind its header.
     single: Vec<u8>,
 }
 
 impl Coalescer {
-    /// Takes a packet, and gives `write` what is complete: a header and a packet each. Within a connection
-    /// nothing changes its order. Errors are those of `write`, and each is told of one super-segment or
-    /// packet.
+    /// Adds a packet, and passes complete packets with their headers to `write`. The order within a
+    /// connection stays. An error comes from `write` and concerns one super-segment or packet.
     pub fn add(&mut self, packet: &[u8], mut write: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
         let Some(segment) = Segment::of(packet) else { return self.write_alone(packet, write) };
         let row = self.rows.iter().position(|row| row.is_of_flow_of(packet, &segment));
@@ -50,7 +49,7 @@ impl Coalescer {
         result
     }
 
-    /// Gives `write` everything that waits.
+    /// Passes all waiting packets to `write`.
     pub fn flush(&mut self, mut write: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
         let mut result = Ok(());
         while !self.rows.is_empty() {
@@ -78,7 +77,7 @@ impl Coalescer {
     }
 }
 
-/// Where things stand in a TCP segment without IP options or extension headers.
+/// Offsets in a TCP segment without IP options or extension headers.
 #[derive(Debug, Clone, Copy, Default)]
 struct Segment {
     ip_header_bytes: usize,
@@ -98,7 +97,7 @@ impl Segment {
             20 => (*packet.get(9)?, u16_at(packet, 2)?.into()),
             _ => (*packet.get(6)?, usize::from(u16_at(packet, 4)?) + 40),
         };
-        // neither more fragments nor an offset
+        // No more fragments and no offset.
         let whole = ip_header_bytes == 40 || u16_at(packet, 6)? & 0x3fff == 0;
         let header_bytes = ip_header_bytes + usize::from(packet.get(ip_header_bytes + 12)? >> 4) * 4;
         let sound = protocol == TCP
@@ -114,8 +113,8 @@ impl Segment {
         })
     }
 
-    /// Whether others may stand with it in a row: data, nothing that begins, ends or marks anything, and
-    /// intact.
+    /// Whether the segment may join a row: it has data, no flags that start, end or mark anything, and
+    /// correct checksums.
     fn may_be_joined(&self, packet: &[u8]) -> bool {
         self.payload_bytes > 0 && self.flags(packet) & !PSH == ACK && self.is_intact(packet)
     }
@@ -124,8 +123,8 @@ impl Segment {
         packet[self.ip_header_bytes + 13]
     }
 
-    /// Whether the checksums are right, and written as everybody writes them: of the two forms of zero only
-    /// one comes out when they are reckoned anew.
+    /// Whether the checksums are correct and in normal form. Zero has two forms, and a recomputation gives
+    /// only one of them.
     fn is_intact(&self, packet: &[u8]) -> bool {
         let transport = &packet[self.ip_header_bytes..];
         let usual = |bytes: &[u8], at| u16_at(bytes, at) != Some(0xffff);
@@ -137,14 +136,14 @@ impl Segment {
     }
 }
 
-/// Packets of one connection, put together.
+/// Joined packets of one connection.
 #[derive(Debug, Default)]
 struct Row {
     /// The device's header, then the first packet with the others' payloads behind its own.
     bytes: Vec<u8>,
     first: Segment,
     packets: usize,
-    /// Nothing can come behind: the last packet was short, or said PSH.
+    /// The row is complete: its last packet was short, or had PSH.
     ended: bool,
 }
 
@@ -166,7 +165,7 @@ impl Row {
         self.head().len() - self.first.header_bytes
     }
 
-    /// Whether addresses and ports are the same.
+    /// Whether addresses and ports are equal.
     fn is_of_flow_of(&self, packet: &[u8], segment: &Segment) -> bool {
         let ip_header_bytes = segment.ip_header_bytes;
         let addresses_and_ports = if ip_header_bytes == 20 { 12..24 } else { 8..44 };
@@ -190,7 +189,7 @@ impl Row {
             && segment.sequence == self.first.sequence.wrapping_add(self.payload_bytes() as u32)
             && head.len() + segment.payload_bytes <= MAX_PACKET_BYTES
             && same_ip_header
-            // acknowledgement and header length; window; urgent pointer and options
+            // Acknowledgement and header length; window; urgent pointer and options.
             && same(ip + 8, ip + 13)
             && same(ip + 14, ip + 16)
             && same(ip + 18, segment.header_bytes)
@@ -205,13 +204,13 @@ impl Row {
         self.ended = push != 0 || segment.payload_bytes < self.first.payload_bytes;
     }
 
-    /// The row with its headers made right.
+    /// The row with its headers completed.
     fn finished(&mut self) -> &[u8] {
         if self.packets > 1 {
             let Segment { ip_header_bytes, header_bytes, payload_bytes, .. } = self.first;
             let (front, packet) = self.bytes.split_at_mut(FRONT_BYTES);
             write_length(packet, ip_header_bytes);
-            // the kernel adds the rest where it is needed
+            // The kernel adds the rest if needed.
             let sum = pseudo_header_sum(packet, TCP, packet.len() - ip_header_bytes);
             put_u16(packet, ip_header_bytes + TCP_CHECKSUM, tun_rs::checksum(&[], sum));
             let written = Front {

@@ -1,22 +1,21 @@
-//! Super-segments of the kernel's cut into packets: TSO and USO in software, as late as can be.
+//! Cuts the kernel's super-segments into packets: TSO and USO in software, as late as possible.
 //!
-//! In place: a packet's headers are written right before its payload, over the end of the packet before it,
-//! which has been handed on by then.
+//! It works in place: a packet's headers are written directly before its payload, over the end of the packet
+//! before it, which is already processed.
 
 use super::*;
 
-/// The longest headers that a super-segment may have: IPv6 with some extension headers, TCP with all its
-/// options.
+/// The longest headers of a super-segment: IPv6 with some extension headers, TCP with all its options.
 const HEADERS_BYTES: usize = 256;
 
-/// The kernel's header does not describe the packet behind it.
+/// The kernel's header does not match its packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the device's header does not describe the packet behind it")]
 pub struct NotSplit;
 
-/// Hands the packets that `packet` stands for to `each`, in order and whole: with lengths, identifications,
-/// sequence numbers, flags and checksums of their own. FIN and PSH are the last packet's, CWR the first's (a
-/// reduction is told once: RFC 3168, section 6.1.2).
+/// Passes the packets of a super-segment to `each`, in order and complete, with their own lengths,
+/// identifications, sequence numbers, flags and checksums. FIN and PSH are in the last packet, and CWR is in
+/// the first one (a reduction is reported once: RFC 3168, section 6.1.2).
 pub fn split(front: &Front, packet: &mut [u8], mut each: impl FnMut(&mut [u8])) -> Result<(), NotSplit> {
     if front.gso_type == NONE {
         if front.flags & NEEDS_CHECKSUM != 0 {
@@ -40,13 +39,13 @@ pub fn split(front: &Front, packet: &mut [u8], mut each: impl FnMut(&mut [u8])) 
     Ok(())
 }
 
-/// How a super-segment is cut.
+/// Layout of a super-segment.
 struct Segments {
     protocol: u8,
     ip_header_bytes: usize,
     header_bytes: usize,
     segment_bytes: usize,
-    /// Where the transport's checksum stands in the packet.
+    /// Offset of the transport's checksum in the packet.
     checksum_at: usize,
 }
 
@@ -59,7 +58,7 @@ impl Segments {
             (UDP_BOTH, 4 | 6) => (UDP, UDP_CHECKSUM),
             _ => return None,
         };
-        // `hdr_len` is not to be relied on: of a forwarded packet it may be all of its first part
+        // `hdr_len` is unreliable: for a forwarded packet it may be the whole first part.
         let transport_bytes = match protocol {
             TCP => usize::from(packet.get(ip_header_bytes + 12)? >> 4) * 4,
             _ => UDP_HEADER_BYTES,
@@ -104,7 +103,7 @@ impl Segments {
     }
 }
 
-/// Completes the checksum at `start + offset`, where the sum over the pseudo-header stands.
+/// Completes the checksum at `start + offset`, which has the sum over the pseudo-header.
 fn complete(packet: &mut [u8], start: usize, offset: usize) -> Option<()> {
     let at = start + offset;
     let pseudo_header = u16_at(packet, at)?;
@@ -115,7 +114,7 @@ fn complete(packet: &mut [u8], start: usize, offset: usize) -> Option<()> {
     Some(())
 }
 
-/// A zero in place of UDP's checksum would say that there is none (RFC 768).
+/// The transmitted form: a zero UDP checksum would mean "none" (RFC 768).
 fn spoken(checksum: u16, protocol: u8) -> u16 {
     if protocol == UDP && checksum == 0 { 0xffff } else { checksum }
 }

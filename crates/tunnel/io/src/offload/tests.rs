@@ -2,7 +2,7 @@ use super::*;
 use etherparse::{NetSlice, PacketBuilder, SlicedPacket, TransportSlice};
 use proptest::prelude::*;
 
-/// How a packet is made.
+/// Parameters of a packet.
 #[derive(Debug, Clone, Copy, Default)]
 struct Form {
     v6: bool,
@@ -84,7 +84,7 @@ fn assert_checksums_are_right(packet: &[u8]) {
     }
 }
 
-/// What `split` makes of a header and a packet.
+/// The packets that `split` makes of a header and a packet.
 fn cut(mut written: Vec<u8>) -> Vec<Vec<u8>> {
     let front = Front::decode(&written).unwrap();
     let mut packets = Vec::new();
@@ -92,7 +92,7 @@ fn cut(mut written: Vec<u8>) -> Vec<Vec<u8>> {
     packets
 }
 
-/// What the coalescer writes of these packets, and how they come out when it is cut again.
+/// The coalescer's output for these packets, and the packets after cutting it again.
 fn through(packets: &[Vec<u8>]) -> (usize, Vec<Vec<u8>>) {
     let (mut coalescer, mut written) = (Coalescer::default(), Vec::new());
     let mut keep = |bytes: &[u8]| {
@@ -254,7 +254,7 @@ fn datagrams_of_one_size_are_cut_with_lengths_and_checksums_of_their_own() {
 fn a_checksum_that_the_kernel_left_to_the_device_is_completed() {
     for v6 in [false, true] {
         let ip_header_bytes = if v6 { 40 } else { 20 };
-        // of the payloads there is one whose checksum comes to zero, which UDP writes as ones
+        // One of the payloads has a zero checksum, which UDP sends as ones.
         for value in 0..=u16::MAX {
             let mut packet = udp(v6, &value.to_be_bytes());
             let right = packet.clone();

@@ -1,5 +1,4 @@
-//! An interface in monitor mode without a radio: a TAP device of that kind, which receives what is written to
-//! it.
+//! A monitor interface without a radio: a TAP device of that kind that receives the frames written to it.
 
 use capture::{CaptureReader, LinkType, Source};
 use io::ear::Ear;
@@ -15,7 +14,7 @@ pub const RADIOTAP: u16 = 803;
 const IEEE80211: u16 = 801;
 /// ARPHRD_ETHER.
 pub const ETHERNET: u16 = 1;
-/// Of a data frame, from its duration to its sequence control: fragment 0.
+/// Fields of a data frame from duration to sequence control: fragment 0.
 const ADDRESSES: [u8; 22] = [0, 0, 4, 4, 4, 4, 4, 4, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 0x10, 0];
 
 pub struct Monitor {
@@ -36,7 +35,7 @@ impl Monitor {
         self.namespace.enter(|| Ear::open("wlan0mon", ports).unwrap()).unwrap()
     }
 
-    /// The frame comes from the air.
+    /// Delivers a frame as if from the air.
     pub fn receives(&self, frame: &[u8]) {
         assert_eq!(self.device.send(frame).unwrap(), frame.len());
     }
@@ -74,12 +73,12 @@ fn snap(packet: &[u8]) -> Vec<u8> {
     [&[0xaa, 0xaa, 3, 0, 0, 0, 8, 0][..], packet].concat()
 }
 
-/// Behind a radiotap header with these flags.
+/// A frame behind a radiotap header with these flags.
 pub fn tapped(flags: u8, frame: &[u8]) -> Vec<u8> {
     [&[0, 0, 9, 0, 2, 0, 0, 0, flags][..], frame].concat()
 }
 
-/// The frames of a recording, all of one kind.
+/// The frames of a recording, all of one link type.
 pub struct Frames {
     pub link_type: LinkType,
     pub frames: Vec<Vec<u8>>,
@@ -91,7 +90,7 @@ impl Frames {
     }
 }
 
-/// A recording of the evaluation data; none where that is not.
+/// A recording of the evaluation data; `None` without the data.
 pub fn recorded(name: &str) -> Option<Frames> {
     let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../../shared/data/wifi")).join(name);
     if !path.exists() {
@@ -102,7 +101,7 @@ pub fn recorded(name: &str) -> Option<Frames> {
     let (mut link_type, mut frames) = (LinkType::IEEE802_11_RADIOTAP, Vec::new());
     while let Some(frame) = reader.next_frame() {
         link_type = frame.link_type;
-        // a TAP takes no frame that is shorter than Ethernet's header
+        // A TAP takes no frame shorter than Ethernet's header.
         if frame.bytes.len() >= 14 {
             frames.push(frame.bytes.to_vec());
         }

@@ -1,8 +1,8 @@
-//! What relays know that send natives for several next hops as one XOR: COPE's pieces (S. Katti and others,
+//! State of relays that send natives for several next hops as one XOR: parts of COPE (S. Katti and others,
 //! "XORs in the Air", SIGCOMM 2006).
 //!
-//! Every node keeps what it sent, received or overheard in its [`pool`] and says what that is. A relay sends
-//! natives together whose next hops have the others, by what they said or by how likely they heard it
+//! Every node keeps its sent, received and overheard natives in its [`pool`] and reports them. A relay
+//! combines natives if each next hop has the others, by its reports or by its probability of overhearing
 //! ([`neighbours`], [`opportunity`]).
 
 pub mod neighbours;

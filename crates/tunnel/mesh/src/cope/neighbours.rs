@@ -1,5 +1,5 @@
-//! What is known of neighbours: which natives they have by their reports, and how likely they have what they
-//! have said nothing of (COPE, sections 3.2 and 6.2).
+//! Knowledge about neighbours: the natives in their reports, and the probability of the others (COPE,
+//! sections 3.2 and 6.2).
 
 use std::collections::BTreeMap;
 
@@ -7,20 +7,20 @@ use super::PacketId;
 
 use super::window::{self, Window};
 
-/// The most neighbours, and the most sources that one may report of; beyond that the one with the lowest name
-/// gives way.
+/// The most neighbours, and the most sources of one neighbour's reports. Beyond that the lowest name is
+/// dropped.
 const MOST: usize = 64;
-/// Numbers of a source that are remembered of a neighbour: more than wait in any queue.
+/// Numbers of a source that are remembered for a neighbour: more than any queue holds.
 const REMEMBERED: usize = 512;
-/// The most links whose delivery is known.
+/// The most links with a known delivery probability.
 const MOST_LINKS: usize = MOST * MOST;
 
-/// Which natives of a source a neighbour has said that it has. Reports tell of a few numbers at a time; those
-/// that wait here are many.
+/// The natives of a source that a neighbour reported. Each report covers few numbers, and this window covers
+/// many.
 #[derive(Debug)]
 struct Said {
     last: u32,
-    /// By the number's low bits; none older than [`REMEMBERED`] numbers before the last.
+    /// Bits by the numbers' low bits, for the last number and [`REMEMBERED`] before it.
     has: [u64; REMEMBERED / 64],
 }
 
@@ -34,7 +34,7 @@ impl Said {
         (at / 64, 1 << (at % 64))
     }
 
-    /// Goes on to a number, forgetting what is too old then. One that is far behind is a new beginning.
+    /// Advances to a number and forgets those that are too old. A number far behind starts a new window.
     fn go_on(&mut self, last: u32) {
         let ahead = last.wrapping_sub(self.last) as i32;
         if ahead.unsigned_abs() as usize >= REMEMBERED {
@@ -61,14 +61,14 @@ impl Said {
         }
     }
 
-    /// Whether it has a number; none where that is older or newer than what is known.
+    /// Whether the neighbour has a number; `None` outside the window.
     fn holds(&self, number: u32) -> Option<bool> {
         let (word, bit) = Said::place(number);
         ((self.last.wrapping_sub(number) as usize) < REMEMBERED).then(|| self.has[word] & bit != 0)
     }
 }
 
-/// All of them.
+/// All neighbours.
 #[derive(Debug, Default)]
 pub struct Neighbours {
     reports: BTreeMap<u16, BTreeMap<u16, Said>>,
@@ -76,7 +76,7 @@ pub struct Neighbours {
 }
 
 impl Neighbours {
-    /// How likely one node hears another, as routing measures it.
+    /// Sets the probability that one node receives from another, as routing measures it.
     pub fn set_delivery(&mut self, from: u16, to: u16, probability: f64) {
         if self.delivery.len() < MOST_LINKS || self.delivery.contains_key(&(from, to)) {
             self.delivery.insert((from, to), probability.clamp(0.0, 1.0));
@@ -90,7 +90,7 @@ impl Neighbours {
         self.reports.entry(neighbour).or_default()
     }
 
-    /// A neighbour says which natives of a source it has.
+    /// Notes a neighbour's report about the natives of a source.
     pub fn record_report(&mut self, neighbour: u16, source: u16, said: Window) {
         let by = self.said_by(neighbour);
         if by.len() >= MOST && !by.contains_key(&source) {
@@ -99,12 +99,12 @@ impl Neighbours {
         by.entry(source).or_insert_with(|| Said::new(said.last)).note(said);
     }
 
-    /// A neighbour has started again: its pool is empty.
+    /// Notes a neighbour's restart: its pool is empty.
     pub fn forget(&mut self, neighbour: u16) {
         self.reports.remove(&neighbour);
     }
 
-    /// How likely a neighbour has a native that came here from `previous`.
+    /// Probability that a neighbour has a native that came here from `previous`.
     pub fn probability(&self, neighbour: u16, id: PacketId, previous: u16) -> f64 {
         if neighbour == id.source || neighbour == previous {
             return 1.0;
@@ -112,7 +112,7 @@ impl Neighbours {
         let said = self.reports.get(&neighbour).and_then(|by| by.get(&id.source));
         match said.and_then(|said| said.holds(id.number)) {
             Some(has) => f64::from(u8::from(has)),
-            // it has not said anything of this one yet
+            // Without a report about this number.
             None => self.delivery.get(&(previous, neighbour)).copied().unwrap_or(0.0),
         }
     }
@@ -133,7 +133,7 @@ mod tests {
         neighbours.record_report(3, 1, Window { last: 8, before: 0b10 });
         let known = [5, 6, 7, 8, 9].map(|number| neighbours.probability(3, id(number), 1));
         assert_eq!(known, [0.0, 1.0, 0.0, 1.0, 0.9]);
-        // what was said once is remembered while hundreds follow
+        // A report is remembered for hundreds of later numbers.
         neighbours.record_report(3, 1, Window { last: 300, before: 1 });
         let known = [6, 7, 8, 150, 299, 301].map(|number| neighbours.probability(3, id(number), 1));
         assert_eq!(known, [1.0, 0.0, 1.0, 0.0, 1.0, 0.9]);

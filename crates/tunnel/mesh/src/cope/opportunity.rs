@@ -1,19 +1,18 @@
-//! Which natives are sent together (COPE, section 3.3, "packet coding algorithm").
+//! Choice of the natives that are combined (COPE, section 3.3, "packet coding algorithm").
 //!
-//! To send n natives to n next hops in one, each next hop must have the n−1 others. Nothing waits for a
-//! partner.
+//! A combination of n natives for n next hops requires that each next hop has the n−1 others. No native waits
+//! for a partner.
 
-/// One native of those that are sent together.
+/// One native of a combination.
 struct Member<P> {
     place: P,
     next_hop: u16,
-    /// How likely its next hop has all others.
+    /// Probability that its next hop has all others.
     decodes: f64,
 }
 
-/// Adds to `out` what is sent to the first next hop, and what `candidate` has for others of these, of its
-/// size or (in a second round) not: at most so many, for which each next hop `has` all the others with this
-/// probability at least.
+/// Adds to `out` the head's native and candidates for other next hops: first those of its size, and in a
+/// second round others. Each next hop `has` all the others with at least this probability.
 pub fn gather<P: Copy>(
     (head, first): (P, u16),
     next_hops: impl Iterator<Item = u16> + Clone,
@@ -46,8 +45,8 @@ pub fn gather<P: Copy>(
 mod tests {
     use super::*;
 
-    /// What is sent with the native for 0, of one for each of three next hops, where these have each other's
-    /// natives so likely.
+    /// The natives combined with that for next hop 0, with one native for each of three next hops and these
+    /// probabilities.
     fn gathered(has: impl Fn(u16, u16) -> f64) -> Vec<u16> {
         let mut out = Vec::new();
         gather((0, 0), 1..3, (4, 0.8), |next_hop, same_size| same_size.then_some(next_hop), has, &mut out);

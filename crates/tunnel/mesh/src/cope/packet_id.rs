@@ -1,8 +1,8 @@
-/// Names a native wherever it goes: who sent it into the mesh, and its number there.
+/// Name of a native in the whole mesh: its first sender, and its number there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PacketId {
-    /// Who sent it first.
+    /// The first sender.
     pub source: u16,
-    /// Its number there.
+    /// Its number at the source.
     pub number: u32,
 }

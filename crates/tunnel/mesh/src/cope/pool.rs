@@ -1,28 +1,28 @@
-//! The packet pool: natives that were sent, received or overheard lately (COPE, section 6.2).
+//! The packet pool: recently sent, received or overheard natives (COPE, section 6.2).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use super::PacketId;
 
-/// Natives, each for a while, and all of them within a bound.
+/// Natives, each for a limited time, within a bound in bytes.
 #[derive(Debug)]
 pub struct Pool {
     kept_for: Duration,
     most_bytes: usize,
     bytes: usize,
     natives: BTreeMap<PacketId, Vec<u8>>,
-    /// In the order in which they came; one that replaced another of its name goes with it.
+    /// In order of arrival. A native that replaced another of its name expires with it.
     ages: VecDeque<(Duration, PacketId)>,
 }
 
 impl Pool {
-    /// An empty one.
+    /// An empty pool.
     pub fn new(most_bytes: usize, kept_for: Duration) -> Self {
         Pool { kept_for, most_bytes, bytes: 0, natives: BTreeMap::new(), ages: VecDeque::new() }
     }
 
-    /// Keeps a native; says whether it is another than was kept under that name.
+    /// Keeps a native. Returns whether it differs from the one kept under that name.
     pub fn keep(&mut self, id: PacketId, native: &[u8], now: Duration) -> bool {
         if self.natives.get(&id).is_some_and(|kept| kept == native) {
             return false;

@@ -1,35 +1,34 @@
-//! Which of a row of numbers there are, of the last few: what reports and acknowledgments say.
+//! A window of the last few numbers, for reports and acknowledgments.
 //!
-//! Numbers wrap, and may begin anywhere. One that is far behind the last belongs to a sender that has started
-//! again.
+//! Numbers wrap and may begin anywhere. A number far behind the last one means a restarted sender.
 
-/// Numbers before the last that are remembered.
+/// Numbers before the last one in the window.
 pub const REMEMBERED: u32 = 32;
-/// So far behind nothing comes late: it is a new beginning.
+/// The distance behind the last number from which a number means a restart.
 const NEW_BEGINNING: u32 = 1024;
 
 /// The last number and the [`REMEMBERED`] before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
-    /// The newest.
+    /// The newest number.
     pub last: u32,
-    /// Bit 0 is the one before the newest.
+    /// Bit 0 is the number before the newest.
     pub before: u32,
 }
 
 impl Window {
-    /// With one number.
+    /// A window of one number.
     pub fn new(number: u32) -> Self {
         Window { last: number, before: 0 }
     }
 
-    /// How far a number is ahead of the last, where it has so many bits.
+    /// Distance of a number ahead of the last one, for numbers of `bits` bits.
     fn ahead(self, number: u32, bits: u32) -> i32 {
         let unused = 32 - bits;
         (number.wrapping_sub(self.last) << unused) as i32 >> unused
     }
 
-    /// Adds a number of so many bits; says whether it is new.
+    /// Adds a number of `bits` bits. Returns whether it is new.
     pub fn note(&mut self, number: u32, bits: u32) -> bool {
         match self.ahead(number, bits) {
             0 => false,
@@ -57,7 +56,7 @@ impl Window {
         }
     }
 
-    /// Whether a number is among them; none where it is older or newer than what is known.
+    /// Whether the window has a number; `None` outside the window.
     pub fn holds(self, number: u32, bits: u32) -> Option<bool> {
         match self.ahead(number, bits) {
             0 => Some(true),

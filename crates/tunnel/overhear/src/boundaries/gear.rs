@@ -1,10 +1,9 @@
-//! Gear: a rolling sum of one random number a byte, doubled at every step, so that old bytes leave at the
-//! top.
+//! Gear: a rolling sum of one random number a byte. It doubles at every step, so old bytes leave at the top.
 
-/// Bit b of the sum depends on the last b + 1 bytes; the bits looked at end below this one.
+/// Bit b of the sum depends on the last b + 1 bytes. The examined bits lie below this bit.
 const WINDOW_BYTES: usize = 16;
 
-/// One random number a byte: those of SplitMix64 (Steele, Lea, Flood 2014) from zero on.
+/// One random number a byte: SplitMix64 (Steele, Lea, Flood 2014) from seed zero.
 static NUMBERS: [u64; 256] = {
     let mut numbers = [0; 256];
     let (mut state, mut at) = (0u64, 0);
@@ -19,8 +18,8 @@ static NUMBERS: [u64; 256] = {
     numbers
 };
 
-/// How long the first chunk of `bytes` is, which are more than `MIN_BYTES`. Behind those, one position in
-/// `MIN_BYTES` fits, or one in 64 if they are more.
+/// Length of the first chunk of `bytes`, which are more than `MIN_BYTES`. Behind `MIN_BYTES`, one position in
+/// `MIN_BYTES` matches, at most one in 64.
 #[inline]
 pub fn cut<const MIN_BYTES: usize>(bytes: &[u8]) -> usize {
     let bits = if MIN_BYTES < 64 { MIN_BYTES } else { 64 }.ilog2();
@@ -31,7 +30,8 @@ pub fn cut<const MIN_BYTES: usize>(bytes: &[u8]) -> usize {
     if sum & mask == 0 {
         return MIN_BYTES;
     }
-    // four at a time, each from the sum before all four: what is added does not wait for it
+    // Four positions at a time, each from the sum before all four, so that the additions do not wait for each
+    // other.
     let (fours, rest) = region.as_chunks::<4>();
     for (index, four) in fours.iter().enumerate() {
         let one = step(0, four[0]);

@@ -1,14 +1,14 @@
-//! MAXP: a chunk ends where the greatest hash of the region behind the smallest chunk is.
+//! MAXP: a chunk ends at the greatest hash of the region behind the smallest chunk.
 //!
-//! A boundary lies in every region, however even the content is; but all of the region must be looked at.
+//! Every region has a boundary, even if its bytes are uniform. The cost: the whole region must be examined.
 
 use super::{MAX_CHUNK_BYTES, window};
 
-/// How long the first chunk of `bytes` is, which are more than `min_bytes` and at most [`MAX_CHUNK_BYTES`].
+/// Length of the first chunk of `bytes`, which are more than `min_bytes` and at most [`MAX_CHUNK_BYTES`].
 ///
-/// The region (the paper's p) is twice as long as the smallest chunk, if that fits into the greatest. Where
-/// bytes end within it, the greatest of what is there decides: that of the whole region is it still, where it
-/// is there.
+/// The region (the paper's p) is twice the smallest chunk, if that fits into the greatest chunk. If the bytes
+/// end inside the region, the greatest hash of the present part decides. It equals that of the whole region
+/// if that lies in the present part.
 pub fn cut(bytes: &[u8], min_bytes: usize) -> usize {
     let region_bytes = (2 * min_bytes).min(MAX_CHUNK_BYTES - min_bytes);
     let bytes = &bytes[..bytes.len().min(min_bytes + region_bytes)];

@@ -1,13 +1,13 @@
-//! Where a packet is cut into chunks (REfactor, section 3.1).
+//! Cutting a packet into chunks (REfactor, section 3.1).
 //!
-//! A chunk starts afresh: where it ends follows from the bytes behind its start alone. Any run of consecutive
-//! chunks is therefore cut by itself as it was cut in its packet, which is what lets a station find the
-//! chunks of an encoded packet's literals, though what stood around them was removed. And where content
-//! repeats at another offset, the same boundaries are found again after a chunk or two.
+//! A chunk's end depends only on the bytes behind its start. Consecutive chunks are therefore cut on their
+//! own as they were in their packet. A station can thus find the chunks among an encoded packet's literals,
+//! although the bytes around them were removed. If content repeats at another offset, the cuts agree again
+//! after a chunk or two.
 //!
-//! What all three methods cut has at most [`MAX_CHUNK_BYTES`] and at least what is the smallest: where less
-//! would be left behind a boundary, the boundary gives way. Only what is shorter from the outset is a shorter
-//! chunk, and that is kept nowhere.
+//! Chunks of all three methods have at most [`MAX_CHUNK_BYTES`] and at least the minimum. If a boundary would
+//! leave less than the minimum behind it, the boundary moves. A chunk below the minimum occurs only where the
+//! input itself is shorter; such a chunk is not cached.
 
 mod gear;
 mod maxp;
@@ -17,28 +17,28 @@ mod window;
 use std::ops::Range;
 pub use wire::shim::slots::MAX_CHUNK_BYTES;
 
-/// How boundaries are chosen.
+/// Method that chooses boundaries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub enum Method {
-    /// The greatest of all hashes in a region behind the smallest chunk (the paper's).
+    /// The greatest hash of a region behind the smallest chunk (the paper's method).
     Maxp,
-    /// The first hash behind the smallest chunk that is divisible by the mean distance.
+    /// The first hash behind the smallest chunk that the mean distance divides.
     Modp,
-    /// The first fitting value of a rolling sum of random numbers, one a byte (Xia and others, "Ddelta",
-    /// 2014); the fastest.
+    /// The first matching value of a rolling sum of random numbers, one a byte (Xia and others, "Ddelta",
+    /// 2014). The fastest method.
     #[default]
     Gear,
 }
 
-/// The smallest chunk that is cut, in bytes.
+/// The smallest chunk, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub enum MinChunk {
-    /// 32 bytes, about 64 in the mean.
+    /// 32 bytes; the mean is about 64.
     Bytes32,
-    /// 64 bytes, about 128 in the mean.
+    /// 64 bytes; the mean is about 128.
     #[default]
     Bytes64,
-    /// 128 bytes, about 180 in the mean.
+    /// 128 bytes; the mean is about 180.
     Bytes128,
 }
 
@@ -57,14 +57,14 @@ impl MinChunk {
 /// Finds boundaries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Boundaries {
-    /// How they are chosen.
+    /// Method that chooses them.
     pub method: Method,
-    /// How near they may be.
+    /// Minimum distance of two boundaries.
     pub min_chunk: MinChunk,
 }
 
 impl Boundaries {
-    /// The chunks of `bytes`, front to back, without a gap.
+    /// The chunks of `bytes`, front to back, without gaps.
     pub fn chunks(self, bytes: &[u8]) -> impl Iterator<Item = Range<usize>> {
         let mut start = 0;
         std::iter::from_fn(move || {
@@ -77,21 +77,21 @@ impl Boundaries {
         })
     }
 
-    /// How long the chunk is that starts where `bytes` do; at least 1 where there is a byte.
+    /// Length of the first chunk of `bytes`; at least 1 for non-empty input.
     #[inline]
     fn first_chunk_bytes(self, bytes: &[u8]) -> usize {
         let (rest, min_bytes) = (bytes.len(), self.min_chunk.bytes());
         if rest < 2 * min_bytes {
             return rest;
         }
-        // What is longer than a chunk may be is cut where the smallest is left; what is not may be one chunk.
-        // A run that ends at any boundary is so cut as if more had followed.
+        // Input above the maximum is cut so that the minimum remains; other input may be one chunk. A run
+        // that ends at any boundary is thus cut as if more bytes followed.
         let reach = if rest <= MAX_CHUNK_BYTES { rest } else { MAX_CHUNK_BYTES.min(rest - min_bytes) };
         let bytes = &bytes[..reach];
         let cut = match (self.method, self.min_chunk) {
             (Method::Maxp, _) => maxp::cut(bytes, min_bytes),
             (Method::Modp, _) => modp::cut(bytes, min_bytes),
-            // the masks as constants
+            // The masks are constants.
             (Method::Gear, MinChunk::Bytes32) => gear::cut::<32>(bytes),
             (Method::Gear, MinChunk::Bytes64) => gear::cut::<64>(bytes),
             (Method::Gear, MinChunk::Bytes128) => gear::cut::<128>(bytes),
@@ -119,7 +119,7 @@ mod tests {
         bytes
     }
 
-    /// Random bytes, or few different ones, among which hashes are equal.
+    /// Random bytes, or bytes of few values, whose hashes collide.
     fn content() -> impl Strategy<Value = Vec<u8>> {
         prop_oneof![
             (0usize..2000, any::<u64>()).prop_map(|(count, seed)| random(count, seed)),

@@ -1,4 +1,4 @@
-//! One packet's way through the encoder.
+//! The encoding of one packet.
 
 use super::neighbours::GatewayCache;
 use super::{Chunk, Gateway, NOBODY, origin};
@@ -15,26 +15,26 @@ use wire::chunk_request::MAX_SLOTS;
 use wire::shim::MAX_RESTORED_BYTES;
 use wire::shim::slots::{MAC_BYTES, Part, Slots};
 
-/// What was sent.
+/// A sent packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sent {
-    /// Under which number.
+    /// Its number.
     pub number: PacketNumber,
     /// Bytes appended.
     pub bytes: usize,
-    /// Bytes that the gateway held already.
+    /// Bytes that the gateway held before.
     pub found_bytes: usize,
     /// Bytes removed.
     pub removed_bytes: usize,
-    /// Chunks removed, all of them or a part.
+    /// Chunks removed, whole or in part.
     pub removed_chunks: usize,
-    /// Of the bytes appended, those that are none of the packet's.
+    /// Appended bytes that are not the packet's.
     pub shim_bytes: usize,
 }
 
 impl Gateway {
-    /// Appends to `out` what is to be sent to a station in place of `packet`, at most 65,534 bytes that are
-    /// cut into chunks from their beginning. For a station that is not associated nothing is removed.
+    /// Appends to `out` the encoding of `packet` for a station. At most 65,534 bytes are cut into chunks,
+    /// from the beginning. Nothing is removed for a station that is not associated.
     pub fn encode(&mut self, to: StationId, packet: &[u8], now: Duration, out: &mut Vec<u8>) -> Sent {
         self.settle(now);
         self.flush.count(packet.len());
@@ -64,7 +64,7 @@ impl Gateway {
         Sent { number, bytes, found_bytes, removed_bytes, removed_chunks, shim_bytes }
     }
 
-    /// How many bytes of a packet would be removed if it were sent to a station now. Nothing is kept of it.
+    /// Bytes of a packet that would be removed for a station now. It keeps nothing of the packet.
     pub fn would_remove(&mut self, to: StationId, packet: &[u8]) -> usize {
         let packet = &packet[..packet.len().min(MAX_RESTORED_BYTES)];
         self.find(packet);
@@ -75,8 +75,7 @@ impl Gateway {
         self.references.iter().map(|reference| reference.range.len()).sum()
     }
 
-    /// How many bytes each run of the packet that was encoded last stands for; nothing if nothing was removed
-    /// from it.
+    /// Bytes that each run of the last encoded packet replaces; empty if nothing was removed.
     pub fn removed_of_runs(&self) -> impl Iterator<Item = u32> + '_ {
         let runs = if self.references.is_empty() { &[] } else { &self.runs[..] };
         let mut references = self.references.iter();
@@ -94,7 +93,7 @@ impl Gateway {
         look_up(cache, packet, chunks, fetched);
     }
 
-    /// Counts what was found, by whose it is, and says how many bytes of it there are.
+    /// Counts the chunks found by origin, and returns their bytes.
     fn profile(&mut self, to: StationId, column: u8) -> usize {
         let (mut own_bytes, mut others_bytes, mut found) = (0, 0, 0);
         for chunk in self.chunks.iter().filter(|chunk| chunk.found == Some(Holds::Chunk)) {
@@ -112,7 +111,7 @@ impl Gateway {
         own_bytes + others_bytes
     }
 
-    /// Decides which chunks are removed, and what stands beside them.
+    /// Chooses the chunks to remove, and the bytes beside them.
     fn choose(&mut self, to: StationId, column: u8, chunks_bytes: usize, packet: &[u8]) {
         self.found.clear();
         self.references.clear();
@@ -138,9 +137,9 @@ impl Gateway {
         let narrow = associated.narrow.as_ref();
         let slot_bytes = f64::from(narrow.map_or(settings.slot_bits, |narrow| narrow.slot_bits())) / 8.0;
         let next = sent.next().0;
-        // its own bits, and its part of the front, the runs and the MAC
+        // A chunk's own bits, and its share of the front, the runs and the MAC.
         let front_bytes = 3.0 + if associated.mac.is_some() { MAC_BYTES as f64 } else { 0.0 };
-        // what this very packet takes the place of could not be supplied if the station lacked it
+        // If the station lacked a chunk that this packet displaces, the gateway could not supply it.
         let another = chunks.iter().filter(|chunk| chunk.found == Some(Holds::Another));
         displacing.extend(another.map(|chunk| chunk.address.slot(settings.slot_bits)));
         let (profile, mut room) = (&mut associated.profile, MAX_SLOTS);
@@ -191,7 +190,7 @@ impl Gateway {
         }
     }
 
-    /// Writes shim and literals, and says how many bytes it removed.
+    /// Writes shim and literals, and returns the number of removed bytes.
     fn emit(&mut self, to: StationId, packet: &[u8], out: &mut Vec<u8>) -> usize {
         self.cut_literals(packet);
         let grew = self.references.len() != self.found.len();
@@ -212,7 +211,7 @@ impl Gateway {
         self.slots.extend(self.references.iter().map(|reference| reference.chunk & of_station));
         let shim = Slots { slot_bits, mac, runs: &self.runs, slots: &self.slots };
         if removed_bytes <= shim.encoded_len() {
-            // not worth it
+            // The removal does not pay.
             Slots { slot_bits, mac: None, runs: &[], slots: &[] }.emit(out);
             out.extend_from_slice(packet);
             if removed_bytes > 0 {
@@ -228,8 +227,7 @@ impl Gateway {
         removed_bytes
     }
 
-    /// Cuts what is sent of the packet as whoever overhears it does: each stretch between references by
-    /// itself.
+    /// Cuts the packet's literals as a listener does: each stretch between references on its own.
     fn cut_literals(&mut self, packet: &[u8]) {
         let Gateway { settings, addresses, cache, chunks, literals, references, fetched, .. } = self;
         literals.clear();
@@ -251,13 +249,13 @@ impl Gateway {
         look_up(cache, packet, literals, fetched);
     }
 
-    /// Whether a chunk takes the slot of another that the packet refers to.
+    /// Whether a chunk displaces a chunk that the packet refers to.
     fn displaces_what_is_meant(&self, chunk: &Chunk) -> bool {
         let slot = chunk.address.slot(self.settings.slot_bits);
         chunk.found == Some(Holds::Another) && self.references.iter().any(|reference| reference.chunk == slot)
     }
 
-    /// Keeps the packet's chunks, and remembers what was sent and what stood beside what.
+    /// Stores the packet's chunks, and records the transmission and the neighbours of chunks.
     fn remember(&mut self, packet: &[u8], to: StationId, column: u8) -> PacketNumber {
         let mut beside = Beside::new(self.stations.get(to).and_then(|to| to.last_slot));
         let (mut literal, mut reference) = (0, 0);
@@ -284,7 +282,7 @@ impl Gateway {
         self.sent.push_packet(column, self.literals.len() + self.references.len())
     }
 
-    /// Keeps a chunk that is sent with its bytes.
+    /// Stores a chunk that is sent with its bytes.
     pub(super) fn keep(&mut self, packet: &[u8], literal: usize, column: u8, beside: &mut Beside) {
         let number = self.sent.next();
         let slot_bits = self.settings.slot_bits;
@@ -322,7 +320,7 @@ impl Gateway {
         }
     }
 
-    /// Notes a chunk that is not sent, or of which a part is not.
+    /// Notes a chunk that is removed, whole or in part.
     fn note_removed(&mut self, reference: usize, column: u8, beside: &mut Beside) {
         let Gateway { cache, sent, references, .. } = self;
         let Reference { range, chunk: slot, part } = &references[reference];
@@ -333,18 +331,18 @@ impl Gateway {
                 cache.note_addressee(*slot, column);
                 beside.stands(cache, *slot, range);
             }
-            // what stands beside its other end is known
+            // The neighbour at its other end is known.
             Part::Beginning(_) => beside.last = None,
             Part::End(_) => beside.last = Some((*slot, range.end)),
         }
     }
 }
 
-/// Notes which chunks stand beside each other, as it passes over them.
+/// Notes which chunks are neighbours, in a pass over the packet.
 pub(super) struct Beside {
-    /// Whose chunk stood last, and up to where.
+    /// Slot and end of the last chunk.
     last: Option<(u32, usize)>,
-    /// With whose chunk the station's packet before ended.
+    /// Slot of the last chunk in the station's packet before.
     of_packet_before: Option<u32>,
 }
 
@@ -353,7 +351,7 @@ impl Beside {
         Beside { last: None, of_packet_before }
     }
 
-    /// The slot's chunk stands here.
+    /// Notes that the slot's chunk occupies this range.
     fn stands(&mut self, cache: &mut GatewayCache, slot: u32, range: &Range<usize>) {
         match (self.last, self.of_packet_before) {
             (Some((before, end)), _) if end == range.start => cache.note_neighbours(before, slot),
@@ -364,8 +362,8 @@ impl Beside {
     }
 }
 
-/// Cuts a stretch of a packet, and appends its chunks to `out`. What is shorter than the smallest chunk is
-/// none.
+/// Cuts a stretch of a packet and appends its chunks to `out`. A rest below the smallest chunk is not a
+/// chunk.
 pub(super) fn cut(
     boundaries: Boundaries,
     addresses: &Addresses,
@@ -383,8 +381,8 @@ pub(super) fn cut(
     }
 }
 
-/// Looks chunks up that were not yet, waiting for all of them together. A chunk that another gateway only
-/// named gets its bytes now.
+/// Looks up the chunks that were not looked up yet; their memory accesses overlap. A chunk that another
+/// gateway only named gets its bytes.
 pub(super) fn look_up(cache: &mut GatewayCache, packet: &[u8], chunks: &mut [Chunk], fetched: &mut u8) {
     for chunk in chunks.iter().filter(|chunk| chunk.found.is_none()) {
         *fetched ^= cache.fetch(chunk.address.slot(cache.slot_bits()), chunk.range.len());

@@ -1,17 +1,18 @@
-//! What gateways tell each other of stations that overhear both (REfactor, section 3.4, "unassociated client
+//! Messages between gateways about stations that overhear both (REfactor, section 3.4, "unassociated client
 //! caches").
 //!
-//! A station says what it overheard of a gateway that is not its own, too. That gateway notes it as of any
-//! station, and names the chunks in question to the station's own gateway from time to time: the paper's bit
-//! vector of slots, as the slots that were added since the last time, each with the tag of its chunk. The tag
-//! is beyond the paper, in which both gateways hear each other and so hold the same chunks; with it neither
-//! has to. Of a chunk that is only named the bytes come with the packet from which it is removed first, which
-//! is where a request would be answered from.
+//! A station also reports packets that it overheard from another gateway. That gateway notes them as for its
+//! own stations. From time to time it names the chunks to the station's own gateway. The names replace the
+//! paper's bit vector of slots: they are the newly added slots, each with its chunk's tag. The tag is beyond
+//! the paper, in which both gateways hear each other and therefore hold the same chunks; the tag removes this
+//! condition. The bytes of a named chunk come with the first packet from which it is removed. A request is
+//! answered from there.
 //!
-//! Relays tell each other the same of stations that are members of both, of what was sent to them, too.
+//! Relays exchange the same messages about stations that are members of both, also about packets addressed to
+//! them.
 //!
-//! A neighbour that names what is not so is found out as a station is that lies: by misses, which cost the
-//! station trust and nobody a wrong byte.
+//! False names by a neighbour are detected like those of a lying station: by misses. These cost the station
+//! trust, and no station gets a wrong byte.
 
 use super::Gateway;
 use super::stations::Stations;
@@ -19,18 +20,18 @@ use crate::names::{PacketNumber, StationId};
 use std::collections::VecDeque;
 pub use wire::named_chunks::NamedChunk;
 
-/// Packets of which may wait to be told; of older ones nothing is said.
+/// The most packets that wait to be reported; older ones are dropped.
 const MOST_NEWS: usize = 4096;
 
-/// So many packets may pass between what a station overhears elsewhere and the news of it.
+/// The most packets between a station's overhearing elsewhere and the report of it.
 const UNCERTAIN_PACKETS: u64 = 1024;
 
-/// Packets that a station of another gateway or relay overheard here, or got.
+/// Packets that a station of another gateway or relay overheard or received here.
 #[derive(Debug, Default)]
 pub struct News(VecDeque<PacketNumber>);
 
 impl News {
-    /// One more. Where there is no room, the oldest is forgotten.
+    /// Adds a packet; if the list is full, the oldest one is dropped.
     pub fn note(&mut self, number: PacketNumber) {
         if self.0.len() >= MOST_NEWS {
             self.0.pop_front();
@@ -44,16 +45,16 @@ fn news_of(stations: &mut Stations, station: StationId) -> Option<&mut News> {
 }
 
 impl Gateway {
-    /// The station is another gateway's or relay's, and is to be told of there: what it overhears from now
-    /// on, and what it gets, is noted for [`take_news`](Gateway::take_news).
+    /// Notes that the station belongs to another gateway or relay. Packets that it overhears or receives from
+    /// now on are recorded for [`take_news`](Gateway::take_news).
     pub fn note_news(&mut self, of: StationId) {
         if let Some(associated) = self.stations.get_mut(of) {
             associated.news.get_or_insert_default();
         }
     }
 
-    /// Appends up to so many chunks that such a station overheard here, or got, of those that were not taken
-    /// yet; packets are not divided. What has been displaced meanwhile is left out.
+    /// Appends up to `most` new chunks that such a station overheard or received here. Packets are not
+    /// divided. Displaced chunks are left out.
     pub fn take_news(&mut self, of: StationId, most: usize, out: &mut Vec<NamedChunk>) {
         let start = out.len();
         let Gateway { stations, sent, cache, .. } = self;
@@ -74,9 +75,10 @@ impl Gateway {
         }
     }
 
-    /// Another gateway has named chunks that this station overheard there; its slots have so many bits. Where
-    /// another chunk stands in a slot here, it is not known which of both the station got later; the one that
-    /// is named takes the slot if nobody is known to have the other, and that was not sent lately.
+    /// Notes chunks that another gateway named, because this station overheard them there; its slots have
+    /// `slot_bits` bits. If the slot has another chunk here, the order in which the station got both is
+    /// unknown. The named chunk then takes the slot if no station is known to have the other one, and if that
+    /// was not sent recently.
     pub fn learn_named(
         &mut self,
         station: StationId,

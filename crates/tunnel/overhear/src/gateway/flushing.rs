@@ -1,4 +1,4 @@
-//! The gateway's part in emptying the caches (REfactor, section 3.3).
+//! The gateway's part of a flush (REfactor, section 3.3).
 
 use super::Gateway;
 use crate::names::StationId;
@@ -6,7 +6,7 @@ use crate::settings::Collisions;
 use std::time::Duration;
 
 impl Gateway {
-    /// The number of a flush that is to be asked for now, of all stations at once.
+    /// The number of a flush that all stations are to be asked for now.
     /// [`Station::flush`](crate::Station::flush) takes it.
     pub fn poll_flush(&mut self, now: Duration) -> Option<u32> {
         let Collisions::Mark(after) = &self.settings.collisions else { return None };
@@ -18,7 +18,7 @@ impl Gateway {
         (pending && self.flush.asks(now)).then(|| self.flush.number())
     }
 
-    /// A station has emptied its cache for flush `number`.
+    /// Notes that a station has emptied its cache for flush `number`.
     pub fn record_flush(&mut self, by: StationId, number: u32, _now: Duration) {
         let current = self.flush.number();
         let Some(associated) = self.stations.get_mut(by).filter(|station| station.flush_pending) else {
@@ -32,7 +32,7 @@ impl Gateway {
             narrow.clear();
         }
         let column = associated.listener.column;
-        // what it was sent meanwhile it may have emptied too
+        // The station may have dropped packets that it received meanwhile.
         associated.joined_at = self.sent.next().0;
         if self.flush.runs() {
             self.end_flush_if_most_have();

@@ -1,8 +1,7 @@
-//! What other nodes send, heard at this one (REfactor, sections 2.2.2 and 3.4): a gateway overhears its
-//! neighbours, a relay hears what comes to it from both sides.
+//! Packets of other nodes, heard at this one (REfactor, sections 2.2.2 and 3.4). A gateway overhears its
+//! neighbours; a relay receives from both sides.
 //!
-//! Who has what was heard follows from the path it took: whoever sent it has it, and whoever says that it
-//! heard it too.
+//! The nodes that have such a packet are its sender and the nodes that report it.
 
 use super::encode::{Beside, cut, look_up};
 use super::sent::SentChunk;
@@ -13,20 +12,20 @@ use wire::Malformed;
 use wire::shim::slots::Encoded;
 
 impl Gateway {
-    /// Keeps the chunks of what another node sent, as if they had been sent from here to nobody. The number
-    /// stands for it from now on: under it [`record_overheard`](Gateway::record_overheard) and
-    /// [`record_held`](Gateway::record_held) say which stations have it. `follows` is the number of what the
-    /// same node sent to the same one before, if that was heard: its end stood before this beginning.
+    /// Stores the chunks of another node's packet, as if this node had sent them to nobody.
+    /// [`record_overheard`](Gateway::record_overheard) and [`record_held`](Gateway::record_held) use the
+    /// returned number. `follows` is the number of the same sender's previous packet to the same receiver, if
+    /// it was heard: the chunks at the joint become neighbours.
     ///
     /// # Errors
     ///
-    /// When it is no encoded packet; nothing is kept then.
+    /// If it is not an encoded packet. Nothing is stored then.
     pub fn hear(&mut self, encoded: &[u8], follows: Option<PacketNumber>) -> Result<PacketNumber, Malformed> {
         let encoded = Encoded::parse(encoded)?;
         let heard = encoded.literals;
         self.literals.clear();
         for stretch in stretches(&encoded) {
-            // whatever was removed beside it, it is cut by itself, as whoever hears it does
+            // Each stretch is cut on its own, as every listener does.
             cut(self.settings.boundaries, &self.addresses, heard, stretch, &mut self.literals);
         }
         let Gateway { cache, literals, fetched, .. } = self;
@@ -44,9 +43,8 @@ impl Gateway {
         Ok(self.sent.push_packet(NOBODY, self.literals.len()))
     }
 
-    /// A station has what was sent or heard under a number, for it sent it itself or was seen to receive it.
-    /// Unlike [`record_overheard`](Gateway::record_overheard) this says nothing of how much the station
-    /// overhears.
+    /// Notes that a station has the packet of this number, because it sent it or was seen to receive it.
+    /// Unlike [`record_overheard`](Gateway::record_overheard), it does not count as overhearing.
     pub fn record_held(&mut self, station: StationId, number: PacketNumber) {
         let (Some(packet), Some(column)) = (self.sent.packet(number), self.stations.column(station)) else {
             return;
@@ -55,7 +53,7 @@ impl Gateway {
     }
 }
 
-/// What was not removed, each stretch of it among the literals.
+/// The literals, stretch by stretch.
 fn stretches(encoded: &Encoded<'_>) -> impl Iterator<Item = Range<usize>> {
     let all = encoded.literals.len();
     let mut from = 0;

@@ -1,4 +1,4 @@
-//! The encoder, at a gateway.
+//! The encoder at a gateway.
 
 mod encode;
 mod exchange;
@@ -33,17 +33,17 @@ use std::ops::Range;
 use std::time::Duration;
 use wire::shim::slots::{MIN_SLOT_BITS, Run};
 
-/// So long after its acknowledgment a packet for which nothing was requested is taken for restored ("a few
-/// seconds", REfactor, section 3.2.1).
+/// An acknowledged packet counts as restored after this time without a request ("a few seconds", REfactor,
+/// section 3.2.1).
 pub const SETTLED_AFTER: Duration = Duration::from_secs(2);
 
-/// Whose a packet is that is for no station known.
+/// Column of a packet for an unknown station.
 const NOBODY: u8 = MAX_STATIONS as u8;
 
-/// Over how many packets of others the share that a station overhears is averaged.
+/// Number of others' packets in the average of a station's overheard share.
 const SHARE_PACKETS: f64 = 128.0;
 
-/// What was counted since the gateway was made.
+/// Counts since the gateway was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct GatewayStatistics {
     /// Packets.
@@ -52,51 +52,51 @@ pub struct GatewayStatistics {
     pub packet_bytes: u64,
     /// Packets from which something was removed.
     pub encoded_packets: u64,
-    /// What they became, all of them, in bytes.
+    /// Bytes sent for all packets.
     pub sent_bytes: u64,
     /// Chunks.
     pub chunks: u64,
-    /// Of them, those that the cache held.
+    /// Chunks that the cache held.
     pub found_chunks: u64,
-    /// Bytes of those.
+    /// Bytes of those chunks.
     pub found_bytes: u64,
-    /// Chunks removed, all of them or a part.
+    /// Chunks removed, whole or in part.
     pub removed_chunks: u64,
-    /// Bytes of those.
+    /// Bytes of those chunks.
     pub removed_bytes: u64,
-    /// Of them, what was found beside a chunk and not by its own hash.
+    /// Removed bytes that were found beside a chunk and not by their own hash.
     pub beside_bytes: u64,
-    /// Chunks whose slot held another.
+    /// Chunks whose slot held another chunk.
     pub collisions: u64,
     /// Requests answered.
     pub answered_requests: u64,
-    /// Requests that were not.
+    /// Requests refused.
     pub refused_requests: u64,
     /// Bytes of replies.
     pub reply_bytes: u64,
 }
 
-/// Why a station cannot associate.
+/// Reason why a station cannot associate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum JoinError {
     /// Its cache is too small.
     #[error("a cache of 2^{0} slots is too small; at least 2^{MIN_SLOT_BITS} are needed")]
     SlotBits(u8),
-    /// There are too many.
+    /// There are too many stations.
     #[error("{MAX_STATIONS} stations are associated already")]
     Full,
 }
 
-/// A chunk of the packet that is being encoded.
+/// A chunk of the packet in the encoder.
 #[derive(Debug, Clone)]
 struct Chunk {
     range: Range<usize>,
     address: Address,
-    /// None until it was looked up.
+    /// `None` before the look-up.
     found: Option<Holds>,
 }
 
-/// Encodes what is sent to stations.
+/// Encodes packets for stations.
 #[derive(Debug)]
 pub struct Gateway {
     settings: Settings,
@@ -105,22 +105,22 @@ pub struct Gateway {
     knowledge: Knowledge,
     stations: Stations,
     sent: SentPackets,
-    /// Acknowledged packets from which something was removed, and when they are settled.
+    /// Acknowledged packets with removed bytes, and the times at which they are settled.
     settling: VecDeque<(Duration, PacketNumber)>,
     flush: Flush,
     statistics: GatewayStatistics,
-    /// As the packet is cut.
+    /// Chunks of the packet.
     chunks: Vec<Chunk>,
-    /// As what is sent of it is cut.
+    /// Chunks of its literals.
     literals: Vec<Chunk>,
-    /// Whole chunks that are to be removed, and with what stands beside them.
+    /// Whole chunks to remove, then with their neighbours.
     found: Vec<Reference>,
     references: Vec<Reference>,
     runs: Vec<Run>,
     slots: Vec<u32>,
-    /// Slots whose chunk another one of the packet takes the place of.
+    /// Slots whose chunk another chunk of the packet displaces.
     displacing: Vec<u32>,
-    /// Sum of what was looked at only to have it near.
+    /// Sum of prefetched bytes, so that the prefetches are not optimized away.
     fetched: u8,
 }
 
@@ -155,32 +155,31 @@ impl Gateway {
         self.cache.size_bytes()
     }
 
-    /// What was counted.
+    /// Counts since the gateway was made.
     #[must_use]
     pub fn statistics(&self) -> &GatewayStatistics {
         &self.statistics
     }
 
-    /// The share of what was sent to others lately that a station overheard; none as long as it has said
-    /// nothing.
+    /// The share of others' recent packets that a station overheard; `None` before its first report.
     #[must_use]
     pub fn overheard_share(&self, by: StationId) -> Option<f64> {
         self.stations.iter().find(|of| of.station == by).and_then(|of| of.listener.overheard_share)
     }
 
-    /// What a station overheard since it associated, by the rate at which it was sent.
+    /// Packets that a station overheard since its association, by their rate.
     #[must_use]
     pub fn overheard_by_rate(&self, by: StationId) -> Option<&[OverheardAtRate]> {
         self.stations.get(by).map(|associated| associated.by_rate.as_slice())
     }
 
-    /// The number of what is sent next.
+    /// The number of the next packet.
     #[must_use]
     pub fn next_number(&self) -> PacketNumber {
         self.sent.next()
     }
 
-    /// A station associates, with an empty cache. What was known of an earlier association is forgotten.
+    /// Associates a station with an empty cache. State of an earlier association is forgotten.
     pub fn join(
         &mut self,
         station: StationId,
@@ -223,7 +222,7 @@ impl Gateway {
         Ok(())
     }
 
-    /// The station listened before it was known here: what it says it heard of earlier packets counts, too.
+    /// Accepts reports about packets before the association, because the station already listened.
     pub fn accept_earlier_reports(&mut self, station: StationId) {
         let oldest = self.sent.oldest().0;
         if let Some(associated) = self.stations.get_mut(station) {
@@ -231,19 +230,19 @@ impl Gateway {
         }
     }
 
-    /// Whether there is a station by this name.
+    /// Whether this station is associated.
     #[must_use]
     pub fn is_associated(&self, station: StationId) -> bool {
         self.stations.column(station).is_some()
     }
 
-    /// A station has left. What it had is forgotten.
+    /// Removes a station and all knowledge about it.
     pub fn leave(&mut self, station: StationId) {
         self.stations.remove(station);
         self.stations_have_changed();
     }
 
-    /// Stations came, went or changed their rates.
+    /// Updates the knowledge after a change of stations or rates.
     fn stations_have_changed(&mut self) {
         self.knowledge.stations_are(self.stations.iter().map(|station| station.listener));
         let fractions = OverheardFractions::default();
@@ -263,7 +262,7 @@ impl Gateway {
         }
     }
 
-    /// A station's rate is known to have changed, and what transmissions to it take.
+    /// Sets a station's rate and the air time of transmissions to it.
     pub fn set_rate(&mut self, station: StationId, rate_bits_per_second: u64, air_time: crate::AirTime) {
         let Some(associated) = self.stations.get_mut(station) else { return };
         associated.association.air_time = air_time;
@@ -273,17 +272,16 @@ impl Gateway {
         self.stations_have_changed();
     }
 
-    /// By rates, a station is taken to overhear this share of what is sent to others, instead of what the
-    /// table says; `None`: what the table says. By receipts nothing needs to be said: the share follows from
-    /// them.
+    /// Sets the estimated share of others' packets that a station overhears, in place of the table's
+    /// (knowledge by rates). `None` restores the table. With receipts the share follows from reports.
     pub fn estimate_overhearing(&mut self, of: StationId, share: Option<f64>) {
         let Some(associated) = self.stations.get_mut(of) else { return };
         associated.listener.estimate = share.map(|share| share.clamp(0.0, OverheardFractions::NEARER));
         self.stations_have_changed();
     }
 
-    /// The station has received a packet or a reply that was sent to it: what it carried, the station has.
-    /// What was removed from it the station has too, unless it asks for it within [`SETTLED_AFTER`].
+    /// Notes that the station received a packet or reply that was addressed to it, so it has the chunks
+    /// inside. The removed chunks count as present, too, unless it requests them within [`SETTLED_AFTER`].
     pub fn record_acknowledgment(&mut self, by: StationId, number: PacketNumber, now: Duration) {
         self.settle(now);
         let Some((packet, column)) = self.packet_of(by, number) else { return };
@@ -299,8 +297,8 @@ impl Gateway {
         self.sent.note_acknowledgment(number);
     }
 
-    /// The station has overheard a packet or a reply that was sent to another: what it carried, the station
-    /// has. Of packets before this one of which it has said nothing, it is taken to have heard none.
+    /// Notes that the station overheard a packet or reply to another station, so it has the chunks inside.
+    /// Earlier packets without a report count as not heard.
     pub fn record_overheard(&mut self, by: StationId, number: PacketNumber) {
         let Some(packet) = self.sent.packet(number) else { return };
         let Some(associated) = self.stations.get_mut(by) else { return };
@@ -323,7 +321,7 @@ impl Gateway {
         self.station_has(column, packet, false);
     }
 
-    /// The station has said of every packet before `until` whether it heard it.
+    /// Notes that the station's reports cover all packets before `until`.
     pub fn settle_reports_until(&mut self, by: StationId, until: PacketNumber) {
         let until = until.0.min(self.sent.next().0);
         let oldest = self.sent.oldest().0;
@@ -357,16 +355,16 @@ impl Gateway {
         }
     }
 
-    /// A packet that was sent to a station since it associated, and the station's column.
+    /// A packet sent to a station since its association, and the station's column.
     fn packet_of(&self, station: StationId, number: PacketNumber) -> Option<(SentPacket, u8)> {
         let associated = self.stations.get(station)?;
         let packet = self.sent.packet(number)?;
         let column = associated.listener.column;
-        // of a column's earlier station it is no news
+        // A report about an earlier station of the column is ignored.
         (packet.column == column && number.0 >= associated.joined_at).then_some((packet, column))
     }
 
-    /// A station has what a packet carried, or with `removed` what was removed from it.
+    /// Notes that a station has a packet's literal chunks, or with `removed` its removed chunks.
     fn station_has(&mut self, column: u8, packet: SentPacket, removed: bool) {
         let Gateway { cache, knowledge, stations, sent, .. } = self;
         let Some(associated) = stations.of_column_mut(column) else { return };
@@ -385,7 +383,7 @@ impl Gateway {
         }
     }
 
-    /// Takes packets for restored for which nothing was requested in time.
+    /// Marks packets as restored that had no request in time.
     fn settle(&mut self, now: Duration) {
         while let Some(&(at, number)) = self.settling.front() {
             if at > now {
@@ -407,13 +405,13 @@ impl Gateway {
         }
     }
 
-    /// Whether two chunks in one slot leave it marked.
+    /// Whether a collision marks the slot.
     fn marks(&self) -> bool {
         matches!(self.settings.collisions, Collisions::Mark(_))
     }
 }
 
-/// Whose content a slot's chunk is, seen from the station of a column.
+/// Origin of a slot's chunk, relative to the station of a column.
 fn origin(head: Head, column: u8) -> Origin {
     if head.addressee() == column { Origin::Own } else { Origin::Other }
 }

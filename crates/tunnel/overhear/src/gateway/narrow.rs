@@ -1,13 +1,12 @@
-//! The cache of a station that has fewer slots than its gateway, as the gateway sees it.
+//! The gateway's model of a station's cache with fewer slots than its own.
 //!
-//! Several of the gateway's slots share one of the station's. Which of them stands there, the gateway must
-//! remember.
+//! Several slots of the gateway share one slot of the station. The model records which one occupies it.
 
-/// Which of the gateway's slots each of the station's slots holds.
+/// For each slot of the station, the gateway's slot that occupies it.
 #[derive(Debug)]
 pub struct NarrowCache {
     slot_bits: u8,
-    /// The bits that the station's slot lacks, plus 1; 0: none.
+    /// The bits that the station's slot lacks, plus 1; 0 means empty.
     holders: Vec<u16>,
 }
 
@@ -17,29 +16,29 @@ impl NarrowCache {
         NarrowCache { slot_bits, holders: vec![0; 1 << slot_bits] }
     }
 
-    /// How many bits the station's slots have.
+    /// The station's number of slots is two to this.
     pub fn slot_bits(&self) -> u8 {
         self.slot_bits
     }
 
     fn split(&self, slot: u32) -> (usize, u16) {
-        // the gateway has at most ten bits more
+        // The gateway's slots have at most ten bits more.
         ((slot & ((1 << self.slot_bits) - 1)) as usize, (slot >> self.slot_bits) as u16 + 1)
     }
 
-    /// The station keeps the chunk of this slot of the gateway, in place of another.
+    /// Notes that the station stored the chunk of this gateway's slot.
     pub fn fill(&mut self, slot: u32) {
         let (narrow, holder) = self.split(slot);
         self.holders[narrow] = holder;
     }
 
-    /// Whether it is this slot's chunk that the station keeps.
+    /// Whether the station has the chunk of this gateway's slot.
     pub fn holds(&self, slot: u32) -> bool {
         let (narrow, holder) = self.split(slot);
         self.holders[narrow] == holder
     }
 
-    /// The station's cache is empty.
+    /// Notes that the station's cache is empty.
     pub fn clear(&mut self) {
         self.holders.fill(0);
     }

@@ -1,12 +1,11 @@
-//! A gateway's slots, and which chunks stood beside each other when they were sent last.
+//! A gateway's slots, with each chunk's neighbours in its latest transmission.
 //!
 //! ```text
 //! noted of a slot:  | what is known of stations (96) | before (32) | behind (32) | - (32) |
 //! ```
 //!
-//! Neighbours are slots plus 1, 0 where none is known. They are hints: another chunk may have taken a
-//! neighbour's slot, and whoever follows one compares. With the head that makes 32 bytes a slot, 32 MiB for
-//! 2^20.
+//! A neighbour is a slot plus 1; 0 means unknown. Neighbours are hints: the slot may have another chunk, so
+//! the caller compares bytes. With the head a slot takes 32 bytes, and 2^20 slots take 32 MiB.
 
 use crate::cache::{HEAD_BYTES, SlotCache, USUAL_CHUNK_BYTES};
 use crate::knowledge::NOTE_BYTES;
@@ -47,15 +46,14 @@ impl Surroundings for GatewayCache {
 }
 
 impl GatewayCache {
-    /// The second slot's chunk stood behind the first one's.
+    /// Notes that the second slot's chunk followed the first one's.
     #[inline]
     pub fn note_neighbours(&mut self, first: u32, second: u32) {
         self.notes_mut(first)[BEHIND].copy_from_slice(&(second + 1).to_ne_bytes());
         self.notes_mut(second)[BEFORE].copy_from_slice(&(first + 1).to_ne_bytes());
     }
 
-    /// The same, for what stands in packets that follow each other and may be of two flows: what is known
-    /// already stays.
+    /// As above, for consecutive packets, possibly of two flows: a known neighbour stays.
     pub fn note_neighbours_if_new(&mut self, first: u32, second: u32) {
         if self.behind(first).is_none() {
             self.notes_mut(first)[BEHIND].copy_from_slice(&(second + 1).to_ne_bytes());

@@ -1,4 +1,4 @@
-//! Chunks that a station lacked (REfactor, section 3.1.1).
+//! Requests for chunks that a station lacked (REfactor, section 3.1.1).
 
 use super::Gateway;
 use super::sent::SentChunk;
@@ -8,24 +8,23 @@ use wire::chunk_request::ChunkRequest;
 use wire::number::{SEQUENCE_BITS, widen};
 use wire::shim::slots::Part;
 
-/// What comes of a request.
+/// Result of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// A chunk reply was appended, to be sent to the station.
+    /// A chunk reply for the station was appended.
     Supplied {
-        /// Under which number it is sent.
+        /// The reply's number.
         number: PacketNumber,
-        /// How many chunks it carries.
+        /// Number of chunks in the reply.
         chunks: usize,
     },
-    /// Not all of what was asked for is there any more. Whoever still has the packet may send all of it
-    /// again.
+    /// Some of the requested chunks are gone. The caller may send the whole packet again.
     Gone {
-        /// The packet.
+        /// The packet's number.
         number: PacketNumber,
     },
-    /// Nothing is done: it is no request, or for no packet that was sent to this station lately, or for what
-    /// was not removed from it, or was answered often enough.
+    /// The request is refused: it is malformed, concerns no recent packet of this station or no removed
+    /// chunk, or was answered often enough.
     Refused,
 }
 
@@ -67,7 +66,7 @@ impl Gateway {
         let chunk_of = |index: &usize| {
             let chunk = removed[*index];
             let there = self.cache.head(chunk.slot()).tag() == chunk.tag();
-            // what was not meant the station was not sent, and is not given
+            // The station never got other parts of the chunk, so the reply does not contain them either.
             self.cache.chunk(chunk.slot()).filter(|_| there).and_then(|bytes| chunk.part().of(bytes))
         };
         let Some(chunks) = missing.iter().map(chunk_of).collect::<Option<Vec<&[u8]>>>() else {
@@ -85,8 +84,8 @@ impl Gateway {
         Answer::Supplied { number, chunks: missing.len() }
     }
 
-    /// What was asked for the station has not; the rest it had. Where it asks for all because one of them is
-    /// another than was meant, all are in doubt, but one is what it costs in trust.
+    /// Notes that the station lacks the requested chunks and has the rest. With `is_wrong` one unknown chunk
+    /// differs from the intended one: all become uncertain, but only one costs trust.
     fn note_misses(&mut self, column: u8, removed: &[SentChunk], missing: &[usize], is_wrong: bool) {
         let Some(associated) = self.stations.of_column_mut(column) else { return };
         for (index, chunk) in removed.iter().enumerate() {

@@ -1,26 +1,26 @@
-//! What was sent, for as long as anybody may say something about it.
+//! Sent packets, while reports about them may arrive.
 //!
-//! Two rings of a fixed size: packets, and the chunks of all of them. What was overwritten is forgotten; news
-//! of it is then no news.
+//! Two rings of a fixed size: packets, and the chunks of all of them. Reports about overwritten packets are
+//! ignored.
 
 use crate::address::Address;
 use crate::names::PacketNumber;
 use crate::removal::Origin;
 use wire::shim::slots::{MAX_SLOT_BITS, Part};
 
-/// Packets remembered.
+/// Number of packets.
 const PACKETS: usize = 1 << 13;
-/// Chunks remembered: those of as many packets of 1,400 bytes, cut into pieces of 64 bytes and more.
+/// Number of chunks: those of as many packets of 1,400 bytes, cut into 64 bytes and more.
 const CHUNKS: usize = 1 << 17;
 
-/// A chunk of a packet.
+/// A chunk of a sent packet.
 ///
 /// ```text
 /// | removed (1) | own (1) | - (2) | end (1) | part (3) | slot (24) |
 /// ```
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SentChunk {
-    /// The slot, and how it was sent.
+    /// The slot, and flags of the transmission.
     slot: u32,
     tag: u32,
 }
@@ -33,12 +33,12 @@ const PART: u32 = END - (1 << PART_SHIFT);
 const SLOT: u32 = (1 << PART_SHIFT) - 1;
 
 impl SentChunk {
-    /// A chunk that was sent with its bytes, and belongs into a slot of 2^`slot_bits`.
+    /// A chunk sent with its bytes, for a cache of 2^`slot_bits` slots.
     pub fn literal(address: Address, slot_bits: u8) -> Self {
         SentChunk { slot: address.slot(slot_bits), tag: address.tag() }
     }
 
-    /// A chunk of which only its slot was sent, for a part of it, and whose content it was.
+    /// A chunk of which only the slot was sent, for this part of it, with its origin.
     pub fn removed(slot: u32, tag: u32, part: Part, origin: Origin) -> Self {
         let how = match origin {
             Origin::Own => REMOVED | OWN,
@@ -52,22 +52,22 @@ impl SentChunk {
         SentChunk { slot: slot | how | part, tag }
     }
 
-    /// The same chunk, sent with its bytes.
+    /// The same chunk, marked as sent with its bytes.
     pub fn carried(self) -> Self {
         SentChunk { slot: self.slot(), ..self }
     }
 
-    /// Its slot at the gateway.
+    /// The gateway's slot.
     pub fn slot(self) -> u32 {
         self.slot & SLOT
     }
 
-    /// Only its slot was sent.
+    /// Whether only the slot was sent.
     pub fn was_removed(self) -> bool {
         self.slot & REMOVED != 0
     }
 
-    /// Which part of it was meant.
+    /// The part that was referred to.
     pub fn part(self) -> Part {
         match ((self.slot & PART) >> PART_SHIFT) as u8 {
             0 => Part::Whole,
@@ -76,34 +76,34 @@ impl SentChunk {
         }
     }
 
-    /// Whose content it was, if it was removed.
+    /// The origin, if the chunk was removed.
     pub fn origin(self) -> Origin {
         if self.slot & OWN != 0 { Origin::Own } else { Origin::Other }
     }
 
-    /// Its tag, by which is known whether the slot holds it still.
+    /// Its tag, which shows whether the slot still has the chunk.
     pub fn tag(self) -> u32 {
         self.tag
     }
 }
 
-/// A packet.
+/// A sent packet.
 #[derive(Debug, Clone, Copy)]
 pub struct SentPacket {
     /// Its number.
     pub number: PacketNumber,
-    /// Of its first chunk, counted since the beginning.
+    /// Number of its first chunk, counted from the beginning.
     start: u64,
     chunks: u32,
-    /// Whose it is.
+    /// Column of its addressee.
     pub column: u8,
-    /// How often its chunks were asked for.
+    /// Number of requests for its chunks.
     pub requests: u8,
-    /// Its addressee has it.
+    /// Whether its addressee has it.
     pub acknowledged: bool,
 }
 
-/// No packet has this number.
+/// Placeholder: no packet has this number.
 const NONE: SentPacket = SentPacket {
     number: PacketNumber(u64::MAX),
     start: 0,
@@ -123,7 +123,7 @@ pub struct SentPackets {
 }
 
 impl SentPackets {
-    /// Nothing was sent yet.
+    /// Empty rings.
     pub fn new() -> Self {
         SentPackets {
             packets: vec![NONE; PACKETS],
@@ -133,18 +133,18 @@ impl SentPackets {
         }
     }
 
-    /// The number of what will be sent next.
+    /// The number of the next packet.
     pub fn next(&self) -> PacketNumber {
         PacketNumber(self.next)
     }
 
-    /// Adds a chunk to the packet that is sent next.
+    /// Adds a chunk to the next packet.
     pub fn push_chunk(&mut self, chunk: SentChunk) {
         self.chunks[self.written as usize % CHUNKS] = chunk;
         self.written += 1;
     }
 
-    /// Sends the packet, whose chunks were the last `chunks` pushed.
+    /// Adds the packet of the last `chunks` pushed chunks.
     pub fn push_packet(&mut self, column: u8, chunks: usize) -> PacketNumber {
         let number = PacketNumber(self.next);
         let start = self.written - chunks as u64;
@@ -154,31 +154,31 @@ impl SentPackets {
         number
     }
 
-    /// A packet, if it is still remembered.
+    /// A packet, if it was not overwritten.
     pub fn packet(&self, number: PacketNumber) -> Option<SentPacket> {
         let packet = self.packets[number.0 as usize % PACKETS];
         let sent = number.0 < self.next && packet.number == number;
         (sent && self.written - packet.start <= CHUNKS as u64).then_some(packet)
     }
 
-    /// Notes that a packet's chunks were asked for.
+    /// Counts a request for a packet's chunks.
     pub fn note_request(&mut self, number: PacketNumber) {
         let packet = &mut self.packets[number.0 as usize % PACKETS];
         packet.requests = packet.requests.saturating_add(1);
     }
 
-    /// Notes that a packet's addressee has it.
+    /// Notes that the addressee has the packet.
     pub fn note_acknowledgment(&mut self, number: PacketNumber) {
         self.packets[number.0 as usize % PACKETS].acknowledged = true;
     }
 
-    /// The chunks of a packet that [`packet`](SentPackets::packet) gave just now.
+    /// The chunks of a packet that [`packet`](SentPackets::packet) just returned.
     pub fn chunks(&self, packet: SentPacket) -> impl Iterator<Item = SentChunk> + '_ {
         let start = packet.start as usize;
         (start..start + packet.chunks as usize).map(|at| self.chunks[at % CHUNKS])
     }
 
-    /// The oldest number that may still be remembered.
+    /// The oldest number that the rings may have.
     pub fn oldest(&self) -> PacketNumber {
         PacketNumber(self.next.saturating_sub(PACKETS as u64))
     }

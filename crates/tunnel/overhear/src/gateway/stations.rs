@@ -8,17 +8,17 @@ use crate::removal::Profile;
 use crate::settings::Association;
 use re::mac::PacketMac;
 
-/// Rates that a station's overhearing is counted for, the most; of others nothing is counted.
+/// The most rates with counts; packets of other rates are not counted.
 const MAX_RATES: usize = 32;
 
-/// What a station overheard of what others were sent at one rate.
+/// Overhearing of others' packets at one rate, by one station.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OverheardAtRate {
     /// The rate, in bits a second.
     pub rate_bits_per_second: u64,
-    /// Packets that were sent so, of which the station has said whether it heard them.
+    /// Packets at this rate that the station's reports cover.
     pub packets: u64,
-    /// Those that it heard.
+    /// Packets that it heard.
     pub overheard_packets: u64,
 }
 
@@ -28,25 +28,25 @@ pub struct Associated {
     pub station: StationId,
     pub association: Association,
     pub listener: Listener,
-    /// What was sent before is not its concern.
+    /// Number of the first packet that concerns the station.
     pub joined_at: u64,
     pub mac: Option<PacketMac>,
     pub narrow: Option<NarrowCache>,
     pub profile: Profile,
-    /// It has not acknowledged a flush.
+    /// Whether it has not acknowledged a flush.
     pub flush_pending: bool,
-    /// Packets of others that it heard since its last report.
+    /// Others' packets that it heard since its last report.
     pub heard: u32,
-    /// What it overheard, by rate.
+    /// Its overhearing by rate.
     pub by_rate: Vec<OverheardAtRate>,
-    /// Whose chunk its last packet ended with.
+    /// Slot of the last chunk in its latest packet.
     pub last_slot: Option<u32>,
-    /// What it overheard and its own gateway was not told yet; none where this is its own.
+    /// Overheard packets that its own gateway has not been told; `None` if this is its own gateway.
     pub news: Option<News>,
 }
 
 impl Associated {
-    /// What was counted for a rate.
+    /// The counts of a rate.
     pub fn at_rate(&mut self, rate_bits_per_second: u64) -> Option<&mut OverheardAtRate> {
         let at = self.by_rate.iter().position(|at| at.rate_bits_per_second == rate_bits_per_second);
         let at = at.or_else(|| {
@@ -60,18 +60,18 @@ impl Associated {
     }
 }
 
-/// All of them, by column.
+/// All stations, by column.
 #[derive(Debug)]
 pub struct Stations {
     by_column: [Option<Box<Associated>>; MAX_STATIONS],
-    /// Columns by station, plus 1; 0: none.
+    /// Columns by station, plus 1; 0 means none.
     columns: [u8; 256],
-    /// Columns whose knowledge is another station's.
+    /// Columns with knowledge about an earlier station.
     dirty: u64,
 }
 
 impl Stations {
-    /// None.
+    /// No stations.
     pub fn new() -> Self {
         Stations { by_column: [const { None }; MAX_STATIONS], columns: [0; 256], dirty: 0 }
     }
@@ -87,7 +87,7 @@ impl Stations {
         self.by_column[usize::from(self.column(station)?)].as_deref()
     }
 
-    /// A station, to be changed.
+    /// A station, mutable.
     #[inline]
     pub fn get_mut(&mut self, station: StationId) -> Option<&mut Associated> {
         let column = self.column(station)?;
@@ -99,23 +99,23 @@ impl Stations {
         self.by_column.get_mut(usize::from(column))?.as_deref_mut()
     }
 
-    /// At which rate the station of a column is sent to.
+    /// The rate of transmissions to a column's station, in bits a second.
     pub fn rate(&self, column: u8) -> Option<u64> {
         let associated = self.by_column.get(usize::from(column))?.as_deref()?;
         Some(associated.listener.rate_bits_per_second)
     }
 
-    /// All.
+    /// All stations.
     pub fn iter(&self) -> impl Iterator<Item = &Associated> + Clone {
         self.by_column.iter().filter_map(Option::as_deref)
     }
 
-    /// All, to be changed.
+    /// All stations, mutable.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Associated> {
         self.by_column.iter_mut().filter_map(Option::as_deref_mut)
     }
 
-    /// A column for a new station, and which columns must be cleaned before it is used.
+    /// A column for a new station, and the columns to clean before its use.
     pub fn free_column(&mut self) -> Option<(u8, u64)> {
         let taken = self.iter().fold(0u64, |taken, station| taken | 1 << station.listener.column);
         if taken == u64::MAX {
@@ -136,7 +136,7 @@ impl Stations {
         self.by_column[usize::from(column)] = Some(Box::new(associated));
     }
 
-    /// Takes a station out.
+    /// Removes a station.
     pub fn remove(&mut self, station: StationId) -> Option<Box<Associated>> {
         let column = std::mem::take(&mut self.columns[usize::from(station.0)]).checked_sub(1)?;
         self.dirty |= 1 << column;

@@ -1,7 +1,6 @@
 //! Reception probability vectors (REfactor, section 3.2.1): 4 bits a station, 64 stations a slot.
 //!
-//! A probability is one of sixteen levels: 0, thirteen steps of a fourteenth, .99, 1. What lies between two
-//! is taken as the lower one.
+//! A probability has one of sixteen levels: 0, thirteen steps of a fourteenth, .99, 1. It is rounded down.
 
 use super::OverheardFractions;
 use re::pages::Pages;
@@ -9,7 +8,7 @@ use re::pages::Pages;
 /// Bytes of a vector.
 pub const VECTOR_BYTES: usize = 32;
 
-/// The level that says for certain.
+/// The level of certainty.
 const CERTAIN: u8 = 15;
 const NEARER: u8 = 14;
 
@@ -21,7 +20,7 @@ pub fn level(probability: f64) -> u8 {
     match probability {
         1.0.. => CERTAIN,
         OverheardFractions::NEARER.. => NEARER,
-        // a rounding error is no step
+        // A rounding error must not lower the level.
         _ => (probability.max(0.0) * 14.0 + 1e-9) as u8,
     }
 }
@@ -49,7 +48,7 @@ pub struct ByRate {
 }
 
 impl ByRate {
-    /// Nobody has anything.
+    /// No station has any chunk.
     pub fn new(slot_bits: u8) -> Self {
         ByRate { vectors: Pages::zeroed(VECTOR_BYTES << slot_bits) }
     }
@@ -58,30 +57,31 @@ impl ByRate {
         &mut self.vectors.as_chunks_mut().0[slot as usize]
     }
 
-    /// The slot has another chunk now.
+    /// Forgets the slot, because it has another chunk now.
     pub fn forget_slot(&mut self, slot: u32) {
         *self.vector(slot) = [0; VECTOR_BYTES];
     }
 
-    /// The slot's chunk was sent, and is heard with these levels. Of two levels a station has the higher.
+    /// Notes a transmission of the slot's chunk that stations hear at these levels. A station keeps the
+    /// higher of two levels.
     pub fn record_transmission(&mut self, slot: u32, heard: &Vector) {
         for (level, new) in self.vector(slot).iter_mut().zip(heard) {
             *level = (*level & 0xf0).max(new & 0xf0) | (*level & 0xf).max(new & 0xf);
         }
     }
 
-    /// How likely a station has the slot's chunk.
+    /// Probability that a station has the slot's chunk.
     pub fn probability(&self, slot: u32, column: u8) -> f64 {
         let vector: &Vector = &self.vectors.as_chunks().0[slot as usize];
         probability(vector[usize::from(column / 2)] >> (column % 2 * 4) & 0xf)
     }
 
-    /// A station has the slot's chunk, or has it not.
+    /// Notes that a station has the slot's chunk, or lacks it.
     pub fn set(&mut self, slot: u32, column: u8, has: bool) {
         set_level(self.vector(slot), column, if has { CERTAIN } else { 0 });
     }
 
-    /// Forgets what the stations of these columns have.
+    /// Forgets the chunks of these columns' stations.
     pub fn forget_columns(&mut self, columns: u64) {
         let mut kept = [0xff; VECTOR_BYTES];
         (0..64)

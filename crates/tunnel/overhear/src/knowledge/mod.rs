@@ -1,7 +1,7 @@
-//! What a gateway knows of its stations' caches.
+//! Knowledge of a gateway about its stations' caches.
 //!
-//! A station has a *column* here, one of 64. Columns of stations that left are cleaned together when no clean
-//! one is left, so that associations cost little however many come.
+//! A station has a *column*, one of 64. Columns of former stations are cleaned together when no clean one is
+//! left. An association therefore costs little.
 
 mod by_rate;
 mod overhearing;
@@ -14,26 +14,26 @@ use crate::settings::SettingsError;
 use by_rate::{ByRate, VECTOR_BYTES, Vector};
 pub(crate) use receipts::NOTE_BYTES;
 
-/// A station that has said nothing of so many packets overhears nothing, whatever the rates are.
+/// A station without a report for this number of packets overhears nothing, whatever the rates are.
 const COLD_START_PACKETS: u64 = 1024;
 
-/// The most stations at a time.
+/// The largest number of stations at a time.
 pub const MAX_STATIONS: usize = 64;
 
-/// How a gateway knows what its stations have.
+/// Source of the gateway's knowledge about stations.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum KnowledgeKind {
-    /// Stations say what they overheard.
+    /// Reports by stations.
     #[default]
     Receipts,
-    /// By the rates at which the gateway speaks to each (REfactor, section 3.2.1).
+    /// The rates at which the gateway sends to stations (REfactor, section 3.2.1).
     ByRate(OverheardFractions),
-    /// Every station hears everything: the paper's ceiling "perfect overhearing with collisions".
+    /// All stations hear everything: the paper's upper bound "perfect overhearing with collisions".
     Everything,
 }
 
 impl Listener {
-    /// How likely it has what it has not said anything of yet, before packet `next` is sent.
+    /// Probability that the station has a packet it has not reported on, before packet `next` is sent.
     fn overhears(&self, next: u64) -> f64 {
         match self.overheard_share {
             Some(share) => share,
@@ -52,30 +52,30 @@ impl KnowledgeKind {
     }
 }
 
-/// What of a station bears on what it overhears.
+/// State of a station that affects its overhearing.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Listener {
     pub column: u8,
     pub rate_bits_per_second: u64,
-    /// Below this number the station has said of every packet whether it heard it.
+    /// The station's reports cover all packets below this number.
     pub reported_until: u64,
-    /// Of what others were sent, how much it overheard lately; none as long as it has said nothing.
+    /// Recent share of others' packets that it overheard; `None` before its first report.
     pub overheard_share: Option<f64>,
-    /// What is thought of that until then, by rates.
+    /// Estimate of that share before the first report, by rates.
     pub cold_start: f64,
-    /// What is said of that from outside.
+    /// Estimate of that share from the caller.
     pub estimate: Option<f64>,
 }
 
-/// What is known.
+/// The knowledge.
 #[derive(Debug)]
 pub(crate) enum Knowledge {
-    /// It stands in the first [`NOTE_BYTES`] of a slot's notes.
+    /// It is in the first [`NOTE_BYTES`] of a slot's notes.
     Receipts,
     ByRate {
         vectors: ByRate,
         fractions: OverheardFractions,
-        /// For each addressee's column, how likely each station overhears what is sent to it.
+        /// For each addressee's column, the probabilities that each station overhears it.
         heard: Box<[Vector; MAX_STATIONS]>,
     },
     Everything,
@@ -94,13 +94,13 @@ impl Knowledge {
         }
     }
 
-    /// Whether stations are taken to have heard what they said nothing of.
+    /// Whether stations count as listeners of packets without a report.
     #[inline]
     pub(crate) fn guesses(&self) -> bool {
         !matches!(self, Knowledge::Receipts)
     }
 
-    /// Stations came, went or changed their rates.
+    /// Updates the probabilities after a change of stations or rates.
     pub(crate) fn stations_are(&mut self, stations: impl Iterator<Item = Listener> + Clone) {
         let Knowledge::ByRate { fractions, heard, .. } = self else { return };
         **heard = [[0; VECTOR_BYTES]; MAX_STATIONS];
@@ -117,7 +117,7 @@ impl Knowledge {
         }
     }
 
-    /// The slot has another chunk now, of which nothing is noted.
+    /// Forgets the slot, because it has another chunk now.
     #[inline]
     pub(crate) fn forget_slot(&mut self, slot: u32) {
         if let Knowledge::ByRate { vectors, .. } = self {
@@ -125,7 +125,7 @@ impl Knowledge {
         }
     }
 
-    /// The slot's chunk is sent to the station of column `to`, with its bytes, in packet `number`.
+    /// Notes that the slot's chunk is sent with its bytes in packet `number`, to the station of column `to`.
     #[inline]
     pub(crate) fn transmitted<const BYTES: usize>(
         &mut self,
@@ -145,7 +145,7 @@ impl Knowledge {
         }
     }
 
-    /// A station has the slot's chunk for certain, or has it not.
+    /// Notes that a station has the slot's chunk for certain, or lacks it.
     #[inline]
     pub(crate) fn set<const BYTES: usize>(
         &mut self,
@@ -161,17 +161,17 @@ impl Knowledge {
         }
     }
 
-    /// Whether any station has the slot's chunk, as far as they said.
+    /// Whether any station reported the slot's chunk.
     pub(crate) fn is_had_by_any<const BYTES: usize>(&self, cache: &SlotCache<BYTES>, slot: u32) -> bool {
         matches!(self, Knowledge::Receipts) && receipts::is_had_by_any(cache.notes(slot))
     }
 
-    /// Whether a station has the slot's chunk, as far as it said.
+    /// Whether the station reported the slot's chunk.
     pub(crate) fn has<const BYTES: usize>(&self, cache: &SlotCache<BYTES>, slot: u32, column: u8) -> bool {
         matches!(self, Knowledge::Receipts) && receipts::has(cache.notes(slot), column).0
     }
 
-    /// Whether the slot's chunk was sent in packet `since` or later, of all before `next`.
+    /// Whether a packet from `since` to before `next` carried the slot's chunk.
     pub(crate) fn was_carried_since<const BYTES: usize>(
         &self,
         cache: &SlotCache<BYTES>,
@@ -184,8 +184,7 @@ impl Knowledge {
         u64::from(back) <= next - since
     }
 
-    /// How likely a station has the slot's chunk (paper: V). `next` is the number of the packet that is sent
-    /// next.
+    /// Probability that a station has the slot's chunk (paper: V). `next` is the number of the next packet.
     #[inline]
     pub(crate) fn probability<const BYTES: usize>(
         &self,
@@ -209,7 +208,7 @@ impl Knowledge {
         }
     }
 
-    /// Forgets what the stations of these columns have.
+    /// Forgets the chunks of these columns' stations.
     pub(crate) fn forget_columns<const BYTES: usize>(&mut self, cache: &mut SlotCache<BYTES>, columns: u64) {
         match self {
             Knowledge::Receipts => {

@@ -1,4 +1,5 @@
-//! How likely a station overhears what is sent to another, by the rates of both (REfactor, section 3.2.1).
+//! Probability that a station overhears a transmission to another, by the rates of both (REfactor, section
+//! 3.2.1).
 
 use crate::settings::SettingsError;
 
@@ -23,8 +24,8 @@ impl Default for OverheardFractions {
 }
 
 impl OverheardFractions {
-    /// The paper's figure for a station at least as near as the addressee: next to certain, and told from
-    /// certain.
+    /// The paper's probability for a station at least as near as the addressee: nearly certain, yet distinct
+    /// from certain.
     pub const NEARER: f64 = 0.99;
 
     fn at(&self, rate_bits_per_second: u64) -> f64 {
@@ -36,13 +37,14 @@ impl OverheardFractions {
         }
     }
 
-    /// How likely a station that is sent to at `own` overhears what is sent at `sent`, in bits a second.
+    /// Probability that a station with rate `own` overhears a transmission at rate `sent`, both in bits a
+    /// second.
     #[must_use]
     pub fn probability(&self, own: u64, sent: u64) -> f64 {
         if own >= sent {
             return Self::NEARER;
         }
-        // nobody is likelier to hear farther than nearer, whatever the table says
+        // A greater distance never raises the probability, whatever the table has.
         (self.at(sent) / self.at(own).max(f64::MIN_POSITIVE)).min(Self::NEARER)
     }
 

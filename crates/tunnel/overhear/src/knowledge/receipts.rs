@@ -1,13 +1,13 @@
-//! Exact knowledge: stations say what they heard.
+//! Exact knowledge: stations report the packets that they heard.
 //!
 //! ```text
 //! noted of a slot:  | mask of stations that have the chunk (64) | last packet that carried it, low 32 bits | ...
 //! ```
 //!
-//! Twelve bytes a slot, for 64 stations. What a packet's receipt has not come for yet, a station has with the
-//! probability that its receipts have shown so far.
+//! Twelve bytes a slot, for 64 stations. Before a packet's receipt, a station has it with the probability
+//! that its receipts have shown so far.
 
-/// Bytes of what is noted.
+/// Bytes of the notes.
 pub const NOTE_BYTES: usize = MASK_BYTES + size_of::<u32>();
 const MASK_BYTES: usize = size_of::<u64>();
 
@@ -21,32 +21,32 @@ fn set_mask(notes: &mut [u8], mask: u64) {
     notes[..MASK_BYTES].copy_from_slice(&mask.to_ne_bytes());
 }
 
-/// The chunk went over the air, all of it, in packet `number`.
+/// Notes that packet `number` carried the whole chunk.
 #[inline]
 pub fn record_transmission(notes: &mut [u8], number: u64) {
     notes[MASK_BYTES..NOTE_BYTES].copy_from_slice(&(number as u32).to_ne_bytes());
 }
 
-/// Whether a station has the chunk, as far as it said, and the low 32 bits of the number of the last packet
-/// that carried the chunk.
+/// Whether a station reported the chunk, and the low 32 bits of the number of the last packet that carried
+/// it.
 #[inline]
 pub fn has(notes: &[u8], column: u8) -> (bool, u32) {
     let carrier = notes[MASK_BYTES..].first_chunk().map_or(0, |carrier| u32::from_ne_bytes(*carrier));
     (mask(notes) >> column & 1 == 1, carrier)
 }
 
-/// Whether any station has the chunk, as far as they said.
+/// Whether any station reported the chunk.
 pub fn is_had_by_any(notes: &[u8]) -> bool {
     mask(notes) != 0
 }
 
-/// A station has the chunk, or has it not.
+/// Notes that a station has the chunk, or lacks it.
 #[inline]
 pub fn set(notes: &mut [u8], column: u8, has: bool) {
     set_mask(notes, mask(notes) & !(1 << column) | u64::from(has) << column);
 }
 
-/// Forgets that the stations of these columns have the chunk.
+/// Forgets that these columns' stations have the chunk.
 pub fn forget_columns(notes: &mut [u8], columns: u64) {
     set_mask(notes, mask(notes) & !columns);
 }

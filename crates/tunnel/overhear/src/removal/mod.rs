@@ -1,4 +1,4 @@
-//! Which of the chunks that the gateway holds are removed from a packet (REfactor, section 3.2.2).
+//! Choice of the chunks to remove from a packet (REfactor, section 3.2.2).
 
 mod model;
 mod profile;
@@ -9,18 +9,18 @@ pub use profile::{Origin, Profile, Risk};
 use crate::names::AirTime;
 use crate::settings::SettingsError;
 
-/// Which chunks are removed.
+/// The chunks to remove.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Removal {
-    /// None: packets go as they are.
+    /// None.
     None,
     /// All that the gateway holds, whether the station has them or not.
     Greedy,
-    /// Those whose removal is expected to save more air time than the threshold.
+    /// Chunks whose removal saves more expected air time than the threshold.
     Model {
-        /// The share of the air that others nearby take (paper: rho).
+        /// The share of the air that other nodes use (paper: rho).
         others_load: f64,
-        /// What must be saved at least.
+        /// The least saving.
         threshold: Threshold,
     },
 }
@@ -31,18 +31,18 @@ impl Default for Removal {
     }
 }
 
-/// What the removal of a chunk must be expected to save.
+/// The least expected saving of a removal.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Threshold {
-    /// So many seconds.
+    /// A saving in seconds.
     Seconds(f64),
-    /// By the station's link and the redundancy found in its packets, as sections 5.3.1 to 5.3.3 advise.
+    /// By the station's link and its packets' redundancy, as sections 5.3.1 to 5.3.3 advise.
     #[default]
     Adaptive,
 }
 
 impl Removal {
-    /// Whether a chunk of this origin is removed from a packet for a station sent to at this rate.
+    /// Whether a chunk of this origin is removed for a station at this rate.
     #[inline]
     #[must_use]
     pub fn removes(

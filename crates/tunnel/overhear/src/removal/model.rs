@@ -1,24 +1,23 @@
-//! What the removal of a chunk is expected to save (REfactor, section 3.2.2).
+//! Expected saving of a chunk's removal (REfactor, section 3.2.2).
 
 use crate::names::AirTime;
 
 /// A chunk that might be removed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Candidate {
-    /// How likely the station has it (V).
+    /// Probability that the station has it (V).
     pub probability: f64,
     /// Its length (k).
     pub chunk_bytes: f64,
-    /// What takes its place (h).
+    /// Bytes of its replacement (h).
     pub shim_bytes: f64,
-    /// All of the packet that the gateway holds (K).
+    /// Bytes of the packet that the gateway holds (K).
     pub redundant_bytes: f64,
 }
 
 impl Candidate {
-    /// Exp\[B\]: the air time, in seconds, that is expected to become free, where others take the share
-    /// `others_load` (rho). A miss costs a request and a reply, whose fixed part is shared by all of the
-    /// packet's chunks.
+    /// Exp\[B\]: the expected free air time in seconds, if other nodes use the share `others_load` (rho). A
+    /// miss costs a request and a reply; all chunks of the packet share their fixed part.
     #[must_use]
     pub fn expected_benefit_seconds(&self, others_load: f64, air_time: &AirTime) -> f64 {
         let Candidate { probability, chunk_bytes, shim_bytes, redundant_bytes } = *self;
@@ -43,7 +42,7 @@ mod tests {
             candidate.expected_benefit_seconds(0.0, &air_time)
         };
         assert!(benefit(0.90, 64.0) < 0.0 && benefit(0.95, 64.0) > 0.0);
-        // with more redundancy in the packet it pays sooner
+        // More redundancy in the packet lowers the break-even probability.
         assert!(benefit(0.70, 1280.0) > 0.0 && benefit(0.40, 1280.0) < 0.0);
         assert!(benefit(0.9, 640.0) > benefit(0.9, 128.0));
         assert!((benefit(1.0, 64.0) - 61.0 * 0.885e-6).abs() < 1e-12);

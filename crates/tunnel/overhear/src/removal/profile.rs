@@ -1,38 +1,38 @@
-//! What redundancy a station's packets have, and how often it had what it was thought to have (REfactor,
-//! sections 5.3.1 to 5.3.3).
+//! Redundancy of a station's packets, and its hit rate for removed chunks (REfactor, sections 5.3.1 to
+//! 5.3.3).
 
-/// Of old packets, one in so many bytes is forgotten with each new packet.
+/// Weight of the average: each packet reduces the old sum by one part in this many.
 const REMEMBERED_PACKETS: f64 = 512.0;
-/// Over how many chunks sent as slots their hits are averaged.
+/// Number of removed chunks in the average of hits.
 const REMEMBERED_CHUNKS: f64 = 64.0;
-/// After so many chunks that were left in, what is thought of a station has all but recovered.
+/// Number of literal chunks after which the estimated hit rate has almost recovered.
 const RECOVERY_CHUNKS: f64 = 2048.0;
-/// From here on one kind of redundancy predominates.
+/// The share from which one kind of redundancy predominates.
 const PREDOMINATES: f64 = 2.0 / 3.0;
-/// Below this a station misses too much of what it should have overheard.
+/// The hit rate below which a station misses too many overheard chunks.
 const POOR_HITS: f64 = 0.7;
-/// Up to this rate a station overhears half or less in the paper's settings.
+/// The rate up to which a station overhears half or less in the paper's settings.
 const POOR_RATE_BITS_PER_SECOND: u64 = 24_000_000;
 
-/// Whose content it is that repeats.
+/// Origin of a repeated chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// The station was sent it before.
+    /// An earlier transmission to the same station.
     Own,
-    /// Another station was.
+    /// An earlier transmission to another station.
     Other,
 }
 
-/// How much removal is risked.
+/// The accepted risk of a removal.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Risk {
-    /// The model is off: what the station may have at all is removed.
+    /// The model is off: every chunk that the station may have is removed.
     Any,
-    /// Removal must be expected to save at least this share of the chunk's own air time.
+    /// The expected saving must be at least this share of the chunk's own air time.
     Saving(f64),
 }
 
-/// One station's.
+/// Redundancy and hit rates of one station.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Profile {
     own_bytes: f64,
@@ -48,10 +48,10 @@ impl Default for Profile {
 }
 
 impl Profile {
-    /// With fewer hits than these even a station that is sent its own content again costs more than it saves.
+    /// The hit rate below which even a station's own repeated content costs more than it saves.
     pub const MOSTLY: f64 = 0.5;
 
-    /// A packet repeats so many bytes of each origin.
+    /// Notes the repeated bytes of a packet by origin.
     pub fn record_packet(&mut self, own_bytes: usize, others_bytes: usize) {
         let kept = 1.0 - 1.0 / REMEMBERED_PACKETS;
         self.own_bytes = self.own_bytes * kept + own_bytes as f64;
@@ -65,20 +65,19 @@ impl Profile {
         }
     }
 
-    /// The station had a chunk that was sent as a slot, or had it not.
+    /// Notes a hit or a miss of a removed chunk.
     pub fn record_chunk(&mut self, origin: Origin, there: bool) {
         let hits = self.hits_mut(origin);
         *hits += (f64::from(u8::from(there)) - *hits) / REMEMBERED_CHUNKS;
     }
 
-    /// A chunk that the station may have was left in. What was thought of the station is given up little by
-    /// little.
+    /// Notes a chunk that was sent although the station may have it. The estimated hit rate recovers slowly.
     pub fn record_literal(&mut self, origin: Origin) {
         let hits = self.hits_mut(origin);
         *hits += (1.0 - *hits) / RECOVERY_CHUNKS;
     }
 
-    /// How often the station had what it was thought to have, lately.
+    /// The recent hit rate.
     #[must_use]
     pub fn hits(&self, origin: Origin) -> f64 {
         match origin {
@@ -87,13 +86,13 @@ impl Profile {
         }
     }
 
-    /// The share of the repeated bytes that the station itself was sent before; 0 if nothing repeats.
+    /// The share of the repeated bytes that the station itself was sent; 0 without repetition.
     #[must_use]
     pub fn own_share(&self) -> f64 {
         self.own_bytes / (self.own_bytes + self.others_bytes).max(1.0)
     }
 
-    /// What may be risked for this station. "Be conservative when link quality is poor and inter-client
+    /// The accepted risk for this station. "Be conservative when link quality is poor and inter-client
     /// redundancy is high"; with less of it, "use a lax threshold"; "when intra-client redundancy is
     /// predominant, turn off model-driven RE".
     #[must_use]

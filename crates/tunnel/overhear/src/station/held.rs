@@ -1,4 +1,4 @@
-//! Packets that wait: for missing chunks, or behind such a packet of their flow.
+//! Packets that wait for missing chunks, or behind such a packet of their flow.
 
 use super::Refusal;
 use crate::names::PacketNumber;
@@ -10,25 +10,24 @@ use wire::chunk_request;
 /// A packet with gaps.
 #[derive(Debug)]
 pub struct Gaps {
-    /// As it was received.
+    /// The packet as received.
     pub encoded: Vec<u8>,
-    /// What was meant of the chunks that stood in the cache when it came, one behind the other. The cache
-    /// moves on.
+    /// The referenced bytes of the chunks that were present at its arrival, one after another. They are
+    /// copied because the cache changes.
     pub present: Vec<u8>,
-    /// For each slot in the packet's order, how much of `present` is its; `None`: it is missing.
+    /// For each reference in the packet's order, its bytes in `present`; `None` if it is missing.
     pub lengths: Vec<Option<u16>>,
-    /// All that was missing is there, and the packet is another than was meant: one of the chunks is, at
-    /// least.
+    /// Nothing is missing, but the MAC does not match: at least one chunk differs from the intended one.
     pub is_wrong: bool,
 }
 
 impl Gaps {
-    /// Which slots are missing, by their place in the packet.
+    /// The missing references, by their place in the packet.
     pub fn missing(&self) -> impl Iterator<Item = usize> + '_ {
         self.lengths.iter().enumerate().filter(|(_, length)| length.is_none()).map(|(index, _)| index)
     }
 
-    /// Nothing that stood in the cache is believed any more.
+    /// Discards all chunks from the cache.
     pub fn distrust(&mut self) {
         self.present.clear();
         self.lengths.fill(None);
@@ -58,7 +57,7 @@ impl Held {
     }
 }
 
-/// The packets, in the order in which they came.
+/// The packets in order of arrival.
 #[derive(Debug)]
 pub struct HeldPackets {
     bounds: MissBounds,
@@ -67,17 +66,17 @@ pub struct HeldPackets {
 }
 
 impl HeldPackets {
-    /// None.
+    /// No packets.
     pub fn new(bounds: MissBounds) -> Self {
         HeldPackets { bounds, packets: VecDeque::new(), incomplete: 0 }
     }
 
-    /// Whether a packet of the flow is incomplete, so that later ones wait behind it.
+    /// Whether the flow has an incomplete packet, so that later ones wait.
     pub fn blocks(&self, flow: u64) -> bool {
         self.incomplete > 0 && self.packets.iter().any(|held| held.flow == flow && held.is_incomplete())
     }
 
-    /// Holds a packet with gaps; [`ask`](HeldPackets::ask) will say what to request.
+    /// Holds a packet with gaps; [`ask`](HeldPackets::ask) writes its request.
     pub fn hold(
         &mut self,
         number: PacketNumber,
@@ -105,7 +104,8 @@ impl HeldPackets {
         Ok(())
     }
 
-    /// Holds a restored packet behind those of its flow. Where there is no room, those are given up.
+    /// Holds a restored packet behind those of its flow. If there is no room, the flow's held packets are
+    /// dropped.
     pub fn queue(&mut self, number: PacketNumber, flow: u64, packet: &[u8], now: Duration) {
         if self.packets.len() >= self.bounds.held_packets {
             self.give_up_where(|held| held.flow == flow);
@@ -123,7 +123,7 @@ impl HeldPackets {
         given_up
     }
 
-    /// Gives up packets that were held for too long; says how many.
+    /// Drops packets held for too long, and returns their number.
     pub fn expire(&mut self, now: Duration) -> usize {
         if self.incomplete == 0 { 0 } else { self.give_up_where(|held| held.give_up_at <= now) }
     }
@@ -138,7 +138,7 @@ impl HeldPackets {
         held.tries_left -= 1;
         held.ask_at = now + self.bounds.retry_after;
         if let State::Incomplete(gaps) = &held.state {
-            // one place behind the last says that nothing was missing
+            // One place behind the last means that nothing was missing.
             let wrong =
                 Some(gaps.lengths.len()).filter(|place| gaps.is_wrong && *place < chunk_request::MAX_SLOTS);
             chunk_request::emit(held.number.0, gaps.missing().chain(wrong), out);
@@ -146,7 +146,7 @@ impl HeldPackets {
         Some(held.number)
     }
 
-    /// The gaps of the packet whose number has these low 24 bits.
+    /// The gaps of the packet with these low 24 bits of its number.
     pub fn gaps(&mut self, low_bits: u32) -> Option<(PacketNumber, &mut Gaps)> {
         self.packets.iter_mut().find_map(|held| match &mut held.state {
             State::Incomplete(gaps) if held.number.0 & 0xff_ffff == u64::from(low_bits) => {
@@ -156,7 +156,7 @@ impl HeldPackets {
         })
     }
 
-    /// The packet is restored.
+    /// Notes that the packet is restored.
     pub fn complete(&mut self, number: PacketNumber, packet: Vec<u8>) {
         let incomplete = self.packets.iter_mut().find(|held| held.number == number && held.is_incomplete());
         if let Some(held) = incomplete {
@@ -165,7 +165,7 @@ impl HeldPackets {
         }
     }
 
-    /// The packet is asked for anew, all of it.
+    /// Requests the whole packet again.
     pub fn ask_again(&mut self, number: PacketNumber, now: Duration) {
         if let Some(held) = self.packets.iter_mut().find(|held| held.number == number && held.is_incomplete())
         {
@@ -173,12 +173,12 @@ impl HeldPackets {
         }
     }
 
-    /// The packet cannot be restored.
+    /// Drops a packet that cannot be restored.
     pub fn give_up(&mut self, number: PacketNumber) {
         self.give_up_where(|held| held.number == number);
     }
 
-    /// Takes the first packet behind which no incomplete one of its flow stands.
+    /// Takes the first packet without an incomplete predecessor in its flow.
     pub fn deliver(&mut self) -> Option<(PacketNumber, Vec<u8>)> {
         let at = (0..self.packets.len()).find(|&at| {
             let held = &self.packets[at];
@@ -193,7 +193,7 @@ impl HeldPackets {
         }
     }
 
-    /// When something is due next.
+    /// Time of the next due work.
     pub fn next_timeout(&self) -> Option<Duration> {
         let due = |held: &Held| {
             if held.tries_left > 0 { held.ask_at.min(held.give_up_at) } else { held.give_up_at }

@@ -1,4 +1,4 @@
-//! The decoder, at a station.
+//! The decoder at a station.
 
 mod held;
 mod refusal;
@@ -17,52 +17,53 @@ use wire::chunk_reply::ChunkReply;
 use wire::shim::MAX_RESTORED_BYTES;
 use wire::shim::slots::{Encoded, Part, Stretch};
 
-/// What became of a packet.
+/// Result of receiving a packet.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Received<'a> {
-    /// It is this.
+    /// The restored packet.
     Restored(&'a [u8]),
-    /// It is restored, and waits for an earlier one of its flow; [`Station::poll_deliver`] gives it later.
+    /// It is restored, and waits for an earlier packet of its flow; [`Station::poll_deliver`] returns it
+    /// later.
     Queued,
-    /// Chunks are missing; [`Station::poll_request`] says what to ask for.
+    /// Chunks are missing; [`Station::poll_request`] writes the request.
     Held,
-    /// It is dropped.
+    /// It is dropped, for this reason.
     Refused(Refusal),
 }
 
-/// A packet that had waited.
+/// A packet that waited.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Delivered {
     /// Its number.
     pub number: PacketNumber,
-    /// The packet as it was.
+    /// The restored packet.
     pub packet: Vec<u8>,
 }
 
-/// What was counted since the station was made.
+/// Counts since the station was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StationStatistics {
-    /// Packets received that were addressed to this station.
+    /// Packets received that are addressed to this station.
     pub received_packets: u64,
-    /// Of them, those from which something had been removed.
+    /// Received packets with removed chunks.
     pub encoded_packets: u64,
-    /// Of those, the ones that lacked chunks.
+    /// Encoded packets with missing chunks.
     pub held_packets: u64,
-    /// Packets in which another chunk stood than was meant.
+    /// Packets with a chunk that differs from the intended one.
     pub wrong_slots_packets: u64,
-    /// Packets given up.
+    /// Packets dropped before they were restored.
     pub lost_packets: u64,
     /// Packets refused.
     pub refused_packets: u64,
     /// Packets overheard.
     pub overheard_packets: u64,
-    /// Chunks put together from the cache.
+    /// Chunks taken from the cache.
     pub hit_chunks: u64,
     /// Chunks that were missing.
     pub missed_chunks: u64,
 }
 
-/// Puts packets together again, and learns from all that is heard.
+/// Restores packets, and learns from every packet heard.
 #[derive(Debug)]
 pub struct Station {
     settings: Settings,
@@ -74,14 +75,14 @@ pub struct Station {
     statistics: StationStatistics,
     restored: Vec<u8>,
     chunks: Vec<(Range<usize>, Address)>,
-    /// Sum of what was looked at only to have it near.
+    /// Sum of prefetched bytes, so that the prefetches are not optimized away.
     fetched: u8,
     last_flush: Option<u32>,
 }
 
 impl Station {
-    /// A station with an empty cache of 2^`settings.slot_bits` slots, which must not be more than its
-    /// gateway's. The MAC's key is that of its association.
+    /// A station with an empty cache of 2^`settings.slot_bits` slots, at most its gateway's number. `mac_key`
+    /// is that of its association.
     pub fn new(
         settings: Settings,
         station: StationId,
@@ -103,7 +104,7 @@ impl Station {
         })
     }
 
-    /// Which station this is.
+    /// Number of this station.
     #[must_use]
     pub fn id(&self) -> StationId {
         self.station
@@ -127,9 +128,9 @@ impl Station {
         &self.statistics
     }
 
-    /// Takes a packet that was sent to this station as `number`. Packets of one `flow` are delivered in the
-    /// order in which they came, if [`poll_deliver`](Station::poll_deliver) has given all it has before the
-    /// next is received.
+    /// Receives a packet that was sent to this station as `number`. Packets of one `flow` are delivered in
+    /// order of arrival, if the caller empties [`poll_deliver`](Station::poll_deliver) before the next
+    /// packet.
     pub fn receive(
         &mut self,
         number: PacketNumber,
@@ -152,7 +153,7 @@ impl Station {
         }
     }
 
-    /// Whether the packet was restored, into `self.restored`; otherwise it is held.
+    /// Restores the packet into `self.restored` and returns true, or holds it.
     fn restore_or_hold(
         &mut self,
         number: PacketNumber,
@@ -177,14 +178,14 @@ impl Station {
         let missing = self.restore(&encoded)?;
         let proved = missing == 0 && proves(self.mac.as_ref(), encoded.mac, number, &self.restored);
         let held = if proved { Ok(()) } else { self.hold(number, flow, bytes, &encoded, missing, now) };
-        // only now: what is learnt may take the place of what was put in
+        // Learning comes last, because it may overwrite chunks that the packet refers to.
         self.learn_literals(&encoded);
         self.statistics.hit_chunks += (encoded.slot_count - missing) as u64;
         self.statistics.missed_chunks += missing as u64;
         held.map(|()| proved)
     }
 
-    /// Puts together what is there, and says how many chunks are not.
+    /// Restores the packet from the present chunks, and returns the number of missing ones.
     fn restore(&mut self, encoded: &Encoded<'_>) -> Result<usize, Refusal> {
         for slot in encoded.slots() {
             self.fetched ^= self.cache.fetch(slot, USUAL_CHUNK_BYTES);
@@ -220,7 +221,7 @@ impl Station {
             gaps.lengths.push(bytes.map(|bytes| bytes.len() as u16));
         }
         if missing == 0 {
-            // which of them is the wrong one nobody knows
+            // Which chunk is wrong is unknown.
             self.statistics.wrong_slots_packets += 1;
             gaps.distrust();
         }
@@ -229,8 +230,8 @@ impl Station {
         Ok(())
     }
 
-    /// Takes a chunk reply for this station. What it completes, [`poll_deliver`](Station::poll_deliver)
-    /// gives.
+    /// Receives a chunk reply for this station. [`poll_deliver`](Station::poll_deliver) returns the packet
+    /// that it completes.
     pub fn receive_reply(&mut self, reply: &[u8], now: Duration) -> Result<(), Refusal> {
         let reply = ChunkReply::parse(reply)?;
         let Some((number, gaps)) = self.held.gaps(reply.number) else { return Err(Refusal::Unasked) };
@@ -281,7 +282,7 @@ impl Station {
         if all_supplied && !proved { Err(Refusal::NotRestored) } else { Ok(()) }
     }
 
-    /// Learns from a packet that was sent to another station.
+    /// Learns from a packet to another station.
     pub fn overhear(&mut self, encoded: &[u8]) -> Result<(), Refusal> {
         self.statistics.overheard_packets += 1;
         let encoded = Encoded::parse(encoded)?;
@@ -289,13 +290,13 @@ impl Station {
         Ok(())
     }
 
-    /// Keeps what this node itself sends, so that a relay that heard it need not send it back.
+    /// Stores a packet of this node, so that a relay that heard it need not send it back.
     pub fn keep_sent(&mut self, payload: &[u8]) {
         self.learn(payload);
     }
 
-    /// Learns from a chunk reply that was sent to another station. Which of the chunks are parts only whoever
-    /// asked knows; those take a slot that nobody will name.
+    /// Learns from a chunk reply to another station. Only the requester knows which chunks are parts. A part
+    /// takes a slot that nobody refers to.
     pub fn overhear_reply(&mut self, reply: &[u8]) -> Result<(), Refusal> {
         for chunk in ChunkReply::parse(reply)?.chunks() {
             self.keep(self.addresses.of(chunk), chunk);
@@ -303,31 +304,31 @@ impl Station {
         Ok(())
     }
 
-    /// A packet that is held came otherwise: nothing is asked for any more.
+    /// Cancels the requests for a held packet that arrived otherwise.
     pub fn cancel_request(&mut self, number: PacketNumber) {
         self.held.give_up(number);
     }
 
-    /// Writes a request that is to be sent now, and says for which packet; `None` if there is none.
+    /// Writes a due request and returns its packet; `None` if no request is due.
     pub fn poll_request(&mut self, now: Duration, out: &mut Vec<u8>) -> Option<PacketNumber> {
         self.held.ask(now, out)
     }
 
-    /// A packet that has waited and waits no longer. Packets that were held for too long are given up first.
+    /// A packet that waits no longer. Packets held for too long are dropped first.
     pub fn poll_deliver(&mut self, now: Duration) -> Option<Delivered> {
         self.statistics.lost_packets += self.held.expire(now) as u64;
         self.held.deliver().map(|(number, packet)| Delivered { number, packet })
     }
 
-    /// When [`poll_request`](Station::poll_request) and [`poll_deliver`](Station::poll_deliver) want to be
-    /// asked again.
+    /// Time of the next call of [`poll_request`](Station::poll_request) and
+    /// [`poll_deliver`](Station::poll_deliver).
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Duration> {
         self.held.next_timeout()
     }
 
-    /// Empties the cache, as the gateway asks for with flush `number`, unless that was done; the flush is to
-    /// be acknowledged in both cases.
+    /// Empties the cache for flush `number`, unless that is done. The caller acknowledges the flush in both
+    /// cases.
     pub fn flush(&mut self, number: u32) {
         if self.last_flush != Some(number) {
             self.last_flush = Some(number);
@@ -335,7 +336,7 @@ impl Station {
         }
     }
 
-    /// The station associates anew: whatever it kept is forgotten.
+    /// Starts a new association with an empty cache.
     pub fn associate(&mut self, mac_key: Option<[u8; 32]>) {
         self.mac = mac_key.map(|key| PacketMac::new(&key));
         self.cache.clear();
@@ -383,7 +384,7 @@ impl Station {
     }
 }
 
-/// Whether the MAC proves the packet. Where none was agreed, everything is believed.
+/// Whether the MAC proves the packet. Without an agreed MAC, every packet counts as proved.
 fn proves(mac: Option<&PacketMac>, of_packet: Option<[u8; 8]>, number: PacketNumber, packet: &[u8]) -> bool {
     match (mac, of_packet) {
         (Some(mac), Some(of_packet)) => mac.verifies(number.0, packet, of_packet),

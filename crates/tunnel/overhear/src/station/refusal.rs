@@ -1,32 +1,32 @@
-//! Why a station refuses what it received.
+//! Reasons why a station refuses a packet or reply.
 
 use wire::Malformed;
 
-/// Why a station refuses what it received.
+/// Reason why a station refuses a packet or reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// It has not the form it claims.
+    /// It does not have the form that it claims.
     #[error(transparent)]
     Malformed(#[from] Malformed),
-    /// The packet names slots of another width than was agreed.
+    /// The packet's slots have another width than agreed.
     #[error("slots of {0} bits are not what was agreed")]
     SlotBits(u8),
-    /// Something was removed from the packet, and nothing proves what is put in its place.
+    /// The packet has removed chunks and no MAC.
     #[error("the packet has no MAC")]
     NoMac,
-    /// The packet would be longer than an IP packet can be.
+    /// The packet would exceed an IP packet's maximum.
     #[error("the packet would have more than 65,535 bytes")]
     TooLong,
-    /// Chunks are missing, and no more packets are held.
+    /// Chunks are missing, and the station holds its maximum of packets.
     #[error("too many packets are held")]
     TooManyHeld,
     /// More chunks are missing than a request can name.
     #[error("too many chunks are missing")]
     TooManyMissing,
-    /// A reply for a packet that is not held, or with other chunks than were asked for.
-    #[error("nobody asked for this reply")]
+    /// A reply for a packet that is not held, or with other chunks than requested.
+    #[error("this reply was not requested")]
     Unasked,
-    /// With all chunks supplied, the MAC does not fit.
+    /// All chunks are present, and the MAC does not match.
     #[error("the packet cannot be restored")]
     NotRestored,
 }

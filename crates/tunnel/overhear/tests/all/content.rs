@@ -1,15 +1,15 @@
-//! Content that repeats itself at other offsets, and whom it is sent to.
+//! Content that repeats at other offsets, and its addressees.
 
 use overhear::{AirTime, Association, Settings, StationId};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// Of one network.
+/// Settings of one network.
 pub fn settings() -> Settings {
     Settings { slot_bits: 18, ..Settings::new([5; 32]) }
 }
 
-/// At 54 Mbit/s, with a key that is the station's own.
+/// An association at 54 Mbit/s, with the station's own key.
 pub fn association(station: StationId) -> Association {
     let rate_bits_per_second = 54_000_000;
     Association {
@@ -32,15 +32,14 @@ impl Content {
         Content { rng: ChaCha8Rng::seed_from_u64(seed), objects: Vec::new() }
     }
 
-    /// Bytes that never were.
+    /// Bytes that occur for the first time.
     pub fn random(&mut self, count: usize) -> Vec<u8> {
         let mut bytes = vec![0; count];
         self.rng.fill_bytes(&mut bytes);
         bytes
     }
 
-    /// A packet that is new in part, and in part taken from an object that packets were taken from before,
-    /// from anywhere in it.
+    /// A packet that is partly new, and partly from any place of an earlier object.
     pub fn packet(&mut self, rng: &mut ChaCha8Rng) -> Vec<u8> {
         while self.objects.len() < 40 {
             let object = self.random(20_000);

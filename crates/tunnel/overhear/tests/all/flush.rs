@@ -1,4 +1,4 @@
-//! The paper's way with collisions: marked slots, and flushes in three phases.
+//! The paper's handling of collisions: marked slots, and flushes in three phases.
 
 use crate::content::{Content, association, settings};
 use overhear::flush::{ASK_AGAIN_AFTER, FlushAfter};
@@ -26,7 +26,7 @@ fn network(after: FlushAfter) -> (Gateway, [Station; 3]) {
     (gateway, stations)
 }
 
-/// Sends a packet to a station, heard by all, and says how many bytes were removed.
+/// Sends a packet to a station, heard by all. Returns the number of removed bytes.
 fn send(gateway: &mut Gateway, stations: &mut [Station; 3], to: StationId, packet: &[u8]) -> usize {
     let mut air = Vec::new();
     let sent = gateway.encode(to, packet, NOW, &mut air);
@@ -64,7 +64,7 @@ fn traffic_makes_a_flush_during_which_nothing_is_kept_and_behind_which_laggards_
         stations[index].flush(flush);
         gateway.record_flush(*id, flush, NOW);
     }
-    // most have acknowledged: the gateway's cache is empty, and it keeps chunks again
+    // Most stations have acknowledged: the gateway's cache is empty, and it stores chunks again.
     assert_eq!(send(&mut gateway, &mut stations, STATIONS[0], &packet), 0);
     assert_eq!(send(&mut gateway, &mut stations, STATIONS[1], &packet), 1400);
     assert_eq!(send(&mut gateway, &mut stations, LAGGARD, &packet), 0, "it has not acknowledged");
@@ -89,7 +89,7 @@ fn collided_slots_are_marked_at_both_ends_and_flushed_when_they_are_many() {
         }
         assert!(packets < 2000);
     };
-    // about n^2 / 2m of n chunks in m slots meet others; 5% of 16,384 are 819
+    // About n^2 / 2m of n chunks in m slots collide; 5% of 16,384 are 819.
     assert!((350..600).contains(&packets), "{packets}");
     for station in &mut stations {
         station.flush(flush);

@@ -1,4 +1,4 @@
-//! Stations that lie and flood: it costs them their own savings, and the others nothing.
+//! Stations that lie and flood: they lose their own savings, and the others lose nothing.
 
 use crate::content::{Content, association, settings};
 use overhear::knowledge::{KnowledgeKind, MAX_STATIONS};
@@ -20,7 +20,7 @@ fn gateway(settings: &Settings) -> Gateway {
     gateway
 }
 
-/// Says that the packet lacks its first `count` slots.
+/// A request for the first `count` slots of a packet.
 fn request(number: PacketNumber, count: usize) -> Vec<u8> {
     let mut request = Vec::new();
     wire::chunk_request::emit(number.0, 0..count, &mut request);
@@ -56,7 +56,7 @@ fn nobody_gets_what_was_not_removed_from_a_packet_of_their_own() {
     for (by, number, count) in [
         (HOSTILE, sent.number, 1),
         (HONEST, plain.number, 1),
-        // one more says that a chunk is another than was meant, and is no chunk
+        // The last place means that a chunk differs from the intended one; it is not a chunk.
         (HONEST, sent.number, sent.removed_chunks + 2),
         (HONEST, PacketNumber(sent.number.0 + 1), 1),
         (StationId(99), sent.number, 1),
@@ -165,7 +165,7 @@ fn what_a_station_had_is_forgotten_when_it_leaves_whoever_takes_its_place() {
         let sent = gateway.encode(HONEST, &packet, NOW, &mut air);
         gateway.record_acknowledgment(HONEST, sent.number, NOW);
         assert_eq!(gateway.encode(HONEST, &packet, NOW, &mut air).removed_bytes, 1400);
-        // every column is used again
+        // Every column is reused.
         for round in 0..100 {
             let station = StationId(100 + round);
             gateway.leave(if round == 0 { HONEST } else { StationId(99 + round) });
@@ -174,13 +174,13 @@ fn what_a_station_had_is_forgotten_when_it_leaves_whoever_takes_its_place() {
             gateway.record_overheard(station, sent.number);
             assert_eq!(gateway.encode(station, &packet, NOW, &mut air).removed_bytes, 0, "{round}");
         }
-        // in number order another's packets do not count either
+        // A request for another station's packet does not count either.
         assert_eq!(gateway.encode(HONEST, &packet, NOW, &mut air).removed_bytes, 0, "it has left");
     }
 }
 
-/// Another station was sent a secret that stands between what everybody knows. Whoever has packets sent to a
-/// station of its own, and sees how long they become, guesses it.
+/// Another station received a secret between known bytes. An attacker sends packets to a station and sees
+/// their lengths, and so guesses the secret.
 #[test]
 fn a_secret_cannot_be_guessed_byte_by_byte_by_how_much_of_a_packet_is_removed() {
     let mut content = Content::new(13);
@@ -188,7 +188,7 @@ fn a_secret_cannot_be_guessed_byte_by_byte_by_how_much_of_a_packet_is_removed() 
         let known = content.random(700 + known_bytes);
         let secret = content.random(16);
         let of_victim = [&known[..], &secret, &content.random(500)].concat();
-        // what was guessed before is not there to be found
+        // Earlier guesses must not be found as repetitions.
         let guessed = |guess: &[u8]| {
             let narrow = Settings { slot_bits: 14, removal: Removal::Greedy, ..settings() };
             let mut gateway = Gateway::new(narrow).unwrap();
@@ -198,13 +198,13 @@ fn a_secret_cannot_be_guessed_byte_by_byte_by_how_much_of_a_packet_is_removed() 
             gateway.encode(HONEST, &of_victim, NOW, &mut Vec::new());
             gateway.encode(HOSTILE, &[&known[..], guess].concat(), NOW, &mut Vec::new()).removed_bytes
         };
-        // every step of guessing one more byte: whether a right one shows
+        // Every step guesses one more byte; the test checks whether a correct one is visible.
         let shows = |right: &usize| {
             let wrong = [&secret[..*right], &[!secret[*right]]].concat();
             guessed(&secret[..=*right]) != guessed(&wrong)
         };
         let shown = (0..secret.len()).filter(shows).count();
-        // one may end a chunk, and one a multiple of the smallest
+        // One byte may end a chunk, and one may complete a multiple of the smallest chunk.
         assert!(shown <= 2, "{shown} of {} bytes show, behind {known_bytes}", secret.len());
     }
 }

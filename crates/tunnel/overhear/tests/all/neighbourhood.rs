@@ -1,5 +1,4 @@
-//! Two gateways that speak of each other's stations over a channel, which may lose, and either of which may
-//! start again.
+//! Two gateways that exchange messages about their stations over a lossy channel. Either may restart.
 
 use std::time::Duration;
 
@@ -10,13 +9,13 @@ use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// A gateway with one station, which hears both gateways.
+/// A gateway with one station that hears both gateways.
 struct Cell {
     gateway: Gateway,
     neighbourhood: Neighbourhood,
     station: Station,
     boot: u32,
-    /// What the station heard of the other gateway and has not said.
+    /// Packets of the other gateway that the station heard and has not reported.
     heard: Vec<PacketNumber>,
 }
 
@@ -48,8 +47,8 @@ impl Net {
         Net { cells: [cell(0, 1), cell(1, 2)], now: Duration::from_secs(1) }
     }
 
-    /// Sends a packet to a gateway's station, which gets it as it was or not at all; says how many bytes were
-    /// removed.
+    /// Sends a packet to a gateway's station, which must restore it exactly or not at all. Returns the number
+    /// of removed bytes.
     fn send(&mut self, from: usize, packet: &[u8], is_overheard: bool) -> usize {
         let now = self.now;
         let [one, other] = &mut self.cells;
@@ -81,7 +80,7 @@ impl Net {
         report.removed_bytes
     }
 
-    /// Both stations report, and gateways say what is due; messages arrive with this chance.
+    /// Both stations report, and gateways send the due messages, which arrive with this probability.
     fn tell(&mut self, rng: &mut ChaCha8Rng, arrives: f64) {
         self.now += Duration::from_millis(250);
         for at in 0..2 {
@@ -138,7 +137,7 @@ fn a_station_that_is_not_spoken_of_any_more_is_forgotten_and_one_that_comes_over
     net.send(1, &Content::new(2).random(1400), true);
     net.tell(&mut rng, 1.0);
     assert_eq!(net.cells[1].neighbourhood.foreign_stations(), 1);
-    // it roams
+    // The station roams.
     let cell = &mut net.cells[1];
     cell.gateway.join(StationId(9), association(StationId(9)), net.now).unwrap();
     cell.neighbourhood.add_station(&mut cell.gateway, name(0), StationId(9), 54_000_000);
@@ -172,8 +171,8 @@ fn a_neighbour_can_speak_of_no_more_stations_than_there_is_room_for() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
 
-    /// Whatever is lost and whoever starts again: exact bytes or nothing, and a few seconds after both save
-    /// again.
+    /// After any losses and restarts, packets are exact or missing, and both gateways save again after a few
+    /// seconds.
     #[test]
     fn two_gateways_that_start_again_at_any_moment_converge(
         seed: u64,
@@ -192,9 +191,9 @@ proptest! {
                 }
             }
         }
-        // who overhears may have been lost when it was said, and is said again by then
+        // A lost announcement of overhearing is repeated by then.
         net.now += Settings::default().say_every;
-        // twice what makes it known, and then something new
+        // Two rounds of messages, and then a new packet.
         for _ in 0..2 {
             for which in 0..2 {
                 net.send(which, &content.random(200), true);

@@ -1,4 +1,4 @@
-//! A gateway and its stations on an air that loses.
+//! A gateway and its stations over a lossy medium.
 
 use crate::content::{Content, association, settings};
 use overhear::address::Addresses;
@@ -20,7 +20,7 @@ fn at(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
 }
 
-/// A gateway and two stations, the second with its own number of slot bits.
+/// A gateway and two stations; the second one has its own number of slot bits.
 fn network(settings: &Settings, second_bits: u8) -> (Gateway, [Station; 2]) {
     let mut gateway = Gateway::new(settings.clone()).unwrap();
     let stations = [(FIRST, settings.slot_bits), (SECOND, second_bits)].map(|(id, slot_bits)| {
@@ -139,7 +139,7 @@ fn a_miss_is_asked_for_supplied_and_delivered_in_its_flows_order() {
     let mut request = Vec::new();
     assert_eq!(second.poll_request(at(1), &mut request), Some(sent.number));
     assert_eq!(second.poll_request(at(1), &mut Vec::new()), None, "it has just been asked for");
-    // the first request is lost
+    // The first request is lost.
     request.clear();
     assert_eq!(second.poll_request(at(100), &mut request), Some(sent.number));
     let mut reply = Vec::new();
@@ -188,7 +188,7 @@ fn a_slot_with_another_chunk_is_a_miss_and_never_wrong_bytes() {
     let greedy = Settings { slot_bits: 14, removal: Removal::Greedy, ..settings() };
     let (mut gateway, [_, mut second]) = network(&greedy, 14);
     let mut content = Content::new(5);
-    // fills most slots at the station with what the gateway never sees
+    // Fills most of the station's slots with chunks that the gateway never sees.
     for _ in 0..4000 {
         let mut other = vec![0];
         other.extend(content.random(1400));
@@ -213,8 +213,8 @@ fn a_slot_with_another_chunk_is_a_miss_and_never_wrong_bytes() {
     }
 }
 
-/// Sends content to stations that lose much; asserts that whatever is delivered is what was sent, in its
-/// flow's order, and says how many bytes were sent for how many.
+/// Sends content to stations with high loss. Asserts that each delivered packet is the original, in its
+/// flow's order. Returns the bytes sent and the bytes of the packets.
 fn drive(settings: &Settings, second_bits: u8, loss: f64, packets: u64, seed: u64) -> (u64, u64) {
     let (mut gateway, mut stations) = network(settings, second_bits);
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -226,14 +226,14 @@ fn drive(settings: &Settings, second_bits: u8, loss: f64, packets: u64, seed: u6
     for step in 0..packets {
         let now = at(step);
         if rng.random_bool(0.0002) {
-            // a crash
+            // A crash.
             let which = rng.random_range(0..2);
             let id = stations[which].id();
             let slot_bits = [settings.slot_bits, second_bits][which];
             let association = Association { slot_bits, ..association(id) };
             gateway.join(id, association.clone(), now).unwrap();
             stations[which].associate(association.mac_key);
-            // what it held is lost
+            // The held packets are lost.
         }
         if let Some(flush) = gateway.poll_flush(now) {
             for station in &mut stations {
@@ -444,7 +444,7 @@ fn receipts_that_have_not_come_yet_count_as_those_before_them() {
     assert_eq!(gateway.encode(SECOND, &packet, at(1), &mut Vec::new()).removed_bytes, 0);
 }
 
-/// Two chunks that belong into one slot of 2^14, each as the cut leaves it.
+/// Two chunks of one slot among 2^14, each as the cut leaves it.
 fn two_of_one_slot(settings: &Settings) -> [Vec<u8>; 2] {
     let addresses = Addresses::new(&settings.network_key);
     let mut content = Content::new(12);
@@ -453,7 +453,7 @@ fn two_of_one_slot(settings: &Settings) -> [Vec<u8>; 2] {
         let packet = content.random(1400);
         for range in settings.boundaries.chunks(&packet) {
             let chunk = packet[range.clone()].to_vec();
-            // the last one is cut by the packet's end
+            // The packet's end cuts the last one.
             if range.end < packet.len()
                 && let Some(earlier) = of_slot.insert(addresses.of(&chunk).slot(14), chunk.clone())
             {

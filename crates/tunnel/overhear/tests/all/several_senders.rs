@@ -1,4 +1,4 @@
-//! Stations that hear more than one sender: two gateways (REfactor, Figure 1b) and relays (Figure 1c).
+//! Stations that hear several senders: two gateways (REfactor, Figure 1b) and relays (Figure 1c).
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -18,7 +18,7 @@ const C1: StationId = StationId(1);
 const C2: StationId = StationId(2);
 const NOW: Duration = Duration::ZERO;
 
-/// Without parts, so that what is removed follows from the chunks alone.
+/// Settings without parts, so that the removed bytes follow from the chunks alone.
 fn whole_chunks() -> Settings {
     Settings { parts: false, ..settings() }
 }
@@ -33,7 +33,7 @@ fn station(id: StationId) -> Station {
     Station::new(whole_chunks(), id, association(id).mac_key).unwrap()
 }
 
-/// A payload as it is sent by whoever removes nothing.
+/// A payload as sent without removal.
 fn whole(payload: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     Slots { slot_bits: MIN_SLOT_BITS, mac: None, runs: &[], slots: &[] }.emit(&mut out);
@@ -41,15 +41,15 @@ fn whole(payload: &[u8]) -> Vec<u8> {
     out
 }
 
-/// `abc` and `abd`.
+/// The payloads `abc` and `abd`.
 fn payloads() -> [Vec<u8>; 2] {
     let mut content = Content::new(3);
     let ab = content.random(933);
     [content.random(467), content.random(467)].map(|rest| [&ab[..], &rest].concat())
 }
 
-/// The share of `packet` that need not be sent to whoever has the chunks of `other`: by the sizes of the
-/// chunks and of the shim that stands for them.
+/// The share of `packet` that a receiver with the chunks of `other` does not need, by the sizes of chunks and
+/// shim.
 fn delta(packet: &[u8], other: &[u8]) -> f64 {
     let boundaries = whole_chunks().boundaries;
     let known: BTreeSet<&[u8]> = boundaries.chunks(other).map(|chunk| &other[chunk]).collect();
@@ -66,7 +66,7 @@ fn delta(packet: &[u8], other: &[u8]) -> f64 {
     (removed_bytes - shim.encoded_len()) as f64 / packet.len() as f64
 }
 
-/// Transmissions, each counted by how much of a full one it is.
+/// Transmissions, each weighted by its share of a full one.
 #[derive(Default)]
 struct Air {
     transmissions: f64,
@@ -113,32 +113,32 @@ fn figure_1c_two_stations_and_two_relays_take_four_less_delta() {
     let (mut c1, mut c2) = (station(C1), station(C2));
     let ([abc, abd], mut air) = (payloads(), Air::default());
 
-    // C1 to R1; R2 overhears it, and knows that its sender has it
+    // C1 to R1. R2 overhears it and knows that its sender has it.
     let sent = whole(&abc);
     air.carries(&sent, &abc);
     c1.keep_sent(&abc);
     r1.hear(&sent, None).unwrap();
     let heard = r2.hear(&sent, None).unwrap();
     r2.record_held(C1, heard);
-    // C2 to R2
+    // C2 to R2.
     let sent = whole(&abd);
     air.carries(&sent, &abd);
     c2.keep_sent(&abd);
     let heard = r2.hear(&sent, None).unwrap();
     r2.record_held(C2, heard);
-    // R1 to C2, of which it has heard nothing
+    // R1 to C2, which has heard nothing of it.
     let mut sent = Vec::new();
     let number = r1.encode(C2, &abc, NOW, &mut sent).number;
     air.carries(&sent, &abc);
     assert_eq!(c2.receive(number, 0, &sent, NOW), Received::Restored(&abc[..]));
-    // R2 to C1, which has sent the first two thirds itself
+    // R2 to C1, which sent the first two thirds itself.
     sent.clear();
     let number = r2.encode(C1, &abd, NOW, &mut sent).number;
     air.carries(&sent, &abd);
     assert_eq!(c1.receive(number, 0, &sent, NOW), Received::Restored(&abd[..]));
 
     let expected = 4.0 - delta(&abd, &abc);
-    // a whole packet is a byte longer than its payload
+    // A whole packet is one byte longer than its payload.
     assert!((air.transmissions - expected).abs() < 0.005, "{} for {expected}", air.transmissions);
     assert!(expected < 3.5, "{expected}");
 }
@@ -151,7 +151,7 @@ fn what_was_displaced_meanwhile_is_not_named_and_a_name_does_not_displace_what_o
     let number = ap1.encode(C1, &abc, NOW, &mut sent).number;
     ap1.record_overheard(C2, number);
     ap1.take_news(C2, usize::MAX, &mut news);
-    // at the other gateway somebody else has another chunk in each of those slots
+    // At the other gateway, another station has a different chunk in each of those slots.
     let of_ap2 = ap2.encode(C1, &abd, NOW, &mut sent).number;
     ap2.record_acknowledgment(C1, of_ap2, NOW);
     let other: Vec<NamedChunk> = {
@@ -185,21 +185,22 @@ fn a_gateway_that_names_what_is_not_so_costs_a_request_and_no_wrong_byte() {
     assert!(matches!(ap2.answer_request(C2, &request, &mut reply), Answer::Supplied { .. }));
     c2.receive_reply(&reply, NOW).unwrap();
     assert_eq!(c2.poll_deliver(NOW).unwrap().packet, abd);
-    // slots of another width than this gateway's could not be told apart
+    // Slots of another width than this gateway's would be ambiguous.
     ap2.learn_named(C2, 17, [NamedChunk { slot: 1, tag: 2 }]);
     sent.clear();
     let number = ap2.encode(C2, &abc, NOW, &mut sent).number;
     assert!(!matches!(c2.receive(number, 0, &sent, NOW), Received::Refused(_)));
 }
 
-/// What happens at one of two gateways, each with one station of its own, both of which hear both.
+/// An event at one of two gateways. Each has one station of its own, and both stations hear both gateways.
 #[derive(Debug, Clone, Copy)]
 enum Step {
-    /// A packet to its own station; whether that gets it, and whether the other station hears it.
+    /// A packet to its own station: whether it arrives, and whether the other station hears it.
     Send { gateway: usize, arrives: bool, is_overheard: bool },
-    /// What is new goes to the other gateway, or is lost on the way.
+    /// The news goes to the other gateway, or is lost.
     Tell { gateway: usize, arrives: bool },
-    /// All it knows is gone; its station associates anew, the other station is noted as before.
+    /// The gateway loses all knowledge. Its station associates again, and the other station is noted as
+    /// before.
     Restart { gateway: usize },
 }
 
@@ -215,7 +216,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 const IDS: [StationId; 2] = [C1, C2];
 
-/// A gateway whose own station is one of both.
+/// A gateway with station `own` of both as its own.
 fn started(own: usize) -> Gateway {
     let mut gateway = Gateway::new(settings()).unwrap();
     for (at, id) in IDS.into_iter().enumerate() {
@@ -227,8 +228,8 @@ fn started(own: usize) -> Gateway {
     gateway
 }
 
-/// Sends a packet to a gateway's own station, which must get it as it was or not at all; says how many bytes
-/// were removed.
+/// Sends a packet to a gateway's own station, which must restore it exactly or not at all. Returns the number
+/// of removed bytes.
 fn deliver(
     gateway: &mut Gateway,
     station: &mut Station,
@@ -263,8 +264,8 @@ fn deliver(
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Whatever is lost and whoever restarts: exact bytes or nothing, and after a while of quiet both save
-    /// again.
+    /// After any losses and restarts, packets are exact or missing, and both gateways save again after a
+    /// quiet period.
     #[test]
     fn two_gateways_that_restart_at_any_moment_converge(steps in steps(), seed: u64) {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -314,7 +315,7 @@ proptest! {
                 }
             }
         }
-        // what one station was sent after all that, the other's gateway does not send
+        // The other gateway then does not send a packet that one station has already received.
         let packet = content.random(1400);
         let (_, sent, number) = deliver(&mut gateways[0], &mut stations[0], &packet, now);
         stations[1].overhear(&sent).unwrap();

@@ -1,4 +1,4 @@
-//! What a packet is found by: windows of its own flow, and spans across flows.
+//! Keys of a packet in the index: windows of its own flow, and spans across flows.
 
 use crate::anchors::{Anchor, AnchorFinder};
 use crate::flow::Owner;
@@ -8,29 +8,29 @@ use crate::store::Stored;
 use std::ops::Range;
 use wire::inner::{Flow, Inner};
 
-/// The finders of one encoder, and what they found last.
+/// The finders of one encoder, and their latest results.
 #[derive(Debug)]
 pub(super) struct Finders {
     sharing: Sharing,
-    /// What nobody else knows: which windows are kept, and where in the index they stand.
+    /// Secret that chooses the windows and their places in the index.
     secret: u64,
     windows: AnchorFinder,
     pieces: SpanFinder,
     halvings: u32,
-    /// Of the packet's own flow.
+    /// Anchors of the packet's own flow.
     pub anchors: Vec<Anchor>,
-    /// Of all with whom it shares.
+    /// Spans of all flows that it shares with.
     pub spans: Vec<Anchor>,
 }
 
 impl Finders {
-    /// Nothing is found yet.
+    /// Finders without results.
     pub fn new(sharing: Sharing, windows: AnchorFinder) -> Self {
         let pieces = SpanFinder::default();
         Finders { sharing, secret: 0, windows, pieces, halvings: 0, anchors: Vec::new(), spans: Vec::new() }
     }
 
-    /// From now on everything is found under this secret.
+    /// Sets the secret for windows and spans.
     pub fn set_secret(&mut self, secret: u64) {
         self.secret = secret;
         self.windows.set_secret(secret);
@@ -42,18 +42,18 @@ impl Finders {
         self.sharing
     }
 
-    /// The owner of packets of this flow.
+    /// The owner of this flow's packets.
     pub fn owner(&self, flow: &Flow) -> Owner {
         Owner::of(flow, self.sharing, self.secret)
     }
 
-    /// From now on finds half as many, or half of that, and so on.
+    /// Keeps one in 2^`halvings` of the windows and spans from now on.
     pub fn halve(&mut self, halvings: u32) {
         self.halvings = halvings;
         self.windows.halve(halvings);
     }
 
-    /// Finds what stands in the stretch `unknown` of a payload.
+    /// Finds the windows and spans in the stretch `unknown` of a payload.
     pub fn find(&mut self, owner: Owner, packet: &[u8], payload: &Range<usize>, unknown: Range<usize>) {
         self.windows.find(packet, unknown.clone(), &mut self.anchors);
         if self.sharing.has_pieces() {
@@ -62,8 +62,8 @@ impl Finders {
         self.belong_to(owner);
     }
 
-    /// Finds what a packet is to be found by later. While nothing is ever found, which `is_rare` says, it is
-    /// enough to find the packet at all.
+    /// Finds the keys under which a packet is entered. `is_rare` means that little repeats: a few keys then
+    /// suffice.
     pub fn find_to_enter(
         &mut self,
         is_rare: bool,
@@ -82,7 +82,7 @@ impl Finders {
         self.belong_to(owner);
     }
 
-    /// Finds what a stored packet is to be found by.
+    /// Finds the keys of a stored packet.
     pub fn find_again(&mut self, is_rare: bool, stored: &Stored<'_>) {
         let owner = match Inner::parse(stored.packet) {
             Ok(inner) => self.owner(&inner.flow),
@@ -92,7 +92,7 @@ impl Finders {
         self.find_to_enter(is_rare, owner, stored.packet, &payload, payload.clone());
     }
 
-    /// Everything that was found last.
+    /// All windows and spans of the latest search.
     pub fn all(&self) -> impl Iterator<Item = &Anchor> {
         self.anchors.iter().chain(&self.spans)
     }

@@ -1,4 +1,4 @@
-//! Finding what a packet repeats of stored ones: here of its own flow, to the byte.
+//! Search for repetitions of stored packets: here in the packet's own flow, to the byte.
 
 mod across;
 
@@ -11,16 +11,15 @@ use crate::store::{PacketStore, Stored};
 use std::ops::Range;
 use wire::shim::compact;
 
-/// Anchors that are looked up together: as many as a processor has under way at once.
+/// Anchors that are looked up together: as many memory accesses as a processor overlaps.
 const TOGETHER: usize = 16;
-/// How far behind a stored packet the next one of its flow is looked for, in link sequences: others may stand
-/// between.
+/// Number of link sequences behind a stored packet in which its flow's next packet is searched.
 const SUCCESSORS: u64 = 3;
 
-/// A region of the packet that stands in a stored one, too.
+/// A region of the packet that also occurs in a stored packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Match {
-    /// Of the window that led here.
+    /// Fingerprint of the window that led to the region.
     pub fingerprint: u64,
     /// Where the region starts in the packet.
     pub start: usize,
@@ -30,7 +29,7 @@ pub struct Match {
     pub stored_sequence: u64,
     /// Where the region starts in the stored packet.
     pub stored_start: usize,
-    /// Whether it reaches to the end of that packet's payload.
+    /// Whether the region reaches the end of the stored packet's payload.
     pub ends_stored: bool,
 }
 
@@ -41,14 +40,14 @@ impl Match {
         self.start + self.length
     }
 
-    /// What stands behind the region in the stored packet.
+    /// The place behind the region in the stored packet.
     #[must_use]
     pub fn stored_end(&self) -> Place {
         Place { sequence: self.stored_sequence, offset: self.stored_start + self.length }
     }
 
-    /// As the compact form writes it, in a packet of this link sequence, behind a region that ends at
-    /// `end_of_last`.
+    /// The region in the compact form, for a packet of this link sequence. `end_of_last` is the end of the
+    /// region before.
     pub(super) fn to_compact(self, sequence: u64, end_of_last: usize) -> compact::Region {
         compact::Region {
             literal_bytes: (self.start - end_of_last) as u32,
@@ -62,25 +61,25 @@ impl Match {
 /// One packet's search.
 #[derive(Debug)]
 pub struct Search<'a> {
-    /// The sliding window.
+    /// Bytes of the sliding window.
     pub window_bytes: usize,
     /// The packet's anchors, front to back.
     pub anchors: &'a [Anchor],
-    /// Which stored packet had a fingerprint last.
+    /// The latest stored packet of each fingerprint.
     pub index: &'a Index,
     /// The stored packets.
     pub store: &'a PacketStore,
-    /// Which of them may be referred to.
+    /// The policy that allows or forbids a reference to a stored packet.
     pub policy: &'a dyn ReferencePolicy,
     /// The packet's link sequence.
     pub sequence: u64,
     /// The packet.
     pub packet: &'a [u8],
-    /// Where in it repetition is looked for.
+    /// Range of the packet that is searched.
     pub payload: Range<usize>,
-    /// Its flow's tag. Under [`Sharing::ToTheByte`] all flows are one.
+    /// Tag of its flow. Under [`Sharing::ToTheByte`] all flows have the same tag.
     pub(super) flow: u32,
-    /// To which other flows' packets it may refer.
+    /// The other flows whose packets it may refer to.
     pub(super) sharing: Sharing,
 }
 
@@ -95,8 +94,8 @@ impl Search<'_> {
         self.stored(sequence).filter(|stored| stored.flow == self.flow)
     }
 
-    /// What stands in a stored packet around this anchor, if the policy lets us refer to that packet. The
-    /// region does not reach back before `free_from`, nor out of either payload.
+    /// The region around this anchor in the stored packet of `entry`, if the policy allows it. It begins at
+    /// `free_from` or later and stays inside both payloads.
     fn match_at(&self, anchor: &Anchor, entry: Entry, free_from: usize) -> Option<Match> {
         let place = entry.place(self.store.newest())?;
         let stored = self.own(place.sequence)?;
@@ -119,13 +118,13 @@ impl Search<'_> {
         })
     }
 
-    /// What the payload from `at` on has in common with what stands at this place in the store.
+    /// The common bytes of the payload from `at` on and the store from this place on.
     fn match_on(&self, place: Place, at: usize) -> Option<Match> {
         let stored = self.own(place.sequence)?;
         self.match_in(&stored, place.offset, at..self.payload.end)
     }
 
-    /// What the packet from the start of this range on has in common with a stored packet from `offset` on.
+    /// The common bytes of the packet's `range` and a stored packet from `offset` on.
     fn match_in(&self, stored: &Stored<'_>, offset: usize, range: Range<usize>) -> Option<Match> {
         let theirs = stored.packet.get(offset..stored.payload.end)?;
         let at = range.start;
@@ -141,9 +140,9 @@ impl Search<'_> {
         (length > 0 && self.policy.may_refer(stored)).then_some(found)
     }
 
-    /// Takes what the payload begins with, if the flow's last packet ended in front of this place in the
-    /// store. The place behind the payload's end, if that is known now, though what stands in front of it may
-    /// not be referred to.
+    /// Takes the region at the beginning of the payload, if the flow's last packet ended directly before this
+    /// place in the store. Returns the place behind the payload's end if it is known now, even if the policy
+    /// forbids the bytes before it.
     pub(super) fn go_on(&self, place: Place, matches: &mut Vec<Match>) -> Option<Place> {
         if self.own(place.sequence).is_some() {
             self.follow(place, matches);
@@ -155,8 +154,7 @@ impl Search<'_> {
         self.go_on_across(place, matches)
     }
 
-    /// Takes what the payload goes on with at this place in the store, and from stored packet to stored
-    /// packet of the flow as long as it does.
+    /// Takes the bytes that agree with the store from this place on, across the stored packets of the flow.
     fn follow(&self, mut place: Place, matches: &mut Vec<Match>) {
         let mut at = matches.last().map_or(self.payload.start, Match::end);
         while at < self.payload.end {
@@ -173,7 +171,7 @@ impl Search<'_> {
         }
     }
 
-    /// What the payload from `at` on has in common with one of the flow's packets stored right behind this
+    /// The common bytes of the payload from `at` on and one of the flow's packets stored directly behind this
     /// one.
     fn match_behind(&self, sequence: u64, at: usize) -> Option<Match> {
         let successors = sequence + 1..=sequence + SUCCESSORS;
@@ -184,13 +182,13 @@ impl Search<'_> {
         matches.max_by_key(|found| found.length)
     }
 
-    /// Whether a region is longer than its numbers in the compact form.
+    /// Whether a region is longer than its encoding in the compact form.
     fn is_worth_it(&self, found: &Match, end_of_last: usize) -> bool {
         found.to_compact(self.sequence, end_of_last).encoded_len() < found.length
     }
 
-    /// Takes anchors from front to back, each region that is worth it, and goes on with the first window
-    /// behind that region.
+    /// Takes anchors from front to back and each worthwhile region. It continues with the first window behind
+    /// that region.
     pub fn run(&self, matches: &mut Vec<Match>, mut take: impl FnMut(&mut Vec<Match>, Match) -> bool) {
         let mut free_from = matches.last().map_or(self.payload.start, Match::end);
         let mut anchors = self.anchors;
@@ -212,8 +210,8 @@ impl Search<'_> {
         }
     }
 
-    /// The byte-caching paper's procedure B (Figure 2) for the compact form, where a region is replaced when
-    /// it is longer than its numbers, and is followed from stored packet to stored packet.
+    /// The byte-caching paper's procedure B (Figure 2) for the compact form. It replaces a region that is
+    /// longer than its encoding, and follows it across stored packets.
     pub(super) fn for_compact_form(&self, matches: &mut Vec<Match>) {
         self.run(matches, |matches, found| {
             let is_worth_it = self.is_worth_it(&found, matches.last().map_or(0, Match::end));

@@ -1,14 +1,13 @@
-//! Packets that the receiver has confirmed: the default.
+//! The default policy: only confirmed packets.
 //!
-//! What the receiver confirmed it holds, and goes on holding for as long as the sender does (see
-//! [`crate::store`]), so every packet that arrives can be restored. The price is that what was sent within
-//! the last round trip cannot be referred to.
+//! The receiver holds a confirmed packet as long as the sender does (see [`crate::store`]), so every packet
+//! that arrives can be restored. The cost: packets of the last round trip cannot be referred to.
 
 use super::ReferencePolicy;
 use crate::store::Stored;
 use wire::inner::Inner;
 
-/// Refers to what the receiver holds.
+/// Refers to packets that the receiver holds.
 #[derive(Debug, Clone, Copy)]
 pub struct Acked;
 

@@ -1,17 +1,15 @@
-//! Packets that the receiver has confirmed, and where the hop repairs its losses also those that are on their
-//! way.
+//! Confirmed packets, and sent ones where the hop repairs its losses.
 //!
-//! With hop ARQ a packet that the receiver lacks is one that it is about to get, and TCP, which hands nothing
-//! on out of order, waits for it anyway: to refer to it costs nothing. Without, this is [`super::Acked`], and
-//! so it is for whatever is not TCP: a datagram that is not lost itself is not made to wait for another. What
-//! was reported lost is not referred to until it is confirmed, so that whatever ARQ gives up takes nothing
-//! along that was sent after.
+//! With hop ARQ the receiver gets a lacking packet soon, and TCP waits for it in any case, because it
+//! delivers in order. A reference to it is therefore free. Without hop ARQ, and for packets that are not TCP,
+//! the policy equals [`super::Acked`]: a datagram does not wait for the loss of another. A packet reported
+//! lost is not referred to before its confirmation, so a packet that ARQ gives up affects no later one.
 
 use super::ReferencePolicy;
 use crate::store::Stored;
 use wire::inner::{Inner, TCP};
 
-/// Refers to what the receiver holds or is about to get.
+/// Refers to packets that the receiver holds or gets soon.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Adaptive {
     losses_are_repaired: bool,

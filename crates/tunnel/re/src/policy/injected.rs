@@ -1,36 +1,34 @@
-//! A policy that another crate brings.
+//! A policy of another crate.
 
 use super::ReferencePolicy;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
-/// A reference policy from outside this crate, and what others must know of it. Two are the same when their
-/// names and parameters are.
+/// A reference policy from another crate. Two policies are equal if their names and parameters are.
 #[derive(Clone, Copy)]
 pub struct InjectedPolicy {
     /// Its name.
     pub name: &'static str,
-    /// Its parameter; `None` if it takes none, or has its usual value.
+    /// Its parameter; `None` if it takes none or uses the default.
     pub k: Option<u32>,
-    /// Says which packets it lets others refer to, with its parameter.
+    /// Describes, for a parameter, the packets that may be referred to.
     pub describe: fn(Option<u32>) -> String,
-    /// Whether it works only if the sender answers requests for packets that the receiver lacks.
+    /// Whether the sender must answer requests for packets that the receiver lacks.
     pub answers_requests: bool,
-    /// Whether the hop sends again what it lost, as it does under
-    /// [`Policy::Adaptive`](crate::Policy::Adaptive).
+    /// Whether the hop retransmits its losses, as under [`Policy::Adaptive`](crate::Policy::Adaptive).
     pub repairs_losses: bool,
-    /// Makes the policy, with its parameter.
+    /// Makes the policy with its parameter.
     pub make: fn(Option<u32>) -> Box<dyn ReferencePolicy>,
 }
 
 impl InjectedPolicy {
-    /// Says which packets it lets others refer to.
+    /// Describes the packets that may be referred to.
     #[must_use]
     pub fn description(&self) -> String {
         (self.describe)(self.k)
     }
 
-    /// Makes the policy.
+    /// Makes the policy with its parameter.
     #[must_use]
     pub fn build(&self) -> Box<dyn ReferencePolicy> {
         (self.make)(self.k)

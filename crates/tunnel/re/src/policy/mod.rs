@@ -1,11 +1,11 @@
 //! Reference policies: which stored packets a packet may refer to.
 //!
-//! A reference to a packet that the receiver lacks makes the packet that refers undecodable, which for TCP is
-//! one more loss. A policy that refers to whatever was sent before can then go round in a circle and never
-//! end: the repetition of a lost segment is encoded by means of what was encoded by means of the lost segment
-//! (byte-caching paper, section IV). The policies here never refer to what the receiver may lack for good.
+//! A reference to a packet that the receiver lacks makes the referring packet undecodable, which TCP treats
+//! as another loss. A policy that allows every sent packet can create an endless circle. The retransmission
+//! of a lost segment then depends on packets that depend on the lost segment (byte-caching paper, section
+//! IV). The policies here never refer to packets that the receiver may lack permanently.
 //!
-//! Other crates bring policies of their own: a [`ReferencePolicy`], and an [`InjectedPolicy`] that makes it.
+//! Other crates add a [`ReferencePolicy`] and an [`InjectedPolicy`] that makes it.
 
 mod acked;
 mod adaptive;
@@ -22,23 +22,22 @@ use crate::store::Stored;
 use std::fmt::Debug;
 use wire::inner::Inner;
 
-/// What a policy decides.
+/// Decisions of a policy.
 pub trait ReferencePolicy: Debug + Send {
-    /// Takes notice of the next packet to be sent, and says whether it may refer to others at all. Called
-    /// once for every packet that the store keeps, in order of link sequence, before
-    /// [`may_refer`](ReferencePolicy::may_refer) is asked about it.
+    /// Notes the next packet, and decides whether it may refer to others at all. It is called once for every
+    /// stored packet, in order of link sequence, before [`may_refer`](ReferencePolicy::may_refer).
     fn admit(&mut self, sequence: u64, inner: &Inner) -> bool;
 
     /// Whether the packet admitted last may refer to this stored one.
     fn may_refer(&self, stored: &Stored<'_>) -> bool;
 
-    /// Whether a packet's fingerprints should be entered into the index only once the packet is confirmed, so
-    /// that a newer packet that may not be referred to yet does not hide an older one that may.
+    /// Whether a packet's fingerprints are entered at its confirmation. A newer packet that is not yet
+    /// allowed then does not hide an older, allowed one.
     fn waits_for_confirmation(&self) -> bool {
         false
     }
 
-    /// Says whether what the air loses from now on is sent again beside the air, by hop ARQ.
+    /// Sets whether hop ARQ retransmits the losses from now on.
     fn set_losses_repaired(&mut self, repaired: bool) {
         let _ = repaired;
     }

@@ -4,7 +4,7 @@ use super::ReferencePolicy;
 use crate::store::Stored;
 use wire::inner::Inner;
 
-/// Refers to nothing.
+/// Allows no reference.
 #[derive(Debug, Clone, Copy)]
 pub struct Off;
 

@@ -1,9 +1,9 @@
-//! Circular dependencies: under `naive`, and only there, a lost segment is never delivered however often it
-//! is repeated (byte-caching paper, section IV).
+//! Circular dependencies: under `naive` alone, a lost segment is never delivered, however often it is
+//! retransmitted (byte-caching paper, section IV).
 //!
-//! The definition tested: from some moment on the link loses nothing, and a sender repeats the first segment
-//! that has not been delivered, as TCP does. Then every segment is delivered within a bounded number of
-//! repeats.
+//! The tested definition: from some moment on the link loses nothing. The sender then retransmits the first
+//! undelivered segment, as TCP does. Every segment must be delivered within a bounded number of
+//! retransmissions.
 
 use crate::link::{Arrival, Link, all_parameters, pseudo_random, tcp_packet};
 use proptest::prelude::*;
@@ -12,23 +12,23 @@ use published::policy::{
 };
 use re::{Parameters, Policy};
 
-/// How often a segment may have to be repeated on a link that loses nothing.
+/// The bound on retransmissions of a segment on a link without loss.
 fn repeats_allowed(policy: Policy) -> usize {
     // The next reference comes within k packets.
     if let Some(k) = distance(policy) {
         return k as usize;
     }
-    // A segment that follows where the one before it stood refers to a lost copy without its anchors. Those
-    // lead the second transmission to the lost copy, and the third to the second.
+    // A segment in the place of the one before refers to a lost copy without anchors. These lead the second
+    // transmission to the lost copy, and the third to the second.
     if policy == TCP_SEQ {
         return 3;
     }
-    // Sent for the first time, or again after others, a segment may refer to a copy that was lost. The
-    // repetition is recognised as one, or what was lost is reported by then.
+    // At its first transmission, or again after others, a segment may refer to a lost copy. The policy
+    // recognizes the next retransmission, or the loss is reported by then.
     if [CACHE_FLUSH, INFORMED_MARKING].contains(&policy) {
         return 2;
     }
-    // What is asked for may have left a tiny store meanwhile; the next repetition refers to this one.
+    // A tiny store may have dropped the requested packet; the next retransmission refers to this one.
     if policy == RETRIEVE_ON_MISS { 2 } else { 1 }
 }
 
@@ -56,8 +56,8 @@ fn after_figure_4_naive_never_delivers_and_every_other_policy_does() {
     }
 }
 
-/// One packet arrives, and, if `answered`, what the receiver says under the policy reaches the sender. Says
-/// whether the packet was delivered.
+/// Sends one packet that arrives. If `answered`, the receiver's answer under the policy reaches the sender.
+/// Returns whether the packet was delivered.
 fn exchange(link: &mut Link, packet: &[u8], answered: bool) -> bool {
     let frame = link.send(packet);
     let mut arrival = link.receive(&frame);
@@ -70,10 +70,10 @@ fn exchange(link: &mut Link, packet: &[u8], answered: bool) -> bool {
     matches!(arrival, Arrival::Delivered(_))
 }
 
-/// What becomes of one transmission while the link is bad.
+/// One transmission while the link is bad.
 #[derive(Debug, Clone, Copy)]
 struct Step {
-    /// Which segment is sent: the next new one, or an earlier one again.
+    /// The segment to send: an earlier one, or `None` for the next new one.
     again: Option<prop::sample::Index>,
     lost: bool,
     /// Whether the receiver's answer gets through.
@@ -85,7 +85,7 @@ fn step() -> impl Strategy<Value = Step> {
         .prop_map(|(again, lost, answered)| Step { again, lost, answered })
 }
 
-/// Segments cut from few distinct pieces, so that almost everything repeats.
+/// Segments of few distinct pieces, so that almost everything repeats.
 fn segments(pieces: &[(u8, u16)]) -> Vec<Vec<u8>> {
     let mut tcp_sequence = u32::MAX - 3000;
     let payloads = pieces.chunks(3).map(|pieces| {

@@ -1,5 +1,5 @@
-//! An encoder and a decoder with a link between them that a test may bend as it likes, and what a node does
-//! around them: a MAC over every reduced packet, generations, receipts.
+//! An encoder and a decoder with a controllable link between them. It adds the node's part: a MAC over every
+//! reduced packet, generations, receipts.
 
 use etherparse::PacketBuilder;
 use rand::{Rng, SeedableRng};
@@ -7,7 +7,7 @@ use rand_chacha::ChaCha8Rng;
 use re::{Decoder, Encoded, Encoder, Miss, Parameters};
 use wire::inner::Inner;
 
-/// A TCP segment of one flow, told apart by the source port.
+/// A TCP segment of the flow with this source port.
 pub fn tcp_packet(port: u16, tcp_sequence: u32, payload: &[u8]) -> Vec<u8> {
     let builder = PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64).tcp(port, 4242, tcp_sequence, 1000);
     let mut packet = Vec::new();
@@ -30,19 +30,19 @@ pub fn pseudo_random(seed: u64, count: usize) -> Vec<u8> {
     bytes
 }
 
-/// What every node can read of a packet.
+/// The headers of a packet.
 pub fn inner(packet: &[u8]) -> Inner {
     Inner::parse(packet).expect("the tests send well-formed packets")
 }
 
-/// Stands for the keyed MAC over link sequence and packet: FNV-1a, 64 bits.
+/// A substitute for the keyed MAC over link sequence and packet: FNV-1a, 64 bits.
 fn mac(sequence: u64, packet: &[u8]) -> u64 {
     let bytes = sequence.to_be_bytes();
     let bytes = bytes.iter().chain(packet);
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
 }
 
-/// What is on the air for one packet.
+/// The frame of one packet.
 #[derive(Debug, Clone)]
 pub struct Frame {
     pub sequence: u64,
@@ -52,16 +52,16 @@ pub struct Frame {
     pub body: Vec<u8>,
 }
 
-/// What the receiver made of a frame.
+/// The receiver's result for a frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Arrival {
-    /// The packet, proved by its MAC or sent as it was.
+    /// The packet, proved by its MAC or sent unchanged.
     Delivered(Vec<u8>),
-    /// It speaks of a store that is gone.
+    /// The frame refers to an earlier generation of the store.
     OtherGeneration,
     /// It could not be restored.
     Missed(Miss),
-    /// What was restored is not what was sent.
+    /// The restored packet differs from the original.
     Mistaken,
 }
 
@@ -70,7 +70,7 @@ pub struct Link {
     pub parameters: Parameters,
     pub encoder: Encoder,
     pub decoder: Decoder,
-    /// The generation that the sender believes in, and the receiver's.
+    /// The sender's and the receiver's generation.
     pub generations: (u8, u8),
     /// Every packet sent, by link sequence.
     pub originals: Vec<Vec<u8>>,
@@ -89,7 +89,7 @@ impl Link {
         }
     }
 
-    /// Encodes the next packet.
+    /// Encodes and sends the next packet.
     pub fn send(&mut self, packet: &[u8]) -> Frame {
         let sequence = self.originals.len() as u64;
         self.originals.push(packet.to_vec());
@@ -112,7 +112,7 @@ impl Link {
         Frame { sequence, generation: self.generations.0, reduced, mac: mac(sequence, packet), body }
     }
 
-    /// Takes a frame in at the other end.
+    /// Receives a frame at the other end.
     pub fn receive(&mut self, frame: &Frame) -> Arrival {
         let Frame { sequence, generation, reduced, mac: sent_mac, ref body } = *frame;
         let mut packet = b"front".to_vec();
@@ -136,13 +136,13 @@ impl Link {
         Arrival::Delivered(packet)
     }
 
-    /// The receiver loses its store; the sender does not know yet.
+    /// Clears the receiver's store; the sender does not know yet.
     pub fn lose_receivers_store(&mut self) {
         self.decoder.clear();
         self.generations.1 = self.generations.1.wrapping_add(1);
     }
 
-    /// Tells the sender what the receiver holds of the last `span` packets, and which generation it is of.
+    /// Reports to the sender the held packets among the last `span`, and the receiver's generation.
     pub fn receipt(&mut self, span: usize) {
         if self.generations.0 != self.generations.1 {
             self.encoder.clear();
@@ -157,8 +157,8 @@ impl Link {
         }
     }
 
-    /// The receiver asks for what a frame lacks, and restores it when that has come; where it cannot name
-    /// what is lacking, it asks for the packet itself.
+    /// Requests the packets that a frame lacks, and restores it with the answer. Without their names, it
+    /// requests the packet itself.
     pub fn retrieve(&mut self, frame: &Frame, arrival: Arrival) -> Arrival {
         let lacking = match &arrival {
             Arrival::Missed(Miss::Absent { sequences }) => sequences.as_slice(),
@@ -178,7 +178,7 @@ impl Link {
     }
 }
 
-/// Every combination of policy and form that is allowed.
+/// Every allowed combination of policy and form.
 pub fn all_parameters(store_bytes: usize) -> Vec<Parameters> {
     let mut all = Vec::new();
     for policy in published::policy::ALL {

@@ -1,4 +1,4 @@
-//! Encoder and decoder face to face, with nothing lost between them.
+//! Encoder and decoder without loss between them.
 
 use crate::link::{Arrival, Link, all_parameters, pseudo_random, tcp_packet};
 use published::form::PAPER;
@@ -11,7 +11,7 @@ fn a_repeated_file_is_reduced_and_restored_under_every_policy_and_form() {
     let file = pseudo_random(1, 100_000);
     for parameters in all_parameters(1 << 20) {
         let mut link = Link::new(parameters);
-        // The second time the file is cut elsewhere.
+        // The second pass cuts the file at other positions.
         for chunk in file.chunks(1460).chain(file.chunks(1200)) {
             let packet = tcp_packet(80, link.originals.len() as u32 * 1460, chunk);
             let frame = link.send(&packet);
@@ -27,10 +27,10 @@ fn a_repeated_file_is_reduced_and_restored_under_every_policy_and_form() {
     }
 }
 
-/// The encoder of a link, with its bounded tables, against the unbounded reckoning.
+/// The encoder with its bounded tables removes as much as the unbounded offline computation.
 #[test]
 fn on_a_link_the_papers_encoder_removes_what_it_removes_offline() {
-    // A thousand payloads, made of pieces that come again with changes.
+    // A thousand payloads of repeated and changed pieces.
     let mut content = Vec::new();
     for number in 0..4000u64 {
         let piece = pseudo_random(number * number % 700, 600);
@@ -51,7 +51,7 @@ fn on_a_link_the_papers_encoder_removes_what_it_removes_offline() {
     assert!(close(online.reduced_packets, offline.encoded_packets), "{online:?} {offline:?}");
 }
 
-/// Content that was sent while searches were rare is found when it comes again, cut elsewhere.
+/// Content sent while searches were rare is found when it repeats at other cuts.
 #[test]
 fn what_was_sent_while_nothing_repeated_is_found_when_it_repeats() {
     let content = pseudo_random(1, 1_000_000);
@@ -79,8 +79,8 @@ fn what_was_sent_while_nothing_repeated_is_found_when_it_repeats() {
     assert!(removed > 950_000, "{removed} bytes removed");
 }
 
-/// The paper's encoder does not spare searches: nor does it enter a reference of k-distance thinly, however
-/// long nothing has repeated.
+/// The paper's encoder searches every packet. It also enters a k-distance reference in full, however long
+/// nothing has repeated.
 #[test]
 fn the_papers_form_searches_and_enters_every_packet_whole() {
     let policy = k_distance(2);
@@ -89,13 +89,13 @@ fn the_papers_form_searches_and_enters_every_packet_whole() {
         link.send(&tcp_packet(80, number as u32 * 1000, &pseudo_random(number, 1000)));
     }
     assert_eq!(link.encoder.statistics().searched_packets, 250);
-    // A reference, and behind it a packet that repeats what stands in the middle of a thin stretch.
+    // A reference, and then a packet that repeats the middle of a thin stretch.
     let reference = pseudo_random(1000, 1000);
     link.send(&tcp_packet(80, 600_000, &reference));
     assert!(link.send(&tcp_packet(80, 700_000, &reference[90..240])).reduced);
 }
 
-/// As if what repeats had been looked for before the kernel cut it into segments.
+/// The result equals a search before the kernel's segmentation.
 #[test]
 fn a_region_that_crosses_segments_is_removed_to_the_byte() {
     let content = pseudo_random(9, 50_000);
@@ -108,7 +108,7 @@ fn a_region_that_crosses_segments_is_removed_to_the_byte() {
             let frame = link.send(&packet);
             if segment_bytes == 700 {
                 let around = packet.len() - segment.len();
-                // three regions at most, each of a few numbers
+                // Three regions at most, each of a few numbers.
                 assert!(frame.body.len() <= around + 3 * 8, "{} bytes at {at}", frame.body.len());
             }
             assert_eq!(link.receive(&frame), Arrival::Delivered(packet));

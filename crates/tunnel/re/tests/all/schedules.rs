@@ -1,5 +1,6 @@
-//! Any schedule of loss, duplication, reordering, late and lost receipts, lost stores and tiny stores: what a
-//! MAC proves is what was sent, bounds hold, and under `acked` everything that arrives is restored.
+//! Any schedule of loss, duplication, reordering, late and lost receipts, lost stores and tiny stores. A
+//! packet proved by its MAC equals the original, and bounds hold. Under `acked`, every packet that arrives is
+//! restored.
 
 use crate::link::{Arrival, Frame, Link, pseudo_random, tcp_packet, udp_packet};
 use proptest::prelude::*;
@@ -7,17 +8,16 @@ use published::form::{HASHED, PAPER};
 use re::{Decoder, Form, Miss, Parameters};
 use std::collections::{BTreeSet, VecDeque};
 
-/// What happens next.
+/// An event of a schedule.
 #[derive(Debug, Clone, Copy)]
 enum Event {
     /// A packet of a few pieces of content is sent.
     Send { pieces: [(u8, u16); 3], protocol: u8 },
-    /// The oldest frame on the air, or one of those behind it, arrives; it may stay on the air as a
-    /// duplicate.
+    /// The oldest frame in flight, or one of those behind it, arrives. It may stay in flight as a duplicate.
     Arrive { overtakes: usize, stays: bool },
-    /// The oldest frame on the air is lost.
+    /// The oldest frame in flight is lost.
     Lose,
-    /// The sender learns what the receiver holds of so many packets.
+    /// The sender receives a receipt for `span` packets.
     Receipt { span: usize },
     /// The receiver loses its store.
     ReceiverForgets,
@@ -25,8 +25,8 @@ enum Event {
     SenderForgets,
 }
 
-/// Eight in twenty are packets sent and as many arrivals; stores are lost once in some hundred events. (One
-/// number an event, taken apart here, makes a thousand schedules in a second.)
+/// Eight events in twenty are transmissions and as many are arrivals; a store is lost once in some hundred
+/// events. One number encodes an event, so a thousand schedules take a second.
 fn event() -> impl Strategy<Value = Event> {
     any::<u64>().prop_map(|number| {
         let part = |shift: u32, below: u64| number.rotate_right(shift) % below;
@@ -53,8 +53,8 @@ fn packet(pieces: [(u8, u16); 3], protocol: u8, number: usize) -> Vec<u8> {
     }
 }
 
-/// Plays a schedule; gives the arrivals that were not deliveries. Frames overtake as many others as the
-/// schedule says, but at most `overtaken`. A node's replay window drops second copies.
+/// Plays a schedule. Returns the arrivals that were not deliveries. A frame overtakes at most `overtaken`
+/// others. `drops_copies` models a node's replay window.
 fn play(link: &mut Link, events: &[Event], overtaken: usize, drops_copies: bool) -> Vec<Arrival> {
     let mut on_the_air: VecDeque<Frame> = VecDeque::new();
     let (mut failures, mut arrived) = (Vec::new(), BTreeSet::new());
@@ -67,7 +67,7 @@ fn play(link: &mut Link, events: &[Event], overtaken: usize, drops_copies: bool)
             Event::Arrive { overtakes, stays } => {
                 let at = overtakes.min(overtaken).min(on_the_air.len().saturating_sub(1));
                 let Some(frame) = on_the_air.get(at).cloned() else { continue };
-                // Every frame before this one is overtaken once; one that was overtaken often is lost.
+                // Each earlier frame counts as overtaken once. A frame that was overtaken too often is lost.
                 if at > 0 && on_the_air[0].sequence.saturating_add(overtaken as u64) < frame.sequence {
                     on_the_air.pop_front();
                     continue;
@@ -107,7 +107,7 @@ proptest! {
         let parameters = Parameters { policy, form, store_bytes, window_bytes, sample_bits, ..Parameters::default() };
         prop_assume!(parameters.validate().is_ok());
         let mut link = Link::new(parameters);
-        // The link itself asserts that what is delivered is what was sent.
+        // The link itself asserts that a delivered packet equals the original.
         let failures = play(&mut link, &events, usize::MAX, false);
         prop_assert!(!failures.iter().any(|failure| matches!(failure, Arrival::Missed(Miss::Malformed(_)))));
     }
@@ -116,12 +116,12 @@ proptest! {
     fn under_acked_everything_that_arrives_is_restored(
         events in prop::collection::vec(event(), 0..200),
         (store_bytes, overtaken, form) in prop::sample::select(vec![
-            // An eighth of the store may be overtaken: that many packets of 1860 bytes and their overhead.
+            // An eighth of the store may be overtaken: this number of packets of 1860 bytes with overhead.
             (4096usize, 0usize, Form::Compact),
             (20_000, 1, Form::Compact),
             (50_000, 3, Form::Compact),
             (1 << 20, 60, Form::Compact),
-            // In the paper's form the newest packet with a fingerprint must be the same at both ends.
+            // In the paper's form, the newest packet of a fingerprint must be the same at both ends.
             (4096, 0, PAPER),
             (1 << 20, 0, PAPER),
             (4096, 0, HASHED),
@@ -157,8 +157,8 @@ proptest! {
     }
 }
 
-/// A packet that refers to the oldest packet its sender still has is overtaken by nearly all that the
-/// receiver keeps room for.
+/// A packet refers to its sender's oldest packet, and nearly all packets of the receiver's surplus overtake
+/// it.
 #[test]
 fn what_an_overtaken_packet_refers_to_is_still_there() {
     let parameters = Parameters { store_bytes: 64 << 10, ..Parameters::default() };
@@ -186,7 +186,7 @@ fn what_an_overtaken_packet_refers_to_is_still_there() {
     }
 }
 
-/// Under `acked`, a copy that is still on the way does not hide the copy that is confirmed.
+/// Under `acked`, an unconfirmed copy does not hide a confirmed one.
 #[test]
 fn an_unconfirmed_copy_does_not_hide_a_confirmed_one() {
     let mut link = Link::new(Parameters::default());
@@ -203,8 +203,8 @@ fn an_unconfirmed_copy_does_not_hide_a_confirmed_one() {
     }
 }
 
-/// In the paper's form a fingerprint names whichever packet the receiver has under it. After a loss that may
-/// be another than the sender meant, and what is restored is wrong: the MAC is what notices.
+/// In the paper's form a fingerprint names the receiver's packet of that fingerprint. After a loss it may
+/// differ from the sender's packet, and the restored bytes are wrong. The MAC detects that.
 #[test]
 fn after_a_loss_the_papers_form_may_restore_wrong_bytes_which_the_mac_catches() {
     let parameters = Parameters { policy: published::policy::NAIVE, form: PAPER, ..Parameters::default() };
@@ -214,7 +214,7 @@ fn after_a_loss_the_papers_form_may_restore_wrong_bytes_which_the_mac_catches() 
         |front: u64, back: u64| [&pseudo_random(front, 400)[..], &shared, &pseudo_random(back, 400)].concat();
     let first = link.send(&tcp_packet(80, 0, &around(2, 3)));
     assert!(matches!(link.receive(&first), Arrival::Delivered(_)));
-    // Lost; it has the shared bytes in another place.
+    // This packet is lost; it has the shared bytes at another place.
     let second = link.send(&tcp_packet(80, 1000, &around(4, 5)[300..]));
     assert!(second.reduced);
     let third = link.send(&tcp_packet(80, 1700, &around(6, 7)));

@@ -1,4 +1,4 @@
-//! How far references reach, and that they end nowhere but at boundaries where they leave the flow.
+//! The reach of references, and their ends at boundaries outside the flow.
 
 use crate::link::{Arrival, Link, inner};
 use etherparse::PacketBuilder;
@@ -8,7 +8,7 @@ use re::{Parameters, Sharing};
 use wire::inner::Flow;
 use wire::shim::compact::Compact;
 
-/// What a flow sends next, of pieces out of a small stock.
+/// The next packet of a flow, as pieces of a small stock.
 #[derive(Debug, Clone)]
 struct Event {
     flow: u8,
@@ -22,7 +22,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
     prop::collection::vec(event, 1..60)
 }
 
-/// Text, numbers and zeros, with few and with many delimiters; of 4 to 200 bytes.
+/// Text, numbers and zeros of 4 to 200 bytes, with few or many delimiters.
 fn piece(number: u8) -> Vec<u8> {
     let count = 4 + usize::from(number) * 8;
     let alphabet: &[u8] = match number % 4 {
@@ -39,7 +39,7 @@ fn piece(number: u8) -> Vec<u8> {
     std::iter::repeat_with(letter).take(count).collect()
 }
 
-/// Of the six flows two share hosts, two by two.
+/// A packet of one of six flows; two pairs of flows share their hosts.
 fn packet(flow: u8, tcp_sequence: u32, payload: &[u8]) -> Vec<u8> {
     let mut packet = Vec::new();
     PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2 + flow / 2], 64)
@@ -49,7 +49,7 @@ fn packet(flow: u8, tcp_sequence: u32, payload: &[u8]) -> Vec<u8> {
     packet
 }
 
-/// A region of a packet, and where it stands in a stored one.
+/// A region of a packet, and its place in a stored packet.
 #[derive(Debug, Clone, Copy)]
 struct Region {
     start: usize,
@@ -79,7 +79,7 @@ fn flow_of(packet: &[u8]) -> Flow {
     inner(packet).flow
 }
 
-/// Whether bytes of a stored packet go on in another of its flow.
+/// Whether the stored bytes of `first` continue in those of `second`, in one flow.
 fn goes_on(link: &Link, first: Region, second: Region) -> bool {
     let (a, b) = (&link.originals[first.stored], &link.originals[second.stored]);
     let (ours, theirs) = (inner(a), inner(b));
@@ -92,12 +92,12 @@ fn goes_on(link: &Link, first: Region, second: Region) -> bool {
     first.start + first.length == second.start && (in_one || in_two)
 }
 
-/// Whether the byte in front of a place ends a piece, in its own payload.
+/// Whether the bytes before `at` end a piece in their own payload.
 fn is_boundary(packet: &[u8], at: usize) -> bool {
     ends_piece(&packet[inner(packet).payload_offset..at])
 }
 
-/// Checks one packet's regions of other flows, in runs.
+/// Checks one packet's regions of other flows, run by run.
 fn check(link: &Link, sequence: usize, regions: &[Region]) {
     let packet = &link.originals[sequence];
     let is_other = |region: &&Region| flow_of(&link.originals[region.stored]) != flow_of(packet);
@@ -117,7 +117,7 @@ fn check(link: &Link, sequence: usize, regions: &[Region]) {
     }
 }
 
-/// A run at a payload's very beginning goes on with what the flow's last packet ended with.
+/// Checks that a run at the start of a payload continues the end of the flow's last packet.
 fn continued(link: &Link, sequence: usize, first: Region) {
     let packet = &link.originals[sequence];
     let ours = inner(packet);
@@ -125,7 +125,7 @@ fn continued(link: &Link, sequence: usize, first: Region) {
     let end = inner(before);
     assert_eq!(end.tcp_sequence.unwrap() + end.payload_bytes() as u32, ours.tcp_sequence.unwrap());
     let theirs = &link.originals[first.stored];
-    // in the stored flow's bytes, too, the same stands in front
+    // The same bytes also precede the region in the stored flow.
     let before_theirs = if first.offset > inner(theirs).payload_offset {
         theirs[inner(theirs).payload_offset..first.offset].to_vec()
     } else {
@@ -138,7 +138,7 @@ fn continued(link: &Link, sequence: usize, first: Region) {
     assert!(common >= least, "{common} of the bytes in front agree");
 }
 
-/// Plays the events under a sharing; gives for each packet its regions.
+/// Plays the events under a sharing. Passes each packet's regions to `take`.
 fn play(sharing: Sharing, events: &[Event], mut take: impl FnMut(&Link, usize, &[Region])) {
     let mut link = Link::new(Parameters { sharing, ..Parameters::default() });
     let mut at = [0u32; 6];
@@ -186,7 +186,7 @@ proptest! {
     }
 }
 
-/// The rules above hold of runs that are really taken.
+/// The rules above apply to runs that really occur.
 #[test]
 fn other_flows_are_referred_to_where_that_is_allowed() {
     let event = |flow| Event { flow, pieces: (0..24).collect(), cut: 700 };

@@ -1,15 +1,15 @@
-//! The packet store against a plain model of its rule, and the two stores of a direction against each other.
+//! The packet store against a simple model of its rule, and the two stores of a direction against each other.
 
 use proptest::prelude::*;
 use re::store::{OVERHEAD_BYTES, PacketStore, receiver_bytes};
 use std::collections::BTreeMap;
 
-/// A packet whose bytes say which one it is.
+/// A packet whose bytes identify it.
 fn packet(sequence: u64, length: usize) -> Vec<u8> {
     sequence.to_le_bytes().into_iter().cycle().take(length).collect()
 }
 
-/// Sequences in a few shapes of arrival: in order with gaps, late by a little, from far away, again.
+/// Arrivals of several kinds: in order with gaps, slightly late, far away, duplicate.
 fn arrivals(count: usize) -> impl Strategy<Value = Vec<(u64, usize)>> {
     prop::collection::vec(any::<u64>(), 0..count).prop_map(|numbers| {
         let mut at = 1000i64;
@@ -38,8 +38,7 @@ fn longest_tail(packets: &BTreeMap<u64, usize>, bound_bytes: usize) -> Vec<u64> 
     packets.iter().rev().take_while(fits).map(|(&sequence, _)| sequence).collect()
 }
 
-/// Sequences so far apart that the tables' span, not the bytes, would be the bound are left to their own
-/// test.
+/// Sequences stay within this span, so that the byte bound applies. Another test covers the tables' span.
 const SPAN: u64 = 64;
 
 proptest! {

@@ -1,4 +1,4 @@
-//! How room is made in a full buffer, in the way that costs least.
+//! Room in a full buffer, by the cheapest means.
 
 use super::Buffer;
 use crate::block::Block;
@@ -6,37 +6,38 @@ use crate::choice::Counts;
 use crate::field::{self, MAX_ROWS};
 use crate::xor;
 
-/// The most packets in one block: as many as a repair can name.
+/// The most packets in one block, limited by a repair's names.
 const MAX_COMBINED: usize = wire::coded::MAX_OTHERS + 1;
-/// Of so many blocks the best two are looked for.
+/// The most blocks among which the best pair is searched.
 const MAX_COMPARED: usize = 20;
 
-/// By what means room is made.
+/// The allowed means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Means {
     /// Two blocks of one row become one.
     pub sums: bool,
-    /// Packets become rows, and rows go.
+    /// Plain packets become rows, and rows are dropped.
     pub rows: bool,
 }
 
-/// How room is made.
+/// A way to make room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Room {
-    /// Everything of the first block goes into the second.
+    /// The first block is merged into the second.
     Combine(usize, usize),
-    /// All packets that `free` has as they are become a block with one row less.
+    /// All plain packets of `free` become a block with one row less.
     Encode,
-    /// The oldest of those becomes part of a block of several rows.
+    /// The oldest plain packet of `free` joins a block of several rows.
     Join(usize),
     /// A block loses a row.
     Drop(usize),
 }
 
 impl Buffer {
-    /// Keeps a packet by itself, and makes room if that is one more than there is room for: in the way that
-    /// costs least, and without touching what `is_wanted` (by starts) as it is. In which block it is now; of
-    /// others [`Buffer::moved`] tells. `None`: it is not kept, for that would cost more than it is worth.
+    /// Keeps a packet in a block of its own and returns the block. In a full buffer it first makes room by
+    /// the cheapest means. It leaves blocks with a packet for which `is_wanted` (by start) holds.
+    /// [`Buffer::moved`] gives the moves of other packets. `None` means that the packet is not kept, because
+    /// room would cost more than its worth.
     pub(crate) fn keep_combining(
         &mut self,
         name: (u64, u64),
@@ -67,12 +68,12 @@ impl Buffer {
         Some(if self.moved.0.contains(&newest) { self.moved.1 } else { newest })
     }
 
-    /// The blocks that the last packet made empty, and the one where all their packets are now.
+    /// The blocks that the last packet made empty, and the block that has all their packets now.
     pub fn moved(&self) -> (&[usize], usize) {
         (&self.moved.0, self.moved.1)
     }
 
-    /// The blocks that may be touched, by age.
+    /// The blocks that may change, by age.
     fn free(&self, is_wanted: impl Fn(u64) -> bool) -> Vec<usize> {
         let is_free = |block: &Block| {
             !block.components.is_empty()
@@ -81,12 +82,12 @@ impl Buffer {
         let mut free: Vec<usize> =
             (0..self.blocks.len()).filter(|&block| is_free(&self.blocks[block])).collect();
         free.sort_unstable_by_key(|&block| self.blocks[block].age);
-        // the newest of many: what has been on its way for longer is told of sooner
+        // Only the newest blocks: older packets are reported soon.
         free.drain(..free.len().saturating_sub(MAX_COMPARED));
         free
     }
 
-    /// Of these the packets that are kept as they were: those that one block can have.
+    /// The plain packets of `free` that fit into one block.
     fn plain<'a>(&'a self, free: &'a [usize]) -> impl Iterator<Item = usize> + Clone + 'a {
         let plain = free.iter().copied().filter(|&block| self.blocks[block].is_plain());
         let last = plain.clone().next_back().map_or(0, |last| self.blocks[last].components[0].number);
@@ -94,7 +95,7 @@ impl Buffer {
         plain.skip(skipped).filter(move |&block| self.blocks[block].spans(last))
     }
 
-    /// What costs least to make room, if that is less than a packet is worth.
+    /// The cheapest way to make room, if it costs less than a packet's worth.
     fn cheapest(&self, free: &[usize], counts: &Counts, means: Means, worth: f32) -> Option<Room> {
         let mut best = (worth, None);
         if means.rows {
@@ -136,19 +137,19 @@ impl Buffer {
         let block = &mut self.blocks[into];
         let before = block.bytes();
         block.take_components(&taken);
-        // both have one row, the first, in which nothing is scaled
+        // Both have only the first row, in which nothing is scaled.
         for (sum, row) in block.rows.iter_mut().zip(&taken.rows) {
             xor::into(sum, row);
         }
         self.bytes = self.bytes + block.bytes() - before;
-        // its memory is used again
+        // Its memory is reused.
         self.blocks[from] = taken;
         self.clear_block(from);
         self.moved.0.push(from);
         self.moved.1 = into;
     }
 
-    /// All of these that are packets as they were become one block, with one row less than packets.
+    /// Turns all plain packets of `free` into one block, with one row less than packets.
     fn encode(&mut self, free: &[usize]) {
         let plain: Vec<usize> = self.plain(free).collect();
         let Some((&into, others)) = plain.split_first() else { return };
@@ -173,7 +174,7 @@ impl Buffer {
         self.moved.1 = into;
     }
 
-    /// The oldest of these that is a packet as it was becomes part of a block of several rows.
+    /// Moves the oldest plain packet of `free` into a block of several rows.
     fn join(&mut self, free: &[usize], into: usize) {
         let Some(from) = self.plain(free).next() else { return };
         let taken = std::mem::take(&mut self.blocks[from]);

@@ -1,4 +1,4 @@
-//! What the station's acknowledgments say has arrived, and what of them the sender is shown.
+//! Arrivals that the station's acknowledgments show, and the acknowledgments that pass to the sender.
 
 use super::{Flow, Watched};
 use crate::segment::Segment;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use wire::number::widen;
 
 impl Flow {
-    /// A segment came from the station with an acknowledgment of this flow's data.
+    /// Handles a segment from the station that acknowledges this flow's data.
     pub fn handle_acknowledgment(
         &mut self,
         now: Duration,
@@ -19,7 +19,7 @@ impl Flow {
         self.last_use = now;
         let acknowledgment = widen(acknowledgment.into(), 32, self.acknowledged);
         if acknowledgment > self.next {
-            // what it acknowledges did not pass here
+            // The acknowledged data did not pass here.
             return Verdict::Pass;
         }
         if acknowledgment < self.acknowledged {
@@ -48,14 +48,15 @@ impl Flow {
         }
     }
 
-    /// Notes what has arrived. Up to where selective acknowledgment shows something to have.
+    /// Notes the acknowledged and selectively acknowledged segments. Returns the end of the highest one.
     fn take_acknowledgment(&mut self, now: Duration, acknowledgment: u64, segment: &Segment) -> u64 {
         let mut sample = None;
         let mut highest = acknowledgment;
         let mut blocks = [(acknowledgment, acknowledgment); 4];
         for (block, &(start, end)) in blocks.iter_mut().zip(segment.blocks()) {
             let (start, end) = [start, end].map(|edge| widen(edge.into(), 32, self.acknowledged)).into();
-            // what lies before the acknowledgment came twice (RFC 2883); what was never sent is a lie
+            // A block before the acknowledgment is a duplicate (RFC 2883). A block that was never sent is
+            // false.
             if start < end && start > acknowledgment && end <= self.next {
                 *block = (start, end);
                 highest = highest.max(end);
@@ -91,11 +92,11 @@ impl Flow {
         let took = now.saturating_sub(watched.left_at);
         let once = watched.tries == 0 && !watched.by_sender;
         if once && watched.order > self.arrived[0] {
-            // of several the one that left last was answered at once; what comes behind what left later was
-            // lost, and restored
+            // Among several, the one that left last was answered at once. One behind a later departure was
+            // lost and repaired.
             *sample = Some(took);
         }
-        // of what left twice nobody knows which arrived, unless the second cannot have
+        // After two departures the arrived one is unknown, unless the second cannot have arrived yet.
         if once || took >= shortest {
             let order = watched.order;
             let [latest, before] = &mut self.arrived;

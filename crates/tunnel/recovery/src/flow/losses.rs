@@ -1,4 +1,4 @@
-//! What is missing: what of it is to be sent again, and what is left to the sender.
+//! Missing segments: those to retransmit, and those left to the sender.
 
 use super::{Flow, MAX_TRIES};
 use crate::buffer::Kept;
@@ -7,8 +7,8 @@ use std::time::Duration;
 use wire::number::widen;
 
 impl Flow {
-    /// Whether something is missing. What is lost and kept is queued to be sent again; if something missing
-    /// is not to be had here, the flow is exposed.
+    /// Queues lost segments that are kept for retransmission. Exposes the flow if a missing segment cannot be
+    /// repaired. Returns whether a segment is missing.
     pub(super) fn look_for_losses(
         &mut self,
         now: Duration,
@@ -32,8 +32,8 @@ impl Flow {
             let is_lost =
                 watched.order < overtaken || by_duplicates && self.duplicates >= 2 && watched.tries == 0;
             let by_congestion = is_lost && !watched.was_lost && self.round_trip.is_congested();
-            // of what no notice tells, the path beyond the hop is to blame; there is time for one until it
-            // counts as lost
+            // Without a notice, the loss was beyond the hop. A notice arrives before the segment counts as
+            // lost.
             let beyond = self.heeds_notices && is_lost && watched.tries == 0 && !watched.queued;
             let can_be_repaired = !by_congestion && !beyond && self.can_be_repaired(at, highest);
             let is_lost = is_lost && !self.heeds_notices;
@@ -49,8 +49,8 @@ impl Flow {
         missing
     }
 
-    /// Whether what is missing is kept, and may be had of what is kept: no more of what it is coded with is
-    /// missing too than there are rows.
+    /// Whether a missing segment can be restored from the buffer: the missing packets of its block are at
+    /// most as many as its rows.
     fn can_be_repaired(&self, at: usize, highest: u64) -> bool {
         let watched = &self.watched[at];
         let tries_left = watched.tries < MAX_TRIES || watched.queued;
@@ -60,7 +60,7 @@ impl Flow {
         tries_left && !watched.left_to_sender && self.is_enough(&kept, highest)
     }
 
-    /// Whether there are as many rows as packets missing of those that they are made of.
+    /// Whether there are as many rows as missing packets in them.
     fn is_enough(&self, kept: &Kept<'_>, highest: u64) -> bool {
         kept.others().filter(|other| self.is_missing(other.0, highest)).count() <= kept.spared()
     }
@@ -71,7 +71,7 @@ impl Flow {
             && self.watched.get(at).is_some_and(|watched| watched.start == start && !watched.delivered)
     }
 
-    /// What is missing is the sender's to repair.
+    /// Leaves the missing segment to the sender.
     fn expose(&mut self, at: usize, highest: u64, statistics: &mut Statistics) {
         let watched = &self.watched[at];
         let kept = watched.slot.and_then(|slot| self.buffer.get(slot, watched.start));
@@ -87,25 +87,25 @@ impl Flow {
         }
     }
 
-    /// When to send the first missing segment again without having heard more of it.
+    /// Time of a retransmission of the first missing segment without further reports.
     pub fn timeout(&self) -> Option<Duration> {
         let first = self.watched.front()?;
         first.slot?;
         if self.heeds_notices || first.left_to_sender {
             return None;
         }
-        // while others are acknowledged it is told of by them
+        // While others are acknowledged, their acknowledgments report it.
         let since = first.left_at.max(self.heard_at);
-        // what the air loses is no sign that it is full: the wait need not double
+        // A loss on the air is no sign of congestion, so the wait need not double.
         (!first.queued).then(|| since + self.round_trip.timeout() * (u32::from(first.tries) + 1))
     }
 
-    /// Nothing was heard of the first segment for too long.
+    /// Handles a first segment without acknowledgment for too long.
     pub fn handle_timeout(&mut self, now: Duration, statistics: &mut Statistics) {
         if self.timeout().is_none_or(|at| at > now) {
             return;
         }
-        // what is known to be missing counts as such, of the rest nothing is known (section IV-B)
+        // Segments known to be missing count as missing; the state of the others is unknown (section IV-B).
         let known_until =
             self.watched.iter().rev().find(|watched| watched.delivered).map_or(0, |last| last.end);
         if !self.can_be_repaired(0, known_until) {
@@ -117,10 +117,10 @@ impl Flow {
         statistics.timeouts += 1;
     }
 
-    /// A notice tells that the hop lost so many bytes from this TCP sequence number on: what of them is kept
-    /// is queued to be sent again.
+    /// Handles a notice: the hop lost `length` bytes from this TCP sequence number on. The kept segments
+    /// among them are queued for retransmission.
     pub fn handle_notice(&mut self, now: Duration, start: u32, length: u32) {
-        // what a full queue before the hop lost shows as a gap too, and is for the sender to hear of
+        // A loss by a full queue before the hop also appears as a gap, and the sender must see it.
         if !self.heeds_notices || self.round_trip.is_congested() {
             return;
         }
@@ -132,8 +132,8 @@ impl Flow {
             }
             let can_go = watched.slot.is_some() && !watched.left_to_sender;
             let can_go = can_go && watched.tries < MAX_TRIES && watched.left_at < now;
-            // the notice took as long as those wait that arrived in its place; acknowledgments tell of that a
-            // round trip later, when a window that doubles has lost many more
+            // The notice took as long as packets wait in the queue. Acknowledgments report a full queue one
+            // round trip later, when a doubling window has lost many more.
             let can_go = can_go && !self.round_trip.is_full_queue(now.saturating_sub(watched.left_at));
             if !watched.delivered && !watched.queued && can_go {
                 (watched.queued, watched.was_lost) = (true, true);

@@ -1,14 +1,14 @@
-//! What is sent again, in which order.
+//! Retransmissions and their order.
 
 use super::Flow;
 use std::time::Duration;
 
-/// Where so much is lost beside what was lost, the row that should be waiting is too likely lost, and another
-/// one is worth its air: with bursts of 40% in the bad state waiting cost 1.7% of reno's throughput.
+/// The loss rate beside a loss above which another row is sent in place of waiting. The expected row is then
+/// likely lost: with bursts of 40% in the bad state, waiting cost 1.7% of reno's throughput.
 const MOST_LOSS_TO_WAIT: f32 = 0.2;
 
 impl Flow {
-    /// The next segment to be sent again, which then is on its way: where it is kept, and where it begins.
+    /// The next segment to retransmit, by its block and start. It counts as in flight from now on.
     pub fn poll_again(&mut self, now: Duration) -> Option<(usize, u64)> {
         while let Some(start) = self.again.pop_front() {
             let at = self.watched.partition_point(|watched| watched.start < start);
@@ -37,19 +37,19 @@ impl Flow {
         None
     }
 
-    /// Whether a row that was sent for this segment is likely there, and waits for others.
+    /// Whether a row sent for this segment has likely arrived and waits for others.
     fn rows_wait(&self, slot: usize, start: u64) -> bool {
         let has_rows = self.buffer.get(slot, start).is_some_and(|kept| kept.spared() > 0);
         has_rows && self.counts.loss_beside_lost(1) < MOST_LOSS_TO_WAIT
     }
 
-    /// Whether a row of that block is about to be sent that none was sent for before.
+    /// Whether another row of this block is about to be sent for a packet without one.
     fn sends_another_row(&self, slot: usize) -> bool {
         self.watched.iter().any(|it| it.slot == Some(slot) && it.queued && it.tries == 0)
     }
 
-    /// A row of that block leaves for another packet. Those that one was sent for before may lack no more
-    /// than this: theirs may have arrived and wait.
+    /// Notes that a row of the block leaves for another packet. The earlier rows of the block may have
+    /// arrived and wait for it.
     fn waits_for_row(&mut self, now: Duration, slot: usize) {
         let order = self.next_order();
         for watched in self.watched.iter_mut().filter(|it| it.slot == Some(slot) && it.tries > 0) {
@@ -57,7 +57,7 @@ impl Flow {
         }
     }
 
-    /// Whether something is to be sent again.
+    /// Whether a segment waits for its retransmission.
     pub fn has_again(&self) -> bool {
         !self.again.is_empty()
     }

@@ -1,4 +1,4 @@
-//! A hop with its two ends, a receiver that acknowledges as TCP does, and a sender that keeps a window full.
+//! A hop with its two ends, a receiver that acknowledges like TCP, and a sender that keeps its window full.
 
 use etherparse::{PacketBuilder, TcpOptionElement};
 use recovery::{History, Repair, Segment, Settings, Snoop, Undoes, Verdict};
@@ -8,13 +8,13 @@ use wire::coded::Coded;
 use wire::inner::Inner;
 
 pub const MS: Duration = Duration::from_millis(1);
-/// One way over the hop, and from one packet on it to the next.
+/// One-way delay of the hop, and the spacing of packets on it.
 const DELAY: Duration = Duration::from_millis(5);
 const SPACING: Duration = Duration::from_millis(4);
-/// From the access point to the sender, and back.
+/// Round trip from the access point to the sender.
 const FAR: Duration = Duration::from_millis(50);
 
-/// A segment from the sender: its bytes follow from where they stand in the stream.
+/// A segment from the sender. Its bytes follow from their position in the stream.
 pub fn data(flow: &Flow, start: u32, bytes: usize) -> Vec<u8> {
     let payload: Vec<u8> = (0..bytes as u32).map(|at| byte_at(start.wrapping_add(at))).collect();
     let mut packet = Vec::new();
@@ -66,7 +66,7 @@ pub fn acknowledgment(flow: &Flow, number: u32, blocks: &[(u32, u32)]) -> Vec<u8
     packet
 }
 
-/// What is read of it.
+/// Parses a packet.
 pub fn segment(packet: &[u8]) -> Segment {
     Segment::parse(packet, &Inner::parse(packet).unwrap()).unwrap()
 }
@@ -75,7 +75,7 @@ pub fn byte_at(place: u32) -> u8 {
     (place.wrapping_mul(0x9e37_79b9) >> 24) as u8
 }
 
-/// Which connection, where its stream begins, and how it is spoken.
+/// Port, start of the stream, and protocol version of a connection.
 #[derive(Debug, Clone, Copy)]
 pub struct Flow {
     pub port: u16,
@@ -90,13 +90,13 @@ impl Default for Flow {
     }
 }
 
-/// What crosses the hop.
+/// Traffic over the hop.
 #[derive(Debug, Clone)]
 enum Crossing {
     Packet(Vec<u8>),
     Coded(Vec<u8>),
     Acknowledgment(Vec<u8>),
-    /// On the far side.
+    /// At the sender.
     Shown(Vec<u8>),
     /// At the access point, from the sender.
     Arrives(u32, usize),
@@ -109,20 +109,20 @@ pub struct Hop {
     flow: Flow,
     events: BTreeMap<(Duration, u64), Crossing>,
     number: u64,
-    /// What has come from the sender and is to go on.
+    /// Segments from the sender that wait to be forwarded.
     arrived: Vec<(u32, usize)>,
     free_at: Duration,
-    /// The segments of the stream: where they begin, relative, and how long they are.
+    /// The segments of the stream: relative start and length.
     segments: Vec<(u32, usize)>,
-    /// The next to be sent, and how many may be on their way.
+    /// The next segment to send, and the window in segments.
     next: usize,
     window: usize,
-    /// What the receiver has, by index of segment.
+    /// Segments that the receiver has, by index.
     received: BTreeSet<usize>,
     recent: VecDeque<usize>,
-    /// The most that the receiver has acknowledged.
+    /// The highest acknowledgment by the receiver.
     pub told: u32,
-    /// The latest acknowledgment that the sender was shown, and how often it repeated something.
+    /// The latest acknowledgment that the sender saw, and the number of repetitions.
     pub shown: u32,
     pub repeated: usize,
     duplicates: usize,
@@ -179,14 +179,14 @@ impl Hop {
         self.segments.last().map_or(0, |(start, bytes)| start + *bytes as u32)
     }
 
-    /// Carries everything; `lost` is asked of every packet on the hop. Whether all arrived.
+    /// Carries the stream; `lost` decides for every packet on the hop. Returns whether all segments arrived.
     pub fn carry(&mut self, mut lost: impl FnMut(usize) -> bool) -> bool {
         let end = self.end();
         self.fill_window();
         while self.shown < end {
             let event = self.events.keys().next().map(|key| key.0);
             let timeout = self.snoop.timeout();
-            // the sender's own timeout is the last resort
+            // The sender's own timeout is the last resort.
             let sender = self.silent_since + 400 * MS;
             let next = [event, timeout, Some(sender)].into_iter().flatten().min().unwrap();
             self.now = self.now.max(next);
@@ -223,7 +223,7 @@ impl Hop {
         self.at(self.now + FAR, Crossing::Arrives(start, bytes));
     }
 
-    /// One packet after the other goes onto the hop.
+    /// Sends a packet over the hop behind the ones before it.
     fn cross(&mut self, what: Crossing, lost: &mut impl FnMut(usize) -> bool) {
         self.free_at = self.free_at.max(self.now) + SPACING;
         let is_lost = lost(self.crossings);
@@ -243,7 +243,7 @@ impl Hop {
             };
             self.cross(what, lost);
         }
-        // what has come from the sender goes on behind
+        // Segments from the sender follow.
         for (start, bytes) in std::mem::take(&mut self.arrived) {
             let packet = data(&self.flow, self.flow.first.wrapping_add(start), bytes);
             self.snoop.handle_departure(self.now, &packet, &segment(&packet));
@@ -274,14 +274,14 @@ impl Hop {
         }
     }
 
-    /// What other packets brought to an end reaches the receiver, too.
+    /// Delivers packets that later packets completed.
     fn arrive_late(&mut self) {
         while let Some(packet) = self.history.poll_restored() {
             self.arrive(&packet);
         }
     }
 
-    /// A packet reaches the receiver, which answers at once.
+    /// Delivers a packet to the receiver, which answers at once.
     fn arrive(&mut self, packet: &[u8]) {
         let inner = Inner::parse(packet).unwrap();
         self.history.record_delivery(packet, &inner);

@@ -1,4 +1,4 @@
-//! All tests of this crate from outside, in one program: what they link is linked once.
+//! All tests of this crate from outside, in one program, so that dependencies are linked once.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 

@@ -1,4 +1,4 @@
-//! What is lost on the hop is repaired next to it, and the sender is told only what is not.
+//! Losses on the hop are repaired at the hop, and the sender sees only the others.
 
 use crate::hop::{Flow, Hop, MS, acknowledgment, data, segment};
 use proptest::prelude::*;
@@ -26,7 +26,7 @@ fn a_lost_segment_is_sent_again_from_here_and_the_sender_is_told_nothing() {
             let mut hop = Hop::new(&settings, flow, 16, [1000; 200]);
             assert!(hop.carry(|crossing| [20, 50, 51, 90, 130].contains(&crossing)));
             let statistics = hop.snoop.statistics;
-            // in pairs of neighbours two that are lost in a row are not to be had of each other
+            // In pairs of neighbours, two consecutive losses cannot be restored from each other.
             let at_most = if settings.coding == PLAIN.coding { 0 } else { 2 };
             assert!(hop.repeated <= at_most, "{flow:?} {settings:?}: {} {statistics:?}", hop.repeated);
             assert!(
@@ -54,7 +54,7 @@ fn a_coded_packet_whose_partner_is_lost_too_is_given_up_at_once() {
     let statistics = hop.snoop.statistics;
     assert_eq!(statistics.coded_repairs, 0, "{statistics:?}");
     assert!(statistics.failures >= 1 && hop.repeated >= 1);
-    // farther apart they help each other
+    // At a larger distance they can.
     let mut hop = Hop::new(&coded(10, 2, 2), Flow::default(), 16, [1000; 60]);
     assert!(hop.carry(|crossing| [20, 21].contains(&crossing)));
     assert_eq!((hop.repeated, hop.snoop.statistics.coded_repairs), (0, 2));
@@ -63,7 +63,7 @@ fn a_coded_packet_whose_partner_is_lost_too_is_given_up_at_once() {
 #[test]
 fn rows_repair_as_many_losses_as_there_are_rows() {
     let settings = Settings { buffer_packets: 6, coding: Coding::ReedSolomon, ..PLAIN };
-    // the first ten come at once
+    // The first ten arrive at once.
     let run = |burst: std::ops::Range<usize>, settings: &Settings| {
         let mut hop = Hop::new(settings, Flow::default(), 10, [1000; 100]);
         assert!(hop.carry(|crossing| burst.contains(&crossing)));
@@ -74,7 +74,7 @@ fn rows_repair_as_many_losses_as_there_are_rows() {
         assert_eq!((repeated, statistics.failures), (0, 0), "{lost} lost: {statistics:?}");
         assert!(statistics.coded_repairs as usize >= lost, "{statistics:?}");
     }
-    // pairs of neighbours in as much room repair no two that are lost in a row
+    // Pairs of neighbours in as much room do not repair two consecutive losses.
     assert!(run(2..4, &coded(6, 2, 1)).1.failures > 0);
 }
 
@@ -90,7 +90,7 @@ fn a_row_that_waits_is_sent_again_only_when_the_next_one_did_not_help() {
             snoop.handle_departure(MS, &packet, &segment(&packet));
         }
     };
-    // how many rows are sent when these have arrived, and the first has not
+    // Number of rows sent when these segments have arrived and the first has not.
     let repairs = |snoop: &mut Snoop, arrived: &[(u32, u32)]| {
         let blocks: Vec<(u32, u32)> = arrived.iter().map(|it| (at(it.0), at(it.1))).collect();
         let mut packet = acknowledgment(&flow, at(0), &blocks);
@@ -150,14 +150,14 @@ fn what_the_sender_repeats_is_kept_as_it_is_however_full_the_buffer_is() {
             }
         };
         leaves(&mut snoop, MS, 0..8);
-        // only the last one came: that is more than can be repaired
+        // Only the last one arrived: more are missing than can be repaired.
         let mut packet = acknowledgment(&flow, 1, &[(7001, 8001)]);
         let told = segment(&packet);
         let _ = snoop.handle_arrival(20 * MS, &mut packet, &told);
         assert_eq!(snoop.poll_repair(20 * MS, &mut Vec::new()), None);
         leaves(&mut snoop, 30 * MS, 8..14);
         leaves(&mut snoop, 120 * MS, 0..1);
-        // that is lost, too
+        // This one is lost, too.
         let at = snoop.timeout().expect("it is kept");
         snoop.handle_timeout(at);
         let mut out = Vec::new();
@@ -189,7 +189,7 @@ fn a_peer_that_cannot_decode_is_sent_packets_as_they_were() {
     assert_eq!(snoop.poll_repair(20 * MS, &mut Vec::new()), Some(Repair::Packet));
 }
 
-/// Four segments leave, and the first is shown to be lost at `now`.
+/// Four segments leave, and the first one is reported lost at `now`.
 fn shown_lost(snoop: &mut Snoop, now: Duration) -> Option<Repair> {
     let flow = Flow::default();
     let mut packet = acknowledgment(&flow, 1, &[(1001, 4001)]);
@@ -222,20 +222,21 @@ fn who_stands_back_keeps_nothing_and_sends_nothing() {
     snoop.stand_back();
     assert_eq!((snoop.bytes(), snoop.flows(), snoop.timeout()), (0, 0, None));
     assert_eq!(shown_lost(&mut snoop, 20 * MS), None);
-    // what leaves from then on is kept again
+    // Later segments are kept again.
     let packet = data(&Flow::default(), 4001, 1000);
     snoop.handle_departure(30 * MS, &packet, &segment(&packet));
     assert_eq!(snoop.flows(), 1);
 }
 
-/// A station may say whatever it likes; that is its own affair.
+/// False acknowledgments by a station affect only its own flows.
 #[test]
 fn a_station_that_lies_harms_only_its_own_flows() {
     let (honest, liar) = (Flow::default(), Flow { port: 6666, ..Flow::default() });
     let run = |with_liar: bool| {
         let mut hop = Hop::new(&coded(8, 2, 1), honest, 12, [1000; 300]);
         if with_liar {
-            // claims everything, nothing, and what was never sent, and has all that is kept for it sent again
+            // It acknowledges everything, nothing, and data that was never sent, and requests all kept
+            // segments.
             for number in 0..400u32 {
                 let packet = data(&liar, number.wrapping_mul(1000), 1000);
                 hop.snoop.handle_departure(MS, &packet, &segment(&packet));
@@ -262,8 +263,8 @@ fn a_station_that_lies_harms_only_its_own_flows() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever is lost and however it is kept: every byte is right, nothing is acknowledged that the
-    /// receiver did not acknowledge, everything arrives, and nothing is kept of what has.
+    /// For any losses and settings: every byte is correct, no acknowledgment is invented, everything arrives,
+    /// and no arrived packet is kept.
     #[test]
     fn everything_arrives_whatever_is_lost(
         v6: bool,
@@ -292,7 +293,7 @@ proptest! {
         prop_assert_eq!(hop.snoop.bytes(), 0);
     }
 
-    /// Whatever comes, in whatever order: bounds hold, and nothing panics.
+    /// For any input in any order: bounds hold, and nothing panics.
     #[test]
     fn any_packets_are_taken(steps in proptest::collection::vec((any::<bool>(), 0u16..3, any::<u32>(), any::<(u32, u32)>(), 0usize..1400), 1..200)) {
         let mut snoop = Snoop::new(&Settings { buffer_packets: 4, ..Settings::default() }, Undoes::Rows);
@@ -300,7 +301,7 @@ proptest! {
         for (step, (is_data, port, number, block, bytes)) in steps.into_iter().enumerate() {
             let now = MS * step as u32 * 30;
             let flow = Flow { port, ..Flow::default() };
-            // near each other, so that they mean something to each other
+            // Close numbers, so that they interact.
             let near = |number: u32| number % 50_000;
             let mut packet = if is_data { data(&flow, near(number), bytes) } else { acknowledgment(&flow, near(number), &[(near(block.0), near(block.1))]) };
             let segment = segment(&packet);

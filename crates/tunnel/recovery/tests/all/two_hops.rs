@@ -1,5 +1,5 @@
-//! A relay repairs what passes through it: the hop before it and the one behind it have each their own end,
-//! and neither is next to the station or to the sender.
+//! A relay repairs passing flows: the hop before it and the hop behind it each have two ends, and neither is
+//! adjacent to both station and sender.
 
 use crate::hop::{Flow, MS, acknowledgment, byte_at, data, segment};
 use proptest::prelude::*;
@@ -15,7 +15,7 @@ const HOP: Duration = Duration::from_millis(5);
 const SPACING: Duration = Duration::from_millis(4);
 const FAR: Duration = Duration::from_millis(50);
 
-/// What arrives where.
+/// An event and its place.
 #[derive(Debug, Clone)]
 enum Arrival {
     /// At the end of a hop: the relay's or the station's.
@@ -27,7 +27,8 @@ enum Arrival {
     Shown(Vec<u8>),
 }
 
-/// The sender, a wire, and two hops: 0 from the access point to the relay, 1 from there to the station.
+/// The sender, a wire, and two hops: 0 from the access point to the relay, and 1 from the relay to the
+/// station.
 struct Path {
     now: Duration,
     flow: Flow,
@@ -83,7 +84,7 @@ impl Path {
         }
     }
 
-    /// A packet leaves over a hop, which its end notes.
+    /// Sends a packet over a hop; the hop's first end notes it.
     fn leave(&mut self, hop: usize, packet: Vec<u8>, lost: &dyn Fn(usize, usize) -> bool) {
         self.ends[hop].handle_departure(self.now, &packet, &segment(&packet));
         self.cross(hop, Arrival::Packet(hop, packet), lost);
@@ -94,7 +95,7 @@ impl Path {
         self.leave(0, packet, lost);
     }
 
-    /// Carries everything. Whether all arrived.
+    /// Carries the stream. Returns whether all segments arrived.
     fn carry(&mut self, window: usize, lost: &dyn Fn(usize, usize) -> bool) -> bool {
         let mut silent_since = Duration::ZERO;
         while self.shown < self.packets {
@@ -163,7 +164,7 @@ impl Path {
         }
     }
 
-    /// A packet reaches the end of a hop: the relay hands it on, the station acknowledges it.
+    /// Delivers a packet at the end of a hop: the relay forwards it, and the station acknowledges it.
     fn arrive(&mut self, hop: usize, packet: Vec<u8>, lost: &dyn Fn(usize, usize) -> bool) {
         let inner = Inner::parse(&packet).unwrap();
         self.histories[hop].record_delivery(&packet, &inner);
@@ -220,8 +221,8 @@ fn each_hop_is_repaired_from_its_own_beginning_and_the_sender_is_told_nothing() 
         let [before, behind] = path.ends.each_ref().map(|end| end.statistics);
         assert_eq!(path.repeated, 0, "{before:?} {behind:?}");
         assert!(behind.repairs + behind.coded_repairs >= 7, "{behind:?}");
-        // the relay keeps duplicates to itself, so that the access point never hears of what the second hop
-        // lost
+        // The relay drops duplicate acknowledgments, so the access point does not see losses of the second
+        // hop.
         assert_eq!(before.repairs + before.coded_repairs, 0, "{before:?}");
         let mut path = Path::new(settings, 300);
         assert!(path.carry(16, &|hop, crossing| hop == 0 && crossing % 40 == 17));
@@ -239,7 +240,7 @@ fn each_hop_is_repaired_from_its_own_beginning_and_the_sender_is_told_nothing() 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Whatever either hop loses: everything arrives whole, and nothing is kept of it.
+    /// For any losses on either hop: everything arrives intact, and nothing of it is kept.
     #[test]
     fn everything_arrives_over_two_hops(
         buffers in (1usize..20, 1usize..20),

@@ -1,4 +1,4 @@
-//! The file as it is written. Every key has a default but `clients`.
+//! The structure of the file. Every key except `clients` has a default.
 
 use routing::Source;
 use serde::Deserialize;
@@ -311,7 +311,7 @@ const fn squid_port() -> u16 {
 fn http_ports() -> Vec<u16> {
     vec![80]
 }
-/// Squid's safe ports that are HTTP's: the well-known one, and what no other protocol has registered.
+/// Squid's safe ports for HTTP: the well-known one, and those without another registered protocol.
 fn destination_ports() -> Vec<toml::Value> {
     vec![80.into(), "1025-65535".into()]
 }

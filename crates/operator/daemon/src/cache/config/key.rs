@@ -1,8 +1,8 @@
-//! The key by which caches prove themselves to each other, and the file that holds it.
+//! The key by which caches authenticate each other, and its file.
 //!
-//! It follows from the network's key by a one-way function, so that a router's cache need not have that. The
-//! file is a line `overheard-cache-key:` and 64 bytes of base64. Caches that still have the network's key
-//! make the same of it by themselves, and so did those before this form: they understand each other.
+//! A one-way function derives it from the network's key, so a router's cache need not have that. The file is
+//! a line `overheard-cache-key:` and 64 bytes of base64. Caches with the network's key derive the same key
+//! themselves, and so did earlier versions; all of them interoperate.
 
 use crate::config::{Mistake, secret};
 use base64::Engine as _;
@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 const FORM: &[u8] = b"overheard-cache-key:";
 const SHORTEST_KEY_BYTES: usize = 16;
 
-/// No key could be had from a file.
+/// Reason why a file has no key.
 #[derive(Debug, thiserror::Error)]
 pub enum NoCacheKey {
     /// The file cannot be read.
@@ -22,19 +22,19 @@ pub enum NoCacheKey {
     Unreadable {
         /// The file.
         file: PathBuf,
-        /// What the system said.
+        /// The system's error.
         why: std::io::Error,
     },
-    /// It holds something else.
+    /// The file has other contents.
     #[error("{} is no key; make one with `overheard keygen --cache-key NETWORKKEYFILE`", .0.display())]
     NotAKey(PathBuf),
 }
 
-/// What caches share, and whether the file that it came from holds the network's key itself.
+/// The shared secret of caches, and whether its file has the network's key itself.
 #[derive(Debug)]
 pub struct CacheKey {
     shared: Zeroizing<Vec<u8>>,
-    /// Whether the file gives away more than a cache needs.
+    /// Whether the file contains more than a cache needs.
     pub is_the_networks: bool,
 }
 
@@ -59,13 +59,13 @@ impl CacheKey {
         Ok(CacheKey { shared: shared.into(), is_the_networks: false })
     }
 
-    /// What the crate `webcache` makes its keys of.
+    /// The bytes from which the crate `webcache` derives its keys.
     #[must_use]
     pub fn shared(&self) -> &[u8] {
         &self.shared
     }
 
-    /// The line of a file that holds what caches need, and not the network's key.
+    /// The line of a file with the caches' key, without the network's key.
     #[must_use]
     pub fn text(&self) -> Zeroizing<String> {
         let held = Zeroizing::new(NetworkKey::held_by_caches(&self.shared));
@@ -75,7 +75,7 @@ impl CacheKey {
     }
 }
 
-/// What the file of `[peers] cache_key_file` holds, in the configuration at `path`.
+/// The secret in the file of `[peers] cache_key_file`, in the configuration at `path`.
 pub(super) fn cache_key(path: &Path, file: &Path) -> Result<Vec<u8>, Mistake> {
     let key =
         CacheKey::read(file).map_err(|why| Mistake::at(path, "[peers] cache_key_file", why.to_string()))?;
@@ -111,14 +111,14 @@ mod tests {
         let from_caches = CacheKey::read(written(&format!("{}\n", *text)).path()).unwrap();
         assert!(from_network.is_the_networks && !from_caches.is_the_networks);
         assert_eq!(from_caches.text(), text, "derived again it is the same");
-        // of searches and of requests
+        // Keys of searches and of requests.
         for key in [NetworkKey::new, NetworkKey::for_requests] {
             assert!(understand(&key(from_network.shared()), &key(from_caches.shared())));
             assert!(!understand(&key(b"another network's key"), &key(from_caches.shared())));
         }
     }
 
-    /// Whether what is said under one key is believed under another.
+    /// Whether messages under one key are accepted under another.
     fn understand(ours: &NetworkKey, theirs: &NetworkKey) -> bool {
         let nobody = IpAddr::from(Ipv4Addr::LOCALHOST);
         let message = Message {

@@ -1,4 +1,4 @@
-//! What the file means. Everything is checked before anything is started.
+//! The meaning of the file. Everything is checked before anything starts.
 
 use super::Config;
 use super::file::{Cache, File, Forward, Upstream};
@@ -18,7 +18,7 @@ use webcache::semantics::key::Key;
 use webcache::site::{Rewrite, Rewrites};
 use webcache::store::Limits;
 
-/// A day: an uplink that is down is mended in that time, or content is old.
+/// A day: an uplink is usually restored in that time, and older content is outdated.
 const STALE_SECONDS: u32 = 86_400;
 const LONGEST_SEARCH: Duration = Duration::from_secs(5);
 const MOST_UPLINK_HOPS: f64 = 64.0;
@@ -28,7 +28,7 @@ fn mistake<T>(path: &Path, key: &str, sentence: impl Display) -> Result<T, Mista
     Err(Mistake::at(path, key, sentence))
 }
 
-/// Makes sense of a file that is at `path`.
+/// Resolves a file read from `path`.
 pub fn resolve(path: &Path, file: File) -> Result<Config, Mistake> {
     let name = match &file.cache.name {
         Some(name) => name.clone(),

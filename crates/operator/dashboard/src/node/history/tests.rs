@@ -6,7 +6,7 @@ fn history() -> History {
     History::new(AirTime::at(24e6))
 }
 
-/// A node that is asked every second and is offered 1,000 bytes in each, of which it sends 400.
+/// A node with a report every second, which is offered 1,000 bytes each time and sends 400.
 fn asked_for(seconds: u64) -> History {
     let mut history = history();
     for second in 1..=seconds {
@@ -31,7 +31,7 @@ fn an_hour_is_kept_and_no_more() {
     assert_eq!(coarse.end_seconds.first(), Some(&1_410.0));
     assert!(fine.whole.offered_bytes.iter().all(|bytes| *bytes == 1_000));
     assert!(coarse.peers[0].columns.sent_bytes.iter().all(|bytes| *bytes == 4_000));
-    // the highest loss within a step is the step's
+    // The highest loss within a step is the step's.
     assert!(coarse.whole.loss_ppm.iter().all(|loss| *loss == 50_000), "{:?}", coarse.whole.loss_ppm);
     assert!(coarse.sent_air_seconds[0] < coarse.offered_air_seconds[0]);
 }

@@ -1,4 +1,4 @@
-//! The two charts: what was offered and sent, and what the air lost.
+//! The two charts: offered and sent traffic, and loss on the air.
 
 use crate::figures::{bits_per_second, percent};
 use crate::node::sample::Sample;
@@ -10,22 +10,22 @@ use ratatui::symbols::Marker;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Axis, Block, Chart, Dataset, GraphType};
 
-/// When what is shown was.
+/// Times of the steps.
 #[derive(Clone, Copy)]
 pub struct Times<'a> {
     pub step: Step,
     pub uptime_seconds: f64,
-    /// Of each step, when it ended and how long it was.
+    /// End and duration of each step.
     pub times: &'a [(f64, f64)],
 }
 
 impl Times<'_> {
-    /// How far back charts go.
+    /// Time span of the charts.
     fn span_seconds(&self) -> f64 {
         (self.step.most() as u32 * self.step.seconds()).into()
     }
 
-    /// Points of a line, by how long ago they were.
+    /// Points of a line, by their age.
     fn line(&self, samples: &[Sample], value: impl Fn(&Sample, f64) -> f64) -> Vec<(f64, f64)> {
         let point = |(sample, (end, seconds)): (&Sample, &(f64, f64))| {
             (end - self.uptime_seconds, value(sample, seconds.max(1e-3)))
@@ -34,7 +34,7 @@ impl Times<'_> {
     }
 }
 
-/// A line and what it is called.
+/// A line with its name.
 struct Named {
     name: &'static str,
     color: Color,
@@ -58,7 +58,7 @@ pub fn traffic(frame: &mut Frame<'_>, area: Rect, subject: &str, times: Times<'_
     chart(frame, area, &format!("{subject}: "), times, &lines, bits_per_second);
 }
 
-/// The share that the air lost.
+/// The loss rate on the air.
 pub fn loss(frame: &mut Frame<'_>, area: Rect, times: Times<'_>, samples: &[Sample]) {
     let points = times.line(samples, |it, _| it.loss_ppm as f64 / 1e6);
     chart(frame, area, "", times, &[Named { name: "loss", color: Color::Red, points }], percent);

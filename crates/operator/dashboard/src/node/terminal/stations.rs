@@ -1,4 +1,4 @@
-//! The table of stations: what happened to each in the time shown.
+//! The table of stations in the shown time.
 
 use super::summary::sum;
 use super::{Shown, View};
@@ -13,12 +13,12 @@ use ratatui::widgets::{Row, Table, TableState};
 const HEAD: [&str; 11] =
     ["STATION", "OFFERED", "SENT", "SAVED", "LOSS", "MISSED", "RTT", "REPAIRED", "RE", "OVERHEARD", "QUEUE"];
 const CELLS: u16 = 9;
-/// What a name has at least.
+/// The least width of a name.
 const NAME_CELLS: u16 = 12;
 
-/// Draws it; the one whose charts are shown stands out.
+/// Draws the table; the charts' subject is highlighted.
 pub fn table(frame: &mut Frame<'_>, area: Rect, view: View, shown: &Shown<'_>) {
-    // the last columns are what a narrow terminal can do without
+    // A narrow terminal omits the last columns.
     let columns = (area.width.saturating_sub(NAME_CELLS) / (CELLS + 1)).min(HEAD.len() as u16 - 1);
     let head = Row::new(HEAD.iter().enumerate().map(|(at, name)| aligned(at, (*name).to_owned())));
     let rows = shown.gathered.peers.iter().map(|(name, samples)| {
@@ -57,7 +57,7 @@ fn row(name: String, samples: &[Sample]) -> Row<'static> {
     Row::new(cells.into_iter().enumerate().map(|(at, cell)| aligned(at, cell)))
 }
 
-/// Names stand left, figures right.
+/// Names are left-aligned, figures right-aligned.
 fn aligned(column: usize, cell: String) -> Line<'static> {
     if column == 0 { Line::from(cell) } else { Line::from(cell).right_aligned() }
 }

@@ -1,4 +1,4 @@
-//! What was saved and what was repaired, in the time shown, by what did it.
+//! Savings and repairs in the shown time, by mechanism.
 
 use super::{Shown, View};
 use crate::figures::{bytes, share};
@@ -9,7 +9,7 @@ use ratatui::style::{Color, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Row, Table};
 
-/// How wide a bar of all that was offered is.
+/// Width of a bar that represents all offered bytes.
 const BAR_CELLS: f64 = 14.0;
 
 /// The sum of one figure.
@@ -17,7 +17,7 @@ pub fn sum(samples: &[Sample], figure: impl Fn(&Sample) -> u64) -> u64 {
     samples.iter().map(figure).sum()
 }
 
-/// What each mechanism left out of what was offered.
+/// Bytes saved by each mechanism.
 pub fn saved(frame: &mut Frame<'_>, area: Rect, view: View, shown: &Shown<'_>, samples: &[Sample]) {
     let offered = sum(samples, |it| it.offered_bytes) as f64;
     let sent = sum(samples, |it| it.sent_bytes);
@@ -56,7 +56,7 @@ pub fn saved(frame: &mut Frame<'_>, area: Rect, view: View, shown: &Shown<'_>, s
             Line::from(format!("at {}", shown.gathered.air_rate)),
         ]));
     }
-    // bars are what a narrow terminal can do without
+    // A narrow terminal omits the bars.
     let bar = if area.width < 46 { 0 } else { BAR_CELLS as u16 };
     let widths = [Constraint::Min(8), Constraint::Length(8), Constraint::Length(6), Constraint::Length(bar)];
     frame.render_widget(
@@ -65,7 +65,7 @@ pub fn saved(frame: &mut Frame<'_>, area: Rect, view: View, shown: &Shown<'_>, s
     );
 }
 
-/// What was lost and repaired, by what, and what was not.
+/// Losses, repairs by mechanism, and packets that were not repaired.
 pub fn repairs(frame: &mut Frame<'_>, area: Rect, samples: &[Sample]) {
     let row = |name: &'static str, count: u64| {
         Row::new([Line::from(name), Line::from(count.to_string()).right_aligned()])

@@ -1,4 +1,4 @@
-//! What a web cache says of itself.
+//! The output for a web cache's report.
 
 use console::{Table, bytes};
 use daemon::sockets::answered;
@@ -7,10 +7,10 @@ use dashboard::figures::share;
 use serde_json::Value;
 use std::io::Write;
 
-/// Sites shown.
+/// The most sites shown.
 const SITES: usize = 10;
 
-/// Prints it: hits by kind, what was kept off the gateway, sites, neighbours.
+/// Prints hits by kind, bytes kept off the gateway, sites and neighbours.
 pub fn print(out: &mut impl Write, report: &Value) -> std::io::Result<()> {
     let (store, counters) = (&report["store"], &report["counters"]);
     let number = |value: &Value| value.as_u64().unwrap_or(0);

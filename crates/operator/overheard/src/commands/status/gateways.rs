@@ -1,10 +1,10 @@
-//! Where there are several gateways: which station is with which, and what came from the others.
+//! Several gateways: the stations of each, and the content named by others.
 
 use super::nothing;
 use console::Table;
 use std::io::Write;
 
-/// What a node knows of several gateways, if there are several.
+/// Prints the state of several gateways, if there are several.
 pub fn print(out: &mut impl Write, node: &node::Status) -> std::io::Result<()> {
     let speaks = |peer: &&node::PeerStatus| {
         peer.overheard_by.is_some()

@@ -1,10 +1,9 @@
-//! What a relay passed on, what it did not have to send of that, what shared a frame, and by whom other nodes
-//! of the mesh are reached.
+//! A relay's output: forwarded packets, savings, combined packets, and next hops of destinations.
 
 use console::{Table, bytes};
 use std::io::Write;
 
-/// By whom destinations are reached, and what was passed on to each peer, if anything was.
+/// Prints next hops of destinations, and packets forwarded to each peer, if any.
 pub fn print(out: &mut impl Write, node: &node::Status) -> std::io::Result<()> {
     if !node.destinations.is_empty() {
         Table::of(node.destinations.iter().map(DestinationRow::of)).write(out)?;
@@ -18,7 +17,7 @@ pub fn print(out: &mut impl Write, node: &node::Status) -> std::io::Result<()> {
     writeln!(out)
 }
 
-/// Packets of several that shared a frame: of those sent, and of those that came.
+/// Prints combined packets, sent and received.
 pub fn print_coded(out: &mut impl Write, node: &node::Status) -> std::io::Result<()> {
     let of = |it: &node::PeerCounters| it.natives_sent + it.natives_decoded + it.natives_undecodable;
     let peers: Vec<_> = node.peers.iter().filter(|peer| of(&peer.counters) > 0).collect();

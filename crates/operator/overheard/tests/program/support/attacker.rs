@@ -1,4 +1,4 @@
-//! Somebody who sends datagrams at a rate, until it is dropped.
+//! An attacker that sends datagrams at a rate until it is dropped.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// The longest attack, if nobody ends it.
+/// The longest attack.
 const LONGEST: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// A way for datagrams: a socket, and where to.
+/// A socket and a destination.
 pub type Way = (Arc<UdpSocket>, SocketAddr);
 
-/// An attack that is under way.
+/// A running attack.
 pub struct Attack {
     over: Arc<AtomicBool>,
     sent: Arc<AtomicU64>,
@@ -22,7 +22,7 @@ pub struct Attack {
 }
 
 impl Attack {
-    /// Sends so many datagrams a second, by one way after the other. `datagram` makes that of each number.
+    /// Sends this many datagrams a second, by each way in turn. `datagram` makes the datagram of each number.
     pub fn begin(
         per_second: u32,
         ways: Vec<Way>,
@@ -47,7 +47,7 @@ impl Attack {
         Attack { over, sent, since, thread: Some(thread) }
     }
 
-    /// How many datagrams a second it has sent so far.
+    /// The achieved rate in datagrams a second.
     pub fn rate(&self) -> f64 {
         self.sent.load(Ordering::Relaxed) as f64 / self.since.elapsed().as_secs_f64()
     }

@@ -1,12 +1,12 @@
-//! What a browser makes of a page.
+//! A page in a browser.
 
 use super::has;
 use std::path::Path;
 use std::process::Command;
 use tempfile::TempDir;
 
-/// A page as a browser has it once it has asked and drawn for a while, and everything that the browser
-/// complained of; what it looks like is in `picture`, too. `None`: there is no browser.
+/// A page in a browser after a while of requests and drawing, and all of the browser's complaints. Its
+/// screenshot is in `picture`. `None` without a browser.
 pub fn browsed(url: &str, picture: &Path) -> Option<(String, Vec<String>)> {
     if !has("chromium", "chromium") {
         return None;

@@ -1,12 +1,12 @@
-//! Two cells of one operator: two gateways on a wire with a server, each with a medium of its own on which
-//! everybody hears everything, and stations that are in either, or listen to the other as well.
+//! Two cells of one operator: two gateways on a wire with a server. Each has its own medium on which all hear
+//! everything, and stations are in either or also listen to the other.
 
 use super::Site;
 use super::namespaces::{Machine, run};
 use std::fs;
 
-/// 198.51.100.1 and .2 are the gateways on the wire, .9 the server, whose way to the stations is the first
-/// gateway. On their media the gateways are 192.0.2.1 and .2, the stations 192.0.2.11 and so on.
+/// On the wire, 198.51.100.1 and .2 are the gateways, and .9 is the server, whose route to the stations is
+/// the first gateway. On the media, 192.0.2.1 and .2 are the gateways, and 192.0.2.11 and so on the stations.
 pub struct Cells {
     pub gateways: [Machine; 2],
     pub stations: Vec<Machine>,
@@ -15,7 +15,7 @@ pub struct Cells {
 }
 
 impl Cells {
-    /// With stations in these cells.
+    /// Cells with stations in these.
     pub fn new(cells: &[usize]) -> Self {
         let air = Machine::new("air");
         for bridge in ["cell0", "cell1", "wire"] {
@@ -52,12 +52,12 @@ impl Cells {
         machine.ip(&format!("link set {interface} up"));
     }
 
-    /// A station hears another cell as well, on the interface `ear`.
+    /// Lets a station also hear another cell, on the interface `ear`.
     pub fn listens(&self, station: usize, cell: usize) {
         self.plug(&self.stations[station], "ear", &format!("ear{station}"), &format!("cell{cell}"));
     }
 
-    /// A station goes to another cell.
+    /// Moves a station to another cell.
     pub fn moves(&self, station: usize, cell: usize) {
         self.air.ip(&format!("link set st{station} nomaster"));
         self.air.ip(&format!("link set st{station} master cell{cell}"));
@@ -65,8 +65,8 @@ impl Cells {
     }
 }
 
-/// Configurations `gateway0`, `gateway1` and `station0` and so on, the first gateway of each station as in
-/// `first`. `ear` is the interface on which stations listen.
+/// Configurations `gateway0`, `gateway1`, `station0` and so on; `first` has the first gateway of each
+/// station. `ear` is the stations' listening interface.
 pub fn site(first: &[usize], ear: &str) -> Site {
     let site = Site::new();
     let gateways = ["gateway0", "gateway1"].map(|name| site.key(name));

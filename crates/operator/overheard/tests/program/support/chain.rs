@@ -1,7 +1,7 @@
-//! Routers in a row between a client and an origin, each a namespace.
+//! Routers in a row between a client and an origin, each in a namespace.
 //!
-//! Link number `n` joins place `n` to place `n + 1` as 10.77.n.0/24 and fd77:n::/64, `.1` on the left and
-//! `.2` on the right. Place 0 is the client, the last one the origin.
+//! Link `n` joins place `n` to place `n + 1` as 10.77.n.0/24 and fd77:n::/64, `.1` on the left and `.2` on
+//! the right. Place 0 is the client, the last one the origin.
 
 use super::PROGRAM;
 use super::origin::Origin;
@@ -13,17 +13,17 @@ use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 pub struct Chain {
-    // in order of dropping: programs before the namespaces that they are in, these before their run
+    // Dropped in this order: programs before their namespaces, and these before their run.
     pub caches: Vec<Option<Program>>,
     pub places: Vec<Namespace>,
     pub origin: Origin,
     pub run: Run,
-    /// More lines of each router's configuration.
+    /// Further lines of each router's configuration.
     pub configurations: Vec<String>,
 }
 
 impl Chain {
-    /// `None`, said in a line: this machine or user cannot.
+    /// `None` if this machine or user cannot; a line gives the reason.
     pub fn of(routers: usize) -> Option<Self> {
         let run = match Run::begin() {
             Ok(run) => run,
@@ -92,8 +92,8 @@ impl Chain {
         folder
     }
 
-    /// Starts the cache of router `router` (from 1), and returns when it listens. What is called
-    /// `resolv.conf` or `hosts` in its folder stands for the system's own file.
+    /// Starts the cache of router `router` (from 1), and returns when it listens. Files `resolv.conf` and
+    /// `hosts` in its folder replace the system's.
     pub fn start(&mut self, router: usize) {
         let folder = self.folder(router);
         let config = format!(
@@ -129,7 +129,7 @@ impl Chain {
         self.caches[router - 1] = Some(program);
     }
 
-    /// A transparent cache at every router, each with the same further lines.
+    /// Starts a transparent cache at every router, each with the same further lines.
     pub fn start_all(&mut self, lines: &str) {
         for router in 1..=self.caches.len() {
             self.configurations[router - 1] = lines.to_owned();
@@ -141,14 +141,14 @@ impl Chain {
         std::fs::read_to_string(self.folder(router).join("log")).unwrap_or_default()
     }
 
-    /// Ends a cache in its own way.
+    /// Ends a cache by a signal.
     pub fn stop(&mut self, router: usize) {
         if let Some(mut cache) = self.caches[router - 1].take() {
             cache.stop();
         }
     }
 
-    /// What the cache of a router says of itself.
+    /// The status of a router's cache.
     pub fn status(&self, router: usize) -> serde_json::Value {
         let stream = std::os::unix::net::UnixStream::connect(self.folder(router).join("status")).unwrap();
         serde_json::from_reader(stream).unwrap()
@@ -159,7 +159,7 @@ impl Chain {
         self.places[place].enter(|| Command::new(program).args(args).output().unwrap()).unwrap()
     }
 
-    /// Fetches with curl from the client; the body, and its exit code.
+    /// Fetches with curl from the client. Returns the body and the exit code.
     pub fn curl(&self, args: &[&str]) -> (Vec<u8>, i32) {
         let mut all = vec!["--disable", "--silent", "--show-error", "--max-time", "60", "--noproxy", "*"];
         all.extend_from_slice(args);
@@ -167,7 +167,7 @@ impl Chain {
         (output.stdout, output.status.code().unwrap_or(-1))
     }
 
-    /// Says these bytes to port 80 of the origin and returns all that is answered.
+    /// Sends these bytes to port 80 of the origin, and returns the answer.
     pub fn say(&self, bytes: &[u8]) -> String {
         use std::io::{Read as _, Write as _};
         let address = format!("{}:80", self.host());

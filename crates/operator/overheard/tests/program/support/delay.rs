@@ -1,4 +1,4 @@
-//! A path of some length between two machines, and what somebody on it hears.
+//! A path of some length between two machines, with an observer.
 
 use super::namespaces::Machine;
 use std::net::{SocketAddr, UdpSocket};
@@ -8,13 +8,13 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Datagrams that are remembered.
+/// The most datagrams remembered.
 const MOST_KEPT: usize = 20_000;
-/// How often a thread looks whether it is to end.
+/// Interval of a thread's checks for its end.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Passes datagrams between a station and a gateway, each so much later. The gateway takes this machine for
-/// the station.
+/// Forwards datagrams between a station and a gateway with this delay. The gateway takes this machine for the
+/// station.
 pub struct Delay {
     to_station: Arc<UdpSocket>,
     to_gateway: Arc<UdpSocket>,
@@ -25,7 +25,7 @@ pub struct Delay {
 }
 
 impl Delay {
-    /// On `machine`, whose address `at` the station takes for the gateway's.
+    /// A delay on `machine`, whose address `at` the station takes for the gateway's.
     pub fn new(machine: &Machine, at: SocketAddr, gateway: SocketAddr, one_way: Duration) -> Self {
         let socket = |address: SocketAddr| {
             let socket = machine.on(|| UdpSocket::bind(address).unwrap());
@@ -56,17 +56,17 @@ impl Delay {
         delay
     }
 
-    /// Where the station spoke from last.
+    /// The station's latest address.
     pub fn station(&self) -> Option<SocketAddr> {
         *self.station.lock().unwrap()
     }
 
-    /// What the station has sent so far.
+    /// The station's datagrams so far.
     pub fn heard(&self) -> Vec<Vec<u8>> {
         self.heard.lock().unwrap().clone()
     }
 
-    /// What the station and the gateway take for each other: the sockets to the station and to the gateway.
+    /// The sockets to the station and to the gateway.
     pub fn sockets(&self) -> [Arc<UdpSocket>; 2] {
         [Arc::clone(&self.to_station), Arc::clone(&self.to_gateway)]
     }
@@ -93,7 +93,7 @@ impl Drop for Delay {
     }
 }
 
-/// A datagram on its way: when it is due, by which socket and where to.
+/// A datagram in flight: its due time, socket and destination.
 type Due = (Instant, Arc<UdpSocket>, SocketAddr, Vec<u8>);
 
 fn listen(
@@ -105,7 +105,7 @@ fn listen(
 ) {
     let mut buffer = [0; 65_536];
     while !over.load(Ordering::Relaxed) {
-        // a socket that nobody listens to any more is told so once, and goes on
+        // A closed destination gives one error, and the socket continues.
         let Ok((count, source)) = from.recv_from(&mut buffer) else { continue };
         if let Some((by, to)) = way(&buffer[..count], source) {
             let _ = sender.send((Instant::now() + one_way, by, to, buffer[..count].to_vec()));
@@ -114,7 +114,7 @@ fn listen(
 }
 
 fn send(receiver: &Receiver<Due>) {
-    // all are delayed alike, so that they are due in this order; ends with the listener
+    // All datagrams have the same delay, so they are due in order; this ends with the listener.
     for (due, by, to, datagram) in receiver {
         std::thread::sleep(due.saturating_duration_since(Instant::now()));
         let _ = by.send_to(&datagram, to);

@@ -1,9 +1,9 @@
-//! The documents, and what in them is meant for a machine.
+//! The documents and their machine-readable parts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Those whose commands are for whoever runs or builds this.
+/// Documents with commands for users and developers.
 pub const DOCUMENTS: [&str; 17] = [
     "README.md",
     "CONTRIBUTING.md",
@@ -24,7 +24,7 @@ pub const DOCUMENTS: [&str; 17] = [
     "docs/wire-format.md",
 ];
 
-/// Those that are followed from their first command to their last.
+/// Documents to follow from the first command to the last.
 pub const GUIDES: [&str; 7] = [
     "docs/guides/access-point.md",
     "docs/guides/content-server.md",
@@ -35,7 +35,7 @@ pub const GUIDES: [&str; 7] = [
     "docs/guides/several-gateways.md",
 ];
 
-/// The folder that has them.
+/// The folder of the documents.
 pub fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..")
 }
@@ -52,7 +52,7 @@ pub fn blocks(document: &str, language: &str) -> Vec<String> {
     read(document).split(&fence).skip(1).map(begin).collect()
 }
 
-/// The commands that a document tells its reader to give, in its order.
+/// The commands in a document, in order.
 pub fn commands(document: &str) -> Vec<String> {
     let commands = |block: String| -> Vec<String> {
         block.lines().filter_map(|line| line.strip_prefix("$ ")).map(str::to_owned).collect()

@@ -1,8 +1,8 @@
-//! A folder with keys and configurations, and the program run in it.
+//! A folder with keys and configurations, in which the program runs.
 
-// Each test binary uses its own part of this.
+// Each test binary uses a part of this.
 #![allow(dead_code)]
-// What only serves tests may fail by panicking, and waits for real programs.
+// Test support may fail by panicking, and waits for real programs.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
 pub mod attacker;
@@ -37,7 +37,7 @@ pub fn laboratory() -> PathBuf {
     program
 }
 
-/// Whether a program is installed; says so in a line where it is not.
+/// Whether a program is installed; prints a line if it is not.
 pub fn has(program: &str, package: &str) -> bool {
     let found = std::env::var_os("PATH")
         .is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(program).exists()));
@@ -69,7 +69,7 @@ impl Site {
         Site { folder, gateway_public, station_public }
     }
 
-    /// Makes the keys of one more node, in a folder of this name: its public key.
+    /// Makes the keys of another node in a folder of this name. Returns its public key.
     pub fn key(&self, name: &str) -> String {
         let out = self.folder.path().join(name);
         let made = Command::new(PROGRAM).args(["keygen", "--out"]).arg(&out).output().unwrap();
@@ -77,8 +77,8 @@ impl Site {
         fs::read_to_string(out.join("public.key")).unwrap().trim().to_owned()
     }
 
-    /// A site whose gateway listens on any address, and whose station knows it at `endpoint` and leads
-    /// `allowed` there.
+    /// A site whose gateway listens on any address, and whose station knows it at `endpoint` and routes
+    /// `allowed` to it.
     pub fn tunnel(endpoint: &str, allowed: &str) -> Self {
         let site = Site::new();
         site.write("gateway.toml", &site.gateway().replace("127.0.0.1:0", "[::]:4780"));
@@ -114,15 +114,15 @@ allowed_ips = {allowed}
         self.write(&file, &text.replacen(table, &format!("{table}\n{key}"), 1));
     }
 
-    /// Puts text before everything else in `NAME.toml`.
+    /// Prepends text to `NAME.toml`.
     pub fn prepend(&self, name: &str, text: &str) {
         let file = self.path().join(format!("{name}.toml"));
         let before = fs::read_to_string(&file).unwrap();
         fs::write(file, format!("{text}\n{before}")).unwrap();
     }
 
-    /// One more station, configured as the first is at this moment, with the address 10.98.0.`last`; the
-    /// gateway knows it.
+    /// Adds a station with the first one's current configuration and the address 10.98.0.`last`, also at the
+    /// gateway.
     pub fn add_station(&self, name: &str, last: u8) {
         let public = self.key(name);
         let station = fs::read_to_string(self.path().join("station.toml")).unwrap();
@@ -151,7 +151,7 @@ allowed_ips = {allowed}
         Command::new(PROGRAM).args(args).current_dir(self.path()).output().unwrap()
     }
 
-    /// A copy of the program that anyone may run.
+    /// A copy of the program that every user may run.
     pub fn copy_of_program(&self) -> PathBuf {
         use std::os::unix::fs::PermissionsExt;
         fs::set_permissions(self.path(), fs::Permissions::from_mode(0o755)).unwrap();
@@ -161,13 +161,13 @@ allowed_ips = {allowed}
         copy
     }
 
-    /// Runs `up` on a configuration that cannot start, and tells its exit code and what it said.
+    /// Runs `up` with a configuration that cannot start. Returns its exit code and message.
     pub fn refused(&self, config: &str) -> (i32, String) {
         self.write("gateway.toml", config);
         told(&self.run(&["up", "gateway.toml"]))
     }
 
-    /// A gateway's configuration that only the machine could object to.
+    /// A gateway's configuration that only the machine could refuse.
     pub fn gateway(&self) -> String {
         format!(
             r#"

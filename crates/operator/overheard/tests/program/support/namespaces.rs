@@ -1,4 +1,4 @@
-//! Two machines on a cable, made of network namespaces, and nodes that run on them.
+//! Two machines on a cable, as network namespaces, and nodes on them.
 
 use super::{PROGRAM, Site};
 use lab::{Namespace, Run};
@@ -9,7 +9,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// Whether this machine lets us; prints why not, once a test.
+/// Whether this machine can run such tests; prints the reason once a test if not.
 pub fn possible() -> bool {
     let possible = rustix::process::geteuid().is_root() && fs::exists("/dev/net/tun").unwrap_or(false);
     if !possible {
@@ -47,13 +47,13 @@ impl Machine {
         run("ip", &all)
     }
 
-    /// Runs `doing` on this machine: the sockets that it makes stay there.
+    /// Runs `doing` on this machine: its sockets stay there.
     pub fn on<T: Send>(&self, doing: impl FnOnce() -> T + Send) -> T {
         self.namespace.enter(doing).unwrap()
     }
 
-    /// What a tunnel may leave behind: interfaces beyond the cable and `lo`, rules and routes that are not
-    /// the kernel's own. Empty is clean.
+    /// Leftovers of a tunnel: interfaces beyond the cable and `lo`, and rules and routes that are not the
+    /// kernel's own. Empty means clean.
     pub fn traces(&self) -> Vec<String> {
         let mut traces = Vec::new();
         for line in self.ip("-o link").lines() {
@@ -101,7 +101,7 @@ impl Cabled {
     }
 }
 
-/// The same, and behind the gateway a server, 198.51.100.2 and 2001:db8:1::2, whose way to everybody is the
+/// The same with a server behind the gateway, 198.51.100.2 and 2001:db8:1::2, whose default route is the
 /// gateway.
 pub struct Behind {
     pub cabled: Cabled,
@@ -131,7 +131,7 @@ impl Behind {
     }
 }
 
-/// Machines on a medium where everybody hears everything: a bridge that learns no addresses. They are
+/// Machines on a medium where all hear everything: a bridge that learns no addresses. Their addresses are
 /// 192.0.2.1 and so on.
 pub struct Medium {
     pub machines: Vec<Machine>,
@@ -158,7 +158,7 @@ impl Medium {
         Medium { machines: machines.collect(), air }
     }
 
-    /// Those of these numbers, from 1, do not hear each other.
+    /// Prevents the machines of these numbers, from 1, from hearing each other.
     pub fn keep_apart(&self, numbers: &[usize]) {
         for number in numbers {
             self.air.run("bridge", &format!("link set dev port{number} isolated on"));
@@ -166,8 +166,8 @@ impl Medium {
     }
 }
 
-/// A gateway upstream of two ordinary access points, which are bridges, with a station at each; the second
-/// station also has a receiver, `ear`, for what the first access point sends. The gateway is 192.0.2.1, the
+/// A gateway upstream of two ordinary access points, which are bridges, with a station at each. The second
+/// station also has a receiver, `ear`, for the first access point's traffic. The gateway is 192.0.2.1, the
 /// stations 192.0.2.2 and 192.0.2.3.
 pub struct Upstream {
     pub gateway: Machine,
@@ -215,7 +215,7 @@ pub fn run(program: &str, args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// `overheard up` on a machine.
+/// A process `overheard up` on a machine.
 pub struct Node {
     child: Child,
     log: PathBuf,
@@ -223,7 +223,7 @@ pub struct Node {
 }
 
 impl Node {
-    /// Starts `NAME.toml` of the site, whose status socket is `NAME.sock`, and waits until it answers.
+    /// Starts `NAME.toml` of the site, with the status socket `NAME.sock`, and waits until it answers.
     pub fn start(site: &Site, machine: &Machine, name: &str) -> Node {
         Node::start_by(Path::new(PROGRAM), site, machine, name, &["up"])
     }
@@ -247,7 +247,7 @@ impl Node {
         node
     }
 
-    /// Starts it and does not wait.
+    /// Starts it without waiting.
     pub fn spawn(site: &Site, machine: &Machine, name: &str) -> Node {
         Node::spawn_by(Path::new(PROGRAM), site, machine, name, &["up"])
     }
@@ -256,7 +256,7 @@ impl Node {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let log = site.path().join(format!("{name}-{}.log", NUMBER.fetch_add(1, Ordering::Relaxed)));
         let out = File::create(&log).unwrap();
-        // `ip netns exec` becomes the program: the child's process id is the node's
+        // `ip netns exec` becomes the program: the child's process id is the node's.
         let child = Command::new("ip")
             .args(["netns", "exec", &machine.name])
             .arg(program)
@@ -284,12 +284,12 @@ impl Node {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
-    /// Asks it to take up what its configuration says now.
+    /// Makes it reload its configuration.
     pub fn reload(&self) {
         self.signal(Signal::HUP);
     }
 
-    /// Its process.
+    /// Its process id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
@@ -300,13 +300,13 @@ impl Node {
         self.child.wait().unwrap();
     }
 
-    /// Asks it to end, and waits.
+    /// Ends it by a signal, and waits for its status.
     pub fn terminate(mut self, signal: Signal) -> ExitStatus {
         self.signal(signal);
         self.child.wait().unwrap()
     }
 
-    /// Waits until it ends by itself.
+    /// Waits until it ends on its own.
     pub fn wait(mut self) -> (i32, String) {
         let code = self.child.wait().unwrap().code().unwrap();
         (code, self.log().lines().last().unwrap_or("").to_owned())

@@ -1,14 +1,14 @@
-//! An origin that does what its paths say, right or wrong, and counts who asks.
+//! An origin that behaves by its paths, correctly or not, and counts requests.
 //!
-//! `/KIND/BYTES[/NAME]`: `fixed` serves ranges and validates, fresh for an hour; `stale` is fresh for a
-//! second; `renewed` is so the first time and for an hour from then on; `chunked` declares no length; `slow`
-//! trickles; `short` declares twice what it sends; `broken` sends half and resets, the first time; `private`
-//! is for one user; `vary` varies by Accept-Language; `failing` is `stale` the first time and answers 503
-//! from then on; `weak` has no validator; `changed` is `broken`, and another content from then on; `whole` is
-//! `broken` and serves no ranges; `endless` does not end; `coded` is sent in a transfer coding that nobody
-//! asked for; `socket` speaks WebSocket's handshake and echoes; `folded` and `split` have fields that are
-//! none; `far` is any length without being held, and its head takes a while; `dripping` trickles in chunks,
-//! and is for one user.
+//! `/KIND/BYTES[/NAME]`, with these kinds. `fixed` serves ranges and validates, fresh for an hour. `stale` is
+//! fresh for a second. `renewed` is `stale` the first time and fresh for an hour afterwards. `chunked`
+//! declares no length. `slow` sends slowly. `short` declares twice its length. `broken` sends half and
+//! resets, the first time. `private` is for one user. `vary` varies by Accept-Language. `failing` is `stale`
+//! the first time and answers 503 afterwards. `weak` has no validator. `changed` is `broken`, with another
+//! content afterwards. `whole` is `broken` and serves no ranges. `endless` does not end. `coded` has an
+//! unrequested transfer coding. `socket` speaks WebSocket's handshake and echoes. `folded` and `split` have
+//! malformed fields. `far` has any length without being stored, and a slow head. `dripping` sends slowly in
+//! chunks, for one user.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -16,7 +16,7 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// How many requests for each path came, and the last one's head.
+/// Number of requests for each path, and the last one's head.
 #[derive(Default)]
 pub struct Seen {
     pub requests: HashMap<String, usize>,
@@ -31,8 +31,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Listens on a port of every address of the calling thread's namespace, for as long as the process
-    /// lives.
+    /// Listens on a port of every address in the calling thread's namespace, as long as the process lives.
     pub fn start(port: u16) -> Self {
         let origin = Origin::default();
         let any: IpAddr = Ipv6Addr::UNSPECIFIED.into();
@@ -47,7 +46,7 @@ impl Origin {
         origin
     }
 
-    /// How often `path` was asked for.
+    /// Number of requests for `path`.
     pub fn requests(&self, path: &str) -> usize {
         self.seen.lock().unwrap().requests.get(path).copied().unwrap_or(0)
     }
@@ -78,7 +77,7 @@ impl Origin {
         None
     }
 
-    /// `None`: the connection ends.
+    /// Answers a request; `None` ends the connection.
     fn answer(&self, mut stream: &TcpStream, head: &str) -> Option<()> {
         let path = head.split_whitespace().nth(1)?.to_owned();
         let path = path
@@ -219,10 +218,10 @@ impl Origin {
     }
 }
 
-/// How long the head of what is `far` takes.
+/// Delay of a `far` content's head.
 pub const FAR: Duration = Duration::from_millis(500);
 
-/// A piece of what is `far`, by its number.
+/// A piece of a `far` content, by its number.
 pub fn far_piece(number: u64) -> Vec<u8> {
     content("/far", FAR_PIECE_BYTES)
         .iter()
@@ -230,10 +229,10 @@ pub fn far_piece(number: u64) -> Vec<u8> {
         .collect()
 }
 
-/// Octets of such a piece; the last one is cut.
+/// Octets of such a piece; the last one is shorter.
 pub const FAR_PIECE_BYTES: usize = 64 << 10;
 
-/// What is served under a path.
+/// The content of a path.
 pub fn content(path: &str, length: usize) -> Vec<u8> {
     let mut state = path.bytes().fold(0x9e37_79b9_7f4a_7c15_u64, |state, byte| {
         (state ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

@@ -1,5 +1,5 @@
-//! A reader who gives the commands of a document: in a folder with the project's `packaging`, where
-//! `overheard` is installed.
+//! A reader that runs a document's commands in a folder with the project's `packaging`, where `overheard` is
+//! installed.
 
 use super::documents::workspace;
 use super::{PROGRAM, laboratory};
@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 use tempfile::TempDir;
 
-/// The folder in which a reader is.
+/// The reader's folder.
 pub struct Reader {
     folder: TempDir,
 }
@@ -29,8 +29,8 @@ impl Reader {
         self.folder.path()
     }
 
-    /// Gives commands, each of which has to succeed, as root. Namespaces of mounts, networks and processes
-    /// keep them apart from this machine, and end what they leave running.
+    /// Runs commands as root, each of which must succeed. Namespaces of mounts, networks and processes
+    /// isolate them from this machine, and end their remaining processes.
     pub fn gives(&self, commands: &str) -> Output {
         let folder = self.folder();
         let script = format!("set -euo pipefail\nsudo() {{ \"$@\"; }}\n{commands}\n");

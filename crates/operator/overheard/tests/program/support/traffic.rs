@@ -1,4 +1,4 @@
-//! What runs through a tunnel: echo requests and TCP.
+//! Traffic through a tunnel: echo requests and TCP.
 
 use super::namespaces::Machine;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
@@ -6,12 +6,12 @@ use std::io::{Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-/// Whether `to` answers an ICMP echo request of `payload_bytes` within `patience`; asks every 100 ms.
+/// Whether `to` answers an ICMP echo request of `payload_bytes` within `patience`; it sends one every 100 ms.
 pub fn answers(from: &Machine, to: IpAddr, payload_bytes: usize, patience: Duration) -> bool {
     answers_in(from, to, payload_bytes, patience, Duration::from_millis(100))
 }
 
-/// The same, where an answer takes up to `round_trip`; asks that often.
+/// The same for answers that take up to `round_trip`, which is also the interval.
 pub fn answers_in(
     from: &Machine,
     to: IpAddr,
@@ -43,7 +43,7 @@ fn echo(to: IpAddr, sequence: u16, payload_bytes: usize, round_trip: Duration) -
     message.extend_from_slice(&sequence.to_be_bytes());
     message.extend((0..payload_bytes).map(|i| i as u8));
     if to.is_ipv4() {
-        // for ICMPv6 the kernel does it
+        // For ICMPv6 the kernel computes it.
         let checksum = checksum(&message);
         message[2..4].copy_from_slice(&checksum.to_be_bytes());
     }
@@ -69,8 +69,7 @@ fn checksum(message: &[u8]) -> u16 {
     !(sum as u16)
 }
 
-/// Sends `content` over TCP from `from` to a server at `at` on `to`, which sends it back; gives what came
-/// back.
+/// Sends `content` over TCP from `from` to an echo server at `at` on `to`. Returns the received bytes.
 pub fn sent_and_returned(from: &Machine, to: &Machine, at: IpAddr, content: &[u8]) -> Vec<u8> {
     let listener = to.on(|| TcpListener::bind((at, 0)).unwrap());
     let address = listener.local_addr().unwrap();

@@ -1,5 +1,5 @@
-//! An access point and its stations, on radios that the kernel simulates (mac80211_hwsim): real nl80211,
-//! mac80211, hostapd and wpa_supplicant, and frames as a receiver in monitor mode has them.
+//! An access point and its stations on radios that the kernel simulates (mac80211_hwsim): real nl80211,
+//! mac80211, hostapd and wpa_supplicant, and frames of a receiver in monitor mode.
 
 use super::namespaces::{Machine, possible, run};
 use std::fs::{self, File};
@@ -8,15 +8,15 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// How long daemons may take until they have what they want: scanning alone takes seconds.
+/// Timeout of daemons: scanning alone takes seconds.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The access point's, and those of two stations.
+/// The radios of the access point and of two stations.
 const RADIOS: usize = 3;
 const SIMULATED: &str = "/sys/module/mac80211_hwsim";
 const RADIOS_HERE: &str = "/sys/class/ieee80211";
 
-/// Whether this machine lets us, and has radios to play with; prints why not. The module is not loaded here:
-/// on a desktop it would be seen by whatever looks after Wi-Fi there.
+/// Whether this machine can run such tests and has simulated radios; prints the reason if not. The module is
+/// not loaded here, because a desktop's Wi-Fi manager would see the radios.
 pub fn has_radios() -> bool {
     if !possible() {
         return false;
@@ -31,17 +31,17 @@ pub fn has_radios() -> bool {
     present
 }
 
-/// What the radio does with what it carries.
+/// Protection by the radio.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protection {
-    /// Nothing: an open network.
+    /// None: an open network.
     Open,
-    /// It encrypts for each station (WPA2).
+    /// Encryption for each station (WPA2).
     Wpa2,
 }
 
-/// An access point, the gateway at 192.0.2.1, and two stations, 192.0.2.2 and 192.0.2.3. Their interfaces are
-/// called `cable`, as elsewhere; the second station also has a monitor on its radio, `ear`.
+/// An access point (the gateway at 192.0.2.1), and two stations, 192.0.2.2 and 192.0.2.3. Their interfaces
+/// are called `cable`, as elsewhere; the second station also has a monitor on its radio, `ear`.
 pub struct Cell {
     pub gateway: Machine,
     pub stations: [Machine; 2],
@@ -110,7 +110,7 @@ impl Drop for Cell {
     }
 }
 
-/// Radios that no machine has; those of a machine that was removed come back a little later.
+/// Radios that no machine has; those of a removed machine return a little later.
 fn radios() -> Vec<String> {
     let end = Instant::now() + PATIENCE;
     loop {
@@ -126,7 +126,7 @@ fn radios() -> Vec<String> {
     }
 }
 
-/// Starts a daemon on a machine and waits until it has said `ready`.
+/// Starts a daemon on a machine and waits for its output `ready`.
 fn start(machine: &Machine, command: &[&str], ready: &str) -> Child {
     let log = tempfile::NamedTempFile::new().unwrap();
     let out: File = log.reopen().unwrap();

@@ -30,7 +30,7 @@ const LEAST_HELD: f64 = 0.1;
 pub(super) struct Net<'a> {
     run: &'a Opportunistic<'a>,
     timing: Timing,
-    /// At the source: what it knows of destinations and nodes.
+    /// The source's knowledge of destinations and nodes.
     gateway: Gateway,
     /// Caches of destinations and of those that forward to them.
     stations: BTreeMap<usize, Station>,
@@ -40,7 +40,8 @@ pub(super) struct Net<'a> {
     pub(super) taken: Taken,
 }
 
-/// Of what a forwarder can make of names: who, which of the batch's packets, and what is told to it.
+/// Content that a forwarder can build from names: the forwarder, the packets of the batch, and the message to
+/// it.
 struct Hint {
     forwarder: usize,
     fragments: Vec<(usize, Vec<u8>)>,
@@ -128,7 +129,7 @@ impl<'a> Net<'a> {
         packing::FRONT_BYTES + packet.bytes.len() - self.gateway.would_remove(to, packet.payload())
     }
 
-    /// Puts a frame on the air; says who hears it.
+    /// Transmits a frame; returns its receivers.
     fn transmit(&mut self, from: usize, bytes: usize) -> Vec<usize> {
         self.taken.air_seconds += self.timing.broadcast(bytes + MPDU_OVERHEAD_BYTES).as_secs_f64();
         let number = self.sent[from];
@@ -216,8 +217,8 @@ impl<'a> Net<'a> {
         Ok(payload.to_vec())
     }
 
-    /// Removes what the destination has. Of the batch it gets all or nothing, so that what stands in a packet
-    /// may be referred to in the next.
+    /// Removes content that the destination has. It gets a batch as a whole or not at all, so a packet may
+    /// refer to the one before.
     fn encode(
         &mut self,
         destination: usize,
@@ -239,7 +240,7 @@ impl<'a> Net<'a> {
         out
     }
 
-    /// Whoever hears a fragment keeps what stands in its packets, and the source comes to know.
+    /// A node that hears a fragment keeps the contents of its packets, and the source learns that.
     fn learn(
         &mut self,
         by: usize,
@@ -259,7 +260,7 @@ impl<'a> Net<'a> {
         Ok(())
     }
 
-    /// Which forwarder holds most of a batch, and what it is to be told to make fragments of it.
+    /// The forwarder with most of a batch, and the names from which it can build fragments.
     fn hint(&mut self, list: &[usize], fragments: &[Vec<u8>]) -> Option<Hint> {
         if !matches!(self.run.scheme, Scheme::ReducedForForwarders | Scheme::Reordered) {
             return None;
@@ -272,7 +273,7 @@ impl<'a> Net<'a> {
                 let makes = packing::unpack(fragment).all(|(number, bytes)| {
                     let (head, encoded) = bytes.split_at(HEADER_BYTES);
                     let Ok(read) = wire::shim::slots::Encoded::parse(encoded) else { return false };
-                    // what is removed for the destination already is told as it is
+                    // A packet with removal for the destination is sent unchanged.
                     if read.slot_count > 0 {
                         return false;
                     }
@@ -293,7 +294,7 @@ impl<'a> Net<'a> {
         best
     }
 
-    /// Sends the names of what a forwarder has along the best path to it, and notes what it then holds.
+    /// Sends the names of a forwarder's content along the best path to it, and notes the resulting fragments.
     fn name(&mut self, hint: &Hint, batch: &mut Batch, fragments: &[Vec<u8>]) -> Result<()> {
         let mut told: Vec<Vec<u8>> = Vec::new();
         for (place, _) in &hint.fragments {
@@ -378,7 +379,7 @@ impl<'a> Net<'a> {
             let mut of_forwarder =
                 Batch::heard_of(hint.forwarder as u16, &map).context("it is a forwarder")?;
             self.name(hint, &mut of_forwarder, &fragments)?;
-            // what it has been told the source knows that it has: it was acknowledged
+            // The source knows from the acknowledgment that the forwarder has them.
             let mut said = Vec::new();
             of_forwarder.emit(None, 0, &mut said);
             if let Some(batch) = batches.get_mut(&source) {
@@ -419,7 +420,7 @@ impl<'a> Net<'a> {
         self.rest(destination, &batches, &fragments)
     }
 
-    /// What is missing goes by the usual route, from the source.
+    /// Sends the missing packets from the source by the normal route.
     fn rest(
         &mut self,
         destination: usize,

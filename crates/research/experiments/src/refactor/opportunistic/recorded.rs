@@ -1,4 +1,4 @@
-//! Who hears whom, as a testbed recorded it.
+//! Receptions as a testbed recorded them.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! A run's nodes, and what each does with what it hears.
+//! A run's nodes, and their handling of heard frames.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -23,28 +23,28 @@ use crate::trace::{HEADER_BYTES, TracePacket};
 
 const NETWORK_KEY: [u8; 32] = [7; 32];
 const RELAY: u16 = 9;
-/// The receivers, and whom each overhears.
+/// The receivers, each with the source that it overhears.
 const RECEIVERS: [(u16, u16); 2] = [(4, 2), (3, 1)];
-/// Sources stop while so much waits at the relay: several objects for either receiver, so that natives of
-/// like length meet.
+/// Queue length at the relay from which sources pause: several objects for either receiver, so that natives
+/// of similar length meet.
 const BACKLOG: usize = 256;
 /// A node's own natives that wait.
 const SOURCE_BACKLOG: usize = 2;
 /// Natives of which the relay remembers under which number it heard them.
 const REMEMBERED: usize = 8192;
-/// What is shorter counts as small, where packets may be reduced: a quarter of a full one.
+/// Length below which a native is small if packets may be reduced: a quarter of a full one.
 const SMALL_BYTES: usize = 350;
 
 struct Receiver {
     cope: Cope,
     station: Station,
-    /// Which natives of whom it overhears it has, where the relay knows that perfectly.
+    /// Natives that it overheard from the other source, if the relay has perfect knowledge of them.
     overheard: Option<Window>,
     from_source: LossProcess,
     from_relay: LossProcess,
 }
 
-/// What is known at the relay of a native that it passes on.
+/// The relay's record of a native that it forwards.
 #[derive(Clone, Copy)]
 struct Passed {
     heard: PacketNumber,
@@ -58,7 +58,7 @@ pub(super) struct Net<T> {
     sources: [Cope; 2],
     to_relay: [LossProcess; 2],
     from_relay_to_sources: [LossProcess; 2],
-    /// What is to arrive.
+    /// Natives that must arrive.
     expected: BTreeMap<PacketId, Vec<u8>>,
     next: [u32; 2],
     is_over: bool,
@@ -124,7 +124,7 @@ impl<T: Iterator<Item = TracePacket>> Net<T> {
             let association = Association {
                 slot_bits: run.slot_bits,
                 rate_bits_per_second,
-                // what was not overheard is known: nothing is taken to be, by rates
+                // The relay knows the overheard natives, so it assumes none by rates.
                 rate_is_known: false,
                 air_time: AirTime::of_rate(rate_bits_per_second),
                 mac_key: mac_key(run, name),
@@ -201,7 +201,7 @@ impl<T: Iterator<Item = TracePacket>> Net<T> {
         }
     }
 
-    /// Everybody in turn sends what there is; says whether there is more.
+    /// Every node in turn sends its frames; returns whether there are more.
     pub(super) fn step(&mut self) -> Result<bool> {
         let mut sent = false;
         if self.relay.waiting() < BACKLOG {
@@ -248,7 +248,7 @@ impl<T: Iterator<Item = TracePacket>> Net<T> {
             self.relay.handle_frame(frame, now)?;
             self.take_at_relay()?;
         }
-        // the receiver on the other side hears it or not, whatever the trace's order came to
+        // Reception at the other side is independent of the trace's order.
         let other = &mut self.receivers[1 - source];
         let id = Frame::parse(frame)?.components().next().map(|component| component.id);
         let by_number = id.map_or(number, |id| u64::from(id.number));
@@ -320,7 +320,7 @@ impl<T: Iterator<Item = TracePacket>> Net<T> {
         while let Some(event) = self.relay.poll_event() {
             match event {
                 Event::Arrived { id, from, native } => self.pass_on(id, from, &native)?,
-                // what comes to a receiver itself it may have got without what was removed
+                // A receiver may have got its own native without the removed content.
                 Event::Reported { by, source, window } if RECEIVERS.contains(&(by, source)) => {
                     let ids =
                         (0..=32).map(|back| PacketId { source, number: window.last.wrapping_sub(back) });
@@ -427,8 +427,8 @@ impl<T: Iterator<Item = TracePacket>> Net<T> {
         }
     }
 
-    /// A receiver asks for what it lacks; both ways are the relay's part of the air. Should the relay have it
-    /// no longer, the native is sent again as it was.
+    /// Requests missing content for a receiver; both directions count as the relay's air time. If the relay
+    /// no longer has it, the native is sent again unchanged.
     fn ask(&mut self, at: usize, id: PacketId) -> Result<Vec<u8>> {
         for _ in 0..3 {
             let now = self.now();
@@ -447,9 +447,9 @@ impl<T: Iterator<Item = TracePacket>> Net<T> {
                 return Ok(delivered.packet);
             }
         }
-        let native = self.expected.get(&id).context("a native that nobody sent")?.clone();
+        let native = self.expected.get(&id).context("a native that was never sent")?.clone();
         self.air.from_relay += self.spend(native.len());
-        // what was given up is given up there, too
+        // The receiver also drops the request.
         let late = self.now() + Duration::from_secs(60);
         let _ = self.receivers[at].station.poll_deliver(late);
         Ok(native[HEADER_BYTES..].to_vec())

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 const OBJECT_BYTES: usize = 10_000;
 /// Different ones of them that are kept while memory is looked at.
 const OBJECTS: usize = 10_000;
-/// Connections, each asking again as soon as it is answered.
+/// Number of connections, each of which sends its next request after an answer.
 const CONNECTIONS: usize = 32;
 const RUN: Duration = Duration::from_secs(3);
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -1,9 +1,9 @@
 //! Two whole nodes: packets and bits a second through both, and the processor time that a packet takes in
 //! each step.
 //!
-//! The codec's share is not timed but reckoned: what the steps around the cipher take more than in a tunnel
-//! without redundancy elimination. Opening is taken to cost what sealing does, being the same cipher over the
-//! same bytes.
+//! The codec's share is computed and not timed: the additional time of the steps around the cipher, compared
+//! with a tunnel without redundancy elimination. Opening counts as expensive as sealing, because both apply
+//! the same cipher to the same bytes.
 
 use super::{Row, gigabits_per_second, median, timed};
 use re::Policy;
@@ -12,7 +12,7 @@ use sim::workload::{FaceToFace, packets};
 use std::time::Duration;
 
 const PACKETS: usize = 12_000;
-/// As many as a driver takes from a device at once.
+/// As many packets as a driver takes from a device at once.
 const BATCH: usize = 32;
 
 /// What one pass over all packets took.

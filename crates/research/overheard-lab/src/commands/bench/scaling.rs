@@ -1,7 +1,7 @@
 //! A gateway with four peers on one thread, and shared out over two.
 //!
-//! By the clock, since that is the question; the shortest run counts, because whatever else the machine does
-//! can only make one longer. Runs on one thread and on two take turns.
+//! Measured by the clock. The shortest run counts, because other load on the machine only lengthens a run.
+//! Runs on one thread and on two take turns.
 
 use super::{Row, gigabits_per_second};
 use re::Policy;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 const STATIONS: usize = 4;
 const PACKETS: usize = 6_000;
-/// As many as a driver takes from a device at once.
+/// As many packets as a driver takes from a device at once.
 const BATCH: usize = 32;
 /// Over how many threads.
 const CORES: [usize; 2] = [1, 2];

@@ -1,9 +1,9 @@
 //! Whole tunnels: two daemons between two namespaces, real devices, real TCP; beside wireguard-go and the
 //! bare cable.
 //!
-//! Everything stands at once and is measured in turn, in another order each round, so that what else the
-//! machine does falls on all alike; what is compared is compared within a round. Both ends of the traffic run
-//! on the same processors as both ends of the tunnel.
+//! All set-ups exist at once and are measured in turn, in another order each round, so that other load
+//! affects all alike. Comparisons are within a round. Both ends of the traffic run on the same processors as
+//! both ends of the tunnel.
 
 mod bulk;
 mod echo;
@@ -19,7 +19,7 @@ use std::io::Write;
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// How long one transfer is measured.
+/// Duration of a transfer's measurement.
 const TRANSFER: Duration = Duration::from_millis(1500);
 /// Echo requests each way in a round.
 const ECHOES: usize = 100;
@@ -32,7 +32,7 @@ struct Figure {
     lowest: f64,
     highest: f64,
     unit: &'static str,
-    /// What it has to come to, where that is asked.
+    /// The required result, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     wanted: Option<String>,
 }

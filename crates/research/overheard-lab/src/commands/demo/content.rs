@@ -1,4 +1,4 @@
-//! Which files the demo fetches.
+//! The files of the demo.
 
 use anyhow::{Context, bail};
 use lab::Content;
@@ -17,7 +17,7 @@ const USUAL: [&str; 6] = [
     "/etc/ssl/certs/ca-certificates.crt",
     "/usr/share/perl5/Debconf/DbDriver.pm",
 ];
-/// So much of each of the usual files is enough.
+/// Sufficient length of each usual file.
 const USUAL_BYTES: u64 = 1_200_000;
 
 /// The files of `folder`, smallest first, or the usual ones.

@@ -49,14 +49,14 @@ impl Run {
     }
 }
 
-/// Where the demo is shown.
+/// The demo's display.
 pub struct Screen {
     quiet: bool,
     whole_bytes: u64,
 }
 
 impl Screen {
-    /// Says what will be done.
+    /// Prints the plan.
     pub fn new(quiet: bool, contents: &[Content], whole_bytes: u64, link: &str) -> io::Result<Self> {
         if !quiet {
             say!("A gateway, a station, and between them the air: {link}.")?;
@@ -87,7 +87,7 @@ impl Screen {
         bar.set_message(format!("{} on the link", bytes(sent_bytes)));
     }
 
-    /// Says how a run ended.
+    /// Prints the end of a run.
     pub fn done(&self, run: &Run) -> io::Result<()> {
         if !self.quiet {
             say!(

@@ -114,7 +114,7 @@ pub fn run(args: &All) -> anyhow::Result<()> {
     }
 }
 
-/// What runs an experiment; in the quick form not also this machine's kernel, whose seconds are seconds.
+/// The drivers of an experiment. The quick form excludes this machine's kernel, which runs in real time.
 fn drivers(experiment: &Experiment, quick: bool) -> &'static [Driver] {
     match experiment.drivers {
         [before @ .., Driver::Lab] if quick && !before.is_empty() => before,
@@ -122,7 +122,7 @@ fn drivers(experiment: &Experiment, quick: bool) -> &'static [Driver] {
     }
 }
 
-/// What is missing on this machine for an experiment to be run so.
+/// The missing part of this machine for running an experiment with a driver.
 fn why_not(experiment: &Experiment, driver: Driver) -> Option<String> {
     match driver {
         Driver::Sim | Driver::Offline | Driver::Ns2 => None,

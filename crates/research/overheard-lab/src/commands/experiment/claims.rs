@@ -1,4 +1,4 @@
-//! What becomes of claims: they are printed, and held against a list of those that held before.
+//! Handling of claims: they are printed, and compared with a list of those that held before.
 
 use anyhow::bail;
 use console::say;

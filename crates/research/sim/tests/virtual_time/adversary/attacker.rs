@@ -1,4 +1,4 @@
-//! Who is on the path: hears everything, delays and drops some, and sends what it likes from any address.
+//! An attacker on the path: it hears everything, delays and drops datagrams, and sends from any address.
 
 use blake2::Blake2sMac;
 use blake2::digest::consts::{U16, U32};
@@ -14,15 +14,15 @@ use wire::unit::{self, Kind};
 /// Datagrams that an attacker keeps.
 const MOST_KEPT: usize = 20_000;
 
-/// The path between a gateway and a station, and who is on it.
+/// The path between a gateway and a station, with the attacker.
 pub struct Path {
-    /// From one end to the other without an attacker.
+    /// One-way delay without an attacker.
     pub one_way: Duration,
-    /// How much of what honest nodes send is dropped, and the longest time by which the rest is delayed.
+    /// Share of honest datagrams that are dropped, and the longest delay of the others.
     pub drops: f64,
     pub most_delay: Duration,
     pub rng: ChaCha12Rng,
-    /// To which node, and what: oldest first.
+    /// Receiver and datagram, oldest first.
     pub captured: Vec<(usize, Vec<u8>)>,
 }
 
@@ -40,20 +40,20 @@ impl Medium for Path {
     }
 }
 
-/// What an attacker sends.
+/// An attacker's method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Weapon {
-    /// Whatever was ever heard, boots of long ago included.
+    /// Anything that was ever heard, also of old boots.
     Replays,
-    /// Initiations alone, in the order in which they were heard, again and again.
+    /// Only initiations, in order, repeatedly.
     Initiations,
     /// The newest handshake message, before it arrives, from several addresses.
     Races,
-    /// Every first byte, and anything behind it.
+    /// All first bytes with random contents.
     Noise,
-    /// Sealed units, responses and challenges for the key ids that are in use, with another ciphertext.
+    /// Sealed units, responses and challenges for active key ids, with another ciphertext.
     Forgeries,
-    /// By a member of the network: initiations with its mark and nothing behind it.
+    /// By a member of the network: initiations with its mark and no contents.
     Marked,
 }
 
@@ -72,7 +72,7 @@ pub struct Attacker {
 }
 
 impl Attacker {
-    /// Sends what it sends in `time`, in one go, and lets the nodes answer.
+    /// Sends the datagrams of `time` at once, and lets the nodes answer.
     pub fn strike(&mut self, network: &mut Network<Path>, time: Duration) {
         for _ in 0..self.count(time) {
             if let Some((to, datagram)) = self.datagram(&network.medium.captured) {
@@ -86,13 +86,13 @@ impl Attacker {
         }
     }
 
-    /// How many datagrams it sends in `time`.
+    /// Number of its datagrams in `time`.
     pub fn count(&mut self, time: Duration) -> usize {
         let count = f64::from(self.rate) * time.as_secs_f64();
         count as usize + usize::from(self.rng.random_bool(count.fract()))
     }
 
-    /// Its own, anybody's, or that of the node that it pretends to be.
+    /// Its own address, a random one, or that of the impersonated node.
     pub fn address(&mut self, honest: SocketAddr) -> SocketAddr {
         match self.rng.random_range(0..3) {
             0 => honest,
@@ -101,7 +101,7 @@ impl Attacker {
         }
     }
 
-    /// The next one, and to which node it goes.
+    /// The next datagram and its receiver.
     pub fn datagram(&mut self, captured: &[(usize, Vec<u8>)]) -> Option<(usize, Vec<u8>)> {
         match self.weapon {
             Weapon::Replays => self.any(captured, |_| true),

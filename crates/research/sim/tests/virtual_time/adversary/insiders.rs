@@ -1,11 +1,11 @@
-//! The other members of a group get on, whatever one of them forges who has the group's keys.
+//! A forging member with the group's keys does not affect the other members.
 
 use super::SECOND;
 use super::member::{FORGERIES, Forgery, GATEWAYS};
 use super::scene::{Plan, STATIONS, Scene};
 use std::time::Duration;
 
-/// A station leaves a dead gateway after two seconds, and notices it after as many.
+/// A station leaves a dead gateway after two seconds, and detects it after as many.
 const MOVES_WITHIN: Duration = Duration::from_secs(10);
 
 fn plans(seeds: std::ops::Range<u64>) -> impl Iterator<Item = Plan> {

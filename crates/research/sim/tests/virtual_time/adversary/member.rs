@@ -1,4 +1,4 @@
-//! Who is inside a group: has its keys, hears everything, and puts words into the mouths of others.
+//! A member of a group: it has the keys, hears everything, and forges others' messages.
 
 use rand::{Rng, RngExt};
 use rand_chacha::ChaCha12Rng;
@@ -16,22 +16,22 @@ use wire::unit::{self, Kind, SEALED_HEADER_BYTES};
 pub const GATEWAYS: usize = 2;
 /// Datagrams that the insider keeps.
 const MOST_KEPT: usize = 16_384;
-/// How far counters may be ahead: behind the replay window, at the half where keys change, at the end.
+/// Distances of forged counters: behind the replay window, at the half where keys change, at the end.
 const COUNTERS_AHEAD: [u64; 7] = [1, 64, 4032, 4096, 1 << 20, (1 << 23) - 1, (1 << 24) - 1];
 
-/// The air between gateways and stations, and what the insider knows.
+/// The air between gateways and stations, and the insider's knowledge.
 pub struct Cell {
     pub nodes: usize,
     pub insider: SocketAddr,
     pub one_way: Duration,
     pub loss: f64,
     pub most_delay: Duration,
-    /// A gateway that is dead: neither hears nor is heard.
+    /// A dead gateway: it neither receives nor sends.
     pub dead: Option<usize>,
     pub rng: ChaCha12Rng,
     pub knowledge: Insider,
     pub heard: VecDeque<Vec<u8>>,
-    /// Whether the insider's own words to its gateways are lies.
+    /// Whether the insider's own messages to its gateways are false.
     pub lies: bool,
 }
 
@@ -72,24 +72,24 @@ impl Medium for Cell {
     }
 }
 
-/// What an insider does.
+/// An insider's method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Forgery {
-    /// Units for a member under counters that are not due for long.
+    /// Units for a member under counters far ahead.
     Counters,
-    /// Units of the gateway again, at once and much later.
+    /// Replays of the gateway's units, at once and much later.
     Replays,
-    /// The gateway's own words and proofs under other counters and newer keys.
+    /// The gateway's frames and proofs under other counters and newer keys.
     Resealed,
     /// Every frame, farewells and memberships among them.
     Frames,
-    /// What members overhear: numbers and chunks that were never sent.
+    /// Overhearing data: numbers and chunks that were never sent.
     Overheard,
     /// One XOR for several members.
     Natives,
-    /// Reset tokens for every key that is in use.
+    /// Reset tokens for every active key.
     Resets,
-    /// Lies to the gateways under the insider's own key.
+    /// False messages to the gateways under the insider's own key.
     Words,
 }
 
@@ -105,7 +105,7 @@ pub const FORGERIES: [Forgery; 8] = [
     Forgery::Words,
 ];
 
-/// What a station says to its gateway about its group.
+/// A station's frames to its gateway about its group.
 const WORDS: [FrameType; 6] = [
     FrameType::Joined,
     FrameType::Heard,
@@ -115,7 +115,7 @@ const WORDS: [FrameType; 6] = [
     FrameType::OtherGroup,
 ];
 
-/// An insider who forges.
+/// A forging insider.
 pub struct Member {
     pub forgery: Forgery,
     /// Datagrams a second.
@@ -124,7 +124,7 @@ pub struct Member {
 }
 
 impl Member {
-    /// Sends what it sends in `time`, in one go, and lets the nodes answer.
+    /// Sends the datagrams of `time` at once, and lets the nodes answer.
     pub fn strike(&mut self, network: &mut Network<Cell>, time: Duration) {
         let count = f64::from(self.rate) * time.as_secs_f64();
         let (now, stations) = (network.now(), GATEWAYS..network.node_count() - 1);
@@ -171,7 +171,7 @@ impl Member {
             Forgery::Resealed => {
                 let Opened { key_id: before, counter: same, plaintext } = cell.knowledge.open(heard)?;
                 let mut datagram = Vec::new();
-                // under the same key the same counter is a replay; under the next one it is not
+                // Under the same key the same counter is a replay; under the next key it is not.
                 let counter = if key_id == before { counter } else { same };
                 return cell.knowledge.seal(key_id, counter, &plaintext, &mut datagram).then_some(datagram);
             }
@@ -197,7 +197,7 @@ impl Member {
     }
 }
 
-/// A member's number, a proof that is none, a link sequence, and frames.
+/// A member's number, an invalid proof, a link sequence, and frames.
 fn unit_for_anybody(rng: &mut impl Rng, frames: Vec<u8>) -> Vec<u8> {
     let mut plaintext = vec![0; FRONT_BYTES + SEQUENCE_BYTES];
     rng.fill_bytes(&mut plaintext);
@@ -211,7 +211,7 @@ fn any_frames(rng: &mut impl Rng, types: &[FrameType]) -> Vec<u8> {
     for _ in 0..rng.random_range(1..4) {
         let mut body = vec![0; rng.random_range(0..120)];
         rng.fill_bytes(&mut body);
-        // small numbers are those that mean something
+        // Small numbers are meaningful.
         body.iter_mut().take(8).for_each(|byte| *byte %= 8);
         frame::emit(types[rng.random_range(0..types.len())], &body, &mut frames);
     }

@@ -1,5 +1,5 @@
-//! An honest station gets through, whatever somebody on the path does who drops at most three in ten of
-//! honest datagrams and delays each by at most a second.
+//! An honest station connects despite an attacker on the path that drops at most three in ten honest
+//! datagrams and delays each by at most a second.
 
 pub mod attacker;
 mod insiders;
@@ -20,7 +20,7 @@ const ADDRESSES: [&str; 2] = ["192.0.2.1:4780", "198.51.100.7:40000"];
 const SLICE: Duration = Duration::from_millis(10);
 const SECOND: Duration = Duration::from_secs(1);
 
-/// A gateway and a station that has been there before, with an attacker on the path.
+/// A gateway and a known station, with an attacker on the path.
 struct Siege {
     network: Network<Path>,
     configs: [Config; 2],
@@ -28,7 +28,7 @@ struct Siege {
     boots: u8,
 }
 
-/// What an attacker does, and between which nodes.
+/// An attack and its nodes.
 #[derive(Debug, Clone, Copy)]
 struct Plan {
     seed: u64,
@@ -37,16 +37,16 @@ struct Plan {
     one_way: Duration,
     drops: f64,
     most_delay: Duration,
-    /// The station's clock was set back: its handshakes' numbers begin anew with each boot.
+    /// The station's clock was set back: its handshakes' numbers restart at each boot.
     clock_set_back: bool,
     versions: [u8; 2],
 }
 
 impl Plan {
-    /// One of many: everything else follows from the seed.
+    /// One of many plans; everything follows from the seed.
     fn of(seed: u64, weapon: Weapon) -> Self {
         let rng = &mut ChaCha12Rng::seed_from_u64(seed);
-        // a member with 2500 a second makes one station in forty late: cookies are too few then
+        // A member with 2500 a second delays one station in forty, because cookies are then too few.
         let most = if weapon == Weapon::Marked { 400 } else { 2500 };
         Plan {
             seed,
@@ -67,7 +67,7 @@ impl Plan {
 }
 
 impl Siege {
-    /// The station has been there in several boots, all of which were recorded.
+    /// Sets up a station with several recorded boots.
     fn new(plan: &Plan) -> Self {
         let rng = &mut ChaCha12Rng::seed_from_u64(plan.seed);
         let network_key = NetworkKey::generate(rng);
@@ -137,14 +137,14 @@ impl Siege {
         }
     }
 
-    /// Both ends have a session, of the same boots.
+    /// Whether both ends have a session of the same boots.
     fn is_connected(&self) -> bool {
         let [gateway, station] = [GATEWAY, STATION].map(|one| self.network.status(one));
         let has_session = |status: &node::Status| status.peers[0].session_age_seconds.is_some();
         has_session(&gateway) && has_session(&station)
     }
 
-    /// How long it takes until both ends have a session and the station's packet arrives at the gateway.
+    /// Time until both ends have a session and the station's packet arrives at the gateway.
     fn connect(&mut self, patience: Duration) -> Option<Duration> {
         let start = self.network.now();
         self.network.take_delivered(GATEWAY);

@@ -11,21 +11,21 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 const NODES: usize = 5;
-/// Honest stations, all of which are associated with the first gateway.
+/// Honest stations, all associated with the first gateway.
 pub const STATIONS: std::ops::Range<usize> = GATEWAYS..NODES - 1;
 pub const INSIDER: usize = NODES - 1;
-/// Between packets of one sender to one receiver.
+/// Interval of packets from one sender to one receiver.
 const PAUSE: Duration = Duration::from_millis(50);
-/// What the way adds to a packet's time at most, on a path that neither loses nor delays.
+/// The largest additional delay on a path without loss and delay.
 const HASTE: Duration = Duration::from_millis(30);
-/// ... and on one that does: until it was sent again.
+/// The largest additional delay with loss, with retransmissions.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 fn address(index: usize) -> SocketAddr {
     ([192, 0, 2, index as u8 + 1], 4780).into()
 }
 
-/// What an insider does, in which air.
+/// An insider's attack, and its air.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan {
     pub seed: u64,
@@ -34,9 +34,9 @@ pub struct Plan {
     pub one_way: Duration,
     pub loss: f64,
     pub most_delay: Duration,
-    /// The insider leaves and comes again so often, and each time the group gets another key.
+    /// Interval at which the insider leaves and returns; each time the group gets another key.
     pub restarts_every: Option<Duration>,
-    /// Contents that one station was sent are sent to the other, which has heard them.
+    /// Whether contents of one station are also sent to the other, which has heard them.
     pub repeats: bool,
 }
 
@@ -62,7 +62,7 @@ impl Plan {
         self.loss == 0.0
     }
 
-    /// Within which time an honest packet arrives.
+    /// Time within which an honest packet arrives.
     pub fn patience(&self) -> Duration {
         self.one_way + if self.is_clean() && !self.repeats { HASTE } else { PATIENCE }
     }
@@ -74,14 +74,14 @@ pub struct Scene {
     insider: Config,
     member: Member,
     plan: Plan,
-    /// By which gateway the world sends.
+    /// The gateway of the server's packets.
     pub gateway: usize,
     boots: u8,
     restarts_at: Option<Duration>,
     rng: ChaCha12Rng,
-    /// Packets that have not arrived yet, and since when.
+    /// Packets in flight, with their times.
     on_their_way: BTreeMap<Vec<u8>, Duration>,
-    /// What the first station was sent.
+    /// Contents sent to the first station.
     contents: VecDeque<Vec<u8>>,
     sent: u32,
     late: u32,
@@ -131,12 +131,12 @@ impl Scene {
         scene
     }
 
-    /// With which gateway a station is associated, as it sees it.
+    /// The gateway that a station is associated with, in its own view.
     pub fn associated(&self, station: usize) -> Option<usize> {
         self.network.status(station).peers.iter().position(|peer| peer.associated == Some(true))
     }
 
-    /// So many units leave under the group's key: more than a replay window remembers.
+    /// Sends more units under the group's key than a replay window remembers.
     pub fn fill_the_window(&mut self) {
         for number in 0..6000u32 {
             let packet = packet([10, 0, 0, 200], inner(STATIONS.start), &number.to_be_bytes());
@@ -157,7 +157,7 @@ impl Scene {
         self.network.discard();
     }
 
-    /// Honest packets go both ways for so long, and the insider does what it does.
+    /// Sends honest packets in both directions for this time, while the insider attacks.
     pub fn exchange(&mut self, time: Duration) {
         let end = self.network.now() + time;
         let mut send_at = self.network.now();
@@ -170,7 +170,7 @@ impl Scene {
         }
     }
 
-    /// So long the insider goes on, and nothing honest is sent.
+    /// Lets the insider continue for this time, without honest packets.
     pub fn wait(&mut self, time: Duration) {
         let end = self.network.now() + time;
         while self.network.now() < end {
@@ -185,7 +185,7 @@ impl Scene {
         if self.restarts_at.is_some_and(|at| at <= now) {
             self.restarts_at = self.plan.restarts_every.map(|every| now + every);
             self.boots += 1;
-            // whoever leaves shall read no more: the others get another key
+            // A member that leaves must not read later units: the others get another key.
             self.network.node_mut(INSIDER).close();
             self.network.poll(INSIDER);
             let config = Config { handshakes_above: now.as_micros() as u64, ..self.insider.clone() };
@@ -200,7 +200,7 @@ impl Scene {
         }
     }
 
-    /// What was sent has arrived in time, but for what the air may have lost more than once.
+    /// Checks that the packets arrived in time, except those that the air may have lost more than once.
     pub fn all_has_arrived(&self) {
         let packets = f64::from(2 * self.sent);
         let lost = if self.plan.is_clean() { 0.0 } else { 4.0 + 1.5 * self.plan.loss * packets };
@@ -226,7 +226,7 @@ impl Scene {
         self.network.send(station, &up);
     }
 
-    /// Nobody honest lost a session or was led anywhere.
+    /// Checks that no honest node lost a session or moved.
     pub fn nothing_happened(&self) {
         let honest = |name: &str| name != format!("node {INSIDER}");
         for (at, node, event) in self.network.events().iter().filter(|(_, node, _)| *node != INSIDER) {

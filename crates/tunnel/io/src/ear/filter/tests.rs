@@ -1,4 +1,4 @@
-//! What the program passes, by the kernel that runs it.
+//! The frames that the program passes, as run by the kernel.
 
 use super::*;
 use etherparse::PacketBuilder;
@@ -10,7 +10,7 @@ use wire::udp::Datagram;
 
 const PORT: u16 = 4780;
 
-/// What the kernel makes of frames: the program at one end of a pair of sockets. These have no packet type.
+/// The program at one end of a pair of sockets. Frames there have no packet type.
 struct Kernel {
     from: UnixDatagram,
     to: UnixDatagram,
@@ -26,7 +26,7 @@ impl Kernel {
         Kernel { from, to }
     }
 
-    /// How many bytes of it pass.
+    /// Number of the frame's bytes that pass.
     fn passed(&self, frame: &[u8]) -> usize {
         self.from.send(frame).unwrap();
         self.to.recv(&mut [0; 4096]).unwrap_or(0)
@@ -45,7 +45,7 @@ fn udp(v6: bool, source: u16, destination: u16) -> Vec<u8> {
     packet
 }
 
-/// Headers of every shape, each up to the EtherType.
+/// Headers of every form, each up to the EtherType.
 fn headers() -> Vec<(LinkType, Vec<u8>)> {
     const SNAP: [u8; 6] = [0xaa, 0xaa, 3, 0, 0, 0];
     let addresses = [&[2; 20][..], &[0x10, 0]].concat();
@@ -57,7 +57,7 @@ fn headers() -> Vec<(LinkType, Vec<u8>)> {
         data(0x88, 0x82, &[0; 6]),
         data(0x08, 3, &[9; 6]),
         data(0x88, 0x83, &[&[9; 6][..], &[0; 6]].concat()),
-        // behind a mesh control field
+        // Behind a mesh control field.
         data(0x88, 2, &[0, 1, 0, 31, 0, 0, 0, 7]),
     ];
     let mut all = vec![

@@ -1,15 +1,15 @@
-//! Finding what a packet repeats of other flows: whole pieces ([`crate::pieces`]).
+//! Search for repetitions of other flows: whole pieces ([`crate::pieces`]).
 //!
-//! A *run* is what the packet has in common with stored packets of one flow whose bytes go on from one to the
-//! next. It begins and ends at boundaries of both, and has [`LEAST_BYTES`] at least. Between its ends it
-//! crosses from stored packet to stored packet anywhere.
+//! A *run* is a common stretch of the packet and of consecutive stored packets of one flow. It begins and
+//! ends at boundaries of both, and has at least [`LEAST_BYTES`]. Between its ends it may cross stored packets
+//! at any byte.
 //!
-//! One run begins without a boundary: where the flow's last packet ended inside a run. Its bytes agreed up to
-//! its end with what stands in front of the place where this packet begins. What was asked for is then whole
-//! again: of both packets together.
+//! One kind of run begins without a boundary: the flow's last packet ended inside a run. Its bytes agreed to
+//! the end with the bytes before the place where this packet begins. The question is then asked as a whole,
+//! by both packets together.
 //!
-//! Everything that is decided here is decided by whole pieces: how far bytes agree beyond them changes
-//! neither which run is taken, nor what is found behind it.
+//! Every decision here uses whole pieces. Agreement beyond them changes neither the chosen run nor the result
+//! behind it.
 
 use super::{Match, SUCCESSORS, Search, TOGETHER};
 use crate::anchors::Anchor;
@@ -22,8 +22,8 @@ use crate::store::Stored;
 use std::ops::Range;
 
 impl Search<'_> {
-    /// Takes runs that spans lead to, in what `own` leaves free behind `matches`, and all of `own`. The place
-    /// behind the payload's end, if a run reaches that.
+    /// Takes all regions of `own`, and the runs of `spans` in the gaps behind `matches`. Returns the place
+    /// behind the payload's end, if a run reaches it.
     pub(in super::super) fn across(
         &self,
         spans: &[Anchor],
@@ -63,7 +63,7 @@ impl Search<'_> {
         reached
     }
 
-    /// Takes what the payload begins with at this place of another flow.
+    /// Takes the region at the beginning of the payload that starts at this place of another flow.
     pub(super) fn go_on_across(&self, place: Place, matches: &mut Vec<Match>) -> Option<Place> {
         let (first, payload) = (matches.len(), self.payload.clone());
         let behind = self.run_on(place, payload.clone(), matches);
@@ -72,7 +72,7 @@ impl Search<'_> {
         reached
     }
 
-    /// Whether the packet may refer to this stored one, whosever it is.
+    /// Whether the packet may refer to this stored packet of any flow.
     fn may_share(&self, stored: &Stored<'_>) -> bool {
         let shares = match self.sharing {
             Sharing::Host => addresses(stored.packet) == addresses(self.packet),
@@ -82,8 +82,8 @@ impl Search<'_> {
         shares && self.policy.may_refer(stored)
     }
 
-    /// Takes the run around the span at `at`, which stands at this place in the store, too, if the entry is
-    /// right. The place behind the payload's end, if bytes agree up to that.
+    /// Takes the run around the span at `at`, if the stored bytes at this place agree. Returns the place
+    /// behind the payload's end, if the bytes agree up to it.
     fn run_around(
         &self,
         at: usize,
@@ -122,8 +122,8 @@ impl Search<'_> {
         reached
     }
 
-    /// Takes what stands in this range and goes on at this place in the store, and from stored packet to
-    /// stored packet as long as their flow's bytes go on. The place behind what was taken.
+    /// Takes the bytes of this range that agree with the store from this place on, across consecutive packets
+    /// of the stored flow. Returns the place behind them.
     fn run_on(&self, place: Place, range: Range<usize>, matches: &mut Vec<Match>) -> Option<Place> {
         let (mut at, mut place, mut behind) = (range.start, place, None);
         while at < range.end {
@@ -143,14 +143,14 @@ impl Search<'_> {
         behind
     }
 
-    /// The stored packet in which the flow of this one goes on.
+    /// The stored packet that continues the flow of this one.
     fn next_of(&self, stored: &Stored<'_>) -> Option<Stored<'_>> {
         let successors = stored.sequence + 1..=stored.sequence + SUCCESSORS;
         successors.filter_map(|sequence| self.stored(sequence)).find(|next| goes_on(stored, next))
     }
 
-    /// Takes back what stands behind the last boundary of a run, which the matches from `first` on are; all
-    /// of it, if what is left is too short, or no longer than its numbers. Says whether some is left.
+    /// Cuts the run, which is the matches from `first` on, at its last boundary. Removes all of it if the
+    /// rest is too short or no longer than its encoding. Returns whether some is left.
     fn keep_pieces(&self, first: usize, matches: &mut Vec<Match>) -> bool {
         while matches.len() > first
             && let Some(last) = matches.last_mut()

@@ -7,13 +7,13 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-/// What is sent is this long, and is then sent again: longer than any store that could find it again.
+/// Length of the content before it repeats: longer than any store that could find it.
 const CONTENT_BYTES: usize = 96 << 20;
-/// How far back half of it was seen first: confirmed long since, at any rate, and still stored.
+/// Distance of the original of the repeated half: it is confirmed and still stored.
 const REACH_BYTES: usize = 8 << 20;
 /// Before this nothing counts: TCP's slow start.
 const WARM_UP: Duration = Duration::from_millis(500);
-/// A transfer that brings nothing for so long has failed.
+/// A transfer without progress for this time has failed.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Bytes for one system call.
 const PIECE_BYTES: usize = 256 << 10;
@@ -51,7 +51,7 @@ pub fn rate(ground: &Ground, way: Way, content: &[u8], time: Duration) -> anyhow
     })
 }
 
-/// Sends for `time`, and says at its end that there is no more.
+/// Sends for `time`, and then the end of the stream.
 fn send(to: SocketAddr, content: &[u8], time: Duration) -> std::io::Result<()> {
     let mut stream = TcpStream::connect_timeout(&to, PATIENCE)?;
     stream.set_write_timeout(Some(PATIENCE))?;

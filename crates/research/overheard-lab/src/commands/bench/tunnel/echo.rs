@@ -1,4 +1,4 @@
-//! How long an echo request takes there and back while nothing else is under way.
+//! Round trip of an echo request without other traffic.
 
 use anyhow::{Context, bail};
 use lab::Namespace;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 const PAUSE: Duration = Duration::from_millis(4);
 /// A request that is not answered in this is lost.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// How many may be lost.
+/// The largest number of losses.
 const LOSSES: usize = 10;
 const ECHO_REQUEST: u8 = 8;
 

@@ -14,14 +14,14 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long daemons may take to be ready.
+/// Timeout of the daemons' start.
 const PATIENCE: Duration = Duration::from_secs(15);
 /// WireGuard's usual port.
 const WIREGUARD_PORT: u16 = 51_820;
-/// What is left of Ethernet's 1500 bytes inside WireGuard, over either family.
+/// The rest of Ethernet's 1500 bytes inside WireGuard, over either family.
 const WIREGUARD_MTU: u16 = 1420;
 
-/// On what bytes travel from one namespace to the other.
+/// The path of bytes between the namespaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     /// Through two Overheard nodes.
@@ -30,12 +30,12 @@ pub enum Way {
     Wireguard,
     /// Through two ends of a tunnel that does nothing.
     Empty,
-    /// As they are.
+    /// Without a tunnel.
     Bare,
 }
 
 impl Way {
-    /// Where the gateway is found on it.
+    /// The gateway's address on it.
     pub fn gateway(self) -> IpAddr {
         match self {
             Way::Overheard => IpAddr::from([10, 80, 0, 1]),
@@ -57,7 +57,7 @@ impl std::fmt::Display for Way {
     }
 }
 
-/// Everything that the measurements stand on. Dropped, all of it goes: programs first.
+/// The environment of the measurements. Dropping it removes everything, programs first.
 pub struct Ground {
     programs: Vec<Program>,
     _relays: [Relay; 2],
@@ -122,12 +122,12 @@ impl Ground {
 
 impl Drop for Ground {
     fn drop(&mut self) {
-        // asked, not killed: wireguard-go's sockets stand outside of the namespaces, and only it removes them
+        // Stopped, not killed: wireguard-go's sockets are outside the namespaces, and only it removes them.
         self.programs.iter_mut().for_each(Program::stop);
     }
 }
 
-/// Two nodes with what is the default, removal of repeated bytes included.
+/// Two nodes with default settings, redundancy elimination included.
 fn overheard(
     run: &Run,
     keys: &Pair,
@@ -166,7 +166,7 @@ fn wireguard(run: &Run, gateway: &Namespace, station: &Namespace) -> anyhow::Res
     let keys = [PrivateKey::generate(rng), PrivateKey::generate(rng)];
     let mut programs = Vec::new();
     for (index, namespace) in [gateway, station].into_iter().enumerate() {
-        // its socket stands in a folder that all namespaces share
+        // Its socket is in a folder that all namespaces share.
         let prefix = run.namespace_name("").replace('-', "");
         let name = format!("{prefix}w{index}");
         let mut command = Command::new("wireguard-go");

@@ -1,7 +1,7 @@
-//! A tunnel that does nothing: what the device gives goes into a datagram as it is, and back.
+//! A tunnel without processing: the device's packets go unchanged into datagrams, and back.
 //!
-//! It waits, reads and writes as a node does. What an echo takes longer through it than on the bare cable is
-//! what waking and calling the kernel cost on this machine; what it takes longer still through a node is the
+//! It waits, reads and writes like a node. The additional time of an echo, compared with the bare cable, is
+//! the cost of wake-ups and system calls on this machine. Further additional time through a node is the
 //! node's own.
 
 use anyhow::Context;
@@ -15,9 +15,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-/// Where its ends meet.
+/// Port of its ends.
 const PORT: u16 = 4799;
-/// What is left of Ethernet's 1500 bytes.
+/// The rest of Ethernet's 1500 bytes.
 const MTU: u16 = 1472;
 
 /// One end, on a thread of its own until it is dropped.
