@@ -8,7 +8,8 @@ use memmap2::{Advice, MmapMut};
 use std::ops::{Deref, DerefMut};
 
 /// The smallest size for which large pages are requested. A smaller size would be rounded up to one page.
-const LARGE_BYTES: usize = 4 << 20;
+/// Fuzzing makes many tables and touches few of their bytes: the kernel clears small pages one by one.
+const LARGE_BYTES: usize = if cfg!(fuzzing) { 128 << 10 } else { 4 << 20 };
 
 /// Memory that is zero at first. Many bytes are in large pages, if the system has them.
 pub enum Pages {
@@ -24,8 +25,9 @@ impl Pages {
     pub fn zeroed(count: usize) -> Self {
         let mapped = if count < LARGE_BYTES { None } else { MmapMut::map_anon(count).ok() };
         let Some(mapped) = mapped else { return Pages::Allocated(vec![0; count]) };
-        // Without large pages the memory works as well.
-        let _ = mapped.advise(Advice::HugePage);
+        if !cfg!(fuzzing) {
+            let _ = mapped.advise(Advice::HugePage); // without large pages the memory works as well
+        }
         Pages::Mapped(mapped)
     }
 }
