@@ -7,7 +7,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 OVERHEARD := $(TARGET)/release/overheard
 LABORATORY := $(TARGET)/release/overheard-lab
 
-.PHONY: help demo build build-lab test check experiments bench lab-kernel fuzz executions days seeds faults audit setup model docs results reference pictures deb static package-test
+.PHONY: help demo build build-lab test check experiments bench lab-kernel fuzz executions days seeds faults audit setup model docs results reference pictures recording deb static package-test
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -67,9 +67,14 @@ results: ## Make the tables of the documents anew from the rows in docs/rows
 reference: ## Make docs/reference and the sizes in docs/operations.md anew from the code
 	OVERHEARD_DRAW=1 cargo test --locked --workspace --test documents --test trace -- reference:: sizes::
 
-pictures: ## Draw docs/pictures/*.svg again from the .dot files beside them
+pictures: ## Draw docs/pictures/*.svg again from the .dot and .cast files beside them
 	@scripts/setup.sh pictures
 	scripts/pictures.sh
+
+recording: build-lab ## Record the demonstration's terminal anew, and draw it
+	@scripts/setup.sh lab pictures
+	scripts/recording record docs/pictures/demo.cast "make demo" -- scripts/as-root $(LABORATORY) demo
+	scripts/recording draw docs/pictures/demo.cast
 
 faults: ## Put the faults of a security review back in, one by one, and expect that tests find them (FAULT=1-replay for one)
 	scripts/faults.sh $(FAULT)

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Draws docs/pictures/*.dot again, each as an SVG file beside it. The file names the hash of its source, which a test compares.
+# Draws docs/pictures/*.dot and *.cast again, each as an SVG file beside it. The file names the hash of its source, which a
+# test compares.
 set -euo pipefail
 cd "$(dirname "$0")/../docs/pictures"
 for source in *.dot; do
@@ -10,4 +11,7 @@ for source in *.dot; do
         printf '<!-- source: %s -->\n' "$(sha256sum <"$source" | cut -d' ' -f1)"
     } >"$picture.new"
     mv "$picture.new" "$picture"
+done
+for source in *.cast; do
+    ../../scripts/recording draw "$source"
 done

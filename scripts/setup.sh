@@ -13,7 +13,7 @@
 # bench   what tunnels and caches are compared with
 # static  the C compiler and the Rust target of a program that needs nothing of its system
 # docs    mdBook, which makes the documents a site
-# pictures  Graphviz, which draws the documents' pictures
+# pictures  Graphviz and a terminal emulator, which draw the documents' pictures
 # ns2     ns-2, the simulator of the XBC paper, which scripts/ns2-control runs
 #
 # Nothing is asked of the network, and no rights are needed, when nothing is missing. No service is started:
@@ -130,6 +130,7 @@ docs_group() {
 
 pictures_group() {
     lacks dot && essential+=(graphviz)
+    /usr/bin/python3 -c 'import pyte' 2>/dev/null || essential+=(python3-pyte)
     return 0
 }
 

@@ -3,11 +3,13 @@
 //! A document has blocks between `<!-- rows: BEGIN KIND ... -->` and `<!-- rows: END -->`:
 //!
 //! - `figure EXPERIMENT DRIVER FIGURE`: all rows of a figure, or the command that gives them;
+//! - `claims EXPERIMENT DRIVER`: each claim, judged on the kept rows; `causes.toml` beside the rows has causes;
 //! - `bench NAME`: the rows of a benchmark;
 //! - `table NAME`: the lines of a table that `tables.toml` beside the rows chooses.
 
 mod bench;
 mod chosen;
+mod claims;
 mod extent;
 mod figure;
 mod markdown;
@@ -20,6 +22,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::kept_rows::KeptRows;
 use chosen::Tables;
+use claims::Causes;
 use extent::Extents;
 
 const BEGIN: &str = "<!-- rows: BEGIN ";
@@ -29,6 +32,7 @@ const END: &str = "<!-- rows: END -->";
 pub struct Source {
     rows: KeptRows,
     tables: Tables,
+    causes: Causes,
     extents: Extents,
 }
 
@@ -40,7 +44,9 @@ impl Source {
     /// When a file there is wrong, or contents cannot be made.
     pub fn in_folder(folder: &Path) -> Result<Self> {
         let rows = KeptRows::read(folder)?;
-        Ok(Self { rows, tables: Tables::read(&folder.join("tables.toml"))?, extents: Extents::new()? })
+        let tables = Tables::read(&folder.join("tables.toml"))?;
+        let causes = Causes::read(&folder.join("causes.toml"))?;
+        Ok(Self { rows, tables, causes, extents: Extents::new()? })
     }
 
     /// The document with its blocks made anew.
@@ -69,9 +75,15 @@ impl Source {
             ["figure", experiment, driver, figure] => {
                 figure::block(self, experiment, driver.parse().map_err(anyhow::Error::msg)?, figure)
             }
+            ["claims", experiment, driver] => {
+                let driver = driver.parse().map_err(anyhow::Error::msg)?;
+                claims::block(&self.rows, &self.causes, figure::experiment(experiment)?, driver)
+            }
             ["bench", name] => Ok(bench::block(&self.rows, name)),
             ["table", name] => self.tables.block(name, &self.rows),
-            _ => bail!("there are blocks `figure EXPERIMENT DRIVER FIGURE`, `bench NAME` and `table NAME`"),
+            _ => bail!(
+                "there are blocks `figure EXPERIMENT DRIVER FIGURE`, `claims EXPERIMENT DRIVER`, `bench NAME` and `table NAME`"
+            ),
         }
     }
 }

@@ -1,4 +1,5 @@
 //! Each picture is drawn from its source as it is now, and a document shows it. `make pictures` draws them.
+//! `make recording` records the terminal of the demonstration.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
@@ -23,16 +24,18 @@ fn plain(text: &str) -> String {
     text.trim().to_owned()
 }
 
+/// The lines of a drawn terminal.
+fn recorded_lines(picture: &str) -> BTreeSet<String> {
+    let texts = picture.split("<text ").skip(1).map(|text| text.split_once('>').unwrap().1);
+    texts.map(|text| plain(text.split('<').next().unwrap())).collect()
+}
+
 /// Why a picture is not that of its source, if so.
 fn differs(source: &str, hash: &str, picture: &str) -> Option<String> {
     if !picture.contains(&format!("<!-- source: {hash} -->")) {
         return Some("it was drawn from another source".to_owned());
     }
-    let shown: BTreeSet<String> = picture
-        .split("<text ")
-        .skip(1)
-        .map(|text| plain(text.split_once('>').unwrap().1.split('<').next().unwrap()))
-        .collect();
+    let shown = recorded_lines(picture);
     let labels = source.split("label=\"").skip(1).map(|label| label.split('"').next().unwrap());
     let lines = labels.flat_map(|label| label.split("\\n")).map(plain).filter(|line| !line.is_empty());
     let absent: Vec<String> = lines.filter(|line| !shown.contains(line)).collect();
@@ -41,17 +44,31 @@ fn differs(source: &str, hash: &str, picture: &str) -> Option<String> {
 
 #[test]
 fn pictures_are_drawn_from_their_sources() {
-    let (sources, pictures) = (names("dot"), names("svg"));
-    assert_eq!(sources, pictures);
-    assert!(sources.len() > 3, "{sources:?}");
-    for name in sources {
-        let source = format!("{FOLDER}/{name}.dot");
+    let (drawings, recordings) = (names("dot"), names("cast"));
+    assert_eq!(&drawings | &recordings, names("svg"));
+    assert!(drawings.len() > 3, "{drawings:?}");
+    let drawings = drawings.into_iter().map(|name| (name, "dot"));
+    for (name, extension) in drawings.chain(recordings.into_iter().map(|name| (name, "cast"))) {
+        let source = format!("{FOLDER}/{name}.{extension}");
         let told = Command::new("sha256sum").arg(workspace().join(&source)).output().unwrap();
         let told = String::from_utf8(told.stdout).unwrap();
         let hash = told.split_whitespace().next().unwrap();
         let why = differs(&read(&source), hash, &read(&format!("{FOLDER}/{name}.svg")));
         assert_eq!(why, None, "{name}: draw it again by `make pictures`");
     }
+}
+
+#[test]
+fn the_readme_shows_lines_of_the_recorded_demonstration() {
+    let (readme, recording) = (read("README.md"), read("docs/pictures/demo.svg"));
+    let shown: BTreeSet<String> = recorded_lines(&recording);
+    let (_, output) = readme.split_once("```console\n$ make demo\n").expect("README shows the demonstration");
+    let output = output.split("```").next().unwrap();
+    let absent: Vec<&str> = output
+        .lines()
+        .filter(|line| *line != "…" && !line.is_empty() && !shown.contains(line.trim()))
+        .collect();
+    assert!(absent.is_empty(), "no line of docs/pictures/demo.svg: {absent:#?}");
 }
 
 #[test]

@@ -19,7 +19,7 @@ const LINES: usize = 16;
 
 /// The rows of a figure as tables, or the command that gives them.
 pub(super) fn block(source: &Source, experiment: &str, driver: Driver, figure: &str) -> Result<String> {
-    let experiment = crate::ALL.into_iter().find(|it| it.id == experiment).context("no such experiment")?;
+    let experiment = self::experiment(experiment)?;
     let figure = *experiment.chosen(&[figure.to_owned()])?.first().context("no such figure")?;
     let kept = source.rows.of(experiment.id, driver);
     let runs: Vec<&KeptRun> = source.rows.of_figure(experiment.id, driver, figure.id).collect();
@@ -50,6 +50,11 @@ pub(super) fn block(source: &Source, experiment: &str, driver: Driver, figure: &
         }
     }
     Ok(text)
+}
+
+/// The experiment with this id.
+pub(super) fn experiment(id: &str) -> Result<&'static Experiment> {
+    crate::ALL.into_iter().find(|it| it.id == id).context("no such experiment")
 }
 
 /// The command of the whole figure, and its duration.
