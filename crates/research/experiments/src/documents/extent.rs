@@ -46,8 +46,6 @@ impl Extents {
         }
         let each = seconds.iter().sum::<f64>() / seconds.len() as f64;
         let hours = super::number::number(f64::from(runs) * each / 3600.0);
-        Ok(format!(
-            "It has {runs} runs, at most about {hours} core-hours by the kept runs, on a busy machine."
-        ))
+        Ok(format!("It has {runs} runs, at most about {hours} core-hours by the time that kept runs took."))
     }
 }
