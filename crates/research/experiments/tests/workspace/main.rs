@@ -4,6 +4,7 @@
 
 mod clocks;
 mod drawing;
+mod faults;
 mod folders;
 mod graph;
 mod rows;
