@@ -1,6 +1,7 @@
 //! The decoder at a station.
 
 mod held;
+mod proof;
 mod refusal;
 
 pub use refusal::Refusal;
@@ -10,7 +11,7 @@ use crate::cache::{HEAD_BYTES, Holds, SlotCache, USUAL_CHUNK_BYTES};
 use crate::names::{PacketNumber, StationId};
 use crate::settings::{Collisions, Settings};
 use held::{Gaps, HeldPackets};
-use re::mac::PacketMac;
+use proof::Proof;
 use std::ops::Range;
 use std::time::Duration;
 use wire::chunk_reply::ChunkReply;
@@ -69,7 +70,7 @@ pub struct Station {
     settings: Settings,
     station: StationId,
     addresses: Addresses,
-    mac: Option<PacketMac>,
+    proof: Proof,
     cache: SlotCache<HEAD_BYTES>,
     held: HeldPackets,
     statistics: StationStatistics,
@@ -91,7 +92,7 @@ impl Station {
         settings.validate()?;
         Ok(Station {
             addresses: Addresses::new(&settings.network_key),
-            mac: mac_key.map(|key| PacketMac::new(&key)),
+            proof: Proof::new(mac_key),
             cache: SlotCache::new(settings.slot_bits),
             held: HeldPackets::new(settings.misses),
             statistics: StationStatistics::default(),
@@ -172,11 +173,11 @@ impl Station {
         if encoded.slot_bits != self.cache.slot_bits() {
             return Err(Refusal::SlotBits(encoded.slot_bits));
         }
-        if self.mac.is_some() && encoded.mac.is_none() {
+        if self.proof.is_required() && encoded.mac.is_none() {
             return Err(Refusal::NoMac);
         }
         let missing = self.restore(&encoded)?;
-        let proved = missing == 0 && proves(self.mac.as_ref(), encoded.mac, number, &self.restored);
+        let proved = missing == 0 && self.proof.holds(encoded.mac, number, &self.restored);
         let held = if proved { Ok(()) } else { self.hold(number, flow, bytes, &encoded, missing, now) };
         // Learning comes last, because it may overwrite chunks that the packet refers to.
         self.learn_literals(&encoded);
@@ -263,8 +264,7 @@ impl Station {
                 },
             });
         }
-        let proved =
-            packet.len() <= MAX_RESTORED_BYTES && proves(self.mac.as_ref(), encoded.mac, number, &packet);
+        let proved = packet.len() <= MAX_RESTORED_BYTES && self.proof.holds(encoded.mac, number, &packet);
         let all_supplied = asked_for == encoded.slot_count;
         if proved {
             self.held.complete(number, packet);
@@ -338,7 +338,7 @@ impl Station {
 
     /// Starts a new association with an empty cache.
     pub fn associate(&mut self, mac_key: Option<[u8; 32]>) {
-        self.mac = mac_key.map(|key| PacketMac::new(&key));
+        self.proof = Proof::new(mac_key);
         self.cache.clear();
         self.held.clear();
         self.last_flush = None;
@@ -381,14 +381,5 @@ impl Station {
             Holds::Another if marks => self.cache.mark(address.slot(self.cache.slot_bits())),
             Holds::Nothing | Holds::Another => self.cache.put(address, chunk),
         }
-    }
-}
-
-/// Whether the MAC proves the packet. Without an agreed MAC, every packet counts as proved.
-fn proves(mac: Option<&PacketMac>, of_packet: Option<[u8; 8]>, number: PacketNumber, packet: &[u8]) -> bool {
-    match (mac, of_packet) {
-        (Some(mac), Some(of_packet)) => mac.verifies(number.0, packet, of_packet),
-        (Some(_), None) => false,
-        (None, _) => true,
     }
 }
