@@ -25,7 +25,7 @@ pub struct Status {
     /// The tables `[[destination]]` of the configuration.
     #[serde(default)]
     pub destinations: Vec<DestinationStatus>,
-    /// Chunks that replaced another chunk in the gateway's cache.
+    /// Chunks that replaced another chunk in this node's cache.
     #[serde(default)]
     pub collisions: u64,
     /// Refused datagrams and packets.

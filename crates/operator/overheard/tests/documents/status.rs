@@ -108,7 +108,7 @@ const LINES: [Line; 10] = [
     (
         "collisions in the cache: {}\\n",
         "collisions in the cache: NUMBER",
-        "Chunks that replaced another chunk in the gateway's cache.",
+        "Chunks that replaced another chunk in this node's cache.",
     ),
     (
         "{station} is with {gateway}",
@@ -198,7 +198,7 @@ pub fn status_page() -> String {
         "object in a line for each. A page with a table `[dashboard]` or `[management]` serves the same object at\n",
         "`/status.json`.\n\n",
         "Counters begin at the start of the node. Sizes have decimal units: 1 kB is 1,000 bytes. `-` stands for a value that\n",
-        "does not exist. A table or a line appears only where it has something to show.\n\n",
+        "does not exist. A table appears only where it has a row. Some lines print `nothing` or 0.\n\n",
         "The code's own comments make this page: change them there.\n\n",
         "## Printed status of a node\n",
     ));
