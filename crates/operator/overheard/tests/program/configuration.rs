@@ -399,7 +399,9 @@ fn an_address_that_is_not_this_machines_is_told() {
 fn without_the_right_to_make_a_device_nothing_is_started() {
     let site = Site::new();
     let program = site.copy_of_program();
-    site.write("gateway.toml", &site.gateway());
+    // An installed node has the default file in a folder that only root may read.
+    let config = site.gateway().replace("[node]", "[node]\nrevoked_file = \"gateway.revoked\"");
+    site.write("gateway.toml", &config);
     let mut command = Command::new(program);
     command.args(["up", "gateway.toml"]).current_dir(site.path());
     if rustix::process::geteuid().is_root() {
