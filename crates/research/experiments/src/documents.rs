@@ -3,7 +3,7 @@
 //! A document has blocks between `<!-- rows: BEGIN KIND ... -->` and `<!-- rows: END -->`:
 //!
 //! - `figure EXPERIMENT DRIVER FIGURE`: all rows of a figure, or the command that gives them;
-//! - `claims EXPERIMENT DRIVER`: each claim, judged on the kept rows; `causes.toml` beside the rows has causes;
+//! - `claims EXPERIMENT DRIVER`: each claim, judged on the kept rows, with its cause from `causes.toml`;
 //! - `bench NAME`: the rows of a benchmark;
 //! - `table NAME`: the lines of a table that `tables.toml` beside the rows chooses.
 
