@@ -103,12 +103,14 @@ impl Segment {
         let sound = protocol == TCP
             && whole
             && length == packet.len()
-            && header_bytes >= ip_header_bytes + TCP_HEADER_BYTES
-            && packet.len() >= header_bytes;
-        sound.then_some(Segment {
+            && header_bytes >= ip_header_bytes + TCP_HEADER_BYTES;
+        if !sound {
+            return None;
+        }
+        Some(Segment {
             ip_header_bytes,
             header_bytes,
-            payload_bytes: packet.len() - header_bytes,
+            payload_bytes: packet.len().checked_sub(header_bytes)?,
             sequence: u32_at(packet, ip_header_bytes + 4)?,
         })
     }
