@@ -10,6 +10,8 @@ use re::mac::PacketMac;
 const CARRIED_BITS: u32 = 24;
 /// The most values of the higher bits that are tried: 2^36 packets, and about a millisecond for a full one.
 const MOST_TURNS: u64 = 1 << 12;
+/// The most packets for which they are tried. A peer whose MACs never verify costs no more.
+const MOST_SEARCHES: u32 = 64;
 
 /// The MAC key of an association, and the higher bits of its numbers.
 #[derive(Debug)]
@@ -18,13 +20,14 @@ pub struct Proof {
     mac: Option<PacketMac>,
     /// To add to the caller's numbers.
     above: u64,
-    is_known: bool,
+    /// Packets for which other values may still be tried. None once a MAC has verified.
+    searches_left: u32,
 }
 
 impl Proof {
     /// With the key of the association.
     pub fn new(mac_key: Option<[u8; 32]>) -> Self {
-        Proof { mac: mac_key.map(|key| PacketMac::new(&key)), above: 0, is_known: false }
+        Proof { mac: mac_key.map(|key| PacketMac::new(&key)), above: 0, searches_left: MOST_SEARCHES }
     }
 
     /// Whether packets with removed chunks need a MAC.
@@ -39,13 +42,14 @@ impl Proof {
             (Some(_), None) => return false,
             (None, _) => return true,
         };
-        let turns = if self.is_known { 0 } else { MOST_TURNS };
+        let turns = if self.searches_left > 0 { MOST_TURNS } else { 0 };
         let found = std::iter::once(self.above)
             .chain((1..turns).map(|turn| turn << CARRIED_BITS))
             .find(|above| mac.verifies(number.0.saturating_add(*above), packet, of_packet));
-        if let Some(above) = found {
-            (self.above, self.is_known) = (above, true);
-        }
+        (self.above, self.searches_left) = match found {
+            Some(above) => (above, 0),
+            None => (self.above, self.searches_left.saturating_sub(1)),
+        };
         found.is_some()
     }
 }
@@ -78,6 +82,16 @@ mod tests {
         assert!(!proof.holds(mac(6), PacketNumber(5), PACKET));
         assert!(!proof.holds(mac((MOST_TURNS << CARRIED_BITS) + 5), PacketNumber(5), PACKET));
         assert!(!proof.holds(None, PacketNumber(5), PACKET));
+        assert!(proof.holds(mac(5), PacketNumber(5), PACKET));
+    }
+
+    #[test]
+    fn macs_that_never_verify_end_the_search() {
+        let mut proof = Proof::new(Some(KEY));
+        for _ in 0..MOST_SEARCHES {
+            assert!(!proof.holds(mac(6), PacketNumber(5), PACKET));
+        }
+        assert!(!proof.holds(mac((1 << CARRIED_BITS) + 5), PacketNumber(5), PACKET));
         assert!(proof.holds(mac(5), PacketNumber(5), PACKET));
     }
 
